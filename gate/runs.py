@@ -1,0 +1,46 @@
+"""A run: work that the durable engine carries out after the transaction that asked for it."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One piece of waiting work. `key` is its identity: enqueued twice, it is still one run."""
+
+    name: str
+    key: str
+    args: tuple[str, ...]
+    delay: float = 0.0  # seconds until it is due
+
+
+def take_in(session: str, event: str) -> Run:
+    """Read the inbox of a session, in order; asked for by every event of it."""
+    return Run("take_in", f"take_in:{event}", (session,))
+
+
+def turn(turn_id: str, step: int) -> Run:
+    """Let the planner go on with a turn."""
+    return Run("turn", f"turn:{turn_id}:{step}", (turn_id,))
+
+
+def draw(action_id: str, revision: int) -> Run:
+    """Post or redraw the card of an action as it stands in the ledger."""
+    return Run("draw", f"draw:{action_id}:{revision}", (action_id,))
+
+
+def carry_out(action_id: str) -> Run:
+    return Run("carry_out", f"carry_out:{action_id}", (action_id,))
+
+
+def expire(action_id: str, version: int, delay: float) -> Run:
+    return Run("expire", f"expire:{action_id}:{version}", (action_id, str(version)), delay)
+
+
+def close_undo(action_id: str, delay: float) -> Run:
+    """Take the undo button off the result card once its time is over."""
+    return Run("close_undo", f"close_undo:{action_id}", (action_id,), delay)
+
+
+def say(note_id: str) -> Run:
+    """Post a stored note into its thread."""
+    return Run("say", f"say:{note_id}", (note_id,))
