@@ -1,0 +1,142 @@
+"""What is known of a tool: its definition, the server's claims, and our recipe for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from gate.action import Class, Json, Risk
+
+
+class Trust(StrEnum):
+    """How far a server's claims about its own tools are believed."""
+
+    BUNDLED = "bundled"
+    REVIEWED = "reviewed"  # an operator has read its tools
+    DECLARED = "declared"  # the default
+    UNTRUSTED = "untrusted"  # claims can only raise a class
+
+
+@dataclass(frozen=True, slots=True)
+class Hints:
+    """MCP tool annotations, as claimed. None: not said."""
+
+    read_only: bool | None = None
+    destructive: bool | None = None
+    idempotent: bool | None = None
+    open_world: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A read call of the same server, with templates as arguments."""
+
+    tool: str
+    args: Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class Undo:
+    """One way back: used when its condition holds. Both conditions empty: always."""
+
+    tool: str
+    args: Mapping[str, Json]
+    when: str = ""
+    unless: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """How to see whether a target is still as the action left it."""
+
+    read: Read
+    same: Mapping[str, str]  # field of the read's result -> template of the value it must have
+
+
+@dataclass(frozen=True, slots=True)
+class Show:
+    """How to draw the change: "fields", "diff" (before, after, path) or "affected" (items)."""
+
+    kind: str = "fields"
+    before: str = ""
+    after: str = ""
+    path: str = ""
+    items: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What we know about a tool beyond its schema (design.md section 10)."""
+
+    cls: Class | None = None
+    risk: Risk | None = None
+    summary: str = ""
+    verb: str = ""
+    noun: str = ""
+    capture: Mapping[str, Read] = field(default_factory=dict)
+    bind: Mapping[str, str] = field(default_factory=dict)
+    show: Show = Show()
+    recoverable: str = ""
+    keeps_days: int | None = None
+    notifies: str = ""
+    idempotent: bool = False
+    undo: Sequence[Undo] = ()
+    drift: Drift | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """One tool of one server, as last listed."""
+
+    server: str
+    name: str
+    title: str
+    description: str
+    schema: Mapping[str, Json]
+    definition: str  # SHA-256 over name, description, schemas, annotations and _meta
+    hints: Hints = Hints()
+    trust: Trust = Trust.DECLARED
+    output_schema: Mapping[str, Json] | None = None
+    recipe: Recipe = Recipe()
+    changed: bool = False  # differs from the definition that was first seen or last reviewed
+
+    @property
+    def full_name(self) -> str:
+        return f"{self.server}.{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class ServerStatus:
+    """How one MCP server is doing."""
+
+    name: str
+    state: str  # connecting, ready, backoff, stopped
+    detail: str = ""
+    tools: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a tool answered. `is_error` is data: the tool ran and said no."""
+
+    text: str
+    structured: Json = None
+    is_error: bool = False
+    clipped: bool = False  # the answer was longer than what is kept
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One way in which arguments break a schema: where, and a sentence for a person."""
+
+    path: tuple[str | int, ...]
+    text: str
+
+
+class ServerUnavailable(Exception):
+    """Nothing was sent, or it was turned away before it ran: safe to try again."""
+
+
+class OutcomeUnknown(Exception):
+    """It was sent and no trustworthy answer came: it may have run. Never tried again by itself."""
