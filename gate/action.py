@@ -150,7 +150,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Inverse:
-    """The call that takes an action back, and how to see whether the target is still as the action left it."""
+    """The call that takes an action back, and how to see whether its target is as the action left it."""
 
     server: str
     tool: str

@@ -24,12 +24,14 @@ RISK_OF = {
 # A verb in a name is a second opinion on what a server claims, never a source of truth (mcp.md section 3).
 CHANGING = frozenset(
     "add append apply archive assign ban book cancel close comment commit connect convert copy create deploy "
-    "disable disconnect edit enable encrypt decrypt execute export fill import insert install invite kick lock "
-    "make merge modify move mute open patch post publish push put rebase rename reopen reply reset restore "
+    "disable disconnect edit enable encrypt decrypt execute export fill import insert install invite kick "
+    "lock make merge modify move mute open patch post publish push put rebase rename reopen reply reset restore "
     "resume revert rotate run schedule send set share start stop submit sync tag transfer transition trigger "
     "unlock unwatch update upload upsert watch write".split()
 )
-DESTROYING = frozenset("delete destroy drop erase format kill purge remove revoke rm truncate uninstall wipe".split())
+DESTROYING = frozenset(
+    "delete destroy drop erase format kill purge remove revoke rm truncate uninstall wipe".split()
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +132,9 @@ def decide(
     `asked` is the risk its proposer gave: it may raise the risk, never lower it. A recipe on a server that is
     neither bundled nor reviewed comes from the operator's manifests, so its class counts like a rule's.
     """
-    rules = [r for r in policy.rules if r.names(spec.full_name) and (r.schema is None or matches(r.schema, args))]
+    rules = [
+        r for r in policy.rules if r.names(spec.full_name) and (r.schema is None or matches(r.schema, args))
+    ]
     cls, reason, rule = _classify(spec, rules)
     for raising in rules:
         if raising.at_least and CLASS_ORDER.index(raising.at_least) > CLASS_ORDER.index(cls):
@@ -175,9 +179,7 @@ def _classify(spec: ToolSpec, rules: Sequence[Rule]) -> tuple[Class, str, str]:
     return best.cls or Class.UNKNOWN, f"the operator's policy says so (“{best.name}”)", best.name
 
 
-def _refusal(
-    policy: Policy, spec: ToolSpec, rules: Sequence[Rule], channel: str
-) -> tuple[str, str] | None:
+def _refusal(policy: Policy, spec: ToolSpec, rules: Sequence[Rule], channel: str) -> tuple[str, str] | None:
     """Reason and rule of a no, or None."""
     denied = next((r for r in rules if r.deny), None)
     if denied:
@@ -200,7 +202,7 @@ def _risk(spec: ToolSpec, cls: Class, rules: Sequence[Rule], asked: Risk | None)
 
 
 def _approvers(rules: Sequence[Rule]) -> Approvers:
-    """Several rules name approvers: the last exact word would be a guess, so all of them may and the most count."""
+    """Where several rules name approvers, all of them may decide and the highest number counts."""
     named = [r.approvers for r in rules if r.approvers]
     if not named:
         return Approvers()
@@ -263,11 +265,12 @@ def may(policy: Policy, verb: Verb, action: Action, person: Person | None) -> Ru
     if verb is Verb.REJECT:
         rejecting = own or is_approver(action.approvers, person) or admin
         return YES if rejecting else Ruling(False, f"Only {deciders(action)} can reject this.")
+    asker = f"<@{action.requester}>, who asked for this,"
     if verb in (Verb.EDIT, Verb.RENEW):
-        return YES if own else Ruling(False, f"Only <@{action.requester}>, who asked for this, can {verb} it.")
+        return YES if own else Ruling(False, f"Only {asker} can {verb} it.")
     if own or admin or (verb is Verb.SETTLE and is_approver(action.approvers, person)):
         return YES
-    return Ruling(False, f"Only <@{action.requester}>, who asked for this, or an admin can {verb} it.")
+    return Ruling(False, f"Only {asker} or an admin can {verb} it.")
 
 
 def _may_confirm(action: Action, person: Person) -> Ruling:

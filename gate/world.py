@@ -46,8 +46,8 @@ class Tx(Protocol):
 
     async def move(self, action: Action, event: Event, **changes: Any) -> Action:
         """Follow an arrow: guarded by id, version, revision and state; revision + 1; returns the action as it
-        now stands. `changes` are Action fields. Everything that leaves PREPARED but EXPIRE and SUPERSEDE needs
-        `expires_at` to lie ahead on the database's clock, and EXPIRE needs it to have passed.
+        now stands. `changes` are Action fields. Every event of a PREPARED action but EXPIRE and SUPERSEDE
+        needs `expires_at` to lie ahead on the database's clock; EXPIRE needs it to have passed.
         Raises Stale, or NoSuchArrow."""
         ...
 
@@ -250,7 +250,7 @@ class People(Protocol):
 
 
 class Chat(Protocol):
-    """What people see. Called by runs only, never inside a transaction. Raises Unavailable to be tried again."""
+    """What people see. Called by runs, never inside a transaction. Raises Unavailable: try again later."""
 
     async def draw(self, action: Action, votes: tuple[Vote, ...]) -> None: ...
     async def post(self, note: Note) -> None: ...
