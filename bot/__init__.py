@@ -1,0 +1,1 @@
+"""The composition room: settings, engine, cards and the command line; nobody imports it."""
