@@ -25,8 +25,8 @@ RISK_OF = {
 CHANGING = frozenset(
     "add append apply archive assign ban book cancel close comment commit connect convert copy create deploy "
     "disable disconnect edit enable encrypt decrypt execute export fill import insert install invite kick "
-    "lock make merge modify move mute open patch post publish push put rebase rename reopen reply reset restore "
-    "resume revert rotate run schedule send set share start stop submit sync tag transfer transition trigger "
+    "lock make merge modify move mute open patch post publish push put rebase rename reopen reply reset "
+    "restore resume revert rotate run schedule send set share start stop submit sync tag transfer transition trigger "
     "unlock unwatch update upload upsert watch write".split()
 )
 DESTROYING = frozenset(
