@@ -200,6 +200,9 @@ class Action:
     inverse: Inverse | None = None
     undo_open: bool = False  # the undo bar is on the card
     private: bool = False
+    tries: int = 0  # wrong phrases typed for this version
+    edited_by: str = ""
+    checkable: bool = False  # a read exists that shows whether it happened
 
     @property
     def name(self) -> str:

@@ -26,8 +26,8 @@ CHANGING = frozenset(
     "add append apply archive assign ban book cancel close comment commit connect convert copy create deploy "
     "disable disconnect edit enable encrypt decrypt execute export fill import insert install invite kick "
     "lock make merge modify move mute open patch post publish push put rebase rename reopen reply reset "
-    "restore resume revert rotate run schedule send set share start stop submit sync tag transfer transition trigger "
-    "unlock unwatch update upload upsert watch write".split()
+    "restore resume revert rotate run schedule send set share start stop submit sync tag transfer transition "
+    "trigger unlock unwatch update upload upsert watch write".split()
 )
 DESTROYING = frozenset(
     "delete destroy drop erase format kill purge remove revoke rm truncate uninstall wipe".split()

@@ -11,7 +11,7 @@ from gate.action import Action
 
 
 def receipt(action: Action) -> str:
-    """SHA-256 (hex) over the fields that design.md section 2 names; the action's own `receipt` is not read."""
+    """SHA-256 (hex) over the fields named in design.md section 2; the action's own `receipt` is not read."""
     fields = {
         "action": action.id,
         "version": action.version,

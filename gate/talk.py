@@ -99,4 +99,6 @@ class Turn:
 class Planner(Protocol):
     """Turns words into proposals. It can propose, speak, list and cancel; it can never confirm."""
 
+    follows: bool  # wants to be asked again once its proposals are settled
+
     async def reply(self, turn: Turn, pending: tuple[Action, ...]) -> Reply: ...

@@ -1,4 +1,4 @@
-"""Strict templates of recipes, such as `{args.path}`: filled from what is known, a missing name is an error."""
+"""Strict templates of recipes, such as `{args.path}`: filled from what is known, or an error."""
 
 from __future__ import annotations
 

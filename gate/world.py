@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
@@ -44,10 +44,11 @@ class Tx(Protocol):
         """The action, its row locked until the end of the transaction."""
         ...
 
-    async def move(self, action: Action, event: Event, **changes: Any) -> Action:
+    async def move(self, action: Action, event: Event, *, lost: bool = False, **changes: Any) -> Action:
         """Follow an arrow: guarded by id, version, revision and state; revision + 1; returns the action as it
         now stands. `changes` are Action fields. Every event of a PREPARED action but EXPIRE and SUPERSEDE
-        needs `expires_at` to lie ahead on the database's clock; EXPIRE needs it to have passed.
+        needs `expires_at` to lie ahead on the database's clock; EXPIRE needs it to have passed, unless `lost`
+        is given: then the lease was lost early, which counts as expiry. EDIT adds one to the version.
         Raises Stale, or NoSuchArrow."""
         ...
 
@@ -65,8 +66,9 @@ class Tx(Protocol):
         """Put a message into the inbox; False when it is there already."""
         ...
 
-    async def unread(self, session: Session) -> Incoming | None:
-        """The oldest message of the session (by ts) not yet done with, locked; None when there is none."""
+    async def take(self, session: Session, reader: str, seconds: float) -> Incoming | None:
+        """The oldest message of the session (by ts) not yet done with, reserved for this reader for `seconds`.
+        None when there is none, or when another reader still holds it: that one goes on with the rest."""
         ...
 
     async def done_with(self, key: str) -> None: ...
@@ -146,8 +148,16 @@ class Ledger(Protocol):
         """A transaction that commits on leaving, within `seconds` in all when given."""
         ...
 
+    async def now(self) -> datetime:
+        """The database's clock."""
+        ...
+
     async def action(self, action_id: str) -> Action | None: ...
     async def votes(self, action_id: str, version: int) -> tuple[Vote, ...]: ...
+
+    async def overdue(self, limit: int = 100) -> tuple[Action, ...]:
+        """For the janitor: `prepared` past expiry, `executing` past its claim, `approved` for over 30 s."""
+        ...
 
     async def pending(
         self, team: str, *, user: str | None = None, session: Session | None = None
@@ -295,3 +305,5 @@ class World:
     clock: Clock
     ids: Ids
     executor: str
+    fits: Callable[[Action], bool]  # the whole preview can be shown on one card
+    reviewable: Callable[[Action], bool]  # or at least in one modal
