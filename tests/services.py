@@ -81,7 +81,7 @@ def start_postgres(programs: Path) -> Postgres:
     as_user = _user(home)
     programs = _reachable(programs, home, as_user)
     with (home / "log").open("w+b") as log:
-        initdb = [programs / "initdb", "-D", home / "data", *INITDB]
+        initdb: list[str | Path] = [programs / "initdb", "-D", home / "data", *INITDB]
         if subprocess.run(initdb, cwd=home, stdout=log, stderr=log, check=False, **as_user).returncode == 0:
             server = [programs / "postgres", "-D", home / "data", "-k", home, "-h", "", *FAST]
             child = start_child(list(map(str, server)), home, log, end="INT", cwd=home, **as_user)

@@ -1,0 +1,65 @@
+# Needs Python 3.11 or newer and make, nothing else. `make run` to try it, `make test` to check it.
+SHELL := /bin/sh
+VENV ?= .venv
+PY := $(VENV)/bin/python
+STAMP := $(VENV)/.installed
+LOCK := requirements/dev.txt
+WORKERS ?= 2
+CANDIDATES := python3.14 python3.13 python3.12 python3.11 python3
+# The first Python that is new enough, and of those one that can make a venv.
+NEW := import sys; sys.exit(sys.version_info < (3, 11))
+WHOLE := import ensurepip, venv; $(NEW)
+choose = $(shell for p in $(CANDIDATES); do if $$p -c '$(1)' >/dev/null 2>&1; then command -v $$p; break; fi; done)
+PYTHON ?= $(or $(call choose,$(WHOLE)),$(call choose,$(NEW)))
+
+.DEFAULT_GOAL := run
+.PHONY: run setup test lint types browser soak bench lock
+
+run: setup
+	@exec $(PY) -m bot demo
+
+setup: $(STAMP)
+
+$(STAMP): $(LOCK)
+	@if ! $(PY) -c '$(NEW)' >/dev/null 2>&1; then \
+	  if [ -z "$(PYTHON)" ]; then \
+	    echo "Python 3.11 or newer is needed: install it, or name one with make PYTHON=/path/to/python3"; exit 1; fi; \
+	  if ! $(PYTHON) -c '$(WHOLE)' >/dev/null 2>&1; then \
+	    echo "$(PYTHON) is too old, or lacks venv (on Debian and Ubuntu: apt-get install python3-venv)"; exit 1; fi; \
+	  echo "Making $(VENV) with $(PYTHON)"; $(PYTHON) -m venv --clear $(VENV); fi
+	@echo "Installing $(LOCK)"
+	@$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r $(LOCK)
+	@touch $@
+
+test: setup browser lint types
+	$(PY) -m pytest -n $(WORKERS) --dist loadfile $(ARGS)
+
+lint: setup
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+
+types: setup
+	$(PY) -m mypy
+
+# Browser tests want Chromium. Without it and without the right to install it they are skipped, and say so.
+browser:
+	@if ! { command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null; then \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then \
+	    echo "Installing Chromium for the browser tests"; \
+	    { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium; } \
+	      >/dev/null || echo "Chromium could not be installed: the browser tests will be SKIPPED"; \
+	  else echo "There is no Chromium: the browser tests will be SKIPPED"; fi; fi
+
+soak: setup
+	$(PY) -m pytest -m soak --timeout 0 $(ARGS)
+
+bench: setup
+	$(PY) -m benchmarks $(ARGS)
+
+# Versions stay as they are unless pyproject.toml or ARGS=--upgrade says otherwise. The file names no index.
+UV ?= $(or $(wildcard $(VENV)/bin/uv),uv)
+lock:
+	@command -v $(UV) >/dev/null || { echo "uv is needed to lock: install it, or name it with make UV=/path/to/uv"; exit 1; }
+	$(UV) pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --no-annotate \
+	  --extra dev $(ARGS) --output-file $(LOCK) pyproject.toml
+	@if grep -nE '[a-z]+://' $(LOCK); then echo "$(LOCK) names an address: see the lines above"; exit 1; fi
