@@ -67,7 +67,7 @@ class Tx(Protocol):
         ...
 
     async def take(self, session: Session, reader: str, seconds: float) -> Incoming | None:
-        """The oldest message of the session (by ts) not yet done with, reserved for this reader for `seconds`.
+        """The oldest message of the session (by ts) not done with, reserved for this reader for `seconds`.
         None when there is none, or when another reader still holds it: that one goes on with the rest."""
         ...
 

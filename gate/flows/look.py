@@ -1,0 +1,107 @@
+"""Look before asking: run the recipe's reads, bind what they found into the arguments, build the preview."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gate.action import Class, Json, Preview, Verdict
+from gate.canonical import BadArguments, canonical
+from gate.policy import Decision, decide
+from gate.previews import build, default_verb, facts
+from gate.template import TemplateError, expand
+from gate.tool import OutcomeUnknown, Read, ServerUnavailable, ToolSpec
+from gate.world import World
+
+READ_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a call would do, as far as reading can tell. With `preview.problem` nothing may be confirmed."""
+
+    args: dict[str, Json]
+    capture: Mapping[str, Json]
+    preview: Preview
+
+
+class NotSeen(Exception):
+    """A read that the preview needs did not work. Its text is a sentence for people."""
+
+
+def decided(world: World, spec: ToolSpec, args: Json, channel: str, **more: Any) -> Decision:
+    """The policy's decision on this call, as things stand now."""
+    return decide(
+        world.policy, spec, args, channel, lambda schema, v: not world.tools.problems(schema, v), **more
+    )
+
+
+async def look(
+    world: World,
+    spec: ToolSpec,
+    args: Mapping[str, Json],
+    channel: str,
+    before: Mapping[str, str] | None = None,
+) -> Look:
+    """Capture, bind and preview one call. What the target or the recipe does wrong, the preview says."""
+    bound = {k: v for k, v in args.items() if k not in spec.recipe.bind}
+    cls = decided(world, spec, bound, channel).cls
+    try:
+        capture = await captured(world, spec, bound, channel)
+        bound |= _bind(spec, bound, capture)
+        _must_fit(world, spec, bound)
+        return Look(bound, capture, build(spec, cls, bound, capture, before))
+    except (NotSeen, TemplateError, BadArguments) as error:
+        return Look(bound, {}, blind(spec, bound, f"I could not look at what this would change: {error}"))
+
+
+def blind(spec: ToolSpec, args: Json, problem: str) -> Preview:
+    """A preview that says why there is none. Such an action cannot be confirmed."""
+    return Preview(
+        summary=f"{spec.title}: {spec.full_name}", verb=default_verb(spec), facts=facts(args), problem=problem
+    )
+
+
+async def captured(world: World, spec: ToolSpec, args: Mapping[str, Json], channel: str) -> dict[str, Json]:
+    """The recipe's reads, each under its name: the structured result, with `text` and `error` beside it.
+
+    Raises NotSeen or TemplateError.
+    """
+    found: dict[str, Json] = {}
+    for name, read in spec.recipe.capture.items():
+        found[name] = await run_read(world, spec.server, read, {"args": args, "capture": found}, channel)
+    return found
+
+
+async def run_read(
+    world: World, server: str, read: Read, scope: Mapping[str, Json], channel: str
+) -> dict[str, Json]:
+    """One read call of a recipe; only what the policy calls a read runs. Raises NotSeen or TemplateError."""
+    spec = world.tools.find(server, read.tool)
+    if spec is None:
+        raise NotSeen(f"the tool {server}.{read.tool} is not there")
+    args = expand(read.args, scope)
+    decision = decided(world, spec, args, channel)
+    if decision.verdict is not Verdict.RUN or decision.cls is not Class.READ:
+        raise NotSeen(f"{spec.full_name} is not a tool that only reads")
+    try:
+        answer = await world.tools.call(server, read.tool, canonical(args), READ_SECONDS)
+    except (ServerUnavailable, OutcomeUnknown, BadArguments) as error:
+        raise NotSeen(f"{spec.full_name} did not answer ({error})") from error
+    if answer.clipped:
+        raise NotSeen(f"the answer of {spec.full_name} is too long")
+    structured = answer.structured if isinstance(answer.structured, dict) else {}
+    return {"text": answer.text, "error": answer.is_error, **structured}
+
+
+def _bind(spec: ToolSpec, args: Mapping[str, Json], capture: Mapping[str, Json]) -> dict[str, Json]:
+    scope = {"args": args, "capture": capture}
+    return {key: expand(template, scope) for key, template in spec.recipe.bind.items()}
+
+
+def _must_fit(world: World, spec: ToolSpec, args: Mapping[str, Json]) -> None:
+    canonical(args)
+    problems = world.tools.problems(spec.schema, args)
+    if problems:
+        raise NotSeen(problems[0].text)

@@ -1,0 +1,289 @@
+"""Prepare: from a proposed call to a pending action, a refusal, or, for a read, its answer."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from gate import runs
+from gate.action import Action, Class, Json, Session, Verdict
+from gate.audit import Entry
+from gate.canonical import BadArguments, canonical, parse
+from gate.flows.look import Look, decided, look
+from gate.phrase import phrase_for
+from gate.policy import Decision, Ruling, account
+from gate.previews import has_strange
+from gate.receipt import receipt
+from gate.states import State
+from gate.talk import Call
+from gate.template import TemplateError, expand
+from gate.tool import Answer, OutcomeUnknown, ServerUnavailable, ToolSpec
+from gate.world import Lease, Tx, World
+
+SHOWN = 3  # reasons given with a refusal
+TOO_LONG = (
+    "This is too long to be shown whole, so it cannot be confirmed. Please split it into smaller parts."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Who asks for what, where. `id` is derived from what was said, so asking twice is one action."""
+
+    id: str
+    session: Session
+    requester: str
+    call: Call
+    turn: str = ""
+    index: int = 0
+    renews: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """It waits for its person."""
+
+    action: Action
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """It will not be asked. The reasons are sentences for people and for the planner."""
+
+    name: str
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """It was a read: it ran at once, and this is the answer."""
+
+    spec: ToolSpec
+    args: Mapping[str, Json]
+    answer: Answer
+
+
+async def prepare(world: World, asked: Asked) -> Prepared | Refused | Answered:
+    """Validate, decide, look, seal, reserve, write down (design.md section 6). Safe to repeat.
+
+    Raises Unavailable when a store is out of reach; nothing is pending then.
+    """
+    before = await world.ledger.action(asked.id)
+    if before is not None:
+        return Prepared(before)
+    call = asked.call
+    spec = world.tools.find(call.server, call.tool)
+    name = f"{call.server}.{call.tool}"
+    if spec is None:
+        return await refuse(world, asked, name, (missing(world, name),))
+    try:
+        canonical(call.args)
+    except BadArguments as error:
+        return await refuse(world, asked, name, (str(error),))
+    decision = decided(world, spec, call.args, asked.session.channel, asked=call.risk)
+    ruling = await _may_ask(world, asked, decision)
+    if not ruling.allowed:
+        return await refuse(world, asked, name, (ruling.reason,))
+    if decision.verdict is Verdict.DENY:
+        return await refuse(world, asked, name, (sentence(decision.reason),))
+    given = {k: v for k, v in call.args.items() if k not in spec.recipe.bind}
+    problems = world.tools.problems(spec.schema, given)
+    if problems:
+        return await refuse(world, asked, name, tuple(p.text for p in problems[:SHOWN]))
+    if decision.verdict is Verdict.RUN:
+        return await read(world, asked, spec, decision)
+    return await hold(world, asked, spec, decision)
+
+
+async def hold(world: World, asked: Asked, spec: ToolSpec, decision: Decision) -> Prepared | Refused:
+    """Make the pending action: first its lease, then its row (an orphan lease is harmless)."""
+    waiting = await world.ledger.pending(asked.session.team, user=asked.requester)
+    if len(waiting) >= world.limits.pending_per_user:
+        reason = (
+            f"{len(waiting)} of your actions already wait. Decide some of them first: `/pending` lists them."
+        )
+        return await refuse(world, asked, spec.full_name, (reason,))
+    seen = await look(world, spec, asked.call.args, asked.session.channel)
+    action = draft(world, asked, spec, decision, seen, await world.ledger.now())
+    await world.leases.put(lease(action), (action.expires_at - action.created_at).total_seconds())
+    async with world.ledger.begin() as tx:
+        stored = await tx.insert(action)
+        if stored.receipt == action.receipt:
+            tx.audit(entry("proposed", action, action.requester, reason=action.reason))
+            announce(tx, action)
+    return Prepared(stored)
+
+
+def announce(tx: Tx, action: Action) -> None:
+    """Ask for the card and for the end of its time."""
+    tx.enqueue(runs.draw(action.id, action.revision))
+    delay = (action.expires_at - action.created_at).total_seconds()
+    tx.enqueue(runs.expire(action.id, action.version, delay))
+
+
+def draft(
+    world: World, asked: Asked, spec: ToolSpec, decision: Decision, seen: Look, now: datetime
+) -> Action:
+    """A new action as it will be shown, sealed with its receipt."""
+    action = Action(
+        id=asked.id,
+        version=1,
+        revision=1,
+        state=State.PREPARED,
+        session=asked.session,
+        requester=asked.requester,
+        server=spec.server,
+        tool=spec.name,
+        args=canonical(seen.args),
+        definition=spec.definition,
+        preview=replace(seen.preview, prose=asked.call.prose),
+        capture=seen.capture,
+        receipt="",
+        phrase="",
+        created_at=now,
+        expires_at=now + timedelta(seconds=decision.ttl or world.limits.ttl),
+        turn=asked.turn,
+        call=asked.index,
+        renews=asked.renews,
+        checkable=bool(spec.recipe.drift or spec.recipe.capture),
+        **ruled(world, decision),
+    )
+    return sealed(world, spec, action)
+
+
+def ruled(world: World, decision: Decision) -> dict[str, object]:
+    """The fields of an action that the policy decides."""
+    return {
+        "cls": decision.cls,
+        "risk": decision.risk,
+        "verdict": decision.verdict,
+        "reason": decision.reason,
+        "rule": decision.rule,
+        "policy": world.policy.version,
+        "approvers": decision.approvers,
+        "always_gated": decision.always_gated,
+        "private": decision.private,
+    }
+
+
+def sealed(world: World, spec: ToolSpec, action: Action) -> Action:
+    """Settle how it must be confirmed, then make receipt and phrase for exactly this version."""
+    preview = action.preview
+    if preview.whole and not world.reviewable(action):
+        preview = replace(preview, problem=TOO_LONG)
+    hidden = not world.fits(action) or has_strange(preview)
+    verdict = Verdict.TYPED if hidden else action.verdict
+    action = replace(action, preview=preview, verdict=verdict, tries=0)
+    made = receipt(action)
+    targets = max(1, len(preview.affected))
+    phrase = phrase_for(made, preview.verb, noun(spec, action), targets) if verdict is Verdict.TYPED else ""
+    return replace(action, receipt=made, phrase=phrase)
+
+
+def lease(action: Action) -> Lease:
+    """The record for Redis: no arguments but the one-line preview."""
+    return Lease(
+        action=action.id,
+        version=action.version,
+        receipt=action.receipt,
+        user=action.requester,
+        session=action.session.key,
+        tool=action.name,
+        risk=action.risk,
+        preview=action.preview.summary[:200],
+        deadline=action.expires_at,
+    )
+
+
+async def read(world: World, asked: Asked, spec: ToolSpec, decision: Decision) -> Answered | Refused:
+    """Run a read at once. Its answer is released only once it is on the record."""
+    started = world.clock.now()
+    args = canonical(asked.call.args)
+    try:
+        answer = await world.tools.call(spec.server, spec.name, args, world.limits.call)
+    except (ServerUnavailable, OutcomeUnknown) as error:
+        text = f"{spec.server} did not answer: {error}. Nothing was changed; try again in a moment."
+        answer = Answer(text, is_error=True)
+    took = round((world.clock.now() - started).total_seconds() * 1000)
+    async with world.ledger.begin() as tx:
+        tx.audit(
+            Entry(
+                event="read",
+                session=asked.session.key,
+                actor=asked.requester,
+                action=asked.id,
+                tool=spec.full_name,
+                arguments=args.decode(),
+                result=answer.text[:1000],
+                status="error" if answer.is_error else "success",
+                outcome="error" if answer.is_error else "read",
+                execution_ms=took,
+                reason=decision.reason,
+            )
+        )
+    return Answered(spec, asked.call.args, answer)
+
+
+async def refuse(world: World, asked: Asked, name: str, reasons: tuple[str, ...]) -> Refused:
+    """Write the refusal down and hand it back."""
+    async with world.ledger.begin() as tx:
+        tx.audit(
+            Entry(
+                event="refused",
+                session=asked.session.key,
+                actor="policy",
+                action=asked.id,
+                tool=name,
+                status="error",
+                outcome="refused",
+                reason=" ".join(reasons)[:1000],
+            )
+        )
+    return Refused(name, reasons)
+
+
+def entry(event: str, action: Action, actor: str, **more: object) -> Entry:
+    """An audit entry about an action as it stands."""
+    return Entry(
+        event=event,
+        session=action.session.key,
+        actor=actor,
+        action=action.id,
+        tool=action.name,
+        arguments=action.args.decode(),
+        version=action.version,
+        receipt=action.receipt,
+        **more,  # type: ignore[arg-type]
+    )
+
+
+async def _may_ask(world: World, asked: Asked, decision: Decision) -> Ruling:
+    person = await world.people.fresh(asked.session.team, asked.requester)
+    if person and person.is_bot and person.id in world.policy.listed_bots and decision.cls is Class.READ:
+        return Ruling(True)
+    return account(person)
+
+
+def missing(world: World, name: str) -> str:
+    """The sentence for a tool that is not there, with the closest ones."""
+    known = [spec.full_name for spec in world.tools.specs()]
+    close = difflib.get_close_matches(name, known, n=3)
+    down = [s.name for s in world.tools.servers() if s.state != "ready"]
+    hint = f" The closest are {', '.join(close)}." if close else ""
+    absent = f" Not connected at the moment: {', '.join(down)}." if down else ""
+    return f"There is no tool called {name}.{hint}{absent}"
+
+
+def noun(spec: ToolSpec, action: Action) -> str:
+    """The word to type, from the recipe, or the first short argument."""
+    try:
+        return str(expand(spec.recipe.noun, {"args": parse(action.args), "capture": action.capture}))
+    except TemplateError:
+        return ""
+
+
+def sentence(text: str) -> str:
+    """First letter up, a full stop at the end."""
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")

@@ -1,0 +1,97 @@
+"""Plain words in a thread: what is a yes, a no, a command, an edit. Code decides, never a model."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+YES = frozenset(
+    {
+        "yes",
+        "yes please",
+        "y",
+        "yep",
+        "yeah",
+        "ok",
+        "okay",
+        "confirm",
+        "confirmed",
+        "go ahead",
+        "do it",
+        "proceed",
+    }
+)
+NO = frozenset(
+    {"no", "n", "nope", "cancel", "cancel it", "stop", "don't", "dont", "do not", "never mind", "nevermind"}
+)
+NO_AT_START = re.compile(
+    r"(?:actually,?\s+)?(?:no|nope|cancel that|stop|don't|never\s?mind)\b[,.!;:]?(?:\s|$)", re.I
+)
+COMMAND = re.compile(r"(pending|undo|audit|help|cancel)(?:\s+(\d{1,3}))?")
+TRIM = " \t\r\n.!"
+QUOTES = "'\"‘’“”`«»"
+REPLACE = re.compile(
+    rf"(?:please\s+)?(?:change|replace)\s+[{QUOTES}](?P<old>.+?)[{QUOTES}]\s+(?:to|with|by)\s+[{QUOTES}](?P<new>.*)[{QUOTES}]",
+    re.I | re.S,
+)
+ASSIGN = re.compile(
+    r"(?:please\s+)?(?:change|set)\s+(?:the\s+)?(?P<name>[\w-]+)\s+(?:to|=)\s+(?P<value>.+)", re.I | re.S
+)
+
+
+def is_yes(text: str) -> bool:
+    return _plain(text) in YES
+
+
+def is_no(text: str) -> bool:
+    return _plain(text) in NO or bool(NO_AT_START.match(text.strip()))
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    word: str
+    count: int | None = None
+
+
+def command(text: str) -> Command | None:
+    """`pending`, `undo 3`, `audit`, `help`, `cancel`: only as the whole text."""
+    found = COMMAND.fullmatch(_plain(text))
+    return Command(found[1], int(found[2]) if found[2] else None) if found else None
+
+
+@dataclass(frozen=True, slots=True)
+class Replace:
+    """Replace these words wherever they stand in the arguments."""
+
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    """Give one argument another value."""
+
+    name: str
+    value: str
+
+
+def edit(text: str) -> Replace | Assign | None:
+    """An edit sentence: `change 'could you please' to 'please'`, or `set path to notes.md`."""
+    stripped = text.strip()
+    found = REPLACE.fullmatch(stripped.rstrip(".")) or REPLACE.fullmatch(stripped)
+    if found:
+        return Replace(found["old"], found["new"])
+    found = ASSIGN.fullmatch(stripped)
+    if found:
+        return Assign(found["name"], _unquoted(found["value"].strip()))
+    return None
+
+
+def _unquoted(value: str) -> str:
+    if len(value) >= 2 and value[0] in QUOTES and value[-1] in QUOTES:
+        return value[1:-1]
+    return value
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"\s+", " ", text.strip(TRIM)).lower().replace("’", "'")
