@@ -7,20 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from gate import runs
 from gate.action import Action, Class, Json, Session, Verdict
 from gate.audit import Entry
-from gate.canonical import BadArguments, canonical, parse
+from gate.canonical import BadArguments, canonical
 from gate.flows.look import Look, decided, look
-from gate.phrase import phrase_for
+from gate.flows.seal import announce, entry, lease, ruled, sealed
 from gate.policy import Decision, Ruling, account
-from gate.previews import has_strange
-from gate.receipt import receipt
 from gate.states import State
 from gate.talk import Call
-from gate.template import TemplateError, expand
 from gate.tool import Answer, OutcomeUnknown, ServerUnavailable, ToolSpec
-from gate.world import Lease, Tx, World
+from gate.world import World
 
 SHOWN = 3  # reasons given with a refusal
 TOO_LONG = (
@@ -116,13 +112,6 @@ async def hold(world: World, asked: Asked, spec: ToolSpec, decision: Decision) -
     return Prepared(stored)
 
 
-def announce(tx: Tx, action: Action) -> None:
-    """Ask for the card and for the end of its time."""
-    tx.enqueue(runs.draw(action.id, action.revision))
-    delay = (action.expires_at - action.created_at).total_seconds()
-    tx.enqueue(runs.expire(action.id, action.version, delay))
-
-
 def draft(
     world: World, asked: Asked, spec: ToolSpec, decision: Decision, seen: Look, now: datetime
 ) -> Action:
@@ -151,50 +140,6 @@ def draft(
         **ruled(world, decision),
     )
     return sealed(world, spec, action)
-
-
-def ruled(world: World, decision: Decision) -> dict[str, object]:
-    """The fields of an action that the policy decides."""
-    return {
-        "cls": decision.cls,
-        "risk": decision.risk,
-        "verdict": decision.verdict,
-        "reason": decision.reason,
-        "rule": decision.rule,
-        "policy": world.policy.version,
-        "approvers": decision.approvers,
-        "always_gated": decision.always_gated,
-        "private": decision.private,
-    }
-
-
-def sealed(world: World, spec: ToolSpec, action: Action) -> Action:
-    """Settle how it must be confirmed, then make receipt and phrase for exactly this version."""
-    preview = action.preview
-    if preview.whole and not world.reviewable(action):
-        preview = replace(preview, problem=TOO_LONG)
-    hidden = not world.fits(action) or has_strange(preview)
-    verdict = Verdict.TYPED if hidden else action.verdict
-    action = replace(action, preview=preview, verdict=verdict, tries=0)
-    made = receipt(action)
-    targets = max(1, len(preview.affected))
-    phrase = phrase_for(made, preview.verb, noun(spec, action), targets) if verdict is Verdict.TYPED else ""
-    return replace(action, receipt=made, phrase=phrase)
-
-
-def lease(action: Action) -> Lease:
-    """The record for Redis: no arguments but the one-line preview."""
-    return Lease(
-        action=action.id,
-        version=action.version,
-        receipt=action.receipt,
-        user=action.requester,
-        session=action.session.key,
-        tool=action.name,
-        risk=action.risk,
-        preview=action.preview.summary[:200],
-        deadline=action.expires_at,
-    )
 
 
 async def read(world: World, asked: Asked, spec: ToolSpec, decision: Decision) -> Answered | Refused:
@@ -244,21 +189,6 @@ async def refuse(world: World, asked: Asked, name: str, reasons: tuple[str, ...]
     return Refused(name, reasons)
 
 
-def entry(event: str, action: Action, actor: str, **more: object) -> Entry:
-    """An audit entry about an action as it stands."""
-    return Entry(
-        event=event,
-        session=action.session.key,
-        actor=actor,
-        action=action.id,
-        tool=action.name,
-        arguments=action.args.decode(),
-        version=action.version,
-        receipt=action.receipt,
-        **more,  # type: ignore[arg-type]
-    )
-
-
 async def _may_ask(world: World, asked: Asked, decision: Decision) -> Ruling:
     person = await world.people.fresh(asked.session.team, asked.requester)
     if person and person.is_bot and person.id in world.policy.listed_bots and decision.cls is Class.READ:
@@ -274,14 +204,6 @@ def missing(world: World, name: str) -> str:
     hint = f" The closest are {', '.join(close)}." if close else ""
     absent = f" Not connected at the moment: {', '.join(down)}." if down else ""
     return f"There is no tool called {name}.{hint}{absent}"
-
-
-def noun(spec: ToolSpec, action: Action) -> str:
-    """The word to type, from the recipe, or the first short argument."""
-    try:
-        return str(expand(spec.recipe.noun, {"args": parse(action.args), "capture": action.capture}))
-    except TemplateError:
-        return ""
 
 
 def sentence(text: str) -> str:
