@@ -1,0 +1,61 @@
+// Messages as a channel or a thread shows them: who, when, what, and how to answer.
+import { html, useLayoutEffect, useRef, useState } from "./vendor/htm-preact.module.js";
+import { Blocks } from "./blocks.js";
+import { SurfaceProvider } from "./surface.js";
+import { Mrkdwn, formatDate } from "./text.js";
+
+const seconds = (ts) => Number.parseFloat(ts);
+const initials = (name) => name.split(/\s+/).map((word) => [...word][0]).join("").slice(0, 2).toUpperCase();
+const hue = (id) => [...id].reduce((sum, char) => (sum * 31 + char.codePointAt(0)) % 997, 7) % 6;
+
+export function Avatar({ id, name, bot }) {
+  return html`<span class=${`avatar ${bot ? "bot" : `hue-${hue(id)}`}`} aria-hidden="true">${bot ? "✓" : initials(name)}</span>`;
+}
+
+/** `send` posts; `onReply` is absent inside a thread; `follows` is true when the same person just spoke. */
+export function Message({ message, channel, send, onReply, onTrouble, replies = 0, status, follows }) {
+  const [typed, setTyped] = useState({});
+  const blocks = message.blocks ?? [];
+  const act = (action) => send("/ui/action", { channel, ts: message.ts, ...action }).catch(onTrouble);
+  const classes = `message ${follows ? "follows" : ""} ${message.ephemeral ? "ephemeral" : ""}`;
+  return html`<article class=${classes} data-testid="message" data-ts=${message.ts} data-user=${message.user} aria-label=${`Message by ${message.name}`}>
+    ${follows ? html`<span class="avatar-gap"><${Time} ts=${message.ts} /></span>` : html`<${Avatar} id=${message.user} name=${message.name} bot=${message.is_bot} />`}
+    <div class="message-main">
+      ${message.ephemeral && html`<p class="only-you">Only visible to you</p>`}
+      ${!follows && html`<header><strong>${message.name}</strong>${message.is_bot && html`<span class="badge">APP</span>`}<${Time} ts=${message.ts} /></header>`}
+      <div class="message-body">
+        ${blocks.length > 0
+          ? html`<${SurfaceProvider} id=${message.ts} blocks=${blocks} typed=${typed} setTyped=${setTyped} send=${act}><${Blocks} blocks=${blocks} /><//>`
+          : html`<${Mrkdwn} text=${message.text} />`}
+        ${message.edited && html`<span class="edited">(edited)</span>`}
+      </div>
+      ${onReply && replies > 0 && html`<button type="button" class="replies" data-testid="open-thread" onClick=${onReply}>${replies === 1 ? "1 reply" : `${replies} replies`}<span>View thread</span></button>`}
+      ${status && html`<p class="mini-status">${status}</p>`}
+    </div>
+    ${onReply && !message.ephemeral && html`<button type="button" class="reply" data-testid="reply" aria-label="Reply in thread" title="Reply in thread" onClick=${onReply}>↩ Reply</button>`}
+  </article>`;
+}
+
+function Time({ ts }) {
+  return html`<time class="time" title=${formatDate(seconds(ts), "{date_long} {time_secs}")}>${formatDate(seconds(ts), "{time}")}</time>`;
+}
+
+/** Same speaker within five minutes, and nothing private between: shown without a second heading. */
+export function followsOn(message, before) {
+  return Boolean(before) && before.user === message.user && !before.ephemeral && !message.ephemeral
+    && seconds(message.ts) - seconds(before.ts) < 300;
+}
+
+export const dayOf = (message) => formatDate(seconds(message.ts), "{date_long_pretty}");
+
+/** A scrolling log that stays at its end while the reader is there. `mark` changes with its content. */
+export function Log({ label, mark, place, children }) {
+  const box = useRef();
+  const atEnd = useRef(true);
+  useLayoutEffect(() => { atEnd.current = true; }, [place]);
+  useLayoutEffect(() => {
+    if (atEnd.current) box.current.scrollTop = box.current.scrollHeight;
+  }, [mark, place]);
+  const look = ({ target }) => { atEnd.current = target.scrollHeight - target.scrollTop - target.clientHeight < 80; };
+  return html`<div class="log" role="log" aria-label=${label} ref=${box} onScroll=${look} tabindex="0">${children}</div>`;
+}

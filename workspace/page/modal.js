@@ -1,0 +1,76 @@
+// A view as a dialog over the page: title, fields, their errors, submit and close.
+import { html, useEffect, useRef, useState } from "./vendor/htm-preact.module.js";
+import { Blocks } from "./blocks.js";
+import { useModalDialog } from "./confirm.js";
+import { SurfaceProvider, missing, stateValues } from "./surface.js";
+import { words } from "./text.js";
+
+/** An open view. `post(path, body)` rejects with a sentence, which is shown inside the dialog. */
+export function Modal({ view, post, children }) {
+  const blocks = view.blocks ?? [];
+  const [typed, setTyped] = useState({});
+  const [local, setLocal] = useState({});
+  const [trouble, setTrouble] = useState(null);
+  const [sending, setSending] = useState(false);
+  const form = useRef();
+  const errors = { ...view.errors, ...local };
+  const busy = sending || view.busy;
+
+  const tell = async (path, body) => {
+    setTrouble(null);
+    try {
+      await post(path, { view_id: view.id, ...body });
+    } catch (error) {
+      setTrouble(error.message);
+    }
+  };
+  const close = () => tell("/ui/close", {});
+  const dialog = useModalDialog(close);
+
+  async function submit(event) {
+    event.preventDefault();
+    if (busy) return;
+    const values = stateValues(blocks, typed);
+    const faults = missing(blocks, values);
+    setLocal(faults);
+    if (Object.keys(faults).length > 0) return;
+    setSending(true);
+    await tell("/ui/submit", { values });
+    setSending(false);
+  }
+  const faulty = Object.keys(errors).join();
+  useEffect(() => {
+    if (faulty) form.current?.querySelector("[aria-invalid=true]")?.focus();
+  }, [faulty]);
+
+  const shape = blocks.map((block) => block.block_id).join();
+  useEffect(() => {
+    // After a placeholder is replaced the first field takes the focus, unless the person is already typing.
+    if (!document.activeElement?.matches(".control")) form.current?.querySelector(".control")?.focus();
+  }, [shape]);
+
+  return html`<dialog class="dialog" ...${dialog} data-testid="modal" data-view-id=${view.id}
+                      data-callback-id=${view.callback_id} aria-label=${words(view.title)} aria-busy=${busy}>
+    <form ref=${form} onSubmit=${submit} novalidate>
+      <header>
+        <h2>${words(view.title)}</h2>
+        <button type="button" class="icon-button" aria-label="Close" data-testid="modal-x" onClick=${close}>✕</button>
+      </header>
+      <div class="dialog-body">
+        ${trouble && html`<div class="alert error" role="alert" data-testid="modal-error">${trouble}</div>`}
+        <${SurfaceProvider} id=${view.id} blocks=${blocks} typed=${typed} setTyped=${setTyped} errors=${errors}
+                            send=${(action) => tell("/ui/action", action)}>
+          <${Blocks} blocks=${blocks} />
+        <//>
+      </div>
+      <footer>
+        <button type="button" class="button" data-testid="modal-close" onClick=${close}>
+          ${words(view.close) || (view.submit ? "Cancel" : "Close")}
+        </button>
+        ${view.submit && html`<button type="submit" class="button primary" data-testid="modal-submit" aria-busy=${busy}
+            disabled=${busy}>${words(view.submit)}</button>`}
+      </footer>
+    </form>
+    ${children}
+  </dialog>`;
+}
