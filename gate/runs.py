@@ -18,9 +18,9 @@ def take_in(session: str, event: str) -> Run:
     return Run("take_in", f"take_in:{event}", (session,))
 
 
-def turn(turn_id: str, step: int) -> Run:
-    """Let the planner go on with a turn."""
-    return Run("turn", f"turn:{turn_id}:{step}", (turn_id,))
+def turn(turn_id: str, cause: str) -> Run:
+    """Let the planner go on with a turn, because of what just happened."""
+    return Run("turn", f"turn:{turn_id}:{cause}", (turn_id,))
 
 
 def draw(action_id: str, revision: int) -> Run:
@@ -28,8 +28,28 @@ def draw(action_id: str, revision: int) -> Run:
     return Run("draw", f"draw:{action_id}:{revision}", (action_id,))
 
 
+def refresh(action_id: str, version: int) -> Run:
+    """Make a new preview for a version that was voided or edited."""
+    return Run("refresh", f"refresh:{action_id}:{version}", (action_id, str(version)))
+
+
+def renew(action_id: str, user: str) -> Run:
+    """Ask again for what expired or drifted."""
+    return Run("renew", f"renew:{action_id}", (action_id, user))
+
+
 def carry_out(action_id: str) -> Run:
     return Run("carry_out", f"carry_out:{action_id}", (action_id,))
+
+
+def undo(undo_id: str) -> Run:
+    """Look whether the target is still as the action left it, then go on or ask."""
+    return Run("undo", f"undo:{undo_id}", (undo_id,))
+
+
+def check(action_id: str, user: str, revision: int) -> Run:
+    """Read how the target of an action of unknown outcome stands now."""
+    return Run("check", f"check:{action_id}:{revision}:{user}", (action_id, user))
 
 
 def expire(action_id: str, version: int, delay: float) -> Run:
@@ -41,6 +61,6 @@ def close_undo(action_id: str, delay: float) -> Run:
     return Run("close_undo", f"close_undo:{action_id}", (action_id,), delay)
 
 
-def say(note_id: str) -> Run:
+def post(note_id: str) -> Run:
     """Post a stored note into its thread."""
-    return Run("say", f"say:{note_id}", (note_id,))
+    return Run("post", f"post:{note_id}", (note_id,))

@@ -17,9 +17,7 @@ from gate.template import TemplateError, expand
 from gate.tool import ToolSpec
 from gate.world import Lease, Tx, World
 
-TOO_LONG = (
-    "This is too long to be shown whole, so it cannot be confirmed. Please split it into smaller parts."
-)
+TOO_LONG = "This is too long to be shown whole, so it cannot be confirmed. Please split it up."
 
 
 def ruled(world: World, decision: Decision) -> dict[str, Any]:

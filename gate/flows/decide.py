@@ -1,0 +1,255 @@
+"""Decide: confirm, cancel and reject, each in one transaction that has one winner."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import replace
+
+from gate import runs
+from gate.action import Action, Verdict, Vote
+from gate.canonical import parse
+from gate.flows.look import decided
+from gate.flows.press import OLD, Press, Said, late, standing
+from gate.flows.seal import entry, lease
+from gate.phrase import MAX_TRIES, typed_right
+from gate.policy import Decision, Verb, enough
+from gate.receipt import intact
+from gate.states import Event, NoSuchArrow, State
+from gate.world import Stale, Tx, Unavailable, World
+
+EXPIRED = "This expired before it was confirmed. Nothing ran; press *Ask again* for a fresh preview."
+CHANGED = (
+    "Something about this tool or its rules changed since you saw the card. I am showing it to you anew."
+)
+NOT_MINE = "This button does not stand on a card of mine. Please use the card in the thread."
+
+
+async def confirm(world: World, press: Press) -> Said:
+    """One person's yes to exactly the version they saw. Raises Unavailable: then nothing changed."""
+    action = await standing(world, press, Verb.CONFIRM)
+    if isinstance(action, Said):
+        return action
+    hindrance = await _hindrance(world, action, press)
+    if hindrance:
+        return hindrance
+    if not _same_rules(world, action):
+        return await _show_anew(world, action)
+    if action.verdict is Verdict.TYPED and not typed_right(action, press.typed or ""):
+        return await _mistyped(world, action, press)
+    try:
+        said = await _vote(world, action, press)
+    except (Stale, NoSuchArrow):
+        return await _lost(world, action)
+    if said.code == "confirmed":
+        await forget(world, action)
+    return said
+
+
+async def _hindrance(world: World, action: Action, press: Press) -> Said | None:
+    """Why this press cannot be a yes to what was shown, or None."""
+    if action.state is not State.PREPARED:
+        return late(action)
+    if not press.ref.fits(action):
+        return Said(False, "stale", OLD, action)
+    if not intact(action):
+        async with world.ledger.begin() as tx:
+            tx.audit(entry("tampered", action, "system", outcome="refused"))
+        return Said(False, "stale", "The stored action is not the one that was shown. Nothing ran.", action)
+    if press.message_ts and not await _on_our_card(world, action, press):
+        return Said(False, "not_ours", NOT_MINE, action)
+    if not action.preview.whole:
+        return Said(
+            False, "no_preview", "There is no preview of this yet, so it cannot be confirmed.", action
+        )
+    if action.verdict is Verdict.TYPED and press.typed is None:
+        return Said(False, "needs_phrase", "This one needs *Review…* and a typed phrase.", action)
+    if press.view and not await _opened(world, action, press):
+        return Said(False, "stale", OLD, action)
+    return await _lease_problem(world, action)
+
+
+async def _lease_problem(world: World, action: Action) -> Said | None:
+    """Redis keeps time: without its lease an action counts as expired; a lease of another version is mended."""
+    held = await world.leases.get(action.id)
+    if held is None:
+        return await lapse(world, action, lost=True) or late(action)
+    if (held.version, held.receipt) == (action.version, action.receipt):
+        return None
+    left = (action.expires_at - await world.ledger.now()).total_seconds()
+    if left > 0:
+        await world.leases.put(lease(action), left)
+    return Said(False, "stale", OLD, action)
+
+
+async def _on_our_card(world: World, action: Action, press: Press) -> bool:
+    posted = await world.ledger.posted(action.id)
+    return posted is not None and posted.ts == press.message_ts
+
+
+async def _opened(world: World, action: Action, press: Press) -> bool:
+    """Whether this modal was really opened, by this person, for this version."""
+    sheet = await world.ledger.sheet(press.view)
+    return sheet is not None and (sheet.user, sheet.action, sheet.version, sheet.receipt) == (
+        press.user,
+        action.id,
+        action.version,
+        action.receipt,
+    )
+
+
+def decision_now(world: World, action: Action) -> Decision | None:
+    """The policy on this call as things stand now; None when the tool is gone."""
+    spec = world.tools.find(action.server, action.tool)
+    if spec is None:
+        return None
+    return decided(world, spec, parse(action.args), action.session.channel)
+
+
+def _same_rules(world: World, action: Action) -> bool:
+    """Whether definition, class and deciders are still those that were shown."""
+    spec = world.tools.find(action.server, action.tool)
+    now = decision_now(world, action)
+    if spec is None or now is None or spec.definition != action.definition:
+        return False
+    same = (now.cls, now.approvers, now.always_gated) == (action.cls, action.approvers, action.always_gated)
+    return same and now.verdict is not Verdict.DENY
+
+
+async def _show_anew(world: World, action: Action) -> Said:
+    """Void this version: what was shown is no longer what would run. A run makes the new preview."""
+    problem = "The tool or the rules changed after this was shown. I am looking again…"
+    try:
+        async with world.ledger.begin(world.limits.decision) as tx:
+            changed = await tx.move(action, Event.EDIT, preview=replace(action.preview, problem=problem))
+            tx.audit(entry("voided", changed, "system", reason="definition or rules changed"))
+            tx.enqueue(runs.refresh(action.id, changed.version))
+            tx.enqueue(runs.draw(action.id, changed.revision))
+    except (Stale, NoSuchArrow):
+        return await _lost(world, action)
+    return Said(False, "changed", CHANGED, changed)
+
+
+async def _vote(world: World, action: Action, press: Press) -> Said:
+    async with world.ledger.begin(world.limits.decision) as tx:
+        current = await tx.action(action.id)  # locked, so that two votes at once count each other
+        if current is None or current.version != action.version or current.state is not State.PREPARED:
+            raise Stale(current)
+        vote = Vote(action.id, action.version, press.user, True, await tx.now())
+        if not await tx.vote(vote):
+            return Said(
+                False, "already_voted", "You have already confirmed this; others still have to.", action
+            )
+        if not enough(action, await tx.votes(action.id, action.version)):
+            moved = await tx.move(current, Event.VOTE)
+            tx.audit(entry("voted", moved, press.user, user_confirmed=True))
+            tx.enqueue(runs.draw(action.id, moved.revision))
+            return Said(True, "voted", action=moved)
+        return Said(True, "confirmed", action=await approve(tx, current, press.user))
+
+
+async def approve(tx: Tx, action: Action, user: str) -> Action:
+    """The last yes: approved, on the record, and on its way, in this one transaction."""
+    moved = await tx.move(action, Event.APPROVE, decided_by=user)
+    if action.undoes:
+        undone = await tx.action(action.undoes)
+        if undone is None:
+            raise Stale(None)
+        original = await tx.move(undone, Event.UNDO)
+        tx.enqueue(runs.draw(original.id, original.revision))
+    tx.audit(entry("confirmed", moved, user, user_confirmed=True))
+    tx.enqueue(runs.carry_out(action.id))
+    tx.enqueue(runs.draw(action.id, moved.revision))
+    return moved
+
+
+async def _mistyped(world: World, action: Action, press: Press) -> Said:
+    """A wrong phrase: three of them end it."""
+    tries = action.tries + 1
+    text = "That is not the phrase. Type it exactly as shown, with the same capitals."
+    try:
+        async with world.ledger.begin(world.limits.decision) as tx:
+            if tries < MAX_TRIES:
+                kept = await tx.keep(action, tries=tries)
+                tx.audit(entry("mistyped", kept, press.user, outcome=f"try {tries} of {MAX_TRIES}"))
+                return Said(False, "wrong_phrase", text, kept)
+            moved = await _end(
+                tx, action, Event.CANCEL, press.user, "the phrase was typed wrongly three times"
+            )
+    except (Stale, NoSuchArrow):
+        return await _lost(world, action)
+    await forget(world, action)
+    return Said(False, "cancelled", "Three wrong phrases: I cancelled this. Nothing ran.", moved)
+
+
+async def cancel(world: World, press: Press) -> Said:
+    """Withdraw an action that has not started. By its requester or an admin, in any version."""
+    return await _refusal(world, press, Verb.CANCEL, Event.CANCEL, "cancelled")
+
+
+async def reject(world: World, press: Press) -> Said:
+    """A no with a reason. One ends it, however many would have said yes."""
+    return await _refusal(world, press, Verb.REJECT, Event.REJECT, "rejected")
+
+
+async def _refusal(world: World, press: Press, verb: Verb, event: Event, code: str) -> Said:
+    action = await standing(world, press, verb)
+    if isinstance(action, Said):
+        return action
+    try:
+        async with world.ledger.begin(world.limits.decision) as tx:
+            moved = await _end(tx, action, event, press.user, press.reason)
+    except (Stale, NoSuchArrow):
+        return await _lost(world, action)
+    await forget(world, action)
+    return Said(True, code, action=moved)
+
+
+async def _end(tx: Tx, action: Action, event: Event, user: str, reason: str) -> Action:
+    moved = await tx.move(action, event, decided_by=user, decision=reason)
+    if action.undoes and action.state is State.APPROVED:
+        undone = await tx.action(action.undoes)
+        if undone is not None:
+            original = await tx.move(undone, Event.UNDO_FAILED)
+            tx.enqueue(runs.draw(original.id, original.revision))
+    tx.audit(
+        entry(moved.state, moved, user, status="rejected_by_user", outcome=moved.state.value, reason=reason)
+    )
+    settled(tx, moved)
+    return moved
+
+
+def settled(tx: Tx, action: Action) -> None:
+    """What every end of an action asks for: its card, and the planner's ear."""
+    tx.enqueue(runs.draw(action.id, action.revision))
+    if action.turn:
+        tx.enqueue(runs.turn(action.turn, f"{action.id}:{action.state}"))
+
+
+async def lapse(world: World, action: Action, *, lost: bool = False) -> Said | None:
+    """Expire an action whose time is over, or whose lease was lost. None when it was no longer waiting."""
+    try:
+        async with world.ledger.begin(world.limits.decision) as tx:
+            moved = await tx.move(action, Event.EXPIRE, lost=lost)
+            reason = "its reservation was lost" if lost else ""
+            tx.audit(entry("expired", moved, "system", outcome="expired", reason=reason))
+            settled(tx, moved)
+    except (Stale, NoSuchArrow):
+        return None
+    await forget(world, action)
+    return Said(False, "expired", EXPIRED, moved)
+
+
+async def forget(world: World, action: Action) -> None:
+    """Drop the lease of a decided action. Only tidiness: without it the lease ends by itself."""
+    with contextlib.suppress(Unavailable):
+        await world.leases.drop(action.id)
+
+
+async def _lost(world: World, action: Action) -> Said:
+    """Somebody or the clock was first: say who."""
+    now = await world.ledger.action(action.id)
+    if now is None:
+        return Said(False, "gone", OLD)
+    if now.state is State.PREPARED and now.expires_at <= await world.ledger.now():
+        return await lapse(world, now) or late(now)
+    return late(now)

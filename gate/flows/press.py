@@ -1,0 +1,88 @@
+"""A press: somebody wants to do something with an action. What they sent, and what they are told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gate.action import Action, Ref
+from gate.flows.seal import entry
+from gate.policy import Verb, deciders, may
+from gate.states import State
+from gate.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class Press:
+    """Identity from the signed payload, and what the button or modal carried."""
+
+    ref: Ref
+    team: str
+    user: str
+    message_ts: str = ""  # of the card that was pressed; "" from a list, a modal, a thread or the API
+    view: str = ""  # the modal's id
+    typed: str | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What came of a press. `text` is a sentence for the person who pressed; "" when the card says it all."""
+
+    ok: bool
+    code: str
+    text: str = ""
+    action: Action | None = None
+
+
+GONE = "I do not know this action (any more). Ask again for what you need."
+OLD = "This was changed since you saw it. Please look at the card as it stands now."
+
+
+async def standing(world: World, press: Press, verb: Verb) -> Action | Said:
+    """The action, when it exists and this person may do this with it; else what to tell them."""
+    action = await world.ledger.action(press.ref.id)
+    if action is None or action.session.team != press.team:
+        return Said(False, "gone", GONE)
+    ruling = may(world.policy, verb, action, await world.people.known(press.team, press.user))
+    if not ruling.allowed:
+        await turned_away(world, action, press, verb, ruling.reason)
+        return Said(False, "not_allowed", ruling.reason, action)
+    return action
+
+
+async def turned_away(world: World, action: Action, press: Press, verb: Verb, reason: str) -> None:
+    """Put a refused press on the record."""
+    async with world.ledger.begin(world.limits.decision) as tx:
+        tx.audit(entry("turned_away", action, press.user, outcome=verb.value, reason=reason))
+
+
+def late(action: Action) -> Said:
+    """The truth for someone who was not first."""
+    return Said(False, "late", LATE[action.state](action), action)
+
+
+def _by(action: Action) -> str:
+    return f" by <@{action.decided_by}>" if action.decided_by else ""
+
+
+LATE = {
+    State.PREPARED: lambda a: OLD,
+    State.APPROVED: lambda a: f"This was already confirmed{_by(a)}.",
+    State.EXECUTING: lambda a: f"This was already confirmed{_by(a)} and is running.",
+    State.SUCCEEDED: lambda a: f"This was already confirmed{_by(a)} and is done.",
+    State.FAILED: lambda a: f"This was already confirmed{_by(a)}; it failed.",
+    State.UNKNOWN: lambda a: f"This was already confirmed{_by(a)}; nobody knows yet whether it happened.",
+    State.CANCELLED: lambda a: f"This was already cancelled{_by(a)}. Nothing ran.",
+    State.REJECTED: lambda a: f"This was already rejected{_by(a)}. Nothing ran.",
+    State.EXPIRED: lambda a: (
+        "This expired before anyone confirmed it. Nothing ran; press *Ask again* for a fresh one."
+    ),
+    State.SUPERSEDED: lambda a: "A newer proposal took the place of this one. Nothing ran.",
+    State.UNDOING: lambda a: f"This was confirmed{_by(a)} and is being undone.",
+    State.UNDONE: lambda a: f"This was confirmed{_by(a)} and undone since.",
+}
+
+
+def waiting_for(action: Action) -> str:
+    """Who has to act, for people who may not."""
+    return deciders(action)
