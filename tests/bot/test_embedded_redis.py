@@ -19,9 +19,10 @@ from bot.embedded import EmbeddedRedis, EmbeddedRedisError, embedded_redis, find
 
 ROOT = Path(__file__).parents[2]
 PARENT = """
-import sys, time
+import signal, sys, time
 from pathlib import Path
 from bot.embedded import launch
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background is born deaf to it
 server = launch(Path(sys.argv[1]))
 print(server.url, flush=True)
 time.sleep(60)

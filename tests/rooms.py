@@ -1,0 +1,201 @@
+"""The rules of the house as functions: a module in, the lines that break the rule out."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+# Whom a room may import besides itself. The workspace and the servers stand alone; nobody imports bot.
+DIRECTIONS: dict[str, set[str]] = {
+    "gate": set(),
+    "views": {"gate"},
+    "storage": {"gate"},
+    "tools": {"gate"},
+    "handlers": {"gate", "views"},
+    "bot": {"gate", "views", "storage", "tools", "handlers", "servers", "workspace"},
+    "servers": set(),
+    "workspace": set(),
+}
+STAND_ALONE = {"servers", "workspace"}
+# The rooms that may know a library; bot, which wires them, may know all.
+LIBRARIES = {
+    "sqlalchemy": {"storage"},
+    "alembic": {"storage"},
+    "psycopg": {"storage"},
+    "aiosqlite": {"storage"},
+    "redis": {"storage"},
+    "mcp": {"tools", "servers"},
+    "slack_bolt": {"handlers"},
+    "slack_sdk": {"handlers"},
+}
+ENGINE = {"bot/engine.py", "bot/janitor.py"}
+IMPURE_MODULES = set("io os pathlib random secrets shutil socket ssl subprocess tempfile time".split())
+IMPURE_CALL = re.compile(
+    r"(.*\.)?(datetime|date)\.(now|utcnow|today)|(uuid\.)?uuid[14]|asyncio\.sleep|open|print|input|exec|eval"
+)
+ENVIRONMENT = {"environ", "environb", "getenv", "getenvb", "putenv"}
+SLACK_CALL = re.compile(r"(.*\.)?(chat_\w+|views_\w+|agents_sessions_\w+|api_call|respond|say)", re.DOTALL)
+EMPTY_NAME = re.compile(r"(^|_)(utils?|helpers?|managers?)(_|$)|(Utils?|Helpers?|Managers?)$")
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+MODULE_LINES = 300
+FUNCTION_LINES = 50
+# "path:function" of those that may be longer, with the reason.
+LONG_FUNCTIONS: dict[str, str] = {}
+
+
+@dataclass(frozen=True)
+class Module:
+    """One source file: its path from the root, its text and its syntax tree."""
+
+    path: str
+    text: str
+    tree: ast.Module
+
+    @property
+    def room(self) -> str:
+        return top(self.path, "/")
+
+    def at(self, node: ast.AST, what: str) -> str:
+        return f"{self.path}:{getattr(node, 'lineno', 1)} {what}"
+
+    def nodes(self, *kinds: type) -> Iterator[Any]:
+        return (node for node in ast.walk(self.tree) if isinstance(node, kinds))
+
+
+Rule = Callable[[Module], list[str]]
+
+
+@cache
+def modules(*folders: str) -> tuple[Module, ...]:
+    """Every module of the folders; of all rooms when none is named."""
+    files = sorted(file for folder in folders or DIRECTIONS for file in (ROOT / folder).rglob("*.py"))
+    return tuple(parse(file.relative_to(ROOT).as_posix(), file.read_text("utf-8")) for file in files)
+
+
+def parse(path: str, text: str) -> Module:
+    return Module(path, text, ast.parse(text, path))
+
+
+def require(rule: Rule, *folders: str) -> None:
+    """Fail with the lines that break the rule, one below the other."""
+    if broken := [line for module in modules(*folders) for line in rule(module)]:
+        pytest.fail("\n".join([f"{rule.__name__}:", *broken]), pytrace=False)
+
+
+def top(name: str, separator: str = ".") -> str:
+    return name.split(separator)[0]
+
+
+def imports(module: Module) -> Iterator[tuple[ast.AST, str]]:
+    """Each import with the dotted name it loads; `from a import b` counts as a.b."""
+    for node in module.nodes(ast.Import):
+        yield from ((node, alias.name) for alias in node.names)
+    for node in module.nodes(ast.ImportFrom):
+        if node.level == 0:  # relative ones stay inside
+            yield from ((node, f"{node.module}.{alias.name}") for alias in node.names)
+
+
+def calls(module: Module) -> Iterator[tuple[ast.Call, str]]:
+    """Each call with what is called, as in `client.chat_update`."""
+    return ((node, ast.unparse(node.func)) for node in module.nodes(ast.Call))
+
+
+def wrong_direction(module: Module) -> list[str]:
+    closed = DIRECTIONS.keys() - DIRECTIONS[module.room] - {module.room}
+    return [module.at(node, f"imports {name}") for node, name in imports(module) if top(name) in closed]
+
+
+def foreign_library(module: Module) -> list[str]:
+    closed = {name for name, rooms in LIBRARIES.items() if module.room not in {*rooms, "bot"}}
+    return [module.at(node, f"imports {name}") for node, name in imports(module) if top(name) in closed]
+
+
+def engine_outside_its_port(module: Module) -> list[str]:
+    if module.path in ENGINE:
+        return []
+    return [module.at(node, f"imports {name}") for node, name in imports(module) if top(name) == "dbos"]
+
+
+def impure_gate(module: Module) -> list[str]:
+    pure = {*sys.stdlib_module_names, "gate"} - IMPURE_MODULES
+    bad = [module.at(node, f"imports {name}") for node, name in imports(module) if top(name) not in pure]
+    called = ((node, name) for node, name in calls(module) if IMPURE_CALL.fullmatch(name))
+    return bad + [module.at(node, f"calls {name}()") for node, name in called]
+
+
+def asynchronous_gate(module: Module) -> list[str]:
+    if module.path.startswith("gate/flows/"):
+        return []
+    ports = {node for port in module.nodes(ast.ClassDef) if is_port(port) for node in port.body}
+    free = (node for node in module.nodes(ast.AsyncFunctionDef) if node not in ports)
+    return [module.at(node, f"async def {node.name}") for node in free]
+
+
+def is_port(node: ast.ClassDef) -> bool:
+    return any(top(ast.unparse(base), "[") == "Protocol" for base in node.bases)
+
+
+def environment_outside_settings(module: Module) -> list[str]:
+    if module.path == "bot/settings.py":
+        return []
+    of_os = (node for node in module.nodes(ast.Attribute) if ast.unparse(node.value) == "os")
+    read = [node for node in of_os if node.attr in ENVIRONMENT]
+    read += [node for node, name in imports(module) if name in {f"os.{word}" for word in ENVIRONMENT}]
+    return [module.at(node, "reads the environment") for node in read]
+
+
+def payload_outside_parse(module: Module) -> list[str]:
+    if module.path == "handlers/parse.py" or module.room in STAND_ALONE:
+        return []
+    keyed = (node for node in module.nodes(ast.Subscript) if ast.unparse(node.value) == "body")
+    read = [node for node in keyed if not isinstance(node.slice, ast.Slice)]
+    read += [node for node, name in calls(module) if name == "body.get"]
+    return [module.at(node, "reads body[…]") for node in read]
+
+
+def slack_call_outside_cards(module: Module) -> list[str]:
+    if module.path == "bot/cards.py" or module.room in STAND_ALONE:
+        return []
+    return [module.at(node, f"calls {name}()") for node, name in calls(module) if SLACK_CALL.fullmatch(name)]
+
+
+def tool_call_outside_client(module: Module) -> list[str]:
+    if module.path == "tools/client.py":
+        return []
+    return [module.at(node, f"calls {name}()") for node, name in calls(module) if name.endswith(".call_tool")]
+
+
+def too_long_a_module(module: Module) -> list[str]:
+    count = len(module.text.splitlines())
+    return [f"{module.path} has {count} lines"] if count > MODULE_LINES else []
+
+
+def too_long_a_function(module: Module) -> list[str]:
+    sized = ((node, node.end_lineno - node.lineno + 1) for node in module.nodes(*FUNCTIONS))
+    long = {f"{module.path}:{node.name}": size for node, size in sized if size > FUNCTION_LINES}
+    known = {name for name in LONG_FUNCTIONS if name.startswith(module.path + ":")}
+    return [
+        *(f"{name} has {size} lines" for name, size in long.items() if name not in known),
+        *(f"{name} is no longer long: take it off the list" for name in known - long.keys()),
+    ]
+
+
+def no_docstring(module: Module) -> list[str]:
+    first = top(ast.get_docstring(module.tree) or "", "\n\n")
+    return [] if first and "\n" not in first else [f"{module.path} does not say its job in a first line"]
+
+
+def empty_name(module: Module) -> list[str]:
+    parts = [part for part in module.path.removesuffix(".py").split("/") if EMPTY_NAME.search(part)]
+    bad = [node for node in module.nodes(ast.ClassDef, *FUNCTIONS) if EMPTY_NAME.search(node.name)]
+    said = [f"{module.path} is called {part}" for part in parts]
+    return said + [module.at(node, f"defines {node.name}") for node in bad]

@@ -1,0 +1,126 @@
+"""The rooms keep their doors: every rule of the house, over every module that is there."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests import rooms
+from tests.rooms import Rule, parse, require
+
+
+def test_rooms_import_only_in_their_direction() -> None:
+    require(rooms.wrong_direction)
+
+
+def test_each_library_is_known_in_its_own_room() -> None:
+    require(rooms.foreign_library)
+
+
+def test_only_the_engine_knows_dbos() -> None:
+    require(rooms.engine_outside_its_port)
+
+
+def test_the_gate_is_pure() -> None:
+    require(rooms.impure_gate, "gate")
+
+
+def test_the_gate_waits_only_in_flows() -> None:
+    require(rooms.asynchronous_gate, "gate")
+
+
+def test_the_environment_is_read_only_in_settings() -> None:
+    require(rooms.environment_outside_settings)
+
+
+def test_a_slack_payload_is_read_only_in_parse() -> None:
+    require(rooms.payload_outside_parse)
+
+
+def test_only_cards_speaks_to_slack() -> None:
+    require(rooms.slack_call_outside_cards)
+
+
+def test_only_the_client_calls_tools() -> None:
+    require(rooms.tool_call_outside_client)
+
+
+def test_modules_are_short() -> None:
+    require(rooms.too_long_a_module, *rooms.DIRECTIONS, "benchmarks")
+
+
+def test_functions_are_short() -> None:
+    require(rooms.too_long_a_function, *rooms.DIRECTIONS, "benchmarks")
+
+
+def test_every_module_says_its_job() -> None:
+    require(rooms.no_docstring, *rooms.DIRECTIONS, "benchmarks", "tests")
+
+
+def test_names_say_what_a_thing_is() -> None:
+    require(rooms.empty_name, *rooms.DIRECTIONS, "benchmarks", "tests")
+
+
+@pytest.mark.parametrize(
+    ("rule", "path", "text"),
+    [
+        (rooms.wrong_direction, "gate/x.py", "from storage.ledger import Ledger"),
+        (rooms.wrong_direction, "views/x.py", "import tools.client"),
+        (rooms.wrong_direction, "handlers/x.py", "def f():\n    from bot import engine"),
+        (rooms.wrong_direction, "workspace/x.py", "from gate import action"),
+        (rooms.wrong_direction, "servers/x.py", "import workspace"),
+        (rooms.foreign_library, "handlers/x.py", "import redis.asyncio as r"),
+        (rooms.foreign_library, "storage/x.py", "from mcp import ClientSession"),
+        (rooms.engine_outside_its_port, "bot/wire.py", "from dbos import DBOS"),
+        (rooms.impure_gate, "gate/x.py", "from os.path import join"),
+        (rooms.impure_gate, "gate/x.py", "import yaml"),
+        (rooms.impure_gate, "gate/flows/x.py", "import datetime\nx = datetime.datetime.now()"),
+        (rooms.impure_gate, "gate/x.py", "from uuid import uuid4\nx = uuid4()"),
+        (rooms.impure_gate, "gate/x.py", "x = open('y')"),
+        (rooms.impure_gate, "gate/flows/x.py", "import asyncio\nasync def f(): await asyncio.sleep(1)"),
+        (rooms.asynchronous_gate, "gate/x.py", "async def f(): ..."),
+        (rooms.asynchronous_gate, "gate/x.py", "class A:\n    async def f(self): ..."),
+        (rooms.environment_outside_settings, "servers/x.py", "import os\nx = os.environ['A']"),
+        (rooms.environment_outside_settings, "bot/x.py", "from os import getenv"),
+        (rooms.payload_outside_parse, "handlers/x.py", "def f(body): return body['user']"),
+        (rooms.payload_outside_parse, "bot/x.py", "def f(body): return body.get('user')"),
+        (
+            rooms.slack_call_outside_cards,
+            "handlers/x.py",
+            "async def f(c): await c.chat_postMessage(text='')",
+        ),
+        (rooms.slack_call_outside_cards, "handlers/x.py", "async def f(respond): await respond('')"),
+        (rooms.slack_call_outside_cards, "bot/x.py", "async def f(c): await c.api_call('chat.update')"),
+        (rooms.tool_call_outside_client, "tools/x.py", "async def f(s): await s.call_tool('t', {})"),
+        (rooms.too_long_a_module, "gate/x.py", "x = 1\n" * 301),
+        (rooms.too_long_a_function, "gate/x.py", "def f():\n" + "    x = 1\n" * 50),
+        (rooms.no_docstring, "gate/x.py", "x = 1"),
+        (rooms.no_docstring, "gate/x.py", '"""\nA job\nin two lines."""'),
+        (rooms.empty_name, "gate/utils.py", "x = 1"),
+        (rooms.empty_name, "gate/x.py", "class LeaseManager: ..."),
+        (rooms.empty_name, "gate/x.py", "def ask_helper(): ..."),
+    ],
+)
+def test_each_rule_catches_who_breaks_it(rule: Rule, path: str, text: str) -> None:
+    assert len(rule(parse(path, text))) == 1
+
+
+@pytest.mark.parametrize(
+    ("rule", "path", "text"),
+    [
+        (rooms.wrong_direction, "bot/x.py", "import gate, views, storage, tools, handlers"),
+        (rooms.wrong_direction, "handlers/x.py", "from gate.flows import ask"),
+        (rooms.engine_outside_its_port, "bot/engine.py", "from dbos import DBOS"),
+        (rooms.impure_gate, "gate/x.py", "import hashlib\nfrom datetime import datetime"),
+        (rooms.impure_gate, "gate/flows/x.py", "async def f(world): return world.clock.now()"),
+        (rooms.asynchronous_gate, "gate/flows/x.py", "async def f(world): ..."),
+        (rooms.asynchronous_gate, "gate/x.py", "class A(Protocol[T]):\n    async def f(self): ..."),
+        (rooms.environment_outside_settings, "bot/settings.py", "import os\nx = os.environ"),
+        (rooms.payload_outside_parse, "handlers/parse.py", "def f(body): return body['user']"),
+        (rooms.payload_outside_parse, "handlers/x.py", "def f(body): return body[:10]"),
+        (rooms.slack_call_outside_cards, "bot/cards.py", "async def f(c): await c.chat_update()"),
+        (rooms.tool_call_outside_client, "tools/client.py", "async def f(s): await s.call_tool('t', {})"),
+        (rooms.empty_name, "gate/x.py", "from contextlib import contextmanager"),
+    ],
+)
+def test_each_rule_lets_the_rest_be(rule: Rule, path: str, text: str) -> None:
+    assert rule(parse(path, text)) == []
