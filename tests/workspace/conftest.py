@@ -1,0 +1,29 @@
+"""A workspace with little patience, and a real Bolt app in both modes."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tests.workspace.connected import INSTALLED, Connected
+from workspace.delivery import Timing
+from workspace.parts import Rules
+from workspace.server import Workspace
+
+PATIENCE = Timing(ack=0.4, retries=(0.0, 0.05, 0.1))
+
+
+@pytest.fixture
+async def ws() -> AsyncIterator[Workspace]:
+    workspace = Workspace(INSTALLED, rules=Rules(timing=PATIENCE))
+    await workspace.start()
+    yield workspace
+    await workspace.stop()
+
+
+@pytest.fixture(params=["socket", "http"])
+async def connected(request: pytest.FixtureRequest, ws: Workspace) -> AsyncIterator[Connected]:
+    joined = Connected(ws, request.param)
+    yield joined
+    await joined.part()

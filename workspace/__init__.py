@@ -1,0 +1,1 @@
+"""A local Slack: small enough to read, strict enough to test against."""

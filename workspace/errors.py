@@ -1,0 +1,21 @@
+"""Slack's no: an error code with what goes beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+
+class SlackError(Exception):
+    """A Web API call that Slack refuses. `problems` become `errors` and `response_metadata.messages`."""
+
+    def __init__(self, code: str, problems: Sequence[str] = (), **extra: Any) -> None:
+        super().__init__(code)
+        self.code, self.problems, self.extra = code, list(problems), extra
+
+    def body(self) -> dict[str, Any]:
+        found: dict[str, Any] = {"ok": False, "error": self.code, **self.extra}
+        if self.problems:
+            found["errors"] = self.problems
+            found["response_metadata"] = {"messages": [f"[ERROR] {p}" for p in self.problems]}
+        return found

@@ -1,0 +1,186 @@
+"""How Slack writes things down: people, channels, messages, views, and the requests about them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from workspace.cast import Person
+from workspace.parts import Parts
+from workspace.state import Channel, Message, State, View
+
+Json = dict[str, Any]
+
+
+def person_json(person: Person) -> Json:
+    """As in users.info."""
+    return {
+        "id": person.id,
+        "team_id": person.team,
+        "name": person.name.lower(),
+        "real_name": person.name,
+        "deleted": person.kind == "deleted",
+        "profile": {"real_name": person.name, "display_name": person.name, "team": person.team},
+        "is_admin": False,
+        "is_owner": False,
+        "is_restricted": person.kind == "guest",
+        "is_ultra_restricted": False,
+        "is_stranger": person.kind == "stranger",
+        "is_bot": person.kind == "bot",
+        "is_app_user": False,
+        "tz": "Etc/UTC",
+        "tz_offset": 0,
+    }
+
+
+def channel_json(channel: Channel, state: State) -> Json:
+    """As in conversations.info."""
+    strangers = any(state.people[m].kind == "stranger" for m in channel.members)
+    shape = {
+        "id": channel.id,
+        "name": channel.name,
+        "is_channel": channel.type == "channel",
+        "is_group": channel.type == "group",
+        "is_im": channel.type == "im",
+        "is_private": channel.private or channel.type == "im",
+        "is_member": state.app.bot_user in channel.members,
+        "is_archived": False,
+        "is_ext_shared": strangers,
+        "num_members": len(channel.members),
+    }
+    return shape | ({"user": channel.im_with} if channel.im_with else {})
+
+
+def author_json(state: State, user: str) -> Json:
+    """Who wrote a message; a bot's says so."""
+    person = state.people[user]
+    if user == state.app.bot_user:
+        return {"user": user, "bot_id": state.app.bot_id, "app_id": state.app.id, "team": state.app.team}
+    if person.bot_id:
+        return {"user": user, "bot_id": person.bot_id, "app_id": "A" + user[1:], "team": person.team}
+    return {"user": user, "team": person.team}
+
+
+def message_json(state: State, message: Message) -> Json:
+    """As in conversations.history and in the `message` of a click."""
+    shape = {"type": "message", **author_json(state, message.user), "text": message.text, "ts": message.ts}
+    if message.blocks:
+        shape["blocks"] = message.blocks
+    if message.metadata:
+        shape["metadata"] = message.metadata
+    if message.edited:
+        shape["edited"] = {"user": message.user, "ts": message.ts}
+    if message.reactions:
+        shape["reactions"] = [
+            {"name": name, "users": users, "count": len(users)} for name, users in message.reactions.items()
+        ]
+    replies = state.replies(message)
+    if replies:
+        writers = sorted({reply.user for reply in replies})
+        shape |= {"thread_ts": message.ts, "reply_count": len(replies), "reply_users": writers}
+    if message.thread_ts and message.thread_ts != message.ts:
+        parent = state.message(message.channel, message.thread_ts)
+        shape |= {"thread_ts": message.thread_ts, "parent_user_id": parent.user if parent else None}
+    return shape
+
+
+def view_json(state: State, view: View) -> Json:
+    """As in the answer to views.open and in the `view` of an interaction."""
+    defaults = {"private_metadata": "", "callback_id": "", "external_id": "", "submit": None, "close": None}
+    return {
+        **defaults,
+        **view.body,
+        "id": view.id,
+        "team_id": state.app.team,
+        "state": {"values": view.values},
+        "hash": view.hash,
+        "root_view_id": view.root,
+        "previous_view_id": view.previous,
+        "app_id": state.app.id,
+        "app_installed_team_id": state.app.team,
+        "bot_id": state.app.bot_id,
+    }
+
+
+def interaction(parts: Parts, kind: str, user: str) -> Json:
+    """What every interaction carries. `user` need not exist: a forged one names whom it likes."""
+    app, person = parts.state.app, parts.state.people.get(user)
+    name = person.name.lower() if person else user.lower()
+    team = person.team if person else app.team
+    return {
+        "type": kind,
+        "user": {"id": user, "username": name, "name": name, "team_id": team},
+        "api_app_id": app.id,
+        "token": "legacy",
+        "team": {"id": app.team, "domain": app.team_domain},
+        "enterprise": None,
+        "is_enterprise_install": False,
+        "trigger_id": parts.passes.trigger(user),
+    }
+
+
+def message_click(parts: Parts, user: str, message: Message, action: Json) -> Json:
+    """block_actions from a message. An ephemeral one is not sent along, as in Slack."""
+    channel = parts.state.channels.get(message.channel)
+    container = {
+        "type": "message",
+        "message_ts": message.ts,
+        "channel_id": message.channel,
+        "is_ephemeral": message.visible_to is not None,
+    }
+    if message.thread_ts:
+        container["thread_ts"] = message.thread_ts
+    name = "directmessage" if channel and channel.im_with else channel.name if channel else "unknown"
+    response = parts.passes.response(user, message.channel, message.ts)
+    payload = {
+        **interaction(parts, "block_actions", user),
+        "container": container,
+        "channel": {"id": message.channel, "name": name},
+        "state": {"values": message.values},
+        "response_url": f"{parts.url}/response/{response}",
+        "actions": [action],
+    }
+    if message.visible_to is None:
+        payload["message"] = message_json(parts.state, message)
+    return payload
+
+
+def view_click(parts: Parts, user: str, view: View, action: Json) -> Json:
+    """block_actions from a modal or App Home."""
+    return {
+        **interaction(parts, "block_actions", user),
+        "container": {"type": "view", "view_id": view.id},
+        "view": view_json(parts.state, view),
+        "actions": [action],
+    }
+
+
+def submission(parts: Parts, user: str, view: View) -> Json:
+    shape = interaction(parts, "view_submission", user)
+    return {**shape, "view": view_json(parts.state, view), "response_urls": []}
+
+
+def closing(parts: Parts, user: str, view: View, cleared: bool) -> Json:
+    shape = interaction(parts, "view_closed", user)
+    del shape["trigger_id"]
+    return {**shape, "view": view_json(parts.state, view), "is_cleared": cleared}
+
+
+def slash(parts: Parts, user: str, channel: str, command: str, text: str) -> Json:
+    """A slash command: a flat form, whose text has its mentions written as `<@U123|name>`."""
+    app, place, person = parts.state.app, parts.state.channels.get(channel), parts.state.people.get(user)
+    response = parts.passes.response(user, channel, None)
+    return {
+        "token": "legacy",
+        "team_id": app.team,
+        "team_domain": app.team_domain,
+        "channel_id": channel,
+        "channel_name": "directmessage" if place and place.im_with else place.name if place else "unknown",
+        "user_id": user,
+        "user_name": person.name.lower() if person else user.lower(),
+        "command": command,
+        "text": text,
+        "api_app_id": app.id,
+        "is_enterprise_install": "false",
+        "response_url": f"{parts.url}/response/{response}",
+        "trigger_id": parts.passes.trigger(user),
+    }
