@@ -282,6 +282,7 @@ class Limits:
 
 class Clock(Protocol):
     def now(self) -> datetime: ...
+    async def sleep(self, seconds: float) -> None: ...
 
 
 class Ids(Protocol):

@@ -6,15 +6,17 @@ import contextlib
 from dataclasses import replace
 
 from gate import runs
-from gate.action import Action, Verdict, Vote
+from gate.action import Action, Approvers, Json, Verdict, Vote
 from gate.canonical import parse
 from gate.flows.look import decided
+from gate.flows.original import move_original
 from gate.flows.press import OLD, Press, Said, late, standing
 from gate.flows.seal import entry, lease
 from gate.phrase import MAX_TRIES, typed_right
 from gate.policy import Decision, Verb, enough
 from gate.receipt import intact
 from gate.states import Event, NoSuchArrow, State
+from gate.tool import ToolSpec
 from gate.world import Stale, Tx, Unavailable, World
 
 EXPIRED = "This expired before it was confirmed. Nothing ran; press *Ask again* for a fresh preview."
@@ -102,7 +104,14 @@ def decision_now(world: World, action: Action) -> Decision | None:
     spec = world.tools.find(action.server, action.tool)
     if spec is None:
         return None
-    return decided(world, spec, parse(action.args), action.session.channel)
+    args = parse(action.args)
+    return decided_for(world, spec, args, action.session.channel, undoing=bool(action.undoes))
+
+
+def decided_for(world: World, spec: ToolSpec, args: Json, channel: str, *, undoing: bool) -> Decision:
+    """As `decided`; an undo belongs to whoever asks for it, also where the policy names approvers for the tool."""
+    decision = decided(world, spec, args, channel)
+    return replace(decision, approvers=Approvers()) if undoing else decision
 
 
 def _same_rules(world: World, action: Action) -> bool:
@@ -151,11 +160,7 @@ async def approve(tx: Tx, action: Action, user: str) -> Action:
     """The last yes: approved, on the record, and on its way, in this one transaction."""
     moved = await tx.move(action, Event.APPROVE, decided_by=user)
     if action.undoes:
-        undone = await tx.action(action.undoes)
-        if undone is None:
-            raise Stale(None)
-        original = await tx.move(undone, Event.UNDO)
-        tx.enqueue(runs.draw(original.id, original.revision))
+        await move_original(tx, moved, Event.UNDO)
     tx.audit(entry("confirmed", moved, user, user_confirmed=True))
     tx.enqueue(runs.carry_out(action.id))
     tx.enqueue(runs.draw(action.id, moved.revision))
@@ -207,10 +212,7 @@ async def _refusal(world: World, press: Press, verb: Verb, event: Event, code: s
 async def _end(tx: Tx, action: Action, event: Event, user: str, reason: str) -> Action:
     moved = await tx.move(action, event, decided_by=user, decision=reason)
     if action.undoes and action.state is State.APPROVED:
-        undone = await tx.action(action.undoes)
-        if undone is not None:
-            original = await tx.move(undone, Event.UNDO_FAILED)
-            tx.enqueue(runs.draw(original.id, original.revision))
+        await move_original(tx, moved, Event.UNDO_FAILED)
     tx.audit(
         entry(moved.state, moved, user, status="rejected_by_user", outcome=moved.state.value, reason=reason)
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from gate.action import Action, Ref
@@ -65,7 +66,7 @@ def _by(action: Action) -> str:
     return f" by <@{action.decided_by}>" if action.decided_by else ""
 
 
-LATE = {
+LATE: dict[State, Callable[[Action], str]] = {
     State.PREPARED: lambda a: OLD,
     State.APPROVED: lambda a: f"This was already confirmed{_by(a)}.",
     State.EXECUTING: lambda a: f"This was already confirmed{_by(a)} and is running.",

@@ -1,0 +1,219 @@
+"""Carry out: claim, call the tool at most once, and write down what truly happened."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from datetime import timedelta
+
+from gate import runs
+from gate.action import Action, Claim, Outcome, Verdict
+from gate.audit import Entry
+from gate.canonical import parse
+from gate.flows.decide import decision_now, settled
+from gate.flows.edit import unbound
+from gate.flows.look import NotSeen, captured
+from gate.flows.original import move_original
+from gate.flows.seal import entry
+from gate.flows.undo import inverse_of, undo_kind
+from gate.policy import account, enough
+from gate.receipt import intact
+from gate.states import Event, NoSuchArrow, State
+from gate.template import TemplateError
+from gate.tool import Answer, OutcomeUnknown, ServerUnavailable, ToolSpec
+from gate.world import Stale, Tx, Unavailable, World
+
+ENDS = {"success": Event.SUCCEED, "error": Event.FAIL, "not_sent": Event.FAIL, "unknown": Event.LOSE}
+PATIENCE = (
+    0.05,
+    0.1,
+    0.2,
+    0.5,
+    1.0,
+    2.0,
+    5.0,
+)  # seconds between tries to write down a result; the last repeats
+
+
+async def carry_out(world: World, action_id: str) -> None:
+    """Run an approved action. Safe to repeat: only the holder of a fresh claim ever calls the tool."""
+    action = await world.ledger.action(action_id)
+    if action is None or action.state is not State.APPROVED:
+        return  # decided otherwise, or somebody else's claim: the janitor judges that by its lease
+    hindrance = await _hindrance(world, action)
+    if hindrance:
+        return await _call_off(world, action, hindrance)
+    claimed = await _claim(world, action)
+    if claimed is None:
+        return
+    outcome = await _alive(world, claimed, _call(world, claimed))
+    await _until_written(world, lambda: record(world, claimed, outcome))
+
+
+async def _hindrance(world: World, action: Action) -> str:
+    """Why this must not run after all, although it was approved; "" when it may."""
+    spec = world.tools.find(action.server, action.tool)
+    decision = decision_now(world, action)
+    if spec is None or decision is None:
+        return f"{action.server} is not connected any more"
+    if not intact(action):
+        return "the stored action is not the one that was shown"
+    if spec.definition != action.definition:
+        return "the tool's definition changed after it was confirmed"
+    if decision.verdict is Verdict.DENY:
+        return decision.reason
+    return await _deciders_changed(world, action) or await _drifted(world, action, spec)
+
+
+async def _deciders_changed(world: World, action: Action) -> str:
+    """Membership is checked again at the effect: those who said yes must still be allowed to."""
+    votes = await world.ledger.votes(action.id, action.version)
+    standing = []
+    for vote in votes:
+        person = await world.people.fresh(action.session.team, vote.person, 0 if action.phrase else 60)
+        if account(person).allowed:
+            standing.append(vote)
+    return "" if enough(action, standing) else "somebody who confirmed it may not do so any more"
+
+
+async def _drifted(world: World, action: Action, spec: ToolSpec) -> str:
+    """Whether what was captured for the preview is still so."""
+    if not spec.recipe.capture or not action.capture:
+        return ""  # an undo that was not asked about looked for drift in its own way
+    args = unbound(spec, parse(action.args))
+    try:
+        now = await captured(world, spec, args, action.session.channel)
+    except (NotSeen, TemplateError) as error:
+        return f"I could not look at the target again: {error}"
+    return (
+        ""
+        if canonical_json(now) == canonical_json(action.capture)
+        else "its target changed after it was confirmed"
+    )
+
+
+def canonical_json(value: object) -> bytes:
+    """Bytes to compare captures by; these may be larger than arguments may be."""
+    return json.dumps(value, sort_keys=True).encode()
+
+
+async def _call_off(world: World, action: Action, why: str) -> None:
+    """Nothing ran. What drifted is asked again with a fresh preview."""
+    try:
+        async with world.ledger.begin() as tx:
+            moved = await tx.move(action, Event.CANCEL, decision=f"Nothing ran: {why}.")
+            tx.audit(entry("cancelled", moved, "system", status="error", outcome="called_off", reason=why))
+            if action.undoes:
+                await move_original(tx, moved, Event.UNDO_FAILED)
+            else:
+                tx.enqueue(runs.renew(action.id, action.requester))
+            settled(tx, moved)
+    except (Stale, NoSuchArrow):
+        return
+
+
+async def _claim(world: World, action: Action) -> Action | None:
+    """The right to call, in the same transaction as its audit row. No record, no execution."""
+    try:
+        async with world.ledger.begin() as tx:
+            until = await tx.now() + timedelta(seconds=world.limits.claim)
+            claim = Claim(world.ids.new(), world.executor, until)
+            moved = await tx.move(action, Event.START, claim=claim)
+            tx.audit(entry("started", moved, action.decided_by, user_confirmed=True))
+            tx.enqueue(runs.draw(moved.id, moved.revision))
+    except (Stale, NoSuchArrow):
+        return None
+    return moved
+
+
+async def _call(world: World, action: Action) -> Outcome:
+    started = world.clock.now()
+    try:
+        answer: Answer = await world.tools.call(action.server, action.tool, action.args, world.limits.call)
+        outcome = Outcome("error" if answer.is_error else "success", answer.text, answer.structured)
+    except ServerUnavailable as error:
+        outcome = Outcome("not_sent", f"It did not run: {error}.")
+    except OutcomeUnknown as error:
+        outcome = Outcome("unknown", str(error))
+    ended = world.clock.now()
+    return replace(outcome, at=ended, took_ms=round((ended - started).total_seconds() * 1000))
+
+
+async def _alive(world: World, action: Action, call: Awaitable[Outcome]) -> Outcome:
+    """Await the call and renew the claim meanwhile, so that nobody thinks this process dead."""
+    renewing = asyncio.create_task(_renew(world, action))
+    try:
+        return await call
+    finally:
+        renewing.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await renewing
+
+
+async def _renew(world: World, action: Action) -> None:
+    while action.claim:
+        await world.clock.sleep(world.limits.claim / 3)
+        try:
+            async with world.ledger.begin() as tx:
+                until = await tx.now() + timedelta(seconds=world.limits.claim)
+                action = await tx.keep(action, claim=replace(action.claim, until=until))
+        except (Stale, Unavailable):
+            continue  # a lost beat is no harm: the result is written by the token, whoever judged meanwhile
+
+
+async def record(world: World, action: Action, outcome: Outcome) -> None:
+    """Result, undo entry and audit row in one transaction. A late truth replaces `unknown`."""
+    spec = world.tools.find(action.server, action.tool)
+    async with world.ledger.begin() as tx:
+        now = await tx.action(action.id)
+        if now is None or now.claim is None or action.claim is None or now.claim.token != action.claim.token:
+            return
+        if now.state not in (State.EXECUTING, State.UNKNOWN) or (now.state, outcome.kind) == (
+            State.UNKNOWN,
+            "unknown",
+        ):
+            return  # a person has settled it meanwhile; or nothing is known still
+        await write_end(tx, world, now, outcome, spec)
+
+
+async def write_end(tx: Tx, world: World, action: Action, outcome: Outcome, spec: ToolSpec | None) -> None:
+    """Move an action to its end and write down all that follows from it."""
+    inverse = (
+        inverse_of(spec, action, outcome, await tx.now()) if outcome.kind == "success" and spec else None
+    )
+    moved = await tx.move(
+        action, ENDS[outcome.kind], outcome=outcome, inverse=inverse, undo_open=inverse is not None
+    )
+    tx.audit(ended(moved, outcome))
+    if inverse:
+        await tx.push_undo(moved, inverse, undo_kind(moved), moved.capture, outcome.structured)
+        tx.enqueue(runs.close_undo(moved.id, world.limits.undo_bar))
+    if moved.undoes and outcome.kind != "unknown":
+        await move_original(tx, moved, Event.UNDO_DONE if outcome.kind == "success" else Event.UNDO_FAILED)
+    settled(tx, moved)
+
+
+def ended(action: Action, outcome: Outcome) -> Entry:
+    """The audit entry of a result."""
+    return entry(
+        action.state,
+        action,
+        action.decided_by,
+        result=outcome.text[:1000],
+        status="success" if outcome.kind == "success" else "error",
+        outcome=outcome.kind,
+        user_confirmed=True,
+        execution_ms=outcome.took_ms,
+    )
+
+
+async def _until_written(world: World, write: Callable[[], Awaitable[None]]) -> None:
+    """The tool has run: its result must not be lost to a database that is away for a while."""
+    for attempt in range(10_000):
+        try:
+            return await write()
+        except (Unavailable, Stale):
+            await world.clock.sleep(PATIENCE[min(attempt, len(PATIENCE) - 1)])

@@ -1,0 +1,223 @@
+"""Edit: another version of a pending action, by its requester; every earlier vote is void."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from gate import runs
+from gate.action import Action, Json, Verdict
+from gate.canonical import BadArguments, canonical, leaves, parse
+from gate.flows.decide import lapse
+from gate.flows.look import blind, decided, look
+from gate.flows.prepare import sentence
+from gate.flows.press import OLD, Press, Said, late, standing
+from gate.flows.seal import announce, entry, lease, ruled, sealed
+from gate.plain import Assign, Replace
+from gate.policy import Verb
+from gate.previews import facts, text_of
+from gate.states import Event, NoSuchArrow, State
+from gate.tool import Problem, ToolSpec
+from gate.world import Stale, World
+
+LOOKING = "I am looking at what this would change now…"
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What an edit form is made from. Bound parameters are the recipe's, not the person's."""
+
+    action: Action
+    spec: ToolSpec
+    args: Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class Unfit:
+    """The edited arguments break the tool's schema: one sentence for each field."""
+
+    problems: tuple[Problem, ...]
+
+
+async def form(world: World, press: Press) -> Form | Said:
+    """The form for the version that the person saw, or what to tell them."""
+    action = await standing(world, press, Verb.EDIT)
+    if isinstance(action, Said):
+        return action
+    if action.state is not State.PREPARED:
+        return late(action)
+    if not press.ref.fits(action):
+        return Said(False, "stale", OLD, action)
+    spec = world.tools.find(action.server, action.tool)
+    if spec is None:
+        return Said(
+            False, "no_tool", f"{action.server} is not connected at the moment. Try again soon.", action
+        )
+    return Form(action, spec, unbound(spec, parse(action.args)))
+
+
+def unbound(spec: ToolSpec, args: Mapping[str, Json]) -> dict[str, Json]:
+    """The arguments without those that the recipe adds."""
+    return {key: value for key, value in args.items() if key not in spec.recipe.bind}
+
+
+async def submit(world: World, press: Press, args: Mapping[str, Json]) -> Said | Unfit:
+    """Replace the arguments. The old version is void at once; a run looks and shows the new one.
+
+    Raises Unavailable: then nothing changed.
+    """
+    found = await form(world, press)
+    if isinstance(found, Said):
+        return found
+    action, spec = found.action, found.spec
+    if press.view and not await _opened(world, press, action):
+        return Said(False, "stale", OLD, action)
+    try:
+        canonical(args)
+    except BadArguments as error:
+        return Unfit((Problem((), str(error)),))
+    problems = world.tools.problems(spec.schema, dict(args))
+    if problems:
+        return Unfit(problems)
+    if dict(args) == found.args:
+        return Said(True, "unchanged", "Nothing was changed.", action)
+    return await _replace(world, press, found, dict(args))
+
+
+async def _opened(world: World, press: Press, action: Action) -> bool:
+    sheet = await world.ledger.sheet(press.view)
+    return sheet is not None and (sheet.user, sheet.action, sheet.version) == (
+        press.user,
+        action.id,
+        action.version,
+    )
+
+
+async def _replace(world: World, press: Press, found: Form, args: dict[str, Json]) -> Said:
+    action, spec = found.action, found.spec
+    decision = decided(world, spec, args, action.session.channel)
+    if decision.verdict in (Verdict.DENY, Verdict.RUN):
+        return Said(False, "denied", sentence(decision.reason), action)
+    before = {path: text_of(value) for path, value in leaves(found.args)}
+    preview = replace(blind(spec, args, LOOKING), facts=facts(args, (), before), prose=action.preview.prose)
+    try:
+        async with world.ledger.begin(world.limits.decision) as tx:
+            changed = await tx.move(
+                action, Event.EDIT, args=canonical(args), preview=preview, edited_by=press.user, tries=0
+            )
+            tx.audit(entry("edited", changed, press.user, outcome="edited"))
+            tx.enqueue(runs.refresh(action.id, changed.version))
+            tx.enqueue(runs.draw(action.id, changed.revision))
+    except (Stale, NoSuchArrow):
+        now = await world.ledger.action(action.id)
+        expired = await lapse(world, now) if now else None
+        return expired or late(now or action)
+    return Said(True, "edited", action=changed)
+
+
+async def refresh(world: World, action_id: str, version: int) -> None:
+    """Look again and show a version that can be confirmed, with a full time to live."""
+    action = await world.ledger.action(action_id)
+    if action is None or action.state is not State.PREPARED or action.version != version:
+        return
+    spec = world.tools.find(action.server, action.tool)
+    if spec is None:
+        return
+    args = unbound(spec, parse(action.args))
+    before = {f.label: f.old for f in action.preview.facts if f.old is not None}
+    old = {f.label: before.get(f.label, f.value) for f in action.preview.facts} if before else None
+    seen = await look(world, spec, args, action.session.channel, old)
+    decision = decided(world, spec, args, action.session.channel)
+    now = await world.ledger.now()
+    shown = sealed(
+        world,
+        spec,
+        replace(
+            action,
+            version=action.version + 1,
+            args=canonical(seen.args),
+            preview=replace(seen.preview, prose=action.preview.prose),
+            capture=seen.capture,
+            definition=spec.definition,
+            created_at=now,
+            expires_at=now + timedelta(seconds=decision.ttl or world.limits.ttl),
+            **ruled(world, decision),
+        ),
+    )
+    await world.leases.put(lease(shown), (shown.expires_at - now).total_seconds())
+    await _store(world, action, shown)
+
+
+async def _store(world: World, action: Action, shown: Action) -> None:
+    fields = (
+        "args preview capture definition created_at expires_at cls risk verdict reason rule policy approvers "
+        "always_gated private receipt phrase"
+    )
+    changes = {name: getattr(shown, name) for name in fields.split()}
+    try:
+        async with world.ledger.begin() as tx:
+            if shown.verdict is Verdict.DENY:
+                moved = await tx.move(action, Event.CANCEL, decided_by="", decision=shown.reason)
+                tx.audit(
+                    entry("cancelled", moved, "policy", status="error", outcome="denied", reason=shown.reason)
+                )
+                tx.enqueue(runs.draw(moved.id, moved.revision))
+                return
+            changed = await tx.move(action, Event.EDIT, **changes)
+            tx.audit(entry("previewed", changed, "system", reason=changed.reason))
+            announce(tx, changed)
+    except (Stale, NoSuchArrow):
+        return  # somebody cancelled or edited again meanwhile: that version has its own run
+
+
+async def by_words(world: World, press: Press, change: Replace | Assign) -> Said | Unfit:
+    """An edit sentence from the thread: the same as submitting the form with those words changed."""
+    found = await form(world, press)
+    if isinstance(found, Said):
+        return found
+    if isinstance(change, Assign):
+        return await _assign(world, press, found, change)
+    args, count = _replaced(found.args, change)
+    if not count:
+        return Said(
+            False,
+            "not_found",
+            f"I cannot find “{change.old}” in what I prepared. Nothing changed.",
+            found.action,
+        )
+    return await submit(world, press, args)
+
+
+def _replaced(value: Json, change: Replace) -> tuple[Json, int]:
+    if isinstance(value, str):
+        return value.replace(change.old, change.new), value.count(change.old)
+    if isinstance(value, Mapping):
+        pairs = {key: _replaced(item, change) for key, item in value.items()}
+        return {key: pair[0] for key, pair in pairs.items()}, sum(pair[1] for pair in pairs.values())
+    if isinstance(value, list):
+        items = [_replaced(item, change) for item in value]
+        return [item[0] for item in items], sum(item[1] for item in items)
+    return value, 0
+
+
+async def _assign(world: World, press: Press, found: Form, change: Assign) -> Said | Unfit:
+    """`set limit to 5`: text where the schema takes text, else the JSON value."""
+    properties = found.spec.schema.get("properties", {})
+    name = next((key for key in properties if key.lower() == change.name.lower()), None)
+    if name is None or name in found.spec.recipe.bind:
+        known = ", ".join(key for key in properties if key not in found.spec.recipe.bind)
+        text = f"There is no “{change.name}” to change here. There is: {known}. Nothing changed."
+        return Said(False, "not_found", text, found.action)
+    for value in _readings(change.value):
+        if not world.tools.problems(properties[name], value):
+            return await submit(world, press, {**found.args, name: value})
+    return await submit(world, press, {**found.args, name: change.value})
+
+
+def _readings(text: str) -> list[Json]:
+    """A typed value as text and, where it is one, as JSON."""
+    try:
+        return [text, parse(f'{{"value": {text}}}')["value"]]
+    except BadArguments:
+        return [text]

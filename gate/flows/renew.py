@@ -1,0 +1,48 @@
+"""Ask again: a fresh preview of what expired, or of what drifted before it could run."""
+
+from __future__ import annotations
+
+from gate import runs
+from gate.canonical import parse
+from gate.derive import derived
+from gate.flows.edit import unbound
+from gate.flows.prepare import Asked, Refused, prepare
+from gate.flows.press import Press, Said, late, standing
+from gate.flows.seal import entry
+from gate.policy import Verb
+from gate.states import State
+from gate.talk import Call
+from gate.world import Note, World
+
+OVER = (State.EXPIRED, State.CANCELLED)
+
+
+async def ask_again(world: World, press: Press) -> Said:
+    """The requester pressed *Ask again*. Raises Unavailable: then nothing changed."""
+    action = await standing(world, press, Verb.RENEW)
+    if isinstance(action, Said):
+        return action
+    if action.state is not State.EXPIRED:
+        return late(action)
+    async with world.ledger.begin(world.limits.decision) as tx:
+        tx.audit(entry("asked_again", action, press.user))
+        tx.enqueue(runs.renew(action.id, press.user))
+    return Said(True, "renewing", action=action)
+
+
+async def renew(world: World, action_id: str, user: str) -> None:
+    """Prepare the same call anew. Its id is derived, so pressing twice makes one."""
+    old = await world.ledger.action(action_id)
+    if old is None or old.state not in OVER:
+        return
+    spec = world.tools.find(old.server, old.tool)
+    args = unbound(spec, parse(old.args)) if spec else parse(old.args)
+    call = Call(old.server, old.tool, args, prose=old.preview.prose)
+    asked = Asked(derived("renew", old.id), old.session, old.requester, call, old.turn, old.call, old.id)
+    result = await prepare(world, asked)
+    if isinstance(result, Refused):
+        body = {"name": result.name, "reasons": list(result.reasons)}
+        note = Note(derived("renew refused", old.id), old.session, "refused", body, user)
+        async with world.ledger.begin() as tx:
+            if await tx.note(note):
+                tx.enqueue(runs.post(note.id))

@@ -1,0 +1,61 @@
+"""Sweep: what time does to actions. Every timer re-reads the ledger and does nothing when it has moved on."""
+
+from __future__ import annotations
+
+from gate import runs
+from gate.action import Action, Outcome
+from gate.flows.carry_out import ended
+from gate.flows.decide import lapse, settled
+from gate.states import Event, NoSuchArrow, State
+from gate.world import Stale, World
+
+LOST = (
+    "I lost track of this while it ran: the process that ran it stopped, or could not report back. "
+    "It may or may not have happened, and I will not run it again by myself."
+)
+
+
+async def expire(world: World, action_id: str, version: int) -> None:
+    """The timer of one version. The database's clock decides whether it is really over."""
+    action = await world.ledger.action(action_id)
+    if action and action.state is State.PREPARED and action.version == version:
+        await lapse(world, action)
+
+
+async def overdue(world: World) -> int:
+    """Settle what should have been settled by now: timers that were lost, claims that ended. How many."""
+    found = await world.ledger.overdue()
+    for action in found:
+        if action.state is State.PREPARED:
+            await lapse(world, action)
+        elif action.state is State.EXECUTING:
+            await lose(world, action)
+        elif action.state is State.APPROVED:
+            await again(world, action)
+    return len(found)
+
+
+async def lose(world: World, action: Action) -> None:
+    """A claim that nobody renews: the outcome is unknown. Never while its holder still beats."""
+    try:
+        async with world.ledger.begin() as tx:
+            now = await tx.action(action.id)
+            if (
+                now is None
+                or now.state is not State.EXECUTING
+                or (now.claim and now.claim.until > await tx.now())
+            ):
+                return
+            outcome = Outcome("unknown", LOST, at=world.clock.now())
+            moved = await tx.move(now, Event.LOSE, outcome=outcome)
+            tx.audit(ended(moved, outcome))
+            settled(tx, moved)
+    except (Stale, NoSuchArrow):
+        return
+
+
+async def again(world: World, action: Action) -> None:
+    """Approved and not started for long: its run was lost. A second run is harmless, the claim sees to it."""
+    async with world.ledger.begin() as tx:
+        run = runs.carry_out(action.id)
+        tx.enqueue(runs.Run(run.name, f"{run.key}:{world.ids.new()}", run.args))

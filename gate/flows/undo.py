@@ -1,0 +1,207 @@
+"""Undo: a new action that takes one back. The click is its approval, unless the target changed since."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from gate import runs
+from gate.action import Action, Inverse, Outcome, Verdict, Vote
+from gate.canonical import BadArguments, canonical, parse
+from gate.derive import derived
+from gate.flows.decide import approve, decided_for
+from gate.flows.edit import unbound
+from gate.flows.look import Look, NotSeen, blind, look, run_read
+from gate.flows.prepare import sentence
+from gate.flows.press import Press, Said, late, standing
+from gate.flows.seal import announce, entry, lease, ruled, sealed
+from gate.policy import Decision, Verb
+from gate.previews import text_of, way_back
+from gate.states import Event, NoSuchArrow, State
+from gate.template import TemplateError, expand
+from gate.tool import Read, ToolSpec
+from gate.world import Stale, World
+
+KEEP_DAYS = 30
+LOOKING = "I am looking whether the target is still as it was left…"
+NO_WAY = "This cannot be undone: I know no way back, or its time is over. Nothing changed."
+
+
+def inverse_of(spec: ToolSpec, action: Action, outcome: Outcome, now: datetime) -> Inverse | None:
+    """The call that takes a successful action back, made from its arguments, capture and result."""
+    structured = outcome.structured if isinstance(outcome.structured, dict) else {}
+    scope = {
+        "args": parse(action.args),
+        "capture": action.capture,
+        "result": {"text": outcome.text, **structured},
+    }
+    way = way_back(spec, scope)
+    if way is None or action.undoes:
+        return None
+    try:
+        args = canonical(expand(way.args, scope))
+        drift = spec.recipe.drift
+        same = {key: expand(template, scope) for key, template in drift.same.items()} if drift else {}
+        drift_args = canonical(expand(drift.read.args, scope)) if drift else b"{}"
+    except (TemplateError, BadArguments):
+        return None
+    return Inverse(
+        server=action.server,
+        tool=way.tool,
+        args=args,
+        drift_tool=drift.read.tool if drift else "",
+        drift_args=drift_args,
+        drift_same=same,
+        until=now + timedelta(days=spec.recipe.keeps_days or KEEP_DAYS),
+    )
+
+
+async def ask(world: World, press: Press) -> Said:
+    """Somebody pressed Undo. Writes the undo down with its approval; a run looks and goes on.
+
+    Raises Unavailable: then nothing changed.
+    """
+    action = await standing(world, press, Verb.UNDO)
+    if isinstance(action, Said):
+        return action
+    if action.state is not State.SUCCEEDED:
+        return late(action)
+    now = await world.ledger.now()
+    if action.inverse is None or (action.inverse.until and action.inverse.until <= now):
+        return Said(False, "no_undo", NO_WAY, action)
+    spec = world.tools.find(action.inverse.server, action.inverse.tool)
+    if spec is None:
+        return Said(
+            False, "no_tool", f"{action.server} is not connected at the moment. Try again soon.", action
+        )
+    decision = decided_for(world, spec, parse(action.inverse.args), action.session.channel, undoing=True)
+    if decision.verdict is Verdict.DENY:
+        return Said(False, "denied", sentence(decision.reason), action)
+    undo = _draft(world, press, action, spec, decision, now)
+    async with world.ledger.begin(world.limits.decision) as tx:
+        stored = await tx.insert(undo)
+        if stored.receipt == undo.receipt:
+            await tx.vote(Vote(undo.id, undo.version, press.user, True, now))
+            tx.audit(entry("undo_asked", action, press.user, user_confirmed=True))
+            tx.enqueue(runs.undo(undo.id))
+    return Said(True, "undoing", action=action)
+
+
+def _draft(
+    world: World, press: Press, action: Action, spec: ToolSpec, decision: Decision, now: datetime
+) -> Action:
+    """The undo as an action of its own, not yet looked at."""
+    inverse = action.inverse
+    assert inverse is not None
+    verb = f"Undo: {action.preview.summary}"
+    made = replace(
+        action,
+        id=derived("undo", action.id, action.revision),
+        version=1,
+        revision=1,
+        state=State.PREPARED,
+        requester=press.user,
+        server=inverse.server,
+        tool=inverse.tool,
+        args=inverse.args,
+        definition=spec.definition,
+        preview=replace(blind(spec, parse(inverse.args), LOOKING), summary=verb, verb="Undo"),
+        capture={},
+        created_at=now,
+        expires_at=now + timedelta(seconds=world.limits.ttl),
+        turn="",
+        undoes=action.id,
+        renews="",
+        decided_by="",
+        decision="",
+        claim=None,
+        outcome=None,
+        inverse=None,
+        undo_open=False,
+        edited_by="",
+        checkable=False,
+        **ruled(world, decision),
+    )
+    return sealed(world, spec, made)
+
+
+async def go_on(world: World, undo_id: str) -> None:
+    """Look at the target of an undo that was asked for: unchanged, it runs; changed, it is asked first."""
+    undo = await world.ledger.action(undo_id)
+    original = await world.ledger.action(undo.undoes) if undo else None
+    if undo is None or original is None or original.inverse is None or undo.state is not State.PREPARED:
+        return
+    changes = await _changes(world, original.inverse, undo.session.channel)
+    if changes:
+        return await _ask_first(world, undo, changes)
+    try:
+        async with world.ledger.begin() as tx:
+            await approve(tx, undo, undo.requester)
+    except (Stale, NoSuchArrow):
+        return  # somebody else's undo was first: the original's card tells
+
+
+async def _changes(world: World, inverse: Inverse, channel: str) -> tuple[str, ...]:
+    """How the target differs from what the action left, in words; empty when it does not."""
+    if not inverse.drift_tool:
+        return ()
+    try:
+        read = Read(inverse.drift_tool, parse(inverse.drift_args))
+        now = await run_read(world, inverse.server, read, {}, channel)
+    except (NotSeen, TemplateError) as error:
+        return (f"I could not look whether it changed since: {error}.",)
+    return tuple(
+        f"Changed since: {key} was {text_of(was)}, is {text_of(now.get(key))}."
+        for key, was in inverse.drift_same.items()
+        if now.get(key) != was
+    )
+
+
+async def _ask_first(world: World, undo: Action, changes: tuple[str, ...]) -> None:
+    """The target changed: show what the undo would do now, and wait for a person."""
+    spec = world.tools.find(undo.server, undo.tool)
+    if spec is None:
+        return
+    seen: Look = await look(world, spec, unbound(spec, parse(undo.args)), undo.session.channel)
+    decision = decided_for(world, spec, seen.args, undo.session.channel, undoing=True)
+    preview = replace(
+        seen.preview, summary=undo.preview.summary, verb="Undo", notes=(*changes, *seen.preview.notes)
+    )
+    now = await world.ledger.now()
+    fresh = replace(
+        undo,
+        version=undo.version + 1,
+        args=canonical(seen.args),
+        capture=seen.capture,
+        preview=preview,
+        expires_at=now + timedelta(seconds=world.limits.ttl),
+        **ruled(world, decision),
+    )
+    shown = sealed(world, spec, fresh)
+    await world.leases.put(lease(shown), world.limits.ttl)
+    names = "args capture preview expires_at receipt phrase verdict cls risk reason rule policy approvers"
+    try:
+        async with world.ledger.begin() as tx:
+            moved = await tx.move(undo, Event.EDIT, **{name: getattr(shown, name) for name in names.split()})
+            tx.audit(entry("drifted", moved, "system", reason=" ".join(changes)[:1000]))
+            announce(tx, moved)
+    except (Stale, NoSuchArrow):
+        return
+
+
+def undo_kind(action: Action) -> str:
+    """The action type of the undo stack (spec 000): move, delete, write, …"""
+    return action.preview.verb.lower()
+
+
+async def close_bar(world: World, action_id: str) -> None:
+    """The 10 s are over: the button leaves the card; the history keeps it."""
+    action = await world.ledger.action(action_id)
+    if action is None or not action.undo_open:
+        return
+    async with world.ledger.begin() as tx:
+        current = await tx.action(action_id)
+        if current is None or not current.undo_open:
+            return
+        kept = await tx.keep(current, undo_open=False)
+        tx.enqueue(runs.draw(kept.id, kept.revision))
