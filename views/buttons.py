@@ -1,0 +1,77 @@
+"""The buttons: each id beside what it looks like. A button carries `Action.button` and no fact."""
+
+from __future__ import annotations
+
+from gate.action import Action
+from views.kit import Block, button, option, overflow
+
+CONFIRM = "confirm"
+REVIEW = "review"
+EDIT = "edit"
+CANCEL = "cancel"
+UNDO = "undo"
+RENEW = "renew"
+HAPPENED = "settle_happened"
+NOT_HAPPENED = "settle_not"
+CHECK = "settle_check"
+FULL = "full"
+MORE = "more"  # the overflow menu; its options are REJECT and FULL
+REJECT = "reject"
+
+IDS = (CONFIRM, REVIEW, EDIT, CANCEL, UNDO, RENEW, HAPPENED, NOT_HAPPENED, CHECK, FULL, MORE)
+
+
+def confirm(action: Action) -> Block:
+    return button("Confirm", CONFIRM, action.button, "primary")
+
+
+def review(action: Action) -> Block:
+    return button("Review…", REVIEW, action.button, "danger")
+
+
+def edit(action: Action) -> Block:
+    return button("Edit", EDIT, action.button)
+
+
+def cancel(action: Action) -> Block:
+    return button("Cancel", CANCEL, action.button)
+
+
+def undo(action: Action) -> Block:
+    return button("Undo", UNDO, action.button)
+
+
+def renew(action: Action) -> Block:
+    return button("Ask again", RENEW, action.button, "primary")
+
+
+def full(action: Action) -> Block:
+    return button("Show everything", FULL, action.button)
+
+
+def settle(action: Action, check: bool) -> list[Block]:
+    """The answers to "did it happen?"; *Check* only where a read can tell."""
+    made = [
+        button("It happened", HAPPENED, action.button),
+        button("It did not", NOT_HAPPENED, action.button),
+    ]
+    return [*made, button("Check", CHECK, action.button)] if check else made
+
+
+def more(action: Action) -> Block:
+    choices = [
+        option("Reject with a reason…", tagged(REJECT, action.button)),
+        option("Show everything", tagged(FULL, action.button)),
+    ]
+    return overflow(MORE, choices)
+
+
+def tagged(kind: str, button_value: str) -> str:
+    """What an option or a modal carries: which choice, and `Action.button`."""
+    return f"{kind}:{button_value}"
+
+
+def untagged(value: str) -> tuple[str, str]:
+    """The choice and the button's value again; ("", value) when there is no choice in it."""
+    kind, colon, rest = value.partition(":")
+    return (kind, rest) if colon else ("", value)

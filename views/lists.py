@@ -1,0 +1,151 @@
+"""Lists: what waits, what can be undone, what is on the record, help, and the App Home."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gate.action import Action, Json
+from gate.audit import Line
+from gate.world import UndoEntry
+from views import buttons
+from views.kit import (
+    Block,
+    Message,
+    actions,
+    bullets,
+    context,
+    divider,
+    header,
+    line,
+    mention,
+    mrkdwn,
+    pack,
+    person,
+    rich,
+    sentence,
+    words,
+)
+from views.words import CLASSES, NOBODY, moment
+
+MOST = 12  # entries with buttons in one message; three blocks each
+HOME = "home"
+
+NOTHING_WAITS = "Nothing waits for a decision."
+NOTHING_TO_UNDO = "There is nothing that I could take back."
+HOW_TO = (
+    "Mention me in a channel and say what you want done, or write to me directly.\n"
+    "• What only reads runs at once.\n"
+    "• What changes something waits for you: I show what would happen, you *Confirm*, *Edit* or *Cancel*.\n"
+    "• What destroys something also wants a phrase typed.\n"
+    "• What is done can often be taken back with *Undo*."
+)
+COMMANDS = (
+    "`/pending` what waits for you\n"
+    "`/undo` what can be taken back; `/undo 3` the newest three\n"
+    "`/audit` the record; `/audit 20` its newest twenty entries\n"
+    "`/countersign help` this text\n"
+    "Commands do not work inside threads. There, mention me: `pending`, `undo`, `audit`, `cancel`, `help`.\n"
+    "A plain “yes” or “no” in the thread answers a single waiting action that is not destructive."
+)
+
+
+def pending(waiting: Sequence[Action]) -> Message:
+    """What waits, oldest first. To confirm, people go to the card, where all of it is shown."""
+    count = len(waiting)
+    text = f"{count} waiting" if count else NOTHING_WAITS
+    return Message(text, [header("Waiting for a decision"), *_pending(waiting)])
+
+
+def undo(entries: Sequence[UndoEntry]) -> Message:
+    """What can be taken back, newest first, a button each."""
+    text = f"{len(entries)} that can be undone" if entries else NOTHING_TO_UNDO
+    return Message(text, [header("Can be undone"), *_undo(entries)])
+
+
+def audit(lines: Sequence[Line]) -> Message:
+    """The newest entries of the record, newest last."""
+    if not lines:
+        return Message("Nothing is on the record yet.", [sentence("Nothing is on the record yet.")])
+    made = pack(bullets([entry]) for entry in map(_audited, lines))
+    return Message(f"{len(lines)} entries of the record", [header("On the record"), *made[:45]])
+
+
+def help_text() -> Message:
+    return Message(
+        "How to work with me", [header("How to work with me"), sentence(HOW_TO), sentence(COMMANDS)]
+    )
+
+
+def home(waiting: Sequence[Action], entries: Sequence[UndoEntry]) -> dict[str, Json]:
+    """The App Home of one person: what waits for them, what they can take back, and how it works."""
+    blocks = [
+        header("Waiting for you"),
+        *_pending(waiting),
+        divider(),
+        header("Your history"),
+        *_undo(entries),
+        divider(),
+        header("How to work with me"),
+        sentence(HOW_TO),
+        sentence(COMMANDS),
+    ]
+    return {"type": "home", "callback_id": HOME, "blocks": blocks}
+
+
+def _pending(waiting: Sequence[Action]) -> list[Block]:
+    if not waiting:
+        return [sentence(NOTHING_WAITS)]
+    shown = [block for action in waiting[:MOST] for block in _waits(action)]
+    return [*shown, *_rest(len(waiting))]
+
+
+def _waits(action: Action) -> list[Block]:
+    about = f"{_where(action)} · *{CLASSES[action.cls]}* · expires {moment(action.expires_at)}"
+    return [
+        rich(line(words("Prepared: ", "bold"), words(action.preview.summary, most=200))),
+        context(mrkdwn(f"asked by {mention(action.requester)} {about}")),
+        actions(buttons.full(action), buttons.cancel(action)),
+    ]
+
+
+def _undo(entries: Sequence[UndoEntry]) -> list[Block]:
+    if not entries:
+        return [sentence(NOTHING_TO_UNDO)]
+    return [*(block for entry in entries[:MOST] for block in _undoable(entry)), *_rest(len(entries))]
+
+
+def _undoable(entry: UndoEntry) -> list[Block]:
+    action = entry.action
+    state = "Undone: " if entry.undone else "Done: "
+    inverse = action.inverse
+    until = f" · until {moment(inverse.until, '{date_short} {time}')}" if inverse and inverse.until else ""
+    made = [
+        rich(line(words(state, "bold"), words(action.preview.summary, most=200))),
+        context(mrkdwn(f"{moment(entry.at, '{date_short} {time}')} · {_where(action)}{until}")),
+    ]
+    return made if entry.undone else [*made, actions(buttons.undo(action), buttons.full(action))]
+
+
+def _where(action: Action) -> str:
+    channel = action.session.channel
+    return f"in <#{channel}>" if channel[:1] in ("C", "G") else "in a direct message"
+
+
+def _rest(count: int) -> list[Block]:
+    return [context(mrkdwn(f"… and {count - MOST} more."))] if count > MOST else []
+
+
+def _audited(entry: Line) -> Block:
+    """One line: when, what, who, which tool, how it ended. Arguments stay in the log."""
+    said = entry.entry
+    who = words(NOBODY[said.actor]) if NOBODY.get(said.actor) else person(said.actor)
+    tool = f" · {said.tool}" if said.tool else ""
+    ended = f" · {said.outcome or said.status}" if said.outcome or said.status else ""
+    reason = f" · {said.reason}" if said.reason else ""
+    return line(
+        words(f"#{entry.seq} {entry.at:%Y-%m-%d %H:%M:%S} "),
+        words(said.event, "bold"),
+        words(" by "),
+        who,
+        words(f"{tool}{ended}{reason}", most=200),
+    )

@@ -1,0 +1,140 @@
+"""The modals: typed confirmation, edit form, reason of a rejection, everything, and short messages.
+
+Each carries which action and version it is about, and no fact. The ids are for the handlers.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+
+from gate.action import Action, Class, Json, Vote
+from gate.canonical import parse
+from gate.states import State
+from views import form, preview
+from views.buttons import tagged
+from views.card import about, confirmable, head
+from views.kit import (
+    Block,
+    boxes,
+    context,
+    field,
+    line,
+    mrkdwn,
+    pack,
+    plain,
+    rich,
+    sentence,
+    words,
+)
+from views.result import said
+from views.words import decided, meanwhile, moment
+
+View = dict[str, Json]
+
+TYPED = "typed"
+EDIT = "edit"
+REJECT = "reject"
+FULL = "full"
+LOADING = "loading"
+MESSAGE = "message"
+
+PHRASE = "phrase"  # block and action id of the input of the typed modal
+REASON = "reason"  # and of the rejection's
+REASON_LENGTH = 500
+
+VIEW_BLOCKS = 95
+VIEW_BYTES = 240 * 1024
+BLIND = "This cannot be shown whole, so it cannot be confirmed. The card says why."
+ANSWER = 30_000  # characters of a tool's answer, to begin with
+
+
+def typed(action: Action) -> View:
+    """The whole preview and the phrase to type; without both, a message and no input."""
+    if not confirmable(action) or not action.phrase:
+        return message(BLIND if action.state is State.PREPARED else meanwhile(action))
+    told = action.preview
+    what = "destroys something" if action.cls is Class.DESTRUCTIVE else "cannot go by one click"
+    blocks = [
+        sentence(f":warning: *This {what}.* Please read all of it."),
+        head(action),
+        about(action),
+        *pack(preview.whole(told)),
+        *pack([*preview.warnings(told), *preview.consequences(told)]),
+        *pack(preview.prose(told)),
+        rich(line(words("To go on, type exactly:", "bold")), *boxes(action.phrase)),
+        field(PHRASE, "The phrase", {"type": "plain_text_input", "action_id": PHRASE}),
+        context(mrkdwn(f"Expires {moment(action.expires_at)}.")),
+    ]
+    return _modal(TYPED, "Review", blocks, action, submit=told.verb or "Confirm")
+
+
+def edit(action: Action, schema: Mapping[str, Json], bound: Iterable[str] = ()) -> View:
+    """The form of the arguments. `bound`: parameters that the recipe fills in, which are not asked for."""
+    blocks = form.blocks(schema, parse(action.args), bound)
+    fields = any(block["type"] == "input" for block in blocks)
+    note = sentence("Nothing runs yet: a changed call gets a new preview, and earlier votes are void.")
+    return _modal(EDIT, "Edit", [head(action), note, *blocks], action, "Preview again" if fields else "")
+
+
+def reject(action: Action) -> View:
+    element = {
+        "type": "plain_text_input",
+        "action_id": REASON,
+        "multiline": True,
+        "max_length": REASON_LENGTH,
+    }
+    hint = "People in the thread and the assistant will read it."
+    blocks = [head(action), field(REASON, "Why not?", element, hint=hint)]
+    return _modal(REJECT, "Reject", blocks, action, "Reject")
+
+
+def full(action: Action, votes: Sequence[Vote] = ()) -> View:
+    """Everything that is known of an action, in pages; what even a modal cannot hold is counted."""
+    who = decided(action, votes)
+    told = action.preview
+    facts = preview.whole(told) if preview.reviewable(action) else preview.short(told)
+    blocks = [
+        head(action),
+        about(action),
+        context(plain(f"Why: {action.reason}", 500)),
+        *pack(facts),
+        *pack([*preview.warnings(told), *preview.consequences(told), *preview.prose(told)]),
+        *([context(mrkdwn(who))] if who else []),
+    ]
+    answer = ANSWER
+    made = _modal(FULL, "Everything", [*blocks, *said(action.outcome, answer)], action)
+    while answer and not _holds(made):
+        answer //= 2
+        made = _modal(FULL, "Everything", [*blocks, *said(action.outcome, answer)], action)
+    return made
+
+
+def loading() -> View:
+    """Opened at once, because a trigger lives three seconds; replaced as soon as there is something to show."""
+    return _view(LOADING, "One moment", [sentence("Fetching the latest…")])
+
+
+def message(own: str) -> View:
+    """One of our own sentences, and nothing to do but close."""
+    return _view(MESSAGE, "Countersign", [sentence(own)])
+
+
+def _holds(view: View) -> bool:
+    return len(view["blocks"]) <= VIEW_BLOCKS and len(json.dumps(view)) <= VIEW_BYTES
+
+
+def _modal(kind: str, title: str, blocks: list[Block], action: Action, submit: str = "") -> View:
+    view = _view(kind, title, blocks, "Cancel" if submit else "Close")
+    view["private_metadata"] = tagged(kind, action.button)
+    return {**view, "submit": plain(submit, 24)} if submit else view
+
+
+def _view(kind: str, title: str, blocks: list[Block], close: str = "Close") -> View:
+    return {
+        "type": "modal",
+        "callback_id": kind,
+        "title": plain(title, 24),
+        "blocks": blocks,
+        "close": plain(close, 24),
+    }

@@ -1,0 +1,120 @@
+"""Stored notes as messages, and the short sentences that one person alone sees."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from gate.action import Action, Json
+from gate.audit import Line
+from gate.world import Note, UndoEntry
+from views import lists
+from views.kit import (
+    Block,
+    Message,
+    boxes,
+    bullets,
+    context,
+    escaped,
+    line,
+    mrkdwn,
+    pack,
+    parts,
+    plain,
+    rich,
+    sentence,
+    visible,
+    words,
+)
+
+TEXT = 300
+SAID = 6_000  # characters of a text or an answer in one message
+
+
+def message(
+    note: Note,
+    *,
+    waiting: Sequence[Action] = (),
+    entries: Sequence[UndoEntry] = (),
+    lines: Sequence[Line] = (),
+) -> Message:
+    """The message of a note. `waiting`, `entries` and `lines` are for the kinds that list them.
+
+    Raises ValueError for a kind that nobody has heard of.
+    """
+    match note.kind:
+        case "text":
+            return _text(note)
+        case "read":
+            return _read(note)
+        case "refused":
+            return _refused(note)
+        case "pending":
+            return lists.pending(waiting)
+        case "undo":
+            return lists.undo(entries)
+        case "audit":
+            return lists.audit(lines)
+        case "help":
+            return lists.help_text()
+    raise ValueError(f"a note of kind {note.kind!r} cannot be shown")
+
+
+def answer(own: str) -> Message:
+    """One of our own sentences: a refusal, or who was first."""
+    text = mrkdwn(own)["text"]
+    return Message(text if len(text) <= TEXT else "An answer for you", [sentence(own)])
+
+
+def _text(note: Note) -> Message:
+    """Words of a planner: nothing in them is parsed, so they can call nobody and link nowhere."""
+    text = str(note.body["text"])
+    return Message(escaped(text, TEXT) or "(empty)", pack(_paragraphs(text)))
+
+
+def _paragraphs(text: str) -> list[Block]:
+    shown, hidden = _cut(text)
+    return [*(line(words(part)) for part in parts(shown)), *hidden]
+
+
+def _read(note: Note) -> Message:
+    """What a read found: the tool's words, which nobody has checked."""
+    body = note.body
+    failed = "Could not read" if body.get("error") else "Read"
+    shown, hidden = _cut(str(body.get("text") or ""))
+    outside = (
+        [context(mrkdwn("From outside of this workspace: read with care."))] if body.get("open_world") else []
+    )
+    clipped = [context(mrkdwn("The answer was longer than what I keep."))] if body.get("clipped") else []
+    blocks = [
+        rich(line(words(f"{failed}: ", "bold"), words(str(body["name"]), most=200))),
+        *([context(plain(_arguments(body["arguments"]), 500))] if body.get("arguments") else []),
+        *pack([*boxes(shown), *hidden]),
+        *outside,
+        *clipped,
+    ]
+    start = f"{failed}: "
+    return Message(start + escaped(str(body["name"]), TEXT - len(start)), blocks)
+
+
+def _refused(note: Note) -> Message:
+    name, reasons = str(note.body["name"]), note.body["reasons"]
+    start = "Not prepared: "
+    listed = [line(words(str(reason), most=600)) for reason in reasons[:10]]
+    head = rich(line(words(start, "bold"), words(name, most=200)))
+    return Message(
+        start + escaped(name, TEXT - len(start)), [head, *([rich(bullets(listed))] if listed else [])]
+    )
+
+
+def _cut(text: str) -> tuple[str, list[Block]]:
+    """As much as one message holds, and a line that counts the rest."""
+    shown = text[:SAID]
+    while len(visible(shown)) > SAID + 1000:
+        shown = shown[: len(shown) * 3 // 4]
+    hidden = len(text) - len(shown)
+    return shown, [line(words(f"… {hidden:,} more characters", "italic"))] if hidden else []
+
+
+def _arguments(args: Json) -> str:
+    return args if isinstance(args, str) else json.dumps(args, ensure_ascii=False)

@@ -1,0 +1,169 @@
+"""A preview as rich text: whole where it fits, else its beginnings and ends with what was left out counted."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from gate.action import Action, Affected, Fact, Preview
+from views.kit import Block, boxes, inline, line, pack, quote, weight, words
+from views.words import size
+
+CARD_TEXT = 9_000  # characters of the preview on a card
+SHORT_TEXT = 6_000  # characters of a preview that does not fit
+CARD_BLOCKS = 30  # of the 50; the rest is for everything around
+MODAL_BLOCKS = 85  # of the 100
+MODAL_BYTES = 220 * 1024  # of 250 KB; counted in the longest spelling, with \u escapes
+
+HEAD, TAIL = 700, 300  # characters shown of a text that does not fit
+FEW = 12  # arguments and affected things shown of a preview that does not fit
+
+# Rows of a table, in which a label cannot pass for a value nor a value for a row.
+_LABEL = re.compile(r"[\w.\[\]-]{1,32}", re.ASCII)
+_ROW = 100
+
+
+def fits(action: Action) -> bool:
+    """Whether one card can show the whole preview. Cheap: a few milliseconds at 64 KiB of arguments."""
+    elements = whole(action.preview)
+    return sum(map(weight, elements)) <= CARD_TEXT and len(pack(elements)) <= CARD_BLOCKS
+
+
+def reviewable(action: Action) -> bool:
+    """Whether at least the modal can show the whole preview."""
+    elements = whole(action.preview)
+    if sum(map(weight, elements)) > MODAL_BYTES:
+        return False
+    pages = pack(elements)
+    return len(pages) <= MODAL_BLOCKS and len(json.dumps(pages)) <= MODAL_BYTES
+
+
+def whole(preview: Preview) -> list[Block]:
+    """Every argument, the whole diff and everything affected."""
+    return [*_facts(preview.facts), *_diff(preview.diff), *_affected(preview.affected)]
+
+
+def short(preview: Preview) -> list[Block]:
+    """As `whole`, for a card on which that does not fit. Says of everything left out that it was."""
+    shown: list[Block] = []
+    room = SHORT_TEXT
+    for element in _shortened(preview):
+        room -= weight(element)
+        if room < 0:
+            return [*shown, _aside("… and more")]
+        shown.append(element)
+    return shown
+
+
+def _shortened(preview: Preview) -> Iterator[Block]:
+    for fact in preview.facts[:FEW]:
+        yield from _fact(fact, folded=True)
+    if len(preview.facts) > FEW:
+        yield _aside(f"… {len(preview.facts) - FEW:,} more arguments")
+    yield from _diff(preview.diff, folded=True)
+    yield from _affected(preview.affected, FEW)
+    if len(preview.affected) > FEW:
+        yield _aside(f"… {len(preview.affected) - FEW:,} more")
+
+
+def consequences(preview: Preview) -> list[Block]:
+    """Who hears of it, whether it can be taken back, how long it is kept."""
+    told = (
+        ("Will also notify: ", preview.notifies),
+        ("Can be undone: ", preview.undo),
+        ("Recoverable: ", preview.recoverable),
+    )
+    return [line(words(label, "bold"), words(text, most=500)) for label, text in told if text]
+
+
+def warnings(preview: Preview) -> list[Block]:
+    """What code noticed about this call."""
+    sign = {"type": "emoji", "name": "warning"}
+    return [line(sign, words(f" {note}", most=300)) for note in preview.notes[:10]]
+
+
+def prose(preview: Preview) -> list[Block]:
+    """The proposer's own words, apart from the facts and marked as unchecked."""
+    if not preview.prose:
+        return []
+    return [_aside("Proposer's words (not checked):"), quote(preview.prose, 600)]
+
+
+def _facts(facts: Sequence[Fact]) -> Iterator[Block]:
+    """Short facts side by side in tables, all others each on its own."""
+    for short_ones, group in groupby(facts, _is_short):
+        if short_ones:
+            yield from boxes(_table(list(group)))
+        else:
+            yield from (element for fact in group for element in _fact(fact))
+
+
+def _is_short(fact: Fact) -> bool:
+    plain = fact.old is None and not fact.added and _LABEL.fullmatch(fact.label) is not None
+    value = fact.value
+    return plain and 0 < len(value) <= _ROW and "\n" not in value and value == value.strip()
+
+
+def _table(facts: Sequence[Fact]) -> str:
+    width = max(len(fact.label) for fact in facts)
+    return "\n".join(f"{fact.label:<{width}}  {inline(fact.value)}" for fact in facts)
+
+
+def _fact(fact: Fact, folded: bool = False) -> Iterator[Block]:
+    label = words(fact.label or "arguments", "bold", most=300 if folded else 0)
+    added = [words(" (added by the tool's recipe)", "italic")] if fact.added else []
+    if fact.old is None:
+        yield from _value([label, *added], fact.value, folded)
+    else:
+        yield from _value([label, *added, words(" before the edit", "italic")], fact.old, folded)
+        yield from _value([label, words(" now", "italic")], fact.value, folded)
+
+
+def _value(head: list[Block], value: str, folded: bool) -> Iterator[Block]:
+    if not value:
+        yield line(*head, words(": empty", "italic"))
+        return
+    yield line(*head)
+    yield from _text(value, folded)
+
+
+def _text(text: str, folded: bool) -> Iterator[Block]:
+    """A text in boxes; folded, a long one is its head and tail, with length and hash of the whole."""
+    hidden = len(text) - HEAD - TAIL
+    if not folded or hidden <= 0:
+        yield from boxes(text)
+        return
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    yield from boxes(text[:HEAD])
+    yield _aside(f"… {hidden:,} more characters, SHA-256 of the whole {digest} …")
+    yield from boxes(text[-TAIL:])
+
+
+def _diff(diff: str, folded: bool = False) -> Iterator[Block]:
+    if diff:
+        yield line(words("What changes", "bold"))
+        yield from _text(diff, folded)
+
+
+def _affected(things: Sequence[Affected], most: int | None = None) -> Iterator[Block]:
+    """One row each, the name last so that it cannot pass for another column."""
+    if not things:
+        return
+    known = [t.size for t in things if t.size is not None]
+    unsized = len(things) - len(known)
+    total = f", {size(sum(known))} in all" if known else ""
+    unknown = f", {unsized} of unknown size" if known and unsized else ""
+    yield line(words(f"Affected: {len(things):,}{total}{unknown}", "bold"))
+    yield from boxes("\n".join(map(_row, things[:most])))
+
+
+def _row(thing: Affected) -> str:
+    about = [f"{size(thing.size):>8}", inline(thing.modified), inline(thing.kind), inline(thing.name)]
+    return "  ".join(filter(None, about))
+
+
+def _aside(own: str) -> Block:
+    return line(words(own, "italic"))

@@ -1,0 +1,42 @@
+"""What became of an action: what the tool said, and what that means."""
+
+from __future__ import annotations
+
+from gate.action import Action, Outcome
+from gate.states import State
+from views.kit import Block, boxes, line, pack, rich, sentence, visible, words
+
+SAID = 1_500  # characters of a tool's answer on a card
+S = State
+
+NOT_KNOWN = (
+    "The line broke or the process died while the tool ran, so nobody knows whether it happened. "
+    "I will not try again by myself. Please look, then tell me."
+)
+NOT_SENT = "It was never sent to the tool, so nothing was changed."
+ERROR = "The tool answered with an error. It may have done a part of its work before that."
+
+
+def happened(action: Action) -> list[Block]:
+    """The outcome as blocks; nothing for an action that never ran."""
+    outcome = action.outcome
+    if action.state is S.UNKNOWN:
+        return [sentence(NOT_KNOWN), *said(outcome, SAID)]
+    if action.state is S.FAILED and outcome:
+        meaning = {"not_sent": NOT_SENT, "error": ERROR}.get(outcome.kind)
+        return [*([sentence(meaning)] if meaning else []), *said(outcome, SAID)]
+    if action.state in (S.SUCCEEDED, S.UNDOING, S.UNDONE):
+        return said(outcome, SAID)
+    return []
+
+
+def said(outcome: Outcome | None, most: int) -> list[Block]:
+    """What the tool said, at most about `most` characters of it; how much is missing is said."""
+    if outcome is None or not outcome.text:
+        return []
+    shown = outcome.text[:most]
+    while len(visible(shown)) > 2 * most:  # spelled-out characters take more room
+        shown = shown[: len(shown) // 2]
+    hidden = len(outcome.text) - len(shown)
+    more = [line(words(f"… {hidden:,} more characters", "italic"))] if hidden else []
+    return [rich(line(words("The tool said:", "bold"))), *pack([*boxes(shown), *more])]

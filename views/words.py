@@ -1,0 +1,130 @@
+"""The sentences people read: titles by state, classes, who decided, times and sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from gate.action import Action, Class, Verdict, Vote
+from gate.states import State
+from views.kit import mention, mentions
+
+S = State
+# "Prepared" before, "Done" only after it is done: no other word may promise more.
+TITLES = {
+    S.PREPARED: "Prepared",
+    S.APPROVED: "Working",
+    S.EXECUTING: "Working",
+    S.SUCCEEDED: "Done",
+    S.FAILED: "Failed",
+    S.UNKNOWN: "Not known whether it happened",
+    S.CANCELLED: "Cancelled",
+    S.REJECTED: "Rejected",
+    S.EXPIRED: "Expired",
+    S.SUPERSEDED: "Replaced",
+    S.UNDOING: "Undoing",
+    S.UNDONE: "Undone",
+}
+UNDO_TITLES = {
+    **TITLES,
+    S.PREPARED: "Prepared to undo",
+    S.APPROVED: "Undoing",
+    S.EXECUTING: "Undoing",
+    S.SUCCEEDED: "Undone",
+    S.FAILED: "Undo failed",
+    S.UNKNOWN: "Not known whether the undo happened",
+    S.CANCELLED: "Undo cancelled",
+    S.REJECTED: "Undo rejected",
+    S.EXPIRED: "Undo expired",
+}
+CLASSES = {
+    Class.READ: "reads only",
+    Class.WRITE: "changes something",
+    Class.DESTRUCTIVE: "destructive",
+    Class.UNKNOWN: "not reviewed by an operator",
+}
+# What a final card says of the world. Of a failure only the outcome can tell.
+SEQUELS = {
+    S.CANCELLED: "Nothing was done.",
+    S.REJECTED: "Nothing was done.",
+    S.EXPIRED: "Nobody decided in time. Nothing was done.",
+    S.SUPERSEDED: "A fresh preview took its place. Nothing was done here.",
+}
+NOBODY = {"": "", "system": "the system", "policy": "the policy"}
+
+
+def title(action: Action) -> str:
+    return (UNDO_TITLES if action.undoes else TITLES)[action.state]
+
+
+def person(user: str) -> str:
+    """Who acted, as a mention where it was somebody."""
+    return NOBODY[user] if user in NOBODY else mention(user)
+
+
+def confirmers(action: Action, votes: Sequence[Vote]) -> tuple[str, ...]:
+    """Who said yes to this version, in order."""
+    return tuple(dict.fromkeys(v.person for v in votes if v.yes and v.version == action.version))
+
+
+def decided(action: Action, votes: Sequence[Vote]) -> str:
+    """Who decided, in one sentence; "" while nobody has."""
+    by = person(action.decided_by)
+    if action.state is S.PREPARED or action.state in (S.EXPIRED, S.SUPERSEDED):
+        return ""
+    if action.state in (S.CANCELLED, S.REJECTED):
+        return f"{TITLES[action.state]} by {by}." if by else ""
+    yes = confirmers(action, votes)
+    if not yes:
+        return f"Decided by {by}." if by else ""
+    settled = f" Settled by {by}." if by and action.decided_by not in yes else ""
+    return f"Confirmed by {mentions(yes)}.{settled}"
+
+
+def meanwhile(action: Action) -> str:
+    """What to tell somebody who came second: our own sentence, in mrkdwn."""
+    by = person(action.decided_by)
+    told = {
+        S.PREPARED: "This was changed meanwhile. Please read the card again: it shows what would run now.",
+        S.EXPIRED: "This has expired. Nothing was done. Press *Ask again* on the card for a fresh preview.",
+        S.SUPERSEDED: "A fresh preview has taken its place. Please use the newest card.",
+        S.UNKNOWN: "Nobody knows yet whether this happened. The card asks for the answer.",
+        S.UNDOING: "This is being undone just now.",
+        S.UNDONE: "This has already been undone.",
+        S.CANCELLED: f"This was cancelled meanwhile{' by ' + by if by else ''}. Nothing was done.",
+        S.REJECTED: f"This was rejected meanwhile{' by ' + by if by else ''}. Nothing was done.",
+    }
+    return told.get(action.state, f"This was decided meanwhile{' by ' + by if by else ''}.")
+
+
+def tally(action: Action, votes: Sequence[Vote]) -> str:
+    """How many of the needed people have said yes; "" where one is enough."""
+    if action.approvers.needed <= 1:
+        return ""
+    yes = confirmers(action, votes)
+    who = f": {mentions(yes)}" if yes else ""
+    return f"{len(yes)} of {action.approvers.needed} have confirmed{who}."
+
+
+def why(action: Action) -> str:
+    """The policy's reason where people should know it, else ""."""
+    unusual = action.always_gated or action.cls is Class.UNKNOWN or action.approvers.named
+    return action.reason if unusual or action.verdict is Verdict.DENY else ""
+
+
+def moment(at: datetime, form: str = "{time_secs}") -> str:
+    """A time in the reader's own zone; `form` in Slack's tokens."""
+    utc = at.astimezone(UTC)
+    return f"<!date^{int(utc.timestamp())}^{form}|{utc:%Y-%m-%d %H:%M:%S} UTC>"
+
+
+def size(count: int | None) -> str:
+    """Bytes for people: `512 B`, `1.2 KB`; `?` when not known."""
+    if count is None:
+        return "?"
+    amount, unit = float(count), "B"
+    for larger in ("KB", "MB", "GB", "TB"):
+        if amount < 1000:
+            break
+        amount, unit = amount / 1000, larger
+    return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
