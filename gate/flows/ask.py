@@ -1,0 +1,173 @@
+"""Ask: what people write, taken in durably, read in order, and turned into answers and proposals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gate import plain, runs
+from gate.action import Action, Json, Person, Ref, Session, Verdict
+from gate.derive import derived
+from gate.flows import turn as turns
+from gate.flows.decide import cancel, confirm
+from gate.flows.edit import Unfit, by_words
+from gate.flows.press import Press, Said
+from gate.policy import account, deciders
+from gate.talk import Incoming, Turn
+from gate.world import Note, World
+
+READER_SECONDS = 60.0
+
+
+async def receive(world: World, incoming: Incoming) -> bool:
+    """Keep a message before it is acknowledged; False when it is here already, or is none of our business.
+
+    One commit, no tool and no Slack. Raises Unavailable: then Slack must send it again.
+    """
+    if not incoming.mentioned and not await world.ledger.has_session(incoming.session):
+        return False
+    async with world.ledger.begin(world.limits.decision) as tx:
+        new = await tx.receive(incoming)
+        if new:
+            tx.enqueue(runs.take_in(incoming.session.key, incoming.key))
+    return new
+
+
+async def take_in(world: World, session_key: str) -> None:
+    """Read what came into a session, oldest first, until nothing is left. Safe to repeat."""
+    session, reader = Session.of(session_key), world.ids.new()
+    while True:
+        async with world.ledger.begin() as tx:
+            incoming = await tx.take(session, reader, READER_SECONDS)
+        if incoming is None:
+            return
+        await _read(world, incoming)
+        async with world.ledger.begin() as tx:
+            await tx.done_with(incoming.key)
+
+
+async def _read(world: World, incoming: Incoming) -> None:
+    person = await world.people.fresh(incoming.session.team, incoming.user)
+    listed_bot = person is not None and person.is_bot and person.id in world.policy.listed_bots
+    ruling = account(person)
+    if not ruling.allowed and not (listed_bot and incoming.mentioned):
+        if incoming.mentioned and person is not None and not person.is_bot:
+            await say(world, incoming, "text", {"text": ruling.reason}, to=incoming.user)
+        return
+    if person is None or await _command(world, incoming) or await _about_pending(world, incoming, person):
+        return
+    if incoming.mentioned or await world.ledger.starter(incoming.session) == incoming.user:
+        now = await world.ledger.now()
+        opened = Turn(derived("turn", incoming.key), incoming.session, incoming.user, incoming.text, now)
+        async with world.ledger.begin() as tx:
+            await tx.open_turn(opened)
+        await turns.go_on(world, opened.id)
+
+
+async def say(world: World, incoming: Incoming, kind: str, body: Mapping[str, Json], to: str = "") -> None:
+    """Answer a message with a note; once, however often the run repeats."""
+    note = Note(derived("answer", incoming.key, kind), incoming.session, kind, body, to)
+    async with world.ledger.begin() as tx:
+        if await tx.note(note):
+            tx.enqueue(runs.post(note.id))
+
+
+async def _command(world: World, incoming: Incoming) -> bool:
+    """`@bot pending | undo | audit | help | cancel`: slash commands do not work inside threads."""
+    command = plain.command(incoming.text) if incoming.mentioned else None
+    if command is None:
+        return False
+    if command.word == "cancel":
+        return await _cancel_command(world, incoming)
+    body: dict[str, Json] = {"count": command.count} if command.count else {}
+    await say(world, incoming, command.word, body, to=incoming.user)
+    return True
+
+
+async def _cancel_command(world: World, incoming: Incoming) -> bool:
+    waiting = await _waiting(world, incoming)
+    if not waiting:
+        await say(
+            world, incoming, "text", {"text": "Nothing of yours is waiting in this thread."}, to=incoming.user
+        )
+    for action in waiting:
+        await _answer(world, incoming, await cancel(world, _press(action, incoming)), action)
+    return True
+
+
+async def _waiting(world: World, incoming: Incoming) -> tuple[Action, ...]:
+    return await world.ledger.pending(incoming.session.team, user=incoming.user, session=incoming.session)
+
+
+def _press(action: Action, incoming: Incoming) -> Press:
+    ref = Ref(action.id, action.version, action.receipt[:16])
+    return Press(ref, incoming.session.team, incoming.user)
+
+
+async def _about_pending(world: World, incoming: Incoming, person: Person) -> bool:
+    """A plain yes or no, or an edit sentence, about what waits in this thread. True when it was one."""
+    text = incoming.text
+    yes, no, change = plain.is_yes(text), plain.is_no(text), plain.edit(text)
+    if not (yes or no or change):
+        return False
+    everyone = await world.ledger.pending(incoming.session.team, session=incoming.session)
+    waiting = [a for a in everyone if a.requester == person.id]
+    if not waiting:
+        if everyone and yes:
+            only = f"Only {deciders(everyone[0])} can confirm this."
+            await say(world, incoming, "text", {"text": only}, to=incoming.user)
+        return bool(everyone) or ((yes or no) and not incoming.mentioned)
+    if len(waiting) > 1:
+        many = (
+            f"{len(waiting)} of your actions wait in this thread. Please use the buttons on the one you mean."
+        )
+        await say(world, incoming, "text", {"text": many}, to=incoming.user)
+        return True
+    action = waiting[0]
+    if yes:
+        await _yes(world, incoming, action)
+    elif no:
+        await _answer(world, incoming, await cancel(world, _press(action, incoming)), action)
+    elif change:
+        await _answer(world, incoming, await by_words(world, _press(action, incoming), change), action)
+    return True
+
+
+async def _yes(world: World, incoming: Incoming, action: Action) -> None:
+    """The requester's own plain yes: to one action, not destructive, whose card stood there before they wrote."""
+    posted = await world.ledger.posted(action.id)
+    if posted is None or _later(posted.ts, incoming.ts):
+        text = "The card was not there yet when you wrote this. Please look at it and answer again."
+        await say(world, incoming, "text", {"text": text}, to=incoming.user)
+    elif action.verdict is not Verdict.CONFIRM:
+        text = "A “yes” is not enough for this one: press *Review…* on its card and type the phrase."
+        await say(world, incoming, "text", {"text": text}, to=incoming.user)
+    else:
+        await _answer(world, incoming, await confirm(world, _press(action, incoming)), action)
+
+
+def _later(one: str, other: str) -> bool:
+    """Slack timestamps, `1700000000.000100`: compared as the decimal numbers they are."""
+
+    def parts(ts: str) -> tuple[int, str]:
+        seconds, _, rest = ts.partition(".")
+        return (int(seconds) if seconds.isdigit() else 0), rest.ljust(6, "0")
+
+    return parts(one) > parts(other)
+
+
+async def _answer(world: World, incoming: Incoming, said: Said | Unfit, action: Action) -> None:
+    """Tell what came of it, where the card does not say it already."""
+    if isinstance(said, Unfit):
+        text = "That would not fit: " + " ".join(p.text for p in said.problems[:3]) + " Nothing changed."
+    elif said.code == "cancelled":
+        text = f"OK, I cancelled it. Nothing ran: {action.preview.summary}"
+    else:
+        text = said.text
+    if text:
+        kind = "text"
+        note = Note(
+            derived("said", incoming.key, action.id), incoming.session, kind, {"text": text}, incoming.user
+        )
+        async with world.ledger.begin() as tx:
+            if await tx.note(note):
+                tx.enqueue(runs.post(note.id))
