@@ -1,0 +1,1 @@
+"""The MCP servers that come with Countersign. They import none of its rooms."""

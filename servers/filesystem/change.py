@@ -1,0 +1,187 @@
+"""Changes to files: each is one rename that loses nothing, then looked at again, and put back when it was not so."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from datetime import datetime
+
+from mcp.server.mcpserver.exceptions import ToolError
+
+from servers.filesystem import disk, rename, trash
+from servers.filesystem.disk import Found
+from servers.filesystem.models import Manifest, TrashedFile
+from servers.filesystem.roots import Place, Root, Spot, private, spot
+
+
+@contextmanager
+def alone(*roots: Root) -> Iterator[None]:
+    """The only change going on in these roots."""
+    with ExitStack() as stack:
+        for root in sorted(set(roots), key=lambda root: root.path):
+            stack.enter_context(disk.lock(stack.enter_context(private(root))))
+        yield
+
+
+def create(place: Place, data: bytes) -> Found:
+    """Write a new file. Raises ToolError when the name is taken by the time the bytes are ready."""
+    with alone(place.root), spot(place) as target, private(place.root, "tmp") as folder:
+        staged = disk.temporary(folder, place.said)
+        with disk.staging(staged) as file:
+            disk.write_all(file, data)
+        return _publish(staged, target)
+
+
+def _publish(staged: Spot, target: Spot) -> Found:
+    found = disk.examine(staged)
+    try:
+        rename.put(staged, target)
+    except FileExistsError:
+        raise taken(target.said) from None
+    finally:
+        disk.remove(staged)
+    disk.settle(target)
+    return found
+
+
+def taken(said: str) -> ToolError:
+    """The refusal to write onto a name that is not free."""
+    return ToolError(
+        f"{said} has changed since it was shown: it exists now. Choose another name, or look again."
+    )
+
+
+def replace(place: Place, data: bytes, expected: str | None, at: datetime) -> tuple[Found, str]:
+    """Write over an existing file; the version before stays in the trash. Returns the new file and the trash id."""
+    with alone(place.root):
+        return exchange(place, lambda file: disk.write_all(file, data), expected, at)
+
+
+def exchange(
+    place: Place, fill: Callable[[int], None], expected: str | None, at: datetime, mode: int | None = None
+) -> tuple[Found, str]:
+    """As replace, for who is alone already. `fill` writes the new bytes; `mode` None keeps the mode.
+
+    The new bytes are staged in the trash entry itself and exchanged with the file, so that the previous version
+    lands where it will be kept and the name is never without a file.
+    """
+    with spot(place) as target:
+        before = disk.sole(place.said, disk.examine(target))
+        disk.agree(place.said, before, expected)
+        kept = TrashedFile(path=place.inner, sha256=before.sha256, size=before.size)
+        with trash.added(place.root, "replaced", at, [kept]) as (manifest, entry):
+            mine = Spot(entry, "0", place.said)
+            with disk.staging(mine, before.mode if mode is None else mode) as file:
+                fill(file)
+            after = disk.examine(mine)
+            _swap_checked(mine, target, after.sha256, before.sha256)
+            disk.settle(target, mine)
+        return after, manifest.id
+
+
+def _swap_checked(mine: Spot, target: Spot, new: str, old: str) -> None:
+    """Exchange the two, then see whether what came out is `old`; when not, put everything back and raise."""
+    try:
+        rename.swap(mine, target)
+        if _is(mine, old):
+            return
+        rename.swap(mine, target)
+        if not _is(mine, new):  # written once more meanwhile: the newest goes back, the one between is kept
+            rename.swap(mine, target)
+    except FileNotFoundError:
+        pass  # removed meanwhile: a change as well
+    if _is(mine, new):
+        disk.remove(mine)
+    raise ToolError(
+        f"{target.said} has changed since it was shown: it is being written. Look again, then ask again."
+    )
+
+
+def _is(at: Spot, sha256: str) -> bool:
+    """Whether a plain file with these bytes and no second name is at a spot."""
+    try:
+        return disk.sole(at.said, disk.examine(at)).sha256 == sha256
+    except ToolError:
+        return False
+
+
+def move(source: Place, destination: Place, expected: str | None) -> Found:
+    """Rename a file onto a free name. Raises ToolError when either end is not as it was shown."""
+    with alone(source.root, destination.root), spot(source) as start, spot(destination) as end:
+        before = disk.sole(source.said, disk.examine(start))
+        disk.agree(source.said, before, expected)
+        try:
+            rename.put(start, end)
+        except FileExistsError:
+            raise taken(destination.said) from None
+        if not _is(end, before.sha256):
+            put_back([(start, end)])
+            raise ToolError(
+                f"{source.said} has changed since it was shown: it is being written. Try again later."
+            )
+        disk.settle(start, end)
+        return before
+
+
+def copy(source: Place, destination: Place, expected: str | None) -> Found:
+    """Copy a file onto a free name. Raises ToolError when either end is not as it was shown."""
+    with alone(destination.root), spot(source) as start, spot(destination) as end:
+        if disk.status(end):
+            raise taken(destination.said)
+        with private(destination.root, "tmp") as folder, disk.reading(start) as open_source:
+            staged = disk.temporary(folder, destination.said)
+            with disk.staging(staged, os.fstat(open_source).st_mode) as file:
+                disk.agree(source.said, disk.measure(open_source, source.said, copy_to=file), expected)
+            return _publish(staged, end)
+
+
+def delete(
+    places: Sequence[Place], expected: Mapping[str, str] | None, at: datetime
+) -> tuple[Manifest, list[Found]]:
+    """Move files to the trash of their root, all or none."""
+    root = places[0].root
+    with ExitStack() as stack:
+        stack.enter_context(alone(root))
+        spots = [stack.enter_context(spot(place)) for place in places]
+        found = [disk.sole(here.said, disk.examine(here)) for here in spots]
+        for here, file in zip(spots, found, strict=True):
+            disk.agree(here.said, file, None if expected is None else expected[here.said])
+        kept = [
+            TrashedFile(path=place.inner, sha256=file.sha256, size=file.size)
+            for place, file in zip(places, found, strict=True)
+        ]
+        manifest, entry = stack.enter_context(trash.added(root, "deleted", at, kept))
+        _take(spots, [Spot(entry, str(n), here.said) for n, here in enumerate(spots)], found)
+        return manifest, found
+
+
+def _take(spots: list[Spot], bins: list[Spot], found: list[Found]) -> None:
+    moved: list[tuple[Spot, Spot]] = []
+    try:
+        for here, there, file in zip(spots, bins, found, strict=True):
+            rename.put(here, there)
+            moved.append((here, there))
+            if not _is(there, file.sha256):
+                raise ToolError(
+                    f"{here.said} has changed since it was shown: it is being written. Nothing was deleted."
+                )
+    except BaseException:
+        put_back(moved)
+        raise
+    disk.settle(*spots, *bins)
+
+
+def put_back(moved: Sequence[tuple[Spot, Spot]]) -> None:
+    """Take renames back, the last one first. Raises ToolError when a name was taken meanwhile: both are kept."""
+    blocked = []
+    for here, there in reversed(moved):
+        try:
+            rename.put(there, here)
+        except FileExistsError:
+            blocked.append(here.said)
+    if blocked:
+        names = ", ".join(blocked)
+        raise ToolError(
+            f"{names} was written anew meanwhile. Both versions are kept: see list_dir and list_trash."
+        )

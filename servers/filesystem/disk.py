@@ -1,0 +1,190 @@
+"""One file at one spot: look at it, hash it, hold it against what was shown, stage new bytes."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from mcp.server.mcpserver.exceptions import ToolError
+
+from servers.filesystem.roots import Spot
+
+try:
+    import fcntl
+except ImportError as error:  # the whole server rests on dir_fd and O_NOFOLLOW
+    raise ImportError("servers.filesystem needs Linux or macOS") from error
+
+ABSENT = "absent"
+LARGEST = 1 << 30  # bytes: what is hashed, copied, moved or deleted in one call
+CHUNK = 1 << 20
+LOCK_SECONDS = 10.0
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Found(NamedTuple):
+    """A regular file as it was when all its bytes were read."""
+
+    sha256: str
+    size: int
+    mode: int
+    modified: datetime
+    links: int
+
+
+def status(spot: Spot) -> os.stat_result | None:
+    """What stands at a spot, never what a link there points to. None: nothing."""
+    try:
+        return os.stat(spot.name, dir_fd=spot.folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+
+
+def kind(mode: int) -> str:
+    for test, word in ((stat.S_ISREG, "file"), (stat.S_ISDIR, "folder"), (stat.S_ISLNK, "link")):
+        if test(mode):
+            return word
+    return "other"
+
+
+def modified(info: os.stat_result) -> datetime:
+    return datetime.fromtimestamp(info.st_mtime_ns // 1000 / 1_000_000, UTC)
+
+
+@contextmanager
+def reading(spot: Spot) -> Iterator[int]:
+    """A descriptor of the regular file at a spot. Raises ToolError for anything else, without waiting on it."""
+    info = status(spot)
+    if info is None:
+        raise ToolError(f"{spot.said} does not exist. Check the path with list_dir.")
+    _regular(info, spot.said)  # before opening: opening a device may already act on it
+    try:
+        file = os.open(spot.name, _READ, dir_fd=spot.folder)
+    except OSError as error:
+        raise ToolError(f"{spot.said} cannot be opened: {error.strerror}.") from None
+    try:
+        _regular(os.fstat(file), spot.said)
+        yield file
+    finally:
+        os.close(file)
+
+
+def _regular(info: os.stat_result, said: str) -> None:
+    what = kind(info.st_mode)
+    if what == "folder":
+        raise ToolError(f"{said} is a folder. This works on single files: name the files in it.")
+    if what != "file":
+        raise ToolError(f"{said} is a link or a device, not a plain file. This server leaves those alone.")
+
+
+def examine(spot: Spot) -> Found:
+    """The file at a spot, hashed. Raises ToolError when it is no regular file, or larger than LARGEST."""
+    with reading(spot) as file:
+        return measure(file, spot.said)
+
+
+def find(spot: Spot) -> Found | None:
+    """As examine, but None when nothing is there."""
+    return examine(spot) if status(spot) else None
+
+
+def measure(file: int, said: str, copy_to: int | None = None) -> Found:
+    """Hash an open file, copying its bytes to another descriptor when one is given."""
+    info, digest, size = os.fstat(file), hashlib.sha256(), 0
+    while chunk := os.pread(file, CHUNK, size):
+        size += len(chunk)
+        if max(size, info.st_size) > LARGEST:
+            raise ToolError(f"{said} is larger than 1 GB, the most this server handles. Do this one by hand.")
+        digest.update(chunk)
+        if copy_to is not None:
+            write_all(copy_to, chunk)
+    return Found(digest.hexdigest(), size, info.st_mode, modified(info), info.st_nlink)
+
+
+def agree(said: str, found: Found | None, expected: str | None) -> None:
+    """Raise ToolError when what is there is not what the caller saw. `expected` None: anything will do."""
+    have = found.sha256 if found else ABSENT
+    if expected is not None and have != expected:
+        now = "is gone" if found is None else "exists now" if expected == ABSENT else "has other content"
+        raise ToolError(f"{said} has changed since it was shown: it {now}. Look at it again, then ask again.")
+
+
+def sole(said: str, found: Found) -> Found:
+    """Raise ToolError for a file with a second name: changing it here would change it elsewhere too."""
+    if found.links != 1:
+        raise ToolError(
+            f"{said} has other names elsewhere (a hard link), so it is not changed. Replace it by a copy."
+        )
+    return found
+
+
+def sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def write_all(file: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(file, view) :]
+
+
+@contextmanager
+def staging(spot: Spot, mode: int | None = None) -> Iterator[int]:
+    """A new file at a spot of ours, safe on disk when the block ends, gone when the block fails."""
+    file = os.open(spot.name, _NEW, 0o666, dir_fd=spot.folder)
+    try:
+        if mode is not None:
+            os.fchmod(file, stat.S_IMODE(mode) & 0o777)
+        yield file
+        os.fsync(file)
+    except BaseException:
+        remove(spot)
+        raise
+    finally:
+        os.close(file)
+
+
+def temporary(folder: int, said: str) -> Spot:
+    return Spot(folder, secrets.token_hex(16), said)
+
+
+def remove(spot: Spot) -> None:
+    with suppress(FileNotFoundError):
+        os.unlink(spot.name, dir_fd=spot.folder)
+
+
+def settle(*spots: Spot) -> None:
+    """Make the renames in these folders last through a power cut."""
+    for folder in {spot.folder for spot in spots}:
+        os.fsync(folder)
+
+
+@contextmanager
+def lock(folder: int) -> Iterator[None]:
+    """Alone among all servers, threads and processes, that change the root this folder of ours belongs to."""
+    file = os.open("lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=folder)
+    try:
+        _wait_for(file)
+        yield
+    finally:
+        os.close(file)
+
+
+def _wait_for(file: int) -> None:
+    deadline = time.monotonic() + LOCK_SECONDS
+    while True:
+        try:
+            return fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                raise ToolError(
+                    "Another change in this folder is still going on. Try again in a minute."
+                ) from None
+            time.sleep(0.005)

@@ -1,0 +1,165 @@
+"""Looking at folders and files: nothing here changes anything."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+
+from servers.filesystem import disk, names
+from servers.filesystem.models import Described, Item, Metadata
+from servers.filesystem.roots import Place, Spot, opened, spot
+
+MOST_ENTRIES = 1_000  # in one answer
+MOST_BYTES = 256 * 1024  # in one answer
+MOST_VISITED = 50_000
+DEEPEST = 64
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+@dataclass
+class Budget:
+    """How much of a tree may be visited. `spent` says why the visit stopped, or nothing."""
+
+    seconds: float = 5.0
+    visits: int = MOST_VISITED
+    clock: Callable[[], float] = time.monotonic
+    spent: str = ""
+    deadline: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.deadline = self.clock() + self.seconds
+
+    def left(self) -> bool:
+        if not self.spent and self.visits <= 0:
+            self.spent = f"Stopped after {MOST_VISITED} names. Look in a smaller folder."
+        if not self.spent and self.clock() > self.deadline:
+            self.spent = f"Stopped after {self.seconds:g} seconds. Look in a smaller folder."
+        return not self.spent
+
+
+def visit(
+    folder: int, said: str, budget: Budget, deep: bool, depth: int = 0
+) -> Iterator[tuple[Spot, os.stat_result]]:
+    """Every name in a folder, and below it when `deep`, in order. Links are seen, never followed."""
+    for name in _names(folder, budget):
+        here = Spot(folder, name, f"{said}/{names.shown(name)}" if said else names.shown(name))
+        info = disk.status(here) if budget.left() else None
+        if info is None:
+            continue  # gone since it was listed, or the budget is spent
+        yield here, info
+        if deep and stat.S_ISDIR(info.st_mode):
+            yield from _below(here, budget, depth + 1)
+
+
+def _names(folder: int, budget: Budget) -> list[str]:
+    with os.scandir(folder) as scan:
+        found = [entry.name for entry in islice(scan, max(budget.visits, 0)) if not names.private(entry.name)]
+        budget.visits -= len(found)
+        if next(scan, None) is not None:
+            budget.visits = 0
+    return sorted(found)
+
+
+def _below(here: Spot, budget: Budget, depth: int) -> Iterator[tuple[Spot, os.stat_result]]:
+    if depth > DEEPEST:
+        budget.spent = budget.spent or f"Stopped {DEEPEST} folders deep. Look in a folder further down."
+        return
+    try:
+        inner = os.open(here.name, _FOLDER, dir_fd=here.folder)
+    except OSError:
+        return  # became a link, or may not be entered: it was listed, its inside is not
+    try:
+        yield from visit(inner, here.said, budget, True, depth)
+    finally:
+        os.close(inner)
+
+
+def start(place: Place) -> str:
+    """What the names in a folder are said under."""
+    return "" if place.said == "." else place.said
+
+
+def item(said: str, info: os.stat_result) -> Item:
+    what = disk.kind(info.st_mode)
+    size = None if what == "folder" else info.st_size
+    return Item.model_validate({"name": said, "kind": what, "size": size, "modified": disk.modified(info)})
+
+
+def listing(place: Place, recursive: bool, limit: int) -> tuple[list[Item], str]:
+    """The items of a folder and, when there are more, a sentence that says so."""
+    budget, items, room = Budget(), list[Item](), MOST_BYTES
+    with opened(place) as folder:
+        for here, info in visit(folder, start(place), budget, recursive):
+            room -= len(here.said.encode()) + 100
+            if len(items) == limit or room < 0:
+                return (
+                    items,
+                    f"Only the first {len(items)} are listed. Look in a smaller folder, or use search_files.",
+                )
+            items.append(item(here.said, info))
+    return items, budget.spent
+
+
+def metadata(place: Place) -> Metadata:
+    """What is at a path, hashed when it is a file of at most 1 GB. A missing last name is an answer, not an error."""
+    if not place.parts:
+        return _folder(place)
+    with spot(place) as here:
+        info = disk.status(here)
+        if info is None:
+            return Metadata(path=place.said, exists=False, kind="absent", sha256=disk.ABSENT)
+        if stat.S_ISDIR(info.st_mode):
+            return _folder(place)
+        hashed = stat.S_ISREG(info.st_mode) and info.st_size <= disk.LARGEST
+        return _metadata(place.said, info, disk.examine(here).sha256 if hashed else None)
+
+
+def _folder(place: Place) -> Metadata:
+    with opened(place) as folder:
+        info, budget = os.fstat(folder), Budget()
+        return _metadata(place.said, info, None).model_copy(
+            update={"size": None, "links": None, "entries": len(_names(folder, budget))}
+        )
+
+
+def _metadata(said: str, info: os.stat_result, sha256: str | None) -> Metadata:
+    return Metadata.model_validate(
+        {
+            "path": said,
+            "exists": True,
+            "kind": disk.kind(info.st_mode),
+            "size": info.st_size,
+            "modified": disk.modified(info),
+            "sha256": sha256,
+            "mode": stat.filemode(info.st_mode),
+            "links": info.st_nlink,
+        }
+    )
+
+
+def described(place: Place, files_only: bool) -> Described:
+    """One path for a list of what is affected. `files_only` refuses what delete_file would refuse."""
+    if files_only:
+        with spot(place) as here:
+            found = disk.sole(place.said, disk.examine(here))
+            return Described(
+                name=place.said,
+                kind="file",
+                size=found.size,
+                modified=found.modified,
+                exists=True,
+                sha256=found.sha256,
+            )
+    seen = metadata(place)
+    return Described(
+        name=seen.path,
+        kind=seen.kind,
+        size=seen.size,
+        modified=seen.modified,
+        exists=seen.exists,
+        sha256=seen.sha256,
+    )

@@ -1,0 +1,216 @@
+"""What the tools answer and what the trash remembers. Paths are as people write them; times are UTC."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, Field
+
+PathArg = Annotated[str, Field(description="A path inside the allowed folders, like reports/q3.md.")]
+PathsArg = Annotated[
+    str | list[str], Field(description="One path, or a list of at most 100 paths in the same root.")
+]
+Sha256 = Annotated[str, Field(pattern=r"^(absent|[0-9a-f]{64})$")]
+TrashIdArg = Annotated[str, Field(description="An id of the trash, from list_trash.", max_length=64)]
+ExpectedArg = Annotated[
+    Sha256 | None,
+    Field(description="SHA-256 the file must have now, or “absent” when it must not exist. Empty: anything."),
+]
+Kind = Literal["file", "folder", "link", "other", "absent"]
+
+
+class Item(BaseModel):
+    """One thing among several, as a card lists it."""
+
+    name: str
+    kind: Kind
+    size: int | None = Field(default=None, description="bytes; none for folders")
+    modified: datetime | None = None
+
+
+class Listing(BaseModel):
+    path: str
+    roots: list[str] = Field(description="names of all allowed folders")
+    items: list[Item]
+    truncated: bool = Field(description="whether there is more than is listed")
+    note: str = ""
+
+
+class FileText(BaseModel):
+    path: str
+    kind: Literal["text", "binary"]
+    encoding: str
+    text: str
+    offset: int = Field(description="first byte shown")
+    next_offset: int | None = Field(default=None, description="where to go on reading; none at the end")
+    size: int
+    sha256: str = Field(description="of the whole file")
+    note: str = ""
+
+
+class Match(BaseModel):
+    path: str
+    kind: Kind
+    size: int | None = None
+    line: int | None = Field(default=None, description="first line that contains the text")
+    excerpt: str | None = None
+
+
+class Matches(BaseModel):
+    path: str
+    matches: list[Match]
+    truncated: bool
+    note: str = ""
+
+
+class Metadata(BaseModel):
+    path: str
+    exists: bool
+    kind: Kind
+    size: int | None = None
+    modified: datetime | None = None
+    sha256: str | None = Field(
+        default=None, description="of a file; “absent” where nothing is; none for the rest"
+    )
+    mode: str | None = Field(default=None, description="as ls shows it")
+    links: int | None = Field(default=None, description="how many names this file has on the disk")
+    entries: int | None = Field(default=None, description="of a folder: how many names are in it")
+
+
+class Described(Item):
+    exists: bool
+    sha256: str | None = None
+
+
+class Description(BaseModel):
+    what: str = Field(description="in a few words: the path, or “3 files: a, b, c”")
+    noun: str = Field(description="the file's name, or “3 files”")
+    items: list[Described]
+    count: int
+    size: int = Field(description="bytes of all together")
+    expected: dict[str, str] = Field(description="path to SHA-256 or “absent”, as delete_file wants it")
+
+
+class Before(BaseModel):
+    """A text file as it is now, whole, for the difference that a write would make."""
+
+    path: str
+    exists: bool
+    text: str
+    sha256: str
+    size: int
+
+
+class Transfer(BaseModel):
+    """Where a move or a copy would really go."""
+
+    source: str
+    destination: str
+    sha256: str
+    size: int
+    items: list[Item]
+
+
+class Written(BaseModel):
+    path: str
+    sha256: str
+    size: int
+    replaced: bool
+    trash_id: str | None = Field(description="where the previous version is kept, for restore_file")
+    kept_until: datetime | None = None
+    expected: dict[str, str] = Field(description="path to SHA-256 of what was written")
+
+
+class Moved(BaseModel):
+    source: str
+    destination: str
+    sha256: str
+    size: int
+    expected: dict[str, str] = Field(description="destination to SHA-256")
+
+
+class Deleted(BaseModel):
+    trash_id: str
+    paths: list[str]
+    count: int
+    size: int
+    kept_in: str
+    kept_until: datetime
+    after: dict[str, str] = Field(description="path to “absent”: what is there now")
+
+
+class Restored(BaseModel):
+    paths: list[str]
+    replaced: bool
+    trash_id: str | None = Field(description="where what was replaced is kept now")
+    sha256: str | None = Field(description="of the file, when it is one")
+    expected: dict[str, str] = Field(description="path to SHA-256 of what is there now")
+
+
+class Restoring(BaseModel):
+    """What restoring an entry of the trash would do."""
+
+    trash_id: str
+    what: str = Field(description="in a few words: the path, or “3 files: a, b, c”")
+    noun: str
+    items: list[Item]
+    expected_sha256: Sha256
+
+
+class TrashedFile(BaseModel):
+    path: str = Field(description="inside its root")
+    sha256: str
+    size: int
+
+
+class Manifest(BaseModel):
+    """One folder in the trash: its files are named 0, 1, 2 … in the order of `files`."""
+
+    id: str
+    reason: Literal["deleted", "replaced"]
+    deleted_at: datetime
+    files: list[TrashedFile]
+
+
+class TrashEntry(BaseModel):
+    trash_id: str
+    reason: Literal["deleted", "replaced"]
+    deleted_at: datetime
+    kept_until: datetime
+    items: list[Item]
+
+
+class Trash(BaseModel):
+    entries: list[TrashEntry]
+    truncated: bool
+
+
+class Change(BaseModel):
+    path: str
+    change: Literal["added", "changed", "removed"]
+
+
+class Changes(BaseModel):
+    path: str
+    watched: bool
+    look: int = Field(description="number of the last look; 0 where nothing is watched")
+    since: datetime | None = Field(description="when that look was taken")
+    changes: list[Change]
+    truncated: bool = False
+    watching: list[str] = Field(description="all watched folders")
+
+
+class Watching(BaseModel):
+    path: str
+    look: int
+    resumed: bool
+    entries: int
+    changes: list[Change] = Field(description="since the look before this one")
+    truncated: bool = False
+
+
+class Unwatched(BaseModel):
+    path: str
+    ended: bool = Field(description="false: only the last look was taken back")
+    look: int = Field(description="number of the look that stands now; 0 when the watch has ended")

@@ -1,0 +1,221 @@
+"""What the gate must know of each tool: its class, how to show it before, and how to take it back (design.md 10)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from servers.filesystem.trash import KEEP
+
+META = "dev.countersign/gate"
+_TRASH = f"In the trash for {KEEP.days} days"
+
+
+@dataclass(frozen=True)
+class Card:
+    """One tool as clients see it beyond its signature."""
+
+    title: str
+    recipe: dict[str, Any]
+
+    @property
+    def reads(self) -> bool:
+        return bool(self.recipe["class"] == "read")
+
+    @property
+    def destroys(self) -> bool:
+        return bool(self.recipe["class"] == "destructive")
+
+
+def _read(title: str, summary: str) -> Card:
+    verb = summary.split(" ", 1)[0]
+    recipe = {"class": "read", "risk": "low", "confirmationRequired": False, "summary": summary, "verb": verb}
+    return Card(title, {**recipe, "notifies": "nobody", "idempotent": True})
+
+
+def _change(
+    title: str, verb: str, summary: str, cls: str = "write", risk: str = "medium", **more: Any
+) -> Card:
+    recipe = {"class": cls, "risk": risk, "confirmationRequired": True, "summary": summary, "verb": verb}
+    return Card(title, {**recipe, "notifies": "nobody", "idempotent": False, **more})
+
+
+def _transfer(title: str, verb: str, undo: dict[str, Any]) -> Card:
+    return _change(
+        title,
+        verb,
+        f"{verb} {{args.source}} to {{args.destination}}",
+        noun="{args.source|name}",
+        capture={
+            "plan": {
+                "tool": "preview_transfer",
+                "args": {"source": "{args.source}", "destination": "{args.destination}"},
+            }
+        },
+        bind={
+            "expected_sha256": "{capture.plan.sha256}",
+            "expected_destination": "{capture.plan.destination}",
+        },
+        preview={"kind": "affected", "items": "{capture.plan.items}"},
+        recoverable="Yes: nothing is overwritten",
+        undo=[undo],
+        drift={
+            "tool": "get_metadata",
+            "args": {"path": "{result.destination}"},
+            "same": {"sha256": "{result.sha256}"},
+        },
+    )
+
+
+_WRITE = _change(
+    "Write file",
+    "Write",
+    "Write {args.content|size} to {args.path}",
+    noun="{args.path|name}",
+    capture={"before": {"tool": "preview_write", "args": {"path": "{args.path}"}}},
+    bind={"expected_sha256": "{capture.before.sha256}"},
+    preview={
+        "kind": "diff",
+        "before": "{capture.before.text}",
+        "after": "{args.content}",
+        "path": "{capture.before.path}",
+    },
+    recoverable=f"{_TRASH}: the version before, if there is one",
+    keeps_days=KEEP.days,
+    undo=[
+        {
+            "when": "{result.replaced}",
+            "tool": "restore_file",
+            "args": {"trash_id": "{result.trash_id}", "expected_sha256": "{result.sha256}"},
+        },
+        {
+            "unless": "{result.replaced}",
+            "tool": "delete_file",
+            "args": {"path": "{result.path}", "expected": "{result.expected}"},
+        },
+    ],
+    drift={"tool": "get_metadata", "args": {"path": "{result.path}"}, "same": {"sha256": "{result.sha256}"}},
+)
+
+_DELETE = _change(
+    "Delete files",
+    "Delete",
+    "Delete {capture.targets.what}",
+    cls="destructive",
+    risk="high",
+    noun="{capture.targets.noun}",
+    capture={"targets": {"tool": "describe_paths", "args": {"paths": "{args.path}", "files_only": True}}},
+    bind={"expected": "{capture.targets.expected}"},
+    preview={"kind": "affected", "items": "{capture.targets.items}"},
+    recoverable=_TRASH,
+    keeps_days=KEEP.days,
+    undo=[{"tool": "restore_file", "args": {"trash_id": "{result.trash_id}"}}],
+    drift={
+        "tool": "describe_paths",
+        "args": {"paths": "{result.paths}"},
+        "same": {"expected": "{result.after}"},
+    },
+)
+
+_RESTORE = _change(
+    "Restore from trash",
+    "Restore",
+    "Restore {capture.plan.what} from the trash",
+    noun="{capture.plan.noun}",
+    capture={
+        "plan": {
+            "tool": "preview_restore",
+            "args": {"trash_id": "{args.trash_id}"},
+        }
+    },
+    bind={"expected_sha256": "{capture.plan.expected_sha256}"},
+    preview={"kind": "affected", "items": "{capture.plan.items}"},
+    recoverable=f"{_TRASH}: what it replaces, if anything",
+    keeps_days=KEEP.days,
+    undo=[
+        {
+            "when": "{result.replaced}",
+            "tool": "restore_file",
+            "args": {"trash_id": "{result.trash_id}", "expected_sha256": "{result.sha256}"},
+        },
+        {
+            "unless": "{result.replaced}",
+            "tool": "delete_file",
+            "args": {"path": "{result.paths}", "expected": "{result.expected}"},
+        },
+    ],
+    drift={
+        "tool": "describe_paths",
+        "args": {"paths": "{result.paths}"},
+        "same": {"expected": "{result.expected}"},
+    },
+)
+
+_LOOK_DRIFT = {"tool": "list_changes", "args": {"path": "{result.path}"}, "same": {"look": "{result.look}"}}
+
+CARDS: dict[str, Card] = {
+    "list_dir": _read("List folder", "List {args.path}"),
+    "read_file": _read("Read file", "Read {args.path}"),
+    "search_files": _read("Search files", "Search {args.path} for {args.pattern}"),
+    "get_metadata": _read("File details", "Look at {args.path}"),
+    "describe_paths": _read("Describe paths", "Look at {args.paths}"),
+    "list_trash": _read("List trash", "List the trash"),
+    "list_changes": _read("List changes", "List what changed in {args.path}"),
+    "preview_write": _read("Preview a write", "Read {args.path}"),
+    "preview_transfer": _read("Preview a move or copy", "Look at {args.source} and {args.destination}"),
+    "preview_restore": _read("Preview a restore", "Look at {args.trash_id} in the trash"),
+    "write_file": _WRITE,
+    "move_file": _transfer(
+        "Move file",
+        "Move",
+        {
+            "tool": "move_file",
+            "args": {
+                "source": "{result.destination}",
+                "destination": "{result.source}",
+                "expected_sha256": "{result.sha256}",
+                "expected_destination": "{result.source}",
+            },
+        },
+    ),
+    "copy_file": _transfer(
+        "Copy file",
+        "Copy",
+        {"tool": "delete_file", "args": {"path": "{result.destination}", "expected": "{result.expected}"}},
+    ),
+    "delete_file": _DELETE,
+    "restore_file": _RESTORE,
+    "watch_folder": _change(
+        "Watch folder",
+        "Watch",
+        "Watch {args.path}",
+        risk="low",
+        noun="{args.path|name}",
+        preview={"kind": "fields"},
+        recoverable="Yes: the watch is taken back",
+        undo=[
+            {
+                "tool": "unwatch_folder",
+                "args": {"path": "{result.path}", "look": "{result.look}"},
+            }
+        ],
+        drift=_LOOK_DRIFT,
+    ),
+    "unwatch_folder": _change(
+        "Stop watching folder",
+        "Unwatch",
+        "Stop watching {args.path}",
+        risk="low",
+        noun="{args.path|name}",
+        preview={"kind": "fields"},
+        recoverable="Yes, until the folder is watched anew",
+        undo=[
+            {
+                "unless": "{args.look}",
+                "tool": "watch_folder",
+                "args": {"path": "{result.path}", "resume": True},
+            }
+        ],
+        drift=_LOOK_DRIFT,
+    ),
+}

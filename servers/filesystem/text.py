@@ -1,0 +1,107 @@
+"""Files as text: which encoding, a page at a time, or whole for a difference."""
+
+from __future__ import annotations
+
+import codecs
+import os
+
+from mcp.server.mcpserver.exceptions import ToolError
+
+from servers.filesystem import disk
+from servers.filesystem.models import Before, FileText
+from servers.filesystem.roots import Place, spot
+
+MOST_BYTES = 256 * 1024  # in one answer
+HEAD = 64 * 1024  # bytes at the start that decide the encoding
+_CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f\x1b")) + b"\x7f"
+
+
+def page(place: Place, offset: int, limit: int) -> FileText:
+    """Up to `limit` bytes of a file from `offset` as text, cut between characters, with the hash of it all."""
+    with spot(place) as here, disk.reading(here) as file:
+        whole = disk.measure(file, place.said)
+        head, data = read_at(file, 0, HEAD), read_at(file, offset, limit)
+    answer = FileText(
+        path=place.said,
+        kind="text",
+        encoding=encoding(head),
+        text="",
+        offset=offset,
+        size=whole.size,
+        sha256=whole.sha256,
+    )
+    if answer.encoding == "binary":
+        note = f"Not text: a file of {whole.size} bytes with the SHA-256 {whole.sha256}."
+        return answer.model_copy(update={"kind": "binary", "note": note})
+    first, text, end = _characters(data, offset, answer.encoding, whole.size)
+    more = end < whole.size
+    return answer.model_copy(
+        update={
+            "offset": first,
+            "text": text,
+            "next_offset": end if more else None,
+            "note": _note(head, end, whole.size),
+        }
+    )
+
+
+def _characters(data: bytes, offset: int, name: str, size: int) -> tuple[int, str, int]:
+    """The whole characters in a slice: where they start, the text, where the next page starts."""
+    skipped = 0
+    while name == "utf-8" and offset and skipped < min(3, len(data)) and data[skipped] & 0xC0 == 0x80:
+        skipped += 1
+    decoder = codecs.getincrementaldecoder(name)("replace")
+    text = decoder.decode(data[skipped:], final=offset + len(data) >= size)
+    return offset + skipped, text, offset + len(data) - len(decoder.getstate()[0])
+
+
+def _note(head: bytes, end: int, size: int) -> str:
+    notes = []
+    if encoding(head) == "latin-1":
+        notes.append("Not UTF-8; shown as Latin-1, which is a guess.")
+    if head.startswith(codecs.BOM_UTF8):
+        notes.append("Starts with a byte order mark.")
+    if end < size:
+        notes.append(f"There is more: {size} bytes in all, go on at next_offset.")
+    return " ".join(notes)
+
+
+def encoding(head: bytes) -> str:
+    """`utf-8`, `latin-1` for other bytes that look like text, or `binary`, judged by the start of a file."""
+    if b"\0" in head:
+        return "binary"
+    try:
+        codecs.getincrementaldecoder("utf-8")("strict").decode(head, final=len(head) < HEAD)
+    except UnicodeDecodeError:
+        return "binary" if set(head) & set(_CONTROLS) else "latin-1"
+    return "utf-8"
+
+
+def read_at(file: int, offset: int, most: int) -> bytes:
+    """Up to `most` bytes of a regular file."""
+    parts, have = [], 0
+    while have < most and (part := os.pread(file, most - have, offset + have)):
+        parts.append(part)
+        have += len(part)
+    return b"".join(parts)
+
+
+def before(place: Place) -> Before:
+    """The text that a write would replace, whole. Raises ToolError when it cannot be shown, or written, as text."""
+    with spot(place) as here:
+        if disk.status(here) is None:
+            return Before(path=place.said, exists=False, text="", sha256=disk.ABSENT, size=0)
+        with disk.reading(here) as file:
+            found = disk.sole(place.said, disk.measure(file, place.said))
+            data = read_at(file, 0, MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        raise ToolError(
+            f"{place.said} is larger than 256 KB, too large to show what would change. Edit it by hand."
+        )
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        raise ToolError(
+            f"{place.said} is not UTF-8 text; writing text would ruin it. Write to another name."
+        ) from None
+    return Before(path=place.said, exists=True, text=text, sha256=disk.sha256(data), size=found.size)

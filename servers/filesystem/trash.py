@@ -1,0 +1,162 @@
+"""The trash of a root: `.countersign/trash/<id>/` with a manifest and the files 0, 1, 2 …, kept 30 days."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from datetime import datetime, timedelta
+from threading import Lock
+
+from mcp.server.mcpserver.exceptions import ToolError
+from pydantic import ValidationError
+
+from servers.filesystem import disk
+from servers.filesystem.models import Manifest, TrashedFile
+from servers.filesystem.names import PRIVATE
+from servers.filesystem.roots import Root, Roots, Spot, private
+
+KEEP = timedelta(days=30)
+PURGE_EVERY = timedelta(days=1)
+_log = logging.getLogger(__name__)
+_ID = re.compile(r"^\d{8}T\d{6}-[0-9a-f]{16}$")
+_MANIFEST = "manifest.json"
+_NONE = "Nothing with that id is in the trash; perhaps its 30 days are over. See list_trash."
+
+
+@contextmanager
+def added(
+    root: Root, reason: str, at: datetime, files: Sequence[TrashedFile]
+) -> Iterator[tuple[Manifest, int]]:
+    """A new entry, its manifest on disk before any file is: what a crash leaves half done can still be found.
+
+    Yields the manifest and the entry's descriptor. When the block fails the entry goes, unless a file is in it.
+    """
+    name = f"{at:%Y%m%dT%H%M%S}-{secrets.token_hex(8)}"
+    manifest = Manifest.model_validate({"id": name, "reason": reason, "deleted_at": at, "files": files})
+    with private(root, "trash") as trash, private(root, "trash", name) as entry:
+        write(entry, manifest)
+        os.fsync(trash)
+        try:
+            yield manifest, entry
+        except BaseException:
+            drop_if_empty(trash, entry, name)
+            raise
+
+
+def home(roots: Roots, trash_id: str) -> Root:
+    """The root whose trash holds this entry. Raises ToolError when there is none."""
+    for root in roots.roots if _ID.match(trash_id) else ():
+        with suppress(ToolError), private(root, "trash", trash_id, make=False):
+            return root
+    raise ToolError(_NONE)
+
+
+@contextmanager
+def opened(root: Root, trash_id: str) -> Iterator[tuple[list[tuple[Spot, TrashedFile]], int]]:
+    """The files in an entry, each still what its manifest says, and the entry's descriptor. Raises ToolError."""
+    with private(root, "trash", trash_id, make=False) as entry:
+        manifest = _read(entry)
+        held = stored(entry, manifest) if manifest else []
+        if not held:
+            raise ToolError(_NONE)
+        for spot, file in held:
+            if disk.examine(spot).sha256 != file.sha256:
+                raise ToolError(
+                    f"What the trash holds of {file.path} is not what was put there. Look at it by hand."
+                )
+        yield held, entry
+
+
+def write(entry: int, manifest: Manifest) -> None:
+    """Put the manifest in its entry, replacing an older one in one step."""
+    fresh = disk.temporary(entry, _MANIFEST)
+    with disk.staging(fresh) as file:
+        disk.write_all(file, manifest.model_dump_json(indent=1).encode())
+    os.replace(fresh.name, _MANIFEST, src_dir_fd=entry, dst_dir_fd=entry)
+    os.fsync(entry)
+
+
+def stored(entry: int, manifest: Manifest) -> list[tuple[Spot, TrashedFile]]:
+    """The files of an entry that are really in it."""
+    present = set(os.listdir(entry))
+    pairs = ((Spot(entry, str(n), file.path), file) for n, file in enumerate(manifest.files))
+    return [(spot, file) for spot, file in pairs if spot.name in present]
+
+
+def entries(root: Root) -> list[Manifest]:
+    """Every entry of a root that can be read and still holds something, newest first."""
+    return [manifest for manifest, entry in _each(root) if stored(entry, manifest)]
+
+
+def _each(root: Root) -> Iterator[tuple[Manifest, int]]:
+    with suppress(ToolError), private(root, "trash", make=False) as trash:
+        for name in sorted(filter(_ID.match, os.listdir(trash)), reverse=True):
+            with suppress(ToolError), private(root, "trash", name, make=False) as entry:
+                if manifest := _read(entry):
+                    yield manifest, entry
+
+
+def _read(entry: int) -> Manifest | None:
+    """None for what is no manifest of ours: it is left alone, neither listed nor purged."""
+    spot = Spot(entry, _MANIFEST, _MANIFEST)
+    try:
+        with disk.reading(spot) as file, open(file, "rb", closefd=False) as text:
+            return Manifest.model_validate_json(text.read())
+    except (ToolError, ValidationError):
+        return None
+
+
+def drop_if_empty(trash: int, entry: int, name: str) -> None:
+    """Remove an entry that holds nothing but its manifest. One that holds a file stays, whatever went wrong."""
+    if os.listdir(entry) == [_MANIFEST]:
+        os.unlink(_MANIFEST, dir_fd=entry)
+        os.rmdir(name, dir_fd=trash)
+        os.fsync(trash)
+
+
+def purge(root: Root, now: datetime) -> int:
+    """Remove what has been kept for 30 days, and what a crash left staged. Returns how many entries went."""
+    if not os.path.lexists(root.path / PRIVATE):
+        return 0
+    with (
+        private(root) as ours,
+        disk.lock(ours),
+        private(root, "trash") as trash,
+        private(root, "tmp") as staged,
+    ):
+        _clear(staged)  # files are staged under the lock only, so these belong to a write that never ended
+        old = [manifest.id for manifest, _ in _each(root) if manifest.deleted_at + KEEP <= now]
+        for name in old:
+            with private(root, "trash", name) as entry:
+                _clear(entry)
+            os.rmdir(name, dir_fd=trash)
+    return len(old)
+
+
+def _clear(folder: int) -> None:
+    for name in os.listdir(folder):
+        os.unlink(name, dir_fd=folder)
+
+
+class Daily:
+    """A clock over a clock: it gives the same time, and once a day it purges the trash first."""
+
+    def __init__(self, roots: Roots, clock: Callable[[], datetime]) -> None:
+        self._roots, self._clock, self._lock = roots, clock, Lock()
+        self._due = clock() + PURGE_EVERY
+
+    def now(self) -> datetime:
+        time = self._clock()
+        with self._lock:
+            if due := time >= self._due:
+                self._due = time + PURGE_EVERY
+        for root in self._roots.roots if due else ():
+            try:
+                purge(root, time)
+            except (OSError, ToolError) as error:  # no reason to refuse the change that asked for the time
+                _log.warning("the trash of %s was not purged: %s", root.name, error)
+        return time

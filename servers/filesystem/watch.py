@@ -1,0 +1,162 @@
+"""Watches: what was in a folder at the last looks, kept in `.countersign/watches/`, and what differs now."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import datetime
+from typing import Literal
+
+from mcp.server.mcpserver.exceptions import ToolError
+from pydantic import BaseModel, ValidationError
+
+from servers.filesystem import disk, look, names, rename
+from servers.filesystem.change import alone
+from servers.filesystem.models import Change
+from servers.filesystem.roots import Place, Root, Roots, Spot, opened, private
+
+MOST_WATCHED = 5_000  # names in one watched folder
+LOOKS_KEPT = 4
+
+Mark = tuple[
+    str, int, int, int, int
+]  # kind, size, modified and changed in ns, inode: a write moves one of them
+
+
+class Look(BaseModel):
+    """What was in the folder once: path below it to its mark."""
+
+    number: int
+    at: datetime
+    seen: dict[str, Mark]
+
+
+class Watch(BaseModel):
+    """One watched folder and its last looks, the newest at the end."""
+
+    path: str  # inside its root
+    recursive: bool
+    looks: list[Look]
+
+
+def take(place: Place, recursive: bool) -> dict[str, Mark]:
+    """Everything in the folder now. Raises ToolError when that is too much to watch."""
+    budget, seen = look.Budget(visits=MOST_WATCHED), dict[str, Mark]()
+    with opened(place) as folder:
+        for here, info in look.visit(folder, "", budget, recursive):
+            times = (0, 0) if disk.kind(info.st_mode) == "folder" else (info.st_mtime_ns, info.st_ctime_ns)
+            size = 0 if disk.kind(info.st_mode) == "folder" else info.st_size
+            seen[here.said] = (disk.kind(info.st_mode), size, *times, info.st_ino)
+    if budget.spent:
+        raise ToolError(f"{place.said} holds more than {MOST_WATCHED} names. Watch a folder further down.")
+    return seen
+
+
+def differences(place: Place, then: Mapping[str, Mark], now: Mapping[str, Mark]) -> list[Change]:
+    """What was added, changed or removed between two looks, by path."""
+    found = []
+    for path in sorted(then.keys() | now.keys()):
+        if then.get(path) != now.get(path):
+            word: Literal["added", "changed", "removed"] = (
+                "added" if path not in then else "removed" if path not in now else "changed"
+            )
+            found.append(Change(path=f"{look.start(place)}/{path}".lstrip("/"), change=word))
+    return found
+
+
+def stored(place: Place) -> Watch | None:
+    """The watch on a folder, if there is one."""
+    with suppress(ToolError), private(place.root, "watches", make=False) as folder:
+        return _read(Spot(folder, _file(place), place.said))
+    return None
+
+
+def begin(place: Place, recursive: bool, at: datetime) -> tuple[Watch, list[Change]]:
+    """Start to watch a folder, or look at a watched one again. Returns the watch and what differs since then."""
+    with alone(place.root), private(place.root, "watches") as folder:
+        here = Spot(folder, _file(place), place.said)
+        watch = _read(here) or Watch(path=place.inner, recursive=recursive, looks=[])
+        last = watch.looks[-1] if watch.looks else None
+        fresh = Look(number=last.number + 1 if last else 1, at=at, seen=take(place, watch.recursive))
+        watch.looks = [*watch.looks, fresh][-LOOKS_KEPT:]
+        _write(here, watch)
+        return watch, differences(place, last.seen, fresh.seen) if last else []
+
+
+def resume(place: Place) -> Watch:
+    """Bring back the watch on a folder that was ended last. Raises ToolError when there is none, or a newer one."""
+    with alone(place.root), private(place.root, "ended") as ended, private(place.root, "watches") as folder:
+        here = Spot(folder, _file(place), place.said)
+        try:
+            rename.put(Spot(ended, here.name, place.said), here)
+        except FileExistsError:
+            raise ToolError(f"{place.said} is watched again already.") from None
+        except FileNotFoundError:
+            raise ToolError(
+                f"No ended watch on {place.said} is kept. Use watch_folder without resume."
+            ) from None
+        watch = _read(here)
+        if watch is None:
+            raise ToolError(
+                f"The kept watch on {place.said} cannot be read. Use watch_folder without resume."
+            )
+        return watch
+
+
+def end(place: Place, number: int | None) -> Watch | None:
+    """Stop watching; with `number`, take back only that look, which must be the last one. Returns what is left."""
+    with alone(place.root), private(place.root, "watches") as folder, private(place.root, "ended") as ended:
+        here = Spot(folder, _file(place), place.said)
+        watch = _read(here)
+        if watch is None:
+            raise ToolError(f"{place.said} is not watched. See list_changes for what is.")
+        if number is not None and watch.looks[-1].number != number:
+            raise ToolError(
+                f"{place.said} has changed since: it was looked at again. Nothing was taken back."
+            )
+        if number is None or number == 1:
+            os.replace(here.name, here.name, src_dir_fd=folder, dst_dir_fd=ended)
+            return None
+        if len(watch.looks) == 1:
+            raise ToolError(
+                f"The look before this one at {place.said} is no longer kept. Use unwatch_folder without look."
+            )
+        watch.looks.pop()
+        _write(here, watch)
+        return watch
+
+
+def watching(roots: Roots) -> list[str]:
+    """All watched folders, as people write them."""
+    return sorted(place.said for root in roots.roots for place in _places(roots, root))
+
+
+def _places(roots: Roots, root: Root) -> list[Place]:
+    found: list[Watch | None] = []
+    with suppress(ToolError), private(root, "watches", make=False) as folder:
+        found = [_read(Spot(folder, name, name)) for name in os.listdir(folder) if name.endswith(".json")]
+    return [roots.place(root, names.split(watch.path)) for watch in found if watch]
+
+
+def _file(place: Place) -> str:
+    return hashlib.sha256(place.inner.encode()).hexdigest()[:32] + ".json"
+
+
+def _read(here: Spot) -> Watch | None:
+    if disk.status(here) is None:
+        return None
+    try:
+        with disk.reading(here) as file, open(file, "rb", closefd=False) as text:
+            return Watch.model_validate_json(text.read())
+    except (ToolError, ValidationError):
+        return None
+
+
+def _write(here: Spot, watch: Watch) -> None:
+    fresh = disk.temporary(here.folder, here.said)
+    with disk.staging(fresh) as file:
+        disk.write_all(file, watch.model_dump_json().encode())
+    os.replace(fresh.name, here.name, src_dir_fd=here.folder, dst_dir_fd=here.folder)
+    disk.settle(here)
