@@ -3,17 +3,18 @@ import { useCallback, useEffect, useRef, useState } from "./vendor/htm-preact.mo
 
 const TROUBLE = "The workspace does not answer. Is it still running?";
 
+/** The JSON of an answer; a refusal's own words, or TROUBLE, as the error. */
+async function ask(path, options) {
+  const response = await fetch(path, { cache: "no-store", ...options }).catch(() => { throw new Error(TROUBLE); });
+  if (!response.ok) throw new Error((await response.text()) || TROUBLE);
+  return response.json();
+}
+
 /** Resolves when the server took it; rejects with the sentence it gave. */
 async function post(path, body) {
-  let answer;
-  try {
-    const response = await fetch(path, {
-      method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body),
-    });
-    answer = await response.json();
-  } catch {
-    throw new Error(TROUBLE);
-  }
+  const answer = await ask(path, {
+    method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body),
+  });
   if (!answer.ok) throw new Error(answer.error ?? "The workspace refused this without a reason.");
 }
 
@@ -35,14 +36,12 @@ export function useWorkspace(person) {
       do {
         mine.again = false;
         try {
-          const response = await fetch(`/ui/state?as=${encodeURIComponent(person)}`, { cache: "no-store" });
-          const next = await response.json();
+          const next = await ask(`/ui/state?as=${encodeURIComponent(person)}`);
           if (mine.gone) return;
-          if (!response.ok || !next.me) throw new Error(next.error ?? TROUBLE);
           setState(next);
           setOffline(false);
         } catch (error) {
-          if (!mine.gone) setOffline(error instanceof TypeError ? TROUBLE : error.message);
+          if (!mine.gone) setOffline(error.message);
         }
       } while (mine.again && !mine.gone);
       mine.running = false;
@@ -56,8 +55,11 @@ export function useWorkspace(person) {
   }, [person]);
 
   const send = useCallback(async (path, body) => {
-    await post(path, { as: person, ...body });
-    look.current.refresh();
+    try {
+      await post(path, { as: person, ...body });
+    } finally {
+      look.current.refresh();
+    }
   }, [person]);
   return { state: state?.me.id === person ? state : null, offline, send };
 }

@@ -11,14 +11,20 @@ import { Names } from "./text.js";
 
 const FIRST_PERSON = "U_ANN";
 const HOME = "home";
+const NOWHERE = { id: "", name: "nowhere", is_im: false, member: false };
 
-/** The address says who and where: ?as=U_ANN#CHANNEL/THREAD. */
+/** The address says who and where: /?as=U_ANN#CHANNEL/THREAD, or a message's permalink /archives/CHANNEL/pTS. */
 function readAddress() {
+  const query = new URLSearchParams(location.search);
+  const [, linked, ts] = location.pathname.match(/^\/archives\/(\w+)\/p(\d+)$/) ?? [];
   const [channel, thread] = decodeURIComponent(location.hash.slice(1)).split("/");
-  return { person: new URLSearchParams(location.search).get("as") || FIRST_PERSON, channel, thread: thread || null };
+  return {
+    person: query.get("as") || FIRST_PERSON, channel: channel || linked,
+    thread: thread || query.get("thread_ts") || ts?.replace(/(\d{6})$/, ".$1") || null,
+  };
 }
 const addressOf = ({ person, channel, thread }) =>
-  `?as=${encodeURIComponent(person)}${channel ? `#${channel}${thread ? `/${thread}` : ""}` : ""}`;
+  `/?as=${encodeURIComponent(person)}${channel ? `#${channel}${thread ? `/${thread}` : ""}` : ""}`;
 
 function usePlace() {
   const [place, setPlace] = useState(readAddress);
@@ -45,26 +51,29 @@ function App() {
 
   if (!state) return html`<p class="loading" role="status">${offline || "Opening the workspace…"}</p>`;
   const channel = state.channels.find((c) => c.id === place.channel)
-    ?? state.channels.find((c) => c.member && !c.is_im) ?? state.channels[0];
+    ?? state.channels.find((c) => c.member && !c.is_im) ?? state.channels[0] ?? NOWHERE;
   const atHome = place.channel === HOME;
+  const threaded = !atHome && (state.messages[channel.id] ?? []).some((message) => message.ts === place.thread);
   const names = {
     me: state.me.id,
     people: new Map([...state.people, state.bot].map((p) => [p.id, p.name])),
     channels: new Map(state.channels.map((c) => [c.id, c.name])),
+    groups: new Map((state.usergroups ?? []).map((g) => [g.id, g.handle])),
   };
-  const toasts = [...(state.warnings ?? []), ...troubles].filter(({ id }) => !dismissed.has(id));
+  const warned = new Set(state.warnings.map(({ text }) => text));
+  const toasts = [...state.warnings, ...troubles.filter(({ text }) => !warned.has(text))].filter(({ id }) => !dismissed.has(id));
   const shownToasts = html`<${Toasts} toasts=${toasts} dismiss=${(id) => setDismissed(new Set([...dismissed, id]))} />`;
   const open = { state, send, go, trouble, channel, people: addressees(state) };
   const title = atHome ? state.bot.name : `${channel.is_im ? "" : "#"}${channel.name}`;
   document.title = `${title} · ${state.me.name} · Local workspace`;
 
   return html`<${Names.Provider} value=${names}>
-    <div class=${`app ${place.thread && !atHome ? "with-thread" : ""}`}>
+    <div class=${`app ${threaded ? "with-thread" : ""}`}>
       <${Sidebar} state=${state} place=${{ ...place, channel: atHome ? HOME : channel.id }} go=${go} unread=${unread} send=${send} trouble=${trouble} />
       ${atHome ? html`<${Home} ...${open} />` : html`<${Channel} key=${`${state.me.id}/${channel.id}`} ...${open} />`}
-      ${place.thread && !atHome && html`<${Thread} key=${`${state.me.id}/${place.thread}`} ts=${place.thread} ...${open} />`}
+      ${threaded && html`<${Thread} key=${`${state.me.id}/${place.thread}`} ts=${place.thread} ...${open} />`}
       ${offline && html`<p class="offline" role="status">${offline}</p>`}
-      ${state.modal ? html`<${Modal} key=${state.modal.id} view=${state.modal} post=${send}>${shownToasts}<//>` : shownToasts}
+      ${state.modal ? html`<${Modal} key=${state.modal.id} view=${state.modal} post=${send} told=${warned}>${shownToasts}<//>` : shownToasts}
     </div>
   <//>`;
 }
@@ -93,7 +102,7 @@ function Sidebar({ state, place, go, unread, send, trouble }) {
       aria-current=${place.channel === id ? "page" : undefined} data-testid=${testid} onClick=${(event) => follow(event, () => { go({ channel: id, thread: null }); extra?.(); })}>
       <span class="sign" aria-hidden="true">${sign}</span>${label}</a></li>`;
   const rooms = (is_im) => state.channels.filter((c) => c.is_im === is_im)
-    .map((c) => link(c.id, c.name, is_im ? "●" : "#", `channel-${c.id}`));
+    .map((c) => link(c.id, c.name, is_im ? "●" : c.is_private ? "◇" : "#", `channel-${c.id}`));
   const home = () => send("/ui/home", {}).catch(trouble);
   const persons = state.people.filter((p) => p.kind !== "bot");
   return html`<nav class="sidebar" aria-label="Workspace">
@@ -107,6 +116,7 @@ function Sidebar({ state, place, go, unread, send, trouble }) {
     <section><h2>Channels</h2><ul>${rooms(false)}</ul></section>
     <section><h2>Direct messages</h2><ul>${rooms(true)}</ul></section>
     <section><h2>Apps</h2><ul>${link(HOME, state.bot.name, "✓", "home-link", home)}</ul></section>
+    ${state.connected === false && html`<p class="sidebar-foot warn" role="status">${state.bot.name} is not connected. It hears nothing until it is.</p>`}
     <p class="sidebar-foot">Everything here stays on this machine. Open a second window to be two people at once.</p>
   </nav>`;
 }
@@ -171,7 +181,7 @@ function Thread({ ts, state, send, go, trouble, channel, people }) {
 function Home({ state, send, go, trouble }) {
   const [typed, setTyped] = useState({});
   const im = state.channels.find((c) => c.is_im);
-  const act = (action) => send("/ui/action", { view_id: HOME, ...action }).catch(trouble);
+  const act = (action) => send("/ui/action", { view_id: state.home_id ?? HOME, ...action }).catch(trouble);
   return html`<main class="pane" data-pane data-testid="home">
     <header class="pane-head"><h2>${state.bot.name}</h2><span class="tabs"><span aria-current="page">Home</span>
       ${im && html`<button type="button" onClick=${() => go({ channel: im.id, thread: null })}>Messages</button>`}</span></header>

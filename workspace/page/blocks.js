@@ -3,7 +3,7 @@ import { html, useContext, useErrorBoundary } from "./vendor/htm-preact.module.j
 import { Element, isElement } from "./fields.js";
 import { Markdown } from "./markdown.js";
 import { useSurface } from "./surface.js";
-import { Emoji, Link, Names, Text, formatDate, mention, words } from "./text.js";
+import { Emoji, Link, Names, Text, formatDate, group, mention, words } from "./text.js";
 
 const BLOCKS = {
   header: Header, section: Section, context: Context, actions: Actions, context_actions: Actions, divider: Divider,
@@ -111,7 +111,7 @@ const RICH = {
   link: (piece) => html`<${Link} to=${piece.url}>${piece.text ?? piece.url}<//>`,
   user: (piece, names) => mention(piece.user_id, "", names),
   channel: (piece, names) => html`<span class="mention">#${names.channels.get(piece.channel_id) ?? piece.channel_id}</span>`,
-  usergroup: (piece) => html`<span class="mention">@${piece.usergroup_id}</span>`,
+  usergroup: (piece, names) => group(piece.usergroup_id, "", names),
   broadcast: (piece) => html`<span class="mention loud">@${piece.range}</span>`,
   emoji: (piece) => html`<${Emoji} name=${piece.name} unicode=${piece.unicode} />`,
   date: (piece) => html`<time title=${piece.fallback}>${formatDate(piece.timestamp, piece.format ?? "{date_num}") ?? piece.fallback}</time>`,

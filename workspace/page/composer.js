@@ -1,16 +1,15 @@
 // Where a person writes: Enter sends, Shift+Enter breaks the line, `@` offers people, `/` offers commands.
 import { html, useLayoutEffect, useRef, useState } from "./vendor/htm-preact.module.js";
-import { escape } from "./text.js";
 
 const drafts = new Map();
 
-/** What was typed, as it travels: escaped, and every `@Name` of someone we know as `<@ID>`. */
+/** What was typed, with `@Name` of someone we know as `<@ID>`, except in code; the workspace does the escaping. */
 export function encode(text, people) {
-  const byLength = [...people].sort((a, b) => b.name.length - a.name.length);
-  return byLength.reduce((wire, { id, name }) => {
-    const plain = escape(name).replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
-    return wire.replace(new RegExp(`(?<![\\p{L}\\p{N}_<])@${plain}(?![\\p{L}\\p{N}_-])`, "giu"), `<@${id}>`);
-  }, escape(text));
+  const ids = new Map(people.map(({ id, name }) => [name.toLowerCase(), id]));
+  const names = people.map(({ name }) => name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).sort((a, b) => b.length - a.length);
+  const named = new RegExp(`(?<![\\p{L}\\p{N}_<])@(${names.join("|")})(?![\\p{L}\\p{N}_-])`, "giu");
+  return text.split(/(```[^]*?```|`[^`\n]+`)/).map((part, i) =>
+    i % 2 ? part : part.replace(named, (_, name) => `<@${ids.get(name.toLowerCase())}>`)).join("");
 }
 
 /** The half-typed mention or command before the caret, with what could complete it; or null. */

@@ -1,8 +1,8 @@
 // Messages as a channel or a thread shows them: who, when, what, and how to answer.
-import { html, useLayoutEffect, useRef, useState } from "./vendor/htm-preact.module.js";
+import { html, useContext, useLayoutEffect, useRef, useState } from "./vendor/htm-preact.module.js";
 import { Blocks } from "./blocks.js";
 import { SurfaceProvider } from "./surface.js";
-import { Mrkdwn, formatDate } from "./text.js";
+import { Emoji, Mrkdwn, Names, formatDate } from "./text.js";
 
 const seconds = (ts) => Number.parseFloat(ts);
 const initials = (name) => name.split(/\s+/).map((word) => [...word][0]).join("").slice(0, 2).toUpperCase();
@@ -29,11 +29,18 @@ export function Message({ message, channel, send, onReply, onTrouble, replies = 
           : html`<${Mrkdwn} text=${message.text} />`}
         ${message.edited && html`<span class="edited">(edited)</span>`}
       </div>
+      <${Reactions} of=${message.reactions ?? {}} />
       ${onReply && replies > 0 && html`<button type="button" class="replies" data-testid="open-thread" onClick=${onReply}>${replies === 1 ? "1 reply" : `${replies} replies`}<span>View thread</span></button>`}
       ${status && html`<p class="mini-status">${status}</p>`}
     </div>
     ${onReply && !message.ephemeral && html`<button type="button" class="reply" data-testid="reply" aria-label="Reply in thread" title="Reply in thread" onClick=${onReply}>↩ Reply</button>`}
   </article>`;
+}
+
+function Reactions({ of }) {
+  const { people } = useContext(Names);
+  return Object.entries(of).map(([name, users]) => html`<span class="reaction" title=${users.map((id) => people.get(id) ?? id).join(", ")}>
+    <${Emoji} name=${name} /> ${users.length}</span>`);
 }
 
 function Time({ ts }) {
@@ -56,6 +63,11 @@ export function Log({ label, mark, place, children }) {
   useLayoutEffect(() => {
     if (atEnd.current) box.current.scrollTop = box.current.scrollHeight;
   }, [mark, place]);
+  useLayoutEffect(() => {
+    const stay = new ResizeObserver(() => { if (atEnd.current) box.current.scrollTop = box.current.scrollHeight; });
+    stay.observe(box.current);
+    return () => stay.disconnect();
+  }, []);
   const look = ({ target }) => { atEnd.current = target.scrollHeight - target.scrollTop - target.clientHeight < 80; };
   return html`<div class="log" role="log" aria-label=${label} ref=${box} onScroll=${look} tabindex="0">${children}</div>`;
 }

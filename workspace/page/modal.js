@@ -2,18 +2,20 @@
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.module.js";
 import { Blocks } from "./blocks.js";
 import { useModalDialog } from "./confirm.js";
-import { SurfaceProvider, missing, stateValues } from "./surface.js";
+import { SurfaceProvider, stateValues } from "./surface.js";
 import { words } from "./text.js";
 
-/** An open view. `post(path, body)` rejects with a sentence, which is shown inside the dialog. */
-export function Modal({ view, post, children }) {
+/**
+ * An open view. `post(path, body)` rejects with a sentence, which is shown inside the dialog unless its fields
+ * say it already, or one of the sentences `told` on the page does.
+ */
+export function Modal({ view, post, told, children }) {
   const blocks = view.blocks ?? [];
-  const [typed, setTyped] = useState({});
-  const [local, setLocal] = useState({});
+  const [typed, setTyped] = useState(view.values ?? {});
   const [trouble, setTrouble] = useState(null);
   const [sending, setSending] = useState(false);
   const form = useRef();
-  const errors = { ...view.errors, ...local };
+  const errors = view.errors ?? {};
   const busy = sending || view.busy;
 
   const tell = async (path, body) => {
@@ -30,17 +32,14 @@ export function Modal({ view, post, children }) {
   async function submit(event) {
     event.preventDefault();
     if (busy) return;
-    const values = stateValues(blocks, typed);
-    const faults = missing(blocks, values);
-    setLocal(faults);
-    if (Object.keys(faults).length > 0) return;
     setSending(true);
-    await tell("/ui/submit", { values });
+    await tell("/ui/submit", { values: stateValues(blocks, typed) });
     setSending(false);
   }
   const faulty = Object.keys(errors).join();
   useEffect(() => {
-    if (faulty) form.current?.querySelector("[aria-invalid=true]")?.focus();
+    const first = faulty && form.current.querySelector("[aria-invalid=true]");
+    if (first) (first.querySelector("input") ?? first).focus();
   }, [faulty]);
 
   const shape = blocks.map((block) => block.block_id).join();
@@ -57,7 +56,7 @@ export function Modal({ view, post, children }) {
         <button type="button" class="icon-button" aria-label="Close" data-testid="modal-x" onClick=${close}>✕</button>
       </header>
       <div class="dialog-body">
-        ${trouble && html`<div class="alert error" role="alert" data-testid="modal-error">${trouble}</div>`}
+        ${trouble && !faulty && !told.has(trouble) && html`<div class="alert error" role="alert" data-testid="modal-error">${trouble}</div>`}
         <${SurfaceProvider} id=${view.id} blocks=${blocks} typed=${typed} setTyped=${setTyped} errors=${errors}
                             send=${(action) => tell("/ui/action", action)}>
           <${Blocks} blocks=${blocks} />

@@ -37,32 +37,6 @@ export function stateValues(blocks, typed) {
   return state;
 }
 
-/** What Slack's own client refuses before it sends: {block_id: sentence}. */
-export function missing(blocks, state) {
-  const errors = {};
-  for (const block of blocks.filter((b) => b.type === "input")) {
-    const { element = {} } = block;
-    const { type: _, ...value } = state[block.block_id]?.[element.action_id] ?? {};
-    const content = Object.values(value)[0];
-    const empty = content === null || content === undefined || content.length === 0;
-    if (empty && !block.optional) errors[block.block_id] = "Please complete this required field.";
-    else if (!empty && unfit(element, content)) errors[block.block_id] = unfit(element, content);
-  }
-  return errors;
-}
-
-function unfit(element, content) {
-  if (element.min_length > content.length) return `Please write at least ${element.min_length} characters.`;
-  if (element.max_length < content.length) return `Please write at most ${element.max_length} characters.`;
-  if (element.type !== "number_input") return null;
-  const number = Number(content);
-  if (!Number.isFinite(number)) return "Please enter a number.";
-  if (!element.is_decimal_allowed && !Number.isInteger(number)) return "Please enter a whole number.";
-  if (number < Number(element.min_value ?? -Infinity)) return `Please enter ${element.min_value} or more.`;
-  if (number > Number(element.max_value ?? Infinity)) return `Please enter ${element.max_value} or less.`;
-  return null;
-}
-
 /**
  * Holds typed values over `blocks` and gives them to what it wraps.
  * `send(payload)` posts one action and resolves when the server answered; a second click waits for the first.

@@ -2,15 +2,12 @@
 import { createContext, html, useContext } from "./vendor/htm-preact.module.js";
 import { EMOJI } from "./emoji.js";
 
-/** Who and what ids stand for: {me, people: Map(id -> name), channels: Map(id -> name)}. */
-export const Names = createContext({ me: "", people: new Map(), channels: new Map() });
+/** What ids stand for: {me, people, channels, groups}, the last three as Map(id -> name). */
+export const Names = createContext({ me: "", people: new Map(), channels: new Map(), groups: new Map() });
 
 /** The one decoding that Slack's wire format asks for; once, so `&amp;lt;` stays `&lt;`. */
 export const unescape = (text) =>
   text.replace(/&(lt|gt|amp);/g, (_, name) => ({ lt: "<", gt: ">", amp: "&" })[name]);
-
-export const escape = (text) =>
-  text.replace(/[&<>]/g, (char) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;" })[char]);
 
 /** An address a person may safely follow, or null: no script:, no data:, no relative surprise. */
 export function safeUrl(address) {
@@ -112,7 +109,7 @@ export function angle(body, { names }) {
   if (target.startsWith("#")) return html`<span class="mention">#${names.channels.get(id) ?? (label || id)}</span>`;
   if (target.startsWith("!date^")) return date(target.slice(6), label);
   if (/^!(here|channel|everyone)$/.test(target)) return html`<span class="mention loud">@${id}</span>`;
-  if (target.startsWith("!subteam^")) return html`<span class="mention">${label || `@${target.slice(9)}`}</span>`;
+  if (target.startsWith("!subteam^")) return group(target.slice(9), label, names);
   const url = unescape(target);
   return safeUrl(url) ? html`<${Link} to=${url}>${label || url.replace(/^mailto:/, "")}<//>` : `<${unescape(body)}>`;
 }
@@ -120,6 +117,10 @@ export function angle(body, { names }) {
 export function mention(id, label, names) {
   const mine = id === names.me ? " mine" : "";
   return html`<span class=${`mention${mine}`}>@${names.people.get(id) ?? (label || id)}</span>`;
+}
+
+export function group(id, label, names) {
+  return html`<span class="mention">${names.groups.has(id) ? `@${names.groups.get(id)}` : label || `@${id}`}</span>`;
 }
 
 function date(spec, fallback) {

@@ -1,0 +1,44 @@
+"""A window of headless Chromium for tests, and a page that fails its test when the browser complains."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+from playwright.async_api import Browser, Page, async_playwright
+
+from tests.browser.page_fake import FakeWorkspace, OpenPage, serve
+
+
+@pytest.fixture
+async def browser(chromium_path: str) -> AsyncIterator[Browser]:
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=chromium_path)
+        yield browser
+        await browser.close()
+
+
+@pytest.fixture
+async def open_page(browser: Browser) -> AsyncIterator[OpenPage]:
+    """Opens an address in a window of its own; script errors and refused content fail the test at its end."""
+    complaints: list[str] = []
+
+    async def open_one(url: str) -> Page:
+        page = await browser.new_page(viewport={"width": 1280, "height": 800})
+        page.set_default_timeout(5_000)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("console", lambda entry: complaints.append(entry.text) if entry.type == "error" else None)
+        await page.goto(url)
+        return page
+
+    yield open_one
+    assert complaints == []
+
+
+@pytest.fixture
+async def fake() -> AsyncIterator[FakeWorkspace]:
+    """The page's contract without a Slack behind it; serves workspace/page/ itself."""
+    fake = FakeWorkspace()
+    runner = await serve(fake)
+    yield fake
+    await runner.cleanup()
