@@ -44,7 +44,7 @@ def answers(url: str) -> bool:
         return False
 
 
-def wait_until(true: Callable[[], bool], seconds: float = 10.0) -> bool:
+def wait_until(true: Callable[[], bool], seconds: float = 30.0) -> bool:
     deadline = time.monotonic() + seconds
     while not true():
         if time.monotonic() > deadline:
