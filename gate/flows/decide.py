@@ -47,6 +47,15 @@ async def confirm(world: World, press: Press) -> Said:
     return said
 
 
+async def reviewed(world: World, action: Action, press: Press) -> Said | None:
+    """Why the typed modal must not be opened on what this person pressed, or None."""
+    if action.state is not State.PREPARED:
+        return late(action)
+    if not press.ref.fits(action):
+        return Said(False, "stale", OLD, action)
+    return await _lease_problem(world, action)
+
+
 async def _hindrance(world: World, action: Action, press: Press) -> Said | None:
     """Why this press cannot be a yes to what was shown, or None."""
     if action.state is not State.PREPARED:

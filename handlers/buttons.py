@@ -1,0 +1,133 @@
+"""The buttons on cards and lists: each calls one flow."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from gate.action import Ref
+from gate.flows import decide, renew, settle, undo
+from gate.flows.edit import form
+from gate.flows.press import GONE, Press, Said, standing
+from gate.policy import Verb
+from gate.states import State
+from gate.world import Sheet, World
+from handlers.door import Opening, Reply
+from handlers.parse import Click
+from views import buttons, modals
+
+Flow = Callable[[World, Press], Awaitable[Said]]
+
+
+def press(what: Click) -> Press | None:
+    """The press, with the card's own message when the button stood on one; None for a value that is not ours."""
+    _, value = buttons.untagged(what.value)
+    ref = Ref.parse(value)
+    return Press(ref, what.team, what.user, message_ts=what.message_ts) if ref else None
+
+
+def told(said: Said) -> Reply:
+    """Words for the person, where the card does not say it all."""
+    return Reply(tell=said.text)
+
+
+class Buttons:
+    """The handlers of one world."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def all(self) -> dict[str, Callable[[Click], Awaitable[Reply | Opening]]]:
+        """Action id -> handler."""
+        settled = {
+            buttons.HAPPENED: lambda world, p: settle.settle(world, p, True),
+            buttons.NOT_HAPPENED: lambda world, p: settle.settle(world, p, False),
+        }
+        flows: dict[str, Flow] = {
+            buttons.CONFIRM: decide.confirm,
+            buttons.CANCEL: decide.cancel,
+            buttons.UNDO: undo.ask,
+            buttons.RENEW: renew.ask_again,
+            buttons.CHECK: settle.ask_check,
+            **settled,
+        }
+        opening = {
+            buttons.REVIEW: self.review,
+            buttons.EDIT: self.edit,
+            buttons.FULL: self.full,
+            buttons.MORE: self.more,
+        }
+        return {**{key: self._flow(flow) for key, flow in flows.items()}, **opening}
+
+    def _flow(self, flow: Flow) -> Callable[[Click], Awaitable[Reply]]:
+        async def handle(what: Click) -> Reply:
+            pressed = press(what)
+            return told(await flow(self._world, pressed)) if pressed else Reply(tell=GONE)
+
+        return handle
+
+    async def more(self, what: Click) -> Reply | Opening:
+        """The overflow menu: each of its options opens a modal."""
+        kind, _ = buttons.untagged(what.value)
+        if kind == buttons.REJECT:
+            return await self.reject(what)
+        return await self.full(what)
+
+    async def review(self, what: Click) -> Reply | Opening:
+        return self._opening(what, modals.TYPED, self._review)
+
+    async def edit(self, what: Click) -> Reply | Opening:
+        return self._opening(what, modals.EDIT, self._edit)
+
+    async def reject(self, what: Click) -> Reply | Opening:
+        return self._opening(what, modals.REJECT, self._reject)
+
+    async def full(self, what: Click) -> Reply | Opening:
+        return self._opening(what, modals.FULL, self._full)
+
+    def _opening(
+        self, what: Click, kind: str, make: Callable[[Press], Awaitable[Said | tuple[Any, dict[str, Any]]]]
+    ) -> Reply | Opening:
+        """Open at once, look afterwards: a trigger lives three seconds. Opening changes nothing."""
+        pressed = press(what)
+        if pressed is None:
+            return Reply(tell=GONE)
+
+        async def then(view_id: str) -> dict[str, Any]:
+            made = await make(pressed)
+            if isinstance(made, Said):
+                return modals.message(made.text or GONE)
+            action, view = made
+            sheet = Sheet(view_id, kind, what.user, action.id, action.version, action.receipt)
+            async with self._world.ledger.begin() as tx:
+                await tx.sheet(sheet)
+            return view
+
+        return Opening(what.trigger, then, pushed=bool(what.view) and not what.message_ts)
+
+    async def _review(self, pressed: Press) -> Said | tuple[Any, dict[str, Any]]:
+        action = await standing(self._world, pressed, Verb.CONFIRM)
+        if isinstance(action, Said):
+            return action
+        hindrance = await decide.reviewed(self._world, action, pressed)
+        return hindrance or (action, modals.typed(action))
+
+    async def _edit(self, pressed: Press) -> Said | tuple[Any, dict[str, Any]]:
+        found = await form(self._world, pressed)
+        if isinstance(found, Said):
+            return found
+        return found.action, modals.edit(found.action, found.spec.schema, found.spec.recipe.bind)
+
+    async def _reject(self, pressed: Press) -> Said | tuple[Any, dict[str, Any]]:
+        action = await standing(self._world, pressed, Verb.REJECT)
+        if isinstance(action, Said):
+            return action
+        if action.state is not State.PREPARED:
+            return decide.late(action)
+        return action, modals.reject(action)
+
+    async def _full(self, pressed: Press) -> Said | tuple[Any, dict[str, Any]]:
+        action = await standing(self._world, pressed, Verb.LOOK)
+        if isinstance(action, Said):
+            return action
+        return action, modals.full(action, await self._world.ledger.votes(action.id, action.version))

@@ -1,0 +1,73 @@
+"""Messages become durable before they are acknowledged; App Home is published, Stop is obeyed."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from slack_bolt import BoltResponse
+
+from gate.action import Ref
+from gate.flows import ask, decide
+from gate.flows.press import Press
+from gate.world import Unavailable, World
+from handlers import parse
+from handlers.door import SECONDS, Outgoing
+from views import lists
+
+log = logging.getLogger(__name__)
+
+HISTORY = 5
+
+
+class Events:
+    """The event handlers of one world. `bot_user` is our own Slack user."""
+
+    def __init__(self, world: World, outgoing: Outgoing, bot_user: str) -> None:
+        self._world = world
+        self._outgoing = outgoing
+        self._bot_user = bot_user
+
+    async def inbox(
+        self, body: Mapping[str, Any], next: Callable[[], Awaitable[BoltResponse]]
+    ) -> BoltResponse:
+        """Global middleware: keep a message, then let Slack hear 200; 503 makes Slack send it again."""
+        if not parse.is_message(body):
+            return await next()
+        try:
+            incoming = parse.incoming(body, self._bot_user, self._world.policy.listed_bots)
+            if incoming is not None:
+                async with asyncio.timeout(SECONDS):
+                    await ask.receive(self._world, incoming)
+        except parse.Malformed:
+            log.warning("a malformed message event was dropped")
+        except (Unavailable, TimeoutError) as error:
+            log.warning("a message could not be kept, Slack has to send it again: %s", error)
+            return BoltResponse(status=503, body="")
+        except Exception:
+            log.exception("a message could not be kept, Slack has to send it again")
+            return BoltResponse(status=500, body="")
+        return BoltResponse(status=200, body="")
+
+    async def home(self, body: Mapping[str, Any]) -> None:
+        """Publish App Home as it stands now. A failure is logged: opening it again tries again."""
+        try:
+            who = parse.opened(body)
+            waiting = await self._world.ledger.pending(who.team, user=who.user)
+            entries = await self._world.ledger.undoable(who.team, user=who.user, limit=HISTORY)
+            await self._outgoing.publish(who.user, lists.home(waiting, entries))
+        except Exception:
+            log.exception("App Home could not be published")
+
+    async def stop(self, body: Mapping[str, Any]) -> None:
+        """Slack's own Stop: what this person has waiting in the thread is cancelled."""
+        try:
+            what = parse.stopped(body)
+            team = what.session.team
+            for action in await self._world.ledger.pending(team, user=what.user, session=what.session):
+                ref = Ref(action.id, action.version, action.receipt[:16])
+                await decide.cancel(self._world, Press(ref, team, what.user, reason="stopped"))
+        except Exception:
+            log.exception("Stop could not be obeyed")
