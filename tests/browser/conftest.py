@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 import pytest
-from playwright.async_api import Browser, Page, async_playwright
+from playwright.async_api import Browser, Page, async_playwright, expect
 
 from tests.browser.page_fake import FakeWorkspace, OpenPage, serve
+
+PATIENCE_MS = 15_000  # long enough for a machine that does much else; nothing waits for it in vain
+expect.set_options(timeout=PATIENCE_MS)
 
 
 @pytest.fixture
@@ -25,7 +28,7 @@ async def open_page(browser: Browser) -> AsyncIterator[OpenPage]:
 
     async def open_one(url: str) -> Page:
         page = await browser.new_page(viewport={"width": 1280, "height": 800})
-        page.set_default_timeout(5_000)
+        page.set_default_timeout(PATIENCE_MS)
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("console", lambda entry: complaints.append(entry.text) if entry.type == "error" else None)
         await page.goto(url)
