@@ -1,0 +1,213 @@
+"""Runs and timers: written with the caller's transaction, carried out on the caller's loop."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+
+from bot.engine import Engine, Job
+from bot.janitor import Rhythm
+from gate.runs import Run
+from gate.world import Unavailable
+
+
+class Started(Engine):
+    """An engine with the ledger's side of it: transactions that enqueue."""
+
+    ledger: AsyncEngine
+    calls: list[tuple[str, ...]]
+
+    async def ask(self, *runs: Run) -> None:
+        async with self.ledger.begin() as conn:
+            for run in runs:
+                await conn.run_sync(self.enqueue, run)
+
+
+@asynccontextmanager
+async def started(
+    url: str, work: Callable[..., Awaitable[None]] | None = None, executor: str = "one", seconds: float = 5
+) -> AsyncIterator[Started]:
+    engine = Started(url, executor, retries=(0.01, 0.01), rhythm=Rhythm(beat=0.1, dead=1.0))
+    engine.ledger, engine.calls = create_async_engine(url), []
+
+    async def note(*args: str) -> None:
+        engine.calls.append(args)
+        if work:
+            await work(*args)
+
+    await engine.start({"note": Job("cards", note), "other": Job("events", note)})
+    try:
+        yield engine
+    finally:
+        await engine.drain(seconds)
+        await engine.ledger.dispose()
+
+
+async def until(true: Callable[[], bool], seconds: float = 20) -> None:
+    for _ in range(int(seconds * 100)):
+        if true():
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError("waited in vain")
+
+
+async def ended(engine: Engine, key: str) -> None:
+    for _ in range(1000):
+        if not await engine.pending(key):
+            return
+        await asyncio.sleep(0.02)
+    raise AssertionError(f"{key} did not end")
+
+
+async def test_a_run_is_carried_out_with_its_arguments_on_the_loop_that_asked(database_url: str) -> None:
+    loops = []
+
+    async def work(*_: str) -> None:
+        loops.append(asyncio.get_running_loop())
+
+    async with started(database_url, work) as engine:
+        await engine.ask(Run("note", "k", ("a", "ü")))
+        await ended(engine, "k")
+        assert engine.calls == [("a", "ü")]
+        assert loops == [asyncio.get_running_loop()]
+
+
+async def test_a_run_is_rolled_back_with_the_transaction_that_asked_for_it(database_url: str) -> None:
+    async with started(database_url) as engine:
+        async with engine.ledger.connect() as conn:
+            await conn.run_sync(engine.enqueue, Run("note", "never", ("never",)))
+            await conn.rollback()
+        assert not await engine.pending("never")
+        await engine.ask(Run("note", "later", ("later",)))
+        await ended(engine, "later")
+        assert engine.calls == [("later",)]
+
+
+async def test_the_same_key_is_one_run_while_it_waits_and_after_it_ended(database_url: str) -> None:
+    async with started(database_url) as engine:
+        twice = Run("note", "k", ("once",))
+        await engine.ask(twice, twice)
+        await ended(engine, "k")
+        await engine.ask(twice, Run("note", "last", ("last",)))
+        await until(lambda: ("last",) in engine.calls)
+        assert engine.calls == [("once",), ("last",)]
+
+
+async def test_a_delayed_run_waits_until_it_is_due_and_can_be_hastened(database_url: str) -> None:
+    async with started(database_url) as engine:
+        await engine.ask(Run("note", "soon", ("soon",), delay=0.5), Run("note", "late", ("late",), delay=300))
+        assert await engine.pending("late")
+        await until(lambda: engine.calls == [("soon",)])
+        await engine.hasten("late")
+        await until(lambda: engine.calls == [("soon",), ("late",)])
+
+
+async def test_hastening_a_run_that_has_ended_does_not_repeat_it(database_url: str) -> None:
+    async with started(database_url) as engine:
+        await engine.ask(Run("note", "k", ("once",)))
+        await ended(engine, "k")
+        await engine.hasten("k")
+        await engine.ask(Run("note", "timer", ("timer",), delay=0.1))
+        await until(lambda: ("timer",) in engine.calls)
+        assert engine.calls == [("once",), ("timer",)]
+
+
+@pytest.mark.parametrize(
+    "error", [Unavailable(), sa.exc.OperationalError("", {}, Exception()), ConnectionResetError()]
+)
+async def test_a_transient_error_is_tried_again(sqlite_url: str, error: Exception) -> None:
+    async def work(*_: str) -> None:
+        if len(engine.calls) < 3:
+            raise error
+
+    async with started(sqlite_url, work) as engine:
+        await engine.ask(Run("note", "k", ()))
+        await ended(engine, "k")
+        assert len(engine.calls) == 3
+
+
+@pytest.mark.parametrize("error", [ValueError("no such card"), asyncio.CancelledError(), Unavailable()])
+async def test_a_lasting_error_ends_the_run_and_is_logged_once(
+    sqlite_url: str, error: BaseException, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def work(*_: str) -> None:
+        raise error
+
+    async with started(sqlite_url, work) as engine:
+        await engine.ask(Run("note", "k", ()))
+        await ended(engine, "k")
+    reported = [record for record in caplog.records if record.levelno >= logging.ERROR]
+    assert [record.getMessage() for record in reported] == ["The run k has failed and is not tried again."]
+    assert reported[0].exc_info
+    assert reported[0].exc_info[1] is error
+    assert len(engine.calls) == (3 if isinstance(error, Unavailable) else 1)
+
+
+async def test_a_kind_of_work_that_is_stuck_does_not_hold_up_another(sqlite_url: str) -> None:
+    free = asyncio.Event()
+
+    async def work(kind: str) -> None:
+        if kind == "stuck":
+            await free.wait()
+
+    async with started(sqlite_url, work) as engine:
+        await engine.ask(*(Run("other", f"s{n}", ("stuck",)) for n in range(40)))
+        await until(lambda: len(engine.calls) == 32)
+        await engine.ask(Run("note", "k", ("quick",)))
+        await ended(engine, "k")
+        assert len(engine.calls) == 33
+        free.set()
+        await until(lambda: len(engine.calls) == 41)
+
+
+async def test_a_run_without_a_job_is_refused_in_the_transaction(sqlite_url: str) -> None:
+    async with started(sqlite_url) as engine:
+        with pytest.raises(LookupError, match="typo"):
+            await engine.ask(Run("note", "k", ()), Run("typo", "t", ()))
+        assert not await engine.pending("k")
+
+
+async def test_ended_runs_are_forgotten_when_they_are_old_enough(database_url: str) -> None:
+    async with started(database_url) as engine:
+        await engine.ask(Run("note", "k", ("1",)), Run("note", "waits", (), delay=300))
+        await ended(engine, "k")
+        now = datetime.now(UTC)
+        assert await engine.purge(now - timedelta(hours=1)) == 0
+        assert await engine.purge(now + timedelta(hours=1)) == 1
+        assert await engine.alive(["k", "waits"]) == {"waits"}
+
+
+async def test_drain_waits_for_what_runs_and_takes_in_nothing_more(database_url: str) -> None:
+    done: list[str] = []
+
+    async def work(name: str) -> None:
+        await engine.ask(Run("note", "next", ("next",)))
+        await asyncio.sleep(0.5)
+        done.append(name)
+
+    async with started(database_url, work) as engine:
+        await engine.ask(Run("note", "k", ("first",)))
+        await until(lambda: engine.calls == [("first",)])
+    assert done in (["first"], ["first", "next"])  # taken in before the end was near, or not at all
+    async with started(database_url) as engine:
+        await ended(engine, "next")
+        assert ("first",) not in engine.calls
+
+
+async def test_what_drain_cannot_wait_for_is_resumed_by_the_next_process(database_url: str) -> None:
+    async def work(*_: str) -> None:
+        await asyncio.Event().wait()
+
+    async with started(database_url, work, seconds=0) as engine:
+        await engine.ask(Run("note", "k", ("again",)))
+        await until(lambda: engine.calls == [("again",)])
+    async with started(database_url, executor="two") as engine:
+        await ended(engine, "k")
+        assert engine.calls == [("again",)]
