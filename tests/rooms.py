@@ -26,6 +26,7 @@ DIRECTIONS: dict[str, set[str]] = {
     "workspace": set(),
 }
 STAND_ALONE = {"servers", "workspace"}
+FACING_SLACK = {"handlers", "bot"}  # elsewhere a `body` is no payload and `say` no Slack call
 # The rooms that may know a library; bot, which wires them, may know all.
 LIBRARIES = {
     "sqlalchemy": {"storage"},
@@ -43,7 +44,7 @@ IMPURE_CALL = re.compile(
     r"(.*\.)?(datetime|date)\.(now|utcnow|today)|(uuid\.)?uuid[14]|asyncio\.sleep|open|print|input|exec|eval"
 )
 ENVIRONMENT = {"environ", "environb", "getenv", "getenvb", "putenv"}
-SLACK_CALL = re.compile(r"(.*\.)?(chat_\w+|views_\w+|agents_sessions_\w+|api_call|respond|say)", re.DOTALL)
+SLACK_CALL = re.compile(r"(.*\.)?(chat_\w+|views_\w+|agents_sessions_\w+|api_call|respond)", re.DOTALL)
 EMPTY_NAME = re.compile(r"(^|_)(utils?|helpers?|managers?)(_|$)|(Utils?|Helpers?|Managers?)$")
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 MODULE_LINES = 300
@@ -154,7 +155,7 @@ def environment_outside_settings(module: Module) -> list[str]:
 
 
 def payload_outside_parse(module: Module) -> list[str]:
-    if module.path == "handlers/parse.py" or module.room in STAND_ALONE:
+    if module.path == "handlers/parse.py" or module.room not in FACING_SLACK:
         return []
     keyed = (node for node in module.nodes(ast.Subscript) if ast.unparse(node.value) == "body")
     read = [node for node in keyed if not isinstance(node.slice, ast.Slice)]
@@ -165,7 +166,9 @@ def payload_outside_parse(module: Module) -> list[str]:
 def slack_call_outside_cards(module: Module) -> list[str]:
     if module.path == "bot/cards.py" or module.room in STAND_ALONE:
         return []
-    return [module.at(node, f"calls {name}()") for node, name in calls(module) if SLACK_CALL.fullmatch(name)]
+    said = {"say"} if module.room in FACING_SLACK else set()
+    called = ((node, name) for node, name in calls(module) if SLACK_CALL.fullmatch(name) or name in said)
+    return [module.at(node, f"calls {name}()") for node, name in called]
 
 
 def tool_call_outside_client(module: Module) -> list[str]:
