@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gate.action import Action, Class, Verdict, Vote
-from gate.policy import deciders
 from gate.states import State
 from views import buttons, preview
 from views.kit import (
@@ -24,7 +23,7 @@ from views.kit import (
     words,
 )
 from views.result import happened
-from views.words import CLASSES, SEQUELS, decided, moment, tally, title, why
+from views.words import CLASSES, SEQUELS, decided, may_confirm, moment, tally, title, why
 
 S = State
 TEXT = 300  # characters of the top-level text
@@ -32,6 +31,7 @@ SUMMARY = 300
 
 DESTROYS = ":warning: *This is destructive.* Press *Review…*, read what is affected, and type the phrase."
 TYPED = ":warning: *This cannot go by one click.* Press *Review…*, read all of it, and type the phrase."
+BLIND = "While this is so, it cannot be confirmed."
 SHORTENED = "This card cannot show all of it: *Review…* does."
 
 
@@ -81,7 +81,7 @@ def _prepared(action: Action, votes: Sequence[Vote]) -> list[Block]:
         *_reason(action),
         *pack(preview.prose(told)),
         *_note(tally(action, votes)),
-        *_note(f"May decide: {deciders(action)}. Expires {moment(action.expires_at)}."),
+        *_note(f"May confirm: {may_confirm(action)}. Expires {moment(action.expires_at)}."),
         actions(*_choices(action)),
     ]
 
@@ -92,15 +92,21 @@ def _working(action: Action, votes: Sequence[Vote]) -> list[Block]:
 
 
 def _over(action: Action, votes: Sequence[Vote]) -> list[Block]:
-    reason = f"“{action.decision}”" if action.decision else ""
     return [
         head(action),
         about(action),
         *happened(action),
-        *([context(plain(reason, 500))] if reason else []),
+        *_given(action),
         *_note(" ".join(filter(None, [decided(action, votes), SEQUELS.get(action.state, "")]))),
         *_afterwards(action),
     ]
+
+
+def _given(action: Action) -> list[Block]:
+    """The reason of a rejection or a cancellation: a person's words in quotes, ours without."""
+    if not action.decision:
+        return []
+    return [context(plain(f"“{action.decision}”" if action.decided_by else action.decision, 600))]
 
 
 def head(action: Action) -> Block:
@@ -118,8 +124,8 @@ def about(action: Action) -> Block:
 
 def _caution(action: Action) -> list[Block]:
     if not action.preview.whole:
-        problem = line(words("This cannot be confirmed. ", "bold"), words(action.preview.problem, most=1000))
-        return [rich(problem)]
+        sign = {"type": "emoji", "name": "warning"}
+        return [rich(line(sign, words(f" {action.preview.problem}", most=1000))), context(mrkdwn(BLIND))]
     if action.verdict is not Verdict.TYPED:
         return []
     own = DESTROYS if action.cls is Class.DESTRUCTIVE else TYPED

@@ -22,6 +22,7 @@ ABSENT: Any = object()  # an argument that is not given at all, which null is no
 WHOLE = "args"  # the block of the form that has one field for all arguments
 
 LONG_NAMES = re.compile(r"content|body|description|text|message|comment|summary", re.I)
+ORDINARY = re.compile(r"[\w.-]{1,200}", re.ASCII)
 NUMBER = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?")
 
 
@@ -72,9 +73,10 @@ def fields(schema: Schema, args: Mapping[str, Json], bound: Iterable[str] = ()) 
 
 
 def block_of(name: str) -> str:
-    """The block id of a parameter."""
-    plain = f"arg.{name}"
-    return plain if len(plain) <= 255 else "arg#" + hashlib.sha256(name.encode()).hexdigest()
+    """The block id of a parameter: its name where that is an ordinary one."""
+    if ORDINARY.fullmatch(name):
+        return f"arg.{name}"
+    return "arg#" + hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def resolved(schema: Json, root: Schema) -> Schema:

@@ -24,7 +24,7 @@ OWN = re.compile(
 _BLANK = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
-_SUSPECT = re.compile(r"[^\x20-\x5b\x5d-\x7e]|\\(?=u\{)")
+_SUSPECT = re.compile(r"[^\x20-\x7e]|\\(?=u\{)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +78,8 @@ def escaped(text: str, most: int) -> str:
 
 
 def mention(user: str) -> str:
-    """A person in one of our sentences; whatever is no Slack id is only named."""
-    return f"<@{user}>" if USER.fullmatch(user) else clip(inline(user), 80)
+    """A person in one of our sentences."""
+    return f"<@{user}>" if USER.fullmatch(user) else "an unknown account"
 
 
 def mentions(users: Iterable[str]) -> str:
@@ -92,9 +92,9 @@ def mrkdwn(sentence: str) -> Block:
     """One of our own sentences."""
     kept, last = "", 0
     for match in OWN.finditer(sentence):
-        kept += escape(sentence[last : match.start()]) + match[0]
+        kept += escape(visible(sentence[last : match.start()])) + match[0]
         last = match.end()
-    return {"type": "mrkdwn", "text": kept + escape(sentence[last:]), "verbatim": True}
+    return {"type": "mrkdwn", "text": kept + escape(visible(sentence[last:])), "verbatim": True}
 
 
 def plain(text: str, most: int) -> Block:
@@ -182,9 +182,14 @@ def bullets(items: Iterable[Block]) -> Block:
 
 def boxes(text: str) -> list[Block]:
     """The text as preformatted boxes, one for each page of it; together they hold every character."""
+    return framed(visible(text))
+
+
+def framed(shown: str) -> list[Block]:
+    """Boxes around text whose characters have been made visible already."""
     return [
         {"type": "rich_text_preformatted", "elements": [{"type": "text", "text": part}]}
-        for part in parts(visible(text))
+        for part in parts(shown)
     ]
 
 

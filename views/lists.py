@@ -23,6 +23,7 @@ from views.kit import (
     person,
     rich,
     sentence,
+    weight,
     words,
 )
 from views.words import CLASSES, NOBODY, moment
@@ -30,6 +31,9 @@ from views.words import CLASSES, NOBODY, moment
 MOST = 12  # entries with buttons in one message; three blocks each
 HOME = "home"
 
+AUDIT_TEXT = 9_000  # characters of the record in one message
+
+NO_RECORD = "Nothing is on the record yet."
 NOTHING_WAITS = "Nothing waits for a decision."
 NOTHING_TO_UNDO = "There is nothing that I could take back."
 HOW_TO = (
@@ -63,11 +67,18 @@ def undo(entries: Sequence[UndoEntry]) -> Message:
 
 
 def audit(lines: Sequence[Line]) -> Message:
-    """The newest entries of the record, newest last."""
+    """The newest entries of the record, newest first, as many as one message holds."""
     if not lines:
-        return Message("Nothing is on the record yet.", [sentence("Nothing is on the record yet.")])
-    made = pack(bullets([entry]) for entry in map(_audited, lines))
-    return Message(f"{len(lines)} entries of the record", [header("On the record"), *made[:45]])
+        return Message(NO_RECORD, [sentence(NO_RECORD)])
+    entries, room = [], AUDIT_TEXT
+    for entry in sorted(lines, key=lambda line: -line.seq):
+        made = bullets([_audited(entry)])
+        room -= weight(made)
+        if room < 0:
+            break
+        entries.append(made)
+    rest = _rest(len(lines), len(entries))
+    return Message(f"{len(entries)} entries of the record", [header("On the record"), *pack(entries), *rest])
 
 
 def help_text() -> Message:
@@ -131,8 +142,8 @@ def _where(action: Action) -> str:
     return f"in <#{channel}>" if channel[:1] in ("C", "G") else "in a direct message"
 
 
-def _rest(count: int) -> list[Block]:
-    return [context(mrkdwn(f"… and {count - MOST} more."))] if count > MOST else []
+def _rest(count: int, shown: int = MOST) -> list[Block]:
+    return [context(mrkdwn(f"… and {count - shown:,} more."))] if count > shown else []
 
 
 def _audited(entry: Line) -> Block:
@@ -144,7 +155,7 @@ def _audited(entry: Line) -> Block:
     reason = f" · {said.reason}" if said.reason else ""
     return line(
         words(f"#{entry.seq} {entry.at:%Y-%m-%d %H:%M:%S} "),
-        words(said.event, "bold"),
+        words(said.event, "bold", most=40),
         words(" by "),
         who,
         words(f"{tool}{ended}{reason}", most=200),

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from gate.action import Action, Class, Json, Vote
 from gate.canonical import parse
-from gate.states import State
 from views import form, preview
 from views.buttons import tagged
 from views.card import about, confirmable, head
@@ -28,7 +27,7 @@ from views.kit import (
     words,
 )
 from views.result import said
-from views.words import decided, meanwhile, moment
+from views.words import decided, moment
 
 View = dict[str, Json]
 
@@ -45,14 +44,14 @@ REASON_LENGTH = 500
 
 VIEW_BLOCKS = 95
 VIEW_BYTES = 240 * 1024
-BLIND = "This cannot be shown whole, so it cannot be confirmed. The card says why."
+BLIND = "There is nothing here to confirm: the card says how it stands."
 ANSWER = 30_000  # characters of a tool's answer, to begin with
 
 
 def typed(action: Action) -> View:
     """The whole preview and the phrase to type; without both, a message and no input."""
     if not confirmable(action) or not action.phrase:
-        return message(BLIND if action.state is State.PREPARED else meanwhile(action))
+        return message(BLIND)
     told = action.preview
     what = "destroys something" if action.cls is Class.DESTRUCTIVE else "cannot go by one click"
     blocks = [

@@ -6,10 +6,9 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 
 from gate.action import Action, Affected, Fact, Preview
-from views.kit import Block, boxes, inline, line, pack, quote, weight, words
+from views.kit import PAGE, Block, boxes, framed, inline, line, pack, quote, weight, words
 from views.words import size
 
 CARD_TEXT = 9_000  # characters of the preview on a card
@@ -18,6 +17,7 @@ CARD_BLOCKS = 30  # of the 50; the rest is for everything around
 MODAL_BLOCKS = 85  # of the 100
 MODAL_BYTES = 220 * 1024  # of 250 KB; counted in the longest spelling, with \u escapes
 
+WHOLE = 1_000_000  # a clip that no argument reaches
 HEAD, TAIL = 700, 300  # characters shown of a text that does not fit
 FEW = 12  # arguments and affected things shown of a preview that does not fit
 
@@ -29,16 +29,20 @@ _ROW = 100
 def fits(action: Action) -> bool:
     """Whether one card can show the whole preview. Cheap: a few milliseconds at 64 KiB of arguments."""
     elements = whole(action.preview)
-    return sum(map(weight, elements)) <= CARD_TEXT and len(pack(elements)) <= CARD_BLOCKS
+    pages = _pages(elements, CARD_TEXT)
+    return pages is not None and len(pages) <= CARD_BLOCKS
 
 
 def reviewable(action: Action) -> bool:
     """Whether at least the modal can show the whole preview."""
-    elements = whole(action.preview)
-    if sum(map(weight, elements)) > MODAL_BYTES:
-        return False
-    pages = pack(elements)
-    return len(pages) <= MODAL_BLOCKS and len(json.dumps(pages)) <= MODAL_BYTES
+    pages = _pages(whole(action.preview), MODAL_BYTES)
+    return pages is not None and len(pages) <= MODAL_BLOCKS and len(json.dumps(pages)) <= MODAL_BYTES
+
+
+def _pages(elements: Sequence[Block], most: int) -> list[Block] | None:
+    """The elements as blocks, or None where they are too long together or one of them alone."""
+    sizes = list(map(weight, elements))
+    return pack(elements) if sum(sizes) <= most and max(sizes, default=0) <= PAGE else None
 
 
 def whole(preview: Preview) -> list[Block]:
@@ -93,12 +97,16 @@ def prose(preview: Preview) -> list[Block]:
 
 
 def _facts(facts: Sequence[Fact]) -> Iterator[Block]:
-    """Short facts side by side in tables, all others each on its own."""
-    for short_ones, group in groupby(facts, _is_short):
-        if short_ones:
-            yield from boxes(_table(list(group)))
-        else:
-            yield from (element for fact in group for element in _fact(fact))
+    """Short facts in one table, then the others each under its label: a box belongs to the label above it."""
+    if [(fact.label, fact.value) for fact in facts] == [("", "{}")]:
+        yield _aside("No arguments")
+        return
+    short_ones = [fact for fact in facts if _is_short(fact)]
+    if short_ones:
+        yield from framed(_table(short_ones))
+    for fact in facts:
+        if not _is_short(fact):
+            yield from _fact(fact)
 
 
 def _is_short(fact: Fact) -> bool:
@@ -113,7 +121,8 @@ def _table(facts: Sequence[Fact]) -> str:
 
 
 def _fact(fact: Fact, folded: bool = False) -> Iterator[Block]:
-    label = words(fact.label or "arguments", "bold", most=300 if folded else 0)
+    name = words(fact.label, "bold", most=300 if folded else WHOLE)
+    label = name if fact.label else words("(no name)", "italic")
     added = [words(" (added by the tool's recipe)", "italic")] if fact.added else []
     if fact.old is None:
         yield from _value([label, *added], fact.value, folded)
@@ -157,12 +166,14 @@ def _affected(things: Sequence[Affected], most: int | None = None) -> Iterator[B
     total = f", {size(sum(known))} in all" if known else ""
     unknown = f", {unsized} of unknown size" if known and unsized else ""
     yield line(words(f"Affected: {len(things):,}{total}{unknown}", "bold"))
-    yield from boxes("\n".join(map(_row, things[:most])))
+    rows = [(size(t.size), inline(t.modified), inline(t.kind), inline(t.name)) for t in things[:most]]
+    widths = [max(len(row[i]) for row in rows) for i in range(3)]
+    yield from framed("\n".join(_row(row, widths) for row in rows))
 
 
-def _row(thing: Affected) -> str:
-    about = [f"{size(thing.size):>8}", inline(thing.modified), inline(thing.kind), inline(thing.name)]
-    return "  ".join(filter(None, about))
+def _row(row: Sequence[str], widths: Sequence[int]) -> str:
+    columns = [row[0].rjust(widths[0]), row[1].ljust(widths[1]), row[2].ljust(widths[2])]
+    return "  ".join([*(c for c, width in zip(columns, widths, strict=True) if width), row[3]])
 
 
 def _aside(own: str) -> Block:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from gate.action import Action, Class, Verdict, Vote
+from gate.policy import deciders
 from gate.states import State
 from views.kit import mention, mentions
 
@@ -45,10 +46,10 @@ CLASSES = {
 }
 # What a final card says of the world. Of a failure only the outcome can tell.
 SEQUELS = {
-    S.CANCELLED: "Nothing was done.",
-    S.REJECTED: "Nothing was done.",
-    S.EXPIRED: "Nobody decided in time. Nothing was done.",
-    S.SUPERSEDED: "A fresh preview took its place. Nothing was done here.",
+    S.CANCELLED: "Nothing ran.",
+    S.REJECTED: "Nothing ran.",
+    S.EXPIRED: "Nobody confirmed it in time. Nothing ran.",
+    S.SUPERSEDED: "A fresh preview took its place. Nothing ran.",
 }
 NOBODY = {"": "", "system": "the system", "policy": "the policy"}
 
@@ -81,20 +82,10 @@ def decided(action: Action, votes: Sequence[Vote]) -> str:
     return f"Confirmed by {mentions(yes)}.{settled}"
 
 
-def meanwhile(action: Action) -> str:
-    """What to tell somebody who came second: our own sentence, in mrkdwn."""
-    by = person(action.decided_by)
-    told = {
-        S.PREPARED: "This was changed meanwhile. Please read the card again: it shows what would run now.",
-        S.EXPIRED: "This has expired. Nothing was done. Press *Ask again* on the card for a fresh preview.",
-        S.SUPERSEDED: "A fresh preview has taken its place. Please use the newest card.",
-        S.UNKNOWN: "Nobody knows yet whether this happened. The card asks for the answer.",
-        S.UNDOING: "This is being undone just now.",
-        S.UNDONE: "This has already been undone.",
-        S.CANCELLED: f"This was cancelled meanwhile{' by ' + by if by else ''}. Nothing was done.",
-        S.REJECTED: f"This was rejected meanwhile{' by ' + by if by else ''}. Nothing was done.",
-    }
-    return told.get(action.state, f"This was decided meanwhile{' by ' + by if by else ''}.")
+def may_confirm(action: Action) -> str:
+    """Who may confirm; the requester only when that is a Slack account."""
+    alone = not action.approvers.named and action.approvers.needed <= 1
+    return mention(action.requester) if alone else deciders(action)
 
 
 def tally(action: Action, votes: Sequence[Vote]) -> str:

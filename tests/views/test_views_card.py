@@ -1,0 +1,272 @@
+"""The card in every state and class: what it promises, who may, and which buttons it has."""
+
+import itertools
+import json
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from gate.action import Approvers, Class, Outcome, Ref, Risk, Verdict
+from gate.states import State
+from tests.views.samples import (
+    DELETE,
+    INVERSE,
+    MOVE,
+    NOW,
+    action,
+    buttons,
+    destructive,
+    done,
+    parts,
+    sent,
+    shown,
+    yes,
+)
+from views.buttons import IDS, untagged
+from views.card import card
+
+UNANSWERED = {"state": State.UNKNOWN, "decided_by": "UANA", "outcome": Outcome("unknown", "the process died")}
+
+
+def drawn(of, *votes):
+    """All text of the card, and its buttons."""
+    made = sent(card(of, votes))
+    return shown(made.blocks), buttons(made.blocks)
+
+
+@pytest.mark.parametrize("state", list(State))
+@pytest.mark.parametrize("cls", list(Class))
+@pytest.mark.parametrize("verdict", list(Verdict))
+def test_every_card_is_accepted_and_says_what_it_is_about(state, cls, verdict):
+    of = action(
+        state=state,
+        cls=cls,
+        verdict=verdict,
+        phrase="move 7F3K" if verdict is Verdict.TYPED else "",
+        decided_by="UBEN",
+        decision="not now",
+        outcome=Outcome("success", "ok"),
+        inverse=INVERSE,
+    )
+    for undoes, private in itertools.product(("", "other"), (True, False)):
+        text, ids = drawn(replace(of, undoes=undoes, private=private), yes("UBEN"))
+        assert of.preview.summary in text
+        assert "<@UANA>" in text
+        assert set(ids) <= set(IDS)
+        assert "Done" not in text or state is State.SUCCEEDED
+        assert ("confirm" in ids) == (state is State.PREPARED and verdict is Verdict.CONFIRM)
+        assert ("review" in ids) == (state is State.PREPARED and verdict is Verdict.TYPED)
+
+
+@pytest.mark.parametrize("state", sorted({*State} - {State.PREPARED, State.EXPIRED, State.SUPERSEDED}))
+def test_every_card_that_was_decided_names_who_decided(state):
+    by_vote, _ = drawn(action(state=state, decided_by="UBEN", outcome=Outcome("success", "ok")), yes("UBEN"))
+    alone, _ = drawn(action(state=state, decided_by="UBEN"))
+    assert "<@UBEN>" in by_vote
+    assert "<@UBEN>" in alone
+
+
+def test_a_prepared_write_in_full():
+    text, ids = drawn(action())
+    assert text.split("\n") == [
+        "Prepared: Move reports/q3.md to archive/q3.md",
+        "Asked by <@UANA> · *changes something* · medium risk",
+        "filesystem.move_file",
+        "destination  archive/q3.md",
+        "source       reports/q3.md",
+        "Can be undone: yes",
+        "May confirm: <@UANA>. Expires <!date^1795176300^{time_secs}|2026-11-20 12:05:00 UTC>.",
+        "Confirm",
+        "Edit",
+        "Cancel",
+        "Reject with a reason…",
+        "Show everything",
+    ]
+    assert ids == ["confirm", "edit", "cancel", "more"]
+
+
+def test_a_prepared_delete_warns_lists_sizes_and_is_reviewed_not_confirmed():
+    text, ids = drawn(destructive())
+    assert "This is destructive." in text
+    assert "Affected: 2, 16.4 KB in all" in text
+    assert " 4.1 KB  2026-11-01  file  q3-draft.md" in text
+    assert "Recoverable: In .countersign/trash for 30 days" in text
+    assert ids == ["review", "edit", "cancel", "more"]
+
+
+def test_a_write_that_must_be_typed_is_not_called_destructive():
+    text, ids = drawn(action(verdict=Verdict.TYPED, phrase="move 7F3K"))
+    assert "This cannot go by one click." in text
+    assert "destructive" not in text
+    assert ids[0] == "review"
+
+
+def test_an_unknown_tool_says_that_nobody_has_reviewed_it():
+    text, ids = drawn(action(cls=Class.UNKNOWN, risk=Risk.HIGH, reason="nothing its server says is believed"))
+    assert "*Not reviewed by an operator*: read every argument." in text
+    assert "Why you are asked: nothing its server says is believed" in text
+    assert "destination  archive/q3.md" in text
+    assert ids[0] == "confirm"
+
+
+def test_who_else_is_notified_and_what_cannot_be_undone_is_said_before():
+    told = replace(MOVE, notifies="Ahmad, by mail", undo="no: mails cannot be called back")
+    text, _ = drawn(action(told))
+    assert "Will also notify: Ahmad, by mail" in text
+    assert "Can be undone: no: mails cannot be called back" in text
+
+
+def test_the_reason_is_given_when_something_is_always_gated():
+    assert (
+        "Why you are asked: “secrets” is always gated"
+        in drawn(destructive(always_gated=True, reason="“secrets” is always gated"))[0]
+    )
+    assert "Why you are asked" not in drawn(action())[0]
+
+
+def test_a_preview_with_a_problem_says_so_and_has_no_way_to_a_yes():
+    for verdict in Verdict:
+        blind = replace(MOVE, problem="I could not look at what this would change: no answer")
+        text, ids = drawn(action(blind, verdict=verdict, phrase="p"))
+        assert "I could not look at what this would change: no answer" in text
+        assert "While this is so, it cannot be confirmed." in text
+        assert ids == ["edit", "cancel", "more"]
+
+
+def test_the_proposers_words_stand_below_the_facts_and_are_marked():
+    text, _ = drawn(action(replace(MOVE, prose="Quite harmless, just lists files.")))
+    assert text.index("source") < text.index("Proposer's words (not checked):") < text.index("Quite harmless")
+
+
+def test_votes_are_counted_by_version_and_named():
+    two = action(approvers=Approvers(frozenset({"UBEN", "UCLEO"}), needed=2), version=3)
+    text, _ = drawn(two, yes("UBEN", 3), yes("UCLEO", 2))
+    assert "1 of 2 have confirmed: <@UBEN>." in text
+    assert "May confirm: 2 of <@UBEN> or <@UCLEO>." in text
+
+
+def test_groups_of_approvers_are_mentioned():
+    text, _ = drawn(action(approvers=Approvers(groups=frozenset({"S0PS"}))))
+    assert "May confirm: <!subteam^S0PS>." in text
+
+
+def test_while_it_waits_for_a_worker_it_can_be_cancelled_and_while_it_runs_it_cannot():
+    assert drawn(action(state=State.APPROVED, decided_by="UANA"), yes("UANA"))[1] == ["cancel"]
+    text, ids = drawn(action(state=State.EXECUTING, decided_by="UANA"), yes("UANA"))
+    assert ids == []
+    assert text.startswith("Working: Move")
+
+
+def test_done_comes_with_what_the_tool_said_and_an_undo_bar():
+    text, ids = drawn(done(undo_open=True), yes("UANA"))
+    assert text.startswith("Done: Move")
+    assert "The tool said:\nMoved reports/q3.md to archive/q3.md" in text
+    assert ids == ["undo", "full"]
+
+
+def test_once_the_undo_bar_is_gone_the_card_says_how_to_undo_later():
+    text, ids = drawn(done(), yes("UANA"))
+    assert "To take it back: `/undo`, or mention me here with `undo` until <!date^" in text
+    assert ids == ["full"]
+
+
+def test_without_an_inverse_nothing_is_said_about_undo():
+    text, ids = drawn(done(inverse=None, undo_open=True), yes("UANA"))
+    assert "undo" not in text.lower()
+    assert ids == ["full"]
+
+
+def test_a_long_answer_is_clipped_and_the_rest_is_counted():
+    text, ids = drawn(done(outcome=Outcome("success", "x" * 20_000_000)))
+    assert "… 19,998,500 more characters" in text
+    assert "full" in ids
+
+
+def test_an_unknown_outcome_asks_three_questions_only_where_a_read_can_tell():
+    text, ids = drawn(action(**UNANSWERED), yes("UANA"))
+    assert text.startswith("Not known whether it happened: Move")
+    assert "I will not try again by myself." in text
+    assert ids == ["settle_happened", "settle_not", "full"]
+    assert drawn(action(**UNANSWERED, checkable=True))[1] == [
+        "settle_happened",
+        "settle_not",
+        "settle_check",
+        "full",
+    ]
+
+
+def test_a_settled_outcome_names_who_confirmed_and_who_settled():
+    text, _ = drawn(done(decided_by="UBEN"), yes("UANA"))
+    assert "Confirmed by <@UANA>. Settled by <@UBEN>." in text
+
+
+def test_a_failure_says_whether_anything_may_have_changed():
+    failed = action(state=State.FAILED, decided_by="UANA", outcome=Outcome("error", "no such file"))
+    assert "The tool answered with an error." in drawn(failed)[0]
+    text, ids = drawn(replace(failed, outcome=Outcome("not_sent", "the server is down")))
+    assert "It was never sent to the tool, so nothing was changed." in text
+    assert ids == ["full"]
+
+
+def test_a_rejection_gives_the_reason_in_its_persons_words():
+    text, _ = drawn(action(state=State.REJECTED, decided_by="UBEN", decision="wrong folder"))
+    assert text.startswith("Rejected: Move")
+    assert "“wrong folder”" in text
+    assert "Rejected by <@UBEN>. Nothing ran." in text
+
+
+def test_a_cancellation_by_the_system_gives_the_reason_unquoted():
+    text, _ = drawn(action(state=State.CANCELLED, decision="Nothing ran: the tool is gone."))
+    assert "\nNothing ran: the tool is gone.\n" in text
+
+
+def test_an_expired_card_can_be_asked_again():
+    text, ids = drawn(action(state=State.EXPIRED))
+    assert "Nobody confirmed it in time. Nothing ran." in text
+    assert ids == ["renew", "full"]
+
+
+def test_an_action_asked_again_or_edited_says_so():
+    text, _ = drawn(action(renews="other", edited_by="UBEN"))
+    assert "Asked again by <@UANA> · edited by <@UBEN>" in text
+
+
+@pytest.mark.parametrize(
+    ("state", "start"),
+    [
+        (State.PREPARED, "Prepared to undo: "),
+        (State.EXECUTING, "Undoing: "),
+        (State.SUCCEEDED, "Undone: "),
+        (State.FAILED, "Undo failed: "),
+        (State.UNKNOWN, "Not known whether the undo happened: "),
+        (State.CANCELLED, "Undo cancelled: "),
+    ],
+)
+def test_an_undo_reads_as_an_undo_and_cannot_be_edited(state, start):
+    made = sent(card(action(state=state, undoes="other")))
+    assert made.text.startswith(start)
+    assert shown(made.blocks).startswith(start)
+    assert "edit" not in buttons(made.blocks)
+
+
+def test_buttons_carry_the_version_that_was_shown_and_no_fact():
+    of = destructive(version=7)
+    made = sent(card(of))
+    values = [e["value"] for e in parts(made.blocks, "button")]
+    menu = [o["value"] for o in parts(made.blocks, "overflow")[0]["options"]]
+    assert set(values) == {of.button}
+    assert [untagged(v) for v in menu] == [("reject", of.button), ("full", of.button)]
+    assert Ref.parse(of.button).fits(of)
+
+
+def test_the_top_level_text_is_short_and_holds_no_argument():
+    secret = replace(DELETE, summary="Delete " + "x&<>" * 400)
+    made = sent(card(destructive(preview=secret)))
+    assert len(made.text) <= 300
+    assert "q3-draft.md" not in made.text
+    assert "<" not in made.text
+
+
+def test_an_expiry_is_a_time_in_the_readers_zone():
+    assert str(int((NOW + timedelta(seconds=300)).timestamp())) in json.dumps(card(action()).blocks)

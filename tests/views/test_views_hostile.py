@@ -1,0 +1,229 @@
+"""Text of others calls nobody, links nowhere and hides nothing, wherever it turns up."""
+
+import re
+import sys
+import unicodedata
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gate.action import Affected, Fact, Outcome, Preview, Verdict
+from gate.audit import Entry, Line
+from gate.states import State
+from gate.tool import Problem
+from gate.world import Note, UndoEntry
+from tests.views.samples import INVERSE, NOW, action, opened, parts, sent
+from views import lists, modals, notes
+from views.card import card
+from views.form import blocks, field_errors
+from views.kit import clip, escape, escaped, inline, mention, mrkdwn, visible
+
+MARK = "Zq"  # stands in no sentence of ours
+CORPUS = [
+    "<!channel>",
+    "<!here|here>",
+    "<!everyone>",
+    "<@U1>",
+    "<@W1|boss>",
+    "<!subteam^S1>",
+    "<#C1>",
+    "<https://evil.example|Confirm>",
+    "<!date^0^{date}|now>",
+    "```\n*Done*\n```",
+    "`code` *bold* _it_ ~no~ > quote",
+    "https://evil.example/?q=secret",
+    "[Confirm](https://evil.example)",
+    ":tada: :warning:",
+    "&lt;!channel&gt; &amp;",
+    "safe\u202egnp.exe",
+    "a\u2066b\u2069c",
+    "zero\u200bwidth\u2060\ufeff",
+    "tag\U000e0041\U000e007f",
+    "variant\ufe0f\U000e0100",
+    "p\u0430ypal",  # a Cyrillic a
+    "\ue000\U000f0000",
+    "\x00\x07\x1b[31m\x7f\x85",
+    "line\r\nbreak\u2028and\u2029more\x0b",
+    "hangul\u3164filler\u115f",
+    "\\u{202e}",
+    "half \ud800 of a character",
+    "",
+    " ",
+    "\n" * 50,
+    "x" * 10_000,
+    "<!channel>" * 1_000,
+    "é" * 3_001,
+    "👩‍👩‍👧" * 500,
+]
+NAMES = [ascii(text)[1:30] for text in CORPUS]
+
+
+def marked(text):
+    return f"{MARK}{text}{MARK}"
+
+
+def hostile_action(text, state, **changes):
+    told = Preview(
+        summary=text,
+        verb=text,
+        facts=(
+            Fact(text, text),
+            Fact("short", text),
+            Fact("changed", text, old=text),
+            Fact("b", text, added=True),
+        ),
+        diff=text,
+        affected=(Affected(text, 1, text, text),),
+        notifies=text,
+        undo=text,
+        recoverable=text,
+        notes=(text,),
+        prose=text,
+        problem=changes.pop("problem", ""),
+    )
+    return action(
+        told,
+        state=state,
+        server=text,
+        tool=text,
+        reason=text,
+        rule=text,
+        decision=text,
+        edited_by=text,
+        requester=text,
+        always_gated=True,
+        outcome=Outcome("error", text),
+        inverse=INVERSE,
+        **changes,
+    )
+
+
+def payloads(text):
+    """Everything that we can send, with this text in every place where text of others can be."""
+    for state in State:
+        for verdict in (Verdict.CONFIRM, Verdict.TYPED):
+            of = hostile_action(text, state, verdict=verdict, phrase="move 7F3K", decided_by="UBEN")
+            yield sent(card(of))
+            for view in (modals.typed(of), modals.full(of), modals.reject(of)):
+                yield opened(view)
+    of = hostile_action(text, State.PREPARED, problem=text)
+    yield sent(card(of))
+    schema = {"properties": {text: {"type": "string", "description": text}, "e": {"enum": [text, "b"]}}}
+    yield opened(modals.edit(replace(of, args=b"{}"), schema))
+    yield sent(lists.pending([of] * 20))
+    yield sent(lists.undo([UndoEntry(of, NOW, text, False)] * 20))
+    yield opened(lists.home([of] * 20, [UndoEntry(of, NOW, text, True)] * 20))
+    entry = Entry(event=text, session=text, actor=text, tool=text, outcome=text, reason=text, arguments=text)
+    yield sent(lists.audit([Line(1, NOW, entry, "", "")] * 30))
+    read = {"name": text, "arguments": {text: text}, "text": text, "clipped": True, "open_world": True}
+    yield sent(notes.message(Note("n", of.session, "read", {**read, "error": False})))
+    yield sent(notes.message(Note("n", of.session, "refused", {"name": text, "reasons": [text] * 20})))
+    yield sent(notes.message(Note("n", of.session, "text", {"text": text})))
+
+
+@pytest.mark.parametrize("text", CORPUS, ids=NAMES)
+def test_no_text_of_others_reaches_markup(text):
+    for payload in payloads(marked(text)):
+        made = payload if isinstance(payload, dict) else payload.blocks
+        assert MARK not in "".join(part["text"] for part in parts(made, "mrkdwn"))
+        assert not parts(made, "link")
+        assert not parts(made, "image")
+        assert {user["user_id"] for user in parts(made, "user")} <= {"UBEN"}
+
+
+@pytest.mark.parametrize("text", CORPUS, ids=NAMES)
+def test_the_top_level_text_holds_no_markup_of_others(text):
+    for payload in payloads(marked(text)):
+        if not isinstance(payload, dict):
+            assert "<" not in payload.text
+            assert len(payload.text) <= 300
+
+
+@pytest.mark.parametrize("text", CORPUS, ids=NAMES)
+def test_nothing_invisible_is_sent(text):
+    for payload in payloads(marked(text)):
+        everything = payload if isinstance(payload, dict) else payload.blocks
+        for kind in ("text", "plain_text", "mrkdwn"):
+            for part in parts(everything, kind):
+                assert visible(part["text"]).replace("\\u{5c}", "\\") == part["text"]
+
+
+def test_every_invisible_character_is_spelled_out():
+    hidden = [
+        chr(n)
+        for n in range(sys.maxunicode + 1)
+        if unicodedata.category(chr(n)) in ("Cc", "Cf", "Co", "Cn", "Cs", "Zl", "Zp") and chr(n) not in "\n\t"
+    ]
+    assert len(hidden) > 140_000
+    assert visible("".join(hidden)) == "".join(f"\\u{{{ord(char):x}}}" for char in hidden)
+
+
+def test_variation_selectors_fillers_and_odd_spaces_are_spelled_out():
+    odd = "\ufe00\ufe0f\U000e0100\U000e01ef\u034f\u115f\u3164\uffa0\u2800\u180b\u00a0\u2003"
+    assert visible(odd) == "".join(f"\\u{{{ord(char):x}}}" for char in odd)
+
+
+def test_ordinary_text_of_any_language_stays_as_it_is():
+    for text in (
+        "Grüße, naïve café",
+        "日本語　テキスト",
+        "العربية",
+        "हिन्दी",
+        "Ελληνικά",
+        "👍🏽 ok",
+        "tab\tand\nline",
+        "C:\\users",
+    ):
+        assert visible(text) == text
+
+
+def test_on_one_line_newlines_are_spelled_out_too():
+    assert inline("a\nb\tc") == "a\\u{a}b\\u{9}c"
+
+
+@given(st.text(alphabet=st.characters() | st.sampled_from("\\u{}\u202e\n")))
+def test_what_is_spelled_out_can_be_read_back(text):
+    assert re.sub(r"\\u\{([0-9a-f]+)\}", lambda m: chr(int(m[1], 16)), visible(text)) == text
+
+
+@given(st.text(max_size=400), st.integers(2, 300))
+def test_a_clipped_text_keeps_its_length_and_says_what_is_missing(text, most):
+    short = clip(text, most)
+    assert len(short) <= most
+    if short != text:
+        assert "…" in short
+
+
+def test_clip_counts_what_it_cut():
+    assert clip("x" * 1000, 20) == "x" * 10 + "… (+990)"
+
+
+@given(st.text(alphabet="<>&ab\u202e", max_size=400))
+def test_an_escaped_line_has_no_bracket_and_is_never_too_long(text):
+    assert len(escaped(text, 250)) <= 250
+    assert not set("<>") & set(escaped(text, 250))
+
+
+def test_escaping_is_done_once_and_in_the_right_order():
+    assert escape("<&lt;>") == "&lt;&amp;lt;&gt;"
+
+
+@pytest.mark.parametrize(
+    "text", ["<!channel>", "<!here>", "<https://evil.example|x>", "<@U1|x>", "<@u1>", "a < b"]
+)
+def test_our_own_sentences_can_hold_no_markup_but_mentions_and_dates(text):
+    assert "<" not in mrkdwn(text)["text"]
+
+
+def test_only_a_slack_id_becomes_a_mention():
+    assert mention("U0AB_9") == "<@U0AB_9>"
+    assert mention("<!channel>") == mention("u1") == mention("U1|x") == "an unknown account"
+
+
+def test_errors_of_a_form_go_to_fields_only():
+    schema = {"properties": {"a": {"type": "string"}}}
+    problems = [Problem(("a",), "too short"), Problem((), "odd"), Problem(("zz", 0), "no")]
+    assert field_errors(schema, {}, problems) == {"arg.a": "too short"}
+    assert {b["block_id"] for b in blocks(schema, {})} == {"arg.a"}

@@ -1,0 +1,179 @@
+"""What is shown is all there is: every leaf is found again, or the card says that it is not on it."""
+
+import hashlib
+import json
+import re
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gate.action import Affected, Fact, Preview, Verdict
+from gate.canonical import leaves
+from gate.previews import facts, text_of
+from tests.views.samples import MOVE, action, opened, sent, shown
+from views import modals
+from views.card import card, confirmable
+from views.preview import fits, reviewable, whole
+
+ESCAPE = re.compile(r"\\u\{([0-9a-f]+)\}")
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=200),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=12), inner, max_size=4),
+    max_leaves=25,
+)
+
+
+def unseen(text):
+    return ESCAPE.sub(lambda m: chr(int(m[1], 16)), text)
+
+
+def found(elements):
+    """The facts in a whole preview, read back from its JSON alone."""
+    read, label = [], None
+    for element in elements:
+        texts = [e["text"] for e in element["elements"]]
+        if element["type"] == "rich_text_preformatted":
+            if label is None:
+                read += [tuple(row.split(None, 1)) for row in texts[0].split("\n")]
+            else:
+                read[-1] = (label, read[-1][1] + texts[0])
+        elif texts == ["No arguments"]:
+            read.append(("", "{}"))
+        else:
+            label = "" if element["elements"][0]["style"].get("italic") else texts[0]
+            read.append((label, ""))
+    return sorted((unseen(label), unseen(value)) for label, value in read)
+
+
+@given(st.dictionaries(st.text(max_size=20), JSON, max_size=6))
+@settings(max_examples=300, deadline=None)
+def test_every_leaf_is_recoverable_from_what_is_shown(args):
+    expected = sorted((path, text_of(value)) for path, value in leaves(args))
+    assert found(whole(Preview("s", "v", facts(args)))) == expected
+
+
+@given(st.dictionaries(st.text(max_size=8), st.text(min_size=500, max_size=9000), min_size=1, max_size=3))
+@settings(max_examples=25, deadline=None)
+def test_a_long_preview_is_shown_by_the_card_or_by_the_modal(args):
+    asked = action(
+        Preview("s", "Write", facts(args)), verdict=Verdict.TYPED, phrase="write 7F3K", cls="destructive"
+    )
+    assert confirmable(asked) == reviewable(asked)
+    sent(card(asked))
+    view = opened(modals.typed(asked))
+    if not reviewable(asked):
+        assert "submit" not in view
+        return
+    pages = [b for b in view["blocks"] if b["type"] == "rich_text"][1:]
+    elements = [e for b in pages for e in b["elements"]]
+    end = next(i for i, e in enumerate(elements) if shown(e) == "To go on, type exactly:")
+    assert found(elements[:end]) == sorted((path, text_of(value)) for path, value in leaves(args))
+
+
+def test_a_value_that_does_not_fit_is_head_tail_length_and_hash_and_never_one_click():
+    value = "a" * 6000 + "b" * 6000
+    asked = action(Preview("Write x", "Write", (Fact("content", value),)))
+    assert not fits(asked)
+    made = sent(card(asked))
+    told = shown(made.blocks)
+    assert "a" * 700 in told
+    assert "b" * 300 in told
+    assert (
+        f"11,000 more characters, SHA-256 of the whole {hashlib.sha256(value.encode()).hexdigest()}" in told
+    )
+    assert '"confirm"' not in json.dumps(made.blocks)
+
+
+def test_the_modal_shows_what_the_card_could_not():
+    asked = action(
+        Preview("Write x", "Write", (Fact("content", "line\n" * 10_000),)),
+        verdict=Verdict.TYPED,
+        phrase="write 7F3K",
+    )
+    made = sent(card(asked))
+    assert "This card cannot show all of it" in shown(made.blocks)
+    view = opened(modals.typed(asked))
+    assert shown(view["blocks"]).count("line") >= 10_000
+    assert view["submit"]["text"] == "Write"
+
+
+@pytest.mark.parametrize("value", ["\u200b" * 10_900, "é" * 10_900, "𝔘" * 5_400, '"' * 32_000, "x" * 65_000])
+def test_arguments_of_64_kib_can_always_be_reviewed_when_they_are_one_text(value):
+    assert len(json.dumps(value)) <= 66_000
+    asked = action(Preview("s", "v", (Fact("content", value),)), verdict=Verdict.TYPED, phrase="p")
+    assert reviewable(asked)
+    opened(modals.typed(asked))
+
+
+def test_what_even_the_modal_cannot_show_has_no_way_to_a_yes():
+    many = tuple(Fact(f"ids[{i}]", "1") for i in range(30_000))
+    asked = action(Preview("s", "v", many), verdict=Verdict.TYPED, phrase="p")
+    assert not reviewable(asked)
+    made = sent(card(asked))
+    assert "29,988 more arguments" in shown(made.blocks)
+    assert '"review"' not in json.dumps(made.blocks)
+    assert "submit" not in opened(modals.typed(asked))
+    opened(modals.full(asked))
+
+
+@pytest.mark.parametrize(
+    "preview",
+    [
+        Preview("s", "v", tuple(Fact("a b " * 20 + str(i), "") for i in range(900))),
+        Preview("s", "v", (Fact("k" * 60_000, "1"),)),
+        Preview("s", "v", (Fact("a", "1"),), diff="+x\n" * 40_000),
+        Preview("s", "v", (Fact("a", "1"),), affected=tuple(Affected("n" * 90, i) for i in range(1000))),
+    ],
+)
+def test_a_preview_of_any_shape_is_drawn_within_the_limits(preview):
+    for verdict in (Verdict.CONFIRM, Verdict.TYPED):
+        asked = action(preview, verdict=verdict, phrase="p")
+        sent(card(asked))
+        opened(modals.typed(asked))
+        opened(modals.full(asked))
+
+
+def test_deciding_what_fits_is_cheap():
+    asked = action(Preview("s", "v", (Fact("content", "é\u200b" * 11_000),), diff="+é\n" * 20_000))
+    start = time.perf_counter()
+    fits(asked)
+    reviewable(asked)
+    assert time.perf_counter() - start < 1.0  # about 0.1 s alone; the bound is for a loaded machine
+
+
+def test_an_edit_shows_old_and_new_values():
+    edited = Preview("s", "Write", (Fact("path", "b.md", old="a.md"), Fact("note", "", old="gone")))
+    told = shown(whole(edited))
+    assert told == "path before the edit\na.md\npath now\nb.md\nnote before the edit\ngone\nnote now: empty"
+
+
+def test_what_the_recipe_added_is_marked():
+    assert "hash (added by the tool's recipe)" in shown(
+        whole(Preview("s", "v", (Fact("hash", "1", added=True),)))
+    )
+
+
+def test_affected_things_are_listed_with_sizes_and_a_total():
+    things = (Affected("a.md", 4100, "file", "2026-11-01"), Affected("b", None, "folder"), Affected("c", 12))
+    assert shown(whole(Preview("s", "v", (), affected=things))).split("\n") == [
+        "Affected: 3, 4.1 KB in all, 1 of unknown size",
+        "4.1 KB  2026-11-01  file    a.md",
+        "     ?              folder  b",
+        "  12 B                      c",
+    ]
+
+
+def test_a_call_without_arguments_says_so():
+    assert shown(whole(Preview("s", "v", facts({})))) == "No arguments"
+
+
+def test_a_row_of_the_table_cannot_be_faked_by_a_value_or_a_label():
+    args = {"path": "a\nmode  delete", "mode  delete": "x", "plain": " b"}
+    told = whole(Preview("s", "v", facts(args)))
+    assert [e["type"] for e in told] == ["rich_text_section", "rich_text_preformatted"] * 3
+
+
+def test_the_summary_of_a_short_action_is_on_its_card_in_full():
+    assert MOVE.summary in shown(card(action()).blocks)
