@@ -1,4 +1,4 @@
-"""Slack's no: an error code with what goes beside it."""
+"""The two ways to be told no: by Slack's Web API, and by Slack's own client."""
 
 from __future__ import annotations
 
@@ -19,3 +19,7 @@ class SlackError(Exception):
             found["errors"] = self.problems
             found["response_metadata"] = {"messages": [f"[ERROR] {p}" for p in self.problems]}
         return found
+
+
+class NotPossible(Exception):
+    """Slack's own client would not let the person do this; the text says why."""

@@ -10,7 +10,7 @@ from workspace.errors import SlackError
 from workspace.parts import Parts
 from workspace.payloads import channel_json, message_json, person_json
 from workspace.posting import channel_for
-from workspace.state import Channel
+from workspace.state import Channel, Message
 
 Args = dict[str, Any]
 
@@ -63,7 +63,7 @@ def replies(parts: Parts, args: Args) -> Args:
     parent = parts.state.message(channel.id, str(args.get("ts")))
     if parent is None or parent.visible_to is not None:
         raise SlackError("thread_not_found")
-    found = [message_json(parts.state, m) for m in (parent, *parts.state.replies(parent))]
+    found = [_message(parts, m, args) for m in (parent, *parts.state.replies(parent))]
     return _page("messages", found, args)
 
 
@@ -72,11 +72,18 @@ def history(parts: Parts, args: Args) -> Args:
     channel = channel_for(parts, args.get("channel"))
     oldest, latest = float(args.get("oldest") or 0), float(args.get("latest") or "inf")
     found = [
-        message_json(parts.state, m)
+        _message(parts, m, args)
         for m in reversed(parts.state.messages[channel.id].values())
         if m.visible_to is None and m.thread_ts in (None, m.ts) and oldest <= float(m.ts) <= latest
     ]
     return _page("messages", found, args)
+
+
+def _message(parts: Parts, message: Message, args: Args) -> Args:
+    """The metadata comes only when asked for."""
+    asked = str(args.get("include_all_metadata", "")).lower() in ("1", "true")
+    extra = {"metadata": message.metadata} if asked and message.metadata else {}
+    return {**message_json(parts.state, message), **extra}
 
 
 def user_info(parts: Parts, args: Args) -> Args:

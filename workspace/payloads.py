@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 from workspace.cast import Person
@@ -57,7 +58,8 @@ def author_json(state: State, user: str) -> Json:
         return {"user": user, "bot_id": state.app.bot_id, "app_id": state.app.id, "team": state.app.team}
     if person.bot_id:
         return {"user": user, "bot_id": person.bot_id, "app_id": "A" + user[1:], "team": person.team}
-    return {"user": user, "team": person.team}
+    home = {} if person.team == state.app.team else {"user_team": person.team, "source_team": person.team}
+    return {"user": user, "team": person.team, **home}
 
 
 def message_json(state: State, message: Message) -> Json:
@@ -65,8 +67,6 @@ def message_json(state: State, message: Message) -> Json:
     shape = {"type": "message", **author_json(state, message.user), "text": message.text, "ts": message.ts}
     if message.blocks:
         shape["blocks"] = message.blocks
-    if message.metadata:
-        shape["metadata"] = message.metadata
     if message.edited:
         shape["edited"] = {"user": message.user, "ts": message.ts}
     if message.reactions:
@@ -91,7 +91,7 @@ def view_json(state: State, view: View) -> Json:
         **view.body,
         "id": view.id,
         "team_id": state.app.team,
-        "state": {"values": view.values},
+        "state": {"values": deepcopy(view.values)},
         "hash": view.hash,
         "root_view_id": view.root,
         "previous_view_id": view.previous,
@@ -135,7 +135,7 @@ def message_click(parts: Parts, user: str, message: Message, action: Json) -> Js
         **interaction(parts, "block_actions", user),
         "container": container,
         "channel": {"id": message.channel, "name": name},
-        "state": {"values": message.values},
+        "state": {"values": deepcopy(message.values)},
         "response_url": f"{parts.url}/response/{response}",
         "actions": [action],
     }

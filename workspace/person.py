@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from workspace import events, modals, payloads, posting, values
 from workspace.composer import commanded, composed
 from workspace.delivery import Answer
-from workspace.errors import SlackError
+from workspace.errors import NotPossible, SlackError
+from workspace.gesture import action_of
 from workspace.parts import Parts
 from workspace.state import Channel, Message, View
 
 Given = Mapping[str, Mapping[str, Any]]
 
 
-class NotPossible(Exception):
-    """Slack's own client would not let the person do this; the text says why."""
-
-
 @dataclass(frozen=True)
 class Outcome:
     """What became of it. `error` is the sentence that the person sees, empty when all went well.
-    `answer` is the app's own, None when nothing was sent to it."""
+    `answer` is the app's own, None when nothing was sent to it. `fields` are the errors shown in a form."""
 
     ok: bool
     error: str = ""
     answer: Answer | None = None
+    fields: Mapping[str, str] = field(default_factory=dict)
 
 
 class Person:
@@ -111,7 +109,7 @@ class Person:
             raise NotPossible(f"There is no {action_id} to use here any more.")
         block, element = found
         values.fill(surface.values, given.pop("state", None) or {})
-        action = self._action(block, element, given)
+        action = {**action_of(block, element, given), "action_ts": self._state.next_ts()}
         self._remember(surface, block, element, action)
         if isinstance(surface, View):
             payload = payloads.view_click(self._parts, self.id, surface, action)
@@ -121,42 +119,19 @@ class Person:
 
     def _surface(self, target: Message | View | str) -> Message | View:
         if isinstance(target, str):
-            seen = (m for c in self._state.channels for m in self._state.visible(c, self.id))
-            target = next((m for m in seen if m.ts == target), None) or self._view(target)
+            target = self._state.message_at(target) or self._view(target)
         if isinstance(target, View):
             return self._view(target.id)
         alive = self._state.message(target.channel, target.ts)
-        if alive is None or alive not in self.sees(target.channel):
+        if alive is None or not self._state.may_see(alive, self.id):
             raise NotPossible("This message is gone.")
         return alive
 
     def _view(self, view_id: str | None) -> View:
-        view = self._state.view(view_id) if view_id else self._state.top(self.id)
+        view = self.home if view_id == "home" else self._state.view(view_id) if view_id else self.modal
         if view is None or view.user != self.id:
             raise NotPossible("This window is closed.")
         return view
-
-    def _action(
-        self, block: dict[str, Any], element: dict[str, Any], given: dict[str, Any]
-    ) -> dict[str, Any]:
-        kind = element["type"]
-        action = {"action_id": element["action_id"], "block_id": block["block_id"], "type": kind}
-        action["action_ts"] = self._state.next_ts()
-        choose = given.pop("choose", None)
-        if kind == "feedback_buttons":
-            sides = [element["positive_button"], element["negative_button"]]
-            wanted = choose or given.get("value")
-            side = next((s for s in sides if s["value"] == wanted), None)
-            if side is None:
-                raise NotPossible(f"There is no button {wanted!r}.")
-            return {**action, "text": side["text"], "value": side["value"]}
-        if kind in ("button", "icon_button"):
-            shown: dict[str, Any] = {name: element[name] for name in ("text", "value") if name in element}
-            return {**action, **shown}
-        if kind == "overflow" or kind in values.FIELDS:
-            field = "selected_option" if kind == "overflow" else values.FIELDS[kind][0]
-            return {**action, field: _chosen(element, field, choose, given)}
-        raise NotPossible(f"A {kind} cannot be clicked.")
 
     def _remember(self, surface: Message | View, block: Any, element: Any, action: dict[str, Any]) -> None:
         if element["type"] in values.FIELDS:
@@ -178,15 +153,19 @@ class Person:
         """Fills the form in and presses its submit. Field errors appear in `view.errors`, and in the outcome."""
         shown = self._view(view.id if isinstance(view, View) else view)
         values.fill(shown.values, given or {})
+        if shown.busy:
+            raise NotPossible("This is being submitted already.")
         shown.errors = values.complaints(shown.blocks, shown.values)
         if shown.errors:
             self._state.changed()
-            return Outcome(False, "; ".join(shown.errors.values()))
+            return _with_errors(shown, None)
         payload = payloads.submission(self._parts, self.id, shown)
         shown.busy = True
         self._state.changed()
-        answer = await self._parts.delivery.ask("interactive", payload)
-        shown.busy = False
+        try:
+            answer = await self._parts.delivery.ask("interactive", payload)
+        finally:
+            shown.busy = False
         outcome = self._outcome(answer)
         return self._apply(shown, outcome) if outcome.ok else outcome
 
@@ -199,7 +178,7 @@ class Person:
                 f"{self._state.app.name} answered something Slack refuses ({refusal}).", outcome.answer
             )
         if view.errors:
-            return Outcome(False, "; ".join(view.errors.values()), outcome.answer)
+            return _with_errors(view, outcome.answer)
         return outcome
 
     async def close(self, view: View | str | None = None, all_of_them: bool = False) -> Outcome:
@@ -276,22 +255,5 @@ class Person:
         return Outcome(False, sentence, answer)
 
 
-def _chosen(element: dict[str, Any], field: str, choose: Any, given: dict[str, Any]) -> Any:
-    """What the action carries. Only what stands in the menu can be chosen."""
-    wanted = given.get(field) if choose is None else choose
-    options = element.get("options") or [
-        o for group in element.get("option_groups", []) for o in group["options"]
-    ]
-    if field == "selected_option" and options:
-        return _option(options, wanted)
-    if field == "selected_options":
-        return [_option(options, each) for each in wanted or []]
-    return wanted
-
-
-def _option(options: list[dict[str, Any]], wanted: Any) -> dict[str, Any]:
-    value = wanted.get("value") if isinstance(wanted, dict) else wanted
-    found = next((o for o in options if o["value"] == value), None)
-    if found is None:
-        raise NotPossible(f"There is no option {value!r}.")
-    return found
+def _with_errors(view: View, answer: Answer | None) -> Outcome:
+    return Outcome(False, "; ".join(view.errors.values()), answer, view.errors)

@@ -34,6 +34,8 @@ def content(parts: Parts, method: str, args: Args) -> tuple[str, list[Any] | Non
         text = args["markdown_text"]
     if not text and not blocks:
         raise SlackError("no_text")
+    if len(text) > check.TEXT_MOST:
+        parts.insist(method, args, ["text is longer than 40000 characters"], "msg_too_long")
     parts.insist(method, args, check.text_of_message(text), "invalid_arguments")
     if blocks:
         parts.insist(method, args, check.blocks_of_message(blocks), "invalid_blocks")

@@ -43,7 +43,7 @@ def screen(parts: Parts, person: Person) -> Json:
         "modal": _modal(person.modal),
         "home": person.home.blocks if person.home else None,
         "home_id": person.home.id if person.home else None,
-        "warnings": [asdict(w) for w in state.warnings[person.id]],
+        "warnings": [asdict(w) for w in state.warnings[person.id][-10:]],
         "commands": [asdict(c) for c in parts.installed.commands],
         "connected": bool(parts.delivery.transport.receivers()),
         "rev": state.rev,

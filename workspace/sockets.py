@@ -62,7 +62,7 @@ class Sockets:
         if self._faults.refuse_handshakes > 0:
             self._faults.refuse_handshakes -= 1
             return web.Response(status=503, text="try again")
-        socket = web.WebSocketResponse(heartbeat=30)
+        socket = web.WebSocketResponse(heartbeat=30, timeout=1)
         await socket.prepare(request)
         line = Line(socket)
         self._lines.append(line)

@@ -101,6 +101,7 @@ class State:
         for person in cast.people:
             self._open_im(person)
         self.messages: dict[str, dict[str, Message]] = {channel: {} for channel in self.channels}
+        self._threads: dict[tuple[str, str], list[Message]] = {}
         self.stacks: dict[str, list[View]] = {p: [] for p in self.people}
         self.homes: dict[str, View] = {}
         self.statuses: dict[tuple[str, str | None], str] = {}
@@ -141,24 +142,34 @@ class State:
 
     def add(self, message: Message) -> Message:
         self.messages[message.channel][message.ts] = message
+        if message.thread_ts and message.thread_ts != message.ts:
+            self._threads.setdefault((message.channel, message.thread_ts), []).append(message)
         self.changed()
         return message
 
     def remove(self, message: Message) -> None:
         self.messages[message.channel].pop(message.ts, None)
+        thread = self._threads.get((message.channel, message.thread_ts or ""), [])
+        if message in thread:
+            thread.remove(message)
         self.changed()
 
     def message(self, channel: str, ts: str) -> Message | None:
         return self.messages.get(channel, {}).get(ts)
 
+    def message_at(self, ts: str) -> Message | None:
+        """The message of this timestamp, which no two channels share."""
+        return next((found[ts] for found in self.messages.values() if ts in found), None)
+
     def visible(self, channel: str, user: str) -> Iterable[Message]:
         """The messages of a channel that this person may see, oldest first."""
-        if user in self.channels[channel].members:
-            yield from (m for m in self.messages[channel].values() if m.visible_to in (None, user))
+        return (m for m in self.messages[channel].values() if self.may_see(m, user))
+
+    def may_see(self, message: Message, user: str) -> bool:
+        return user in self.channels[message.channel].members and message.visible_to in (None, user)
 
     def replies(self, parent: Message) -> list[Message]:
-        thread = (m for m in self.messages[parent.channel].values() if m.thread_ts == parent.ts)
-        return [m for m in thread if m.ts != parent.ts and m.visible_to is None]
+        return [m for m in self._threads.get((parent.channel, parent.ts), []) if m.visible_to is None]
 
     def view(self, view_id: str) -> View | None:
         """An open modal or a published home; a closed view is gone."""

@@ -10,8 +10,9 @@ from typing import Any
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
+from workspace.errors import NotPossible
 from workspace.parts import Parts
-from workspace.person import NotPossible, Outcome, Person
+from workspace.person import Outcome, Person
 from workspace.screen import screen
 
 Body = Mapping[str, Any]
@@ -72,12 +73,15 @@ class Ui:
 
     def _person(self, user: object) -> Person:
         if user not in self._parts.state.people:
-            raise web.HTTPNotFound(text=f"There is no {user} in this workspace.")
+            raise NotPossible(f"There is no {user} in this workspace.")
         return Person(self._parts, str(user))
 
     async def state(self, request: web.Request) -> web.Response:
         """GET /ui/state?as=U_ANN"""
-        return web.json_response(screen(self._parts, self._person(request.query.get("as"))))
+        try:
+            return web.json_response(screen(self._parts, self._person(request.query.get("as"))))
+        except NotPossible as why:
+            return _no(str(why))
 
     async def log(self, request: web.Request) -> web.Response:
         """GET /ui/log"""
@@ -87,21 +91,22 @@ class Ui:
         """POST /ui/{deed}. JSON only: a page of another origin cannot send that unasked."""
         deed = DEEDS.get(request.match_info["deed"])
         if deed is None or request.content_type != "application/json":
-            raise web.HTTPNotFound(text="No such thing to do; send JSON to one of " + ", ".join(DEEDS))
+            return _no("There is no such thing to do; send JSON to one of " + ", ".join(DEEDS) + ".")
         try:
             body = json.loads(await request.text())
             done = await deed(self._person(body["as"]), body)
         except (ValueError, KeyError, TypeError) as broken:
-            return web.json_response({"ok": False, "error": f"This request is incomplete: {broken}."})
+            return _no(f"This request is incomplete: {broken}.")
         except NotPossible as why:
-            return web.json_response({"ok": False, "error": str(why)})
-        if isinstance(done, Outcome) and not done.ok:
-            return web.json_response({"ok": False, "error": done.error})
+            return _no(str(why))
+        if isinstance(done, Outcome) and not done.ok and not done.fields:
+            return _no(done.error)
         return web.json_response({"ok": True})
 
     async def events(self, request: web.Request) -> web.StreamResponse:
         """GET /ui/events?as=U_ANN: a line whenever something changed, coalesced."""
-        self._person(request.query.get("as"))
+        if request.query.get("as") not in self._parts.state.people:
+            raise web.HTTPNotFound(text="There is no such person in this workspace.")
         headers = {"Content-Type": "text/event-stream", "Cache-Control": "no-store"}
         stream = web.StreamResponse(headers=headers)
         await stream.prepare(request)
@@ -125,6 +130,10 @@ class Ui:
         finally:
             for wait in waits:
                 wait.cancel()
+
+
+def _no(sentence: str) -> web.Response:
+    return web.json_response({"ok": False, "error": sentence})
 
 
 def only_as(*names: str) -> Middleware:

@@ -33,7 +33,10 @@ class WebApi:
     async def call(self, request: web.Request) -> web.StreamResponse:
         """`/api/{method}`"""
         method = request.match_info["method"]
-        args = await arguments(request)
+        try:
+            args = await arguments(request)
+        except ValueError:
+            return web.json_response(SlackError("invalid_json").body())
         fault = self._parts.faults.take(method) or self._limited(method, args)
         if fault is None:
             return self._respond(method, request, args)
