@@ -7,7 +7,8 @@ import hmac
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from aiohttp import ClientSession, ClientTimeout, web
 from slack_bolt.adapter.aiohttp import to_aiohttp_response
@@ -72,8 +73,8 @@ async def identity(client: AsyncWebClient, token: str) -> AuthorizeResult:
 def bolt(client: AsyncWebClient, signing_secret: str, me: AuthorizeResult) -> AsyncApp:
     """The Bolt app, without its magic."""
 
-    async def authorize(team_id: str | None) -> AuthorizeResult | None:
-        return me if team_id in (None, me.team_id) else None
+    async def authorize(team_id: str | None) -> Any:
+        return me if team_id in (None, me.team_id) else None  # None: another workspace, and never ours
 
     logger = logging.getLogger("slack_bolt.countersign")
     logger.addFilter(_NoBodies())
@@ -147,7 +148,9 @@ class Guard:
 
 def _bolt_request(request: web.Request, raw: bytes) -> AsyncBoltRequest:
     """Bolt's request, without the headers that it would trust unsigned, and with the body that it may lose."""
-    headers = {k: v for k, v in request.headers.items() if not k.lower().startswith("x-slack-bolt-")}
+    headers: dict[str, str | Sequence[str]] = {
+        k: v for k, v in request.headers.items() if not k.lower().startswith("x-slack-bolt-")
+    }
     text = raw.decode("utf-8")
     made = AsyncBoltRequest(body=text, query=request.query_string, headers=headers)
     form = parse.form_body(text) if not made.body and "payload" in text else {}
@@ -161,7 +164,7 @@ class Sockets:
     """Socket Mode with a watchdog: the SDK tries a dead single-use address for ever (slack.md 7, pitfall 1)."""
 
     def __init__(self, app: AsyncApp, app_token: str) -> None:
-        self._handler = AsyncSocketModeHandler(app, app_token)
+        self._handler: Any = AsyncSocketModeHandler(app, app_token)  # its methods are not typed
         self._tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
