@@ -1,0 +1,1 @@
+"""Where things are kept: the ledger in SQL, the leases in Redis."""

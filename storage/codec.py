@@ -1,0 +1,110 @@
+"""Values to JSON text and back, by their type hints: what was stored is what comes back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
+from datetime import UTC, datetime
+from enum import Enum
+from functools import cache, partial
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+from gate.action import Json
+
+Convert = Callable[[Any], Any]
+PLAIN = (Any, str, int, float, bool, NoneType)
+
+
+def dumps(hint: Any, value: Any) -> str:
+    """`value`, which must be of the type `hint`, as JSON in ASCII."""
+    return json.dumps(_codec(hint)[0](value), separators=(",", ":"))
+
+
+def loads(hint: Any, text: str) -> Any:
+    """The value of type `hint` that `dumps` wrote. Fields added since then get their defaults."""
+    return _codec(hint)[1](json.loads(text))
+
+
+@cache
+def _codec(hint: Any) -> tuple[Convert, Convert]:
+    """How to write a value of this type as JSON, and how to read it."""
+    origin, inner = get_origin(hint), get_args(hint)
+    if hint in PLAIN:
+        return _same, _same
+    if hint is datetime:
+        return _moment, datetime.fromisoformat
+    if hint is bytes:
+        return partial(bytes.decode, encoding="latin-1"), partial(str.encode, encoding="latin-1")
+    if origin in (Union, UnionType):
+        return _optional(inner) if NoneType in inner else _tagged(inner)
+    if origin in (tuple, frozenset):
+        return _many(origin, inner[0])
+    if origin is Mapping:
+        return _mapping(inner[1])
+    if issubclass(hint, Enum):
+        return _value, hint
+    if is_dataclass(hint):
+        return _dataclass(hint)
+    raise TypeError(f"there is no way to store {hint}")
+
+
+def _same(value: Json) -> Json:
+    return value
+
+
+def _moment(value: datetime) -> str:
+    return value.astimezone(UTC).isoformat()
+
+
+def _value(value: Enum) -> Json:
+    return value.value
+
+
+def _optional(inner: tuple[Any, ...]) -> tuple[Convert, Convert]:
+    (hint,) = (one for one in inner if one is not NoneType)
+    write, read = _codec(hint)
+    return (lambda v: None if v is None else write(v)), (lambda d: None if d is None else read(d))
+
+
+def _tagged(inner: tuple[Any, ...]) -> tuple[Convert, Convert]:
+    """One of several dataclasses, told apart by name: {"Say": {"text": "…"}}."""
+    kinds = {kind.__name__: _codec(kind) for kind in inner}
+
+    def write(value: Any) -> Json:
+        name = type(value).__name__
+        return {name: kinds[name][0](value)}
+
+    def read(data: Any) -> Any:
+        ((name, body),) = data.items()
+        return kinds[name][1](body)
+
+    return write, read
+
+
+def _many(kind: type, hint: Any) -> tuple[Convert, Convert]:
+    write, read = _codec(hint)
+    order: Convert = sorted if kind is frozenset else _same
+    return (lambda values: [write(v) for v in order(values)]), (lambda data: kind(map(read, data)))
+
+
+def _mapping(hint: Any) -> tuple[Convert, Convert]:
+    write, read = _codec(hint)
+    return (
+        (lambda value: {key: write(item) for key, item in value.items()}),
+        (lambda data: {key: read(item) for key, item in data.items()}),
+    )
+
+
+def _dataclass(kind: Any) -> tuple[Convert, Convert]:
+    hints = get_type_hints(kind)
+    parts = {field.name: _codec(hints[field.name]) for field in fields(kind)}
+
+    def write(value: Any) -> Json:
+        return {name: part[0](getattr(value, name)) for name, part in parts.items()}
+
+    def read(data: Any) -> Any:
+        return kind(**{name: part[1](data[name]) for name, part in parts.items() if name in data})
+
+    return write, read

@@ -1,0 +1,150 @@
+"""The connection to the database, SQLite or PostgreSQL, with the settings under which it keeps its word."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from sqlalchemy import URL, Connection, event, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+
+from gate.world import Unavailable
+
+DRIVERS = {
+    "sqlite": "sqlite+aiosqlite",
+    "sqlite+aiosqlite": "sqlite+aiosqlite",
+    "postgres": "postgresql+psycopg",
+    "postgresql": "postgresql+psycopg",
+    "postgresql+psycopg": "postgresql+psycopg",
+}
+WAIT = 15.0  # seconds to wait for a lock where the caller sets no limit
+AWAY = "The database does not answer, or is locked. Nothing was changed: try again in a moment."
+# A process that was stopped in the middle of a transaction must not hold everybody's locks.
+POSTGRES_LIMITS = ("SET idle_in_transaction_session_timeout = '10s'", "SET lock_timeout = '15s'")
+POSTGRES_REACH = {"connect_timeout": 5, "keepalives_idle": 15, "tcp_user_timeout": 10_000}
+
+
+class BadDatabaseUrl(ValueError):
+    """DATABASE_URL names nothing we can use; the message says what to write."""
+
+
+class DatabaseInUse(RuntimeError):
+    """Another process serves from this SQLite file; the message says what to do."""
+
+
+def open_engine(url: str, *, connections: int = 10) -> AsyncEngine:
+    """The engine for a database URL. Opens nothing yet; `await engine.dispose()` ends it.
+
+    Raises BadDatabaseUrl. Transactions on SQLite take the write lock as they begin; `reading` gives the
+    engine for reads, which does not.
+    """
+    address = parse(url)
+    if address.get_backend_name() == "sqlite":
+        engine = create_async_engine(address, connect_args={"timeout": WAIT}, pool_size=connections)
+        event.listen(engine.sync_engine, "connect", _settle_sqlite)
+        event.listen(engine.sync_engine, "begin", _begin_sqlite)
+    else:
+        engine = create_async_engine(
+            address, connect_args=POSTGRES_REACH, pool_size=connections, pool_pre_ping=True
+        )
+        event.listen(engine.sync_engine, "connect", _settle_postgres)
+    return engine
+
+
+def reading(engine: AsyncEngine) -> AsyncEngine:
+    """The same engine for statements that only read: no write lock, and no round trips for a transaction."""
+    if engine.dialect.name == "sqlite":
+        return engine.execution_options(reads=True)
+    return engine.execution_options(isolation_level="AUTOCOMMIT")
+
+
+def parse(url: str) -> URL:
+    """The URL with the driver that we use. Raises BadDatabaseUrl."""
+    wanted = "Write sqlite:///path/to/file.db or postgresql://user:password@host/database into DATABASE_URL"
+    try:
+        address = make_url(url)
+        address = address.set(drivername=DRIVERS[address.drivername])
+    except (ArgumentError, KeyError):
+        raise BadDatabaseUrl(f"{wanted}: the one given is of another kind.") from None
+    if address.get_backend_name() == "sqlite" and address.database in (None, "", ":memory:"):
+        raise BadDatabaseUrl(f"{wanted}: a database in memory would forget what was approved.")
+    return address
+
+
+def serve_alone(url: str) -> IO[bytes] | None:
+    """Hold a SQLite file for this process, until the returned file is closed; None for PostgreSQL.
+
+    Two processes on one file would each count on being the only one. Raises DatabaseInUse.
+    """
+    address = parse(url)
+    if address.get_backend_name() != "sqlite":
+        return None
+    path = Path(f"{address.database}.lock")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    file = path.open("ab")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.close()
+        raise DatabaseInUse(
+            f"Another Countersign is serving from {address.database}: stop it, or set DATABASE_URL to "
+            "PostgreSQL, where several may serve."
+        ) from None
+    return file
+
+
+@contextmanager
+def reached(limit: asyncio.Timeout | None = None) -> Iterator[None]:
+    """Turn every sign that the database cannot be had into Unavailable: gone, locked, full, all lines taken,
+    and the end of `limit`. What else is raised inside passes."""
+    try:
+        yield
+    except Exception as error:
+        late = isinstance(error, TimeoutError) and limit is not None and limit.expired()
+        away = isinstance(error, OperationalError | InterfaceError | PoolTimeout)
+        if late or away or (isinstance(error, DBAPIError) and error.connection_invalidated):
+            raise Unavailable(AWAY) from error
+        raise
+
+
+def journal(version: tuple[int, ...]) -> str:
+    """WAL where this SQLite cannot lose what was committed in a reset of the WAL (embedded.md 2.1)."""
+    mended = version >= (3, 51, 3) or (3, 44, 6) <= version < (3, 45) or (3, 50, 7) <= version < (3, 51)
+    return "WAL" if mended else "TRUNCATE"
+
+
+def _settle_sqlite(connection: Any, _: Any) -> None:
+    # Python's sqlite3 would begin transactions by its own rules, too late to keep a read and a write together.
+    connection.isolation_level = None
+    cursor = connection.cursor()
+    cursor.execute(f"PRAGMA journal_mode = {journal(sqlite3.sqlite_version_info)}")
+    cursor.execute("PRAGMA synchronous = FULL")
+    cursor.execute("PRAGMA foreign_keys = ON")
+    cursor.close()
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    options = connection.get_execution_options()
+    if options.get("reads"):
+        connection.exec_driver_sql("BEGIN")
+        return
+    wait = round(options.get("wait", WAIT) * 1000)
+    if connection.info.setdefault("wait", round(WAIT * 1000)) != wait:
+        connection.exec_driver_sql(f"PRAGMA busy_timeout = {wait}")
+        connection.info["wait"] = wait
+    connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+def _settle_postgres(connection: Any, _: Any) -> None:
+    cursor = connection.cursor()
+    for limit in POSTGRES_LIMITS:
+        cursor.execute(limit)
+    cursor.close()
+    connection.commit()

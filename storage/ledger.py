@@ -1,0 +1,217 @@
+"""The ledger in SQL: where every transaction begins and ends, and every question is asked."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import Row, delete, or_, select, union_all, update
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from gate.action import Action, Session, Vote
+from gate.audit import Line
+from gate.states import State
+from gate.talk import Turn
+from gate.world import Note, Posted, Sheet, UndoEntry
+from storage import tables
+from storage.columns import clock
+from storage.engine import WAIT, reached, reading
+from storage.rows import insert, plain, to_action, to_line, to_turn
+from storage.tables import actions, audit_log, undo_stack
+from storage.tx import Enqueue, SqlTx, turn_of, votes_of
+
+
+class NestedTransaction(RuntimeError):
+    """The ledger was used inside a transaction: a second connection would wait for the first, for ever."""
+
+    def __init__(self) -> None:
+        super().__init__("a transaction of the ledger is open in this task: use its tx")
+
+
+class SqlLedger:
+    """gate.world.Ledger. `enqueue` is called on the transaction's own connection; `audit_key` chains the
+    log; `offset` is added to the database's clock everywhere (tests travel in time with it)."""
+
+    def __init__(
+        self, engine: AsyncEngine, enqueue: Enqueue, audit_key: bytes, offset: timedelta = timedelta(0)
+    ) -> None:
+        self.offset = offset
+        self._engine = engine
+        self._reader = reading(engine)
+        self._enqueue = enqueue
+        self._key = audit_key
+        self._sqlite = engine.dialect.name == "sqlite"
+        # SQLite has one writer, and its own waiting is by polling: here they stand in line, first come first served.
+        self._line = asyncio.Lock() if self._sqlite else nullcontext()
+        self._inside: set[asyncio.Task[Any] | None] = set()
+
+    @asynccontextmanager
+    async def begin(self, seconds: float | None = None) -> AsyncIterator[SqlTx]:
+        """A transaction. `seconds` is the time in all until COMMIT is sent: from there its answer is awaited,
+        since only that says what happened. Raises Unavailable, and whatever the body raises."""
+        limit = asyncio.timeout(seconds)
+        with self._alone(), reached(limit):
+            async with limit, self._line, self._connected(limit) as connection:
+                tx = SqlTx(connection, self.offset)
+                yield tx
+                await tx.finish(self._enqueue, self._key)
+                limit.reschedule(None)
+
+    def _connected(self, limit: asyncio.Timeout) -> AbstractAsyncContextManager[AsyncConnection]:
+        deadline = limit.when()
+        if deadline is None or not self._sqlite:
+            return self._engine.begin()
+        # A statement that waits in SQLite cannot be called off from here: it has to know its limit itself.
+        left = max(deadline - asyncio.get_running_loop().time(), 0)
+        return self._engine.execution_options(wait=left).begin()
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        task = asyncio.current_task()
+        if task in self._inside:
+            raise NestedTransaction
+        self._inside.add(task)
+        try:
+            yield
+        finally:
+            self._inside.discard(task)
+
+    async def _ask(self, *questions: Any) -> list[Sequence[Row[Any]]]:
+        """The rows of each question."""
+        if asyncio.current_task() in self._inside:
+            raise NestedTransaction
+        limit = asyncio.timeout(WAIT)
+        with reached(limit):
+            async with limit, self._reader.connect() as connection:
+                return [(await connection.execute(question)).all() for question in questions]
+
+    async def _one(self, question: Any) -> Row[Any] | None:
+        (rows,) = await self._ask(question)
+        return rows[0] if rows else None
+
+    def _now(self) -> Any:
+        """The clock as a sub-query: asked once per statement, so that an index can be searched with it."""
+        return select(clock(self.offset)).scalar_subquery()
+
+    async def now(self) -> datetime:
+        ((row,),) = await self._ask(select(clock(self.offset)))
+        moment: datetime = row[0]
+        return moment
+
+    async def action(self, action_id: str) -> Action | None:
+        row = await self._one(select(actions).where(actions.c.id == action_id))
+        return to_action(row) if row else None
+
+    async def votes(self, action_id: str, version: int) -> tuple[Vote, ...]:
+        (rows,) = await self._ask(votes_of(action_id, version))
+        return tuple(Vote(**row._mapping) for row in rows)
+
+    async def overdue(self, limit: int = 100) -> tuple[Action, ...]:
+        late = select(actions).where(actions.c.due.is_not(None), actions.c.due <= self._now())
+        (rows,) = await self._ask(late.order_by(actions.c.due).limit(limit))
+        return tuple(map(to_action, rows))
+
+    async def pending(
+        self, team: str, *, user: str | None = None, session: Session | None = None
+    ) -> tuple[Action, ...]:
+        waiting = select(actions).where(
+            tables.PREPARED, actions.c.team == team, actions.c.expires_at > self._now()
+        )
+        if user is not None:
+            waiting = waiting.where(actions.c.requester == user)
+        if session is not None:
+            waiting = waiting.where(actions.c.session == session)
+        (rows,) = await self._ask(waiting.order_by(actions.c.created_at, actions.c.id))
+        return tuple(map(to_action, rows))
+
+    async def of_turn(self, turn_id: str) -> tuple[Action, ...]:
+        of = select(actions).where(actions.c.turn == turn_id)
+        (rows,) = await self._ask(of.order_by(actions.c.call, actions.c.created_at, actions.c.id))
+        return tuple(map(to_action, rows))
+
+    async def turn(self, turn_id: str) -> Turn | None:
+        turn, exchanges = await self._ask(*turn_of(turn_id))
+        return to_turn(turn[0], exchanges) if turn else None
+
+    async def has_session(self, session: Session) -> bool:
+        return await self.starter(session) is not None
+
+    async def starter(self, session: Session) -> str | None:
+        turns = tables.turns
+        first = select(turns.c.requester).where(turns.c.session == session)
+        row = await self._one(first.order_by(turns.c.at, turns.c.id).limit(1))
+        return row.requester if row else None
+
+    async def sheet(self, view_id: str) -> Sheet | None:
+        sheets = tables.sheets
+        columns = [column for column in sheets.c if column.name != "opened_at"]
+        row = await self._one(select(*columns).where(sheets.c.view_id == view_id))
+        return Sheet(**row._mapping) if row else None
+
+    async def note(self, note_id: str) -> Note | None:
+        row = await self._one(select(tables.notes).where(tables.notes.c.id == note_id))
+        return Note(**row._mapping) if row else None
+
+    async def undoable(
+        self, team: str, *, user: str | None = None, session: Session | None = None, limit: int = 10
+    ) -> tuple[UndoEntry, ...]:
+        stack = undo_stack.c
+        in_time = or_(stack.until.is_(None), stack.until > self._now())
+        entries = select(actions, stack.timestamp, stack.action_type, stack.undone).join_from(
+            undo_stack, actions
+        )
+        entries = entries.where(tables.OPEN, stack.team == team, in_time, actions.c.state == State.SUCCEEDED)
+        if user is not None:
+            entries = entries.where(stack.user == user)
+        if session is not None:
+            entries = entries.where(stack.session_id == session)
+        (rows,) = await self._ask(entries.order_by(stack.id.desc()).limit(limit))
+        return tuple(UndoEntry(to_action(row), row.timestamp, row.action_type, row.undone) for row in rows)
+
+    async def audit_tail(
+        self, *, team: str, user: str | None = None, session: Session | None = None, limit: int = 10
+    ) -> tuple[Line, ...]:
+        """The latest entries, newest first. `user`: those by this person, or about an action of theirs."""
+        log = audit_log.c
+        scope = [log.team == team] + ([log.session_id == session.key] if session else [])
+        about = [[]] if user is None else [[log.actor == user], [log.requester == user]]
+        # One search per index, each of few rows; OR would make the database read the whole log.
+        found = [
+            select(log.seq).where(*scope, *one).order_by(log.seq.desc()).limit(limit).subquery()
+            for one in about
+        ]
+        latest = union_all(*(select(one.c.seq) for one in found)).subquery()
+        lines = select(audit_log).where(log.seq.in_(select(latest.c.seq)))
+        (rows,) = await self._ask(lines.order_by(log.seq.desc()).limit(limit))
+        return tuple(map(to_line, rows))
+
+    async def posted(self, key: str) -> Posted | None:
+        table = tables.posted.c
+        where = select(table.channel, table.ts, table.revision, table.digest).where(table.key == key)
+        row = await self._one(where)
+        return Posted(**row._mapping) if row else None
+
+    async def set_posted(self, key: str, posted: Posted) -> None:
+        table, row = tables.posted, plain(posted)
+        new = insert(table, self._engine.dialect.name).values(key=key, **row)
+        newer = new.excluded.revision >= table.c.revision
+        await self._write(new.on_conflict_do_update(index_elements=["key"], set_=row, where=newer))
+
+    async def purge(self, before: datetime) -> None:
+        """Forget messages done with and modals opened before then; close undo entries that are out of time."""
+        inbox, sheets, stack = tables.inbox, tables.sheets, undo_stack
+        await self._write(
+            delete(inbox).where(inbox.c.done_at.is_not(None), inbox.c.done_at < before),
+            delete(sheets).where(sheets.c.opened_at < before),
+            update(stack)
+            .where(tables.OPEN, stack.c.until <= self._now())
+            .values(closed_at=clock(self.offset)),
+        )
+
+    async def _write(self, *statements: Any) -> None:
+        async with self.begin() as tx:
+            for statement in statements:
+                await tx.execute(statement)

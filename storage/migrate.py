@@ -1,0 +1,38 @@
+"""Bring a database to the tables of this version."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import Connection, text
+
+from storage.engine import open_engine, parse
+
+LOCK = 7234811  # any number that is ours: replicas that migrate at once do so one after the other
+
+
+async def migrate(url: str) -> None:
+    """Apply the migrations that are missing, all or none. Makes the directory of a SQLite file.
+
+    Raises BadDatabaseUrl, and SQLAlchemy's OperationalError when the database cannot be had.
+    """
+    address = parse(url)
+    if address.get_backend_name() == "sqlite":
+        Path(str(address.database)).parent.mkdir(parents=True, exist_ok=True)
+    engine = open_engine(url)
+    try:
+        async with engine.begin() as connection:
+            await connection.run_sync(upgrade)
+    finally:
+        await engine.dispose()
+
+
+def upgrade(connection: Connection) -> None:
+    """Apply the migrations that are missing, in the transaction of this connection."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": LOCK})
+    config = Config(attributes={"connection": connection})
+    config.set_main_option("script_location", "storage:migrations")
+    command.upgrade(config, "head")

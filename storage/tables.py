@@ -1,0 +1,283 @@
+"""The tables of the ledger. Dataclass fields keep their names; indexes serve the questions of ledger.py."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    ColumnElement,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    PrimaryKeyConstraint,
+    Table,
+    UniqueConstraint,
+    literal_column,
+)
+
+from gate.action import (
+    Approvers,
+    Claim,
+    Class,
+    Inverse,
+    Json,
+    Outcome,
+    Person,
+    Preview,
+    Risk,
+    Verdict,
+)
+from gate.states import State
+from gate.talk import Reply, Told
+from storage.columns import Choice, Packed, SessionKey, Time, Words
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+Counted = BigInteger().with_variant(Integer, "sqlite")  # SQLite counts up in INTEGER columns only
+
+
+def _text(name: str) -> Column[str]:
+    return Column(name, Words, nullable=False)
+
+
+def _partial(name: str, where: ColumnElement[bool], *columns: Column[Any]) -> None:
+    """An index of those rows only that a question is about: it stays small whatever the table holds."""
+    Index(name, *columns, sqlite_where=where, postgresql_where=where)
+
+
+actions = Table(
+    "actions",
+    metadata,
+    Column("id", Words, primary_key=True),
+    Column("version", Integer, nullable=False),
+    Column("revision", Integer, nullable=False),
+    Column("state", Choice(State), nullable=False),
+    Column("session", SessionKey, nullable=False),
+    _text("team"),
+    _text("requester"),
+    _text("server"),
+    _text("tool"),
+    Column("args", LargeBinary, nullable=False),
+    Column("cls", Choice(Class), nullable=False),
+    Column("risk", Choice(Risk), nullable=False),
+    Column("verdict", Choice(Verdict), nullable=False),
+    _text("reason"),
+    _text("rule"),
+    _text("policy"),
+    _text("definition"),
+    Column("approvers", Packed(Approvers), nullable=False),
+    Column("always_gated", Boolean, nullable=False),
+    Column("preview", Packed(Preview), nullable=False),
+    Column("capture", Packed(Mapping[str, Json]), nullable=False),
+    _text("receipt"),
+    _text("phrase"),
+    Column("created_at", Time, nullable=False),
+    Column("expires_at", Time, nullable=False),
+    _text("turn"),
+    Column("call", Integer, nullable=False),
+    _text("undoes"),
+    _text("renews"),
+    _text("decided_by"),
+    _text("decision"),
+    Column("claim", Packed(Claim | None), nullable=False),
+    Column("outcome", Packed(Outcome | None), nullable=False),
+    Column("inverse", Packed(Inverse | None), nullable=False),
+    Column("undo_open", Boolean, nullable=False),
+    Column("private", Boolean, nullable=False),
+    Column("tries", Integer, nullable=False),
+    _text("edited_by"),
+    Column("checkable", Boolean, nullable=False),
+    Column("due", Time),  # when the janitor should look at it, if it is still so by then
+)
+# Conditions of partial indexes are written out: with parameters, neither database would see that they match.
+PREPARED = actions.c.state == literal_column("'prepared'")
+WAITED_FOR = actions.c.due.is_not(None)
+_partial("ix_actions_pending_user", PREPARED, actions.c.team, actions.c.requester, actions.c.created_at)
+_partial("ix_actions_pending_session", PREPARED, actions.c.session, actions.c.created_at)
+_partial("ix_actions_due", WAITED_FOR, actions.c.due)
+Index("ix_actions_turn", actions.c.turn, actions.c.call)
+
+votes = Table(
+    "votes",
+    metadata,
+    Column("action", Words, ForeignKey(actions.c.id), nullable=False),
+    Column("version", Integer, nullable=False),
+    _text("person"),
+    Column("yes", Boolean, nullable=False),
+    Column("at", Time, nullable=False),
+    _text("reason"),
+    PrimaryKeyConstraint("action", "version", "person"),
+)
+
+undo_stack = Table(
+    "undo_stack",
+    metadata,
+    Column("id", Counted, primary_key=True),
+    Column("session_id", SessionKey, nullable=False),
+    Column("timestamp", Time, nullable=False),
+    _text("tool_name"),
+    _text("action_type"),
+    Column("original_state", Packed(Json), nullable=False),
+    Column("new_state", Packed(Json), nullable=False),
+    Column("undone", Boolean, nullable=False),
+    Column("action_id", Words, ForeignKey(actions.c.id), nullable=False),
+    _text("team"),
+    _text("user"),
+    Column("until", Time),  # the inverse works until then; NULL: for good
+    Column("closed_at", Time),  # NULL while it can be undone, as far as was swept
+    UniqueConstraint("action_id"),
+    sqlite_autoincrement=True,
+)
+OPEN = undo_stack.c.closed_at.is_(None)
+_partial("ix_undo_stack_team", OPEN, undo_stack.c.team, undo_stack.c.id)
+_partial("ix_undo_stack_user", OPEN, undo_stack.c.team, undo_stack.c.user, undo_stack.c.id)
+_partial("ix_undo_stack_session", OPEN, undo_stack.c.session_id, undo_stack.c.id)
+_partial("ix_undo_stack_until", OPEN, undo_stack.c.until)
+
+audit_log = Table(
+    "audit_log",
+    metadata,
+    Column("seq", BigInteger, primary_key=True, autoincrement=False),
+    _text("session_id"),
+    Column("timestamp", Time, nullable=False),
+    _text("tool_name"),
+    _text("arguments"),
+    _text("result"),
+    Column("result_status", Words),
+    Column("user_confirmed", Boolean, nullable=False),
+    Column("execution_time_ms", BigInteger),
+    _text("event"),
+    _text("actor"),
+    _text("action_id"),
+    Column("version", Integer, nullable=False),
+    _text("receipt"),
+    _text("outcome"),
+    _text("reason"),
+    _text("prev"),
+    _text("mac"),
+    _text("team"),  # of the session; this and the next only find entries, the chain does not cover them
+    Column("requester", Words),  # of the action
+)
+Index("ix_audit_log_session", audit_log.c.session_id, audit_log.c.seq)
+Index("ix_audit_log_team", audit_log.c.team, audit_log.c.seq)
+Index("ix_audit_log_actor", audit_log.c.team, audit_log.c.actor, audit_log.c.seq)
+Index("ix_audit_log_requester", audit_log.c.team, audit_log.c.requester, audit_log.c.seq)
+
+audit_head = Table(
+    "audit_head",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("seq", BigInteger, nullable=False),
+    _text("mac"),
+)
+
+inbox = Table(
+    "inbox",
+    metadata,
+    Column("key", Words, primary_key=True),
+    Column("session", SessionKey, nullable=False),
+    _text("user"),
+    _text("text"),
+    _text("ts"),
+    Column("mentioned", Boolean, nullable=False),
+    _text("reader"),
+    Column("held_until", Time),
+    Column("done_at", Time),
+)
+WAITING = inbox.c.done_at.is_(None)
+DONE = inbox.c.done_at.is_not(None)
+_partial("ix_inbox_waiting", WAITING, inbox.c.session, inbox.c.ts, inbox.c.key)
+_partial("ix_inbox_done", DONE, inbox.c.done_at)
+
+turns = Table(
+    "turns",
+    metadata,
+    Column("id", Words, primary_key=True),
+    Column("session", SessionKey, nullable=False),
+    _text("requester"),
+    _text("text"),
+    Column("at", Time, nullable=False),
+)
+Index("ix_turns_session", turns.c.session, turns.c.at)
+
+exchanges = Table(
+    "exchanges",
+    metadata,
+    Column("turn", Words, ForeignKey(turns.c.id), nullable=False),
+    Column("index", Integer, nullable=False),
+    Column("reply", Packed(Reply), nullable=False),
+    Column("told", Packed(tuple[Told, ...]), nullable=False),
+    PrimaryKeyConstraint("turn", "index"),
+)
+
+notes = Table(
+    "notes",
+    metadata,
+    Column("id", Words, primary_key=True),
+    Column("session", SessionKey, nullable=False),
+    _text("kind"),
+    Column("body", Packed(Mapping[str, Json]), nullable=False),
+    _text("to"),
+)
+
+posted = Table(
+    "posted",
+    metadata,
+    Column("key", Words, primary_key=True),
+    _text("channel"),
+    _text("ts"),
+    Column("revision", Integer, nullable=False),
+    _text("digest"),
+)
+
+sheets = Table(
+    "sheets",
+    metadata,
+    Column("view_id", Words, primary_key=True),
+    _text("kind"),
+    _text("user"),
+    _text("action"),
+    Column("version", Integer, nullable=False),
+    _text("receipt"),
+    Column("opened_at", Time, nullable=False, index=True),
+)
+
+replicas = Table(
+    "replicas",
+    metadata,
+    Column("id", Words, primary_key=True),
+    Column("seen_at", Time, nullable=False, index=True),
+)
+
+tool_pins = Table(
+    "tool_pins",
+    metadata,
+    _text("server"),
+    _text("tool"),
+    _text("definition"),
+    Column("reviewed_by", Words),
+    Column("at", Time, nullable=False),
+    PrimaryKeyConstraint("server", "tool"),
+)
+
+people = Table(
+    "people",
+    metadata,
+    _text("team"),
+    _text("user"),
+    Column("facts", Packed(Person), nullable=False),
+    Column("at", Time, nullable=False),
+    PrimaryKeyConstraint("team", "user"),
+)

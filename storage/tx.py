@@ -1,0 +1,200 @@
+"""One transaction of the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import Connection, CursorResult, and_, select, text, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from gate.action import Action, Inverse, Json, Session, Vote
+from gate.audit import Entry
+from gate.runs import Run
+from gate.states import Event, State, after
+from gate.talk import Exchange, Incoming, Turn
+from gate.world import Note, Sheet, Stale
+from storage import tables
+from storage.chain import append
+from storage.columns import clock
+from storage.rows import action_row, insert, plain, to_action, to_turn
+from storage.tables import actions, inbox
+
+Enqueue = Callable[[Connection, Run], None]
+GUARDS = {"id", "version", "revision", "state"}
+# Reads of the inbox of one session wait for each other, so that none misses what another has just put down.
+ONE_READER = text("SELECT pg_advisory_xact_lock(hashtextextended(:session, 0))")
+
+
+class SqlTx:
+    """gate.world.Tx over one connection. Entries and runs are kept until `finish`, which the ledger calls."""
+
+    def __init__(self, connection: AsyncConnection, offset: timedelta) -> None:
+        self._connection = connection
+        self._offset = offset
+        self._clock = clock(offset)
+        self._entries: list[Entry] = []
+        self._runs: list[Run] = []
+
+    def audit(self, entry: Entry) -> None:
+        self._entries.append(entry)
+
+    def enqueue(self, run: Run) -> None:
+        self._runs.append(run)
+
+    async def finish(self, enqueue: Enqueue, key: bytes) -> None:
+        """Write runs, then audit entries: the end of the log is locked for the shortest time."""
+
+        def enqueue_all(connection: Connection) -> None:
+            for run in self._runs:
+                enqueue(connection, run)
+
+        if self._runs:
+            await self._connection.run_sync(enqueue_all)
+        if self._entries:
+            await append(self._connection, key, self._entries, self._offset)
+
+    async def execute(self, statement: Any, values: Any = None) -> CursorResult[Any]:
+        """One statement of the ledger's own in this transaction."""
+        result: CursorResult[Any] = await self._connection.execute(statement, values)
+        return result
+
+    async def now(self) -> datetime:
+        moment: datetime = (await self.execute(select(self._clock))).scalar_one()
+        return moment
+
+    async def insert(self, action: Action) -> Action:
+        new = self._new(actions).values(action_row(action, self._offset)).on_conflict_do_nothing()
+        row = (await self.execute(new.returning(*actions.c))).one_or_none()
+        found = to_action(row) if row else await self.action(action.id)
+        assert found is not None  # neither inserted nor there: nothing deletes actions
+        return found
+
+    async def action(self, action_id: str) -> Action | None:
+        found = select(actions).where(actions.c.id == action_id).with_for_update()  # no-op on SQLite
+        row = (await self.execute(found)).one_or_none()
+        return to_action(row) if row else None
+
+    async def move(self, action: Action, event: Event, *, lost: bool = False, **changes: Any) -> Action:
+        version = action.version + (event is Event.EDIT)
+        moved = _changed(action, changes, version=version, state=after(action.state, event))
+        return await self._guarded(action, moved, *self._in_time(action, event, lost))
+
+    async def keep(self, action: Action, **changes: Any) -> Action:
+        return await self._guarded(action, _changed(action, changes))
+
+    def _in_time(self, action: Action, event: Event, lost: bool) -> list[Any]:
+        """The condition on the clock, compared inside the statement that also wins the race."""
+        if action.state is not State.PREPARED or event is Event.SUPERSEDE or lost:
+            return []
+        expired = actions.c.expires_at <= self._clock
+        return [expired if event is Event.EXPIRE else ~expired]
+
+    async def _guarded(self, action: Action, changed: Action, *conditions: Any) -> Action:
+        guards = [actions.c[name] == getattr(action, name) for name in sorted(GUARDS)]
+        statement = update(actions).where(*guards, *conditions).values(action_row(changed, self._offset))
+        row = (await self.execute(statement.returning(*actions.c))).one_or_none()
+        if row is None:
+            raise Stale(await self.action(action.id))
+        return to_action(row)
+
+    async def vote(self, vote: Vote) -> bool:
+        return await self._put(tables.votes, plain(vote))
+
+    async def votes(self, action_id: str, version: int) -> tuple[Vote, ...]:
+        return tuple(Vote(**row._mapping) for row in await self.execute(votes_of(action_id, version)))
+
+    async def receive(self, incoming: Incoming) -> bool:
+        return await self._put(inbox, {**plain(incoming), "reader": ""})
+
+    async def take(self, session: Session, reader: str, seconds: float) -> Incoming | None:
+        if self._connection.dialect.name == "postgresql":
+            await self.execute(ONE_READER, {"session": session.key})
+        waiting = and_(inbox.c.session == session, inbox.c.done_at.is_(None))
+        held = and_(waiting, inbox.c.reader != reader, inbox.c.held_until > self._clock)
+        if (await self.execute(select(inbox.c.key).where(held).limit(1))).first():
+            return None
+        oldest = select(inbox.c.key).where(waiting).order_by(inbox.c.ts, inbox.c.key).limit(1)
+        until = clock(self._offset + timedelta(seconds=seconds))
+        taken = update(inbox).where(inbox.c.key == oldest.scalar_subquery())
+        row = (await self.execute(taken.values(reader=reader, held_until=until).returning(inbox))).first()
+        return Incoming(row.key, row.session, row.user, row.text, row.ts, row.mentioned) if row else None
+
+    async def done_with(self, key: str) -> None:
+        done = update(inbox).where(inbox.c.key == key, inbox.c.done_at.is_(None))
+        await self.execute(done.values(done_at=self._clock))
+
+    async def open_turn(self, turn: Turn) -> Turn:
+        row = {name: value for name, value in plain(turn).items() if name != "exchanges"}
+        if not await self._put(tables.turns, row):
+            found, said = [await self.execute(query) for query in turn_of(turn.id)]
+            return to_turn(found.one(), said)
+        for index, exchange in enumerate(turn.exchanges):
+            await self.exchange(turn.id, index, exchange)
+        return turn
+
+    async def exchange(self, turn_id: str, index: int, exchange: Exchange) -> None:
+        said = {"reply": exchange.reply, "told": exchange.told}
+        new = self._new(tables.exchanges).values(turn=turn_id, index=index, **said)
+        await self.execute(new.on_conflict_do_update(index_elements=["turn", "index"], set_=said))
+
+    async def note(self, note: Note) -> bool:
+        return await self._put(tables.notes, plain(note))
+
+    async def sheet(self, sheet: Sheet) -> None:
+        row = {**plain(sheet), "opened_at": self._clock}
+        new = self._new(tables.sheets).values(row)
+        await self.execute(new.on_conflict_do_update(index_elements=["view_id"], set_=row))
+
+    async def push_undo(self, action: Action, inverse: Inverse, kind: str, before: Json, after: Json) -> None:
+        row = {
+            "session_id": action.session,
+            "timestamp": self._clock,
+            "tool_name": action.name,
+            "action_type": kind,
+            "original_state": before,
+            "new_state": after,
+            "undone": False,
+            "action_id": action.id,
+            "team": action.session.team,
+            "user": action.requester,
+            "until": inverse.until,
+        }
+        await self._put(tables.undo_stack, row)
+
+    async def mark_undone(self, action_id: str) -> None:
+        stack = tables.undo_stack
+        done = update(stack).where(stack.c.action_id == action_id, ~stack.c.undone)
+        await self.execute(done.values(undone=True, closed_at=self._clock))
+
+    def _new(self, table: Any) -> Any:
+        return insert(table, self._connection.dialect.name)
+
+    async def _put(self, table: Any, row: dict[str, Any]) -> bool:
+        """Insert unless it is there already; whether it was inserted."""
+        new = self._new(table).values(row).on_conflict_do_nothing()
+        return (await self.execute(new.returning(*table.primary_key.columns))).first() is not None
+
+
+def _changed(action: Action, changes: dict[str, Any], **moved: Any) -> Action:
+    """The action with its changes, one revision on. Raises TypeError for what only an arrow may change."""
+    forbidden = GUARDS & changes.keys()
+    if forbidden:
+        raise TypeError(f"only an arrow changes {', '.join(sorted(forbidden))} of an action")
+    return replace(action, revision=action.revision + 1, **moved, **changes)
+
+
+def votes_of(action_id: str, version: int) -> Any:
+    """The votes on one version, in the order in which they came."""
+    votes = tables.votes
+    wanted = select(votes).where(votes.c.action == action_id, votes.c.version == version)
+    return wanted.order_by(votes.c.at, votes.c.person)
+
+
+def turn_of(turn_id: str) -> tuple[Any, Any]:
+    """The two questions for a turn and its exchanges."""
+    turns, exchanges = tables.turns, tables.exchanges
+    said = select(exchanges).where(exchanges.c.turn == turn_id).order_by(exchanges.c.index)
+    return select(turns).where(turns.c.id == turn_id), said

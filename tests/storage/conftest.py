@@ -1,0 +1,66 @@
+"""A migrated ledger on each database, and values to put into it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+
+import pytest
+from sqlalchemy import Connection
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from gate.runs import Run
+from storage.engine import open_engine
+from storage.ledger import SqlLedger
+from storage.migrate import migrate
+from tests.services import Postgres
+
+KEY = b"the key of the tests"
+
+
+@dataclass
+class Runs:
+    """What was enqueued, kept in a table of the same database as the engine does."""
+
+    made: list[Run] = field(default_factory=list)
+
+    def __call__(self, connection: Connection, run: Run) -> None:
+        connection.exec_driver_sql(f"INSERT INTO ran (key) VALUES ('{run.key}')")
+        self.made.append(run)
+
+
+@pytest.fixture(scope="session")
+def postgres_template(postgres: Postgres) -> str:
+    """A migrated database to copy: some ten times faster than migrating for each test."""
+    name = postgres.create()
+    asyncio.run(migrate(postgres.url(name)))
+    return name
+
+
+@pytest.fixture
+def new_postgres_url(postgres: Postgres) -> str:
+    """An empty PostgreSQL database."""
+    return postgres.url(postgres.create())
+
+
+@pytest.fixture
+async def engine(database_url: str) -> AsyncIterator[AsyncEngine]:
+    """An engine on a migrated database, which also has the table of the fake engine's runs."""
+    await migrate(database_url)
+    engine = open_engine(database_url)
+    async with engine.begin() as connection:
+        await connection.exec_driver_sql("CREATE TABLE ran (key TEXT PRIMARY KEY)")
+    yield engine
+    await engine.dispose()
+
+
+@pytest.fixture
+def ledger(engine: AsyncEngine) -> SqlLedger:
+    return SqlLedger(engine, Runs(), KEY)
+
+
+@pytest.fixture
+def open_ledger(engine: AsyncEngine) -> Callable[..., SqlLedger]:
+    """A second process's ledger on the same database."""
+    return lambda: SqlLedger(engine, Runs(), KEY)
