@@ -1,0 +1,159 @@
+"""What the server says of its tools: titles, hints, schemas, and recipes that name only what is there."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client, StdioServerParameters
+from mcp_types import Tool
+
+from gate.template import names
+from servers.filesystem import server
+from tests.servers.files import Ask, Mode, files, sample
+
+READS = {
+    "list_dir",
+    "read_file",
+    "search_files",
+    "get_metadata",
+    "describe_paths",
+    "list_trash",
+    "list_changes",
+    "preview_write",
+    "preview_transfer",
+    "preview_restore",
+}
+WRITES = {"write_file", "move_file", "copy_file", "watch_folder", "unwatch_folder", "restore_file"}
+DESTROYS = {"delete_file"}
+
+
+async def listed(tmp_path: Path, mode: Mode = "auto") -> dict[str, Tool]:
+    async with Client(server([sample(tmp_path)]), mode=mode) as client:
+        return {tool.name: tool for tool in (await client.list_tools()).tools}
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_every_tool_says_all_that_the_gate_wants_to_know(tmp_path: Path, mode: Mode) -> None:
+    tools = await listed(tmp_path, mode)
+    assert set(tools) == READS | WRITES | DESTROYS
+    for name, tool in tools.items():
+        recipe = gate(tool)
+        assert tool.title
+        assert tool.description
+        assert tool.output_schema
+        assert tool.annotations
+        assert tool.annotations.title == tool.title
+        assert tool.annotations.read_only_hint is (name in READS)
+        assert tool.annotations.destructive_hint is (name in DESTROYS)
+        assert tool.annotations.idempotent_hint is (name in READS)
+        assert tool.annotations.open_world_hint is False
+        assert recipe["class"] == (
+            "read" if name in READS else "destructive" if name in DESTROYS else "write"
+        )
+        assert recipe["confirmationRequired"] is (name not in READS)
+        assert recipe["summary"]
+        assert recipe["verb"]
+        assert recipe["notifies"] == "nobody"
+
+
+async def test_recipes_name_only_arguments_fields_and_tools_that_are_there(tmp_path: Path) -> None:
+    tools = await listed(tmp_path)
+    for tool in tools.values():
+        recipe = gate(tool)
+        captures = {name: tools[read["tool"]] for name, read in recipe.get("capture", {}).items()}
+        assert {name.name for name in captures.values()} <= READS
+        for path in names(without_results(recipe)):
+            assert_named(tool, captures, path)
+        for part in [*recipe.get("undo", ()), recipe.get("drift", {})]:
+            for path in names({key: part[key] for key in part if key != "tool"}):
+                assert_named(tool, captures, path)
+
+
+async def test_reads_and_ways_back_are_called_with_arguments_they_have(tmp_path: Path) -> None:
+    tools = await listed(tmp_path)
+    for tool in tools.values():
+        recipe = gate(tool)
+        calls = [*recipe.get("capture", {}).values(), *recipe.get("undo", ())]
+        calls += [recipe["drift"]] if "drift" in recipe else []
+        for call in calls:
+            schema = tools[call["tool"]].input_schema
+            assert set(call["args"]) <= set(schema["properties"])
+            assert set(schema.get("required", ())) <= set(call["args"])
+        for name in recipe.get("bind", {}):
+            assert name in tool.input_schema["properties"]
+            assert name not in tool.input_schema["required"]
+        if tool.name not in READS:
+            assert recipe["undo"]
+            assert set(recipe["drift"]["same"]) <= set(fields(tools[recipe["drift"]["tool"]].output_schema))
+
+
+async def test_templates_outside_undo_use_only_arguments_that_are_always_there(tmp_path: Path) -> None:
+    """A template for an optional argument would fail for everybody who leaves it out."""
+    for tool in (await listed(tmp_path)).values():
+        used = {path[1] for path in names(without_results(gate(tool))) if path[0] == "args"}
+        assert used <= set(tool.input_schema.get("required", ()))
+
+
+async def test_an_argument_the_tool_does_not_have_is_refused(tmp_path: Path) -> None:
+    root = sample(tmp_path)
+    async with files(root) as ask:
+        await ask.refused("write_file", path="notes.md", content="x", expected_sha="absent")
+        await ask.refused("write_file", path="notes.md", content="x", expected_sha256="deadbeef")
+        await ask.refused("write_file", path="notes.md")
+    assert (root / "notes.md").read_text() == "one\ntwo\n"
+
+
+async def test_the_server_runs_on_standard_input_and_output(tmp_path: Path) -> None:
+    root, other = sample(tmp_path), tmp_path / "other"
+    other.mkdir()
+    arguments = ["-m", "servers.filesystem", "--root", str(root), "--root", str(other)]
+    command = StdioServerParameters(command=sys.executable, args=arguments, cwd=Path(__file__).parents[2])
+    async with Client(command, read_timeout_seconds=60) as client:
+        ask = Ask(client)
+        written = await ask("write_file", path="other/a.txt", content="hello\n", expected_sha256="absent")
+        assert written["path"] == "other/a.txt"
+        assert (await ask("read_file", path="other/a.txt"))["text"] == "hello\n"
+        assert (await ask("read_file", path="reports/q3.md"))["path"] == "sample/reports/q3.md"
+        assert "“..”" in await ask.refused("read_file", path="../a")
+    assert (other / "a.txt").read_bytes() == b"hello\n"
+
+
+def test_a_root_that_cannot_be_used_stops_the_start_with_a_sentence(tmp_path: Path) -> None:
+    root = sample(tmp_path)
+    (tmp_path / "twin" / "sample").mkdir(parents=True)
+    for roots in ([tmp_path / "missing"], [root, tmp_path / "twin" / "sample"], [root / "notes.md"], []):
+        with pytest.raises(ValueError, match=r"\.$"):
+            server(roots)
+
+
+def gate(tool: Tool) -> dict[str, Any]:
+    assert tool.meta
+    found = tool.meta["dev.countersign/gate"]
+    assert isinstance(found, dict)
+    return found
+
+
+def without_results(recipe: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in recipe.items() if key not in ("undo", "drift")}
+
+
+def fields(schema: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    assert schema
+    found = schema["properties"]
+    assert isinstance(found, Mapping)
+    return found
+
+
+def assert_named(tool: Tool, captures: Mapping[str, Tool], path: tuple[str, ...]) -> None:
+    kind, name, *rest = path
+    if kind == "args":
+        assert name in tool.input_schema["properties"], path
+    elif kind == "capture":
+        assert rest[0] in fields(captures[name].output_schema), path
+    else:
+        assert kind == "result"
+        assert name in fields(tool.output_schema), path

@@ -1,0 +1,256 @@
+"""The reading tools: what they show, where they stop, and that they leave nothing behind."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from pathlib import Path
+
+import pytest
+
+from servers.filesystem.look import Budget
+from servers.filesystem.roots import Roots
+from servers.filesystem.search import matcher, search
+from tests.servers.files import Clock, files, sample, sha, tree
+
+
+async def test_a_folder_is_listed_in_order_with_sizes_and_kinds(tmp_path: Path) -> None:
+    root = sample(tmp_path)
+    (root / "link").symlink_to("notes.md")
+    async with files(root) as ask:
+        top = await ask("list_dir", path=".")
+        deep = await ask("list_dir", path=".", recursive=True)
+        inner = await ask("list_dir", path="reports")
+    assert [(item["name"], item["kind"], item["size"]) for item in top["items"]] == [
+        ("archive", "folder", None),
+        ("link", "link", 8),
+        ("notes.md", "file", 8),
+        ("reports", "folder", None),
+    ]
+    assert top["roots"] == ["sample"]
+    assert [item["name"] for item in deep["items"]][-2:] == ["reports/q3.md", "reports/q4.md"]
+    assert [item["name"] for item in inner["items"]] == ["reports/q3.md", "reports/q4.md"]
+
+
+async def test_a_long_listing_stops_and_says_so(tmp_path: Path) -> None:
+    root = sample(tmp_path)
+    for number in range(1_200):
+        (root / "archive" / f"{number:04}").touch()
+    async with files(root) as ask:
+        whole = await ask("list_dir", path="archive")
+        some = await ask("list_dir", path="archive", limit=7)
+        for number in range(1_200):
+            (root / "archive" / f"{number:04}").rename(root / "archive" / f"{number:04}{'x' * 245}")
+        wide = await ask("list_dir", path="archive")
+    assert (len(whole["items"]), whole["truncated"]) == (1_000, True)
+    assert (len(some["items"]), some["truncated"]) == (7, True)
+    assert "Only the first 7" in some["note"]
+    assert wide["truncated"]
+    assert len(str(wide)) < 256 * 1024
+
+
+async def test_names_that_are_no_text_are_shown_with_escapes(tmp_path: Path) -> None:
+    root = sample(tmp_path)
+    (root / "archive" / os.fsdecode(b"caf\xe9")).touch()
+    (root / "archive" / "two\nlines").touch()
+    async with files(root) as ask:
+        shown = await ask("list_dir", path="archive")
+    assert [item["name"] for item in shown["items"]] == ["archive/caf\\xe9", "archive/two\\nlines"]
+
+
+async def test_a_text_is_read_page_by_page_between_characters(tmp_path: Path) -> None:
+    root = sample(tmp_path)
+    text = "aé漢😀" * 5_000
+    (root / "long.txt").write_text(text)
+    read, offset = "", 0
+    async with files(root) as ask:
+        while offset is not None:
+            page = await ask("read_file", path="long.txt", offset=offset, limit=1_001)
+            assert page["sha256"] == sha(text)
+            read, offset = read + page["text"], page["next_offset"]
+        inside = await ask("read_file", path="long.txt", offset=2, limit=16)
+    assert read == text
+    assert inside["text"].startswith("漢")
+    assert inside["offset"] == 3
+
+
+async def test_a_file_larger_than_an_answer_says_that_there_is_more(tmp_path: Path) -> None:
+    root = sample(tmp_path)
+    (root / "big.txt").write_text("x" * 300_000)
+    async with files(root) as ask:
+        page = await ask("read_file", path="big.txt")
+    assert len(page["text"]) == 256 * 1024
+    assert page["next_offset"] == 256 * 1024
+    assert "There is more" in page["note"]
+
+
+async def test_the_encoding_is_said_and_what_is_no_text_is_described(tmp_path: Path) -> None:
+    root = sample(tmp_path)
+    (root / "mark.txt").write_bytes(b"\xef\xbb\xbfhi")
+    (root / "old.txt").write_bytes(b"caf\xe9\n")
+    (root / "image.bin").write_bytes(b"\x89PNG\0\1\2")
+    async with files(root) as ask:
+        marked = await ask("read_file", path="mark.txt")
+        old = await ask("read_file", path="old.txt")
+        image = await ask("read_file", path="image.bin")
+    assert (marked["text"], marked["encoding"]) == ("\ufeffhi", "utf-8")
+    assert "byte order mark" in marked["note"]
+    assert (old["text"], old["encoding"]) == ("café\n", "latin-1")
+    assert "guess" in old["note"]
+    assert (image["kind"], image["text"], image["size"]) == ("binary", "", 7)
+    assert sha(b"\x89PNG\0\1\2") in image["note"]
+
+
+async def test_metadata_says_what_is_there_and_that_nothing_is(tmp_path: Path) -> None:
+    root = sample(tmp_path)
+    (root / "link").symlink_to("notes.md")
+    (root / "notes.md").chmod(0o640)
+    async with files(root) as ask:
+        note = await ask("get_metadata", path="notes.md")
+        folder = await ask("get_metadata", path="reports")
+        nothing = await ask("get_metadata", path="reports/none.md")
+        link = await ask("get_metadata", path="link")
+        no_folder = await ask.refused("get_metadata", path="none/none.md")
+    assert (note["kind"], note["size"], note["mode"], note["sha256"]) == (
+        "file",
+        8,
+        "-rw-r-----",
+        sha("one\ntwo\n"),
+    )
+    assert (folder["kind"], folder["entries"], folder["sha256"]) == ("folder", 2, None)
+    assert (nothing["exists"], nothing["kind"], nothing["sha256"]) == (False, "absent", "absent")
+    assert (link["kind"], link["sha256"]) == ("link", None)
+    assert "“none” does not exist" in no_folder
+
+
+async def test_files_are_found_by_name_and_by_what_they_say(tmp_path: Path) -> None:
+    root = sample(tmp_path)
+    (root / "archive" / "image.bin").write_bytes(b"two\0two")
+    (root / "loop").symlink_to(".")
+    async with files(root) as ask:
+        by_name = await ask("search_files", path=".", pattern="Q?.MD")
+        by_path = await ask("search_files", path=".", pattern="reports/*")
+        by_text = await ask("search_files", path=".", pattern="*", contains="TWO")
+        below = await ask("search_files", path="reports", pattern="q3*")
+        nothing = await ask("search_files", path=".", pattern="[z-a]*")
+    assert [match["path"] for match in by_name["matches"]] == ["reports/q3.md", "reports/q4.md"]
+    assert [match["path"] for match in by_path["matches"]] == ["reports/q3.md", "reports/q4.md"]
+    assert [(m["path"], m["line"], m["excerpt"]) for m in by_text["matches"]] == [("notes.md", 2, "two")]
+    assert [match["path"] for match in below["matches"]] == ["reports/q3.md"]
+    assert nothing["matches"] == []
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+$", "*a" * 100, "[" * 200, "*" * 200, "?" * 200, "[!a-z]*" * 20])
+def test_no_pattern_takes_long(pattern: str) -> None:
+    started = time.monotonic()
+    matcher(pattern)("a" * 250 + "!", "")
+    matcher(pattern)("a" * 4_000 + "!", "")
+    assert time.monotonic() - started < 1
+
+
+async def test_a_search_is_cut_off_after_its_time_and_its_number_of_names(tmp_path: Path) -> None:
+    root = sample(tmp_path)
+    place = Roots.at([root]).find(".")
+    ticks = iter(range(100))
+    slow = search(place, "*", None, 1_000, Budget(seconds=3, clock=lambda: float(next(ticks))))
+    few = search(place, "*", None, 1_000, Budget(visits=2))
+    all_of_it = search(place, "*", None, 1_000, Budget())
+    assert slow.truncated
+    assert "3 seconds" in slow.note
+    assert 0 < len(slow.matches) < len(all_of_it.matches)
+    assert few.truncated
+    assert not all_of_it.truncated
+
+
+async def test_a_tree_as_deep_as_disks_allow_is_left_in_good_order(tmp_path: Path) -> None:
+    root = sample(tmp_path)
+    deep = root / "archive"
+    for _ in range(100):
+        deep = deep / "d"
+    deep.mkdir(parents=True)
+    before = len(os.listdir("/dev/fd"))
+    async with files(root) as ask:
+        found = await ask("search_files", path="archive", pattern="d")
+    assert found["truncated"]
+    assert "folders deep" in found["note"]
+    assert len(os.listdir("/dev/fd")) <= before
+
+
+async def test_what_is_neither_file_nor_folder_is_refused_at_once(tmp_path: Path) -> None:
+    root = sample(tmp_path)
+    os.mkfifo(root / "pipe")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(root / "socket"))
+        started = time.monotonic()
+        async with files(root) as ask:
+            for name in ("pipe", "socket"):
+                assert "not a plain file" in await ask.refused("read_file", path=name)
+                assert "not a plain file" in await ask.refused("preview_write", path=name)
+                assert "not a plain file" in await ask.refused("copy_file", source=name, destination="copy")
+                assert "not a plain file" in await ask.refused("move_file", source=name, destination="moved")
+                assert "not a plain file" in await ask.refused("delete_file", path=name)
+                assert "not a plain file" in await ask.refused("write_file", path=name, content="x")
+                assert (await ask("get_metadata", path=name))["kind"] == "other"
+            assert (await ask("search_files", path=".", pattern="*", contains="zzz"))["matches"] == []
+        assert time.monotonic() - started < 5
+
+
+async def test_reading_leaves_nothing_in_the_root(tmp_path: Path) -> None:
+    root = sample(tmp_path)
+    async with files(root, clock=Clock()) as ask:
+        await ask("list_dir", path=".")
+        await ask("list_trash")
+        await ask("list_changes", path=".")
+        await ask("preview_write", path="new.md")
+        await ask("preview_transfer", source="notes.md", destination="archive")
+        await ask.refused("preview_restore", trash_id="20260301T120000-0123456789abcdef")
+    assert not (root / ".countersign").exists()
+
+
+async def test_the_servers_own_folder_is_invisible_and_out_of_reach(tmp_path: Path) -> None:
+    root = sample(tmp_path)
+    async with files(root) as ask:
+        deleted = await ask("delete_file", path="notes.md")
+        inside = f".countersign/trash/{deleted['trash_id']}/0"
+        assert (root / inside).read_text() == "one\ntwo\n"
+        everything = await ask("list_dir", path=".", recursive=True)
+        found = await ask("search_files", path=".", pattern="*")
+        said = [item["name"] for item in everything["items"]] + [match["path"] for match in found["matches"]]
+        assert not [name for name in said if "countersign" in name]
+        for hidden in (
+            inside,
+            ".countersign",
+            ".Countersign/x",
+            "./.countersign/./x",
+            ".countersign /x",
+            ".count\u200dersign/x",
+        ):
+            assert "kept by this server" in await ask.refused("list_dir", path=hidden)
+            assert "kept by this server" in await ask.refused("read_file", path=hidden)
+            assert "kept by this server" in await ask.refused("get_metadata", path=hidden)
+            assert "kept by this server" in await ask.refused("write_file", path=hidden, content="x")
+            assert "kept by this server" in await ask.refused("move_file", source=hidden, destination="out")
+            assert "kept by this server" in await ask.refused(
+                "move_file", source="reports/q3.md", destination=hidden
+            )
+            assert "kept by this server" in await ask.refused("copy_file", source=hidden, destination="out")
+            assert "kept by this server" in await ask.refused("delete_file", path=[hidden])
+            assert "kept by this server" in await ask.refused("search_files", path=hidden, pattern="*")
+            assert "kept by this server" in await ask.refused("watch_folder", path=hidden)
+    assert set(tree(root)) == {"archive", "reports", "reports/q3.md", "reports/q4.md"}
+
+
+async def test_paths_with_several_roots_begin_with_the_name_of_theirs(tmp_path: Path) -> None:
+    root, other = sample(tmp_path), tmp_path / "other"
+    other.mkdir()
+    (other / "b.txt").write_text("b")
+    async with files(root, other) as ask:
+        for path in ("notes.md", "sample/notes.md", str(root / "notes.md"), "./sample//notes.md"):
+            assert (await ask("read_file", path=path))["path"] == "sample/notes.md"
+        assert [item["name"] for item in (await ask("list_dir", path="other"))["items"]] == ["other/b.txt"]
+        assert (await ask("list_dir", path="."))["roots"] == ["sample", "other"]
+        assert "one root at a time" in await ask.refused("delete_file", path=["notes.md", "other/b.txt"])
+        moved = await ask("move_file", source="notes.md", destination="other")
+    assert moved["destination"] == "other/notes.md"
+    assert (other / "notes.md").read_text() == "one\ntwo\n"
