@@ -148,9 +148,8 @@ class Guard:
 
 def _bolt_request(request: web.Request, raw: bytes) -> AsyncBoltRequest:
     """Bolt's request, without the headers that it would trust unsigned, and with the body that it may lose."""
-    headers: dict[str, str | Sequence[str]] = {
-        k: v for k, v in request.headers.items() if not k.lower().startswith("x-slack-bolt-")
-    }
+    headers: dict[str, str | Sequence[str]] = {}
+    headers.update({k: v for k, v in request.headers.items() if not k.lower().startswith("x-slack-bolt-")})
     text = raw.decode("utf-8")
     made = AsyncBoltRequest(body=text, query=request.query_string, headers=headers)
     form = parse.form_body(text) if not made.body and "payload" in text else {}
