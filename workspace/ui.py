@@ -18,6 +18,7 @@ from workspace.screen import screen
 Body = Mapping[str, Any]
 Deed = Callable[[Person, Body], Awaitable[object]]
 PING_SECONDS = 15.0
+TEXTS = ("as", "channel", "text", "thread_ts", "command", "ts", "view_id", "block_id", "action_id")
 ACTION_FIELDS = ("state", "value")
 
 
@@ -93,9 +94,9 @@ class Ui:
         if deed is None or request.content_type != "application/json":
             return _no("There is no such thing to do; send JSON to one of " + ", ".join(DEEDS) + ".")
         try:
-            body = json.loads(await request.text())
+            body = readable(await request.text())
             done = await deed(self._person(body["as"]), body)
-        except (ValueError, KeyError, TypeError) as broken:
+        except (ValueError, KeyError) as broken:
             return _no(f"This request is incomplete: {broken}.")
         except NotPossible as why:
             return _no(str(why))
@@ -130,6 +131,17 @@ class Ui:
         finally:
             for wait in waits:
                 wait.cancel()
+
+
+def readable(text: str) -> Body:
+    """The body of a request. Raises ValueError unless it is an object whose names are texts."""
+    body = json.loads(text)
+    if not isinstance(body, dict):
+        raise ValueError("it is not an object")
+    wrong = [name for name in TEXTS if not isinstance(body.get(name), str | None)]
+    if wrong:
+        raise ValueError(f"{', '.join(wrong)} must be text")
+    return body
 
 
 def _no(sentence: str) -> web.Response:
