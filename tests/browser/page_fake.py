@@ -146,6 +146,7 @@ class FakeWorkspace:
     def app(self) -> web.Application:
         app = web.Application()
         app.router.add_get("/", _index)
+        app.router.add_get("/archives/{channel}/{message}", _index)
         app.router.add_static("/static", PAGE)
         app.router.add_get("/ui/state", self.on_state)
         app.router.add_get("/ui/events", self.on_events)

@@ -95,6 +95,17 @@ async def test_a_message_without_replies_can_be_answered(fake: FakeWorkspace, op
     await expect(page.get_by_test_id("thread")).to_contain_text("anyone?")
 
 
+async def test_a_permalink_opens_its_channel_and_thread(fake: FakeWorkspace, open_page: OpenPage):
+    fake.say(1, "something else", user="U_BEN")
+    root = fake.say(2, "the question", user="U_BEN", reply_count=1)
+    fake.say(3, "the answer", thread_ts=root)
+    page = await open_page(f"{fake.url}archives/C_OPS/p{root.replace('.', '')}")
+    await expect(page.get_by_test_id("thread")).to_contain_text("the answer")
+    await page.get_by_test_id("person-U_BEN").click()
+    await expect(page.get_by_test_id("person-U_BEN")).to_have_attribute("aria-current", "true")
+    await expect(page.get_by_test_id("thread")).to_contain_text("the answer")
+
+
 async def test_shift_enter_breaks_the_line_instead_of_sending(fake: FakeWorkspace, open_page: OpenPage):
     page = await open_page(fake.url)
     await page.get_by_test_id("composer").press_sequentially("one")

@@ -3,7 +3,7 @@ import { html, useContext, useErrorBoundary } from "./vendor/htm-preact.module.j
 import { Element, isElement } from "./fields.js";
 import { Markdown } from "./markdown.js";
 import { useSurface } from "./surface.js";
-import { Emoji, Link, Names, Text, formatDate, group, mention, words } from "./text.js";
+import { Emoji, Link, Names, Text, channel, formatDate, group, mention, words } from "./text.js";
 
 const BLOCKS = {
   header: Header, section: Section, context: Context, actions: Actions, context_actions: Actions, divider: Divider,
@@ -12,7 +12,8 @@ const BLOCKS = {
 };
 
 export function Blocks({ blocks }) {
-  return html`<div class="blocks">${blocks.map((block, i) => html`<${Block} key=${block?.block_id ?? i} block=${block} />`)}</div>`;
+  const drawn = blocks.map((block, i) => html`<${Block} key=${block?.block_id ?? i} block=${block} />`);
+  return html`<div class="blocks">${drawn}</div>`;
 }
 
 function Block({ block }) {
@@ -59,7 +60,8 @@ function Divider() {
 }
 
 function Picture({ block }) {
-  return html`<figure>${block.title && html`<figcaption><${Text} of=${block.title} /></figcaption>`}<${Image} of=${block} /></figure>`;
+  const title = block.title && html`<figcaption><${Text} of=${block.title} /></figcaption>`;
+  return html`<figure>${title}<${Image} of=${block} /></figure>`;
 }
 
 /** Only pictures that come with the message or from this page's own origin: no request leaves it. */
@@ -78,7 +80,8 @@ function Input({ block }) {
   return html`<label class="input-label" for=${id}><${Text} of=${block.label} />
       ${block.optional && html`<span class="optional"> (optional)</span>`}</label>
     <${Part} element=${block.element} block=${block} field=${{ id, error, describedBy }} />
-    ${error && html`<p class="field-error" id=${`${id}-error`} role="alert" data-testid="field-error">${String(error)}</p>`}
+    ${error && html`<p class="field-error" id=${`${id}-error`} role="alert"
+      data-testid="field-error">${String(error)}</p>`}
     ${block.hint && html`<p class="hint" id=${`${id}-hint`}><${Text} of=${block.hint} /></p>`}`;
 }
 
@@ -94,8 +97,9 @@ function RichPart({ part }) {
   if (part.type === "rich_text_preformatted") return html`<${Preformatted} part=${part}>${content()}<//>`;
   if (part.type !== "rich_text_list") return html`<${Unknown} of=${part} />`;
   const items = part.elements.map((item) => html`<li>${item.elements.map((piece) => richInline(piece, names))}</li>`);
-  const indent = { class: `indent-${Math.min(Number(part.indent) || 0, 8)}` };
-  return part.style === "ordered" ? html`<ol ...${indent} start=${(part.offset ?? 0) + 1}>${items}</ol>` : html`<ul ...${indent}>${items}</ul>`;
+  const indent = `indent-${Math.min(Number(part.indent) || 0, 8)}`;
+  if (part.style !== "ordered") return html`<ul class=${indent}>${items}</ul>`;
+  return html`<ol class=${indent} start=${(part.offset ?? 0) + 1}>${items}</ol>`;
 }
 
 /** Preformatted text; with `language: "diff"` its added and removed lines are coloured. */
@@ -103,18 +107,20 @@ function Preformatted({ part, children }) {
   if (part.language !== "diff") return html`<pre data-language=${part.language}>${children}</pre>`;
   const lines = part.elements.map((piece) => piece.text ?? "").join("").split("\n");
   const kind = (line) => (/^(\+\+\+|---|@@)/.test(line) ? "meta" : { "+": "added", "-": "removed" }[line[0]] ?? "");
-  return html`<pre class="diff" data-language="diff">${lines.map((line) => html`<span class=${kind(line)}>${`${line}\n`}</span>`)}</pre>`;
+  const drawn = lines.map((line) => html`<span class=${kind(line)}>${`${line}\n`}</span>`);
+  return html`<pre class="diff" data-language="diff">${drawn}</pre>`;
 }
 
 const RICH = {
   text: (piece) => String(piece.text ?? ""),
   link: (piece) => html`<${Link} to=${piece.url}>${piece.text ?? piece.url}<//>`,
   user: (piece, names) => mention(piece.user_id, "", names),
-  channel: (piece, names) => html`<span class="mention">#${names.channels.get(piece.channel_id) ?? piece.channel_id}</span>`,
+  channel: (piece, names) => channel(piece.channel_id, "", names),
   usergroup: (piece, names) => group(piece.usergroup_id, "", names),
   broadcast: (piece) => html`<span class="mention loud">@${piece.range}</span>`,
   emoji: (piece) => html`<${Emoji} name=${piece.name} unicode=${piece.unicode} />`,
-  date: (piece) => html`<time title=${piece.fallback}>${formatDate(piece.timestamp, piece.format ?? "{date_num}") ?? piece.fallback}</time>`,
+  date: (piece) => html`<time title=${piece.fallback}>
+    ${formatDate(piece.timestamp, piece.format ?? "{date_num}") ?? piece.fallback}</time>`,
   color: (piece) => html`<code>${piece.value}</code>`,
 };
 
@@ -139,8 +145,10 @@ const STATUS = {
 
 function Plan({ block }) {
   const done = block.tasks.filter((task) => task.status === "complete").length;
-  return html`<div class="plan-title"><strong>${words(block.title)}</strong><span>${done} of ${block.tasks.length}</span></div>
-    <ol class="plan-tasks">${block.tasks.map((task) => html`<li key=${task.task_id}><${Task} block=${task} /></li>`)}</ol>`;
+  const tasks = block.tasks.map((task) => html`<li key=${task.task_id}><${Task} block=${task} /></li>`);
+  return html`
+    <div class="plan-title"><strong>${words(block.title)}</strong><span>${done} of ${tasks.length}</span></div>
+    <ol class="plan-tasks">${tasks}</ol>`;
 }
 
 function Task({ block }) {
@@ -156,12 +164,14 @@ function Task({ block }) {
 }
 
 function Alert({ block }) {
-  return html`<div class=${`alert ${block.level ?? "default"}`} role=${block.level === "error" ? "alert" : "note"}><${Text} of=${block.text} /></div>`;
+  const role = block.level === "error" ? "alert" : "note";
+  return html`<div class=${`alert ${block.level ?? "default"}`} role=${role}><${Text} of=${block.text} /></div>`;
 }
 
 function Table({ block }) {
   const align = (i) => `align-${block.column_settings?.[i]?.align ?? "left"}`;
-  const cell = (of) => (of?.type === "rich_text" ? html`<${RichText} block=${of} />` : words(of?.text ?? of?.value ?? ""));
+  const cell = (of) =>
+    of?.type === "rich_text" ? html`<${RichText} block=${of} />` : words(of?.text ?? of?.value);
   const row = (cells, Tag) => html`<tr>${cells.map((of, i) => html`<${Tag} class=${align(i)}>${cell(of)}<//>`)}</tr>`;
   const [head, ...body] = block.rows;
   return html`<div class="table-scroll"><table>

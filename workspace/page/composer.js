@@ -6,7 +6,8 @@ const drafts = new Map();
 /** What was typed, with `@Name` of someone we know as `<@ID>`, except in code; the workspace does the escaping. */
 export function encode(text, people) {
   const ids = new Map(people.map(({ id, name }) => [name.toLowerCase(), id]));
-  const names = people.map(({ name }) => name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).sort((a, b) => b.length - a.length);
+  const names = [...ids.keys()].map((name) => name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"))
+    .sort((a, b) => b.length - a.length);
   const named = new RegExp(`(?<![\\p{L}\\p{N}_<])@(${names.join("|")})(?![\\p{L}\\p{N}_-])`, "giu");
   return text.split(/(```[^]*?```|`[^`\n]+`)/).map((part, i) =>
     i % 2 ? part : part.replace(named, (_, name) => `<@${ids.get(name.toLowerCase())}>`)).join("");
@@ -104,16 +105,19 @@ export function Composer({ where, inThread = false, placeholder, people, command
   return html`<div class="composer">
     ${notice && html`<p class="notice" role="status" data-testid=${`${name}notice`}>${notice}</p>`}
     ${options.length > 0 && html`<ul class="suggestions" role="listbox" id=${listId} data-testid=${listId}>
-      ${options.map((option, i) => html`<li key=${option.key} id=${`${listId}-${i}`} role="option" aria-selected=${i === picked}
-          onMouseDown=${(event) => { event.preventDefault(); complete(option); }}>
-        <strong>${option.word}</strong> ${option.hint && html`<code>${option.hint}</code>`} <span>${option.note}</span></li>`)}
+      ${options.map((option, i) => html`<li key=${option.key} id=${`${listId}-${i}`} role="option"
+          aria-selected=${i === picked} onMouseDown=${(event) => { event.preventDefault(); complete(option); }}>
+        <strong>${option.word}</strong>${option.hint && html`<code>${option.hint}</code>`}
+        <span>${option.note}</span></li>`)}
     </ul>`}
     <div class="composer-box">
       <textarea ref=${area} rows="1" value=${text} placeholder=${placeholder} aria-label=${placeholder}
         data-testid=${`${name}composer`} aria-autocomplete="list" aria-controls=${listId}
         aria-activedescendant=${options.length ? `${listId}-${picked}` : undefined}
-        onInput=${(event) => write(event.target.value, event.target.selectionStart)} onKeyDown=${keys} onKeyUp=${track} onClick=${track}></textarea>
-      <button type="button" class="send" aria-label="Send" data-testid=${`${name}send`} disabled=${!text.trim()} onClick=${submit}>➤</button>
+        onInput=${({ target }) => write(target.value, target.selectionStart)} onKeyDown=${keys} onKeyUp=${track}
+        onClick=${track}></textarea>
+      <button type="button" class="send" aria-label="Send" data-testid=${`${name}send`} disabled=${!text.trim()}
+        onClick=${submit}>➤</button>
     </div>
   </div>`;
 }

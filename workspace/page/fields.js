@@ -33,7 +33,8 @@ function useValue(element, block) {
 /** What ties a control to its label, hint and error, and to the tests. */
 const hooks = (element, field) => ({
   id: field?.id, "data-action-id": element.action_id, "aria-invalid": field?.error ? "true" : undefined,
-  "aria-describedby": field?.describedBy, "aria-label": field ? undefined : words(element.placeholder) || element.action_id,
+  "aria-describedby": field?.describedBy,
+  "aria-label": field ? undefined : words(element.placeholder) || element.action_id,
 });
 
 function Button({ element, block }) {
@@ -51,8 +52,9 @@ function Button({ element, block }) {
 }
 
 function IconButton({ element, block }) {
-  const named = { ...element, accessibility_label: element.accessibility_label ?? words(element.text) };
-  return html`<${Button} element=${{ ...named, text: element.icon === "trash" ? "🗑" : words(element.text) }} block=${block} />`;
+  const label = words(element.text);
+  const button = { ...element, accessibility_label: element.accessibility_label ?? label };
+  return html`<${Button} element=${{ ...button, text: element.icon === "trash" ? "🗑" : label }} block=${block} />`;
 }
 
 function FeedbackButtons({ element, block }) {
@@ -117,7 +119,8 @@ function Select({ element, block, field }) {
   const options = allOptions(element);
   const pick = (event) => change({ selected_option: options.find((o) => o.value === event.target.value) ?? null });
   const choice = (o) => html`<option value=${o.value}>${words(o.text)}</option>`;
-  return html`<select class="control" ...${hooks(element, field)} value=${value.selected_option?.value ?? ""} onChange=${pick}>
+  return html`<select class="control" ...${hooks(element, field)} value=${value.selected_option?.value ?? ""}
+      onChange=${pick}>
     <option value="">${words(element.placeholder) || "Choose…"}</option>
     ${element.option_groups
       ? element.option_groups.map((g) => html`<optgroup label=${words(g.label)}>${g.options.map(choice)}</optgroup>`)
@@ -135,31 +138,34 @@ function UserSelect({ element, block, field }) {
   </select>`;
 }
 
-function choices(element, block, field, kind, isOn, toggle) {
-  const group = `${field?.id ?? `${block.block_id}-${element.action_id}`}`;
+function choices({ element, block, field, surface, kind, isOn, toggle }) {
+  const group = `${surface.id}-${block.block_id}-${element.action_id}`;
   return html`<div class="choices" role=${kind === "radio" ? "radiogroup" : "group"} ...${hooks(element, field)}
                    aria-label=${words(block.label) || element.action_id}>
     ${allOptions(element).map((option) => html`<label class="choice">
-      <input type=${kind} name=${group} value=${option.value} checked=${isOn(option)} onChange=${(e) => toggle(option, e.target.checked)} />
-      <span><${Text} of=${option.text} />${option.description && html`<small><${Text} of=${option.description} /></small>`}</span>
+      <input type=${kind} name=${group} value=${option.value} checked=${isOn(option)}
+        onChange=${(event) => toggle(option, event.target.checked)} />
+      <span><${Text} of=${option.text} />
+        ${option.description && html`<small><${Text} of=${option.description} /></small>`}</span>
     </label>`)}
   </div>`;
 }
 
 /** Checkboxes, and a multi-select shown as such: up to 100 options scroll. */
 function Ticks({ element, block, field }) {
-  const [value, change] = useValue(element, block);
+  const [value, change, surface] = useValue(element, block);
   const on = value.selected_options;
   const isOn = (option) => on.some((o) => o.value === option.value);
   const toggle = (option, ticked) =>
     change({ selected_options: ticked ? [...on, option] : on.filter((o) => o.value !== option.value) });
-  return choices(element, block, field, "checkbox", isOn, toggle);
+  return choices({ element, block, field, surface, kind: "checkbox", isOn, toggle });
 }
 
 function Radios({ element, block, field }) {
-  const [value, change] = useValue(element, block);
-  return choices(element, block, field, "radio",
-    (option) => value.selected_option?.value === option.value, (option) => change({ selected_option: option }));
+  const [value, change, surface] = useValue(element, block);
+  const isOn = (option) => value.selected_option?.value === option.value;
+  const toggle = (option) => change({ selected_option: option });
+  return choices({ element, block, field, surface, kind: "radio", isOn, toggle });
 }
 
 const INPUT_TYPES = { email_text_input: "email", url_text_input: "url", datepicker: "date", timepicker: "time" };
@@ -185,6 +191,6 @@ function TextInput({ element, block, field }) {
 function DateInput({ element, block, field }) {
   const [value, change] = useValue(element, block);
   const key = element.type === "datepicker" ? "selected_date" : "selected_time";
-  return html`<input class="control" type=${INPUT_TYPES[element.type]} ...${hooks(element, field)} value=${value[key] ?? ""}
-                     onChange=${(event) => change({ [key]: event.target.value || null })} />`;
+  return html`<input class="control" type=${INPUT_TYPES[element.type]} ...${hooks(element, field)}
+      value=${value[key] ?? ""} onChange=${(event) => change({ [key]: event.target.value || null })} />`;
 }

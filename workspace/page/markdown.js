@@ -31,7 +31,8 @@ function inline(text, names) {
 }
 
 const KINDS = [
-  ["heading", /^#{1,6}\s+/], ["quote", /^>\s?/], ["ul", /^\s*[-*+]\s+/], ["ol", /^\s*\d+[.)]\s+/], ["rule", /^(?:---+|\*\*\*+)$/],
+  ["heading", /^#{1,6}\s+/], ["quote", /^>\s?/], ["ul", /^\s*[-*+]\s+/], ["ol", /^\s*\d+[.)]\s+/],
+  ["rule", /^(?:---+|\*\*\*+)$/],
 ];
 
 /** Neighbouring lines of one kind become one run; a heading or a rule stands alone. */
@@ -57,7 +58,8 @@ const DRAW = {
 
 export function Markdown({ text }) {
   const names = useContext(Names);
-  return html`<div class="mrkdwn markdown">${String(text ?? "").split(/^```[^\n]*\n([\s\S]*?)^```\s*$/m).map((part, i) =>
+  const parts = String(text ?? "").split(/^```[^\n]*\n([\s\S]*?)^```\s*$/m);
+  return html`<div class="mrkdwn markdown">${parts.map((part, i) =>
     i % 2 ? html`<pre>${unescape(part.replace(/\n$/, ""))}</pre>`
       : runs(part).map(({ kind, lines }) => DRAW[kind](lines.map((line) => inline(line, names))))
   )}</div>`;

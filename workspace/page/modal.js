@@ -56,7 +56,8 @@ export function Modal({ view, post, told, children }) {
         <button type="button" class="icon-button" aria-label="Close" data-testid="modal-x" onClick=${close}>✕</button>
       </header>
       <div class="dialog-body">
-        ${trouble && !faulty && !told.has(trouble) && html`<div class="alert error" role="alert" data-testid="modal-error">${trouble}</div>`}
+        ${trouble && !faulty && !told.has(trouble) && html`<div class="alert error" role="alert"
+          data-testid="modal-error">${trouble}</div>`}
         <${SurfaceProvider} id=${view.id} blocks=${blocks} typed=${typed} setTyped=${setTyped} errors=${errors}
                             send=${(action) => tell("/ui/action", action)}>
           <${Blocks} blocks=${blocks} />

@@ -22,8 +22,10 @@ const INITIAL = {
 const initial = (element) =>
   Object.hasOwn(INITIAL, element.type) ? { type: element.type, ...INITIAL[element.type](element) } : null;
 
-const elementsOf = (block) =>
-  [block.element, block.accessory, ...(Array.isArray(block.elements) ? block.elements : [])].filter((e) => e?.action_id);
+function elementsOf(block) {
+  const many = Array.isArray(block?.elements) ? block.elements : [];
+  return [block?.element, block?.accessory, ...many].filter((element) => element?.action_id);
+}
 
 /** Slack's state.values of these blocks: what was typed, else what each field began with. */
 export function stateValues(blocks, typed) {

@@ -37,8 +37,8 @@ export function Mrkdwn({ text, verbatim }) {
   const names = useContext(Names);
   const parts = String(text ?? "").split(/```([\s\S]+?)```/);
   return html`<div class="mrkdwn">${parts.map((part, i) =>
-    i % 2 ? html`<pre>${unescape(part.replace(/^\n|\n$/g, ""))}</pre>` : paragraphs(part, { names, verbatim }, i, parts)
-  )}</div>`;
+    i % 2 ? html`<pre>${unescape(part.replace(/^\n|\n$/g, ""))}</pre>`
+      : paragraphs(part, { names, verbatim }, i, parts))}</div>`;
 }
 
 function paragraphs(part, context, i, parts) {
@@ -66,8 +66,11 @@ function quoted(text) {
   return runs;
 }
 
-const styled = (mark, name) =>
-  `(?<![\\p{L}\\p{N}${mark}])${mark}(?<${name}>[^\\s${mark}](?:[^${mark}\\n]*[^\\s${mark}])?)${mark}(?![\\p{L}\\p{N}${mark}])`;
+/** `*bold*` and its like: no blank just inside the marks, no letter or digit just outside. */
+function styled(mark, name) {
+  const edge = `[\\p{L}\\p{N}${mark}]`;
+  return `(?<!${edge})${mark}(?<${name}>[^\\s${mark}](?:[^${mark}\\n]*[^\\s${mark}])?)${mark}(?!${edge})`;
+}
 
 const INLINE = new RegExp([
   "<(?<angle>[^<>\\n]+)>",
@@ -106,7 +109,7 @@ export function angle(body, { names }) {
   const label = bar < 0 ? "" : unescape(body.slice(bar + 1));
   const id = target.slice(1);
   if (target.startsWith("@")) return mention(id, label, names);
-  if (target.startsWith("#")) return html`<span class="mention">#${names.channels.get(id) ?? (label || id)}</span>`;
+  if (target.startsWith("#")) return channel(id, label, names);
   if (target.startsWith("!date^")) return date(target.slice(6), label);
   if (/^!(here|channel|everyone)$/.test(target)) return html`<span class="mention loud">@${id}</span>`;
   if (target.startsWith("!subteam^")) return group(target.slice(9), label, names);
@@ -117,6 +120,10 @@ export function angle(body, { names }) {
 export function mention(id, label, names) {
   const mine = id === names.me ? " mine" : "";
   return html`<span class=${`mention${mine}`}>@${names.people.get(id) ?? (label || id)}</span>`;
+}
+
+export function channel(id, label, names) {
+  return html`<span class="mention">#${names.channels.get(id) ?? (label || id)}</span>`;
 }
 
 export function group(id, label, names) {
@@ -169,7 +176,8 @@ function ago(when) {
 /** A shortcode we know as its character, any other as typed. */
 export function Emoji({ name, unicode }) {
   const char = EMOJI.get(name) ?? fromCodepoints(unicode);
-  return char ? html`<span class="emoji" role="img" aria-label=${name} title=${`:${name}:`}>${char}</span>` : `:${name}:`;
+  if (!char) return `:${name}:`;
+  return html`<span class="emoji" role="img" aria-label=${name} title=${`:${name}:`}>${char}</span>`;
 }
 
 function fromCodepoints(unicode) {
