@@ -59,7 +59,7 @@ def text_of_message(text: object) -> list[str]:
 def view(body: object) -> list[str]:
     """Every problem of a modal or home view."""
     kind = body.get("type") if isinstance(body, dict) else None
-    if not isinstance(body, dict) or kind not in _VIEWS:
+    if not isinstance(body, dict) or not isinstance(kind, str) or kind not in _VIEWS:
         return [problem(f"unsupported view: {kind!r}", "/view")]
     found = [*_VIEWS[kind](body, "/view")]
     if not found:

@@ -56,8 +56,11 @@ class Transport(Protocol):
 class Delivery:
     """One per workspace. `transport` may be exchanged while it runs."""
 
-    def __init__(self, transport: Transport, state: State, faults: Faults, timing: Timing) -> None:
+    def __init__(
+        self, transport: Transport, state: State, faults: Faults, timing: Timing, chance: random.Random
+    ) -> None:
         self.transport, self._state, self._faults, self._timing = transport, state, faults, timing
+        self._chance = chance
         self.journal = Journal()
         self._tasks: set[asyncio.Task[Any]] = set()
 
@@ -116,7 +119,7 @@ class Delivery:
         everyone = list(self.transport.receivers())
         if not everyone:
             return self._write(kind, payload, attempt, Answer(False, "connection_failed"))
-        chosen = pick(everyone, how)
+        chosen = pick(everyone, how, self._chance)
         sends: list[Awaitable[Answer]] = [self.transport.send(to, kind, payload, attempt) for to in chosen]
         answers = [self._write(kind, payload, attempt, a) for a in await asyncio.gather(*sends)]
         return next((a for a in answers if a.ok), answers[0])
@@ -129,9 +132,9 @@ class Delivery:
         return answer
 
 
-def pick(everyone: Sequence[Any], how: Doubling | None) -> Sequence[Any]:
+def pick(everyone: Sequence[Any], how: Doubling | None, chance: random.Random) -> Sequence[Any]:
     """One receiver at random; two different ones where there are two; or all."""
     if how == "everywhere":
         return everyone
-    shuffled = random.sample(list(everyone), len(everyone))
+    shuffled = chance.sample(list(everyone), len(everyone))
     return (shuffled * 2)[:2] if how == "twice" else shuffled[:1]

@@ -37,12 +37,13 @@ class Rules:
     """Where this workspace may be made milder or stricter than its default.
 
     rate_limits: enforce Slack's tiers. autolink: turn `notes.md` that a person types into a link,
-    as Slack's composer does with every bare host name.
+    as Slack's composer does with every bare host name. seed: choose the same replicas in every run.
     """
 
     timing: Timing = field(default_factory=Timing)
     rate_limits: bool = False
     autolink: bool = True
+    seed: int | None = None
 
 
 @dataclass

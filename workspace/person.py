@@ -108,6 +108,8 @@ class Person:
         if found is None:
             raise NotPossible(f"There is no {action_id} to use here any more.")
         block, element = found
+        if block["type"] == "input" and not block.get("dispatch_action"):
+            raise NotPossible("This field travels with the form, not by itself.")
         values.fill(surface.values, given.pop("state", None) or {})
         action = {**action_of(block, element, given), "action_ts": self._state.next_ts()}
         self._remember(surface, block, element, action)

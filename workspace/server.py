@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import random
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -25,6 +27,7 @@ from workspace.ui import Ui, only_as
 from workspace.web_api import WebApi
 
 PAGE = Path(__file__).parent / "page"
+ELSEWHERE_SECONDS = 0.02
 MOST_BYTES = 4 * 1024 * 1024
 T = TypeVar("T")
 
@@ -52,7 +55,7 @@ class Workspace:
             installed=installed or Installation(),
             rules=rules,
             state=state,
-            delivery=Delivery(sockets, state, faults, rules.timing),
+            delivery=Delivery(sockets, state, faults, rules.timing, random.Random(rules.seed)),
             sockets=sockets,
             passes=Passes(state, rules.timing.trigger, rules.timing.response_url),
             faults=faults,
@@ -161,7 +164,8 @@ class Workspace:
         return [m for m in self.messages(channel, thread_ts) if m.user == self.state.app.bot_user]
 
     async def wait_for(self, predicate: Callable[[], T | None], timeout: float = 5.0) -> T:
-        """Waits until the predicate gives something true, looking whenever anything changes; returns it.
+        """Waits until the predicate gives something true and returns it. It looks whenever anything changes
+        here, and every 20 ms for what changes elsewhere.
 
         Raises TimeoutError, with the latest messages and deliveries, when it does not come to that.
         """
@@ -169,7 +173,8 @@ class Workspace:
         try:
             async with asyncio.timeout(timeout):
                 while not (found := predicate()):
-                    await bell.wait()
+                    with contextlib.suppress(TimeoutError):
+                        await asyncio.wait_for(bell.wait(), ELSEWHERE_SECONDS)
                     bell.clear()
                 return found
         except TimeoutError:

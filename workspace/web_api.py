@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from aiohttp import web
@@ -22,6 +24,18 @@ APP_TOKEN_METHODS = ("apps.connections.open",)
 HTML = "<html><body><h1>502 Bad Gateway</h1></body></html>"
 
 
+@dataclass(frozen=True)
+class Call:
+    """One request: the method's name (or response_url) and its arguments."""
+
+    name: str
+    args: Args
+    request: web.Request
+
+
+Serve = Callable[[], web.Response]
+
+
 class WebApi:
     """`closing` is set when the workspace stops, so that no answer keeps it waiting."""
 
@@ -38,9 +52,8 @@ class WebApi:
         except ValueError:
             return web.json_response(SlackError("invalid_json").body())
         fault = self._parts.faults.take(method) or self._limited(method, args)
-        if fault is None:
-            return self._respond(method, request, args)
-        return await self._faulty(fault, method, request, args)
+        call = Call(method, args, request)
+        return await self._with(fault, call, lambda: self._respond(call))
 
     def _limited(self, method: str, args: Args) -> Fault | None:
         if not self._parts.rules.rate_limits:
@@ -48,47 +61,50 @@ class WebApi:
         wait = self._rates.wait(method, str(args.get("channel", "")))
         return RateLimited(wait) if wait else None
 
-    def _respond(self, method: str, request: web.Request, args: Args) -> web.Response:
+    def _respond(self, call: Call) -> web.Response:
         try:
-            self._admit(method, request, args)
-            body = {"ok": True, **METHODS[method](self._parts, args)}
+            self._admit(call)
+            body = {"ok": True, **METHODS[call.name](self._parts, call.args)}
         except SlackError as refusal:
             body = refusal.body()
-        self._note(method, args, body)
+        self._note(call, body)
         headers = {"x-oauth-scopes": self._parts.installed.scopes}
         return web.json_response(body, headers=headers)
 
-    def _admit(self, method: str, request: web.Request, args: Args) -> None:
-        """The token must be there and of the right kind. It is dropped from the arguments here."""
-        header = request.headers.get("Authorization", "")
-        given = args.pop("token", None) or header.removeprefix("Bearer ")
-        token = header.removeprefix("Bearer ") or given
+    def _admit(self, call: Call) -> None:
+        """The token must be there and of the right kind for the method."""
+        header = call.request.headers.get("Authorization", "")
+        token = header.removeprefix("Bearer ") or call.args.get("token")
         if not token:
             raise SlackError("not_authed")
         if token not in (self._parts.installed.bot_token, self._parts.installed.app_token):
             raise SlackError("invalid_auth")
-        if (token == self._parts.installed.app_token) != (method in APP_TOKEN_METHODS):
+        if (token == self._parts.installed.app_token) != (call.name in APP_TOKEN_METHODS):
             raise SlackError("not_allowed_token_type")
-        if method not in METHODS:
-            raise SlackError("unknown_method", req_method=method)
+        if call.name not in METHODS:
+            raise SlackError("unknown_method", req_method=call.name)
 
-    def _note(self, method: str, args: Args, body: Any) -> None:
-        shown = {key: value for key, value in args.items() if key != "token"}
-        entry = Entry(self._parts.state.clock(), "call", method, shown, body)
+    def _note(self, call: Call, body: Any) -> None:
+        shown = {key: value for key, value in call.args.items() if key != "token"}
+        entry = Entry(self._parts.state.clock(), "call", call.name, shown, body)
         self._parts.delivery.journal.write(entry)
         self._parts.state.changed()
 
-    async def _faulty(
-        self, fault: Fault, method: str, request: web.Request, args: Args
-    ) -> web.StreamResponse:
+    async def _with(self, fault: Fault | None, call: Call, serve: Serve) -> web.StreamResponse:
+        """The answer, or what the fault makes of it."""
         match fault:
+            case None:
+                return serve()
             case Slow(seconds):
                 await asyncio.sleep(seconds)
-                return self._respond(method, request, args)
+                return serve()
             case Dropped(accepted) | Silent(accepted) if accepted:
-                self._respond(method, request, args)
+                serve()
             case _:
-                self._note(method, args, {"fault": repr(fault)})
+                self._note(call, {"fault": repr(fault)})
+        return await self._failing(fault, call.request)
+
+    async def _failing(self, fault: Fault, request: web.Request) -> web.StreamResponse:
         match fault:
             case RateLimited(seconds):
                 body = {"ok": False, "error": "ratelimited"}
@@ -107,17 +123,21 @@ class WebApi:
 
     async def response_url(self, request: web.Request) -> web.StreamResponse:
         """`/response/{key}`: what response_url in a payload points to."""
-        args = await arguments(request)
-        fault = self._parts.faults.take("response_url")
-        if isinstance(fault, ServerError | BadGateway):
-            return web.Response(status=500, text="internal error")
         try:
-            respond(self._parts, request.match_info["key"], args)
+            args = await arguments(request)
+        except ValueError:
+            return web.Response(status=400, text="invalid_payload")
+        call = Call("response_url", args, request)
+        return await self._with(self._parts.faults.take(call.name), call, lambda: self._taken(call))
+
+    def _taken(self, call: Call) -> web.Response:
+        try:
+            respond(self._parts, call.request.match_info["key"], call.args)
         except SlackError as refusal:
-            self._note("response_url", args, refusal.body())
+            self._note(call, refusal.body())
             gone = refusal.code in ("used_url", "expired_url")
             return web.Response(status=404 if gone else 400, text=refusal.code)
-        self._note("response_url", args, {"ok": True})
+        self._note(call, {"ok": True})
         return web.Response(text="ok")
 
 

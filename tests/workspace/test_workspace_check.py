@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from workspace import check
 
@@ -384,3 +387,40 @@ def test_a_problem_says_where_it_is() -> None:
 def test_the_text_itself_must_be_escaped(text: str) -> None:
     assert check.text_of_message(text)
     assert not check.text_of_message(text.replace("<", "&lt;"))
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.sampled_from(["mrkdwn", "button"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["type", "text"]), inner),
+    max_leaves=5,
+)
+
+
+def places(node: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """The way to every value inside a payload."""
+    inside = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
+    return [at, *(place for key, value in inside for place in places(value, (*at, key)))]
+
+
+def broken(payload: Any, place: tuple[Any, ...], value: Any) -> Any:
+    """The payload with one value exchanged."""
+    if not place:
+        return value
+    copy = deepcopy(payload)
+    node = copy
+    for key in place[:-1]:
+        node = node[key]
+    node[place[-1]] = value
+    return copy
+
+
+SMALL = [payload for payload in (*GOOD_MESSAGES.values(), *GOOD_VIEWS.values()) if len(places(payload)) < 200]
+
+
+@settings(deadline=None)
+@given(st.data())
+def test_no_payload_however_broken_breaks_the_validator(data: st.DataObject) -> None:
+    whole = data.draw(st.sampled_from(SMALL))
+    payload = broken(whole, data.draw(st.sampled_from(places(whole))), data.draw(JSON))
+    found = check.view(payload) if isinstance(whole, dict) else check.blocks_of_message(payload)
+    assert all(isinstance(sentence, str) for sentence in found)

@@ -92,3 +92,14 @@ async def test_the_workspace_stops_while_calls_still_wait(client: AsyncWebClient
         await workspace.stop()
     with pytest.raises(aiohttp.ClientError):
         await waiting
+
+
+async def test_a_response_url_can_fail_too(ws: Workspace) -> None:
+    url = ws.forge.command("U_ANN", "C_OPS", "/pending")["response_url"]
+    ws.faults.on("response_url", BadGateway())
+    async with aiohttp.ClientSession() as session:
+        async with session.post(url, json={"text": "lost"}) as response:
+            assert response.status == 502
+        async with session.post(url, json={"text": "found"}) as response:
+            assert response.status == 200
+    assert [m.text for m in ws.messages("C_OPS")] == ["found"]

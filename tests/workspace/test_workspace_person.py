@@ -108,7 +108,7 @@ def test_a_command_names_people_with_their_names() -> None:
     assert commanded(STATE, "give @Ben notes.md & more") == "give <@U_BEN|ben> notes.md &amp; more"
 
 
-async def test_a_message_event_says_where_and_by_whom(ws: Workspace) -> None:
+async def test_a_message_event_says_where_and_by_whom(ws: Workspace, clicked: list[Body]) -> None:
     ann = ws.as_("U_ANN")
     said = [await ann.say(channel, "hello") for channel in ("C_OPS", "C_LEADS", "D_ANN")]
     entries = await ws.wait_for(lambda: ws.deliveries("message")[2:] and ws.deliveries("message"))

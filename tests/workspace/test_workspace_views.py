@@ -287,3 +287,16 @@ async def test_only_the_owner_can_use_a_window(ws: Workspace, client: AsyncWebCl
         await ws.as_("U_BEN").click(view, "go")
     with pytest.raises(NotPossible):
         await ws.as_("U_BEN").submit(view)
+
+
+async def test_an_input_speaks_up_by_itself_only_where_the_app_asked(
+    ws: Workspace, client: AsyncWebClient, ann: Person
+) -> None:
+    view = await opened(ws, client, modal("1", field("quiet"), field("loud", dispatch_action=True)))
+    with pytest.raises(NotPossible, match="travels with the form"):
+        await ann.click(view, "typed", block_id="quiet", value="x")
+    await ann.click(view, "typed", block_id="loud", value="x")
+    (entry,) = ws.deliveries("block_actions") or [None]
+    assert entry is not None
+    assert entry.sent["actions"][0]["value"] == "x"
+    assert entry.sent["view"]["state"]["values"]["loud"]["typed"]["value"] == "x"
