@@ -1,0 +1,1 @@
+"""MCP sessions, the catalogue, recipes, and the planner. Imports gate only."""

@@ -1,0 +1,183 @@
+"""Recipes, read strictly: from a mapping to what the gate knows of a tool, or sentences about what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import yaml
+
+from gate.action import Class, Json, Risk
+from gate.tool import Drift, Read, Recipe, Show, Undo
+
+KEYS = set(
+    "class risk confirmationRequired summary verb noun capture bind preview recoverable keeps_days notifies "
+    "idempotent undo drift".split()
+)
+Kind = TypeVar("Kind", Class, Risk)
+SHOWS = {"fields": set[str](), "diff": {"before", "after", "path"}, "affected": {"items"}}
+
+
+class BadRecipe(Exception):
+    """What is wrong with a recipe, in sentences without a subject: the caller says which tool."""
+
+    def __init__(self, problems: list[str]) -> None:
+        super().__init__("; ".join(problems))
+        self.problems = tuple(problems)
+
+
+@dataclass(frozen=True, slots=True)
+class RecipeFile:
+    """Recipes for one server that this project did not write. `server`: what it calls itself, as a pattern."""
+
+    server: str
+    tools: Mapping[str, Json]
+
+
+RecipeFiles = Mapping[str, RecipeFile]
+
+
+def load_recipes(folder: Path) -> RecipeFiles:
+    """Every `*.yaml` in the folder, by its name without the ending. Raises BadRecipe naming the file."""
+    return {path.stem: _load(path) for path in sorted(folder.glob("*.yaml"))}
+
+
+def _load(path: Path) -> RecipeFile:
+    try:
+        data = yaml.safe_load(path.read_text("utf-8"))
+    except yaml.YAMLError as error:
+        raise BadRecipe([f"{path.name} is not YAML: {' '.join(str(error).split())}"]) from error
+    if not isinstance(data, dict) or data.keys() != {"server", "tools"}:
+        raise BadRecipe([f"{path.name} must have exactly the keys `server` and `tools`"])
+    if not isinstance(data["server"], str) or not isinstance(data["tools"], dict):
+        raise BadRecipe([f"{path.name}: `server` must be text and `tools` a mapping"])
+    return RecipeFile(data["server"], data["tools"])
+
+
+def read_recipe(data: Json) -> Recipe:
+    """One recipe. Raises BadRecipe with everything that is wrong in its form; names are checked by `check`."""
+    return _Reader(data).read()
+
+
+class _Reader:
+    """Reads one recipe; mistakes are gathered and the reading goes on."""
+
+    def __init__(self, data: Json) -> None:
+        self.problems: list[str] = []
+        self.data = self._object(data, "the recipe", KEYS)
+
+    def read(self) -> Recipe:
+        cls = self._one_of("class", Class)
+        recipe = Recipe(
+            cls=cls,
+            risk=self._one_of("risk", Risk),
+            summary=self._text("summary"),
+            verb=self._text("verb"),
+            noun=self._text("noun"),
+            capture=self._captures(),
+            bind=self._texts(self.data.get("bind", {}), "bind"),
+            show=self._show(),
+            recoverable=self._text("recoverable"),
+            keeps_days=self._days(),
+            notifies=self._text("notifies"),
+            idempotent=self._flag("idempotent"),
+            undo=self._undos(),
+            drift=self._drift(),
+        )
+        if "confirmationRequired" in self.data and self._flag("confirmationRequired") is (cls is Class.READ):
+            self.problems.append(f"`confirmationRequired` contradicts the class {cls}")
+        if self.problems:
+            raise BadRecipe(self.problems)
+        return recipe
+
+    def _object(
+        self, data: Json, where: str, keys: set[str], needed: set[str] | None = None
+    ) -> dict[str, Json]:
+        if not isinstance(data, dict):
+            self.problems.append(f"{where} must be a mapping")
+            return {}
+        for key in data.keys() - keys:
+            self.problems.append(f"{where} has an unknown key `{key}`")
+        for key in (needed or set()) - data.keys():
+            self.problems.append(f"{where} lacks the key `{key}`")
+        return data
+
+    def _one_of(self, key: str, kind: type[Kind]) -> Kind | None:
+        value = self.data.get(key)
+        if value is None:
+            return None
+        allowed = [str(member) for member in kind]
+        if value not in allowed:
+            self.problems.append(f"`{key}` must be one of {', '.join(allowed)}")
+            return None
+        return kind(value)
+
+    def _text(self, key: str) -> str:
+        return self._string(self.data.get(key, ""), f"`{key}`")
+
+    def _string(self, value: Json, where: str) -> str:
+        if not isinstance(value, str):
+            self.problems.append(f"{where} must be text")
+            return ""
+        return value
+
+    def _texts(self, value: Json, where: str) -> dict[str, str]:
+        return {
+            k: self._string(v, f"`{where}.{k}`") for k, v in self._any_object(value, f"`{where}`").items()
+        }
+
+    def _any_object(self, value: Json, where: str) -> dict[str, Json]:
+        return self._object(value, where, set(value) if isinstance(value, dict) else set())
+
+    def _flag(self, key: str) -> bool:
+        value = self.data.get(key, False)
+        if not isinstance(value, bool):
+            self.problems.append(f"`{key}` must be true or false")
+        return value is True
+
+    def _days(self) -> int | None:
+        value = self.data.get("keeps_days")
+        if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
+            self.problems.append("`keeps_days` must be a number of days")
+            return None
+        return value
+
+    def _read(self, data: Json, where: str) -> Read:
+        entry = self._object(data, where, {"tool", "args"}, {"tool"})
+        tool = self._string(entry.get("tool", ""), f"{where}: `tool`")
+        return Read(tool, self._any_object(entry.get("args", {}), f"{where}: `args`"))
+
+    def _captures(self) -> dict[str, Read]:
+        captures = self._any_object(self.data.get("capture", {}), "`capture`")
+        return {str(name): self._read(entry, f"`capture.{name}`") for name, entry in captures.items()}
+
+    def _show(self) -> Show:
+        entry = self._any_object(self.data.get("preview", {}), "`preview`")
+        kind = entry.get("kind", "fields")
+        if kind not in SHOWS:
+            self.problems.append(f"`preview.kind` must be one of {', '.join(SHOWS)}")
+            return Show()
+        self._object(entry, "`preview`", {"kind", *SHOWS[kind]}, SHOWS[kind])
+        return Show(kind, **{k: self._string(entry.get(k, ""), f"`preview.{k}`") for k in SHOWS[kind]})
+
+    def _undos(self) -> tuple[Undo, ...]:
+        entries = self.data.get("undo", [])
+        if not isinstance(entries, list):
+            self.problems.append("`undo` must be a list")
+            return ()
+        return tuple(self._undo(entry, f"`undo[{i}]`") for i, entry in enumerate(entries))
+
+    def _undo(self, data: Json, where: str) -> Undo:
+        entry = self._object(data, where, {"tool", "args", "when", "unless"}, {"tool"})
+        read = self._read({k: v for k, v in entry.items() if k in ("tool", "args")}, where)
+        conditions = (self._string(entry.get(key, ""), f"{where}: `{key}`") for key in ("when", "unless"))
+        return Undo(read.tool, read.args, *conditions)
+
+    def _drift(self) -> Drift | None:
+        if "drift" not in self.data:
+            return None
+        entry = self._object(self.data["drift"], "`drift`", {"tool", "args", "same"}, {"tool", "same"})
+        read = self._read({k: v for k, v in entry.items() if k in ("tool", "args")}, "`drift`")
+        return Drift(read, self._texts(entry.get("same", {}), "drift.same"))

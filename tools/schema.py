@@ -1,0 +1,149 @@
+"""Does a value keep a JSON Schema? Answered in sentences for people, in bounded time, without any network."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
+from functools import cache, lru_cache
+from typing import Any
+
+from jsonschema import Draft202012Validator, SchemaError, ValidationError
+from jsonschema.exceptions import best_match
+from jsonschema.protocols import Validator
+from jsonschema.validators import extend, validator_for
+from referencing import Registry
+from referencing.exceptions import Unresolvable
+
+from gate.action import Json
+from gate.tool import Problem
+from tools.patterns import matches
+from tools.sentences import sentence
+
+MOST = 20  # problems told at once
+STEPS = 100_000  # keywords looked at before giving up: schemas come from servers, and may branch without end
+TOO_MUCH = "These arguments could not be checked: the tool's schema is too complicated."
+_left: ContextVar[list[int]] = ContextVar("steps left")
+
+
+class _TooMuch(Exception):
+    """The steps are used up."""
+
+
+def problems(schema: Mapping[str, Json], value: Json) -> tuple[Problem, ...]:
+    """Every way in which `value` breaks `schema`, up to MOST; empty when it keeps it.
+
+    Draft 2020-12 unless the schema names another; formats are not checked; only local `$ref`s are followed.
+    A pattern that could take too long is left to the server, which checks its arguments too (patterns.py).
+    """
+    token = _left.set([STEPS])
+    try:
+        errors = sorted(_checker(schema).iter_errors(value), key=lambda e: [str(s) for s in e.absolute_path])
+    except (_TooMuch, RecursionError):
+        return (Problem((), TOO_MUCH),)
+    except Unresolvable as error:
+        return (Problem((), f"These arguments could not be checked: the schema refers to {error}."),)
+    finally:
+        _left.reset(token)
+    return tuple(problem for error in errors for problem in _problems(error))[:MOST]
+
+
+@lru_cache(maxsize=4096)
+def flaw(text: str) -> str:
+    """Why nothing can be checked against this schema, given as JSON text; "" when all is well."""
+    schema = json.loads(text)
+    try:
+        validator_for(schema, default=Draft202012Validator).check_schema(schema)
+    except SchemaError as error:
+        where = ".".join(str(step) for step in error.absolute_path) or "its root"
+        return f"its schema is not valid at {where}: {error.message[:200]}"
+    except RecursionError:
+        return "its schema is nested too deep"
+    for reference in _references(schema):
+        if not reference.startswith("#"):
+            return f"its schema refers to {reference[:100]}, and only local references are followed"
+    return ""
+
+
+def _references(schema: Json) -> Iterator[str]:
+    stack = [schema]
+    while stack:
+        value = stack.pop()
+        if isinstance(value, dict):
+            found = value.get("$ref")
+            if isinstance(found, str):
+                yield found
+            stack += value.values()
+        elif isinstance(value, list):
+            stack += value
+
+
+def _checker(schema: Mapping[str, Json]) -> Validator:
+    kind = validator_for(schema, default=Draft202012Validator)
+    return _bounded(kind)(schema, registry=Registry())
+
+
+@cache
+def _bounded(kind: type[Validator]) -> Callable[..., Validator]:
+    """The validator of a draft with a step counted for each keyword, and with safe patterns and sets."""
+    safe = {**kind.VALIDATORS, "pattern": _pattern, "uniqueItems": _unique}
+    if "patternProperties" in safe:
+        safe["patternProperties"] = _pattern_properties
+    counted = {keyword: _counted(check) for keyword, check in safe.items()}
+    made: Callable[..., Validator] = extend(kind, counted)  # type: ignore[no-untyped-call]
+    return made
+
+
+def _counted(check: Any) -> Any:
+    def looked_at(validator: Any, wanted: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
+        left = _left.get()
+        left[0] -= 1
+        if left[0] < 0:
+            raise _TooMuch
+        yield from check(validator, wanted, instance, schema) or ()
+
+    return looked_at
+
+
+def _pattern(validator: Any, pattern: str, instance: Any, schema: Any) -> Iterator[ValidationError]:
+    if isinstance(instance, str) and matches(pattern, instance) is False:
+        yield ValidationError(f"{instance!r} does not match {pattern!r}")
+
+
+def _pattern_properties(validator: Any, patterns: Any, instance: Any, schema: Any) -> Iterator[Any]:
+    for pattern, subschema in patterns.items() if isinstance(instance, dict) else ():
+        for key, value in instance.items():
+            if matches(pattern, key):
+                yield from validator.descend(value, subschema, path=key, schema_path=pattern)
+
+
+def _unique(validator: Any, wanted: bool, instance: Any, schema: Any) -> Iterator[ValidationError]:
+    if not wanted or not isinstance(instance, list):
+        return
+    seen = {json.dumps(_plain(item), sort_keys=True) for item in instance}
+    if len(seen) != len(instance):
+        yield ValidationError("has non-unique elements")
+
+
+def _plain(value: Json) -> Json:
+    """To JSON Schema 1.0 and 1 are the same number."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _problems(error: ValidationError) -> Iterator[Problem]:
+    path = tuple(error.absolute_path)
+    if error.validator in ("anyOf", "oneOf") and error.context:
+        closest = best_match(error.context)
+        if closest is not None and len(closest.absolute_path) > len(path):
+            yield from _problems(closest)
+            return
+    if error.validator == "required" and isinstance(error.instance, dict):
+        # jsonschema gives one error for each missing name, and the name in the message only.
+        needed: Any = error.validator_value
+        missing = next((n for n in needed if f"{n!r} is a required" in error.message), None)
+        path = (*path, missing) if missing is not None else path
+    yield Problem(path, sentence(error, path))

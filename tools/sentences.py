@@ -1,0 +1,124 @@
+"""What is wrong with an argument, in words: "`limit` must be a whole number, not text"."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from difflib import get_close_matches
+from typing import Any
+
+from jsonschema import ValidationError
+
+from gate.action import Json
+
+WORDS = {
+    "string": "text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "array": "a list",
+    "object": "an object",
+    "null": "empty",
+}
+Path = tuple[str | int, ...]
+
+
+def sentence(error: ValidationError, path: Path) -> str:
+    """One sentence for one error; `path` names the argument."""
+    made = SENTENCES.get(str(error.validator))
+    words = made(error) if made else f"does not fit the tool's schema ({shown(error.validator)})"
+    return f"`{label(path)}` {words}." if path else f"The arguments: it {words}."
+
+
+def label(path: Path) -> str:
+    """`to[0].name`"""
+    text = ""
+    for step in path:
+        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
+    return text
+
+
+def kind(value: Json) -> str:
+    """What a value is, in words."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if value is None:
+        return "empty"
+    names: dict[type, str] = {str: "text", int: "a whole number", float: "a number with decimals"}
+    return names.get(type(value), "a list" if isinstance(value, list) else "an object")
+
+
+def shown(value: Json) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 80 else text[:79] + "…"
+
+
+def either(words: list[str]) -> str:
+    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " or " + words[-1]
+
+
+def _type(error: ValidationError) -> str:
+    value: Any = error.validator_value
+    wanted: list[str] = value if isinstance(value, list) else [value]
+    return f"must be {either([WORDS.get(w, w) for w in wanted])}, not {kind(error.instance)}"
+
+
+def _enum(error: ValidationError) -> str:
+    allowed: Any = error.validator_value
+    values = [shown(value) for value in allowed]
+    more = f", or one of {len(values) - 12} more" if len(values) > 12 else ""
+    return f"must be {either(values[:12])}{more}, not {shown(error.instance)}"
+
+
+def _additional(error: ValidationError) -> str:
+    schema: Any = error.schema
+    known = list(schema.get("properties", {}))
+    extra = sorted(set(error.instance) - set(known)) if isinstance(error.instance, dict) else []
+    if not known or not extra:
+        return "has more in it than the tool takes"
+    close = get_close_matches(extra[0], known, 1)
+    hint = f"did you mean `{close[0]}`?" if close else f"it takes {either([f'`{k}`' for k in known[:12]])}"
+    return f"has no `{shown(extra[0])}`; {hint.rstrip('?')}{'?' if close else ''}"
+
+
+def _count(singular: str, more: bool) -> Callable[[ValidationError], str]:
+    def words(error: ValidationError) -> str:
+        number = error.validator_value
+        given: Any = error.instance
+        unit = singular if number == 1 else f"{singular}s"
+        if more and number == 1:
+            return "must not be empty"
+        return f"must have at {'least' if more else 'most'} {number} {unit}, not {len(given)}"
+
+    return words
+
+
+def _bound(words: str) -> Callable[[ValidationError], str]:
+    return lambda error: f"must be {words} {error.validator_value}, not {shown(error.instance)}"
+
+
+SENTENCES: dict[str, Callable[[ValidationError], str]] = {
+    "required": lambda error: "is missing",
+    "type": _type,
+    "enum": _enum,
+    "const": lambda error: f"must be {shown(error.validator_value)}, not {shown(error.instance)}",
+    "additionalProperties": _additional,
+    "unevaluatedProperties": _additional,
+    "minLength": _count("character", True),
+    "maxLength": _count("character", False),
+    "minItems": _count("item", True),
+    "maxItems": _count("item", False),
+    "minimum": _bound("at least"),
+    "maximum": _bound("at most"),
+    "exclusiveMinimum": _bound("more than"),
+    "exclusiveMaximum": _bound("less than"),
+    "multipleOf": _bound("a multiple of"),
+    "pattern": lambda error: f"does not have the form that is asked for ({shown(error.validator_value)})",
+    "uniqueItems": lambda error: "must not name anything twice",
+    "anyOf": lambda error: f"is not of any kind that the tool takes ({kind(error.instance)} was given)",
+    "oneOf": lambda error: (
+        f"is not of exactly one kind that the tool takes ({kind(error.instance)} was given)"
+    ),
+    "not": lambda error: f"must not be {shown(error.instance)}",
+    "dependentRequired": lambda error: f"is not complete: {error.message}",
+}
