@@ -1,0 +1,82 @@
+"""What an operator writes into countersign.yaml, read strictly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bot.strict_yaml import File, Value
+from gate.world import Limits
+from tools.servers import BadServers, ServerConfig, read_servers
+
+MANIFESTS = Path(__file__).parents[1] / "manifests"
+TOP = ("mcpServers", "confirmation", "limits", "policy", "phrases", "recipes")
+DAY = 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """The whole file; where it leaves something out, the default."""
+
+    limits: Limits = field(default_factory=Limits)
+    namespace: str = "confirmation"
+    servers: tuple[ServerConfig, ...] = ()
+    policy: Path = MANIFESTS / "policy.yaml"
+    phrases: Path = MANIFESTS / "phrases.yaml"
+    recipes: Path = MANIFESTS / "tools"
+
+
+DEFAULT = Config()
+# Each limit with how it is read: its bounds are what the gate and Slack can bear.
+LIMITS: Mapping[str, Callable[[Value], float]] = {
+    "undo_bar": lambda value: value.number(0, DAY),
+    "call": lambda value: value.number(1, 3600),
+    "claim": lambda value: value.number(5, 600),
+    "decision": lambda value: value.number(0.1, 2.5),
+    "pending_per_user": lambda value: value.integer(1, 1000),
+    "calls_per_turn": lambda value: value.integer(1, 100),
+    "turns_depth": lambda value: value.integer(1, 100),
+}
+
+
+def read_config(path: Path, environ: Mapping[str, str]) -> Config:
+    """The configuration in the file. Paths in it are relative to the file; `${NAME}` comes from `environ`.
+
+    Raises BadFile with everything that is wrong.
+    """
+    file = File.read(path)
+    top = file.top.mapping(TOP) if file.top else {}
+    confirmation = top["confirmation"].mapping(("ttl", "namespace")) if "confirmation" in top else {}
+    config = Config(
+        limits=_limits(top.get("limits"), confirmation.get("ttl")),
+        namespace=_namespace(confirmation.get("namespace")),
+        servers=_servers(top.get("mcpServers"), environ),
+        **{key: path.parent / top[key].text() for key in ("policy", "phrases", "recipes") if key in top},
+    )
+    file.done()
+    return config
+
+
+def _limits(limits: Value | None, ttl: Value | None) -> Limits:
+    read = {key: LIMITS[key](value) for key, value in (limits.mapping(LIMITS) if limits else {}).items()}
+    if ttl:
+        read["ttl"] = ttl.number(1, DAY)
+    return Limits(**read)  # type: ignore[arg-type]  # each key is read as the kind that it is
+
+
+def _namespace(value: Value | None) -> str:
+    name = value.text() if value else DEFAULT.namespace
+    if value and not name.replace("_", "").replace("-", "").isalnum():
+        value.wrong("must be letters, digits, _ and -")
+    return name
+
+
+def _servers(value: Value | None, environ: Mapping[str, str]) -> tuple[ServerConfig, ...]:
+    if value is None:
+        return ()
+    try:
+        return read_servers(value.json(), environ)
+    except BadServers as error:
+        value.file.problems += [f"{value.file.name}: {problem}" for problem in error.problems]
+        return ()

@@ -1,0 +1,182 @@
+"""What the service is told from outside: the environment and countersign.yaml, read once, checked together."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bot.config_file import DEFAULT, Config, read_config
+from bot.strict_yaml import BadFile
+from gate.world import Limits
+from storage.engine import BadDatabaseUrl, parse
+from tools.servers import ServerConfig
+
+SLACK_API = "https://slack.com/api/"
+REDIS = ("redis://", "rediss://", "unix://")
+KEY_LENGTH = 32  # characters that COUNTERSIGN_AUDIT_KEY must at least have
+BOT_TOKEN = (
+    "SLACK_BOT_TOKEN is not set: copy the Bot User OAuth Token (xoxb-…) from the page “OAuth & Permissions” of "
+    "your Slack app."
+)
+WAY_IN = (
+    "Neither SLACK_APP_TOKEN nor SLACK_SIGNING_SECRET is set: for Socket Mode set SLACK_APP_TOKEN (xapp-…, with "
+    "connections:write), for HTTP set SLACK_SIGNING_SECRET; both are on the page “Basic Information” of your app."
+)
+
+
+class SettingsError(Exception):
+    """Everything that is missing or wrong in what we were told: one sentence each, saying how to mend it."""
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = tuple(problems)
+
+
+class Secret:
+    """A text that does not show when it is printed or logged."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: str) -> None:
+        self._value = value
+
+    def reveal(self) -> str:
+        return self._value
+
+    def __repr__(self) -> str:
+        return "Secret(…)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """The settings of one process. Addresses are kept out of the repr: they may hold passwords."""
+
+    home: Path  # data of the embedded Redis and SQLite, logs, the audit key
+    database_url: str = field(repr=False)  # for SQLAlchemy, with the driver
+    redis_url: str | None = field(default=None, repr=False)  # None: the embedded one
+    host: str = "0.0.0.0"
+    port: int = 3000
+    bot_token: Secret | None = None
+    signing_secret: Secret | None = None
+    app_token: Secret | None = None  # set: Socket Mode
+    api_url: str = SLACK_API  # with a slash at its end
+    audit_secret: Secret | None = None  # None: the key is a file in `home`
+    namespace: str = DEFAULT.namespace
+    limits: Limits = DEFAULT.limits
+    servers: tuple[ServerConfig, ...] = ()
+    policy: Path = DEFAULT.policy
+    phrases: Path = DEFAULT.phrases
+    recipes: Path = DEFAULT.recipes
+
+    @classmethod
+    def from_environment(cls, *, slack: bool = False) -> Settings:
+        """The settings of this process; see `load`."""
+        return cls.load(os.environ, Path.cwd(), slack=slack)
+
+    @classmethod
+    def load(cls, environ: Mapping[str, str], cwd: Path, *, slack: bool = False) -> Settings:
+        """Read the environment, and the file that COUNTERSIGN_CONFIG names. Relative paths begin at `cwd`.
+
+        `slack`: the secrets of Slack are needed. Raises SettingsError with everything that is missing or wrong.
+        """
+        reader = _Reader(environ, cwd)
+        home = cwd / reader.text("COUNTERSIGN_HOME", "var")
+        config = reader.config()
+        settings = cls(
+            home=home,
+            database_url=reader.database(f"sqlite:///{home / 'countersign.db'}"),
+            redis_url=reader.redis(),
+            host=reader.text("HOST", "0.0.0.0"),
+            port=reader.port(),
+            bot_token=reader.secret("SLACK_BOT_TOKEN", "xoxb-"),
+            signing_secret=reader.secret("SLACK_SIGNING_SECRET"),
+            app_token=reader.secret("SLACK_APP_TOKEN", "xapp-"),
+            api_url=reader.api_url(),
+            audit_secret=reader.audit_secret(),
+            namespace=config.namespace,
+            limits=config.limits,
+            servers=config.servers,
+            policy=config.policy,
+            phrases=config.phrases,
+            recipes=config.recipes,
+        )
+        problems = [*reader.problems, *(settings.missing_for_slack() if slack else ())]
+        if problems:
+            raise SettingsError(problems)
+        return settings
+
+    def missing_for_slack(self) -> tuple[str, ...]:
+        """What lacks before Slack can be spoken to; in HTTP mode also what shows that it is Slack."""
+        token = () if self.bot_token else (BOT_TOKEN,)
+        way_in = () if self.app_token or self.signing_secret else (WAY_IN,)
+        return token + way_in
+
+    def require_slack(self) -> None:
+        """Raise SettingsError unless the secrets of Slack are there."""
+        if problems := self.missing_for_slack():
+            raise SettingsError(problems)
+
+
+class _Reader:
+    """Reads one variable at a time; what is wrong goes to `problems`, never with the value of a secret."""
+
+    def __init__(self, environ: Mapping[str, str], cwd: Path) -> None:
+        self._environ, self._cwd = environ, cwd
+        self.problems: list[str] = []
+
+    def text(self, name: str, default: str = "") -> str:
+        """The variable; an empty one counts as not set."""
+        return self._environ.get(name, "").strip() or default
+
+    def config(self) -> Config:
+        """The file; without one, and without COUNTERSIGN_CONFIG, the defaults."""
+        path = self._cwd / self.text("COUNTERSIGN_CONFIG", "countersign.yaml")
+        if not self.text("COUNTERSIGN_CONFIG") and not path.exists():
+            return DEFAULT
+        try:
+            return read_config(path, self._environ)
+        except BadFile as error:
+            self.problems += error.problems
+            return DEFAULT
+
+    def secret(self, name: str, prefix: str = "") -> Secret | None:
+        value = self.text(name)
+        if value and not value.startswith(prefix):
+            self.problems.append(f"{name} must begin with {prefix}: another kind of token was given.")
+        return Secret(value) if value else None
+
+    def audit_secret(self) -> Secret | None:
+        secret = self.secret("COUNTERSIGN_AUDIT_KEY")
+        if secret and len(secret.reveal()) < KEY_LENGTH:
+            self.problems.append(
+                f"COUNTERSIGN_AUDIT_KEY must have {KEY_LENGTH} characters or more: `openssl rand -hex 32` makes one."
+            )
+        return secret
+
+    def database(self, default: str) -> str:
+        try:
+            return parse(self.text("DATABASE_URL", default)).render_as_string(hide_password=False)
+        except BadDatabaseUrl as error:
+            self.problems.append(str(error))
+            return default
+
+    def redis(self) -> str | None:
+        url = self.text("REDIS_URL")
+        if url and not url.startswith(REDIS):
+            self.problems.append(f"REDIS_URL must begin with {', '.join(REDIS[:-1])} or {REDIS[-1]}.")
+        return url or None
+
+    def port(self) -> int:
+        value = self.text("PORT", "3000")
+        if not (value.isascii() and value.isdigit() and int(value) <= 65_535):
+            self.problems.append("PORT must be a whole number from 0 to 65535.")
+            return 3000
+        return int(value)
+
+    def api_url(self) -> str:
+        url = self.text("SLACK_API_URL", SLACK_API)
+        if not url.startswith(("https://", "http://")):
+            self.problems.append(f"SLACK_API_URL must begin with https://, as in {SLACK_API}.")
+        return url.rstrip("/") + "/"
