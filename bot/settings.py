@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +16,7 @@ from tools.servers import ServerConfig
 
 SLACK_API = "https://slack.com/api/"
 REDIS = ("redis://", "rediss://", "unix://")
-KEY_LENGTH = 32  # characters that COUNTERSIGN_AUDIT_KEY must at least have
+KEY_LENGTH = 32  # bytes of a key that we make, and characters that COUNTERSIGN_AUDIT_KEY must at least have
 BOT_TOKEN = (
     "SLACK_BOT_TOKEN is not set: copy the Bot User OAuth Token (xoxb-…) from the page “OAuth & Permissions” of "
     "your Slack app."
@@ -23,6 +24,12 @@ BOT_TOKEN = (
 WAY_IN = (
     "Neither SLACK_APP_TOKEN nor SLACK_SIGNING_SECRET is set: for Socket Mode set SLACK_APP_TOKEN (xapp-…, with "
     "connections:write), for HTTP set SLACK_SIGNING_SECRET; both are on the page “Basic Information” of your app."
+)
+
+
+ONE_KEY = (
+    "COUNTERSIGN_AUDIT_KEY is not set: with PostgreSQL every replica needs the same key, so make one with "
+    "`openssl rand -hex 32` and give it to all of them."
 )
 
 
@@ -118,6 +125,24 @@ class Settings:
         if problems := self.missing_for_slack():
             raise SettingsError(problems)
 
+    def audit_key(self) -> bytes:
+        """The key that chains the audit log: COUNTERSIGN_AUDIT_KEY, else the file `audit.key` in the home.
+
+        The file is made when it is not there. Raises SettingsError: it is no key of ours, or several replicas
+        would each make one.
+        """
+        if self.audit_secret:
+            return self.audit_secret.reveal().encode()
+        if not self.database_url.startswith("sqlite"):
+            raise SettingsError([ONE_KEY])
+        path = self.home / "audit.key"
+        if not path.exists():
+            _make_key(path)
+        key = path.read_bytes()
+        if len(key) != KEY_LENGTH:
+            raise SettingsError([f"{path} is not the key that was made: restore it from a backup."])
+        return key
+
 
 class _Reader:
     """Reads one variable at a time; what is wrong goes to `problems`, never with the value of a secret."""
@@ -180,3 +205,19 @@ class _Reader:
         if not url.startswith(("https://", "http://")):
             self.problems.append(f"SLACK_API_URL must begin with https://, as in {SLACK_API}.")
         return url.rstrip("/") + "/"
+
+
+def _make_key(path: Path) -> None:
+    """Write a new key, whole or not at all; where another process was first, its key stays."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
+    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        file.write(secrets.token_bytes(KEY_LENGTH))
+        file.flush()
+        os.fsync(file.fileno())
+    try:
+        os.link(draft, path)
+    except FileExistsError:
+        pass
+    finally:
+        draft.unlink()
