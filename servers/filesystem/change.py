@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
 
 from mcp.server.mcpserver.exceptions import ToolError
@@ -75,7 +75,11 @@ def exchange(
             with disk.staging(mine, before.mode if mode is None else mode) as file:
                 fill(file)
             after = disk.examine(mine)
-            _swap_checked(mine, target, after.sha256, before.sha256)
+            try:
+                _swap_checked(mine, target, after.sha256, before.sha256)
+            except ToolError:
+                _account(mine, entry, manifest)
+                raise
             disk.settle(target, mine)
         return after, manifest.id
 
@@ -96,6 +100,14 @@ def _swap_checked(mine: Spot, target: Spot, new: str, old: str) -> None:
     raise ToolError(
         f"{target.said} has changed since it was shown: it is being written. Look again, then ask again."
     )
+
+
+def _account(mine: Spot, entry: int, manifest: Manifest) -> None:
+    """Make the manifest say what the entry of a write that gave way really holds, if it still holds something."""
+    with suppress(ToolError):
+        found = disk.examine(mine)
+        held = manifest.files[0].model_copy(update={"sha256": found.sha256, "size": found.size})
+        trash.write(entry, manifest.model_copy(update={"files": [held]}))
 
 
 def _is(at: Spot, sha256: str) -> bool:

@@ -118,9 +118,13 @@ def agree(said: str, found: Found | None, expected: str | None) -> None:
 
 def sole(said: str, found: Found) -> Found:
     """Raise ToolError for a file with a second name: changing it here would change it elsewhere too."""
-    if found.links != 1:
+    if found.links > 1:
         raise ToolError(
             f"{said} has other names elsewhere (a hard link), so it is not changed. Replace it by a copy."
+        )
+    if found.links < 1:  # another file took its name while this one was read
+        raise ToolError(
+            f"{said} has changed since it was shown: it is being written. Look again, then ask again."
         )
     return found
 

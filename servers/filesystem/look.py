@@ -34,8 +34,8 @@ class Budget:
         self.deadline = self.clock() + self.seconds
 
     def left(self) -> bool:
-        if not self.spent and self.visits <= 0:
-            self.spent = f"Stopped after {MOST_VISITED} names. Look in a smaller folder."
+        if not self.spent and self.visits < 0:
+            self.spent = "Stopped after too many names. Look in a smaller folder."
         if not self.spent and self.clock() > self.deadline:
             self.spent = f"Stopped after {self.seconds:g} seconds. Look in a smaller folder."
         return not self.spent
@@ -45,23 +45,23 @@ def visit(
     folder: int, said: str, budget: Budget, deep: bool, depth: int = 0
 ) -> Iterator[tuple[Spot, os.stat_result]]:
     """Every name in a folder, and below it when `deep`, in order. Links are seen, never followed."""
-    for name in _names(folder, budget):
+    for name in _names(folder, budget.visits):
+        budget.visits -= 1
+        if not budget.left():
+            return
         here = Spot(folder, name, f"{said}/{names.shown(name)}" if said else names.shown(name))
-        info = disk.status(here) if budget.left() else None
+        info = disk.status(here)
         if info is None:
-            continue  # gone since it was listed, or the budget is spent
+            continue  # gone since it was listed
         yield here, info
         if deep and stat.S_ISDIR(info.st_mode):
             yield from _below(here, budget, depth + 1)
 
 
-def _names(folder: int, budget: Budget) -> list[str]:
+def _names(folder: int, most: int) -> list[str]:
+    """The names in a folder in order, of a very full one only some: one more than `most`."""
     with os.scandir(folder) as scan:
-        found = [entry.name for entry in islice(scan, max(budget.visits, 0)) if not names.private(entry.name)]
-        budget.visits -= len(found)
-        if next(scan, None) is not None:
-            budget.visits = 0
-    return sorted(found)
+        return sorted(islice((e.name for e in scan if not names.private(e.name)), max(most, 0) + 1))
 
 
 def _below(here: Spot, budget: Budget, depth: int) -> Iterator[tuple[Spot, os.stat_result]]:
@@ -120,9 +120,9 @@ def metadata(place: Place) -> Metadata:
 
 def _folder(place: Place) -> Metadata:
     with opened(place) as folder:
-        info, budget = os.fstat(folder), Budget()
+        info = os.fstat(folder)
         return _metadata(place.said, info, None).model_copy(
-            update={"size": None, "links": None, "entries": len(_names(folder, budget))}
+            update={"size": None, "links": None, "entries": len(_names(folder, MOST_VISITED))}
         )
 
 

@@ -223,12 +223,12 @@ async def test_a_manifest_that_was_tampered_with_leads_nowhere(tmp_path: Path) -
     assert sorted(os.listdir(tmp_path / "data-secret")) == ["secret.txt"]
 
 
-FLIPS = 3_000
+FLIPS = 1_500
 
 
 @contextmanager
 def flipping(flip: Callable[[], None]) -> Iterator[Callable[[], bool]]:
-    """Flips something FLIPS times in a thread. Yields whether it still does."""
+    """Flips something there and back FLIPS times in a thread. Yields whether it still does."""
     failed: list[BaseException] = []
 
     def run() -> None:

@@ -155,11 +155,18 @@ async def test_a_search_is_cut_off_after_its_time_and_its_number_of_names(tmp_pa
     ticks = iter(range(100))
     slow = search(place, "*", None, 1_000, Budget(seconds=3, clock=lambda: float(next(ticks))))
     few = search(place, "*", None, 1_000, Budget(visits=2))
+    just = search(place, "*", None, 1_000, Budget(visits=5))
     all_of_it = search(place, "*", None, 1_000, Budget())
     assert slow.truncated
     assert "3 seconds" in slow.note
     assert 0 < len(slow.matches) < len(all_of_it.matches)
     assert few.truncated
+    assert [match.path for match in few.matches] in (
+        ["archive", "notes.md"],
+        ["archive", "reports"],
+        ["notes.md", "reports"],
+    )
+    assert just == all_of_it
     assert not all_of_it.truncated
 
 
