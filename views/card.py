@@ -22,7 +22,7 @@ from views.kit import (
     sentence,
     words,
 )
-from views.result import happened
+from views.result import SAID, happened
 from views.words import CLASSES, SEQUELS, decided, may_confirm, moment, tally, title, why
 
 S = State
@@ -92,13 +92,16 @@ def _working(action: Action, votes: Sequence[Vote]) -> list[Block]:
 
 
 def _over(action: Action, votes: Sequence[Vote]) -> list[Block]:
+    return [head(action), about(action), *ending(action, votes, SAID), *_afterwards(action)]
+
+
+def ending(action: Action, votes: Sequence[Vote], most: int) -> list[Block]:
+    """What became of it and who decided, with about `most` characters of the tool's answer."""
+    sequel = SEQUELS.get(action.state, "")
     return [
-        head(action),
-        about(action),
-        *happened(action),
+        *happened(action, most),
         *_given(action),
-        *_note(" ".join(filter(None, [decided(action, votes), SEQUELS.get(action.state, "")]))),
-        *_afterwards(action),
+        *_note(" ".join(filter(None, [decided(action, votes), sequel]))),
     ]
 
 

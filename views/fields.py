@@ -15,7 +15,6 @@ from views.kit import visible
 
 Schema = Mapping[str, Json]
 
-MOST_FIELDS = 90
 MOST_TEXT = 3_000  # characters that Slack's text input takes
 MOST_OPTIONS = 100
 ABSENT: Any = object()  # an argument that is not given at all, which null is not
@@ -55,21 +54,22 @@ class Field:
 
 
 def fields(schema: Schema, args: Mapping[str, Json], bound: Iterable[str] = ()) -> tuple[Field, ...]:
-    """A field for every parameter but the bound ones, and for every argument the schema does not name.
-
-    Where that is more than a modal can hold, one field for all arguments as JSON.
-    """
+    """A field for every parameter but the bound ones, and for every argument the schema does not name."""
     skip = set(bound)
     properties = schema.get("properties", {})
     names = [n for n in [*properties, *(a for a in args if a not in properties)] if n not in skip]
     required = set(schema.get("required", ()))
-    if len(names) > MOST_FIELDS:
-        rest = {n: v for n, v in args.items() if n not in skip}
-        return (Field("", WHOLE, Kind.JSON, {}, True, rest, _json(rest), multiline=True),)
     return tuple(
         _field(name, properties.get(name, {}), schema, name in required, args.get(name, ABSENT))
         for name in names
     )
+
+
+def as_one(args: Mapping[str, Json], bound: Iterable[str] = ()) -> tuple[Field, ...]:
+    """A single field for all arguments but the bound ones, as JSON."""
+    skip = set(bound)
+    rest = {name: value for name, value in args.items() if name not in skip}
+    return (Field("", WHOLE, Kind.JSON, {}, True, rest, _json(rest), multiline=True),)
 
 
 def block_of(name: str) -> str:

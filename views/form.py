@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from gate.action import Json
 from gate.canonical import BadArguments, parse
 from gate.tool import Problem
-from views.fields import ABSENT, MOST_OPTIONS, NUMBER, WHOLE, Field, Kind, Schema, fields
+from views.fields import ABSENT, MOST_OPTIONS, NUMBER, WHOLE, Field, Kind, Schema, as_one, fields
 from views.kit import Block, field, line, option, rich, words
 
 VALUE = "value"  # the action id of every input of the form
+MOST_FIELDS = 90
+FORM_BYTES = 230 * 1024  # of the 250 KB of a modal
 RADIOS = 4  # choices up to which all are shown at once
 
 
@@ -33,7 +35,7 @@ class Unreadable(Exception):
 
 def blocks(schema: Schema, args: Mapping[str, Json], bound: Iterable[str] = ()) -> list[Block]:
     """The form's blocks, one for each field."""
-    return [_block(each) for each in fields(schema, args, bound)]
+    return [_block(each) for each in _asked(schema, args, bound)]
 
 
 def values(
@@ -41,7 +43,7 @@ def values(
 ) -> Filled:
     """The arguments as submitted. `args`: what the form was made from; `state`: `view.state.values`."""
     made, errors = dict(args), {}
-    for each in fields(schema, args, bound):
+    for each in _asked(schema, args, bound):
         if not each.editable or each.block not in state:
             continue
         try:
@@ -66,7 +68,7 @@ def field_errors(
     Slack shows errors on inputs only: what belongs to none of them goes to the first. Empty when the form
     has no input at all.
     """
-    inputs = [each for each in fields(schema, args, bound) if each.editable]
+    inputs = [each for each in _asked(schema, args, bound) if each.editable]
     if not inputs:
         return {}
     by_name = {each.name: each.block for each in inputs}
@@ -75,6 +77,14 @@ def field_errors(
         name = str(problem.path[0]) if problem.path else ""
         found.setdefault(by_name.get(name, inputs[0].block), problem.text)
     return found
+
+
+def _asked(schema: Schema, args: Mapping[str, Json], bound: Iterable[str]) -> tuple[Field, ...]:
+    """The fields; one for everything where that many, or that much in them, is more than a modal holds."""
+    skip = frozenset(bound)
+    found = fields(schema, args, skip)
+    fits = len(found) <= MOST_FIELDS and len(json.dumps([_block(each) for each in found])) <= FORM_BYTES
+    return found if fits else as_one(args, skip)
 
 
 def _block(each: Field) -> Block:

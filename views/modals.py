@@ -12,7 +12,7 @@ from gate.action import Action, Class, Json, Vote
 from gate.canonical import parse
 from views import form, preview
 from views.buttons import tagged
-from views.card import about, confirmable, head
+from views.card import about, confirmable, ending, head
 from views.kit import (
     Block,
     boxes,
@@ -26,8 +26,8 @@ from views.kit import (
     sentence,
     words,
 )
-from views.result import said
-from views.words import decided, moment
+from views.result import SAID
+from views.words import moment
 
 View = dict[str, Json]
 
@@ -90,7 +90,6 @@ def reject(action: Action) -> View:
 
 def full(action: Action, votes: Sequence[Vote] = ()) -> View:
     """Everything that is known of an action, in pages; what even a modal cannot hold is counted."""
-    who = decided(action, votes)
     told = action.preview
     facts = preview.whole(told) if preview.reviewable(action) else preview.short(told)
     blocks = [
@@ -99,14 +98,13 @@ def full(action: Action, votes: Sequence[Vote] = ()) -> View:
         context(plain(f"Why: {action.reason}", 500)),
         *pack(facts),
         *pack([*preview.warnings(told), *preview.consequences(told), *preview.prose(told)]),
-        *([context(mrkdwn(who))] if who else []),
     ]
     answer = ANSWER
-    made = _modal(FULL, "Everything", [*blocks, *said(action.outcome, answer)], action)
-    while answer and not _holds(made):
+    while True:
+        made = _modal(FULL, "Everything", [*blocks, *ending(action, votes, answer)], action)
+        if _holds(made) or answer < SAID:
+            return made
         answer //= 2
-        made = _modal(FULL, "Everything", [*blocks, *said(action.outcome, answer)], action)
-    return made
 
 
 def loading() -> View:

@@ -89,7 +89,7 @@ def _read(note: Note) -> Message:
     blocks = [
         rich(line(words(f"{failed}: ", "bold"), words(str(body["name"]), most=200))),
         *([context(plain(_arguments(body["arguments"]), 500))] if body.get("arguments") else []),
-        *pack([*boxes(shown), *hidden]),
+        *(pack([*boxes(shown), *hidden]) or [context(mrkdwn("Nothing came back."))]),
         *outside,
         *clipped,
     ]

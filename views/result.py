@@ -17,20 +17,20 @@ NOT_SENT = "It was never sent to the tool, so nothing was changed."
 ERROR = "The tool answered with an error. It may have done a part of its work before that."
 
 
-def happened(action: Action) -> list[Block]:
-    """The outcome as blocks; nothing for an action that never ran."""
+def happened(action: Action, most: int) -> list[Block]:
+    """The outcome as blocks, with about `most` characters of the answer; nothing for what never ran."""
     outcome = action.outcome
     if action.state is S.UNKNOWN:
-        return [sentence(NOT_KNOWN), *said(outcome, SAID)]
+        return [sentence(NOT_KNOWN), *_said(outcome, most)]
     if action.state is S.FAILED and outcome:
         meaning = {"not_sent": NOT_SENT, "error": ERROR}.get(outcome.kind)
-        return [*([sentence(meaning)] if meaning else []), *said(outcome, SAID)]
+        return [*([sentence(meaning)] if meaning else []), *_said(outcome, most)]
     if action.state in (S.SUCCEEDED, S.UNDOING, S.UNDONE):
-        return said(outcome, SAID)
+        return _said(outcome, most)
     return []
 
 
-def said(outcome: Outcome | None, most: int) -> list[Block]:
+def _said(outcome: Outcome | None, most: int) -> list[Block]:
     """What the tool said, at most about `most` characters of it; how much is missing is said."""
     if outcome is None or not outcome.text:
         return []

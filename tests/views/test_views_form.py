@@ -1,0 +1,294 @@
+"""The edit form: what was shown comes back exactly, what was changed is read strictly."""
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gate.action import Preview
+from gate.canonical import canonical
+from gate.previews import facts
+from gate.tool import Problem
+from tests.views.samples import action, opened, parts
+from views import modals
+from views.fields import block_of, fields, same
+from views.form import blocks, field_errors, values
+
+TYPES = st.sampled_from(
+    [
+        {"type": "string"},
+        {"type": "string", "maxLength": 5000},
+        {"type": "integer"},
+        {"type": "number"},
+        {"type": "boolean"},
+        {"type": "array", "items": {"type": "string"}},
+        {"type": "array", "items": {"type": "object"}},
+        {"type": "object"},
+        {"type": ["string", "null"]},
+        {"anyOf": [{"type": "integer"}, {"type": "null"}], "default": None},
+        {"anyOf": [{"type": "string"}, {"type": "integer"}]},
+        {"enum": ["a", "b", None, 1, 1.0, True]},
+        {"oneOf": [{"const": "x"}, {"const": "y"}]},
+        {"$ref": "#/$defs/mode"},
+        {"allOf": [{"$ref": "#/$defs/mode"}], "description": "how"},
+        {"$ref": "#/$defs/loop"},
+        {"$ref": "https://elsewhere.example/schema"},
+        {},
+        True,
+    ]
+)
+DEFS = {"mode": {"enum": ["fast", "safe"]}, "loop": {"$ref": "#/$defs/loop"}}
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**63 - 1)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=150)
+    | st.sampled_from(
+        ["", "a", "fast", "x", 1, 1.0, True, [], [""], ["a\nb"], "a\r\nb", "tab\t", " ", "y" * 4000]
+    ),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+def state_of(made, **changes):
+    """What Slack sends for a form: each input as it was shown, but for the named changes."""
+    state = {}
+    for block in made:
+        if block["type"] != "input":
+            continue
+        element = block["element"]
+        if "options" in element:
+            answer = {"selected_option": element.get("initial_option")}
+        else:
+            answer = {"value": element.get("initial_value")}
+        state[block["block_id"]] = {"value": {"type": element["type"], **answer}}
+    for name, value in changes.items():
+        answer = state[block_of(name)]["value"]
+        answer["value" if "value" in answer else "selected_option"] = value
+    return state
+
+
+def submitted(schema, args, bound=(), **changes):
+    return values(schema, args, state_of(blocks(schema, args, bound), **changes), bound)
+
+
+def inputs(schema, args, bound=()):
+    """Kind of input by block, as a reader of the modal meets them."""
+    made = blocks(schema, args, bound)
+    return {b["block_id"]: b["element"]["type"] for b in made if b["type"] == "input"}
+
+
+def one(schema, required=True):
+    return {"type": "object", "properties": {"a": schema}, "required": ["a"] if required else []}
+
+
+@given(
+    st.dictionaries(st.text(max_size=12), TYPES, max_size=8),
+    st.dictionaries(st.text(max_size=12), VALUES, max_size=8),
+    st.data(),
+)
+@settings(max_examples=300, deadline=None)
+def test_a_form_submitted_unchanged_gives_the_arguments_back_byte_for_byte(properties, args, data):
+    names = sorted({*properties, *args})
+    args |= data.draw(st.fixed_dictionaries({}, optional=dict.fromkeys(properties, VALUES)))
+    required = data.draw(st.lists(st.sampled_from(names), unique=True)) if names else []
+    bound = data.draw(st.sets(st.sampled_from(names))) if names else set()
+    schema = {"properties": properties, "required": required, "$defs": DEFS}
+    filled = submitted(schema, args, bound)
+    assert filled.errors == {}
+    assert canonical(filled.args) == canonical(args)
+    asked = action(Preview("s", "v", facts(args)), args=canonical(args))
+    opened(modals.edit(asked, schema, bound))
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "element"),
+    [
+        ({"type": "string"}, "x", "plain_text_input"),
+        ({"type": "string", "enum": ["x", "y"]}, "x", "radio_buttons"),
+        ({"enum": [str(n) for n in range(90)]}, "7", "static_select"),
+        ({"enum": [str(n) for n in range(200)], "type": "string"}, "7", "plain_text_input"),
+        ({"type": "boolean"}, True, "radio_buttons"),
+        ({"type": "integer"}, 3, "number_input"),
+        ({"type": "number"}, 0.5, "number_input"),
+        ({"type": "number"}, 1e-30, "plain_text_input"),
+        ({"type": "array", "items": {"type": "string"}}, ["a", "b"], "plain_text_input"),
+        ({"type": "object"}, {"k": 1}, "plain_text_input"),
+    ],
+)
+def test_each_type_has_its_input(schema, value, element):
+    assert inputs(one(schema), {"a": value}) == {"arg.a": element}
+
+
+@pytest.mark.parametrize(
+    ("name", "schema", "value", "multiline"),
+    [
+        ("path", {"type": "string"}, "a.md", False),
+        ("path", {"type": "string"}, "a\nb", True),
+        ("path", {"type": "string"}, "x" * 101, True),
+        ("path", {"type": "string", "maxLength": 201}, "a", True),
+        ("content", {"type": "string"}, "a", True),
+        ("paths", {"type": "array", "items": {"type": "string"}}, ["a"], True),
+        ("any", {}, {"k": 1}, True),
+    ],
+)
+def test_long_text_has_room(name, schema, value, multiline):
+    made = blocks({"properties": {name: schema}}, {name: value})
+    assert parts(made, "plain_text_input")[0]["multiline"] is multiline
+
+
+@pytest.mark.parametrize(
+    ("schema", "old", "typed", "new"),
+    [
+        ({"type": "string"}, "a", "b", "b"),
+        ({"type": "string"}, "a", " b ", " b "),
+        ({"type": "string"}, "a", None, ""),
+        ({"type": "integer"}, 1, "12", 12),
+        ({"type": "number"}, 1, "0.5", 0.5),
+        ({"type": "number"}, 1.5, "2", 2),
+        ({"type": "array", "items": {"type": "string"}}, ["a"], "a\n\nb c\n", ["a", "b c"]),
+        ({"type": "array", "items": {"type": "string"}}, ["a"], None, []),
+        ({"type": "object"}, {"k": 1}, '{"k": [2, null]}', {"k": [2, None]}),
+        ({"type": ["string", "null"]}, "a", None, None),
+        ({"type": ["string", "null"]}, None, "a", "a"),
+        ({"type": "string"}, "a\u200b", '"b"', "b"),
+        ({}, 1, '"text"', "text"),
+    ],
+)
+def test_what_is_typed_becomes_a_value_of_the_right_type(schema, old, typed, new):
+    filled = submitted(one(schema), {"a": old}, a=typed)
+    assert filled.errors == {}
+    assert same(filled.args["a"], new)
+
+
+@pytest.mark.parametrize(
+    ("schema", "old", "typed", "words"),
+    [
+        ({"type": "integer"}, 1, "1.5", "whole number"),
+        ({"type": "integer"}, 1, "12 apples", "must be a number"),
+        ({"type": "number"}, 1, "１２", "must be a number"),
+        ({"type": "number"}, 1, "1e5", "must be a number"),
+        ({"type": "integer"}, 1, None, "needs a value"),
+        ({"type": "object"}, {}, '{"a": 1, "a": 2}', "twice"),
+        ({"type": "object"}, {}, "{", "not valid JSON"),
+        ({"type": "object"}, {}, "NaN", "not a JSON number"),
+        ({"type": "object"}, {}, "[" * 2000, "nested more than"),
+        ({"type": "object"}, {}, '1, "other": 2', "one JSON value"),
+        ({"type": "object"}, {}, '1, "value": 2', "twice"),
+        ({"type": "object"}, {}, '{"a": "\\ud800"}', "half of a character"),
+        ({"type": "object"}, {}, "9" * 2000, "64 bits"),
+        ({"enum": ["a", "b"]}, "a", {"value": "7"}, "one of the options"),
+        ({"enum": ["a", "b"]}, "a", {"value": "²"}, "one of the options"),
+        ({"enum": ["a", "b"]}, "a", None, "one of the options"),
+    ],
+)
+def test_what_cannot_be_read_is_told_at_its_field(schema, old, typed, words):
+    filled = submitted(one(schema), {"a": old}, a=typed)
+    assert list(filled.errors) == ["arg.a"]
+    assert words in filled.errors["arg.a"]
+
+
+def test_an_empty_optional_field_stays_absent_and_an_empty_text_stays_empty():
+    schema = one({"type": "string"}, required=False)
+    assert submitted(schema, {}).args == {}
+    assert submitted(schema, {"a": ""}).args == {"a": ""}
+    assert submitted(schema, {"a": "x"}, a=None).args == {}
+
+
+def test_an_optional_choice_can_be_left_out_again():
+    schema = one({"type": "boolean"}, required=False)
+    made = parts(blocks(schema, {"a": True}), "radio_buttons")[0]
+    labels = [o["text"]["text"] for o in made["options"]]
+    assert labels == ["Yes", "No", "(leave out)"]
+    assert submitted(schema, {"a": True}, a=made["options"][2]).args == {}
+    assert submitted(schema, {"a": True}, a=made["options"][1]).args == {"a": False}
+
+
+def test_values_longer_than_an_option_can_be_are_chosen_by_index():
+    long = "v" * 3000
+    schema = one({"enum": [long, "short"]})
+    made = parts(blocks(schema, {"a": "short"}), "radio_buttons")[0]
+    assert submitted(schema, {"a": "short"}, a=made["options"][0]).args == {"a": long}
+
+
+def test_a_value_too_long_for_slack_is_shown_as_such_and_kept():
+    args = {"content": "x" * 3001, "path": "a"}
+    schema = {"properties": {"path": {"type": "string"}, "content": {"type": "string"}}}
+    assert list(inputs(schema, args)) == ["arg.path"]
+    assert "too long for Slack's input" in json.dumps(blocks(schema, args))
+    assert submitted(schema, args, path="b").args == {"content": "x" * 3001, "path": "b"}
+
+
+def test_bound_parameters_are_neither_asked_for_nor_changed():
+    schema = {"properties": {"path": {"type": "string"}, "expected_hash": {"type": "string"}}}
+    args = {"path": "a", "expected_hash": "h"}
+    assert list(inputs(schema, args, {"expected_hash"})) == ["arg.path"]
+    assert submitted(schema, args, {"expected_hash"}, path="b").args == {"path": "b", "expected_hash": "h"}
+
+
+def test_arguments_that_the_schema_does_not_name_can_be_edited_too():
+    assert submitted({"properties": {}}, {"extra": 1}, extra="2").args == {"extra": 2}
+
+
+def test_too_many_fields_become_one_of_json():
+    schema = {"properties": {f"p{n}": {"type": "string"} for n in range(120)}}
+    args = {"p1": "a", "hash": "h"}
+    made = blocks(schema, args, {"hash"})
+    assert len(made) == 1
+    state = state_of(made)
+    assert values(schema, args, state, {"hash"}).args == args
+    state["args"]["value"]["value"] = '{"p2": "b"}'
+    assert values(schema, args, state, {"hash"}).args == {"p2": "b", "hash": "h"}
+    state["args"]["value"]["value"] = "[1]"
+    assert "one JSON object" in values(schema, args, state, {"hash"}).errors["args"]
+
+
+def test_a_schema_too_large_for_a_modal_becomes_one_field_of_json():
+    words = {"enum": [f"{n} {'é' * 60}" for n in range(90)]}
+    schema = {"properties": {f"p{n}": words for n in range(80)}}
+    args = {"p1": words["enum"][1]}
+    view = opened(modals.edit(action(args=canonical(args)), schema))
+    assert [b["block_id"] for b in parts(view, "input")] == ["args"]
+    assert submitted(schema, args).args == args
+
+
+def test_names_of_any_kind_have_a_short_block_of_their_own():
+    names = ["a", "a b", "é", "\ud800", "x" * 300, "x" * 301, "", "arg#"]
+    ids = [block_of(name) for name in names]
+    assert len(set(ids)) == len(names)
+    assert max(map(len, ids)) <= 255
+
+
+def test_the_description_is_a_hint_and_the_name_is_the_label():
+    schema = one({"type": "string", "title": "Harmless", "description": "Where to write"})
+    block = blocks(schema, {"a": "x"})[0]
+    assert block["label"]["text"] == "a"
+    assert block["hint"]["text"] == "Where to write"
+
+
+def test_an_input_that_nobody_sent_keeps_its_value():
+    assert values(one({"type": "string"}), {"a": "x"}, {}).args == {"a": "x"}
+
+
+def test_broken_rules_of_the_schema_come_back_at_their_fields():
+    schema = {"properties": {"a": {"type": "string"}, "b": {"type": "array", "items": {"type": "string"}}}}
+    problems = [Problem(("b", 0), "must not be empty"), Problem(("b",), "second"), Problem((), "too few")]
+    assert field_errors(schema, {}, problems) == {"arg.b": "must not be empty", "arg.a": "too few"}
+    assert field_errors({"properties": {}}, {}, problems) == {}
+
+
+def test_a_form_without_any_input_has_no_submit():
+    args = {"content": "x" * 4000}
+    view = opened(modals.edit(action(args=canonical(args)), one({"type": "string"})))
+    assert "submit" in view
+    alone = {"properties": {"content": {"type": "string"}}}
+    assert "submit" not in opened(modals.edit(action(args=canonical(args)), alone))
+
+
+def test_fields_know_what_is_required():
+    schema = {"properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}, "required": ["a"]}
+    assert [f.required for f in fields(schema, {})] == [True, False]
+    assert [b["optional"] for b in blocks(schema, {})] == [False, True]

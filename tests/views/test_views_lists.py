@@ -1,0 +1,151 @@
+"""Lists and notes: what waits, what can be undone, the record, help, the App Home, and stored notes."""
+
+from dataclasses import replace
+
+import pytest
+
+from gate.audit import Entry, Line
+from gate.world import Note, UndoEntry
+from tests.views.samples import NOW, action, buttons, destructive, done, opened, parts, sent, shown
+from views import lists, notes
+
+
+def entry(seq, **changes):
+    given = {"event": "confirmed", "session": "T1:C1:1.1", "actor": "UANA", "tool": "filesystem.move_file"}
+    return Line(seq, NOW, Entry(**{**given, **changes}), "", "")
+
+
+def note(kind, **body):
+    return Note("n1", action().session, kind, body)
+
+
+def test_what_waits_is_listed_with_where_and_until_when_and_never_confirmed_from_the_list():
+    made = sent(lists.pending([action(), destructive()]))
+    told = shown(made.blocks)
+    assert "Prepared: Move reports/q3.md to archive/q3.md" in told
+    assert "asked by <@UANA> in <#C1> · *destructive* · expires <!date^" in told
+    assert buttons(made.blocks) == ["full", "cancel"] * 2
+    assert made.text == "2 waiting"
+
+
+def test_a_long_list_ends_with_how_many_more_there_are():
+    assert "… and 88 more." in shown(sent(lists.pending([action()] * 100)).blocks)
+    assert "… and 88 more." in shown(sent(lists.undo([UndoEntry(done(), NOW, "move", False)] * 100)).blocks)
+
+
+def test_an_empty_list_says_so():
+    assert shown(sent(lists.pending([])).blocks).endswith(lists.NOTHING_WAITS)
+    assert shown(sent(lists.undo([])).blocks).endswith(lists.NOTHING_TO_UNDO)
+    assert sent(lists.audit([])).text == lists.NO_RECORD
+
+
+def test_what_can_be_undone_has_a_button_each_and_what_was_undone_has_none():
+    made = sent(lists.undo([UndoEntry(done(), NOW, "move", False), UndoEntry(done(), NOW, "move", True)]))
+    assert buttons(made.blocks) == ["undo", "full"]
+    assert "Undone: Move" in shown(made.blocks)
+    assert {e["value"] for e in parts(made.blocks, "button")} == {done().button}
+
+
+def test_the_record_is_listed_newest_first_with_who_did_what_and_how_it_ended():
+    made = sent(
+        lists.audit([entry(1), entry(2, event="started", actor="system", outcome="success", reason="ok")])
+    )
+    assert shown(made.blocks).split("\n")[1:] == [
+        "#2 2026-11-20 12:00:00 started by the system · filesystem.move_file · success · ok",
+        "#1 2026-11-20 12:00:00 confirmed by <@UANA> · filesystem.move_file",
+    ]
+
+
+def test_the_record_keeps_arguments_to_itself():
+    assert "secret" not in shown(sent(lists.audit([entry(1, arguments='{"path":"secret.md"}')])).blocks)
+
+
+def test_a_long_record_shows_the_newest_and_counts_the_rest():
+    told = shown(sent(lists.audit([entry(n, reason="r" * 150) for n in range(1, 1000)])).blocks)
+    assert "#999 " in told
+    assert "#1 " not in told
+    assert " more." in told
+
+
+def test_the_home_has_what_waits_the_history_and_how_it_works():
+    view = opened(lists.home([action()], [UndoEntry(done(), NOW, "move", False)]))
+    told = shown(view["blocks"])
+    assert told.index("Waiting for you") < told.index("Your history") < told.index("How to work with me")
+    assert buttons(view["blocks"]) == ["full", "cancel", "undo", "full"]
+
+
+def test_a_home_with_very_much_in_it_is_still_a_home():
+    opened(lists.home([action()] * 500, [UndoEntry(done(), NOW, "move", False)] * 500))
+
+
+def test_a_direct_message_is_not_named_as_a_channel():
+    here = action(session=replace(action().session, channel="D1"))
+    assert "in a direct message" in shown(lists.pending([here]).blocks)
+
+
+def test_words_of_a_planner_are_shown_and_nothing_in_them_is_parsed():
+    made = sent(notes.message(note("text", text="See <https://x.example|this>, <!channel>\nsecond line")))
+    assert made.text == "See &lt;https://x.example|this&gt;, &lt;!channel&gt;\\u{a}second line"
+    assert not parts(made.blocks, "mrkdwn")
+    assert "second line" in shown(made.blocks)
+
+
+def test_a_read_shows_what_was_asked_and_found():
+    body = {"name": "filesystem.list_dir", "arguments": {"path": "reports"}, "text": "q3.md\nq4.md"}
+    made = sent(notes.message(note("read", **body, clipped=False, open_world=False, error=False)))
+    assert shown(made.blocks).split("\n") == [
+        "Read: filesystem.list_dir",
+        '{"path": "reports"}',
+        "q3.md",
+        "q4.md",
+    ]
+
+
+def test_a_read_from_outside_that_was_clipped_says_both():
+    body = {"name": "web.fetch", "arguments": {}, "text": "x" * 9000, "clipped": True, "open_world": True}
+    told = shown(sent(notes.message(note("read", **body, error=False))).blocks)
+    assert "From outside of this workspace: read with care." in told
+    assert "The answer was longer than what I keep." in told
+    assert "… 3,000 more characters" in told
+
+
+def test_a_read_that_failed_or_found_nothing_says_so():
+    body = {"name": "filesystem.read_file", "arguments": {}, "clipped": False, "open_world": False}
+    assert sent(notes.message(note("read", **body, text="no such file", error=True))).text.startswith(
+        "Could not read"
+    )
+    assert "Nothing came back." in shown(
+        sent(notes.message(note("read", **body, text="", error=False))).blocks
+    )
+
+
+def test_a_refusal_names_the_tool_and_its_reasons():
+    made = sent(
+        notes.message(note("refused", name="filesystem.move_file", reasons=["“source” is missing.", "b"]))
+    )
+    assert made.text == "Not prepared: filesystem.move_file"
+    assert shown(made.blocks).split("\n") == [
+        "Not prepared: filesystem.move_file",
+        "“source” is missing.",
+        "b",
+    ]
+
+
+def test_notes_that_list_are_given_what_they_list():
+    assert "Move reports" in shown(sent(notes.message(note("pending"), waiting=[action()])).blocks)
+    assert "Move reports" in shown(
+        sent(notes.message(note("undo"), entries=[UndoEntry(done(), NOW, "move", False)])).blocks
+    )
+    assert "confirmed" in shown(sent(notes.message(note("audit", count=1), lines=[entry(1)])).blocks)
+    assert "/pending" in shown(sent(notes.message(note("help"))).blocks)
+
+
+def test_a_note_of_an_unknown_kind_is_an_error():
+    with pytest.raises(ValueError, match="'poem'"):
+        notes.message(note("poem"))
+
+
+def test_an_answer_to_one_person_keeps_its_mentions():
+    made = sent(notes.answer("Only <@UBEN> or <!subteam^S0PS> can confirm this. <!channel>"))
+    assert made.text == "Only <@UBEN> or <!subteam^S0PS> can confirm this. &lt;!channel&gt;"
+    sent(notes.answer("Only <@UBEN> " * 100))
