@@ -19,7 +19,7 @@ from gate.flows.look import NotSeen, captured
 from gate.flows.original import move_original
 from gate.flows.seal import entry
 from gate.flows.undo import inverse_of, undo_kind
-from gate.policy import account, enough
+from gate.policy import Verb, enough, may
 from gate.receipt import intact
 from gate.states import Event, NoSuchArrow, State
 from gate.template import TemplateError
@@ -74,7 +74,7 @@ async def _deciders_changed(world: World, action: Action) -> str:
     standing = []
     for vote in votes:
         person = await world.people.fresh(action.session.team, vote.person, 0 if action.phrase else 60)
-        if account(person).allowed:
+        if may(world.policy, Verb.CONFIRM, action, person).allowed:
             standing.append(vote)
     return "" if enough(action, standing) else "somebody who confirmed it may not do so any more"
 

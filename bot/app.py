@@ -1,0 +1,250 @@
+"""The composition root: every part of a running Countersign, made and taken down in order."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib
+import logging
+import secrets
+import signal
+import socket
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from aiohttp import web
+from mcp.server import MCPServer
+from tools.phrases import Phrases, load_phrases
+from tools.recipes import load_recipes
+
+from bot import slack
+from bot.cards import Cards, Hints
+from bot.embedded import embedded_redis
+from bot.engine import Engine
+from bot.jobs import jobs
+from bot.people import SlackPeople
+from bot.policy_file import load_policy
+from bot.settings import Settings
+from gate.flows import sweep
+from gate.policy import Policy
+from gate.world import Unavailable, World
+from handlers.register import register
+from storage.engine import open_engine, serve_alone
+from storage.leases import RedisLeases, open_redis
+from storage.ledger import SqlLedger
+from storage.migrate import migrate
+from storage.people import PeopleStore
+from storage.pins import PinStore
+from tools.client import Host, Setting
+from tools.servers import INPROC, ServerConfig
+from views.preview import fits, reviewable
+
+log = logging.getLogger(__name__)
+
+ALL = frozenset({"web", "worker"})
+SWEEP_SECONDS = 2.0
+PURGE_EVERY = 1800  # sweeps
+KEEP_INBOX = timedelta(hours=24)
+DRAIN_SECONDS = 20.0
+CONNECT_SECONDS = 10.0  # for the MCP servers' first try; the rest goes on in the background
+
+
+class SystemClock:
+    """The clock of the machine, for times that are shown. Decisions ask the database's."""
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+
+class RandomIds:
+    """128 bits each, in hexadecimal."""
+
+    def new(self) -> str:
+        return secrets.token_hex(16)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What was made, for the serving process and for tests."""
+
+    world: World
+    engine: Engine
+    host: Host
+    web: web.Application
+    sockets: slack.Sockets | None
+
+
+@asynccontextmanager
+async def made(settings: Settings, roles: frozenset[str] = ALL) -> AsyncIterator[Parts]:
+    """Everything, started; taken down in the opposite order. Raises what stands in the way, as a sentence."""
+    async with AsyncExitStack() as stack:
+        ledger, engine, people_store, pins = await _sql(stack, settings)
+        redis_url = (
+            settings.redis_url
+            or (await stack.enter_async_context(embedded_redis(settings.home / "redis"))).url
+        )
+        redis = open_redis(redis_url)
+        stack.push_async_callback(redis.aclose)
+        host = await _host(stack, settings, pins)
+        session = await stack.enter_async_context(slack.http_session())
+        token = settings.bot_token.reveal()
+        fast, patient = slack.clients(session, token, settings.api_url)
+        me = await slack.identity(fast, token)
+        policy = load_policy(settings.policy)
+        cards = Cards(patient, ledger)
+        world = World(
+            ledger=ledger,
+            leases=RedisLeases(redis, settings.namespace),
+            tools=host,
+            people=SlackPeople(fast, people_store, groups_of(policy)),
+            chat=cards,
+            planner=Phrases(load_phrases(settings.phrases), host),
+            policy=policy,
+            limits=settings.limits,
+            clock=SystemClock(),
+            ids=RandomIds(),
+            executor=f"{socket.gethostname()}:{secrets.token_hex(4)}",
+            fits=fits,
+            reviewable=reviewable,
+        )
+        await engine.start(jobs(world), work="worker" in roles)
+        stack.push_async_callback(engine.drain, DRAIN_SECONDS)
+        if "worker" in roles:
+            await _background(stack, _sweep(world, ledger))
+        app = slack.bolt(fast, settings.signing_secret.reveal(), me)
+        register(app, world, Hints(fast, cards), str(me.bot_user_id))
+        sockets = await _sockets(stack, settings, app) if "web" in roles else None
+        yield Parts(world, engine, host, _web(settings, app, world, sockets), sockets)
+
+
+async def _sql(stack: AsyncExitStack, settings: Settings) -> tuple[SqlLedger, Engine, PeopleStore, PinStore]:
+    """The ledger and the durable engine, in one database."""
+    held = serve_alone(settings.database_url)
+    if held is not None:
+        stack.callback(held.close)
+        await migrate(settings.database_url)
+    sql = open_engine(settings.database_url)
+    stack.push_async_callback(sql.dispose)
+    engine = Engine(settings.database_url, f"{socket.gethostname()}-{secrets.token_hex(6)}")
+    ledger = SqlLedger(sql, engine.enqueue, settings.audit_key())
+    return ledger, engine, PeopleStore(sql), PinStore(sql)
+
+
+async def _host(stack: AsyncExitStack, settings: Settings, pins: PinStore) -> Host:
+    setting = Setting(
+        logs=settings.home / "logs",
+        inproc={config.name: bundled(config) for config in settings.servers if config.way == INPROC},
+        recipes=load_recipes(settings.recipes),
+        pins=await pins.all(),
+        on_seen=pins.pin,
+    )
+    host = Host(settings.servers, setting)
+    await host.start(CONNECT_SECONDS)
+    stack.push_async_callback(host.stop)
+    return host
+
+
+def bundled(config: ServerConfig) -> MCPServer:
+    """A server of ours, in this process: `servers.filesystem:server`, called with its `args` as paths."""
+    module, _, factory = config.inproc.partition(":")
+    made: MCPServer = getattr(importlib.import_module(module), factory)([Path(a) for a in config.args])
+    return made
+
+
+def groups_of(policy: Policy) -> frozenset[str]:
+    """Every user group that the policy names."""
+    return frozenset().union(*(rule.approvers.groups for rule in policy.rules if rule.approvers))
+
+
+async def _sockets(stack: AsyncExitStack, settings: Settings, app: Any) -> slack.Sockets | None:
+    if settings.app_token is None:
+        return None
+    sockets = slack.Sockets(app, settings.app_token.reveal())
+    await sockets.start()
+    stack.push_async_callback(sockets.stop)
+    return sockets
+
+
+def _web(settings: Settings, app: Any, world: World, sockets: slack.Sockets | None) -> web.Application:
+    guard = slack.Guard(app, settings.signing_secret.reveal())
+
+    async def healthz(_: web.Request) -> web.Response:
+        return web.json_response({"ok": True})
+
+    async def readyz(_: web.Request) -> web.Response:
+        state = await readiness(world, sockets)
+        return web.json_response(state, status=200 if all(state.values()) else 503)
+
+    site = web.Application(client_max_size=slack.MOST_BYTES)
+    site.router.add_post("/slack/events", guard.handle)
+    site.router.add_get("/healthz", healthz)
+    site.router.add_get("/readyz", readyz)
+    return site
+
+
+async def readiness(world: World, sockets: slack.Sockets | None) -> Mapping[str, bool]:
+    """Whether each store, and Slack's socket where there is one, can be reached now."""
+    state = {"sql": True, "redis": True}
+    try:
+        await world.ledger.now()
+    except Unavailable:
+        state["sql"] = False
+    try:
+        await world.leases.get("readiness")
+    except Unavailable:
+        state["redis"] = False
+    if sockets is not None:
+        state["socket"] = await sockets.connected()
+    return state
+
+
+async def _sweep(world: World, ledger: SqlLedger) -> None:
+    """The janitor of actions: what timers and claims should have settled by now."""
+    sweeps = 0
+    while True:
+        try:
+            await sweep.overdue(world)
+            if sweeps % PURGE_EVERY == 0:
+                await ledger.purge(await ledger.now() - KEEP_INBOX)
+        except Unavailable as error:
+            log.warning("the janitor will try again: %s", error)
+        except Exception:
+            log.exception("the janitor will try again")
+        sweeps += 1
+        await asyncio.sleep(SWEEP_SECONDS)
+
+
+async def _background(stack: AsyncExitStack, work: Any) -> None:
+    task = asyncio.create_task(work)
+
+    async def end() -> None:
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+
+    stack.push_async_callback(end)
+
+
+async def serve(settings: Settings, roles: frozenset[str] = ALL) -> None:
+    """Serve until SIGTERM or SIGINT, then finish what runs."""
+    settings.require_slack()
+    stop = asyncio.Event()
+    for name in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(name, stop.set)
+    async with made(settings, roles) as parts:
+        if "web" in roles:
+            runner = web.AppRunner(parts.web, access_log=None)
+            await runner.setup()
+            await web.TCPSite(runner, settings.host, settings.port).start()
+            log.info("listening on port %s", settings.port)
+            await stop.wait()
+            await runner.cleanup()
+        else:
+            await stop.wait()

@@ -1,0 +1,180 @@
+"""A scene: flows on a real ledger and a real Redis, with runs carried out in order by hand."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from typing import Any
+
+from bot.jobs import jobs
+from gate.action import Action, Person, Ref, Session
+from gate.flows import ask, decide
+from gate.flows.prepare import Asked, prepare
+from gate.flows.press import Press, Said
+from gate.policy import Policy, Rule
+from gate.runs import Run
+from gate.talk import Call, Done, Incoming, Reply, Turn
+from gate.world import Limits, Note, Posted, World
+from storage.leases import RedisLeases
+from storage.ledger import SqlLedger
+from tests.flows.desk import Desk
+
+TEAM, CHANNEL = "T1", "C_OPS"
+ANN, BEN, CLEO, GIL, SAM, DORA, BOT = "U_ANN", "U_BEN", "U_CLEO", "U_GIL", "U_SAM", "U_DORA", "U_ROBOT"
+PEOPLE = {
+    ANN: Person(TEAM, ANN, "Ann", TEAM),
+    BEN: Person(TEAM, BEN, "Ben", TEAM, groups=frozenset({"S_OPS"})),
+    CLEO: Person(TEAM, CLEO, "Cleo", TEAM, groups=frozenset({"S_OPS"})),
+    GIL: Person(TEAM, GIL, "Gil", TEAM, is_guest=True),
+    SAM: Person(TEAM, SAM, "Sam", "T2"),
+    DORA: Person(TEAM, DORA, "Dora", TEAM, is_deleted=True),
+    BOT: Person(TEAM, BOT, "Robot", TEAM, is_bot=True),
+}
+
+
+class Directory:
+    """Implements gate.world.People."""
+
+    def __init__(self) -> None:
+        self.people = dict(PEOPLE)
+
+    async def known(self, team: str, user: str) -> Person | None:
+        return self.people.get(user)
+
+    async def fresh(self, team: str, user: str, seconds: float = 60) -> Person | None:
+        return self.people.get(user)
+
+
+class Wall:
+    """Implements gate.world.Chat: remembers what hangs there, and tells the ledger as the real one does."""
+
+    def __init__(self, ledger: SqlLedger) -> None:
+        self.ledger = ledger
+        self.cards: dict[str, Action] = {}
+        self.notes: list[Note] = []
+        self.stamps = count(1)
+
+    async def draw(self, action: Action, votes: Any) -> None:
+        if action.id not in self.cards:
+            ts = f"{1_700_000_000 + next(self.stamps)}.000000"
+            await self.ledger.set_posted(action.id, Posted(CHANNEL, ts, action.revision))
+        self.cards[action.id] = action
+
+    async def post(self, note: Note) -> None:
+        self.notes.append(note)
+
+
+class Obeying:
+    """A planner that proposes whatever the message says, and obeys everything that it reads."""
+
+    follows = True
+
+    def __init__(self) -> None:
+        self.script: list[Reply] = []
+        self.seen: list[Turn] = []
+
+    async def reply(self, turn: Turn, pending: tuple[Action, ...]) -> Reply:
+        self.seen.append(turn)
+        return self.script.pop(0) if self.script else Done()
+
+
+class FixedClock:
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(0)
+
+
+class CountedIds:
+    def __init__(self) -> None:
+        self.counter = count(1)
+
+    def new(self) -> str:
+        return f"id{next(self.counter)}"
+
+
+@dataclass
+class Scene:
+    """What a test plays in. `runs` holds what was enqueued; `play` carries out what is due."""
+
+    world: World
+    ledger: SqlLedger
+    desk: Desk
+    directory: Directory
+    wall: Wall
+    planner: Obeying
+    runs: list[Run]
+    done: set[str] = field(default_factory=set)
+
+    @property
+    def session(self) -> Session:
+        return Session(TEAM, CHANNEL, "1700000000.000000")
+
+    async def prepare(self, tool: str = "write", user: str = ANN, key: str = "", **args: Any) -> Action:
+        """A pending action, its card posted."""
+        call = Call("desk", tool, args)
+        made = await prepare(self.world, Asked(key or self.world.ids.new(), self.session, user, call))
+        assert hasattr(made, "action"), made
+        await self.play()
+        return await self.now(made.action.id)
+
+    async def now(self, action_id: str) -> Action:
+        action = await self.ledger.action(action_id)
+        assert action is not None
+        return action
+
+    def press(self, action: Action, user: str = ANN, **more: Any) -> Press:
+        return Press(Ref(action.id, action.version, action.receipt[:16]), TEAM, user, **more)
+
+    async def confirm(self, action: Action, user: str = ANN, **more: Any) -> Said:
+        return await decide.confirm(self.world, self.press(action, user, **more))
+
+    async def play(self, timers: bool = False) -> None:
+        """Carry out every run that is due, until none is left."""
+        work = jobs(self.world)
+        while due := [r for r in self.runs if r.key not in self.done and (timers or not r.delay)]:
+            for run in due:
+                self.done.add(run.key)
+                await work[run.name].work(*run.args)
+
+    async def say(self, text: str, user: str = ANN, ts: str = "", mentioned: bool = True) -> None:
+        """Somebody writes in the session's thread."""
+        ts = ts or f"{1_800_000_000 + len(self.done)}.000000"
+        await ask.receive(
+            self.world, Incoming(f"{TEAM}:{CHANNEL}:{ts}", self.session, user, text, ts, mentioned)
+        )
+        await self.play()
+
+    def travel(self, seconds: float) -> None:
+        self.ledger.offset += timedelta(seconds=seconds)
+
+    def rule(self, *rules: Rule, **more: Any) -> None:
+        policy = Policy("p2", rules=(*self.world.policy.rules, *rules), **more)
+        self.world = replace(self.world, policy=policy)
+
+    @property
+    def texts(self) -> list[str]:
+        return [str(note.body.get("text", note.kind)) for note in self.wall.notes]
+
+
+def scene(ledger: SqlLedger, leases: RedisLeases, runs: list[Run]) -> Scene:
+    desk, directory, wall, planner = Desk(), Directory(), Wall(ledger), Obeying()
+    world = World(
+        ledger=ledger, leases=leases, tools=desk, people=directory, chat=wall, planner=planner,
+        policy=Policy("p1"), limits=Limits(), clock=FixedClock(), ids=CountedIds(), executor="me",
+        fits=lambda a: len(a.args) < 3000, reviewable=lambda a: len(a.args) < 60_000,
+    )  # fmt: skip
+    return Scene(world, ledger, desk, directory, wall, planner, runs)
+
+
+@contextmanager
+def nothing_ran(stage: Scene) -> Iterator[None]:
+    """The desk was not touched inside."""
+    before = list(stage.desk.calls)
+    yield
+    assert stage.desk.calls == before

@@ -1,0 +1,103 @@
+"""Undo: once, by the right person, and never over a byte written after the action."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from gate.flows import undo
+from gate.states import State
+from tests.flows.scene import ANN, BEN, Scene
+
+
+async def done(stage: Scene, **args: str):
+    action = await stage.prepare(**(args or {"path": "a.md", "content": "new"}))
+    assert (await stage.confirm(action)).code == "confirmed"
+    await stage.play()
+    return await stage.now(action.id)
+
+
+async def press(stage: Scene, action, user: str = ANN):
+    said = await undo.ask(stage.world, stage.press(action, user))
+    await stage.play()
+    return said
+
+
+async def test_one_click_puts_the_old_content_back(stage: Scene):
+    stage.desk.notes["a.md"] = "old"
+    action = await done(stage)
+    assert action.undo_open
+    assert (await press(stage, action)).code == "undoing"
+    assert stage.desk.notes == {"a.md": "old"}
+    assert (await stage.now(action.id)).state is State.UNDONE
+    assert await stage.ledger.undoable(action.session.team, user=ANN) == ()
+
+
+async def test_what_was_new_is_taken_away_without_a_phrase(stage: Scene):
+    action = await done(stage)
+    await press(stage, action)
+    assert stage.desk.notes == {}
+
+
+async def test_many_clicks_undo_once(stage: Scene):
+    stage.desk.notes["a.md"] = "old"
+    action = await done(stage)
+    await asyncio.gather(*(undo.ask(stage.world, stage.press(action)) for _ in range(6)))
+    await stage.play()
+    assert [name for name, _ in stage.desk.calls] == ["write", "put_back"]
+
+
+async def test_nobody_else_undoes(stage: Scene):
+    action = await done(stage)
+    assert (await press(stage, action, BEN)).code == "not_allowed"
+    assert stage.desk.notes == {"a.md": "new"}
+
+
+async def test_when_the_target_changed_since_a_person_is_asked_first(stage: Scene):
+    stage.desk.notes["a.md"] = "old"
+    action = await done(stage)
+    stage.desk.notes["a.md"] = "newer work of somebody"
+    await press(stage, action)
+    assert stage.desk.notes == {"a.md": "newer work of somebody"}
+    (asked,) = await stage.ledger.pending(action.session.team, user=ANN)
+    assert asked.undoes == action.id
+    assert any("Changed since" in note for note in asked.preview.notes)
+    assert (await stage.confirm(asked)).code == "confirmed"
+    await stage.play()
+    assert stage.desk.notes == {"a.md": "old"}
+    assert (await stage.now(action.id)).state is State.UNDONE
+
+
+async def test_a_failed_undo_gives_the_action_back(stage: Scene):
+    stage.desk.notes["a.md"] = "old"
+    action = await done(stage)
+    stage.desk.behave = "says no"
+    await press(stage, action)
+    again = await stage.now(action.id)
+    assert again.state is State.SUCCEEDED
+    stage.desk.behave = "well"
+    await press(stage, again)
+    assert (await stage.now(action.id)).state is State.UNDONE
+
+
+async def test_the_button_leaves_after_its_time_and_the_history_stays(stage: Scene):
+    action = await done(stage)
+    await stage.play(timers=True)
+    assert not (await stage.now(action.id)).undo_open
+    (entry,) = await stage.ledger.undoable(action.session.team, user=ANN)
+    assert entry.action.id == action.id
+    assert (await press(stage, await stage.now(action.id))).code == "undoing"
+
+
+async def test_after_its_days_it_cannot_be_undone(stage: Scene):
+    action = await done(stage)
+    stage.travel(31 * 24 * 3600)
+    assert (await press(stage, action)).code == "no_undo"
+
+
+@pytest.mark.parametrize("behave", ["says no", "breaks the line"])
+async def test_what_did_not_succeed_offers_no_undo(stage: Scene, behave: str):
+    stage.desk.behave = behave
+    action = await done(stage)
+    assert (await press(stage, action)).code == "late"
