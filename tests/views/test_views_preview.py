@@ -48,7 +48,7 @@ def found(elements):
 
 
 @given(st.dictionaries(st.text(max_size=20), JSON, max_size=6))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_every_leaf_is_recoverable_from_what_is_shown(args):
     expected = sorted((path, text_of(value)) for path, value in leaves(args))
     assert found(whole(Preview("s", "v", facts(args)))) == expected
