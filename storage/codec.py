@@ -1,8 +1,9 @@
-"""Values to JSON text and back, by their type hints: what was stored is what comes back."""
+"""Values to text and back, JSON by their type hints: what was stored is what comes back."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime
@@ -17,14 +18,29 @@ Convert = Callable[[Any], Any]
 PLAIN = (Any, str, int, float, bool, NoneType)
 
 
+# What neither a column nor Redis can hold: NUL and lone surrogates. Written as ESC and four digits.
+UNSTORABLE = re.compile("[\x00\x1b\ud800-\udfff]")
+ESCAPED = re.compile("\x1b([0-9a-f]{4})")
+
+
+def storable(text: str) -> str:
+    """Any text as text that every store takes; the same text unless it is strange."""
+    return UNSTORABLE.sub(lambda found: f"\x1b{ord(found[0]):04x}", text)
+
+
+def restored(text: str) -> str:
+    """The text that `storable` was given."""
+    return ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)
+
+
 def dumps(hint: Any, value: Any) -> str:
-    """`value`, which must be of the type `hint`, as JSON in ASCII."""
-    return json.dumps(_codec(hint)[0](value), separators=(",", ":"))
+    """`value`, which must be of the type `hint`, as JSON."""
+    return storable(json.dumps(_codec(hint)[0](value), separators=(",", ":"), ensure_ascii=False))
 
 
 def loads(hint: Any, text: str) -> Any:
     """The value of type `hint` that `dumps` wrote. Fields added since then get their defaults."""
-    return _codec(hint)[1](json.loads(text))
+    return _codec(hint)[1](json.loads(restored(text)))
 
 
 @cache

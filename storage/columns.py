@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any
@@ -15,13 +14,10 @@ from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from gate.action import Session
-from storage.codec import dumps, loads
+from storage.codec import dumps, loads, restored, storable
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
-# What a text column cannot hold: NUL on PostgreSQL, lone surrogates anywhere. Written as ESC and four digits.
-UNSTORABLE = re.compile("[\x00\x1b\ud800-\udfff]")
-ESCAPED = re.compile("\x1b([0-9a-f]{4})")
 
 
 class Words(TypeDecorator[str]):
@@ -34,10 +30,10 @@ class Words(TypeDecorator[str]):
         return postgresql.TEXT(collation="C") if dialect.name == "postgresql" else Text()
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
-        return value and UNSTORABLE.sub(lambda found: f"\x1b{ord(found[0]):04x}", value)
+        return value and storable(value)
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> str | None:
-        return value and ESCAPED.sub(lambda found: chr(int(found[1], 16)), value)
+        return value and restored(value)
 
 
 class Time(TypeDecorator[datetime]):

@@ -24,7 +24,8 @@ DRIVERS = {
     "postgresql": "postgresql+psycopg",
     "postgresql+psycopg": "postgresql+psycopg",
 }
-WAIT = 15.0  # seconds to wait for a lock where the caller sets no limit
+WRITE_SECONDS = 15.0  # to wait for a lock where the caller sets no limit
+READ_SECONDS = 2.0  # in all: people wait three seconds for an answer to a click
 AWAY = "The database does not answer, or is locked. Nothing was changed: try again in a moment."
 # A process that was stopped in the middle of a transaction must not hold everybody's locks.
 POSTGRES_LIMITS = ("SET idle_in_transaction_session_timeout = '10s'", "SET lock_timeout = '15s'")
@@ -47,7 +48,7 @@ def open_engine(url: str, *, connections: int = 10) -> AsyncEngine:
     """
     address = parse(url)
     if address.get_backend_name() == "sqlite":
-        engine = create_async_engine(address, connect_args={"timeout": WAIT}, pool_size=connections)
+        engine = create_async_engine(address, connect_args={"timeout": WRITE_SECONDS}, pool_size=connections)
         event.listen(engine.sync_engine, "connect", _settle_sqlite)
         event.listen(engine.sync_engine, "begin", _begin_sqlite)
     else:
@@ -61,7 +62,7 @@ def open_engine(url: str, *, connections: int = 10) -> AsyncEngine:
 def reading(engine: AsyncEngine) -> AsyncEngine:
     """The same engine for statements that only read: no write lock, and no round trips for a transaction."""
     if engine.dialect.name == "sqlite":
-        return engine.execution_options(reads=True)
+        return engine.execution_options(reads=True, wait=READ_SECONDS)
     return engine.execution_options(isolation_level="AUTOCOMMIT")
 
 
@@ -132,14 +133,11 @@ def _settle_sqlite(connection: Any, _: Any) -> None:
 
 def _begin_sqlite(connection: Connection) -> None:
     options = connection.get_execution_options()
-    if options.get("reads"):
-        connection.exec_driver_sql("BEGIN")
-        return
-    wait = round(options.get("wait", WAIT) * 1000)
-    if connection.info.setdefault("wait", round(WAIT * 1000)) != wait:
-        connection.exec_driver_sql(f"PRAGMA busy_timeout = {wait}")
+    wait = options.get("wait", WRITE_SECONDS)
+    if connection.info.setdefault("wait", WRITE_SECONDS) != wait:
+        connection.exec_driver_sql(f"PRAGMA busy_timeout = {round(wait * 1000)}")
         connection.info["wait"] = wait
-    connection.exec_driver_sql("BEGIN IMMEDIATE")
+    connection.exec_driver_sql("BEGIN" if options.get("reads") else "BEGIN IMMEDIATE")
 
 
 def _settle_postgres(connection: Any, _: Any) -> None:

@@ -18,7 +18,7 @@ from gate.talk import Turn
 from gate.world import Note, Posted, Sheet, UndoEntry
 from storage import tables
 from storage.columns import clock
-from storage.engine import WAIT, reached, reading
+from storage.engine import READ_SECONDS, reached, reading
 from storage.rows import insert, plain, to_action, to_line, to_turn
 from storage.tables import actions, audit_log, undo_stack
 from storage.tx import Enqueue, SqlTx, turn_of, votes_of
@@ -83,7 +83,7 @@ class SqlLedger:
         """The rows of each question."""
         if asyncio.current_task() in self._inside:
             raise NestedTransaction
-        limit = asyncio.timeout(WAIT)
+        limit = asyncio.timeout(READ_SECONDS)
         with reached(limit):
             async with limit, self._reader.connect() as connection:
                 return [(await connection.execute(question)).all() for question in questions]

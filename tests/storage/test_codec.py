@@ -1,0 +1,151 @@
+"""What is stored comes back as it was, whatever it is."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gate.action import Action, Approvers, Claim, Inverse, Outcome, Person, Preview, Vote
+from gate.audit import Entry
+from gate.runs import Run
+from gate.talk import Incoming, Reply, Told, Turn
+from gate.world import Lease, Note, Posted, Sheet
+from storage.chain import verify
+from storage.codec import dumps, loads, restored, storable
+from storage.engine import open_engine
+from storage.ledger import SqlLedger
+from storage.migrate import migrate
+from tests.storage.samples import any_of, texts
+
+KEY = b"a key"
+PACKED = [
+    Approvers,
+    Preview,
+    Claim | None,
+    Outcome | None,
+    Inverse | None,
+    Reply,
+    tuple[Told, ...],
+    Person,
+    Lease,
+]
+ON_A_DATABASE = settings(max_examples=15, suppress_health_check=list(HealthCheck), deadline=None)
+
+
+@pytest.mark.parametrize("hint", PACKED, ids=str)
+@given(data=st.data())
+@settings(max_examples=40, suppress_health_check=list(HealthCheck), deadline=None)
+def test_every_packed_value_comes_back(hint: Any, data: st.DataObject) -> None:
+    value = data.draw(any_of(hint))
+    assert loads(hint, dumps(hint, value)) == value
+
+
+@given(texts)
+def test_every_text_becomes_one_that_a_store_takes(text: str) -> None:
+    kept = storable(text)
+    assert "\x00" not in kept
+    assert kept.encode().decode() == kept
+    assert restored(kept) == text
+
+
+def test_plain_text_is_stored_as_it_is() -> None:
+    assert storable("Ünïcode “quotes” 🙂\n\t") == "Ünïcode “quotes” 🙂\n\t"
+
+
+def test_a_field_added_later_reads_as_its_default() -> None:
+    assert loads(Preview, '{"summary":"s","verb":"v","facts":[]}') == Preview("s", "v", ())
+
+
+def test_a_type_that_cannot_be_stored_is_named() -> None:
+    @dataclass
+    class Odd:
+        kind: type
+
+    with pytest.raises(TypeError, match="no way to store"):
+        dumps(Odd, Odd(int))
+
+
+def nothing(connection: object, run: Run) -> None:
+    """No engine."""
+
+
+@pytest.fixture
+def home(database_url: str) -> Any:
+    """A loop with a ledger in it, for tests of which hypothesis makes many; and names not used before."""
+    with asyncio.Runner() as loop:
+        loop.run(migrate(database_url))
+        engine = open_engine(database_url)
+        yield loop, SqlLedger(engine, nothing, KEY), engine, map("name{}".format, itertools.count())
+        loop.run(engine.dispose())
+
+
+@given(data=st.data())
+@ON_A_DATABASE
+def test_actions_and_votes_come_back(home: Any, data: st.DataObject) -> None:
+    loop, ledger, _, names = home
+    name = next(names)
+    action, other = [replace(data.draw(any_of(Action)), id=name) for _ in range(2)]
+    vote = replace(data.draw(any_of(Vote)), action=name)
+
+    async def story() -> None:
+        async with ledger.begin() as tx:
+            assert await tx.insert(action) == action
+            assert await tx.insert(other) == action
+            assert await tx.action(name) == action
+            assert await tx.vote(vote)
+            assert await tx.votes(name, vote.version) == (vote,)
+        assert await ledger.action(name) == action
+        assert await ledger.votes(name, vote.version) == (vote,)
+
+    loop.run(story())
+
+
+@given(data=st.data())
+@ON_A_DATABASE
+def test_talk_and_cards_come_back(home: Any, data: st.DataObject) -> None:
+    loop, ledger, _, names = home
+    name = next(names)
+    turn, note = [replace(data.draw(any_of(kind)), id=name) for kind in (Turn, Note)]
+    sheet, posted = replace(data.draw(any_of(Sheet)), view_id=name), data.draw(any_of(Posted))
+    incoming = replace(data.draw(any_of(Incoming)), key=name)
+
+    async def story() -> None:
+        async with ledger.begin() as tx:
+            assert await tx.open_turn(turn) == turn
+            assert await tx.open_turn(replace(turn, text="another")) == turn
+            assert [await tx.note(note), await tx.note(note)] == [True, False]
+            await tx.sheet(sheet)
+            assert [await tx.receive(incoming), await tx.receive(incoming)] == [True, False]
+            assert await tx.take(incoming.session, "reader", 1) == incoming
+            await tx.done_with(name)
+        assert await ledger.turn(name) == turn
+        assert await ledger.note(name) == note
+        assert await ledger.sheet(name) == sheet
+        await ledger.set_posted(name, posted)
+        assert await ledger.posted(name) == posted
+
+    loop.run(story())
+
+
+@given(entries=st.lists(any_of(Entry), min_size=1, max_size=5))
+@ON_A_DATABASE
+def test_audit_entries_come_back_and_verify(home: Any, entries: list[Entry]) -> None:
+    loop, ledger, engine, names = home
+    team = next(names)
+    entries = [replace(entry, session=f"{team}:C:1") for entry in entries]
+
+    async def story() -> None:
+        async with ledger.begin() as tx:
+            for entry in entries:
+                tx.audit(entry)
+        found = await ledger.audit_tail(team=team)
+        assert [line.entry for line in reversed(found)] == entries
+        assert (await verify(engine, KEY)).broken_at is None
+
+    loop.run(story())
