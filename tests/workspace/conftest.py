@@ -11,12 +11,16 @@ from workspace.delivery import Timing
 from workspace.parts import Rules
 from workspace.server import Workspace
 
-PATIENCE = Timing(ack=0.4, retries=(0.0, 0.05, 0.1))
+
+@pytest.fixture
+def timing() -> Timing:
+    """Slack's own patience, but retries at once. Tests that wait for a missed deadline ask for HASTY."""
+    return Timing(retries=(0.0, 0.05, 0.1))
 
 
 @pytest.fixture
-async def ws() -> AsyncIterator[Workspace]:
-    workspace = Workspace(INSTALLED, rules=Rules(timing=PATIENCE))
+async def ws(timing: Timing) -> AsyncIterator[Workspace]:
+    workspace = Workspace(INSTALLED, rules=Rules(timing=timing))
     await workspace.start()
     yield workspace
     await workspace.stop()

@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
+import pytest
 from aiohttp import web
 from slack_bolt.adapter.aiohttp import to_aiohttp_response, to_bolt_request
 from slack_bolt.adapter.socket_mode.aiohttp import AsyncSocketModeHandler
 from slack_bolt.app.async_app import AsyncApp
 from slack_sdk.web.async_client import AsyncWebClient
 
+from workspace.delivery import Timing
 from workspace.parts import Installation
 from workspace.server import Workspace
 
 INSTALLED = Installation()
+HASTY = Timing(ack=0.7, retries=(0.0, 0.05, 0.1))
+hastily = pytest.mark.parametrize("timing", [HASTY], ids=["hasty"])
 
 
 def bolt_for(ws: Workspace) -> AsyncApp:

@@ -8,7 +8,7 @@ import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.webhook.async_client import AsyncWebhookClient
 
-from tests.workspace.connected import INSTALLED, Connected, bolt_for
+from tests.workspace.connected import INSTALLED, Connected, bolt_for, hastily
 from workspace.cast import Cast
 from workspace.composer import commanded, composed
 from workspace.errors import NotPossible
@@ -221,6 +221,7 @@ async def test_only_what_is_there_can_be_clicked(ws: Workspace, client: AsyncWeb
         await ann.click(card["ts"], "confirm")
 
 
+@hastily
 async def test_anything_can_be_forged(ws: Workspace, clicked: list[Body]) -> None:
     made_up = ws.forge.message("C_OPS", "1.000001", CARD)
     payload = ws.forge.click("U_EVIL", made_up, action_id="confirm", value="id.9.zzz")

@@ -10,7 +10,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from tests.workspace.connected import Connected, bolt_for
+from tests.workspace.connected import Connected, bolt_for, hastily
 from workspace.server import Workspace
 
 Json = dict[str, Any]
@@ -76,6 +76,7 @@ async def test_a_person_sees_their_own_channels_and_messages(
     assert [c["command"] for c in ann["commands"]] == ["/pending", "/undo", "/audit", "/countersign"]
 
 
+@hastily
 async def test_a_card_is_clicked_and_a_form_filled_through_the_page(
     ws: Workspace, page: aiohttp.ClientSession, connected: Connected
 ) -> None:
@@ -149,6 +150,7 @@ async def test_a_change_is_announced(ws: Workspace, page: aiohttp.ClientSession)
     assert second["rev"] > first["rev"]
 
 
+@hastily
 async def test_the_log_shows_calls_and_deliveries(
     ws: Workspace, page: aiohttp.ClientSession, connected: Connected
 ) -> None:
