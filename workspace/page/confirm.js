@@ -1,12 +1,12 @@
 // The native <dialog>: keeps focus inside, makes the rest of the page inert, closes on Esc; and the small
 // "are you sure" that elements with a `confirm` object ask for.
-import { html, useEffect, useRef } from "./vendor/htm-preact.module.js";
+import { html, useLayoutEffect, useRef } from "./vendor/htm-preact.module.js";
 import { Text, words } from "./text.js";
 
 /** Props for a <dialog> that opens as it is drawn, and gives the focus back when it goes. */
 export function useModalDialog(onClose) {
   const ref = useRef();
-  useEffect(() => {
+  useLayoutEffect(() => {
     const before = document.activeElement;
     ref.current.showModal();
     return () => before?.isConnected && before.focus?.();

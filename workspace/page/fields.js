@@ -1,5 +1,5 @@
 // Interactive elements: buttons, menus and form fields. In an input block they collect, elsewhere they act.
-import { html, useContext, useEffect, useRef, useState } from "./vendor/htm-preact.module.js";
+import { html, useContext, useLayoutEffect, useRef, useState } from "./vendor/htm-preact.module.js";
 import { useSurface } from "./surface.js";
 import { Names, Text, safeUrl, words } from "./text.js";
 
@@ -76,7 +76,7 @@ function Overflow({ element, block }) {
   const [toLeft, setToLeft] = useState(false);
   const root = useRef();
   const trigger = useRef();
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!open) return undefined;
     root.current.querySelector("[role=menuitem]")?.focus();
     const away = (event) => root.current.contains(event.target) || setOpen(false);

@@ -1,5 +1,5 @@
 // A view as a dialog over the page: title, fields, their errors, submit and close.
-import { html, useEffect, useRef, useState } from "./vendor/htm-preact.module.js";
+import { html, useLayoutEffect, useRef, useState } from "./vendor/htm-preact.module.js";
 import { Blocks } from "./blocks.js";
 import { useModalDialog } from "./confirm.js";
 import { SurfaceProvider, stateValues } from "./surface.js";
@@ -37,13 +37,13 @@ export function Modal({ view, post, told, children }) {
     setSending(false);
   }
   const faulty = Object.keys(errors).join();
-  useEffect(() => {
+  useLayoutEffect(() => {
     const first = faulty && form.current.querySelector("[aria-invalid=true]");
     if (first) (first.querySelector("input") ?? first).focus();
   }, [faulty]);
 
   const shape = blocks.map((block) => block.block_id).join();
-  useEffect(() => {
+  useLayoutEffect(() => {
     // After a placeholder is replaced the first field takes the focus, unless the person is already typing.
     if (!document.activeElement?.matches(".control")) form.current?.querySelector(".control")?.focus();
   }, [shape]);
