@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, field
 
 import pytest
 from sqlalchemy import Connection
@@ -19,15 +18,9 @@ from tests.services import Postgres
 KEY = b"the key of the tests"
 
 
-@dataclass
-class Runs:
-    """What was enqueued, kept in a table of the same database as the engine does."""
-
-    made: list[Run] = field(default_factory=list)
-
-    def __call__(self, connection: Connection, run: Run) -> None:
-        connection.exec_driver_sql(f"INSERT INTO ran (key) VALUES ('{run.key}')")
-        self.made.append(run)
+def enqueue(connection: Connection, run: Run) -> None:
+    """Puts runs into a table of the same database, as the engine does."""
+    connection.exec_driver_sql(f"INSERT INTO ran (key) VALUES ('{run.key}')")
 
 
 @pytest.fixture(scope="session")
@@ -56,11 +49,17 @@ async def engine(database_url: str) -> AsyncIterator[AsyncEngine]:
 
 
 @pytest.fixture
-def ledger(engine: AsyncEngine) -> SqlLedger:
-    return SqlLedger(engine, Runs(), KEY)
+def open_ledger(engine: AsyncEngine) -> Callable[[], SqlLedger]:
+    """Makes one ledger more on the same database, with a clock and a line of writers of its own."""
+    return lambda: SqlLedger(engine, enqueue, KEY)
 
 
 @pytest.fixture
-def open_ledger(engine: AsyncEngine) -> Callable[..., SqlLedger]:
-    """A second process's ledger on the same database."""
-    return lambda: SqlLedger(engine, Runs(), KEY)
+def ledger(open_ledger: Callable[[], SqlLedger]) -> SqlLedger:
+    return open_ledger()
+
+
+@pytest.fixture
+def other(open_ledger: Callable[[], SqlLedger]) -> SqlLedger:
+    """As of a second process."""
+    return open_ledger()
