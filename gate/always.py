@@ -1,68 +1,82 @@
 """The always-gate list that comes along: calls that a person types for, whatever mode, grant or confidence.
 
-An operator can add to it and never shorten it. The path rules spare what only reads (see policy.decide); the
-shell and SQL rules spare nothing, because what such a tool does stands in its arguments.
+An operator adds to it and never shortens it. What only reads is spared (see `policy.decide`), but not a shell
+or a database: what those do stands in their arguments, so these rules raise the class first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 
-from gate.action import Class, Json
+from gate.action import Class
 from gate.policy import Rule
 
-DELETING = "delete remove unlink erase destroy purge wipe trash rm rmdir"
-SHELLS = "shell bash command cmd exec terminal console powershell script process run"
-DATABASES = "sql query execute statement database db run"
-INSTALLING = "install uninstall"
-DROPPING = "drop truncate"
+FILES = "file folder dir path document object blob"
+SHELLS = "shell bash command cmd exec terminal console process powershell script run"
+DATABASES = "sql query execute statement database run"
 
-SECRET_FILES = (
-    r"(?i)(^|[/\\=\s])(\.env(\.(?!example$|sample$|template$|dist$)[\w-]{1,40})?|\.envrc|\.netrc|\.pgpass|\.npmrc|"
+# Some argument ends like this. Repeats have bounds, so that no text takes long to search.
+SECRET_FILE = (
+    r"(?i)(^|[/\\=\s])(\.env(\.(?!(example|sample|template|dist)$)[\w-]{1,40})?|\.envrc|\.netrc|\.pgpass|\.npmrc|"
     r"\.pypirc|\.htpasswd|id_(rsa|dsa|ecdsa|ed25519)|[\w.-]{0,60}\.(pem|key|p12|pfx|jks|keystore|kdbx)|"
     r"credentials(\.\w{1,10})?|secrets?\.(ya?ml|json|toml|ini|txt|env)|service[_-]account[\w-]{0,40}\.json)$"
 )
 PRODUCTION = (
-    r"(?i)(^|[/\\._-])prod(uction)?([/\\._-][\w./\\-]{0,90})?\.(ya?ml|json|toml|ini|conf|cfg|config|properties|env|tf|"
-    r"tfvars|hcl|xml)$|^(prod|production)$"
+    r"(?i)(^|[/\\._-])prod(uction)?([/\\._-][\w./\\-]{0,90})?\.(ya?ml|json|toml|ini|conf|cfg|config|properties|env|"
+    r"tf|tfvars|hcl|xml)$|(settings|environments)[/\\._-]prod(uction)?\.(py|rb|js|ts)$|^prod(uction)?$"
 )
-DESTROYING_COMMAND = (
+# Some argument contains this, in a tool that runs commands or statements.
+DESTROYS = (
     r"(?i)(^|[;&|(`\s/])(rm|rmdir|unlink|shred|truncate|dd|mkfs(\.\w{1,10})?|wipefs|fdisk|parted|del|erase|format|"
     r"remove-item|kill|killall|pkill|shutdown|reboot|halt|chmod|chown|crontab|iptables|userdel)($|[\s;&|)])|"
-    r"\s-delete\b|\sof=/|>\s?/dev/|(curl|wget)\b[^|]{0,90}\|\s?(sudo\s)?(ba|z|da)?sh\b|"
-    r"git\s(reset\s--hard|clean\b|push\b.{0,90}(\s-f\b|--force)|branch\s-D)|"
-    r"(kubectl|docker|podman|helm|terraform|aws|gcloud|az)\b.{0,90}\b(delete|destroy|rm|rmi|prune|uninstall|terminate)"
+    r"\s-delete\b|\bof=/|>\s?/dev/|\|\s{0,9}(sudo\s{1,9})?(ba|z|da)?sh\b|(^|[\s/=>])\.env\b|"
+    r"\bgit\s{1,9}(reset\b.{0,40}--hard|clean\b|push\b.{0,90}(\s-f\b|--force)|branch\s{1,9}-D)|"
+    r"\b(kubectl|docker|podman|helm|terraform|aws|gcloud|az)\b.{0,90}\b(delete|destroy|rm|rmi|prune|uninstall|terminate)"
 )
-INSTALLING_COMMAND = (
-    r"(?i)\b(pip[\d.]{0,4}|pipx|uv|poetry|conda|npm|pnpm|yarn|bun|gem|cargo|go|brew|apt|apt-get|aptitude|dnf|yum|"
-    r"apk|pacman|zypper|snap|choco|winget|dpkg|rpm)\b.{0,90}(\b(un)?(install|add|remove|get)\b|\s-(S|i|Uvh)\b)"
+INSTALLERS = (
+    r"pip[\d.]{0,4}|pipx|uv|poetry|conda|npm|pnpm|yarn|bun|gem|cargo|go|brew|apt|apt-get|aptitude|dnf|yum|apk|pacman|"
+    r"zypper|snap|choco|winget|dpkg|rpm"
 )
-DROPPING_STATEMENT = (
-    r"(?i)\b(drop|truncate)\b.{0,90}\b(table|database|schema|view|index|collection|role|user|column)?|"
-    r"\bdelete\s{1,9}from\b|\balter\s{1,9}table\b"
+INSTALLS = rf"(?i)\b({INSTALLERS})\b.{{0,90}}(\b(install|add|get)\b|\s-(S|i|Uvh)\b)"
+INSTALLER_WORD = rf"(?i)^([\w/.-]{{0,90}}/)?({INSTALLERS})$"
+INSTALLING_WORD = r"^(install|add|get|i|-i|-S)$"
+DROPS = r"(?i)\b(drop|truncate)\b"
+
+
+def _named(*parts: str) -> Iterator[str]:
+    """Patterns for tools whose name has one word of each part, in this order: snake_case or camelCase."""
+    stems = [""]
+    for part in parts:
+        stems = [f"{stem}*[{word[0]}{word[0].upper()}]{word[1:]}" for stem in stems for word in part.split()]
+    yield from (f"{stem}*" for stem in stems)
+
+
+def _rule(name: str, tools: tuple[str, ...], *patterns: str, raises: bool = False) -> Rule:
+    return Rule(
+        name=name,
+        tools=tools,
+        always=True,
+        at_least=Class.DESTRUCTIVE if raises else None,
+        texts=patterns,
+    )
+
+
+DELETERS = (
+    *_named("delete remove erase unlink trash purge wipe shred", FILES),
+    *("*.delete", "*.remove", "*.unlink", "*.rm", "*.rm_*", "*.rmdir"),
 )
+SHELL_TOOLS = tuple(_named(SHELLS))
+SQL_TOOLS = (*_named(DATABASES), "*SQL*")
+INSTALL_TOOLS = (*_named("install"), *_named("add upgrade update remove", "package dependency"))
 
-
-def has_text(*patterns: str) -> dict[str, Json]:
-    """The JSON Schema of arguments in which, for each pattern, some text fits, at whatever depth."""
-    found = {str(number): _somewhere(str(number), pattern) for number, pattern in enumerate(patterns)}
-    return {"$defs": found, "allOf": [{"$ref": f"#/$defs/{name}"} for name in found]}
-
-
-def _somewhere(name: str, pattern: str) -> dict[str, Json]:
-    again = {"$ref": f"#/$defs/{name}"}
-    return {
-        "if": {"type": "string"},
-        "then": {"pattern": pattern},
-        "else": {
-            "anyOf": [
-                {"type": "array", "contains": again},
-                {"type": "object", "not": {"additionalProperties": {"not": again}}},
-            ]
-        },
-    }
-
-
-def tool_words(words: str, where: Iterable[str] = ("{}", "{}_*", "{}-*", "{}[A-Z]*")) -> tuple[str, ...]:
-    """Patterns for tools one of whose words is among these, at the beginning or after another word."""
-    raise NotImplementedError
+ALWAYS: tuple[Rule, ...] = (
+    _rule("deleting files", DELETERS),
+    _rule("dropping tables", tuple(_named("drop truncate", "table database schema collection index"))),
+    _rule("dropping tables", SQL_TOOLS, DROPS, raises=True),
+    _rule("production configuration", ("*",), PRODUCTION),
+    _rule("installing packages", INSTALL_TOOLS),
+    _rule("installing packages", SHELL_TOOLS, INSTALLS, raises=True),
+    _rule("installing packages", SHELL_TOOLS, INSTALLER_WORD, INSTALLING_WORD, raises=True),
+    _rule("destructive shell commands", SHELL_TOOLS, DESTROYS, raises=True),
+    _rule("secret files", ("*",), SECRET_FILE),
+)

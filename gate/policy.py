@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from fnmatch import fnmatchcase
 
-from gate.action import Action, Approvers, Class, Json, Person, Risk, Verdict, Vote
+from gate.action import Approvers, Class, Json, Risk, Verdict
 from gate.tool import ToolSpec, Trust
 
 Matches = Callable[[Mapping[str, Json], Json], bool]  # does the value keep this JSON Schema?
@@ -43,6 +42,7 @@ class Rule:
     cls: Class | None = None  # may lower: this is the operator speaking
     at_least: Class | None = None
     schema: Mapping[str, Json] | None = None  # holds only where the arguments keep this schema
+    texts: tuple[str, ...] = ()  # and where each of these patterns is found in some text among the arguments
     risk: Risk | None = None
     deny: bool = False
     always: bool = False  # on the always-gate list
@@ -53,6 +53,14 @@ class Rule:
 
     def names(self, full_name: str) -> bool:
         return any(fnmatchcase(full_name, pattern) for pattern in self.tools)
+
+    def holds(self, full_name: str, args: Json, matches: Matches) -> bool:
+        """Whether this rule is about this call."""
+        return (
+            self.names(full_name)
+            and all(any(re.search(pattern, text) for text in texts_of(args)) for pattern in self.texts)
+            and (self.schema is None or matches(self.schema, args))
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +88,19 @@ class Decision:
     always_gated: bool = False
     ttl: float | None = None
     private: bool = False
+
+
+def texts_of(args: Json) -> Iterator[str]:
+    """Every text among the arguments, names of fields included, at whatever depth."""
+    left = [args]
+    while left:
+        value = left.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict):
+            left += (*value.keys(), *value.values())
+        elif isinstance(value, list):
+            left += value
 
 
 def words(name: str) -> list[str]:
@@ -132,15 +153,13 @@ def decide(
     `asked` is the risk its proposer gave: it may raise the risk, never lower it. A recipe on a server that is
     neither bundled nor reviewed comes from the operator's manifests, so its class counts like a rule's.
     """
-    rules = [
-        r for r in policy.rules if r.names(spec.full_name) and (r.schema is None or matches(r.schema, args))
-    ]
+    rules = [r for r in policy.rules if r.holds(spec.full_name, args, matches)]
     cls, reason, rule = _classify(spec, rules)
     for raising in rules:
         if raising.at_least and CLASS_ORDER.index(raising.at_least) > CLASS_ORDER.index(cls):
             cls, reason, rule = raising.at_least, f"the rule “{raising.name}” asks for it", raising.name
-    always = next((r for r in rules if r.always), None)
-    if always and cls is not Class.READ:
+    always = None if _only_reads(spec, cls) else next((r for r in rules if r.always), None)
+    if always:
         cls, reason, rule = Class.DESTRUCTIVE, f"“{always.name}” is always gated", always.name
     refusal = _refusal(policy, spec, rules, channel)
     if refusal:
@@ -152,10 +171,16 @@ def decide(
         reason=reason,
         rule=rule,
         approvers=_approvers(rules),
-        always_gated=always is not None and cls is not Class.READ,
+        always_gated=always is not None,
         ttl=min((r.ttl for r in rules if r.ttl), default=None),
         private=any(r.private for r in rules),
     )
+
+
+def _only_reads(spec: ToolSpec, cls: Class) -> bool:
+    """Whether the always-gate list spares this call. The operator's word alone does not take a tool off it
+    whose name says that it destroys: a server that is believed has to say so too."""
+    return cls is Class.READ and (not set(words(spec.name)) & DESTROYING or _claimed(spec)[0] is Class.READ)
 
 
 VERDICTS = {
@@ -189,6 +214,9 @@ def _refusal(policy: Policy, spec: ToolSpec, rules: Sequence[Rule], channel: str
             return f"{spec.full_name} may not be used in this channel (“{rule.name}”)", rule.name
     if policy.channels and channel not in policy.channels:
         return "the policy does not allow me to act in this channel", "channels"
+    private, approvers = next((r for r in rules if r.private), None), _approvers(rules)
+    if private and (approvers.named or approvers.needed > 1):
+        return f"“{private.name}” hides the card from the approvers that the policy wants", private.name
     return None
 
 
@@ -211,100 +239,3 @@ def _approvers(rules: Sequence[Rule]) -> Approvers:
         groups=frozenset().union(*(a.groups for a in named)),
         needed=max(a.needed for a in named),
     )
-
-
-class Verb(StrEnum):
-    """What a person may want to do with an action."""
-
-    CONFIRM = "confirm"
-    EDIT = "edit"
-    CANCEL = "cancel"
-    REJECT = "reject"
-    RENEW = "ask again"
-    SETTLE = "settle"
-    UNDO = "undo"
-    LOOK = "look at"
-
-
-@dataclass(frozen=True, slots=True)
-class Ruling:
-    """Whether this person may do this, and the sentence that says why not."""
-
-    allowed: bool
-    reason: str = ""
-
-
-YES = Ruling(True)
-
-
-def account(person: Person | None) -> Ruling:
-    """Whether this account may act at all. Without facts the answer is no."""
-    if person is None:
-        return Ruling(False, "I could not check your account just now. Nothing changed: please try again.")
-    if person.is_bot:
-        return Ruling(False, "Bots and apps cannot decide anything here.")
-    if person.is_deleted:
-        return Ruling(False, "This account is deactivated.")
-    if person.is_stranger:
-        return Ruling(False, "Only members of this workspace can do this, not people from a connected one.")
-    if person.is_guest:
-        return Ruling(False, "Guests cannot do this. Ask a full member of the workspace.")
-    return YES
-
-
-def may(policy: Policy, verb: Verb, action: Action, person: Person | None) -> Ruling:
-    """Whether `person` may do `verb` with `action`, as the policy stands now."""
-    usable = account(person)
-    if not usable.allowed or person is None:
-        return usable
-    if verb is Verb.LOOK:
-        return YES
-    own, admin = person.id == action.requester, person.id in policy.admins
-    if verb is Verb.CONFIRM:
-        return _may_confirm(action, person)
-    if verb is Verb.REJECT:
-        rejecting = own or is_approver(action.approvers, person) or admin
-        return YES if rejecting else Ruling(False, f"Only {deciders(action)} can reject this.")
-    asker = f"<@{action.requester}>, who asked for this,"
-    if verb in (Verb.EDIT, Verb.RENEW):
-        return YES if own else Ruling(False, f"Only {asker} can {verb} it.")
-    if own or admin or (verb is Verb.SETTLE and is_approver(action.approvers, person)):
-        return YES
-    return Ruling(False, f"Only {asker} or an admin can {verb} it.")
-
-
-def _may_confirm(action: Action, person: Person) -> Ruling:
-    if action.approvers.named:
-        if person.id == action.requester:
-            return Ruling(False, f"You asked for this, so {deciders(action)} must confirm it.")
-        if is_approver(action.approvers, person):
-            return YES
-    elif action.approvers.needed > 1 and person.id != action.requester:
-        return YES  # N people without names: any full member but the requester
-    elif action.approvers.needed <= 1 and person.id == action.requester:
-        return YES
-    return Ruling(False, f"Only {deciders(action)} can confirm this.")
-
-
-def is_approver(approvers: Approvers, person: Person) -> bool:
-    return person.id in approvers.users or bool(approvers.groups & person.groups)
-
-
-def deciders(action: Action) -> str:
-    """Who may decide, in words; mentions in Slack's form."""
-    if not action.approvers.named:
-        if action.approvers.needed > 1:
-            return f"{action.approvers.needed} other members of this workspace"
-        return f"<@{action.requester}>"
-    named = [f"<@{u}>" for u in sorted(action.approvers.users)]
-    named += [f"<!subteam^{g}>" for g in sorted(action.approvers.groups)]
-    count = f"{action.approvers.needed} of " if action.approvers.needed > 1 else ""
-    return count + (named[0] if len(named) == 1 else ", ".join(named[:-1]) + " or " + named[-1])
-
-
-def enough(action: Action, votes: Sequence[Vote]) -> bool:
-    """Whether these votes on the current version are the yes that the action needs."""
-    people = {v.person for v in votes if v.yes and v.version == action.version}
-    if action.approvers.named or action.approvers.needed > 1:
-        people.discard(action.requester)
-    return len(people) >= max(1, action.approvers.needed)

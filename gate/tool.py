@@ -128,10 +128,14 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One way in which arguments break a schema: where, and a sentence for a person."""
+    """One way in which arguments break a schema: where, and a sentence for a person.
+
+    `unsure`: it could not be checked to the end. A tool is not called then, and a rule counts as holding.
+    """
 
     path: tuple[str | int, ...]
     text: str
+    unsure: bool = False
 
 
 class ServerUnavailable(Exception):

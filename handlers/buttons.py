@@ -9,7 +9,7 @@ from gate.action import Ref
 from gate.flows import decide, renew, settle, undo
 from gate.flows.edit import form
 from gate.flows.press import GONE, Press, Said, standing
-from gate.policy import Verb
+from gate.people import Verb
 from gate.states import State
 from gate.world import Sheet, World
 from handlers.door import Opening, Reply

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from gate.policy import account
+from gate.people import account
 from gate.world import World
 from handlers.door import Reply
 from handlers.parse import Slash, count

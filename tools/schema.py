@@ -40,9 +40,11 @@ def problems(schema: Mapping[str, Json], value: Json) -> tuple[Problem, ...]:
     try:
         errors = sorted(_checker(schema).iter_errors(value), key=lambda e: [str(s) for s in e.absolute_path])
     except (_TooMuch, RecursionError):
-        return (Problem((), TOO_MUCH),)
+        return (Problem((), TOO_MUCH, unsure=True),)
     except Unresolvable as error:
-        return (Problem((), f"These arguments could not be checked: the schema refers to {error}."),)
+        return (
+            Problem((), f"These arguments could not be checked: the schema refers to {error}.", unsure=True),
+        )
     finally:
         _left.reset(token)
     return tuple(problem for error in errors for problem in _problems(error))[:MOST]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from gate.action import Action, Class, Verdict, Vote
-from gate.policy import deciders
+from gate.people import deciders
 from gate.states import State
 from views.kit import mention, mentions
 
@@ -99,8 +99,8 @@ def tally(action: Action, votes: Sequence[Vote]) -> str:
 
 def why(action: Action) -> str:
     """The policy's reason where people should know it, else ""."""
-    unusual = action.always_gated or action.cls is Class.UNKNOWN or action.approvers.named
-    return action.reason if unusual or action.verdict is Verdict.DENY else ""
+    unusual = action.always_gated or action.cls is Class.UNKNOWN or action.verdict is Verdict.DENY
+    return action.reason if unusual else ""
 
 
 def moment(at: datetime, form: str = "{time_secs}") -> str:

@@ -11,7 +11,7 @@ from gate.flows import turn as turns
 from gate.flows.decide import cancel, confirm
 from gate.flows.edit import Unfit, by_words
 from gate.flows.press import Press, Said
-from gate.policy import account, deciders
+from gate.people import account, deciders
 from gate.talk import Incoming, Turn
 from gate.world import Note, World
 

@@ -19,7 +19,7 @@ from gate.flows.look import NotSeen, captured
 from gate.flows.original import move_original
 from gate.flows.seal import entry
 from gate.flows.undo import inverse_of, undo_kind
-from gate.policy import Verb, enough, may
+from gate.people import Verb, enough, may
 from gate.receipt import intact
 from gate.states import Event, NoSuchArrow, State
 from gate.template import TemplateError

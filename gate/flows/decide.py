@@ -12,8 +12,9 @@ from gate.flows.look import decided
 from gate.flows.original import move_original
 from gate.flows.press import OLD, Press, Said, late, standing
 from gate.flows.seal import entry, lease
+from gate.people import Verb, enough
 from gate.phrase import MAX_TRIES, typed_right
-from gate.policy import Decision, Verb, enough
+from gate.policy import Decision
 from gate.receipt import intact
 from gate.states import Event, NoSuchArrow, State
 from gate.tool import ToolSpec

@@ -14,8 +14,8 @@ from gate.flows.look import blind, decided, look
 from gate.flows.prepare import sentence
 from gate.flows.press import OLD, Press, Said, late, standing
 from gate.flows.seal import announce, entry, lease, ruled, sealed
+from gate.people import Verb
 from gate.plain import Assign, Replace
-from gate.policy import Verb
 from gate.previews import facts, text_of
 from gate.states import Event, NoSuchArrow, State
 from gate.tool import Problem, ToolSpec

@@ -32,9 +32,11 @@ class NotSeen(Exception):
 
 def decided(world: World, spec: ToolSpec, args: Json, channel: str, **more: Any) -> Decision:
     """The policy's decision on this call, as things stand now."""
-    return decide(
-        world.policy, spec, args, channel, lambda schema, v: not world.tools.problems(schema, v), **more
-    )
+
+    def matches(schema: Mapping[str, Json], value: Json) -> bool:
+        return all(problem.unsure for problem in world.tools.problems(schema, value))
+
+    return decide(world.policy, spec, args, channel, matches, **more)
 
 
 async def look(

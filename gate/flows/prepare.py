@@ -12,7 +12,8 @@ from gate.audit import Entry
 from gate.canonical import BadArguments, canonical
 from gate.flows.look import Look, decided, look
 from gate.flows.seal import announce, entry, lease, ruled, sealed
-from gate.policy import Decision, Ruling, account
+from gate.people import Ruling, account
+from gate.policy import Decision
 from gate.states import State
 from gate.talk import Call
 from gate.tool import Answer, OutcomeUnknown, ServerUnavailable, ToolSpec

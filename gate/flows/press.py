@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gate.action import Action, Ref
 from gate.flows.seal import entry
-from gate.policy import Verb, deciders, may
+from gate.people import Verb, deciders, may
 from gate.states import State
 from gate.world import World
 

@@ -9,7 +9,7 @@ from gate.flows.edit import unbound
 from gate.flows.prepare import Asked, Refused, prepare
 from gate.flows.press import Press, Said, late, standing
 from gate.flows.seal import entry
-from gate.policy import Verb
+from gate.people import Verb
 from gate.states import State
 from gate.talk import Call
 from gate.world import Note, World

@@ -12,7 +12,7 @@ from gate.flows.look import NotSeen, captured
 from gate.flows.original import move_original
 from gate.flows.press import Press, Said, late, standing
 from gate.flows.seal import entry
-from gate.policy import Verb
+from gate.people import Verb
 from gate.previews import text_of
 from gate.states import Event, NoSuchArrow, State
 from gate.template import TemplateError

@@ -15,7 +15,8 @@ from gate.flows.look import Look, NotSeen, blind, look, run_read
 from gate.flows.prepare import sentence
 from gate.flows.press import Press, Said, late, standing
 from gate.flows.seal import announce, entry, lease, ruled, sealed
-from gate.policy import Decision, Verb
+from gate.people import Verb
+from gate.policy import Decision
 from gate.previews import text_of, way_back
 from gate.states import Event, NoSuchArrow, State
 from gate.template import TemplateError, expand
