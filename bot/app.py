@@ -19,7 +19,6 @@ from typing import Any
 from aiohttp import web
 from mcp.server import MCPServer
 from tools.phrases import Phrases, load_phrases
-from tools.recipes import load_recipes
 
 from bot import slack
 from bot.cards import Cards, Hints
@@ -40,6 +39,7 @@ from storage.migrate import migrate
 from storage.people import PeopleStore
 from storage.pins import PinStore
 from tools.client import Host, Setting
+from tools.recipes import load_recipes
 from tools.servers import INPROC, ServerConfig
 from views.preview import fits, reviewable
 
@@ -94,7 +94,8 @@ async def made(settings: Settings, roles: frozenset[str] = ALL) -> AsyncIterator
         stack.push_async_callback(redis.aclose)
         host = await _host(stack, settings, pins)
         session = await stack.enter_async_context(slack.http_session())
-        token = settings.bot_token.reveal()
+        settings.require_slack()
+        token = settings.bot_token.reveal() if settings.bot_token else ""
         fast, patient = slack.clients(session, token, settings.api_url)
         me = await slack.identity(fast, token)
         policy = load_policy(settings.policy)
@@ -118,7 +119,7 @@ async def made(settings: Settings, roles: frozenset[str] = ALL) -> AsyncIterator
         stack.push_async_callback(engine.drain, DRAIN_SECONDS)
         if "worker" in roles:
             await _background(stack, _sweep(world, ledger))
-        app = slack.bolt(fast, settings.signing_secret.reveal(), me)
+        app = slack.bolt(fast, settings.signing_secret.reveal() if settings.signing_secret else "", me)
         register(app, world, Hints(fast, cards), str(me.bot_user_id))
         sockets = await _sockets(stack, settings, app) if "web" in roles else None
         yield Parts(world, engine, host, _web(settings, app, world, sockets), sockets)
@@ -173,8 +174,6 @@ async def _sockets(stack: AsyncExitStack, settings: Settings, app: Any) -> slack
 
 
 def _web(settings: Settings, app: Any, world: World, sockets: slack.Sockets | None) -> web.Application:
-    guard = slack.Guard(app, settings.signing_secret.reveal())
-
     async def healthz(_: web.Request) -> web.Response:
         return web.json_response({"ok": True})
 
@@ -183,7 +182,8 @@ def _web(settings: Settings, app: Any, world: World, sockets: slack.Sockets | No
         return web.json_response(state, status=200 if all(state.values()) else 503)
 
     site = web.Application(client_max_size=slack.MOST_BYTES)
-    site.router.add_post("/slack/events", guard.handle)
+    if settings.signing_secret:
+        site.router.add_post("/slack/events", slack.Guard(app, settings.signing_secret.reveal()).handle)
     site.router.add_get("/healthz", healthz)
     site.router.add_get("/readyz", readyz)
     return site
@@ -234,7 +234,6 @@ async def _background(stack: AsyncExitStack, work: Any) -> None:
 
 async def serve(settings: Settings, roles: frozenset[str] = ALL) -> None:
     """Serve until SIGTERM or SIGINT, then finish what runs."""
-    settings.require_slack()
     stop = asyncio.Event()
     for name in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(name, stop.set)

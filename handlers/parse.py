@@ -91,8 +91,16 @@ def incoming(body: Body, bot_user: str, listed_bots: frozenset[str] = frozenset(
     mention = f"<@{bot_user}>"
     session = Session(team, channel, str(event.get("thread_ts") or ts))
     mentioned = mention in text or event.get("channel_type") == "im"
-    words = html_unescape(text.replace(mention, " ")).strip()
+    words = as_typed(text.replace(mention, " ")).strip()
     return Incoming(f"{team}:{channel}:{ts}", session, user, words, ts, mentioned)
+
+
+LINK = re.compile(r"<((?:https?|mailto):[^|>]*)(?:\|([^>]*))?>")
+
+
+def as_typed(text: str) -> str:
+    """A message as its writer typed it: Slack makes links of `notes.md` and escapes three characters."""
+    return html_unescape(LINK.sub(lambda link: link[2] or link[1].removeprefix("mailto:"), text))
 
 
 def html_unescape(text: str) -> str:

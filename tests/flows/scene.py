@@ -87,7 +87,7 @@ class FixedClock:
         return datetime.now(UTC)
 
     async def sleep(self, seconds: float) -> None:
-        await asyncio.sleep(0)
+        await asyncio.sleep(0.01)
 
 
 class CountedIds:

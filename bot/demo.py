@@ -1,0 +1,77 @@
+"""`make run`: a local Slack in the browser, with the bot, a sample folder and the bundled servers, in one process."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import signal
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from bot.app import made
+from bot.settings import Secret, Settings
+from gate.tool import Trust
+from tools.servers import ServerConfig
+from workspace.parts import Installation
+from workspace.server import Workspace
+
+SAMPLE = Path(__file__).parent.parent / "manifests" / "sample"
+PORTS = (8765, 0)  # the usual one, else any that is free
+WELCOME = """
+  Countersign is running in a local workspace:  {url}
+
+  Write in #ops, for example:  @Countersign what is in reports
+  Then:  @Countersign move reports/q3-summary.md to archive/q3-summary.md
+  The files are in {files}. Ctrl-C stops everything.
+"""
+
+
+async def demo(settings: Settings) -> None:
+    """Run until Ctrl-C or SIGTERM, then stop cleanly. Data stays in the home between runs."""
+    stop = asyncio.Event()
+    for name in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(name, stop.set)
+    workspace = Workspace()
+    url = await _start(workspace)
+    try:
+        files = sample_files(settings.home / "files")
+        async with made(local(settings, url, files)):
+            sys.stdout.write(WELCOME.format(url=url, files=files))
+            sys.stdout.flush()
+            await stop.wait()
+    finally:
+        await workspace.stop()
+
+
+def sample_files(folder: Path) -> Path:
+    """The folder to play in: the sample when it is not there yet, else as the last run left it."""
+    if not folder.exists():
+        shutil.copytree(SAMPLE, folder)
+    return folder
+
+
+def local(settings: Settings, url: str, files: Path) -> Settings:
+    """The same settings, turned to the local workspace; servers of countersign.yaml stay."""
+    installed = Installation()
+    filesystem = ServerConfig(
+        name="filesystem", inproc="servers.filesystem:server", args=(str(files),), trust=Trust.BUNDLED
+    )
+    others = tuple(server for server in settings.servers if server.name != "filesystem")
+    return replace(
+        settings,
+        bot_token=Secret(installed.bot_token),
+        app_token=Secret(installed.app_token),
+        signing_secret=Secret(installed.signing_secret),
+        api_url=f"{url}/api/",
+        servers=(filesystem, *others),
+    )
+
+
+async def _start(workspace: Workspace) -> str:
+    for port in PORTS:
+        try:
+            return await workspace.start(port=port)
+        except OSError:
+            continue
+    raise OSError("no port is free")
