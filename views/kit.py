@@ -24,7 +24,7 @@ OWN = re.compile(
 _BLANK = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
-_SUSPECT = re.compile(r"[^\x20-\x7e]|\\(?=u\{)")
+_SUSPECT = re.compile(r"[^\x20-\x7e]|\\(?=u\{[0-9A-Fa-f]+\})")
 
 
 @dataclass(frozen=True, slots=True)

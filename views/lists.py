@@ -114,7 +114,7 @@ def _waits(action: Action) -> list[Block]:
     about = f"{_where(action)} · *{CLASSES[action.cls]}* · expires {moment(action.expires_at)}"
     return [
         rich(line(words("Prepared: ", "bold"), words(action.preview.summary, most=200))),
-        context(mrkdwn(f"asked by {mention(action.requester)} {about}")),
+        context(mrkdwn(f"Asked by {mention(action.requester)} {about}")),
         actions(buttons.full(action), buttons.cancel(action)),
     ]
 

@@ -39,4 +39,5 @@ def _said(outcome: Outcome | None, most: int) -> list[Block]:
         shown = shown[: len(shown) // 2]
     hidden = len(outcome.text) - len(shown)
     more = [line(words(f"… {hidden:,} more characters", "italic"))] if hidden else []
-    return [rich(line(words("The tool said:", "bold"))), *pack([*boxes(shown), *more])]
+    label = "The tool said:" if outcome.kind in ("success", "error") else "What is known:"
+    return [rich(line(words(label, "bold"))), *pack([*boxes(shown), *more])]

@@ -23,7 +23,7 @@ def test_what_waits_is_listed_with_where_and_until_when_and_never_confirmed_from
     made = sent(lists.pending([action(), destructive()]))
     told = shown(made.blocks)
     assert "Prepared: Move reports/q3.md to archive/q3.md" in told
-    assert "asked by <@UANA> in <#C1> · *destructive* · expires <!date^" in told
+    assert "Asked by <@UANA> in <#C1> · *destructive* · expires <!date^" in told
     assert buttons(made.blocks) == ["full", "cancel"] * 2
     assert made.text == "2 waiting"
 
