@@ -23,6 +23,7 @@ from tools.servers import HTTP, STDIO, ServerConfig
 OURSELVES = Implementation(name="countersign", version="0.1.0")
 CONNECT_SECONDS = 15.0
 SILENCE_SECONDS = 300.0  # without a byte from an HTTP server
+EVENT_BYTES = 32 * 1024 * 1024  # the SDK's 1 MiB would make a long answer an unknown outcome
 LOG_BYTES = 1_000_000
 
 
@@ -83,7 +84,7 @@ class Dialler:
                 headers=dict(config.headers), timeout=httpx2.Timeout(CONNECT_SECONDS, read=silence)
             )
             await stack.enter_async_context(http)
-            return streamable_http_client(config.url, http_client=http)
+            return streamable_http_client(config.url, http_client=http, max_sse_event_size=EVENT_BYTES)
         raise LookupError(f"nobody made the in-process server “{config.inproc}”")
 
     @property
