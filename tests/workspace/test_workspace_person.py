@@ -261,3 +261,14 @@ async def test_a_response_url_takes_five_posts(
     assert (await respond.send_dict({"text": "x", "blocks": [{"type": "none"}]})).status_code == 400
     last = await respond.send(text="a sixth")
     assert (last.status_code, last.body) == (404, "used_url")
+
+
+async def test_the_app_hears_its_own_words_but_never_as_a_mention(
+    ws: Workspace, client: AsyncWebClient, clicked: list[Body]
+) -> None:
+    own = await client.chat_postMessage(channel="C_OPS", text="I am <@UBOT>")
+    await ws.as_("U_ANN").say("C_OPS", "<@UBOT> hello")
+    await ws.wait_for(lambda: len(ws.deliveries("message")) == 2 and ws.deliveries("app_mention"))
+    assert [e.sent["event"]["user"] for e in ws.deliveries("app_mention")] == ["U_ANN"]
+    (echo,) = [e.sent["event"] for e in ws.deliveries("message") if e.sent["event"]["ts"] == own["ts"]]
+    assert (echo["bot_id"], echo["user"]) == ("BBOT", "UBOT")
