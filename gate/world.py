@@ -34,15 +34,12 @@ class Tx(Protocol):
 
     async def now(self) -> datetime:
         """The database's clock."""
-        ...
 
     async def insert(self, action: Action) -> Action:
         """Insert, or return the action that already has this id."""
-        ...
 
     async def action(self, action_id: str) -> Action | None:
         """The action, its row locked until the end of the transaction."""
-        ...
 
     async def move(self, action: Action, event: Event, *, lost: bool = False, **changes: Any) -> Action:
         """Follow an arrow: guarded by id, version, revision and state; revision + 1; returns the action as it
@@ -50,58 +47,46 @@ class Tx(Protocol):
         needs `expires_at` to lie ahead on the database's clock; EXPIRE needs it to have passed, unless `lost`
         is given: then the lease was lost early, which counts as expiry. EDIT adds one to the version.
         Raises Stale, or NoSuchArrow."""
-        ...
 
     async def keep(self, action: Action, **changes: Any) -> Action:
         """Change fields that are no matter of state (undo_open, claim lease): same guard. Raises Stale."""
-        ...
 
     async def vote(self, vote: Vote) -> bool:
         """Record a vote; False when this person has already voted on this version."""
-        ...
 
     async def votes(self, action_id: str, version: int) -> tuple[Vote, ...]: ...
 
     async def receive(self, incoming: Incoming) -> bool:
         """Put a message into the inbox; False when it is there already."""
-        ...
 
     async def take(self, session: Session, reader: str, seconds: float) -> Incoming | None:
         """The oldest message of the session (by ts) not done with, reserved for this reader for `seconds`.
         None when there is none, or when another reader still holds it: that one goes on with the rest."""
-        ...
 
     async def done_with(self, key: str) -> None: ...
 
     async def open_turn(self, turn: Turn) -> Turn:
         """Insert, or return the turn that already has this id."""
-        ...
 
     async def exchange(self, turn_id: str, index: int, exchange: Exchange) -> None:
         """Insert or update the exchange at this place of the turn."""
-        ...
 
     async def note(self, note: Note) -> bool:
         """Put a message for people into the outbox; False when it is there already."""
-        ...
 
     async def sheet(self, sheet: Sheet) -> None:
         """Remember an opened modal; an older one with the same view id is replaced."""
-        ...
 
     async def push_undo(self, action: Action, inverse: Inverse, kind: str, before: Json, after: Json) -> None:
         """Push onto the undo stack (spec 000)."""
-        ...
 
     async def mark_undone(self, action_id: str) -> None: ...
 
     def audit(self, entry: Entry) -> None:
         """Written, chained to the entry before, at the end of this transaction."""
-        ...
 
     def enqueue(self, run: Run) -> None:
         """Enqueued, in this transaction, at its end."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,34 +131,28 @@ class Ledger(Protocol):
 
     def begin(self, seconds: float | None = None) -> AbstractAsyncContextManager[Tx]:
         """A transaction that commits on leaving, within `seconds` in all when given."""
-        ...
 
     async def now(self) -> datetime:
         """The database's clock."""
-        ...
 
     async def action(self, action_id: str) -> Action | None: ...
     async def votes(self, action_id: str, version: int) -> tuple[Vote, ...]: ...
 
     async def overdue(self, limit: int = 100) -> tuple[Action, ...]:
         """For the janitor: `prepared` past expiry, `executing` past its claim, `approved` for over 30 s."""
-        ...
 
     async def pending(
         self, team: str, *, user: str | None = None, session: Session | None = None
     ) -> tuple[Action, ...]:
         """Actions in `prepared` that have not expired, oldest first."""
-        ...
 
     async def of_turn(self, turn_id: str) -> tuple[Action, ...]: ...
     async def turn(self, turn_id: str) -> Turn | None: ...
     async def has_session(self, session: Session) -> bool:
         """Whether this thread is ours: a turn was opened in it."""
-        ...
 
     async def starter(self, session: Session) -> str | None:
         """Who opened the first turn of the thread."""
-        ...
 
     async def sheet(self, view_id: str) -> Sheet | None: ...
     async def note(self, note_id: str) -> Note | None: ...
@@ -182,7 +161,6 @@ class Ledger(Protocol):
         self, team: str, *, user: str | None = None, session: Session | None = None, limit: int = 10
     ) -> tuple[UndoEntry, ...]:
         """What succeeded, has an inverse still in time, and is not undone; newest first."""
-        ...
 
     async def audit_tail(
         self, *, team: str, user: str | None = None, session: Session | None = None, limit: int = 10
@@ -191,7 +169,6 @@ class Ledger(Protocol):
     async def posted(self, key: str) -> Posted | None: ...
     async def set_posted(self, key: str, posted: Posted) -> None:
         """Insert or update where a card or note stands in Slack; an older revision never replaces a newer."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +201,6 @@ class Leases(Protocol):
 
     async def put(self, lease: Lease, ttl: float) -> None:
         """Write or replace, for `ttl` seconds."""
-        ...
 
     async def get(self, action_id: str) -> Lease | None: ...
     async def drop(self, action_id: str) -> None: ...
@@ -240,11 +216,9 @@ class Tools(Protocol):
     def servers(self) -> Sequence[ServerStatus]: ...
     def problems(self, schema: Mapping[str, Json], value: Json) -> tuple[Problem, ...]:
         """Every way in which the value breaks the JSON Schema; empty when it keeps it."""
-        ...
 
     async def call(self, server: str, tool: str, args: bytes, seconds: float | None = None) -> Answer:
         """Call a tool. Raises ServerUnavailable (did not run) or OutcomeUnknown (may have run)."""
-        ...
 
 
 class People(Protocol):
@@ -252,11 +226,9 @@ class People(Protocol):
 
     async def known(self, team: str, user: str) -> Person | None:
         """What is known without asking Slack; fast. None when nothing is."""
-        ...
 
     async def fresh(self, team: str, user: str, seconds: float = 60) -> Person | None:
         """No older than `seconds`; asks Slack when it has to. None when Slack does not say."""
-        ...
 
 
 class Chat(Protocol):
@@ -288,7 +260,6 @@ class Clock(Protocol):
 class Ids(Protocol):
     def new(self) -> str:
         """A fresh, unguessable identifier of letters and digits."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
