@@ -78,5 +78,6 @@ def _servers(value: Value | None, environ: Mapping[str, str]) -> tuple[ServerCon
     try:
         return read_servers(value.json(), environ)
     except BadServers as error:
-        value.file.problems += [f"{value.file.name}: {problem}" for problem in error.problems]
+        for problem in error.problems:
+            value.file.wrong(value.line, problem)
         return ()

@@ -50,7 +50,7 @@ class File:
 
     def __init__(self, name: str, text: str) -> None:
         self.name = name
-        self.problems: list[str] = []
+        self._found: list[tuple[int, str]] = []
         self.top = self._compose(text)
 
     @classmethod
@@ -63,22 +63,26 @@ class File:
         except UnicodeDecodeError:
             raise BadFile([f"{path} is not UTF-8: save it as UTF-8."]) from None
 
+    def wrong(self, line: int, sentence: str) -> None:
+        """Note a mistake; `line` 0: in the file as a whole."""
+        where = f"{self.name}, line {line}" if line else self.name
+        self._found.append((line, f"{where}: {sentence.rstrip('.?')}."))
+
     def done(self) -> None:
         """Raise BadFile if anything was wrong."""
-        if self.problems:
-            raise BadFile(self.problems)
+        if self._found:
+            raise BadFile([sentence for _, sentence in sorted(self._found, key=lambda found: found[0])])
 
     def _compose(self, text: str) -> Value | None:
         try:
             node = yaml.compose(text, _Loader)
         except yaml.YAMLError as error:
             mark = getattr(error, "problem_mark", None)
-            where = f", line {mark.line + 1}" if mark else ""
             why = getattr(error, "problem", None) or "it holds characters that YAML does not allow"
-            self.problems.append(f"{self.name}{where}: {why}.")
+            self.wrong(mark.line + 1 if mark else 0, why)
             return None
         except RecursionError:
-            self.problems.append(f"{self.name}: it is nested too deep.")
+            self.wrong(0, "it is nested too deep")
             return None
         return Value(node, "", self, 1) if node is not None else None
 
@@ -93,8 +97,7 @@ class Value:
     line: int  # of its key, where it has one: that is the line that people look for
 
     def wrong(self, sentence: str) -> None:
-        named = f"“{self.path}” " if self.path else "the file "
-        self.file.problems.append(f"{self.file.name}, line {self.line}: {named}{sentence}.")
+        self.file.wrong(self.line, f"“{self.path}” {sentence}" if self.path else f"the file {sentence}")
 
     def mapping(self, known: Collection[str] | None = None) -> dict[str, Value]:
         """The values by key; an unknown key and a second one of the same name are wrong."""
