@@ -1,0 +1,70 @@
+"""The record of a story: every event, who decided, and a chain that shows tampering."""
+
+from __future__ import annotations
+
+from sqlalchemy import text
+
+from gate.flows import decide, undo
+from gate.states import State
+from tests.flows.scene import ANN, BEN, TEAM, Scene
+
+
+async def events(stage: Scene) -> list[tuple[str, str, str | None, bool]]:
+    lines = await stage.ledger.audit_tail(team=TEAM, limit=50)
+    return [
+        (line.entry.event, line.entry.actor, line.entry.status, line.entry.user_confirmed)
+        for line in reversed(lines)
+    ]
+
+
+async def test_a_whole_story_is_on_the_record(stage: Scene):
+    stage.desk.notes["a.md"] = "old"
+    action = await stage.prepare(path="a.md", content="new")
+    await stage.confirm(action, BEN)
+    await stage.confirm(action)
+    await stage.play()
+    await undo.ask(stage.world, stage.press(await stage.now(action.id)))
+    await stage.play()
+    found = await events(stage)
+    assert [name for name, *_ in found] == [
+        "proposed",
+        "turned_away",
+        "confirmed",
+        "started",
+        "succeeded",
+        "undo_asked",
+        "confirmed",
+        "started",
+        "succeeded",
+        "undone",
+    ]
+    assert ("confirmed", ANN, None, True) in found
+    assert ("succeeded", ANN, "success", True) in found
+    assert found[1] == ("turned_away", BEN, None, False)
+
+
+async def test_a_rejection_is_no_confirmation(stage: Scene):
+    action = await stage.prepare(path="a.md", content="new")
+    await decide.reject(stage.world, stage.press(action, reason="no"))
+    assert ("rejected", ANN, "rejected_by_user", False) in await events(stage)
+
+
+async def test_expiry_and_reads_are_nobodys_decision(stage: Scene):
+    await stage.prepare(path="a.md", content="new")
+    stage.travel(301)
+    await stage.play(timers=True)
+    assert ("expired", "system", None, False) in await events(stage)
+
+
+async def test_a_stored_action_that_was_tampered_with_never_runs(stage: Scene):
+    action = await stage.prepare(path="a.md", content="new")
+    async with stage.ledger._engine.begin() as connection:
+        await connection.execute(
+            text("UPDATE actions SET args = :args WHERE id = :id"),
+            {"args": b'{"content":"evil","expected":"absent","path":"a.md"}', "id": action.id},
+        )
+    said = await stage.confirm(action)
+    await stage.play()
+    assert not said.ok
+    assert stage.desk.calls == []
+    assert (await stage.now(action.id)).state is State.PREPARED
