@@ -10,7 +10,7 @@ from typing import Annotated
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
 
-from servers.filesystem import change, disk, landing, look, restore, trash, watch
+from servers.filesystem import change, disk, landing, restore, room, trash, watch
 from servers.filesystem.answers import spoken
 from servers.filesystem.models import (
     Deleted,
@@ -156,13 +156,14 @@ class Changing:
         """Watch a folder: list_changes then says what changed since this look. Watching again is the next look."""
         place = self.roots.find(path)
         watched, found = (watch.resume(place), []) if resume else watch.begin(place, recursive, self.clock())
+        changes, more = room.fitting(found)
         return Watching(
             path=place.said,
             look=watched.looks[-1].number,
             resumed=resume,
             entries=len(watched.looks[-1].seen),
-            changes=found[: look.MOST_ENTRIES],
-            truncated=len(found) > look.MOST_ENTRIES,
+            changes=changes,
+            truncated=more,
         )
 
     @spoken

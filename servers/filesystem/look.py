@@ -9,12 +9,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 
-from servers.filesystem import disk, names
+from servers.filesystem import disk, names, room
 from servers.filesystem.models import Described, Item, Metadata
 from servers.filesystem.roots import Place, Spot, opened, spot
 
-MOST_ENTRIES = 1_000  # in one answer
-MOST_BYTES = 256 * 1024  # in one answer
 MOST_VISITED = 50_000
 DEEPEST = 64
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -91,16 +89,15 @@ def item(said: str, info: os.stat_result) -> Item:
 
 def listing(place: Place, recursive: bool, limit: int) -> tuple[list[Item], str]:
     """The items of a folder and, when there are more, a sentence that says so."""
-    budget, items, room = Budget(), list[Item](), MOST_BYTES
+    budget = Budget()
     with opened(place) as folder:
-        for here, info in visit(folder, start(place), budget, recursive):
-            room -= len(here.said.encode()) + 100
-            if len(items) == limit or room < 0:
-                return (
-                    items,
-                    f"Only the first {len(items)} are listed. Look in a smaller folder, or use search_files.",
-                )
-            items.append(item(here.said, info))
+        seen = visit(folder, start(place), budget, recursive)
+        items, more = room.fitting((item(here.said, info) for here, info in seen), limit)
+    if more:
+        return (
+            items,
+            f"Only the first {len(items)} are listed. Look in a smaller folder, or use search_files.",
+        )
     return items, budget.spent
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
 
-from servers.filesystem import answers, disk, landing, look, restore, search, text, watch
+from servers.filesystem import answers, disk, landing, look, restore, room, search, text, watch
 from servers.filesystem.answers import spoken
 from servers.filesystem.models import (
     Before,
@@ -28,7 +28,7 @@ from servers.filesystem.models import (
 )
 from servers.filesystem.roots import Roots
 
-Limit = Annotated[int, Field(ge=1, le=look.MOST_ENTRIES, description="At most this many.")]
+Limit = Annotated[int, Field(ge=1, le=room.MOST_ENTRIES, description="At most this many.")]
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Reading:
     roots: Roots
 
     @spoken
-    def list_dir(self, path: PathArg, recursive: bool = False, limit: Limit = look.MOST_ENTRIES) -> Listing:
+    def list_dir(self, path: PathArg, recursive: bool = False, limit: Limit = room.MOST_ENTRIES) -> Listing:
         """List what is in a folder, with sizes and times. “.” is the first allowed folder."""
         place = self.roots.find(path)
         items, note = look.listing(place, recursive, limit)
@@ -54,7 +54,7 @@ class Reading:
             int, Field(ge=16, le=text.MOST_BYTES, description="Bytes at most.")
         ] = text.MOST_BYTES,
     ) -> FileText:
-        """Read a file as text, at most 256 KB at a time. What is not text is described by size and SHA-256."""
+        """Read a file as text, at most 240 KB at a time. What is not text is described by size and SHA-256."""
         return text.page(self.roots.find(path), offset, limit)
 
     @spoken
@@ -67,7 +67,7 @@ class Reading:
         contains: Annotated[
             str | None, Field(max_length=200, description="Text on one line of the file.")
         ] = None,
-        limit: Limit = look.MOST_ENTRIES,
+        limit: Limit = room.MOST_ENTRIES,
     ) -> Matches:
         """Find files below a folder by name, and by a text they contain. Upper and lower case are the same."""
         return search.search(self.roots.find(path), pattern, contains, limit, look.Budget())
@@ -120,8 +120,8 @@ class Reading:
     @spoken
     def list_trash(self, limit: Limit = 100) -> Trash:
         """List what was deleted or replaced in the last 30 days, newest first, with the ids for restore_file."""
-        entries = answers.trash_entries(self.roots)
-        return Trash(entries=entries[:limit], truncated=len(entries) > limit)
+        entries, more = room.fitting(answers.trash_entries(self.roots), limit)
+        return Trash(entries=entries, truncated=more)
 
     @spoken
     def list_changes(self, path: PathArg) -> Changes:
@@ -131,13 +131,15 @@ class Reading:
         if watched is None:
             return Changes(path=place.said, watched=False, look=0, since=None, changes=[], watching=watching)
         last = watched.looks[-1]
-        found = watch.differences(place, last.seen, watch.take(place, watched.recursive))
+        changes, more = room.fitting(
+            watch.differences(place, last.seen, watch.take(place, watched.recursive))
+        )
         return Changes(
             path=place.said,
             watched=True,
             look=last.number,
             since=last.at,
-            changes=found[: look.MOST_ENTRIES],
-            truncated=len(found) > look.MOST_ENTRIES,
+            changes=changes,
+            truncated=more,
             watching=watching,
         )

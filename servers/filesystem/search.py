@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from mcp.server.mcpserver.exceptions import ToolError
 
-from servers.filesystem import disk, look, text
+from servers.filesystem import disk, look, room, text
 from servers.filesystem.models import Match, Matches
 from servers.filesystem.roots import Place, Spot, opened
 
@@ -20,20 +20,14 @@ EXCERPT = 200  # characters
 
 def search(place: Place, pattern: str, contains: str | None, limit: int, budget: look.Budget) -> Matches:
     """Names that fit `pattern`, of files whose text holds `contains`, below a folder. Case does not matter."""
-    fits, matches, note, room = matcher(pattern), list[Match](), "", look.MOST_BYTES
+    fits = matcher(pattern)
     with opened(place) as folder:
-        for here, info in look.visit(folder, look.start(place), budget, deep=True):
-            match = _match(here, info, contains) if fits(here.said, look.start(place)) else None
-            if match is None:
-                continue
-            room -= len(match.path.encode()) + 4 * len(match.excerpt or "") + 100
-            if len(matches) == limit or room < 0:
-                note = (
-                    f"Only the first {len(matches)} are listed. Search in a smaller folder or more precisely."
-                )
-                break
-            matches.append(match)
-    note = note or budget.spent
+        seen = look.visit(folder, look.start(place), budget, deep=True)
+        fitting = (_match(here, info, contains) for here, info in seen if fits(here.said, look.start(place)))
+        matches, more = room.fitting((match for match in fitting if match), limit)
+    note = budget.spent
+    if more:
+        note = f"Only the first {len(matches)} are listed. Search in a smaller folder or more precisely."
     return Matches(path=place.said, matches=matches, truncated=bool(note), note=note)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import fcntl
 import os
 import stat
 import threading
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 from mcp.server.mcpserver.exceptions import ToolError
 
-from servers.filesystem import answers, rename, trash
+from servers.filesystem import answers, disk, rename, trash
 from servers.filesystem.roots import Roots, Spot
 from tests.servers.files import Ask, Clock, files, same_age, sample, sha, tree
 
@@ -294,6 +295,21 @@ async def test_of_many_who_create_move_delete_or_restore_the_same_one_wins(tmp_p
         await race("restore_file", trash_id=deleted["trash_id"])
         assert (await one("list_trash"))["entries"] == []
     assert (root / "moved.md").read_text() == (root / "copy.md").read_text() == "new"
+
+
+async def test_a_change_waits_for_another_process_and_then_gives_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = sample(tmp_path)
+    monkeypatch.setattr(disk, "LOCK_SECONDS", 0.05)
+    async with files(root) as ask:
+        await ask("write_file", path="a.md", content="a")
+        lock = os.open(root / ".countersign" / "lock", os.O_RDWR)
+        fcntl.flock(lock, fcntl.LOCK_SH)  # as anybody who is not alone
+        busy = await ask.refused("write_file", path="b.md", content="b")
+        os.close(lock)
+        await ask("write_file", path="b.md", content="b")
+    assert "Try again in a minute" in busy
 
 
 @pytest.mark.timeout(60)

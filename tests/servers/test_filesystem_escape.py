@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from servers.filesystem import disk
+from servers.filesystem.roots import Spot
 from tests.servers.files import Ask, files, sample, tree
 
 SECRET = "kept-from-everyone"
@@ -221,6 +223,30 @@ async def test_a_manifest_that_was_tampered_with_leads_nowhere(tmp_path: Path) -
             assert "Nothing with that id" in await ask.refused("restore_file", trash_id=trash_id)
     assert not (root / "notes.md").exists()
     assert sorted(os.listdir(tmp_path / "data-secret")) == ["secret.txt"]
+
+
+@pytest.mark.parametrize("becomes", ["link", "pipe", "folder"])
+async def test_a_file_exchanged_between_the_look_and_the_opening_is_not_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, becomes: str
+) -> None:
+    root = trapped(tmp_path)
+    real = disk.status
+
+    def meddled(spot: Spot) -> os.stat_result | None:
+        info = real(spot)
+        (root / "notes.md").unlink(missing_ok=True)
+        if becomes == "link":
+            (root / "notes.md").symlink_to(tmp_path / "data-secret" / "secret.txt")
+        elif becomes == "pipe":
+            os.mkfifo(root / "notes.md")
+        else:
+            (root / "notes.md").mkdir()
+        return info
+
+    async with files(root) as ask:
+        monkeypatch.setattr(disk, "status", meddled)
+        refusal = await ask.refused("read_file", path="notes.md")
+    assert SECRET not in refusal
 
 
 FLIPS = 1_500

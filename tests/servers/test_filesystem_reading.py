@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import time
 from pathlib import Path
 
 import pytest
+from mcp_types import TextContent
 
 from servers.filesystem.look import Budget
 from servers.filesystem.roots import Roots
@@ -46,8 +48,9 @@ async def test_a_long_listing_stops_and_says_so(tmp_path: Path) -> None:
     assert (len(whole["items"]), whole["truncated"]) == (1_000, True)
     assert (len(some["items"]), some["truncated"]) == (7, True)
     assert "Only the first 7" in some["note"]
+    assert 500 < len(wide["items"]) < 1_000
     assert wide["truncated"]
-    assert len(str(wide)) < 256 * 1024
+    assert len(json.dumps(wide, indent=2)) < 256 * 1024
 
 
 async def test_names_that_are_no_text_are_shown_with_escapes(tmp_path: Path) -> None:
@@ -75,14 +78,21 @@ async def test_a_text_is_read_page_by_page_between_characters(tmp_path: Path) ->
     assert inside["offset"] == 3
 
 
-async def test_a_file_larger_than_an_answer_says_that_there_is_more(tmp_path: Path) -> None:
+@pytest.mark.parametrize("character", ["x", "\n", '"', "漢", "\x01"])
+async def test_an_answer_is_never_longer_than_hosts_keep(tmp_path: Path, character: str) -> None:
     root = sample(tmp_path)
-    (root / "big.txt").write_text("x" * 300_000)
+    (root / "big.txt").write_text(character * 300_000)
     async with files(root) as ask:
-        page = await ask("read_file", path="big.txt")
-    assert len(page["text"]) == 256 * 1024
-    assert page["next_offset"] == 256 * 1024
+        result = await ask.client.call_tool("read_file", {"path": "big.txt"})
+        refusal = await ask.refused("preview_write", path="big.txt")
+    page = result.structured_content
+    assert page
     assert "There is more" in page["note"]
+    assert page["next_offset"] == len(page["text"].encode())
+    assert 40_000 < len(json.dumps(page, ensure_ascii=False)) < 256 * 1024
+    assert isinstance(result.content[0], TextContent)
+    assert len(result.content[0].text) < 256 * 1024
+    assert "too large to show" in refusal
 
 
 async def test_the_encoding_is_said_and_what_is_no_text_is_described(tmp_path: Path) -> None:
