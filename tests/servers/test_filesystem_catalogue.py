@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +10,10 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp_types import Tool
 
-from gate.template import names
 from servers.filesystem import server
 from tests.servers.files import Ask, Mode, files, sample
+from tools.fitting import Shape, misfits
+from tools.recipes import read_recipe
 
 READS = {
     "list_dir",
@@ -60,42 +60,18 @@ async def test_every_tool_says_all_that_the_gate_wants_to_know(tmp_path: Path, m
         assert recipe["notifies"] == "nobody"
 
 
-async def test_recipes_name_only_arguments_fields_and_tools_that_are_there(tmp_path: Path) -> None:
+async def test_every_recipe_is_one_that_the_gate_can_use(tmp_path: Path) -> None:
     tools = await listed(tmp_path)
-    for tool in tools.values():
-        recipe = gate(tool)
-        captures = {name: tools[read["tool"]] for name, read in recipe.get("capture", {}).items()}
-        assert {name.name for name in captures.values()} <= READS
-        for path in names(without_results(recipe)):
-            assert_named(tool, captures, path)
-        for part in [*recipe.get("undo", ()), recipe.get("drift", {})]:
-            for path in names({key: part[key] for key in part if key != "tool"}):
-                assert_named(tool, captures, path)
-
-
-async def test_reads_and_ways_back_are_called_with_arguments_they_have(tmp_path: Path) -> None:
-    tools = await listed(tmp_path)
-    for tool in tools.values():
-        recipe = gate(tool)
-        calls = [*recipe.get("capture", {}).values(), *recipe.get("undo", ())]
-        calls += [recipe["drift"]] if "drift" in recipe else []
-        for call in calls:
-            schema = tools[call["tool"]].input_schema
-            assert set(call["args"]) <= set(schema["properties"])
-            assert set(schema.get("required", ())) <= set(call["args"])
-        for name in recipe.get("bind", {}):
-            assert name in tool.input_schema["properties"]
-            assert name not in tool.input_schema["required"]
-        if tool.name not in READS:
-            assert recipe["undo"]
-            assert set(recipe["drift"]["same"]) <= set(fields(tools[recipe["drift"]["tool"]].output_schema))
-
-
-async def test_templates_outside_undo_use_only_arguments_that_are_always_there(tmp_path: Path) -> None:
-    """A template for an optional argument would fail for everybody who leaves it out."""
-    for tool in (await listed(tmp_path)).values():
-        used = {path[1] for path in names(without_results(gate(tool))) if path[0] == "args"}
-        assert used <= set(tool.input_schema.get("required", ()))
+    shapes = {name: Shape(tool.input_schema, tool.output_schema) for name, tool in tools.items()}
+    for name, tool in tools.items():
+        recipe = read_recipe(gate(tool))
+        assert misfits(recipe, name, shapes) == []
+        assert {read.tool for read in recipe.capture.values()} <= READS
+        if name not in READS:
+            assert recipe.undo
+            assert recipe.drift
+            assert recipe.drift.read.tool in READS
+            assert recipe.recoverable
 
 
 async def test_an_argument_the_tool_does_not_have_is_refused(tmp_path: Path) -> None:
@@ -135,25 +111,3 @@ def gate(tool: Tool) -> dict[str, Any]:
     found = tool.meta["dev.countersign/gate"]
     assert isinstance(found, dict)
     return found
-
-
-def without_results(recipe: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in recipe.items() if key not in ("undo", "drift")}
-
-
-def fields(schema: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    assert schema
-    found = schema["properties"]
-    assert isinstance(found, Mapping)
-    return found
-
-
-def assert_named(tool: Tool, captures: Mapping[str, Tool], path: tuple[str, ...]) -> None:
-    kind, name, *rest = path
-    if kind == "args":
-        assert name in tool.input_schema["properties"], path
-    elif kind == "capture":
-        assert rest[0] in fields(captures[name].output_schema), path
-    else:
-        assert kind == "result"
-        assert name in fields(tool.output_schema), path
