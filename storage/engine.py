@@ -32,6 +32,19 @@ POSTGRES_LIMITS = ("SET idle_in_transaction_session_timeout = '10s'", "SET lock_
 POSTGRES_REACH = {"connect_timeout": 5, "keepalives_idle": 15, "tcp_user_timeout": 10_000}
 
 
+def journal(version: tuple[int, ...]) -> str:
+    """WAL where this SQLite cannot lose what was committed in a reset of the WAL (embedded.md 2.1)."""
+    mended = version >= (3, 51, 3) or (3, 44, 6) <= version < (3, 45) or (3, 50, 7) <= version < (3, 51)
+    return "WAL" if mended else "TRUNCATE"
+
+
+SQLITE_SETTINGS = (
+    f"PRAGMA journal_mode = {journal(sqlite3.sqlite_version_info)}",
+    "PRAGMA synchronous = FULL",
+    "PRAGMA foreign_keys = ON",
+)
+
+
 class BadDatabaseUrl(ValueError):
     """DATABASE_URL names nothing we can use; the message says what to write."""
 
@@ -48,8 +61,8 @@ def open_engine(url: str, *, connections: int = 10) -> AsyncEngine:
     """
     address = parse(url)
     if address.get_backend_name() == "sqlite":
-        engine = create_async_engine(address, connect_args={"timeout": WRITE_SECONDS}, pool_size=connections)
-        event.listen(engine.sync_engine, "connect", _settle_sqlite)
+        engine = create_async_engine(address, pool_size=connections)
+        event.listen(engine.sync_engine, "connect", _connect_sqlite)
         event.listen(engine.sync_engine, "begin", _begin_sqlite)
     else:
         engine = create_async_engine(
@@ -115,28 +128,21 @@ def reached(limit: asyncio.Timeout | None = None) -> Iterator[None]:
         raise
 
 
-def journal(version: tuple[int, ...]) -> str:
-    """WAL where this SQLite cannot lose what was committed in a reset of the WAL (embedded.md 2.1)."""
-    mended = version >= (3, 51, 3) or (3, 44, 6) <= version < (3, 45) or (3, 50, 7) <= version < (3, 51)
-    return "WAL" if mended else "TRUNCATE"
-
-
-def _settle_sqlite(connection: Any, _: Any) -> None:
+def _connect_sqlite(connection: Any, _: Any) -> None:
     # Python's sqlite3 would begin transactions by its own rules, too late to keep a read and a write together.
     connection.isolation_level = None
-    cursor = connection.cursor()
-    cursor.execute(f"PRAGMA journal_mode = {journal(sqlite3.sqlite_version_info)}")
-    cursor.execute("PRAGMA synchronous = FULL")
-    cursor.execute("PRAGMA foreign_keys = ON")
-    cursor.close()
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    options = connection.get_execution_options()
+    options, known = connection.get_execution_options(), connection.info
     wait = options.get("wait", WRITE_SECONDS)
-    if connection.info.setdefault("wait", WRITE_SECONDS) != wait:
+    if known.get("wait") != wait:
         connection.exec_driver_sql(f"PRAGMA busy_timeout = {round(wait * 1000)}")
-        connection.info["wait"] = wait
+        known["wait"] = wait
+    if "settled" not in known:  # here, not on connecting: this may wait for a lock, and now it knows how long
+        for pragma in SQLITE_SETTINGS:
+            connection.exec_driver_sql(pragma)
+        known["settled"] = True
     connection.exec_driver_sql("BEGIN" if options.get("reads") else "BEGIN IMMEDIATE")
 
 
