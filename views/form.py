@@ -100,8 +100,9 @@ def _block(each: Field) -> Block:
 
 
 def _must_fill(each: Field) -> bool:
-    """Whether Slack itself may insist on an answer: an empty text or list is a value like any other."""
-    return each.required and not each.nullable and each.kind not in (Kind.TEXT, Kind.LINES)
+    """Whether Slack itself may insist on an answer: long texts and lists can be emptied, and stay empty."""
+    emptiable = each.kind in (Kind.TEXT, Kind.LINES) and (each.multiline or each.old == "")
+    return each.required and not each.nullable and not emptiable
 
 
 def _input(each: Field) -> Block:

@@ -288,6 +288,23 @@ def test_a_form_without_any_input_has_no_submit():
     assert "submit" not in opened(modals.edit(action(args=canonical(args)), alone))
 
 
+@pytest.mark.parametrize(
+    ("name", "schema", "old", "optional"),
+    [
+        ("path", {"type": "string"}, "a.md", False),
+        ("path", {"type": "string"}, "", True),
+        ("content", {"type": "string"}, "a", True),
+        ("paths", {"type": "array", "items": {"type": "string"}}, ["a"], True),
+        ("owner", {"type": ["string", "null"]}, "a", True),
+        ("count", {"type": "integer"}, 1, False),
+        ("mode", {"enum": ["a", "b"]}, "a", False),
+    ],
+)
+def test_slack_insists_on_an_answer_only_where_an_empty_one_would_be_none(name, schema, old, optional):
+    made = blocks({"properties": {name: schema}, "required": [name]}, {name: old})
+    assert made[0]["optional"] is optional
+
+
 def test_fields_know_what_is_required():
     schema = {"properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}, "required": ["a"]}
     assert [f.required for f in fields(schema, {})] == [True, False]

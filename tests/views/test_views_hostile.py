@@ -204,6 +204,13 @@ def test_our_own_sentences_can_hold_no_markup_but_mentions_and_dates(text):
     assert "<" not in mrkdwn(text)["text"]
 
 
+def test_a_sentence_keeps_its_mentions_and_loses_everything_else():
+    told = mrkdwn("<!channel> & <@U1> or <!subteam^S1> by <!date^1^{time}|2026-11-20> in <#C1>, <#Cx>\u202e")
+    assert told["text"] == (
+        "&lt;!channel&gt; &amp; <@U1> or <!subteam^S1> by <!date^1^{time}|2026-11-20> in <#C1>, &lt;#Cx&gt;\\u{202e}"
+    )
+
+
 def test_only_a_slack_id_becomes_a_mention():
     assert mention("U0AB_9") == "<@U0AB_9>"
     assert mention("<!channel>") == mention("u1") == mention("U1|x") == "an unknown account"
