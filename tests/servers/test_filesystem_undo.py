@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -157,10 +157,6 @@ async def test_a_restore_says_what_it_would_replace(tmp_path: Path) -> None:
     assert not (root / "reports/q4.md").exists()
 
 
-def rewritten(path: Path) -> Callable[[], object]:
-    return lambda: path.write_text("later\n")
-
-
 @pytest.mark.parametrize(
     ("tool", "args", "where"),
     [
@@ -181,7 +177,7 @@ async def test_no_undo_overwrites_what_was_written_after_the_action(
         done = await gate.do(tool, **args)
         (root / where).write_text("later\n")
         before = tree(root)
-        if where in str(done.recipe["drift"]) or not (tool == "move_file" and where == "notes.md"):
+        if (tool, where) != ("move_file", "notes.md"):  # there, only the way back is blocked
             assert not await gate.unchanged(done)
         assert "changed since" in await gate.undo_refused(done)
     assert tree(root) == before
@@ -202,16 +198,17 @@ async def test_an_undo_works_once(tmp_path: Path) -> None:
 async def test_a_long_story_is_taken_back_step_by_step(tmp_path: Path) -> None:
     root = sample(tmp_path)
     states, done = [], []
+    story: list[tuple[str, dict[str, Any]]] = [
+        ("write_file", {"path": "notes.md", "content": "second"}),
+        ("write_file", {"path": "notes.md", "content": "third"}),
+        ("copy_file", {"source": "notes.md", "destination": "archive"}),
+        ("write_file", {"path": "archive/notes.md", "content": "fourth"}),
+        ("delete_file", {"path": ["notes.md", "archive/notes.md"]}),
+        ("write_file", {"path": "notes.md", "content": "fifth"}),
+        ("move_file", {"source": "notes.md", "destination": "reports"}),
+    ]
     async with gated(root) as gate:
-        for tool, args in [
-            ("write_file", {"path": "notes.md", "content": "second"}),
-            ("write_file", {"path": "notes.md", "content": "third"}),
-            ("copy_file", {"source": "notes.md", "destination": "archive"}),
-            ("write_file", {"path": "archive/notes.md", "content": "fourth"}),
-            ("delete_file", {"path": ["notes.md", "archive/notes.md"]}),
-            ("write_file", {"path": "notes.md", "content": "fifth"}),
-            ("move_file", {"source": "notes.md", "destination": "reports"}),
-        ]:
+        for tool, args in story:
             states.append(tree(root))
             done.append(await gate.do(tool, **args))
         for step, state in zip(reversed(done), reversed(states), strict=True):
