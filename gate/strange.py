@@ -37,3 +37,9 @@ def _hidden(text: str, index: int) -> bool:
 def _mixed(word: str) -> bool:
     found = {name.split(" ", 1)[0] for c in word if (name := unicodedata.name(c, ""))}
     return len(found.intersection(SCRIPTS)) > 1
+
+
+def quoted(text: str, most: int = 200) -> str:
+    """A foreign fragment for one of our own sentences: one line, and nothing in it can become a mention."""
+    line = " ".join(text.replace("<", "‹").replace(">", "›").split())
+    return line if len(line) <= most else line[: most - 1] + "…"

@@ -12,6 +12,7 @@ from gate.flows.decide import cancel, confirm
 from gate.flows.edit import Unfit, by_words
 from gate.flows.press import Press, Said
 from gate.people import account, deciders
+from gate.strange import quoted
 from gate.talk import Incoming, Turn
 from gate.world import Note, World
 
@@ -51,7 +52,7 @@ async def _read(world: World, incoming: Incoming) -> None:
     ruling = account(person)
     if not ruling.allowed and not (listed_bot and incoming.mentioned):
         if incoming.mentioned and person is not None and not person.is_bot:
-            await say(world, incoming, "text", {"text": ruling.reason}, to=incoming.user)
+            await say(world, incoming, "answer", {"text": ruling.reason}, to=incoming.user)
         return
     if person is None or await _command(world, incoming) or await _about_pending(world, incoming, person):
         return
@@ -114,13 +115,13 @@ async def _about_pending(world: World, incoming: Incoming, person: Person) -> bo
     if not waiting:
         if everyone and yes:
             only = f"Only {deciders(everyone[0])} can confirm this."
-            await say(world, incoming, "text", {"text": only}, to=incoming.user)
+            await say(world, incoming, "answer", {"text": only}, to=incoming.user)
         return bool(everyone) or ((yes or no) and not incoming.mentioned)
     if len(waiting) > 1:
         many = (
             f"{len(waiting)} of your actions wait in this thread. Please use the buttons on the one you mean."
         )
-        await say(world, incoming, "text", {"text": many}, to=incoming.user)
+        await say(world, incoming, "answer", {"text": many}, to=incoming.user)
         return True
     action = waiting[0]
     if yes:
@@ -137,10 +138,10 @@ async def _yes(world: World, incoming: Incoming, action: Action) -> None:
     posted = await world.ledger.posted(action.id)
     if posted is None or _later(posted.ts, incoming.ts):
         text = "The card was not there yet when you wrote this. Please look at it and answer again."
-        await say(world, incoming, "text", {"text": text}, to=incoming.user)
+        await say(world, incoming, "answer", {"text": text}, to=incoming.user)
     elif action.verdict is not Verdict.CONFIRM:
         text = "A “yes” is not enough for this one: press *Review…* on its card and type the phrase."
-        await say(world, incoming, "text", {"text": text}, to=incoming.user)
+        await say(world, incoming, "answer", {"text": text}, to=incoming.user)
     else:
         await _answer(world, incoming, await confirm(world, _press(action, incoming)), action)
 
@@ -158,9 +159,11 @@ def _later(one: str, other: str) -> bool:
 async def _answer(world: World, incoming: Incoming, said: Said | Unfit, action: Action) -> None:
     """Tell what came of it, where the card does not say it already."""
     if isinstance(said, Unfit):
-        text = "That would not fit: " + " ".join(p.text for p in said.problems[:3]) + " Nothing changed."
+        text = (
+            "That would not fit: " + quoted(" ".join(p.text for p in said.problems[:3])) + " Nothing changed."
+        )
     elif said.code == "cancelled":
-        text = f"OK, I cancelled it. Nothing ran: {action.preview.summary}"
+        text = f"OK, I cancelled it. Nothing ran: {quoted(action.preview.summary)}"
     else:
         text = said.text
     if text:

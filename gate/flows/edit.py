@@ -18,6 +18,7 @@ from gate.people import Verb
 from gate.plain import Assign, Replace
 from gate.previews import facts, text_of
 from gate.states import Event, NoSuchArrow, State
+from gate.strange import quoted
 from gate.tool import Problem, ToolSpec
 from gate.world import Stale, World
 
@@ -183,7 +184,7 @@ async def by_words(world: World, press: Press, change: Replace | Assign) -> Said
         return Said(
             False,
             "not_found",
-            f"I cannot find “{change.old}” in what I prepared. Nothing changed.",
+            f"I cannot find “{quoted(change.old)}” in what I prepared. Nothing changed.",
             found.action,
         )
     return await submit(world, press, args)
@@ -207,7 +208,7 @@ async def _assign(world: World, press: Press, found: Form, change: Assign) -> Sa
     name = next((key for key in properties if key.lower() == change.name.lower()), None)
     if name is None or name in found.spec.recipe.bind:
         known = ", ".join(key for key in properties if key not in found.spec.recipe.bind)
-        text = f"There is no “{change.name}” to change here. There is: {known}. Nothing changed."
+        text = f"There is no “{quoted(change.name)}” to change here. There is: {known}. Nothing changed."
         return Said(False, "not_found", text, found.action)
     for value in _readings(change.value):
         if not world.tools.problems(properties[name], value):

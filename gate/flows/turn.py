@@ -42,7 +42,7 @@ async def go_on(world: World, turn_id: str) -> None:
             if last is not None and (isinstance(last.reply, Done) or not _asks_again(world, last)):
                 return
             if len(turn.exchanges) >= world.limits.turns_depth:
-                return await _note(world, turn, len(turn.exchanges), "text", {"text": TOO_MANY})
+                return await _note(world, turn, len(turn.exchanges), "answer", {"text": TOO_MANY})
             pending = await world.ledger.pending(turn.session.team, user=turn.requester, session=turn.session)
             reply = await world.planner.reply(turn, pending)
             await _store(world, turn, len(turn.exchanges), Exchange(reply))
