@@ -93,7 +93,8 @@ class Tx(Protocol):
 class Note:
     """A message for people that is no action's card: stored first, then posted once.
 
-    kind: "text" {text} in a planner's words, "answer" {text} in ours, "read" {name, arguments, text, clipped, open_world, error}, "pending" {}, "undo" {},
+    kind: "text" {text} in a planner's words, "answer" {text} in ours, "read" {name, arguments, text, clipped,
+    open_world, error}, "pending" {}, "undo" {},
     "audit" {count}, "help" {}, "refused" {name, reasons}.
     """
 

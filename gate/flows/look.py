@@ -49,13 +49,15 @@ async def look(
     """Capture, bind and preview one call. What the target or the recipe does wrong, the preview says."""
     bound = {k: v for k, v in args.items() if k not in spec.recipe.bind}
     cls = decided(world, spec, bound, channel).cls
+    capture: dict[str, Json] = {}
     try:
         capture = await captured(world, spec, bound, channel)
         bound |= _bind(spec, bound, capture)
         _must_fit(world, spec, bound)
         return Look(bound, capture, build(spec, cls, bound, capture, before))
     except (NotSeen, TemplateError, BadArguments) as error:
-        return Look(bound, {}, blind(spec, bound, f"I could not look at what this would change: {error}"))
+        said = next((found["text"] for found in capture.values() if found["error"]), str(error))
+        return Look(bound, {}, blind(spec, bound, f"I could not look at what this would change: {said}"))
 
 
 def blind(spec: ToolSpec, args: Json, problem: str) -> Preview:
