@@ -1,0 +1,220 @@
+"""Settings: read once, secrets hidden, and everything that is wrong told together with how to mend it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bot.settings import Secret, Settings, SettingsError
+from gate.tool import Trust
+from gate.world import Limits
+
+SLACK = {"SLACK_BOT_TOKEN": "xoxb-1-2", "SLACK_APP_TOKEN": "xapp-1-2"}
+
+
+def problems(environ: dict[str, str], cwd: Path, *, slack: bool = False) -> tuple[str, ...]:
+    with pytest.raises(SettingsError) as caught:
+        Settings.load(environ, cwd, slack=slack)
+    return caught.value.problems
+
+
+def config(cwd: Path, text: str) -> dict[str, str]:
+    (cwd / "countersign.yaml").write_text(text, "utf-8")
+    return {}
+
+
+def test_with_nothing_set_everything_is_embedded(tmp_path: Path) -> None:
+    settings = Settings.load({}, tmp_path)
+    assert settings.home == tmp_path / "var"
+    assert settings.database_url == f"sqlite+aiosqlite:///{tmp_path}/var/countersign.db"
+    assert settings.redis_url is None
+    assert (settings.host, settings.port) == ("0.0.0.0", 3000)
+    assert settings.api_url == "https://slack.com/api/"
+    assert (settings.limits, settings.namespace, settings.servers) == (Limits(), "confirmation", ())
+
+
+def test_the_manifests_that_come_along_are_found_from_anywhere(tmp_path: Path) -> None:
+    settings = Settings.load({}, tmp_path)
+    assert settings.policy.is_file()
+    assert settings.recipes.is_dir()
+
+
+@pytest.mark.parametrize(
+    ("given", "used"),
+    [
+        ("postgres://u:p@h/d", "postgresql+psycopg://u:p@h/d"),
+        ("postgresql://u:p@h:5432/d", "postgresql+psycopg://u:p@h:5432/d"),
+        ("postgresql+psycopg://u:p@h/d", "postgresql+psycopg://u:p@h/d"),
+        ("sqlite:///data/c.db", "sqlite+aiosqlite:///data/c.db"),
+    ],
+)
+def test_the_usual_database_addresses_get_our_driver(given: str, used: str, tmp_path: Path) -> None:
+    assert Settings.load({"DATABASE_URL": given}, tmp_path).database_url == used
+
+
+@pytest.mark.parametrize(
+    "given", ["http://127.0.0.1:8080/api", "http://127.0.0.1:8080/api/", "http://127.0.0.1:8080/api//"]
+)
+def test_the_address_of_slack_ends_with_one_slash(given: str, tmp_path: Path) -> None:
+    assert Settings.load({"SLACK_API_URL": given}, tmp_path).api_url == "http://127.0.0.1:8080/api/"
+
+
+def test_all_that_is_wrong_is_told_in_one_message(tmp_path: Path) -> None:
+    environ = {
+        "PORT": "three",
+        "REDIS_URL": "localhost:6379",
+        "DATABASE_URL": "mysql://h/d",
+        "SLACK_BOT_TOKEN": "xoxp-not-shown",
+        "SLACK_API_URL": "slack.com",
+        "COUNTERSIGN_AUDIT_KEY": "short",
+        "COUNTERSIGN_CONFIG": "elsewhere.yaml",
+    }
+    said = problems(environ, tmp_path, slack=True)
+    begins = "PORT REDIS_URL DATABASE_URL SLACK_BOT_TOKEN SLACK_API_URL COUNTERSIGN_AUDIT_KEY elsewhere.yaml".split()
+    for name in [*begins, "SLACK_APP_TOKEN"]:
+        assert len([problem for problem in said if name in problem]) == 1, name
+    assert len(said) == 8
+    assert all(problem.endswith(".") for problem in said)
+    assert "not-shown" not in "".join(said)
+    assert "short" not in "".join(said)
+
+
+def test_slack_needs_its_token_and_a_way_in(tmp_path: Path) -> None:
+    assert len(problems({}, tmp_path, slack=True)) == 2
+    with pytest.raises(SettingsError, match="SLACK_SIGNING_SECRET"):
+        Settings.load({"SLACK_BOT_TOKEN": "xoxb-1"}, tmp_path).require_slack()
+    Settings.load(SLACK, tmp_path, slack=True).require_slack()
+    Settings.load({"SLACK_BOT_TOKEN": "xoxb-1", "SLACK_SIGNING_SECRET": "s"}, tmp_path, slack=True)
+
+
+def test_a_migration_needs_no_secrets_of_slack(tmp_path: Path) -> None:
+    assert Settings.load({}, tmp_path).bot_token is None
+
+
+def test_an_empty_variable_counts_as_not_set(tmp_path: Path) -> None:
+    settings = Settings.load({"PORT": "", "REDIS_URL": " ", "SLACK_BOT_TOKEN": ""}, tmp_path)
+    assert (settings.port, settings.redis_url, settings.bot_token) == (3000, None, None)
+
+
+def test_no_secret_shows_when_settings_are_printed(tmp_path: Path) -> None:
+    environ = {
+        "SLACK_BOT_TOKEN": "xoxb-hidden",
+        "SLACK_SIGNING_SECRET": "hidden",
+        "COUNTERSIGN_AUDIT_KEY": "hidden" * 8,
+        "REDIS_URL": "redis://:hidden@h",
+        "DATABASE_URL": "postgresql://u:hidden@h/d",
+    }
+    settings = Settings.load(environ, tmp_path)
+    assert "hidden" not in f"{settings!r} {settings} {settings.bot_token} {settings.bot_token!r}"
+    assert settings.bot_token is not None
+    assert settings.bot_token.reveal() == "xoxb-hidden"
+
+
+def test_a_secret_is_not_told_by_formatting() -> None:
+    secret = Secret("hidden")
+    assert "hidden" not in "{0} {0!s} {0!r}".format(secret) + "%s" % secret + str({"a": secret})  # noqa: UP031, UP032
+
+
+def test_without_a_key_one_is_made_once_and_only_for_us(tmp_path: Path) -> None:
+    settings = Settings.load({}, tmp_path)
+    assert not settings.home.exists()
+    key = settings.audit_key()
+    assert len(key) == 32
+    assert settings.audit_key() == key
+    assert Settings.load({}, tmp_path).audit_key() == key
+    assert [path.name for path in settings.home.iterdir()] == ["audit.key"]
+    assert (settings.home / "audit.key").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_key_from_outside_is_used_and_nothing_is_written(tmp_path: Path) -> None:
+    settings = Settings.load({"COUNTERSIGN_AUDIT_KEY": "k" * 32}, tmp_path)
+    assert settings.audit_key() == b"k" * 32
+    assert not settings.home.exists()
+
+
+def test_replicas_on_postgresql_never_make_a_key_each(tmp_path: Path) -> None:
+    settings = Settings.load({"DATABASE_URL": "postgresql://h/d"}, tmp_path)
+    with pytest.raises(SettingsError, match="COUNTERSIGN_AUDIT_KEY is not set"):
+        settings.audit_key()
+
+
+def test_a_damaged_key_stops_instead_of_starting_a_second_chain(tmp_path: Path) -> None:
+    settings = Settings.load({}, tmp_path)
+    settings.audit_key()
+    (settings.home / "audit.key").write_bytes(b"half")
+    with pytest.raises(SettingsError, match="restore it from a backup"):
+        settings.audit_key()
+
+
+def test_the_file_sets_limits_servers_and_paths(tmp_path: Path) -> None:
+    text = """
+confirmation: {ttl: 60, namespace: ops}
+limits: {undo_bar: 5, pending_per_user: 3}
+policy: rules/policy.yaml
+mcpServers:
+  notes: {command: npx, args: [-y, notes], env: {TOKEN: "${NOTES_TOKEN}"}, trust: reviewed}
+"""
+    settings = Settings.load({**config(tmp_path, text), "NOTES_TOKEN": "t"}, tmp_path)
+    assert settings.limits == Limits(ttl=60, undo_bar=5, pending_per_user=3)
+    assert settings.namespace == "ops"
+    assert settings.policy == tmp_path / "rules/policy.yaml"
+    (notes,) = settings.servers
+    assert (notes.name, notes.trust, dict(notes.env)) == ("notes", Trust.REVIEWED, {"TOKEN": "t"})
+
+
+def test_paths_in_the_file_begin_where_the_file_is(tmp_path: Path) -> None:
+    (tmp_path / "etc").mkdir()
+    (tmp_path / "etc/c.yaml").write_text("phrases: p.yaml")
+    assert Settings.load({"COUNTERSIGN_CONFIG": "etc/c.yaml"}, tmp_path).phrases == tmp_path / "etc/p.yaml"
+
+
+def test_an_empty_file_means_the_defaults(tmp_path: Path) -> None:
+    assert Settings.load(config(tmp_path, "# nothing yet\n"), tmp_path).limits == Limits()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "confirmation:\n  tll: 3",
+            "countersign.yaml, line 2: “confirmation.tll” is not known; did you mean “ttl”.",
+        ),
+        ("polcy: x", "countersign.yaml, line 1: “polcy” is not known; did you mean “policy”."),
+        ("policy: a\n\npolicy: b", "countersign.yaml, line 3: “policy” stands there twice: remove one."),
+        ("confirmation: {ttl: soon}", "line 1: “confirmation.ttl” must be a number from 1 to 86400."),
+        ("confirmation: {ttl: true}", "line 1: “confirmation.ttl” must be a number from 1 to 86400."),
+        ("confirmation: {ttl: .nan}", "line 1: “confirmation.ttl” must be a number from 1 to 86400."),
+        ("confirmation: {namespace: 'a:b'}", "“confirmation.namespace” must be letters, digits, _ and -."),
+        ("limits:\n - 3", "line 1: “limits” must be a mapping of `key: value` lines."),
+        ("limits: {turns_depth: 1.5}", "“limits.turns_depth” must be a whole number from 1 to 100."),
+        ("policy: 3", "line 1: “policy” must be text: put it into quotes."),
+        ("policy: &a x\nphrases: *a", "line 2: aliases (*name) are not used here: write it out."),
+        ("a: [", "countersign.yaml, line 1: expected the node content"),
+        ("[]", "countersign.yaml, line 1: the file must be a mapping of `key: value` lines."),
+        ("1: 2", "line 1: the file has a key that is no text: put it into quotes."),
+        ("mcpServers: {x: {trust: reviewed}}", "line 1: mcpServers.x: give exactly one of"),
+        ("mcpServers: {x: {command: y, args: [2020-01-01]}}", "put it into quotes."),
+        ("mcpServers: {x: {url: 'http://h', headers: {a: '${NO}'}}}", "the environment variable NO"),
+    ],
+)
+def test_a_mistake_in_the_file_is_told_with_its_line(text: str, said: str, tmp_path: Path) -> None:
+    assert said in "\n".join(problems(config(tmp_path, text), tmp_path))
+
+
+def test_mistakes_are_told_in_the_order_of_their_lines(tmp_path: Path) -> None:
+    said = problems(config(tmp_path, "zzz: 1\nlimits: {call: x}\nconfirmation: {ttl: x}\naaa: 1"), tmp_path)
+    assert [problem.split(":")[0] for problem in said] == [
+        f"countersign.yaml, line {n}" for n in (1, 2, 3, 4)
+    ]
+
+
+@pytest.mark.parametrize("bad", [b"\xff\xfe\x00", b"a: \x00", b"[" * 5000, b"a: !!python/object:os.system x"])
+def test_no_file_breaks_the_reader(bad: bytes, tmp_path: Path) -> None:
+    (tmp_path / "countersign.yaml").write_bytes(bad)
+    assert problems({}, tmp_path)
+
+
+def test_a_directory_in_place_of_the_file_is_told(tmp_path: Path) -> None:
+    (tmp_path / "countersign.yaml").mkdir()
+    assert "cannot be read" in problems({}, tmp_path)[0]
