@@ -79,6 +79,7 @@ class Engine:
         self._version = version
         self._retries = retries
         self._jobs: Mapping[str, Job] = {}
+        self._works = False
         self._tasks: set[asyncio.Task[Any]] = set()
         self._client = DBOSClient(
             system_database_engine=self._sql,
@@ -108,13 +109,19 @@ class Engine:
             options["delay_seconds"] = run.delay
         self._client.enqueue_in_transaction(conn, options, *run.args)
 
-    async def start(self, jobs: Mapping[str, Job]) -> None:
-        """Create DBOS's tables where they are missing, resume what a crash left behind, begin to work."""
+    async def start(self, jobs: Mapping[str, Job], *, work: bool = True) -> None:
+        """Create DBOS's tables where they are missing, resume what a crash left behind, begin to work.
+
+        Without `work` this process only asks for runs; another one carries them out.
+        """
         logger = logging.getLogger("dbos")
         logger.addHandler(logging.NullHandler())  # else DBOS writes to the console in a format of its own
         logger.addFilter(_unheard)
         self._jobs = dict(jobs)
         await asyncio.to_thread(self._prepare)
+        self._works = work
+        if not work:
+            return
         DBOS(config=self._config())
         for name, job in jobs.items():
             DBOS.workflow(name=name, max_recovery_attempts=LIVES)(self._workflow(job))
@@ -127,12 +134,13 @@ class Engine:
         What is not done by then is cancelled, and stays for the next process or another replica.
         """
         await asyncio.to_thread(self._janitor.stop)
-        # On the loop, it would wait for the very runs that it keeps from going on.
-        await asyncio.to_thread(
-            DBOS.destroy,
-            destroy_registry=True,
-            workflow_completion_timeout_sec=math.ceil(seconds) if self._tasks else 0,
-        )
+        if self._works:
+            # On the loop, it would wait for the very runs that it keeps from going on.
+            await asyncio.to_thread(
+                DBOS.destroy,
+                destroy_registry=True,
+                workflow_completion_timeout_sec=math.ceil(seconds) if self._tasks else 0,
+            )
         left = list(self._tasks)
         for task in left:
             task.cancel()
