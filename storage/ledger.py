@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, context
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Row, delete, or_, select, union_all, update
+from sqlalchemy import Row, delete, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from gate.action import Action, Session, Vote
@@ -168,7 +168,7 @@ class SqlLedger:
             entries = entries.where(stack.user == user)
         if session is not None:
             entries = entries.where(stack.session_id == session)
-        (rows,) = await self._ask(entries.order_by(stack.id.desc()).limit(limit))
+        (rows,) = await self._ask(entries.order_by(*(column.desc() for column in tables.NEWEST)).limit(limit))
         return tuple(UndoEntry(to_action(row), row.timestamp, row.action_type, row.undone) for row in rows)
 
     async def audit_tail(
@@ -176,17 +176,17 @@ class SqlLedger:
     ) -> tuple[Line, ...]:
         """The latest entries, newest first. `user`: those by this person, or about an action of theirs."""
         log = audit_log.c
-        scope = [log.team == team] + ([log.session_id == session.key] if session else [])
-        about = [[]] if user is None else [[log.actor == user], [log.requester == user]]
-        # One search per index, each of few rows; OR would make the database read the whole log.
-        found = [
-            select(log.seq).where(*scope, *one).order_by(log.seq.desc()).limit(limit).subquery()
-            for one in about
-        ]
-        latest = union_all(*(select(one.c.seq) for one in found)).subquery()
-        lines = select(audit_log).where(log.seq.in_(select(latest.c.seq)))
-        (rows,) = await self._ask(lines.order_by(log.seq.desc()).limit(limit))
-        return tuple(map(to_line, rows))
+        lines = select(audit_log).where(log.team == team)
+        if session is not None:
+            lines = lines.where(log.session_id == session.key)
+        # One search per index; with OR, the database would read on and on for the last few lines.
+        about = (
+            [lines] if user is None else [lines.where(log.actor == user), lines.where(log.requester == user)]
+        )
+        latest = [column.desc() for column in tables.LATEST]
+        found = await self._ask(*(one.order_by(*latest).limit(limit) for one in about))
+        unique = {row.seq: to_line(row) for rows in found for row in rows}
+        return tuple(sorted(unique.values(), key=lambda line: (line.at, line.seq), reverse=True)[:limit])
 
     async def posted(self, key: str) -> Posted | None:
         table = tables.posted.c

@@ -141,9 +141,10 @@ undo_stack = Table(
     sqlite_autoincrement=True,
 )
 OPEN = undo_stack.c.closed_at.is_(None)
-_partial("ix_undo_stack_team", OPEN, undo_stack.c.team, undo_stack.c.id)
-_partial("ix_undo_stack_user", OPEN, undo_stack.c.team, undo_stack.c.user, undo_stack.c.id)
-_partial("ix_undo_stack_session", OPEN, undo_stack.c.session_id, undo_stack.c.id)
+NEWEST = (undo_stack.c.timestamp, undo_stack.c.id)  # not id alone: a planner might then walk the primary key
+_partial("ix_undo_stack_team", OPEN, undo_stack.c.team, *NEWEST)
+_partial("ix_undo_stack_user", OPEN, undo_stack.c.team, undo_stack.c.user, *NEWEST)
+_partial("ix_undo_stack_session", OPEN, undo_stack.c.session_id, *NEWEST)
 _partial("ix_undo_stack_until", OPEN, undo_stack.c.until)
 
 audit_log = Table(
@@ -170,10 +171,11 @@ audit_log = Table(
     _text("team"),  # of the session; this and the next only find entries, the chain does not cover them
     Column("requester", Words),  # of the action
 )
-Index("ix_audit_log_session", audit_log.c.session_id, audit_log.c.seq)
-Index("ix_audit_log_team", audit_log.c.team, audit_log.c.seq)
-Index("ix_audit_log_actor", audit_log.c.team, audit_log.c.actor, audit_log.c.seq)
-Index("ix_audit_log_requester", audit_log.c.team, audit_log.c.requester, audit_log.c.seq)
+LATEST = (audit_log.c.timestamp, audit_log.c.seq)
+Index("ix_audit_log_session", audit_log.c.session_id, *LATEST)
+Index("ix_audit_log_team", audit_log.c.team, *LATEST)
+Index("ix_audit_log_actor", audit_log.c.team, audit_log.c.actor, *LATEST)
+Index("ix_audit_log_requester", audit_log.c.team, audit_log.c.requester, *LATEST)
 
 audit_head = Table(
     "audit_head",

@@ -94,9 +94,9 @@ def _votes_and_undo() -> None:
         key="id",
         sqlite_autoincrement=True,
     )
-    _index("undo_stack", "team", "team id", "closed_at IS NULL")
-    _index("undo_stack", "user", "team user id", "closed_at IS NULL")
-    _index("undo_stack", "session", "session_id id", "closed_at IS NULL")
+    _index("undo_stack", "team", "team timestamp id", "closed_at IS NULL")
+    _index("undo_stack", "user", "team user timestamp id", "closed_at IS NULL")
+    _index("undo_stack", "session", "session_id timestamp id", "closed_at IS NULL")
     _index("undo_stack", "until", "until", "closed_at IS NULL")
 
 
@@ -116,10 +116,10 @@ def _audit() -> None:
         sa.Column("execution_time_ms", sa.BigInteger()),
         key="seq",
     )
-    _index("audit_log", "session", "session_id seq")
-    _index("audit_log", "team", "team seq")
-    _index("audit_log", "actor", "team actor seq")
-    _index("audit_log", "requester", "team requester seq")
+    _index("audit_log", "session", "session_id timestamp seq")
+    _index("audit_log", "team", "team timestamp seq")
+    _index("audit_log", "actor", "team actor timestamp seq")
+    _index("audit_log", "requester", "team requester timestamp seq")
     _table(
         "audit_head",
         sa.Column("id", sa.Integer(), autoincrement=False, nullable=False),

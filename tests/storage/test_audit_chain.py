@@ -1,0 +1,183 @@
+"""The audit log only grows, and whoever changes it all the same is found out."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import random
+
+import pytest
+from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from gate.audit import GENESIS
+from storage.chain import CHUNK, Head, head, verify
+from storage.ledger import SqlLedger
+from tests.storage.conftest import KEY
+from tests.storage.samples import said
+
+DROP_TRIGGERS = {
+    "sqlite": [f"DROP TRIGGER audit_log_no_{what}" for what in ("update", "delete", "replace")],
+    "postgresql": ["DROP TRIGGER audit_log_append_only ON audit_log"],
+}
+CHANGES = [
+    "event = 'confirmed'",
+    "session_id = 'T9:C9:9'",
+    "timestamp = (SELECT timestamp FROM audit_log WHERE seq = 1)",
+    "tool_name = 'x'",
+    "arguments = 'x'",
+    "result = 'x'",
+    "result_status = 'success'",
+    "user_confirmed = NOT user_confirmed",
+    "execution_time_ms = 1",
+    "actor = 'U9'",
+    "action_id = 'x'",
+    "version = version + 1",
+    "receipt = 'x'",
+    "outcome = 'x'",
+    "reason = 'x'",
+    "prev = 'x'",
+    "mac = 'x'",
+]
+
+
+async def fill(ledger: SqlLedger, count: int) -> None:
+    for number in range(count):
+        async with ledger.begin() as tx:
+            tx.audit(said(reason=f"number {number}"))
+
+
+async def as_owner(engine: AsyncEngine, *statements: str) -> None:
+    """What somebody with all rights on the database can do."""
+    async with engine.begin() as connection:
+        for statement in statements:
+            await connection.execute(text(statement))
+
+
+async def unprotect(engine: AsyncEngine) -> None:
+    await as_owner(engine, *DROP_TRIGGERS[engine.dialect.name])
+
+
+async def test_entries_are_chained_in_the_order_of_their_transactions(
+    ledger: SqlLedger, other: SqlLedger, engine: AsyncEngine
+) -> None:
+    async def write(by: SqlLedger, name: str) -> None:
+        async with by.begin() as tx:
+            tx.audit(said(reason=name))
+            tx.audit(said(reason=f"{name} too"))
+
+    await asyncio.gather(*(write(by, f"{n}") for n, by in enumerate([ledger, other] * 6)))
+    lines = list(reversed(await ledger.audit_tail(team="T1", limit=100)))
+    assert [line.seq for line in lines] == list(range(1, 25))
+    assert [line.prev for line in lines] == [GENESIS, *(line.mac for line in lines[:-1])]
+    assert all(a.at <= b.at for a, b in itertools.pairwise(lines))
+    assert all(
+        b.entry.reason == f"{a.entry.reason} too" for a, b in zip(lines[::2], lines[1::2], strict=True)
+    )
+    verified = await verify(engine, KEY)
+    assert (verified.count, verified.broken_at) == (24, None)
+    assert verified.head == await head(engine) == Head(24, lines[-1].mac)
+
+
+async def test_an_empty_log_verifies(engine: AsyncEngine) -> None:
+    verified = await verify(engine, KEY)
+    assert (verified.count, verified.broken_at, verified.head) == (0, None, Head(0, GENESIS))
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE audit_log SET reason = 'x'",
+        "UPDATE audit_log SET reason = 'x' WHERE seq = 2",
+        "DELETE FROM audit_log",
+        "DELETE FROM audit_log WHERE seq = 3",
+    ],
+)
+async def test_the_database_refuses_to_change_or_delete(
+    ledger: SqlLedger, engine: AsyncEngine, statement: str
+) -> None:
+    await fill(ledger, 3)
+    with pytest.raises(DBAPIError, match="append-only"):
+        await as_owner(engine, statement)
+    assert (await verify(engine, KEY)).count == 3
+
+
+async def test_the_database_refuses_the_ways_around(ledger: SqlLedger, engine: AsyncEngine) -> None:
+    await fill(ledger, 3)
+    around = {
+        "sqlite": "INSERT OR REPLACE INTO audit_log SELECT * FROM audit_log WHERE seq = 2",
+        "postgresql": "TRUNCATE audit_log",
+    }
+    with pytest.raises(DBAPIError, match="append-only"):
+        await as_owner(engine, around[engine.dialect.name])
+    assert (await verify(engine, KEY)).count == 3
+
+
+async def test_every_field_that_is_tampered_with_is_found(ledger: SqlLedger, engine: AsyncEngine) -> None:
+    await fill(ledger, 4)
+    await unprotect(engine)
+    await as_owner(engine, "CREATE TABLE kept AS SELECT * FROM audit_log")
+    for change in CHANGES:
+        await as_owner(engine, f"UPDATE audit_log SET {change} WHERE seq = 3")
+        verified = await verify(engine, KEY)
+        assert (change, verified.broken_at, verified.count) == (change, 3, 2)
+        await as_owner(engine, "DELETE FROM audit_log", "INSERT INTO audit_log SELECT * FROM kept")
+    assert (await verify(engine, KEY)).broken_at is None
+
+
+async def test_deleted_swapped_and_cut_off_entries_are_found(ledger: SqlLedger, engine: AsyncEngine) -> None:
+    await fill(ledger, 6)
+    await unprotect(engine)
+    await as_owner(engine, "CREATE TABLE kept AS SELECT * FROM audit_log")
+    for broken, statements in {
+        1: ["DELETE FROM audit_log WHERE seq = 1"],
+        2: ["DELETE FROM audit_log WHERE seq = 2"],
+        3: ["DELETE FROM audit_log WHERE seq = 3", "UPDATE audit_log SET seq = seq - 1 WHERE seq > 3"],
+        4: [f"UPDATE audit_log SET seq = {new} WHERE seq = {old}" for old, new in ((4, 99), (5, 4), (99, 5))],
+        6: ["DELETE FROM audit_log WHERE seq = 6"],
+        5: ["DELETE FROM audit_log WHERE seq > 4"],
+    }.items():
+        await as_owner(engine, *statements)
+        assert (await verify(engine, KEY)).broken_at == broken
+        await as_owner(engine, "DELETE FROM audit_log", "INSERT INTO audit_log SELECT * FROM kept")
+    assert (await verify(engine, KEY)).broken_at is None
+
+
+async def test_an_end_cut_off_together_with_its_head_is_found_by_a_head_kept_outside(
+    ledger: SqlLedger, engine: AsyncEngine
+) -> None:
+    await fill(ledger, 3)
+    earlier = await head(engine)
+    await fill(ledger, 2)
+    assert (await verify(engine, KEY, earlier)).broken_at is None
+    await unprotect(engine)
+    await as_owner(
+        engine,
+        "DELETE FROM audit_log WHERE seq > 2",
+        "UPDATE audit_head SET seq = 2, mac = (SELECT mac FROM audit_log WHERE seq = 2)",
+    )
+    assert (await verify(engine, KEY)).broken_at is None
+    assert (await verify(engine, KEY, earlier)).broken_at == 3
+    await fill(ledger, 4)  # written over since
+    assert (await verify(engine, KEY, earlier)).broken_at == 3
+
+
+async def test_a_log_written_with_another_key_does_not_verify(ledger: SqlLedger, engine: AsyncEngine) -> None:
+    await fill(ledger, 2)
+    assert (await verify(engine, b"another key")).broken_at == 1
+
+
+async def test_a_log_longer_than_one_chunk_verifies_and_tells_where_it_breaks(
+    ledger: SqlLedger, engine: AsyncEngine
+) -> None:
+    total = CHUNK + 50
+    async with ledger.begin() as tx:
+        for number in range(total):
+            tx.audit(said(reason=f"number {number}"))
+    assert (await verify(engine, KEY)).count == total
+    await unprotect(engine)
+    victim = random.Random(5).randint(CHUNK, total)
+    await as_owner(engine, f"UPDATE audit_log SET actor = 'U9' WHERE seq = {victim}")
+    verified = await verify(engine, KEY)
+    assert (verified.count, verified.broken_at) == (victim - 1, victim)

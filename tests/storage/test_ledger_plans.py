@@ -1,0 +1,141 @@
+"""No question reads a whole table: the same cost with a million rows as with ten."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable
+
+from sqlalchemy import event
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from gate.action import Session
+from gate.states import State
+from gate.talk import Incoming
+from storage.engine import reading
+from storage.ledger import SqlLedger
+from storage.rows import action_row, entry_row, plain
+from storage.tables import metadata
+from tests.storage.samples import action, said
+
+BIG = set("actions votes undo_stack audit_log inbox turns exchanges notes posted sheets".split())
+THREAD = Session("T1", "C1", "1")
+Question = Callable[[SqlLedger], Awaitable[object]]
+
+
+async def in_transaction(ledger: SqlLedger) -> None:
+    async with ledger.begin() as tx:
+        await tx.take(THREAD, "r1", 10)
+        await tx.done_with("k")
+        await tx.mark_undone("a1")
+        await tx.votes("a1", 1)
+        moved = await tx.insert(action("a1"))
+        await tx.keep(moved, undo_open=True)
+        tx.audit(said())
+
+
+QUESTIONS: dict[str, Question] = {
+    "action": lambda ledger: ledger.action("a1"),
+    "votes": lambda ledger: ledger.votes("a1", 1),
+    "overdue": lambda ledger: ledger.overdue(),
+    "pending": lambda ledger: ledger.pending("T1"),
+    "pending of a user": lambda ledger: ledger.pending("T1", user="U1"),
+    "pending in a session": lambda ledger: ledger.pending("T1", session=THREAD),
+    "of a turn": lambda ledger: ledger.of_turn("t1"),
+    "turn": lambda ledger: ledger.turn("t1"),
+    "starter": lambda ledger: ledger.starter(THREAD),
+    "sheet": lambda ledger: ledger.sheet("V1"),
+    "note": lambda ledger: ledger.note("n1"),
+    "undoable": lambda ledger: ledger.undoable("T1"),
+    "undoable of a user": lambda ledger: ledger.undoable("T1", user="U1"),
+    "undoable in a session": lambda ledger: ledger.undoable("T1", session=THREAD),
+    "audit": lambda ledger: ledger.audit_tail(team="T1"),
+    "audit of a user": lambda ledger: ledger.audit_tail(team="T1", user="U1"),
+    "audit of a session": lambda ledger: ledger.audit_tail(team="T1", session=THREAD),
+    "audit of a user in a session": lambda ledger: ledger.audit_tail(team="T1", user="U1", session=THREAD),
+    "posted": lambda ledger: ledger.posted("k1"),
+    "purge": lambda ledger: ledger.purge(action().created_at),
+    "transaction": in_transaction,
+}
+
+
+ROWS = 3000
+
+
+async def fill(ledger: SqlLedger, engine: AsyncEngine) -> None:
+    """Rows of many teams, people and threads, of whom the questions ask for one."""
+    now = await ledger.now()
+    rows = {name: [] for name in ("actions", "undo_stack", "audit_log", "inbox", "turns")}
+    for n in range(ROWS):
+        session = Session(f"T{n % 10}", f"C{n % 50}", str(n % 100))
+        state = State.PREPARED if n % 20 == 1 else State.SUCCEEDED
+        one = action(f"a{n}", now, state=state, session=session, requester=f"U{n % 40}", turn=f"t{n}")
+        place = {
+            "session_id": session,
+            "timestamp": now,
+            "action_id": one.id,
+            "tool_name": one.name,
+            "team": session.team,
+        }
+        undo = {"action_type": "move", "original_state": None, "new_state": None, "undone": False}
+        line = {"seq": n + 1, "mac": "", "prev": "", "requester": one.requester}
+        rows["actions"].append({**action_row(one, ledger.offset), "due": now})
+        rows["undo_stack"].append({**place, **undo, "user": one.requester})
+        rows["audit_log"].append(
+            {**entry_row(said(actor=one.requester)), **place, **line, "session_id": session.key}
+        )
+        rows["inbox"].append({**plain(Incoming(f"k{n}", session, "U1", "", str(n), True)), "reader": ""})
+        rows["turns"].append({"id": f"t{n}", "session": session, "requester": "U1", "text": "", "at": now})
+    async with engine.begin() as connection:
+        for name, values in rows.items():
+            await connection.execute(metadata.tables[name].insert(), values)
+        await connection.exec_driver_sql(f"UPDATE audit_head SET seq = {ROWS}")
+        await connection.exec_driver_sql("ANALYZE")
+
+
+async def test_no_question_reads_a_whole_table(ledger: SqlLedger, engine: AsyncEngine) -> None:
+    await fill(ledger, engine)
+    for name, question in QUESTIONS.items():
+        asked: list[tuple[str, object]] = []
+
+        def note(_c: object, _cursor: object, statement: str, parameters: object, *_: object) -> None:
+            if (
+                statement.startswith(("SELECT", "UPDATE", "DELETE", "INSERT"))
+                and "pg_advisory" not in statement
+            ):
+                asked.append((statement, parameters))  # noqa: B023
+
+        event.listen(engine.sync_engine, "before_cursor_execute", note)
+        await question(ledger)
+        event.remove(engine.sync_engine, "before_cursor_execute", note)
+        assert asked
+        for statement, parameters in asked:
+            plan = await explained(engine, statement, parameters)
+            assert not whole(plan), f"{name}: {statement}\n" + "\n".join(plan)
+
+
+def whole(plan: list[str]) -> list[str]:
+    """The steps that read all of a table, or of an index of it."""
+    pairs = zip(plan, [*plan[1:], ""], strict=True)
+    return [
+        step
+        for step, below in pairs
+        if (found := READS.search(step)) and BIG & {*found.groups()} and "Cond" not in below
+    ]
+
+
+# SQLite says SEARCH where an index narrows, else SCAN; PostgreSQL adds a condition to the index below the step.
+READS = re.compile(r"SCAN (\w+)|Scan(?: Backward)?(?: using \w+)? on (\w+)")
+
+
+async def explained(engine: AsyncEngine, statement: str, parameters: object) -> list[str]:
+    """The steps of the plan; on PostgreSQL of one that avoids whole tables wherever an index lets it."""
+    if isinstance(parameters, list):
+        parameters = parameters[0]
+    async with reading(engine).connect() as connection:
+        if engine.dialect.name == "sqlite":
+            rows = await connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)
+            return [row[-1] for row in rows]
+        for setting in ("enable_seqscan = off", "plan_cache_mode = force_generic_plan"):
+            await connection.exec_driver_sql(f"SET {setting}")
+        rows = await connection.exec_driver_sql(f"EXPLAIN {statement}", parameters)
+        return [row[0] for row in rows]

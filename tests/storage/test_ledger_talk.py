@@ -1,0 +1,138 @@
+"""The inbox is read in order by one reader at a time; turns, cards and modals are where they were put."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from datetime import timedelta
+
+from gate.action import Session
+from gate.talk import Exchange, Incoming, Say, Turn
+from gate.world import Posted, Sheet
+from storage.ledger import SqlLedger
+from tests.storage.samples import THREAD
+
+OTHER = replace(THREAD, thread="2")
+
+
+def message(ts: str, session: Session = THREAD) -> Incoming:
+    return Incoming(f"{session.key}:{ts}", session, "U1", f"text of {ts}", ts, True)
+
+
+async def receive(ledger: SqlLedger, *messages: Incoming) -> list[bool]:
+    async with ledger.begin() as tx:
+        return [await tx.receive(one) for one in messages]
+
+
+async def take(ledger: SqlLedger, reader: str, session: Session = THREAD, seconds: float = 60) -> str | None:
+    async with ledger.begin() as tx:
+        taken = await tx.take(session, reader, seconds)
+        return taken and taken.ts
+
+
+async def finish(ledger: SqlLedger, ts: str) -> None:
+    async with ledger.begin() as tx:
+        await tx.done_with(message(ts).key)
+
+
+async def test_a_message_comes_in_once(ledger: SqlLedger) -> None:
+    assert await receive(ledger, message("1"), message("1"), message("1", OTHER)) == [True, False, True]
+
+
+async def test_messages_are_read_in_the_order_of_their_ts(ledger: SqlLedger) -> None:
+    await receive(ledger, message("1700000002.000100"), message("1700000001.000900"), message("9", OTHER))
+    read = []
+    while ts := await take(ledger, "r1"):
+        read.append(ts)
+        await finish(ledger, ts)
+    assert read == ["1700000001.000900", "1700000002.000100"]
+    assert await take(ledger, "r1", OTHER) == "9"
+
+
+async def test_a_second_reader_leaves_the_thread_to_the_first(ledger: SqlLedger, other: SqlLedger) -> None:
+    await receive(ledger, message("1"), message("2"), message("3", OTHER))
+    assert await take(ledger, "r1") == "1"
+    assert await take(other, "r2") is None
+    assert await take(other, "r2", OTHER) == "3"
+    assert await take(ledger, "r1") == "1"  # a run that is repeated goes on with the same
+    await receive(ledger, message("0"))  # late, and before the one being read
+    assert await take(other, "r2") is None
+    await finish(ledger, "1")
+    assert await take(other, "r2") == "0"
+
+
+async def test_a_reader_that_is_gone_is_followed_by_the_next(ledger: SqlLedger) -> None:
+    await receive(ledger, message("1"))
+    assert await take(ledger, "r1", seconds=10) == "1"
+    ledger.offset = timedelta(seconds=9)
+    assert await take(ledger, "r2") is None
+    ledger.offset = timedelta(seconds=11)
+    assert await take(ledger, "r2") == "1"
+
+
+async def test_twenty_readers_at_once_read_each_message_once_and_in_order(
+    ledger: SqlLedger, other: SqlLedger
+) -> None:
+    read: list[str] = []
+
+    async def reader(number: int, by: SqlLedger) -> None:
+        await receive(by, message(f"{number:02}"))
+        while ts := await take(by, f"r{number}"):
+            read.append(ts)
+            await finish(by, ts)
+
+    await asyncio.gather(*(reader(number, by) for number, by in enumerate([ledger, other] * 10)))
+    assert sorted(read) == [f"{number:02}" for number in range(20)]
+    assert await take(ledger, "last") is None
+
+
+async def test_what_was_done_with_is_kept_until_it_is_purged(ledger: SqlLedger) -> None:
+    await receive(ledger, message("1"), message("2"))
+    await finish(ledger, "1")
+    await ledger.purge(await ledger.now() - timedelta(hours=24))
+    assert await receive(ledger, message("1")) == [False]
+    ledger.offset = timedelta(hours=25)
+    await ledger.purge(await ledger.now() - timedelta(hours=24))
+    assert await receive(ledger, message("1"), message("2")) == [True, False]
+
+
+async def test_a_turn_is_opened_once_and_grows(ledger: SqlLedger) -> None:
+    now = await ledger.now()
+    first = Turn("t1", THREAD, "U1", "hello", now)
+    assert not await ledger.has_session(THREAD)
+    async with ledger.begin() as tx:
+        assert await tx.open_turn(first) == first
+        await tx.open_turn(Turn("t2", THREAD, "U2", "me too", now + timedelta(seconds=1)))
+        await tx.exchange("t1", 1, Exchange(Say("second")))
+        await tx.exchange("t1", 0, Exchange(Say("first")))
+        await tx.exchange("t1", 1, Exchange(Say("second, mended")))
+    grown = replace(first, exchanges=(Exchange(Say("first")), Exchange(Say("second, mended"))))
+    assert await ledger.turn("t1") == grown
+    async with ledger.begin() as tx:
+        assert await tx.open_turn(first) == grown
+    assert await ledger.has_session(THREAD)
+    assert await ledger.starter(THREAD) == "U1"
+    assert await ledger.starter(OTHER) is None
+    assert await ledger.turn("none") is None
+
+
+async def test_where_a_card_stands_never_goes_back(ledger: SqlLedger, other: SqlLedger) -> None:
+    places = [Posted("C1", "1.1", revision, f"digest {revision}") for revision in (3, 1, 5, 2, 4)]
+    await asyncio.gather(
+        *(by.set_posted("a1", one) for by, one in zip([ledger, other] * 3, places, strict=False))
+    )
+    assert await ledger.posted("a1") == places[2]
+    await ledger.set_posted("a1", replace(places[2], digest="redrawn"))
+    assert await ledger.posted("a1") == replace(places[2], digest="redrawn")
+    assert await ledger.posted("a2") is None
+
+
+async def test_a_modal_opened_again_replaces_the_one_before(ledger: SqlLedger) -> None:
+    sheet = Sheet("V1", "typed", "U1", "a1", 1, "r1")
+    async with ledger.begin() as tx:
+        await tx.sheet(sheet)
+        await tx.sheet(replace(sheet, version=2))
+    assert await ledger.sheet("V1") == replace(sheet, version=2)
+    ledger.offset = timedelta(hours=25)
+    await ledger.purge(await ledger.now() - timedelta(hours=24))
+    assert await ledger.sheet("V1") is None
