@@ -17,7 +17,7 @@ COMMON = {"trust", "pin", "mode", "timeout", "concurrency", "recipes", "type"}
 KEYS = {
     STDIO: {"command", "args", "env", "cwd", *COMMON},
     HTTP: {"url", "headers", *COMMON},
-    INPROC: {"inproc", *COMMON},
+    INPROC: {"inproc", "args", *COMMON},
 }
 TYPES = {STDIO: {"stdio"}, HTTP: {"http", "streamable-http", "streamableHttp"}, INPROC: {"inproc"}}
 

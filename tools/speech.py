@@ -1,0 +1,158 @@
+"""What people type, before any phrase is looked for: links undone, quotes set aside, sentences apart."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from gate.action import Json
+
+LINK = re.compile(r"<(?:https?://|mailto:)([^|>\s]+)\|([^>\n]+)>|<(https?://[^|>\s]+)>")
+CLOSING = {'"': '"', "“": "”", "„": "“", "«": "»", "`": "`", "'": "'", "‘": "’"}
+WORDLIKE = {"'", "‘"}  # also apostrophes: they open only where a word begins, and close only where one ends
+NEAR = 1000  # characters in which such a quote must close
+ESCAPES = {'"': '"', "\\": "\\", "n": "\n", "t": "\t"}
+MARK = re.compile("\0(\\d+)\0")
+THEN = re.compile(r"[ \t]*[,;.]?[ \t]+(?:and[ \t]+)?then[ \t]+|[ \t]*;[ \t]+", re.IGNORECASE)
+BULLET = re.compile(r"[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t]+")
+
+
+@dataclass
+class Heard:
+    """A text with every quoted or JSON value replaced by a mark, so that no value is mistaken for words."""
+
+    text: str
+    raw: list[str] = field(default_factory=list)
+    values: list[Json] = field(default_factory=list)
+
+    def aside(self, raw: str, value: Json) -> str:
+        """The mark for a value."""
+        self.raw.append(raw)
+        self.values.append(value)
+        return f"\0{len(self.values) - 1}\0"
+
+    def value(self, part: str) -> Json:
+        """What a part of the text means: a quoted value as it is, anything else as it was typed."""
+        alone = MARK.fullmatch(part.strip())
+        return self.values[int(alone[1])] if alone else self.typed(part).strip()
+
+    def typed(self, part: str) -> str:
+        """A part as it was typed, quotes and all."""
+        return MARK.sub(lambda found: self.raw[int(found[1])], part)
+
+    def is_quoted(self, part: str) -> bool:
+        return MARK.fullmatch(part.strip()) is not None
+
+
+def hear(text: str) -> Heard:
+    """Undo Slack's links, set quoted values and JSON aside."""
+    text = LINK.sub(_unlinked, text.replace("\0", " ").replace("\r\n", "\n"))
+    heard, out, at = Heard(""), [], 0
+    while at < len(text):
+        end, value = _quoted(text, at)
+        if end == at:
+            out.append(text[at])
+            at += 1
+        else:
+            out.append(heard.aside(text[at:end], value))
+            at = end
+    heard.text = "".join(out).strip()
+    return heard
+
+
+def quote(text: str) -> str:
+    """The text in the quotes that bring it through unchanged."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _unlinked(found: re.Match[str]) -> str:
+    """Slack makes a link of `notes.md`, which could be a host in Moldova: give back what was typed."""
+    return found[2] or found[3]
+
+
+def _quoted(text: str, at: int) -> tuple[int, Json]:
+    """Where the value that begins here ends, and the value; the same place when none begins."""
+    if text.startswith("```", at):
+        end = text.find("```", at + 3)
+        return (at, None) if end < 0 else (end + 3, text[at + 3 : end].removeprefix("\n"))
+    opening = text[at]
+    if opening in "{[" and text[max(0, at - 2) : at].rstrip(" ").endswith("="):
+        return _json(text, at)
+    closing = CLOSING.get(opening)
+    if closing is None or (opening in WORDLIKE and at and text[at - 1].isalnum()):
+        return at, None
+    if opening == '"':
+        return _escaped(text, at)
+    last = at + NEAR if opening in WORDLIKE else len(text)
+    end = text.find(closing, at + 1, last)
+    while end >= 0 and opening in WORDLIKE and text[end + 1 : end + 2].isalnum():
+        end = text.find(closing, end + 1, last)
+    return (at, None) if end <= at + 1 else (end + 1, text[at + 1 : end])
+
+
+def _escaped(text: str, at: int) -> tuple[int, Json]:
+    """A text in straight double quotes, in which \\" \\\\ \\n and \\t have their usual meaning."""
+    out: list[str] = []
+    place = at + 1
+    while place < len(text):
+        char = text[place]
+        if char == '"':
+            return place + 1, "".join(out)
+        if char == "\\" and text[place + 1 : place + 2] in ESCAPES:
+            out.append(ESCAPES[text[place + 1]])
+            place += 1
+        else:
+            out.append(char)
+        place += 1
+    return at, None
+
+
+def _no_twins(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    if len({key for key, _ in pairs}) != len(pairs):
+        raise ValueError("a name is there twice")
+    return dict(pairs)
+
+
+def _no_constant(name: str) -> Json:
+    raise ValueError(f"{name} is no JSON number")
+
+
+STRICT = json.JSONDecoder(object_pairs_hook=_no_twins, parse_constant=_no_constant)
+
+
+def _json(text: str, at: int) -> tuple[int, Json]:
+    try:
+        value, end = STRICT.raw_decode(text, at)
+    except (ValueError, RecursionError):
+        return at, None
+    return end, value
+
+
+def lines(heard: Heard) -> list[str]:
+    """One instruction a line, bullets taken off. A block of text alone on its line belongs to the one before."""
+    found: list[str] = []
+    for line in heard.text.split("\n"):
+        if found and heard.is_quoted(line):
+            found[-1] += f" {line}"
+        elif line.strip():
+            bullet = BULLET.match(line)
+            found.append(line[bullet.end() :] if bullet else line)
+    return found
+
+
+def headed(heard: Heard) -> str:
+    """The first line with all that follows as its content, where it ends in a colon; else nothing."""
+    first, _, rest = heard.text.partition("\n")
+    if not rest.strip() or not first.rstrip().endswith(":"):
+        return ""
+    content = heard.value(rest) if heard.is_quoted(rest) else heard.typed(rest)
+    return f"{first.rstrip()} {heard.aside(rest, content)}"
+
+
+def joints(line: str) -> Iterator[tuple[str, str]]:
+    """Every way to cut a line at a "then": what stands before it, and what after; the earliest first."""
+    for cut in THEN.finditer(line):
+        if cut.start() > 0 and cut.end() < len(line):
+            yield line[: cut.start()], line[cut.end() :]
