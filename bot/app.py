@@ -18,7 +18,6 @@ from typing import Any
 
 from aiohttp import web
 from mcp.server import MCPServer
-from tools.phrases import Phrases, load_phrases
 
 from bot import slack
 from bot.cards import Cards, Hints
@@ -39,6 +38,8 @@ from storage.migrate import migrate
 from storage.people import PeopleStore
 from storage.pins import PinStore
 from tools.client import Host, Setting
+from tools.phrase_file import load_phrases
+from tools.phrases import Phrases
 from tools.recipes import load_recipes
 from tools.servers import INPROC, ServerConfig
 from views.preview import fits, reviewable
@@ -139,12 +140,16 @@ async def _sql(stack: AsyncExitStack, settings: Settings) -> tuple[SqlLedger, En
 
 
 async def _host(stack: AsyncExitStack, settings: Settings, pins: PinStore) -> Host:
+    async def keep(server: str, definitions: Mapping[str, str]) -> None:
+        for tool, definition in definitions.items():
+            await pins.pin(server, tool, definition, datetime.now(UTC))
+
     setting = Setting(
         logs=settings.home / "logs",
         inproc={config.name: bundled(config) for config in settings.servers if config.way == INPROC},
         recipes=load_recipes(settings.recipes),
-        pins=await pins.all(),
-        on_seen=pins.pin,
+        pins={(pin.server, pin.tool): pin.definition for pin in await pins.all()},
+        on_seen=keep,
     )
     host = Host(settings.servers, setting)
     await host.start(CONNECT_SECONDS)

@@ -8,7 +8,7 @@ from typing import Any
 from gate.action import Ref
 from gate.flows import decide, renew, settle, undo
 from gate.flows.edit import form
-from gate.flows.press import GONE, Press, Said, standing
+from gate.flows.press import GONE, Press, Said, late, standing
 from gate.people import Verb
 from gate.states import State
 from gate.world import Sheet, World
@@ -123,7 +123,7 @@ class Buttons:
         if isinstance(action, Said):
             return action
         if action.state is not State.PREPARED:
-            return decide.late(action)
+            return late(action)
         return action, modals.reject(action)
 
     async def _full(self, pressed: Press) -> Said | tuple[Any, dict[str, Any]]:

@@ -58,6 +58,8 @@ class Phrases:
     book: PhraseBook
     tools: Tools
 
+    follows = False  # phrases say all they have to say at once
+
     async def reply(self, turn: Turn, pending: tuple[Action, ...]) -> Reply:
         """Propose what the words mean, or say what was not understood. Never half of it."""
         if turn.exchanges:
