@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -83,6 +83,15 @@ async def verify(engine: AsyncEngine, key: bytes, anchor: Head | None = None) ->
         read, prev = lines[-1].seq, lines[-1].mac
     missing = [seq for seq in marks if seq > read]
     return Verified(read, read + 1 if missing else None, end)
+
+
+async def entries(engine: AsyncEngine) -> AsyncIterator[Line]:
+    """The whole log as it stands, in order, without checking it."""
+    read, end = 0, await head(engine)
+    while lines := await _lines(engine, read, end.seq):
+        for line in lines:
+            yield line
+        read = lines[-1].seq
 
 
 async def _lines(engine: AsyncEngine, after: int, until: int) -> list[Line]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable
 from typing import Any
 
@@ -14,14 +15,16 @@ from gate.action import Session
 from gate.world import Lease, Unavailable
 from storage.codec import dumps, loads
 
-SECONDS = 1.0  # to connect, and for each answer
+SECONDS = 1.0  # for one question, connecting included
 AWAY = "Redis does not answer, so nothing can be confirmed right now. Nothing was run: try again in a moment."
 
 # KEYS: the record, the index of its user, the index of its session. ARGV: the record, its version, its
 # milliseconds, the action. A newer version that is there already stays: two edits may arrive the wrong way round.
 PUT = """
 local there = redis.call('GET', KEYS[1])
-if there and cjson.decode(there).version > tonumber(ARGV[2]) then return 0 end
+local ours, record = pcall(cjson.decode, there)
+local version = ours and type(record) == 'table' and tonumber(record.version)
+if version and version > tonumber(ARGV[2]) then return 0 end
 local ttl = tonumber(ARGV[3])
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -78,8 +81,7 @@ class RedisLeases:
 
     async def get(self, action_id: str) -> Lease | None:
         text = await _asked(self._redis.get(self._record(action_id)))
-        held: Lease | None = loads(Lease, text) if text else None
-        return held
+        return _read(text) if text else None
 
     async def drop(self, action_id: str) -> None:
         held = await self.get(action_id)
@@ -94,7 +96,7 @@ class RedisLeases:
 
     async def _of(self, index: str) -> tuple[Lease, ...]:
         texts = await _asked(self._list([index], [self._record("")]))
-        return tuple(loads(Lease, text) for text in texts)
+        return tuple(lease for lease in map(_read, texts) if lease)
 
     def _record(self, action_id: str) -> str:
         return f"{self._space}:{action_id}"
@@ -111,8 +113,18 @@ class RedisLeases:
         return f"{self._space}:session:{session}"
 
 
+def _read(text: str) -> Lease | None:
+    """The lease, or None for a record that is none of ours: as good as none, so nothing is confirmed by it."""
+    try:
+        lease: Lease = loads(Lease, text)
+        return lease
+    except (ValueError, TypeError, KeyError):
+        return None
+
+
 async def _asked(answer: Awaitable[Any]) -> Any:
     try:
-        return await answer
-    except (RedisError, OSError) as error:
+        async with asyncio.timeout(SECONDS):  # the client's own limit counts anew for each of its attempts
+            return await answer
+    except (RedisError, OSError) as error:  # OSError has TimeoutError in it
         raise Unavailable(AWAY) from error

@@ -6,9 +6,12 @@ from pathlib import Path
 
 from alembic import command
 from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, text
+from sqlalchemy.ext.asyncio import AsyncEngine
 
-from storage.engine import open_engine, parse
+from storage.engine import open_engine, parse, reading
 
 LOCK = 7234811  # any number that is ours: replicas that migrate at once do so one after the other
 
@@ -29,10 +32,25 @@ async def migrate(url: str) -> None:
         await engine.dispose()
 
 
+async def is_current(engine: AsyncEngine) -> bool:
+    """Whether the database has the tables of this version: no more, no fewer."""
+    async with reading(engine).connect() as connection:
+        return await connection.run_sync(
+            lambda line: (
+                MigrationContext.configure(line).get_current_heads()
+                == tuple(ScriptDirectory.from_config(_config(line)).get_heads())
+            )
+        )
+
+
 def upgrade(connection: Connection) -> None:
     """Apply the migrations that are missing, in the transaction of this connection."""
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": LOCK})
+    command.upgrade(_config(connection), "head")
+
+
+def _config(connection: Connection) -> Config:
     config = Config(attributes={"connection": connection})
     config.set_main_option("script_location", "storage:migrations")
-    command.upgrade(config, "head")
+    return config

@@ -212,7 +212,7 @@ turns = Table(
     _text("text"),
     Column("at", Time, nullable=False),
 )
-Index("ix_turns_session", turns.c.session, turns.c.at)
+Index("ix_turns_session", turns.c.session, turns.c.at, turns.c.id)
 
 exchanges = Table(
     "exchanges",

@@ -144,7 +144,7 @@ def _talk() -> None:
     _index("inbox", "waiting", "session ts key", "done_at IS NULL")
     _index("inbox", "done", "done_at", "done_at IS NOT NULL")
     _table("turns", *_columns("id session requester text", WORDS), *_columns("at", TIME), key="id")
-    _index("turns", "session", "session at")
+    _index("turns", "session", "session at id")
     _table(
         "exchanges",
         *_columns("turn", WORDS),
