@@ -125,19 +125,23 @@ class Settings:
         if problems := self.missing_for_slack():
             raise SettingsError(problems)
 
-    def audit_key(self) -> bytes:
+    def audit_key(self, *, make: bool = True) -> bytes:
         """The key that chains the audit log: COUNTERSIGN_AUDIT_KEY, else the file `audit.key` in the home.
 
-        The file is made when it is not there. Raises SettingsError: it is no key of ours, or several replicas
-        would each make one.
+        With `make` the file is made when it is not there. Raises SettingsError: there is none, it is no key of
+        ours, or several replicas would each make one.
         """
         if self.audit_secret:
             return self.audit_secret.reveal().encode()
         if not self.database_url.startswith("sqlite"):
             raise SettingsError([ONE_KEY])
         path = self.home / "audit.key"
-        if not path.exists():
+        if make and not path.exists():
             _make_key(path)
+        if not path.exists():
+            raise SettingsError(
+                [f"There is no audit key {path}: set COUNTERSIGN_HOME to that of the service."]
+            )
         key = path.read_bytes()
         if len(key) != KEY_LENGTH:
             raise SettingsError([f"{path} is not the key that was made: restore it from a backup."])

@@ -35,12 +35,12 @@ async def migrate(url: str) -> None:
 async def is_current(engine: AsyncEngine) -> bool:
     """Whether the database has the tables of this version: no more, no fewer."""
     async with reading(engine).connect() as connection:
-        return await connection.run_sync(
-            lambda line: (
-                MigrationContext.configure(line).get_current_heads()
-                == tuple(ScriptDirectory.from_config(_config(line)).get_heads())
-            )
-        )
+        return await connection.run_sync(_is_current)
+
+
+def _is_current(connection: Connection) -> bool:
+    there = MigrationContext.configure(connection).get_current_heads()
+    return set(there) == set(ScriptDirectory.from_config(_config(connection)).get_heads())
 
 
 def upgrade(connection: Connection) -> None:

@@ -1,0 +1,141 @@
+"""The command line: what can be asked for, and every error as one sentence."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import sys
+import traceback
+from collections.abc import Awaitable, Callable, Sequence
+from importlib import import_module
+from typing import Any
+
+# What a command does is imported when it is called: `--help` answers at once.
+Command = Callable[..., Awaitable[int | None]]
+DESCRIPTION = "Countersign: the model proposes, a person countersigns. Without a command: serve."
+
+
+class CommandError(Exception):
+    """A command cannot do what it was asked for; the message says what to do."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Carry out one command. Returns the exit code: 0 done, 1 not done or something found, 2 wrongly asked."""
+    asked = parser().parse_args(arguments)
+    logging.basicConfig(level=asked.log, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    try:
+        return asyncio.run(_run(asked)) or 0
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:  # the reader of our output, `head` perhaps, has enough
+        sys.stderr.close()
+        return 1
+    except Exception as error:
+        if asked.traceback:
+            traceback.print_exc()
+        sys.stderr.write(_told(error) + "\n")
+        return 1
+
+
+async def _run(asked: argparse.Namespace) -> int | None:
+    from bot.settings import Settings
+
+    module, _, name = asked.does.partition(":")
+    settings = Settings.from_environment(slack=asked.slack)
+    command: Command = getattr(import_module(module), name)
+    return await command(settings, *(getattr(asked, key) for key in asked.takes))
+
+
+def _told(error: Exception) -> str:
+    """What the person at the keyboard is told. Our own errors are sentences already."""
+    text = str(error).strip()
+    if type(error).__module__.split(".")[0] in {"bot", "gate", "storage", "tools", "servers", "workspace"}:
+        return text
+    first = text.splitlines()[0] if text else "no more is known"
+    return f"{type(error).__name__}: {first} (where it happened: the same command with --traceback first)"
+
+
+def parser() -> argparse.ArgumentParser:
+    """Every command with its options."""
+    top = argparse.ArgumentParser(prog="python -m bot", description=DESCRIPTION)
+    top.add_argument("--traceback", action="store_true", help="show where an error happened")
+    top.add_argument(
+        "--log", default="INFO", choices=["DEBUG", "INFO", "WARNING", "ERROR"], help="how much to log"
+    )
+    commands = top.add_subparsers(metavar="COMMAND")
+    top.set_defaults(does="bot.start:everything", takes=(), slack=True)
+    _serving(commands)
+    _tools(commands)
+    _audit(commands)
+    return top
+
+
+def _add(commands: Any, name: str, does: str, tells: str, **defaults: Any) -> argparse.ArgumentParser:
+    made: argparse.ArgumentParser = commands.add_parser(name, help=tells, description=tells)
+    made.set_defaults(**{"does": does, "takes": (), "slack": False, "log": "WARNING", **defaults})
+    return made
+
+
+def _group(commands: Any, name: str, tells: str) -> Any:
+    group = commands.add_parser(name, help=tells, description=tells)
+    return group.add_subparsers(metavar="COMMAND", required=True)
+
+
+def _serving(commands: Any) -> None:
+    for name, tells in {
+        "serve": "serve Slack and carry out the work, in one process",
+        "web": "only serve Slack; PostgreSQL and a worker are needed",
+        "worker": "only carry out the work; PostgreSQL is needed",
+    }.items():
+        function = {"serve": "everything"}.get(name, name)
+        _add(commands, name, f"bot.start:{function}", tells, slack=True, log="INFO")
+    _add(commands, "demo", "bot.demo:demo", "try it in a local Slack, in the browser", log="WARNING")
+    _add(commands, "migrate", "bot.start:migrate", "bring the database to the tables of this version")
+    _add(commands, "doctor", "bot.doctor:doctor", "check everything, and say how to mend what is wrong")
+
+
+def _tools(commands: Any) -> None:
+    policy = _group(commands, "policy", "ask the policy")
+    explain = _add(
+        policy,
+        "explain",
+        "bot.cli_tools:explain",
+        "what stands between one call and its tool, and why",
+        takes=("tool", "args", "channel", "user"),
+    )
+    explain.add_argument("tool", metavar="SERVER.TOOL")
+    explain.add_argument("--args", default="{}", metavar="JSON", help="the arguments of the call")
+    explain.add_argument("--channel", default="", help="the channel it is asked in, as an ID")
+    explain.add_argument("--user", default="", help="who asks, as a member ID")
+    tools = _group(commands, "tools", "look at the tools of the MCP servers")
+    _add(tools, "list", "bot.cli_tools:listing", "every tool with its class and trust")
+    review = _add(
+        tools,
+        "review",
+        "bot.cli_tools:review",
+        "read the new and changed definitions of a server, and note that they were read",
+        takes=("server", "yes", "by"),
+    )
+    review.add_argument("server", metavar="SERVER")
+    review.add_argument("--yes", action="store_true", help="do not ask")
+    review.add_argument("--by", default="operator", metavar="NAME", help="who has read them")
+
+
+def _audit(commands: Any) -> None:
+    audit = _group(commands, "audit", "prove and export the audit log")
+    verify = _add(
+        audit,
+        "verify",
+        "bot.cli_audit:verify",
+        "check that every entry is as it was written and follows from the one before",
+        takes=("head", "count"),
+    )
+    verify.add_argument(
+        "--head", default="", metavar="HEX", help="an earlier head, which `audit head` had shown"
+    )
+    verify.add_argument(
+        "--count", type=int, default=0, metavar="N", help="the number of entries at that time"
+    )
+    _add(audit, "head", "bot.cli_audit:head", "the end of the log, to be kept elsewhere")
+    _add(audit, "export", "bot.cli_audit:export", "all entries as JSON, one on each line")

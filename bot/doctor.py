@@ -1,0 +1,165 @@
+"""`python -m bot doctor`: look at everything the service needs, and say how to mend what is wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+from slack_sdk.errors import SlackApiError
+
+from bot import slack
+from bot.config_file import MANIFESTS
+from bot.embedded import find_server
+from bot.offline import database, pins
+from bot.policy_file import load_policy, trusted
+from bot.settings import Settings
+from bot.visit import connected
+from gate.policy import Policy
+from storage.leases import open_redis
+from storage.migrate import is_current
+from tools.phrases import load_phrases
+from tools.recipes import load_recipes
+from views.kit import visible
+
+SECONDS = 10.0  # for one answer of Redis, SQL or Slack
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at. `told`: what was found, or how to mend it."""
+
+    what: str
+    ok: bool
+    told: str
+
+
+async def doctor(settings: Settings) -> int:
+    """Check all of it, one line each. 1 when something has to be mended."""
+    wrong = 0
+    async for finding in findings(settings):
+        wrong += not finding.ok
+        sys.stdout.write(
+            f"{'ok  ' if finding.ok else 'MEND'} {finding.what}: {visible(finding.told, lines=False)}\n"
+        )
+    sys.stdout.write("Everything is well.\n" if not wrong else f"To mend: {wrong}.\n")
+    return 1 if wrong else 0
+
+
+async def findings(settings: Settings) -> AsyncIterator[Finding]:
+    """Everything that was looked at, as it is found; settings that could not be read never come this far."""
+    yield Finding("settings", True, f"home {settings.home}, {len(settings.servers)} MCP servers")
+    policy = None
+    for finding, read in _files(settings):
+        yield finding
+        policy = read if isinstance(read, Policy) else policy
+    yield await _looked("audit key", _audit_key(settings))
+    yield await _looked("database", _sql(settings))
+    yield await _looked("Redis", _redis(settings))
+    async for finding in _servers(settings, policy):
+        yield finding
+    yield await _looked("Slack", _slack(settings))
+
+
+async def _looked(what: str, look: Awaitable[str]) -> Finding:
+    """What a look gives back is well; what it raises is not."""
+    try:
+        async with asyncio.timeout(SECONDS):
+            return Finding(what, True, await look)
+    except TimeoutError:
+        return Finding(what, False, f"no answer in {SECONDS:g} s: is it running, and is its address right?")
+    except Exception as error:
+        return Finding(what, False, " ".join(str(error).split()) or type(error).__name__)
+
+
+def _files(settings: Settings) -> Iterator[tuple[Finding, object]]:
+    loads: dict[str, tuple[Path, Callable[[Path], object]]] = {
+        "policy": (settings.policy, load_policy),
+        "phrases": (settings.phrases, load_phrases),
+        "recipes": (settings.recipes, load_recipes),
+    }
+    for what, (path, load) in loads.items():
+        try:
+            read = load(path)
+        except Exception as error:
+            yield Finding(what, False, "; ".join(getattr(error, "problems", None) or [str(error)])), None
+        else:
+            yield Finding(what, path.exists(), str(path) if path.exists() else f"{path} is not there"), read
+
+
+async def _audit_key(settings: Settings) -> str:
+    settings.audit_key()
+    return (
+        "from COUNTERSIGN_AUDIT_KEY"
+        if settings.audit_secret
+        else f"{settings.home / 'audit.key'}: back it up"
+    )
+
+
+async def _sql(settings: Settings) -> str:
+    async with database(settings) as engine:
+        if not await is_current(engine):
+            raise LookupError("its tables are of another version: run `python -m bot migrate`")
+        return f"{engine.dialect.name}, with the tables of this version"
+
+
+async def _redis(settings: Settings) -> str:
+    if settings.redis_url is None:
+        return f"the embedded one, {await asyncio.to_thread(find_server)}"
+    client = open_redis(settings.redis_url)
+    try:
+        version = (await client.info("server"))["redis_version"]
+    except Exception as error:
+        raise LookupError(
+            f"no answer ({error}): check REDIS_URL, or unset it for the embedded one"
+        ) from error
+    finally:
+        await client.aclose()
+    if tuple(map(int, version.split(".")[:2])) < (6, 2):
+        raise LookupError(f"version {version} is too old: 6.2 or newer is needed")
+    return f"version {version}"
+
+
+async def _servers(settings: Settings, policy: Policy | None) -> AsyncIterator[Finding]:
+    servers = trusted(settings.servers, policy) if policy else settings.servers
+    try:
+        async with connected(settings, servers, await pins(settings)) as host:
+            statuses, problems = host.servers(), host.problems_found
+    except Exception as error:
+        yield Finding("MCP servers", False, str(error))
+        return
+    for status in statuses:
+        ready = status.state == "ready"
+        told = f"{status.tools} tools" if ready else f"{status.state}: {status.detail}"
+        yield Finding(f"MCP server {status.name}", ready, told)
+    for problem in problems:
+        yield Finding("MCP tool", False, problem)
+
+
+async def _slack(settings: Settings) -> str:
+    settings.require_slack()
+    token = settings.bot_token.reveal() if settings.bot_token else ""
+    async with slack.http_session() as session:
+        client, _ = slack.clients(session, token, settings.api_url)
+        try:
+            who = await client.auth_test()
+        except SlackApiError as error:
+            raise LookupError(
+                f"it refuses SLACK_BOT_TOKEN ({error.response.get('error')}): install the app, copy its token again"
+            ) from error
+    given = {scope.strip() for scope in str(who.headers.get("x-oauth-scopes", "")).split(",")}
+    if missing := sorted(scopes() - given):
+        raise LookupError(
+            f"the app lacks {', '.join(missing)}: add them under “OAuth & Permissions”, then reinstall it"
+        )
+    way = "Socket Mode" if settings.app_token else "HTTP"
+    return f"{who['user']} in {who['team']}, over {way}, with all scopes"
+
+
+def scopes() -> frozenset[str]:
+    """The scopes that the bot needs, as the app manifest asks for them."""
+    manifest = yaml.safe_load((MANIFESTS / "slack" / "socket.yaml").read_text("utf-8"))
+    return frozenset(manifest["oauth_config"]["scopes"]["bot"])
