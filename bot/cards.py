@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
+from bot.patience import LOST, REFUSED, Refused, code_of, patiently
 from gate.action import Action, Vote
 from gate.flows.seal import entry
 from gate.states import State
@@ -21,18 +22,13 @@ from views.kit import Message
 
 log = logging.getLogger(__name__)
 
-LOST = ("message_not_found", "cant_update_message")  # somebody deleted it: post it anew
-REFUSED = ("invalid_blocks", "invalid_blocks_format", "msg_too_long", "msg_blocks_too_long", "view_too_large")
-FINAL = (
-    "channel_not_found",
-    "not_in_channel",
-    "is_archived",
-    "restricted_action",
-    "account_inactive",
-    "invalid_auth",
-)
 PLAIN = "I have something to show here that Slack did not take. Nothing can be confirmed from this message."
+CLOSED = "I could not open the window in time. Nothing changed: please press again."
+EMPTY = "I could not fetch this just now. Nothing changed: close this and press again."
 EVENT = "countersign_card"
+PAGE = 200  # messages of a thread that are read at once
+# The session's status is a nicety of agents: to other apps Slack says one of these.
+NO_AGENT = ("unknown_method", "missing_scope", "not_allowed_token_type", "feature_not_enabled")
 STATUS = {State.PREPARED: "suspended", State.APPROVED: "processing", State.EXECUTING: "processing"}
 
 
@@ -56,8 +52,11 @@ class Cards:
             if _unseen(action, posted):
                 return
             message = _checked(card.card(action, votes))
-            where = action.requester if action.private else action.session.channel
-            at = await self._show(action.id, posted, where, action.session.thread, message)
+            try:
+                at = await self._show(action.id, posted, await self._place(action, posted), message)
+            except Refused as error:
+                log.error("the card of %s cannot be shown: %s", action.id, error)
+                return
             await self._shown(action, at, posted)
         await self._set_status(action)
 
@@ -67,85 +66,100 @@ class Cards:
         if posted and posted.ts:
             return
         message = _checked(await self._written(note))
-        if note.to:
-            await self.whisper(To(note.to, note.session.channel, note.session.thread), message)
-            await self._ledger.set_posted(note.id, Posted(note.session.channel, "only-visible-to-one", 1))
+        place = To(note.to, note.session.channel, note.session.thread)
+        try:
+            if note.to:
+                await self.whisper(place, message)
+                at = (note.session.channel, "only-visible-to-one")
+            else:
+                at = await self._show(note.id, posted, place, message)
+        except Refused as error:
+            log.error("the note %s cannot be shown: %s", note.id, error)
             return
-        at = await self._show(note.id, posted, note.session.channel, note.session.thread, message)
         await self._ledger.set_posted(note.id, Posted(*at, 1))
 
     async def _written(self, note: Note) -> Message:
-        team, user = note.session.team, note.to or None
+        """A list is one person's, or that of the thread that everybody in it may see."""
+        team, whose = note.session.team, {"user": note.to} if note.to else {"session": note.session}
         count = int(note.body.get("count") or 10)
         match note.kind:
-            case "answer":
-                return notes.answer(str(note.body.get("text", "")))
             case "pending":
-                return notes.message(note, waiting=await self._ledger.pending(team, user=user))
+                return notes.message(note, waiting=await self._ledger.pending(team, **whose))
             case "undo":
-                return notes.message(note, entries=await self._ledger.undoable(team, user=user, limit=count))
+                return notes.message(note, entries=await self._ledger.undoable(team, limit=count, **whose))
             case "audit":
                 lines = await self._ledger.audit_tail(team=team, session=note.session, limit=count)
                 return notes.message(note, lines=lines)
         return notes.message(note)
 
-    async def _show(
-        self, key: str, posted: Posted | None, channel: str, thread: str, message: Message
-    ) -> tuple[str, str]:
+    async def _place(self, action: Action, posted: Posted | None) -> To:
+        """The thread; for a private card the direct messages with its requester."""
+        if posted:
+            return To("", posted.channel, "" if action.private else action.session.thread)
+        if not action.private:
+            return To("", action.session.channel, action.session.thread)
+        opened = await patiently(self._client.conversations_open, users=action.requester)
+        return To("", str(opened["channel"]["id"]))
+
+    async def _show(self, key: str, posted: Posted | None, to: To, message: Message) -> tuple[str, str]:
         """Update where it stands, or post it; where it stands now."""
         if posted and posted.ts:
             try:
-                await self._update(posted, message)
+                await self._update(posted.channel, posted.ts, message)
                 return posted.channel, posted.ts
-            except SlackApiError as error:
-                if error.response.get("error") not in LOST:
+            except Refused as error:
+                if error.code not in LOST:
                     raise
         elif posted:  # a try before this one may have got through without our hearing of it
-            found = await self._find(key, posted.channel, thread)
+            found = await self._find(key, to)
             if found:
-                await self._update(Posted(posted.channel, found, 0), message)
-                return posted.channel, found
+                await self._update(to.channel, found, message)
+                return to.channel, found
         else:
-            await self._ledger.set_posted(key, Posted(channel, "", 0))
-        return await self._send(key, channel, thread, message)
+            await self._ledger.set_posted(key, Posted(to.channel, "", 0))
+        return await self._send(key, to, message)
 
-    async def _send(self, key: str, channel: str, thread: str, message: Message) -> tuple[str, str]:
-        response = await _patient(
+    async def _send(self, key: str, to: To, message: Message) -> tuple[str, str]:
+        response = await _shown(
             self._client.chat_postMessage,
-            channel=channel,
-            thread_ts=thread if thread and channel[:1] not in ("U", "W") else None,
-            text=message.text,
-            blocks=message.blocks,
+            message,
+            channel=to.channel,
+            thread_ts=to.thread or None,
             metadata={"event_type": EVENT, "event_payload": {"key": key}},
             unfurl_links=False,
             unfurl_media=False,
-            parse="none",
         )
         return str(response["channel"]), str(response["ts"])
 
-    async def _update(self, posted: Posted, message: Message) -> None:
-        # chat.update sets `parse` back to its default unless told again.
-        await _patient(
-            self._client.chat_update,
-            channel=posted.channel,
-            ts=posted.ts,
-            text=message.text,
-            blocks=message.blocks,
-            parse="none",
-        )
+    async def _update(self, channel: str, ts: str, message: Message) -> None:
+        await _shown(self._client.chat_update, message, channel=channel, ts=ts)
 
-    async def _find(self, key: str, channel: str, thread: str) -> str | None:
+    async def _find(self, key: str, to: To) -> str | None:
         """The message that carries this key in its metadata, if it was posted after all."""
-        try:
-            response = await self._client.conversations_replies(
-                channel=channel, ts=thread, include_all_metadata=True, limit=100
-            )
-        except SlackApiError:
-            return None
-        for message in response.get("messages") or []:
-            if (message.get("metadata") or {}).get("event_payload", {}).get("key") == key:
+        async for message in self._messages(to):
+            metadata = message.get("metadata") or {}
+            if metadata.get("event_type") == EVENT and metadata.get("event_payload", {}).get("key") == key:
                 return str(message["ts"])
         return None
+
+    async def _messages(self, to: To) -> AsyncIterator[Mapping[str, Any]]:
+        """What stands in the thread, or newest in the direct messages."""
+        arguments = {"channel": to.channel, "include_all_metadata": True, "limit": PAGE}
+        if not to.thread:
+            newest = await patiently(self._client.conversations_history, **arguments)
+            for message in newest.get("messages") or []:
+                yield message
+            return
+        cursor = ""
+        while True:
+            page = await patiently(
+                self._client.conversations_replies, ts=to.thread, cursor=cursor or None, **arguments
+            )
+            for message in page.get("messages") or []:
+                yield message
+            cursor = (page.get("response_metadata") or {}).get("next_cursor") or ""
+            if not cursor:
+                return
 
     async def _shown(self, action: Action, at: tuple[str, str], before: Posted | None) -> None:
         """Remember where it stands; a version that is seen for the first time is put on the record."""
@@ -156,19 +170,23 @@ class Cards:
                 tx.audit(entry("shown", action, "system"))
 
     async def whisper(self, to: To, message: Message) -> None:
-        thread = to.thread if to.thread and to.channel[:1] not in ("U", "W") else None
-        await _patient(
-            self._client.chat_postEphemeral,
-            channel=to.channel,
-            user=to.user,
-            thread_ts=thread,
-            text=message.text,
-            blocks=message.blocks,
-            parse="none",
-        )
+        """Say it to one person alone: where they are, or in direct messages where that is no channel.
+
+        Raises Unavailable, or Refused.
+        """
+        if to.channel:
+            await _shown(
+                self._client.chat_postEphemeral,
+                message,
+                channel=to.channel,
+                user=to.user,
+                thread_ts=to.thread or None,
+            )
+        else:
+            await _shown(self._client.chat_postMessage, message, channel=to.user, unfurl_links=False)
 
     async def _set_status(self, action: Action) -> None:
-        """Slack's own line under the thread. A nicety: an app that is no agent is told so once."""
+        """Slack's own line under the thread. A nicety, so nothing waits for it or fails by it."""
         if not self._statuses or action.undoes or not action.session.thread:
             return
         status = STATUS.get(action.state, "active")
@@ -177,10 +195,10 @@ class Cards:
                 channel_id=action.session.channel, thread_ts=action.session.thread, status=status
             )
         except SlackApiError as error:
-            self._statuses = False
-            log.info("session status is off: %s", error.response.get("error"))
-        except Exception:
-            log.info("the session status could not be set", exc_info=True)
+            self._statuses = code_of(error) not in NO_AGENT
+            log.info("the session status could not be set: %s", code_of(error))
+        except Exception as error:
+            log.info("the session status could not be set: %s", type(error).__name__)
 
 
 class Hints:
@@ -194,33 +212,34 @@ class Hints:
         """Say it to one person alone, or log that it could not be said."""
         try:
             await self._cards.whisper(to, _checked(notes.answer(text)))
-        except Exception:
-            log.warning("a hint could not be shown", exc_info=True)
+        except (Refused, Unavailable) as error:
+            log.warning("a hint could not be shown: %s", error)
 
-    async def open(self, opening: Opening) -> None:
+    async def open(self, opening: Opening, to: To) -> None:
         """Open a placeholder at once, then put the content in its place."""
         try:
-            call = self._client.views_push if opening.pushed else self._client.views_open
-            response = await call(trigger_id=opening.trigger, view=modals.loading())
-            view_id = str(response["view"]["id"])
-        except Exception:
-            log.warning("a modal could not be opened", exc_info=True)
-            return
-        try:
-            view = await opening.then(view_id)
-            problems = check.view(view)
-            if problems:
-                log.error("a modal broke the rules: %s", problems[:3])
-                view = modals.message(PLAIN)
-        except Exception:
-            log.exception("a modal could not be filled")
-            view = modals.message(
-                "I could not fetch this just now. Nothing changed: close this and press again."
+            response = await patiently(
+                self._client.views_open, trigger_id=opening.trigger, view=modals.loading()
             )
+            view_id, mark = str(response["view"]["id"]), response["view"].get("hash")
+        except (Refused, Unavailable) as error:
+            log.warning("a modal could not be opened: %s", error)
+            await self.tell(to, CLOSED)
+            return
+        view = await _content(opening, view_id)
         try:
-            await self._client.views_update(view_id=view_id, view=view)
-        except Exception:
-            log.warning("a modal could not be updated", exc_info=True)
+            await patiently(self._client.views_update, view_id=view_id, hash=mark, view=view)
+        except Refused as error:
+            log.error("Slack refused a modal of ours: %s", error)
+            await self._fall_back(view_id)
+        except Unavailable as error:  # closed meanwhile, most often
+            log.warning("a modal could not be filled: %s", error)
+
+    async def _fall_back(self, view_id: str) -> None:
+        try:
+            await patiently(self._client.views_update, view_id=view_id, view=modals.message(PLAIN))
+        except (Refused, Unavailable) as error:
+            log.warning("a modal could not be filled: %s", error)
 
     async def publish(self, user: str, view: Mapping[str, Any]) -> None:
         """Publish App Home, or log that it could not be."""
@@ -229,9 +248,26 @@ class Hints:
             log.error("App Home broke the rules: %s", problems[:3])
             return
         try:
-            await self._client.views_publish(user_id=user, view=dict(view))
-        except Exception:
-            log.warning("App Home could not be published", exc_info=True)
+            await patiently(self._client.views_publish, user_id=user, view=dict(view))
+        except (Refused, Unavailable) as error:
+            log.warning("App Home could not be published: %s", error)
+
+
+async def _content(opening: Opening, view_id: str) -> dict[str, Any]:
+    """What belongs into an opened modal, or a sentence that says why it is not there."""
+    try:
+        view = await opening.then(view_id)
+    except Unavailable as error:
+        log.warning("a modal could not be filled: %s", error)
+        return modals.message(EMPTY)
+    except Exception:
+        log.exception("a modal could not be filled")
+        return modals.message(EMPTY)
+    problems = check.view(view)
+    if not problems:
+        return view
+    log.error("a modal broke the rules: %s", problems[:3])
+    return modals.message(PLAIN)
 
 
 def _unseen(action: Action, posted: Posted | None) -> bool:
@@ -250,19 +286,13 @@ def _checked(message: Message) -> Message:
     return notes.answer(PLAIN)
 
 
-async def _patient(call: Any, **arguments: Any) -> Any:
-    """Call Slack. What can get better raises Unavailable; what cannot is logged and raised."""
+async def _shown(call: Any, message: Message, **arguments: Any) -> Any:
+    """Post or update a message; where Slack refuses it, a plain one. chat.update forgets `parse` each time."""
     try:
-        return await call(**arguments)
-    except SlackApiError as error:
-        code = error.response.get("error")
-        if code in REFUSED:
-            log.error("Slack refused a message of ours: %s", code)
-            return await call(**{**arguments, "blocks": notes.answer(PLAIN).blocks, "text": PLAIN})
-        if code in LOST or code in FINAL:
+        return await patiently(call, text=message.text, blocks=message.blocks, parse="none", **arguments)
+    except Refused as error:
+        if error.code not in REFUSED:
             raise
-        raise Unavailable(f"Slack answered {code}") from error
-    except (TimeoutError, OSError) as error:
-        raise Unavailable(f"Slack did not answer: {error!r}") from error
-    except Exception as error:  # the SDK lets transport and decoding errors of many kinds through
-        raise Unavailable(f"Slack could not be reached: {type(error).__name__}") from error
+        log.error("Slack refused a message of ours: %s", error)
+        plain = notes.answer(PLAIN)
+        return await patiently(call, text=plain.text, blocks=plain.blocks, parse="none", **arguments)

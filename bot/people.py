@@ -4,28 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import Callable
-from typing import Any, Protocol
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
+from bot.patience import code_of
 from gate.action import Person
 from gate.world import Unavailable
+from storage.people import PeopleStore
 
 log = logging.getLogger(__name__)
 
-KEPT = 24 * 3600.0  # seconds for which a click may lean on what is known; the effect asks again
+KEPT = timedelta(hours=24)  # for which a click may lean on what is known; the effect asks again
+WAIT = 1.0  # seconds that a click waits for Slack to say who somebody new is
 MOST = 10_000  # accounts in memory
+NO_GROUP = "no_such_subteam"
 UNKNOWN = ("user_not_found", "user_not_visible", "users_not_found")
 
 
-class Store(Protocol):
-    """What was learnt, for the other replicas and for after a restart."""
-
-    async def get(self, team: str, user: str, seconds: float) -> Person | None: ...
-    async def put(self, person: Person) -> None: ...
+def utc_now() -> datetime:
+    return datetime.now(UTC)
 
 
 class SlackPeople:
@@ -34,65 +35,89 @@ class SlackPeople:
     def __init__(
         self,
         client: AsyncWebClient,
-        store: Store,
+        store: PeopleStore,
         groups: frozenset[str],
-        monotonic: Callable[[], float] = time.monotonic,
+        now: Callable[[], datetime] = utc_now,
     ) -> None:
         self._client = client
         self._store = store
         self._groups = groups
-        self._monotonic = monotonic
-        self._known: dict[tuple[str, str], tuple[float, Person]] = {}
-        self._members: tuple[float, dict[str, frozenset[str]]] | None = None
+        self._now = now
+        self._recent: dict[tuple[str, str], tuple[datetime, Person]] = {}
+        self._members: dict[str, tuple[datetime, frozenset[str]]] = {}
         self._asking: dict[tuple[str, str], asyncio.Task[Person | None]] = {}
 
     async def known(self, team: str, user: str) -> Person | None:
-        """What memory or the store has, without asking Slack."""
-        return self._recent(team, user, KEPT) or await self._store.get(team, user, KEPT)
+        """What is on record; of somebody new, what Slack says within a second. None when nothing is known.
+
+        Raises Unavailable when the record cannot be read.
+        """
+        kept = await self._store.get(team, user)
+        if kept and self._now() - kept.at <= KEPT:
+            return kept.person
+        try:
+            async with asyncio.timeout(WAIT):
+                return await self.fresh(team, user)
+        except (TimeoutError, Unavailable) as error:
+            log.warning("nothing is known of %s yet: %s", user, error)
+            return None
 
     async def fresh(self, team: str, user: str, seconds: float = 60) -> Person | None:
         """No older than `seconds`. None when Slack knows no such account; raises Unavailable when it is silent."""
-        recent = self._recent(team, user, seconds)
-        if recent:
-            return recent
+        at, person = self._recent.get((team, user), (None, None))
+        if at and person and self._now() - at < timedelta(seconds=seconds):
+            return person
         task = self._asking.get((team, user))
         if task is None:  # several runs about one person ask once
             task = asyncio.create_task(self._ask(team, user, seconds))
             self._asking[team, user] = task
-            task.add_done_callback(lambda _: self._asking.pop((team, user), None))
+            task.add_done_callback(lambda done: self._asked((team, user), done))
         return await asyncio.shield(task)
 
-    def _recent(self, team: str, user: str, seconds: float) -> Person | None:
-        at, person = self._known.get((team, user), (0.0, None))
-        return person if person and self._monotonic() - at <= seconds else None
+    def _asked(self, who: tuple[str, str], task: asyncio.Task[Person | None]) -> None:
+        self._asking.pop(who, None)
+        if not task.cancelled():
+            task.exception()  # whoever still waits hears of it; that nobody does is no fault
 
     async def _ask(self, team: str, user: str, seconds: float) -> Person | None:
+        asked = self._now()
         try:
             response = await self._client.users_info(user=user)
             groups = await self._groups_of(user, seconds)
+            person = person_of(team, response["user"], groups)
         except SlackApiError as error:
-            if error.response.get("error") in UNKNOWN:
+            if code_of(error) in UNKNOWN:
                 return None
-            raise Unavailable(f"Slack does not say who {user} is: {error.response.get('error')}") from error
-        except Exception as error:
+            raise Unavailable(f"Slack does not say who {user} is: {code_of(error)}") from error
+        except Exception as error:  # the SDK lets transport and decoding errors of many kinds through
             raise Unavailable(f"Slack does not say who {user} is: {type(error).__name__}") from error
-        person = person_of(team, response["user"], groups)
-        if len(self._known) >= MOST:
-            self._known.clear()
-        self._known[team, user] = (self._monotonic(), person)
-        await self._store.put(person)
+        if len(self._recent) >= MOST:
+            self._recent.clear()
+        self._recent[team, user] = (asked, person)
+        await self._store.put(person, asked)
         return person
 
     async def _groups_of(self, user: str, seconds: float) -> frozenset[str]:
-        if not self._groups:
-            return frozenset()
-        if self._members is None or self._monotonic() - self._members[0] > seconds:
-            found = {group: await self._list(group) for group in sorted(self._groups)}
-            self._members = (self._monotonic(), found)
-        return frozenset(group for group, members in self._members[1].items() if user in members)
+        return frozenset([g for g in sorted(self._groups) if user in await self._list(g, seconds)])
 
-    async def _list(self, group: str) -> frozenset[str]:
-        response = await self._client.usergroups_users_list(usergroup=group)
+    async def _list(self, group: str, seconds: float) -> frozenset[str]:
+        asked = self._now()
+        at, members = self._members.get(group, (None, frozenset[str]()))
+        if at is None or asked - at >= timedelta(seconds=seconds):
+            members = await self._ask_group(group)
+            self._members[group] = (asked, members)
+        return members
+
+    async def _ask_group(self, group: str) -> frozenset[str]:
+        try:
+            response = await self._client.usergroups_users_list(usergroup=group)
+        except SlackApiError as error:
+            if code_of(error) != NO_GROUP:
+                raise
+            log.error(
+                "the policy names the user group %s, which Slack does not know: it has no members", group
+            )
+            return frozenset()
         return frozenset(response["users"])
 
 

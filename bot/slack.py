@@ -25,6 +25,7 @@ from handlers import parse
 log = logging.getLogger(__name__)
 
 MOST_BYTES = 1024 * 1024
+BODY_SECONDS = 5.0
 WINDOW = 300  # seconds for which Slack's signatures are good
 REPLAYS = 20_000  # signatures remembered: more than a minute of the most that Slack sends
 WAKE = 30.0  # seconds without a socket before the watchdog asks for a fresh address
@@ -91,7 +92,7 @@ def bolt(client: AsyncWebClient, signing_secret: str, me: AuthorizeResult) -> As
 class Guard:
     """Our own look at a raw request, before anything parses it: size, signature, replay, headers.
 
-    Answers 401 or 413 without logging the body; a replay of a signed request is acknowledged and dropped.
+    Answers 400, 401, 408 or 413 without logging the body; a replay of a signed request is acknowledged and dropped.
     """
 
     def __init__(self, app: AsyncApp, signing_secret: str, clock: Callable[[], float] = time.time) -> None:
@@ -102,12 +103,9 @@ class Guard:
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """POST /slack/events: events, interactivity and commands alike."""
-        if request.content_length is not None and request.content_length > MOST_BYTES:
-            return web.Response(status=413, text="too large")
-        try:
-            raw = await request.read()
-        except web.HTTPRequestEntityTooLarge:
-            return web.Response(status=413, text="too large")
+        raw = await _body(request)
+        if isinstance(raw, web.Response):
+            return raw
         stamp = request.headers.get("x-slack-request-timestamp", "")
         signature = request.headers.get("x-slack-signature", "")
         if not self._signed(raw, stamp, signature):
@@ -115,9 +113,10 @@ class Guard:
         if self._replayed(signature):
             return web.Response(status=200, text="")
         try:
-            response = await self._app.async_dispatch(_bolt_request(request, raw))
-        except (ValueError, RecursionError):
+            made = _bolt_request(request, raw)
+        except Exception:  # Bolt looks into the body as it makes the request, and believes in its shape
             return web.Response(status=400, text="malformed")
+        response = await self._app.async_dispatch(made)
         if response.status >= 500 or response.status == 404:
             self._seen.pop(signature, None)  # Slack has to send it again, and may do so unchanged
         return await to_aiohttp_response(response)
@@ -146,6 +145,19 @@ class Guard:
         return known
 
 
+async def _body(request: web.Request) -> bytes | web.Response:
+    """The raw body, or the answer to one that is too large or too slow."""
+    if request.content_length is not None and request.content_length > MOST_BYTES:
+        return web.Response(status=413, text="too large")
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            return await request.read()
+    except web.HTTPRequestEntityTooLarge:
+        return web.Response(status=413, text="too large")
+    except TimeoutError:
+        return web.Response(status=408, text="too slow")
+
+
 def _bolt_request(request: web.Request, raw: bytes) -> AsyncBoltRequest:
     """Bolt's request, without the headers that it would trust unsigned, and with the body that it may lose."""
     headers: dict[str, str | Sequence[str]] = {}
@@ -162,7 +174,8 @@ def _bolt_request(request: web.Request, raw: bytes) -> AsyncBoltRequest:
 class Sockets:
     """Socket Mode with a watchdog: the SDK tries a dead single-use address for ever (slack.md 7, pitfall 1)."""
 
-    def __init__(self, app: AsyncApp, app_token: str) -> None:
+    def __init__(self, app: AsyncApp, app_token: str, wake: float = WAKE) -> None:
+        self._wake = wake
         self._handler: Any = AsyncSocketModeHandler(app, app_token)  # its methods are not typed
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -181,7 +194,7 @@ class Sockets:
         while True:
             await asyncio.sleep(1)
             away = 0.0 if await self.connected() else away + 1
-            if away >= WAKE:
+            if away >= self._wake:
                 log.warning("no socket for %s s: asking Slack for a fresh address", away)
                 self._handler.client.wss_uri = None
                 away = 0.0

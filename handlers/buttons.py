@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 from gate.action import Ref
@@ -13,8 +14,14 @@ from gate.people import Verb
 from gate.states import State
 from gate.world import Sheet, World
 from handlers.door import Opening, Reply
+from handlers.home import home
 from handlers.parse import Click
 from views import buttons, modals
+
+ELSEWHERE = {
+    "cancelled": "Cancelled. Nothing ran.",
+    "undoing": "I am taking it back. The card in its thread shows how it went.",
+}
 
 Flow = Callable[[World, Press], Awaitable[Said]]
 
@@ -26,9 +33,9 @@ def press(what: Click) -> Press | None:
     return Press(ref, what.team, what.user, message_ts=what.message_ts) if ref else None
 
 
-def told(said: Said) -> Reply:
-    """Words for the person, where the card does not say it all."""
-    return Reply(tell=said.text)
+def told(said: Said, what: Click) -> Reply:
+    """Words for the person, where the card does not say it all; in a list they do not see the card."""
+    return Reply(tell=said.text or (ELSEWHERE.get(said.code, "") if what.listed else ""))
 
 
 class Buttons:
@@ -62,7 +69,10 @@ class Buttons:
     def _flow(self, flow: Flow) -> Callable[[Click], Awaitable[Reply]]:
         async def handle(what: Click) -> Reply:
             pressed = press(what)
-            return told(await flow(self._world, pressed)) if pressed else Reply(tell=GONE)
+            reply = told(await flow(self._world, pressed), what) if pressed else Reply(tell=GONE)
+            if not what.at_home:
+                return reply
+            return replace(reply, home=lambda: home(self._world, what.team, what.user))
 
         return handle
 
@@ -103,7 +113,7 @@ class Buttons:
                 await tx.sheet(sheet)
             return view
 
-        return Opening(what.trigger, then, pushed=bool(what.view) and not what.message_ts)
+        return Opening(what.trigger, then)
 
     async def _review(self, pressed: Press) -> Said | tuple[Any, dict[str, Any]]:
         action = await standing(self._world, pressed, Verb.CONFIRM)

@@ -15,6 +15,7 @@ log = logging.getLogger(__name__)
 
 SECONDS = 2.0  # in which a handler has to be done, so that Slack hears from us within its 3
 BUSY = "I could not record this just now, so nothing changed. Please try again in a moment."
+SLOW = "This takes longer than usual, and I cannot tell yet whether it counted. Please look at the card in a moment."
 BROKEN = "Something went wrong on my side (id {id}). Please look at the card: it shows what is true."
 
 
@@ -23,7 +24,7 @@ class To:
     """Whom to tell something, and where."""
 
     user: str
-    channel: str
+    channel: str = ""  # "": in direct messages
     thread: str = ""
 
 
@@ -33,6 +34,7 @@ class Reply:
 
     ack: Mapping[str, Any] = field(default_factory=dict)
     tell: str = ""
+    home: Callable[[], Awaitable[dict[str, Any]]] | None = None  # App Home, to be published anew
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,6 @@ class Opening:
 
     trigger: str
     then: Callable[[str], Awaitable[dict[str, Any]]]
-    pushed: bool = False  # on top of a modal that is open already
 
 
 class Outgoing(Protocol):
@@ -51,8 +52,8 @@ class Outgoing(Protocol):
         """Say it to one person alone. Never raises: a hint that is lost is only a hint."""
         ...
 
-    async def open(self, opening: Opening) -> None:
-        """Open the placeholder, then fill it. Never raises."""
+    async def open(self, opening: Opening, to: To) -> None:
+        """Open the placeholder, then fill it; tell the person where that fails. Never raises."""
         ...
 
     async def publish(self, user: str, view: dict[str, Any]) -> None:
@@ -85,29 +86,40 @@ class Door:
             reply, to = await self._run(parse, handler, body)
             if isinstance(reply, Opening):
                 await ack()
-                await self._outgoing.open(reply)
+                await self._outgoing.open(reply, to)
                 return
             if modal and reply.tell and not reply.ack:
                 await ack(response_action="update", view=modal(reply.tell))
                 return
             await ack(**reply.ack)
-            if reply.tell and to:
+            if reply.tell and to.user:
                 await self._outgoing.tell(to, reply.tell)
+            if reply.home:
+                await self._publish(to.user, reply.home)
 
         return listener
 
+    async def _publish(self, user: str, home: Callable[[], Awaitable[dict[str, Any]]]) -> None:
+        try:
+            await self._outgoing.publish(user, await home())
+        except Unavailable as error:
+            log.warning("App Home could not be renewed: %s", error)
+
     async def _run(
         self, parse: Callable[[Any], Any], handler: Handler, body: Mapping[str, Any]
-    ) -> tuple[Reply | Opening, To | None]:
-        to: To | None = None
+    ) -> tuple[Reply | Opening, To]:
+        to = To("")
         try:
             what = parse(body)
             to = _whom(what)
             async with asyncio.timeout(SECONDS):
                 return await handler(what), to
-        except (Unavailable, TimeoutError) as error:
+        except Unavailable as error:
             log.warning("not recorded: %s", error)
             return Reply(tell=BUSY), to
+        except TimeoutError:  # a commit may have been on its way
+            log.warning("not known whether it was recorded in time")
+            return Reply(tell=SLOW), to
         except Malformed as error:
             log.warning("a malformed payload: %s", error)
             return Reply(), to
@@ -118,6 +130,6 @@ class Door:
             return Reply(tell=BROKEN.format(id=incident)), to
 
 
-def _whom(what: Any) -> To | None:
-    user, channel = getattr(what, "user", ""), getattr(what, "channel", "")
-    return To(user, channel or user, getattr(what, "thread", "")) if user else None
+def _whom(what: Any) -> To:
+    """Where to reach who acted; without a channel, as in App Home, in direct messages."""
+    return To(what.user, getattr(what, "channel", ""), getattr(what, "thread", ""))

@@ -15,11 +15,9 @@ from gate.flows.press import Press
 from gate.world import Unavailable, World
 from handlers import parse
 from handlers.door import SECONDS, Outgoing
-from views import lists
+from handlers.home import home
 
 log = logging.getLogger(__name__)
-
-HISTORY = 5
 
 
 class Events:
@@ -55,9 +53,9 @@ class Events:
         """Publish App Home as it stands now. A failure is logged: opening it again tries again."""
         try:
             who = parse.opened(body)
-            waiting = await self._world.ledger.pending(who.team, user=who.user)
-            entries = await self._world.ledger.undoable(who.team, user=who.user, limit=HISTORY)
-            await self._outgoing.publish(who.user, lists.home(waiting, entries))
+            await self._outgoing.publish(who.user, await home(self._world, who.team, who.user))
+        except (parse.Malformed, Unavailable) as error:
+            log.warning("App Home could not be published: %s", error)
         except Exception:
             log.exception("App Home could not be published")
 
@@ -69,5 +67,7 @@ class Events:
             for action in await self._world.ledger.pending(team, user=what.user, session=what.session):
                 ref = Ref(action.id, action.version, action.receipt[:16])
                 await decide.cancel(self._world, Press(ref, team, what.user, reason="stopped"))
+        except (parse.Malformed, Unavailable) as error:
+            log.warning("Stop could not be obeyed: %s", error)
         except Exception:
             log.exception("Stop could not be obeyed")

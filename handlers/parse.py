@@ -1,4 +1,4 @@
-"""Slack's payloads as values: the only module that looks into a body."""
+"""Slack's payloads as values: the only module that looks into a body. Nothing but Malformed is ever raised."""
 
 from __future__ import annotations
 
@@ -13,6 +13,12 @@ from gate.talk import Incoming
 
 Body = Mapping[str, Any]
 
+ID = re.compile(r"[A-Za-z0-9_]{1,64}")
+TS = re.compile(r"[0-9]{1,16}\.[0-9]{1,12}")
+LINK = re.compile(r"<((?:https?|mailto|tel):[^|>]*)(?:\|([^>]*))?>")
+ADDED = re.compile(r"(?:https?://|mailto:|tel:)(.*?)/?")  # what Slack's composer makes of `notes.md`
+PLAIN_SUBTYPES = (None, "thread_broadcast", "file_share")
+
 
 @dataclass(frozen=True, slots=True)
 class Click:
@@ -25,8 +31,12 @@ class Click:
     trigger: str
     channel: str = ""
     thread: str = ""
-    message_ts: str = ""  # "" when it stood in a modal or in App Home
-    view: str = ""
+    message_ts: str = ""  # "" when it stood in App Home
+    listed: bool = False  # it stood in a list of one's own (ephemeral, or App Home), not on the card
+
+    @property
+    def at_home(self) -> bool:
+        return self.listed and not self.message_ts
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,124 +82,122 @@ class Malformed(Exception):
     """A payload of a shape that Slack does not send."""
 
 
+def is_message(body: Body) -> bool:
+    """Whether this is an event that the inbox is for."""
+    return _at(body, "event", "type") in ("app_mention", "message")
+
+
 def incoming(body: Body, bot_user: str, listed_bots: frozenset[str] = frozenset()) -> Incoming | None:
     """A message for us to keep, or None: edits, other apps' and our own messages are not instructions."""
-    event = body.get("event")
-    if not isinstance(event, Mapping) or event.get("type") not in ("app_mention", "message"):
+    event = _at(body, "event")
+    if not is_message(body) or not _instructs(event, bot_user, listed_bots):
         return None
-    user, text, channel, ts = (event.get(k) for k in ("user", "text", "channel", "ts"))
-    if not (
-        isinstance(user, str) and isinstance(text, str) and isinstance(channel, str) and isinstance(ts, str)
-    ):
-        return None
+    user, channel, ts = (_id(event, "user"), _id(event, "channel"), _ts(event, "ts"))
+    session = Session(_team(body), channel, _ts(event, "thread_ts", ts))
+    mention = re.compile(rf"<@{re.escape(bot_user)}(?:\|[^>]*)?>")
+    text = clean(event["text"])
+    mentioned = bool(mention.search(text)) or event.get("channel_type") == "im"
+    words = as_typed(mention.sub(" ", text)).strip()
+    return Incoming(f"{session.team}:{channel}:{ts}", session, user, words, ts, mentioned)
+
+
+def _instructs(event: Body, bot_user: str, listed_bots: frozenset[str]) -> bool:
+    """Whether somebody wrote this themselves, just now."""
+    user = event.get("user")
+    if not isinstance(user, str) or not isinstance(event.get("text"), str) or user == bot_user:
+        return False
+    if user in listed_bots:
+        return event.get("subtype") in (*PLAIN_SUBTYPES, "bot_message")
     by_app = any(event.get(key) for key in ("bot_id", "bot_profile", "app_id"))
-    if user == bot_user or (by_app and user not in listed_bots):
-        return None
-    if event.get("subtype") not in (None, "thread_broadcast", "file_share") and user not in listed_bots:
-        return None
-    team = _team(body)
-    mention = f"<@{bot_user}>"
-    session = Session(team, channel, str(event.get("thread_ts") or ts))
-    mentioned = mention in text or event.get("channel_type") == "im"
-    words = as_typed(text.replace(mention, " ")).strip()
-    return Incoming(f"{team}:{channel}:{ts}", session, user, words, ts, mentioned)
-
-
-LINK = re.compile(r"<((?:https?|mailto):[^|>]*)(?:\|([^>]*))?>")
+    return not by_app and event.get("subtype") in PLAIN_SUBTYPES
 
 
 def as_typed(text: str) -> str:
     """A message as its writer typed it: Slack makes links of `notes.md` and escapes three characters."""
-    return html_unescape(LINK.sub(lambda link: link[2] or link[1].removeprefix("mailto:"), text))
+    return unescape(LINK.sub(_typed_link, text))
 
 
-def html_unescape(text: str) -> str:
+def _typed_link(link: re.Match[str]) -> str:
+    address, label = link[1], link[2]
+    added = ADDED.fullmatch(address)
+    if not label or label == address:
+        return address.removeprefix("mailto:").removeprefix("tel:")
+    if added and added[1] == label.rstrip("/"):
+        return label
+    return f"{label} ({address})"  # a label that says something else must not hide where it leads
+
+
+def unescape(text: str) -> str:
     """Slack escapes exactly three characters."""
     return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 
 
+def clean(text: str) -> str:
+    """Text that can be stored: NUL and half surrogate pairs, which no keyboard makes, become U+FFFD."""
+    return text.replace("\0", "\ufffd").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 def click(body: Body) -> Click:
     """A block_actions payload. Raises Malformed."""
-    try:
-        action = body["actions"][0]
-        container = body.get("container") or {}
-        message = body.get("message") or {}
-        chosen = action.get("selected_option") or {}
-        ts = str(message.get("ts") or container.get("message_ts") or "")
-        return Click(
-            team=_team(body),
-            user=str(body["user"]["id"]),
-            action_id=str(action["action_id"]),
-            value=str(action.get("value") or chosen.get("value") or ""),
-            trigger=str(body.get("trigger_id") or ""),
-            channel=str((body.get("channel") or {}).get("id") or container.get("channel_id") or ""),
-            thread=str(message.get("thread_ts") or container.get("thread_ts") or ts),
-            message_ts=ts,
-            view=str((body.get("view") or {}).get("id") or ""),
-        )
-    except (KeyError, IndexError, TypeError, AttributeError) as error:
-        raise Malformed("block_actions") from error
+    pressed = _at(body, "actions")
+    action = pressed[0] if isinstance(pressed, list) and pressed else None
+    container, message = _at(body, "container"), _at(body, "message")
+    ts = _ts(message, "ts", _ts(container, "message_ts", ""))
+    return Click(
+        team=_team(body),
+        user=_id(_at(body, "user"), "id"),
+        action_id=_text(action, "action_id"),
+        value=_text(action, "value") or _text(_at(action, "selected_option"), "value"),
+        trigger=_text(body, "trigger_id"),
+        channel=_text(_at(body, "channel"), "id") or _text(container, "channel_id"),
+        thread=_ts(message, "thread_ts", _ts(container, "thread_ts", ts)),
+        message_ts=ts,
+        listed=_at(container, "is_ephemeral") is True or not ts,
+    )
 
 
 def submission(body: Body) -> Submission:
     """A view_submission payload. Raises Malformed."""
-    try:
-        view = body["view"]
-        return Submission(
-            team=_team(body),
-            user=str(body["user"]["id"]),
-            view=str(view["id"]),
-            callback=str(view["callback_id"]),
-            metadata=str(view.get("private_metadata") or ""),
-            values=view.get("state", {}).get("values", {}),
-        )
-    except (KeyError, TypeError, AttributeError) as error:
-        raise Malformed("view_submission") from error
+    view = _at(body, "view")
+    given = _at(view, "state", "values")
+    return Submission(
+        team=_team(body),
+        user=_id(_at(body, "user"), "id"),
+        view=_id(view, "id"),
+        callback=_text(view, "callback_id"),
+        metadata=_text(view, "private_metadata"),
+        values=given if isinstance(given, Mapping) else {},
+    )
 
 
 def slash(body: Body) -> Slash:
     """A slash command's form. Raises Malformed."""
-    try:
-        return Slash(
-            team=str(body["team_id"]),
-            user=str(body["user_id"]),
-            channel=str(body["channel_id"]),
-            command=str(body["command"]),
-            text=html_unescape(str(body.get("text") or "")),
-        )
-    except (KeyError, TypeError) as error:
-        raise Malformed("command") from error
+    return Slash(
+        team=_id(body, "team_id"),
+        user=_id(body, "user_id"),
+        channel=_id(body, "channel_id"),
+        command=_text(body, "command"),
+        text=unescape(_text(body, "text")),
+    )
 
 
 def opened(body: Body) -> Opened:
     """An app_home_opened event. Raises Malformed."""
-    try:
-        return Opened(_team(body), str(body["event"]["user"]))
-    except (KeyError, TypeError) as error:
-        raise Malformed("app_home_opened") from error
+    return Opened(_team(body), _id(_at(body, "event"), "user"))
 
 
 def stopped(body: Body) -> Stopped:
     """An agent_session_stopped event. Raises Malformed."""
-    try:
-        event = body["event"]
-        session = Session(_team(body), str(event["channel"]), str(event.get("thread_ts") or ""))
-        return Stopped(session, str(event["user"]))
-    except (KeyError, TypeError) as error:
-        raise Malformed("agent_session_stopped") from error
+    event = _at(body, "event")
+    session = Session(_team(body), _id(event, "channel"), _ts(event, "thread_ts", ""))
+    return Stopped(session, _id(event, "user"))
 
 
 def typed(given: Mapping[str, Any], block: str) -> str:
     """What was typed into a plain text input; "" when nothing was."""
-    for element in (given.get(block) or {}).values():
-        return str(element.get("value") or "")
-    return ""
-
-
-def is_message(body: Body) -> bool:
-    """Whether this is an event that the inbox is for."""
-    event = body.get("event") if isinstance(body, Mapping) else None
-    return isinstance(event, Mapping) and event.get("type") in ("app_mention", "message")
+    elements = _at(given, block)
+    values = elements.values() if isinstance(elements, Mapping) else ()
+    return next((_text(element, "value") for element in values), "")
 
 
 def count(text: str, default: int, most: int) -> int | None:
@@ -202,15 +210,42 @@ def count(text: str, default: int, most: int) -> int | None:
     return max(1, min(int(stripped), most))
 
 
-def _team(body: Body) -> str:
-    team = body.get("team_id") or (body.get("team") or {}).get("id")
-    if not team:
-        team = (body.get("user") or {}).get("team_id") or (body.get("event") or {}).get("team")
-    if not isinstance(team, str) or not team:
-        raise Malformed("no team")
-    return team
-
-
 def form_body(raw: str) -> dict[str, str]:
     """A form as Bolt should have parsed it (slack.md 1.3: the word `payload` in a command empties its body)."""
     return dict(parse_qsl(raw, keep_blank_values=True))
+
+
+def _at(value: Any, *path: str) -> Any:
+    """What stands there, or None."""
+    for key in path:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value
+
+
+def _text(value: Any, key: str) -> str:
+    found = _at(value, key)
+    return clean(found) if isinstance(found, str) else ""
+
+
+def _id(value: Any, key: str) -> str:
+    """One of Slack's ids. Raises Malformed."""
+    found = _at(value, key)
+    if not isinstance(found, str) or not ID.fullmatch(found):
+        raise Malformed(f"no {key}")
+    return found
+
+
+def _ts(value: Any, key: str, default: str | None = None) -> str:
+    """A message's timestamp, or the default where there is none. Raises Malformed."""
+    found = _at(value, key) or default
+    if found is None or not isinstance(found, str) or not (found == default or TS.fullmatch(found)):
+        raise Malformed(f"no {key}")
+    return found
+
+
+def _team(body: Body) -> str:
+    """The workspace that the app is installed in. Raises Malformed."""
+    for holder, key in ((body, "team_id"), (_at(body, "team"), "id"), (_at(body, "user"), "team_id")):
+        if _at(holder, key):
+            return _id(holder, key)
+    return _id(_at(body, "event"), "team")

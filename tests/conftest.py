@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 import redis
 
 from bot.embedded import EmbeddedRedis, launch
+from storage.migrate import migrate
 from tests.services import Postgres, find_postgres, start_postgres, unavailable
 
 
@@ -61,6 +63,14 @@ def postgres_url(postgres: Postgres, postgres_template: str) -> Iterator[str]:
 def sqlite_url(tmp_path: Path) -> str:
     """The SQLAlchemy URL of a SQLite file that is not there yet."""
     return f"sqlite+aiosqlite:///{tmp_path / 'countersign.db'}"
+
+
+@pytest.fixture(scope="session")
+def migrated_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A migrated SQLite file to copy: migrating takes longer than a test."""
+    path = tmp_path_factory.mktemp("migrated") / "countersign.db"
+    asyncio.run(migrate(f"sqlite+aiosqlite:///{path}"))
+    return path
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

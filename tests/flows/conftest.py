@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -14,21 +13,12 @@ from gate.runs import Run
 from storage.engine import open_engine
 from storage.leases import RedisLeases, open_redis
 from storage.ledger import SqlLedger
-from storage.migrate import migrate
 from tests.flows.scene import Scene, scene
 
 
-@pytest.fixture(scope="session")
-def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A migrated SQLite file to copy: migrating takes longer than a test."""
-    path = tmp_path_factory.mktemp("migrated") / "countersign.db"
-    asyncio.run(migrate(f"sqlite+aiosqlite:///{path}"))
-    return path
-
-
 @pytest.fixture
-async def stage(migrated: Path, sqlite_url: str, redis_url: str) -> AsyncIterator[Scene]:
-    shutil.copy(migrated, str(make_url(sqlite_url).database))
+async def stage(migrated_sqlite: Path, sqlite_url: str, redis_url: str) -> AsyncIterator[Scene]:
+    shutil.copy(migrated_sqlite, str(make_url(sqlite_url).database))
     engine, redis = open_engine(sqlite_url), open_redis(redis_url)
     runs: list[Run] = []
 

@@ -1,0 +1,355 @@
+"""The whole Slack edge in one place: the local workspace, the real Bolt app, cards and people, on real stores."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from aiohttp import web
+from sqlalchemy import Connection
+
+from bot import slack
+from bot.cards import Cards, Hints
+from bot.engine import TRANSIENT
+from bot.jobs import jobs
+from bot.people import SlackPeople
+from gate.action import Action, Approvers, Session
+from gate.derive import derived
+from gate.policy import Policy, Rule
+from gate.runs import Run
+from gate.talk import Call, Propose
+from gate.world import Limits, World
+from handlers.register import register
+from storage.engine import open_engine
+from storage.leases import RedisLeases, open_redis
+from storage.ledger import SqlLedger
+from storage.people import PeopleStore
+from storage.tx import SqlTx
+from tests.flows.desk import Desk
+from tests.flows.scene import CountedIds, FixedClock, Obeying
+from views.preview import fits, reviewable
+from workspace.delivery import Answer, Timing
+from workspace.parts import Installation, Rules
+from workspace.person import Person
+from workspace.server import Workspace
+from workspace.state import Message
+
+TEAM, OPS = "T1", "C_OPS"
+ANN, BEN, CLEO, GIL, SAM, DORA, ROBOT = "U_ANN U_BEN U_CLEO U_GIL U_SAM U_DORA U_ROBOT".split()
+INSTALLED = Installation()
+PATIENT = Timing(retries=(0.0, 0.05, 0.1))
+# Poking is decided by the ops group, putting back by two others; Cleo is an admin.
+POLICY = Policy(
+    "p1",
+    rules=(
+        Rule("ops decide", ("desk.poke",), approvers=Approvers(groups=frozenset({"S_OPS"}))),
+        Rule("two others", ("desk.put_back",), approvers=Approvers(needed=2)),
+    ),
+    admins=frozenset({CLEO}),
+)
+
+
+class Pump:
+    """The engine of these tests: starts a run once its transaction is committed, and repeats what is transient."""
+
+    def __init__(self) -> None:
+        self.work: Callable[[Run], Awaitable[None]] | None = None
+        self.timers: list[Run] = []
+        self.failed: list[tuple[Run, Exception]] = []
+        self.carried: list[Run] = []
+        self._staged: list[Run] = []
+        self._known: set[str] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def enqueue(self, connection: Connection, run: Run) -> None:
+        self._staged.append(run)
+
+    def committed(self) -> None:
+        fresh, self._staged = self._staged, []
+        for run in fresh:
+            if run.key in self._known:
+                continue
+            self._known.add(run.key)
+            if run.delay:
+                self.timers.append(run)
+            else:
+                self.start(run)
+
+    def rolled_back(self) -> None:
+        self._staged = []
+
+    def start(self, run: Run) -> None:
+        task = asyncio.create_task(self._carry(run))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _carry(self, run: Run) -> None:
+        assert self.work is not None
+        for _ in range(500):
+            try:
+                await self.work(run)
+                self.carried.append(run)
+                return
+            except TRANSIENT:
+                await asyncio.sleep(0.02)
+            except Exception as error:
+                self.failed.append((run, error))
+                return
+        self.failed.append((run, TimeoutError("it stayed transient")))
+
+    async def ring(self, name: str) -> None:
+        """Every timer of this name goes off now."""
+        due = [run for run in self.timers if run.name == name]
+        self.timers = [run for run in self.timers if run.name != name]
+        for run in due:
+            self.start(run)
+        await self.idle()
+
+    async def idle(self) -> None:
+        """Until nothing runs."""
+        while self._tasks:
+            await asyncio.wait(set(self._tasks), timeout=20)
+
+    async def stop(self) -> None:
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+class PumpedLedger(SqlLedger):
+    """The real ledger, which tells the pump when a transaction is over."""
+
+    pump: Pump
+    away = False  # the database cannot be had
+
+    @asynccontextmanager
+    async def begin(self, seconds: float | None = None) -> AsyncIterator[SqlTx]:
+        try:
+            async with super().begin(seconds) as tx:
+                yield tx
+        except BaseException:
+            self.pump.rolled_back()
+            raise
+        self.pump.committed()
+
+
+@dataclass
+class Edge:
+    """What a test acts in. People act through `ws.as_`; `propose` makes the planner obey them."""
+
+    ws: Workspace
+    world: World
+    ledger: PumpedLedger
+    desk: Desk
+    planner: Obeying
+    people: SlackPeople
+    pump: Pump
+    cards: Cards
+    bolt: Any
+    mode: str
+    url: str
+    skew: timedelta = field(default=timedelta())
+
+    @property
+    def ann(self) -> Person:
+        return self.ws.as_(ANN)
+
+    async def propose(self, tool: str, user: str = ANN, channel: str = OPS, **args: Any) -> Card:
+        """Somebody mentions the bot, the planner proposes this call, the card appears."""
+        self.planner.script.append(Propose((Call("desk", tool, args),)))
+        said = await self.ws.as_(user).say(channel, "<@UBOT> please do it")
+        card = Card(self, said, channel)
+        await self.ws.wait_for(lambda: self.ws.by_app(channel, said.ts))
+        await self.settled()
+        return card
+
+    async def settled(self) -> None:
+        """Until every delivery has been answered and nothing runs."""
+        await self.pump.idle()
+
+    def hints(self, user: str = ANN, channel: str = OPS) -> list[str]:
+        """What this person alone was told there."""
+        return [m.text for m in self.ws.messages(channel) if m.visible_to == user]
+
+    async def told(self, user: str, words: str, channel: str = OPS) -> str:
+        """Wait until this person alone is told something with these words."""
+
+        def find() -> str | None:
+            return next((text for text in self.hints(user, channel) if words in text), None)
+
+        return await self.ws.wait_for(find)
+
+    @contextmanager
+    def nothing_ran(self) -> Iterator[None]:
+        before = list(self.desk.calls)
+        yield
+        assert self.desk.calls == before
+
+    def travel(self, seconds: float) -> None:
+        """The database's clock, and ours about people, go on by so much."""
+        self.ledger.offset += timedelta(seconds=seconds)
+        self.skew += timedelta(seconds=seconds)
+
+    async def send(self, kind: Any, payload: dict[str, Any]) -> Answer:
+        answer = await self.ws.forge.send(kind, payload)
+        await self.settled()
+        return answer
+
+
+@dataclass
+class Card:
+    """The card of one proposal."""
+
+    edge: Edge
+    said: Message
+    channel: str
+
+    @property
+    def id(self) -> str:
+        key = f"{TEAM}:{self.channel}:{self.said.ts}"
+        return derived("action", derived("turn", key), 0, 0)
+
+    @property
+    def session(self) -> Session:
+        return Session(TEAM, self.channel, self.said.ts)
+
+    @property
+    def message(self) -> Message:
+        """The card as it stands; the only one of its action."""
+        ours = self.edge.ws.by_app(self.channel, self.said.ts)
+        mine = [m for m in ours if (m.metadata or {}).get("event_payload", {}).get("key") == self.id]
+        assert len(mine) == 1, [m.text for m in ours]
+        return mine[0]
+
+    @property
+    def text(self) -> str:
+        return self.message.text
+
+    @property
+    def buttons(self) -> list[str]:
+        return [e["action_id"] for e in self.elements]
+
+    @property
+    def elements(self) -> list[dict[str, Any]]:
+        rows = [b for b in self.message.blocks or [] if b["type"] == "actions"]
+        return [e for row in rows for e in row["elements"]]
+
+    @property
+    def value(self) -> str:
+        return str(next(e["value"] for e in self.elements if "value" in e))
+
+    async def action(self) -> Action:
+        found = await self.edge.ledger.action(self.id)
+        assert found is not None
+        return found
+
+    async def click(self, button: str, user: str = ANN, **given: Any) -> Any:
+        """Press it, and wait until all that follows is done."""
+        outcome = await self.edge.ws.as_(user).click(self.message, button, **given)
+        await self.edge.settled()
+        return outcome
+
+    async def more(self, kind: str, user: str = ANN) -> Any:
+        """Choose from the overflow menu."""
+        return await self.click("more", user, choose=f"{kind}:{(await self.action()).button}")
+
+    async def shows(self, title: str) -> None:
+        """Wait until the card says so."""
+        await self.edge.ws.wait_for(lambda: self.text.startswith(title + ":"))
+
+    async def modal(self, user: str, callback: str) -> Any:
+        """Wait for this person's modal."""
+
+        def find() -> Any:
+            top = self.edge.ws.as_(user).modal
+            return top if top and top.body["callback_id"] == callback else None
+
+        return await self.edge.ws.wait_for(find)
+
+
+def said_in(view: Any) -> str:
+    """All the text of a view or message."""
+    found: list[str] = []
+
+    def walk(value: Any) -> None:
+        if isinstance(value, dict):
+            found.extend(str(value[key]) for key in ("text",) if isinstance(value.get(key), str))
+            for each in value.values():
+                walk(each)
+        elif isinstance(value, list):
+            for each in value:
+                walk(each)
+
+    walk(view.blocks)
+    return "\n".join(found)
+
+
+@asynccontextmanager
+async def joined(mode: str, sqlite_url: str, redis_url: str, timing: Timing = PATIENT) -> AsyncIterator[Edge]:
+    """A running edge; at its end no payload may have been refused, and no run may have failed."""
+    ws = Workspace(INSTALLED, rules=Rules(timing=timing))
+    await ws.start()
+    engine, redis, pump = open_engine(sqlite_url), open_redis(redis_url), Pump()
+    session = slack.http_session()
+    fast, patient = slack.clients(session, INSTALLED.bot_token, ws.api_url)
+    ledger = PumpedLedger(engine, pump.enqueue, b"key")
+    ledger.pump = pump
+    skewed: list[Edge] = []
+    people = SlackPeople(
+        fast,
+        PeopleStore(engine),
+        frozenset({"S_OPS"}),
+        now=lambda: datetime.now(UTC) + (skewed[0].skew if skewed else timedelta()),
+    )
+    desk, planner, cards = Desk(), Obeying(), Cards(patient, ledger)
+    world = World(
+        ledger=ledger, leases=RedisLeases(redis), tools=desk, people=people, chat=cards, planner=planner,
+        policy=POLICY, limits=Limits(), clock=FixedClock(), ids=CountedIds(), executor="me",
+        fits=fits, reviewable=reviewable,
+    )  # fmt: skip
+    work = jobs(world)
+    pump.work = lambda run: work[run.name].work(*run.args)
+    me = await slack.identity(fast, INSTALLED.bot_token)
+    app = slack.bolt(fast, INSTALLED.signing_secret, me)
+    register(app, world, Hints(fast, cards), str(me.bot_user_id))
+    async with _way_in(ws, app, mode) as url:
+        edge = Edge(ws, world, ledger, desk, planner, people, pump, cards, app, mode, url)
+        skewed.append(edge)
+        try:
+            yield edge
+            await pump.idle()
+        finally:
+            await pump.stop()
+            await ws.stop()
+            await session.close()
+            await redis.aclose()
+            await engine.dispose()
+    assert ws.refused == []
+    assert pump.failed == []
+
+
+@asynccontextmanager
+async def _way_in(ws: Workspace, app: Any, mode: str) -> AsyncIterator[str]:
+    """Socket Mode, or signed HTTP; the guarded route is there in both."""
+    site = web.Application(client_max_size=slack.MOST_BYTES)
+    site.router.add_post("/slack/events", slack.Guard(app, INSTALLED.signing_secret).handle)
+    runner = web.AppRunner(site, access_log=None, shutdown_timeout=0.1)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    url = f"http://127.0.0.1:{runner.addresses[0][1]}/slack/events"
+    sockets = slack.Sockets(app, INSTALLED.app_token) if mode == "socket" else None
+    if sockets:
+        await sockets.start()
+        await ws.settled()
+    else:
+        await ws.deliver_to(url)
+    try:
+        yield url
+    finally:
+        if sockets:
+            await sockets.stop()
+        await runner.cleanup()

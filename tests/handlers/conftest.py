@@ -1,0 +1,38 @@
+"""The edge in both modes, and in one where the mode does not matter."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import make_url
+
+from tests.edge import Edge, joined
+
+
+@pytest.fixture
+def ready_url(migrated_sqlite: Path, sqlite_url: str) -> str:
+    """A database with all its tables."""
+    shutil.copy(migrated_sqlite, str(make_url(sqlite_url).database))
+    return sqlite_url
+
+
+@pytest.fixture(params=["socket", "http"])
+async def edge(request: pytest.FixtureRequest, ready_url: str, redis_url: str) -> AsyncIterator[Edge]:
+    """Each test in both modes."""
+    async with joined(request.param, ready_url, redis_url) as running:
+        yield running
+
+
+@pytest.fixture
+async def http(ready_url: str, redis_url: str) -> AsyncIterator[Edge]:
+    async with joined("http", ready_url, redis_url) as running:
+        yield running
+
+
+@pytest.fixture
+async def socket(ready_url: str, redis_url: str) -> AsyncIterator[Edge]:
+    async with joined("socket", ready_url, redis_url) as running:
+        yield running
