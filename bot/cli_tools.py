@@ -22,6 +22,7 @@ from storage.pins import Pin, PinStore
 from tools.catalogue import catalogue_pin
 from tools.client import Host
 from tools.schema import problems
+from tools.servers import ServerConfig
 from views.kit import visible
 
 GATES = {
@@ -68,9 +69,7 @@ def _found(host: Host, server: str, name: str) -> ToolSpec:
     spec = host.find(server, name)
     if spec:
         return spec
-    (status,) = host.servers()
-    if status.state != "ready":
-        raise CommandError(f"{server} is not ready ({status.state}): {visible(status.detail, lines=False)}")
+    _must_be_ready(host)
     known = ", ".join(spec.name for spec in host.specs())
     raise CommandError(f"{server} has no tool “{name}”; it has: {known}.")
 
@@ -124,22 +123,40 @@ async def listing(settings: Settings) -> int:
 
 async def review(settings: Settings, server: str, yes: bool, by: str) -> int:
     """Show what nobody has read yet, and note that `by` has read it. 1 when the answer is no."""
-    config, known = named(settings, server), await pins(settings)
-    async with connected(settings, [config], known) as host:
-        (status,), specs = host.servers(), {spec.name: spec for spec in host.specs()}
-    if status.state != "ready":
-        raise CommandError(f"{server} is not ready ({status.state}): {visible(status.detail, lines=False)}")
-    unread = [spec for spec in specs.values() if not _was_read(spec, known)]
-    for spec in unread:
-        sys.stdout.write(_definition(spec, known) + "\n")
-    if unread and not (yes or _agreed(len(unread), server)):
-        return 1
-    await _keep(settings, unread, by)
+    config = named(settings, server)
+    async with database(settings) as engine:
+        store = PinStore(engine)
+        known = {(pin.server, pin.tool): pin for pin in await store.all()}
+        specs = await _offered(settings, config, known)
+        unread = [spec for spec in specs.values() if not _was_read(spec, known)]
+        for spec in unread:
+            sys.stdout.write(_definition(spec, known) + "\n")
+        if unread and not (yes or _agreed(len(unread), server)):
+            return 1
+        await _keep(store, unread, by)
+    done = (
+        f"{len(unread)} definitions of {server} noted as read by {by}. A running service has to be restarted."
+    )
+    sys.stdout.write((done if unread else f"Nothing of {server} is new: all of it has been read.") + "\n")
     sys.stdout.write(
-        f"{len(unread)} definitions of {server} noted as read by {by}. A running service has to be restarted.\n"
         f"To pin all {len(specs)} in countersign.yaml:  pin: {{catalogue: {catalogue_pin(specs)}}}\n"
     )
     return 0
+
+
+async def _offered(
+    settings: Settings, config: ServerConfig, known: Mapping[tuple[str, str], Pin]
+) -> dict[str, ToolSpec]:
+    async with connected(settings, [config], known) as host:
+        _must_be_ready(host)
+        return {spec.name: spec for spec in host.specs()}
+
+
+def _must_be_ready(host: Host) -> None:
+    (status,) = host.servers()
+    if status.state != "ready":
+        detail = visible(status.detail, lines=False)
+        raise CommandError(f"{status.name} is not ready ({status.state}): {detail}.")
 
 
 def _was_read(spec: ToolSpec, known: Mapping[tuple[str, str], Pin]) -> bool:
@@ -165,10 +182,8 @@ def _agreed(count: int, server: str) -> bool:
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-async def _keep(settings: Settings, specs: Iterable[ToolSpec], by: str) -> None:
+async def _keep(store: PinStore, specs: Iterable[ToolSpec], by: str) -> None:
     now = datetime.now(UTC)
-    async with database(settings) as engine:
-        store = PinStore(engine)
-        for spec in specs:
-            await store.pin(spec.server, spec.name, spec.definition, now)
-            await store.review(spec.server, spec.name, spec.definition, by, now)
+    for spec in specs:
+        await store.pin(spec.server, spec.name, spec.definition, now)
+        await store.review(spec.server, spec.name, spec.definition, by, now)

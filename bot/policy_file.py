@@ -105,6 +105,8 @@ def _named(value: Value, keys: dict[str, Value]) -> dict[str, Any]:
     for item, pattern in tools:
         if pattern and pattern != "*" and "." not in pattern:
             item.wrong(f"must be a pattern on server.tool: write “*.{pattern}” for every server")
+    if "tools" in keys and not tools:
+        keys["tools"].wrong('names no tools: write ["*"] for all')
     name = keys["name"].text() if "name" in keys else ""
     return {"name": name, "tools": tuple(pattern for _, pattern in tools)}
 

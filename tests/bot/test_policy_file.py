@@ -1,0 +1,192 @@
+"""The policy file: strict about its form, true to what it says, and never shorter than the always-gate list."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+
+import pytest
+
+from bot.policy_file import STRICT, TOP, WHEN, load_policy, trusted
+from bot.strict_yaml import BadFile
+from gate.action import Approvers, Class, Json, Verdict
+from gate.always import ALWAYS
+from gate.policy import Decision, Policy, decide
+from gate.tool import ToolSpec, Trust
+from tools.schema import problems
+from tools.servers import ServerConfig
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs/policy.md").read_text("utf-8"), re.DOTALL)
+
+
+def policy(tmp_path: Path, text: str) -> Policy:
+    (tmp_path / "policy.yaml").write_text(text, "utf-8")
+    return load_policy(tmp_path / "policy.yaml")
+
+
+def wrong(tmp_path: Path, text: str) -> str:
+    with pytest.raises(BadFile) as caught:
+        policy(tmp_path, text)
+    return str(caught.value)
+
+
+def decided(made: Policy, name: str, args: Json = None, channel: str = "C0") -> Decision:
+    server, tool = name.split(".")
+    spec = ToolSpec(server, tool, tool, "", {}, "d", trust=made.trust.get(server, Trust.DECLARED))
+    return decide(made, spec, args or {}, channel, lambda schema, value: not problems(schema, value))
+
+
+def test_the_policy_that_comes_along_is_the_always_gate_list_and_nothing_more() -> None:
+    made = load_policy(ROOT / "manifests/policy.yaml")
+    assert (made.rules, made.admins, made.channels, dict(made.trust)) == (ALWAYS, frozenset(), (), {})
+
+
+def test_what_is_commented_out_in_it_can_be_used(tmp_path: Path) -> None:
+    lines = (ROOT / "manifests/policy.yaml").read_text("utf-8").splitlines()
+    keys = re.compile(r"# ?(  .*|(admins|listed_bots|channels|always_gate|rules):.*)|  # (  .*|github:)")
+    used = [re.sub(r"^(  )?# ", r"\1", line) if keys.fullmatch(line) else line for line in lines]
+    made = policy(tmp_path, "\n".join(used).replace("servers: {}", "servers:"))
+    assert made.admins
+    assert made.listed_bots
+    assert made.channels
+    assert made.trust == {"github": Trust.REVIEWED}
+    told = ["closing accounts", "github.merge_pull_request", "github.delete_*", "mail to other companies"]
+    assert [rule.name for rule in made.rules[len(ALWAYS) :]] == told
+
+
+def test_the_version_is_a_hash_over_the_bytes(tmp_path: Path) -> None:
+    text = "version: 1\n# a word\n"
+    assert policy(tmp_path, text).version == f"sha256:{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+    assert policy(tmp_path, "version: 1\n").version != policy(tmp_path, text).version
+
+
+@pytest.mark.parametrize("text", ["", "# nothing\n", "version: 1", "always_gate: []\nservers: {}\nrules: []"])
+def test_the_always_gate_list_is_there_whatever_the_file_says(text: str, tmp_path: Path) -> None:
+    assert policy(tmp_path, text).rules == ALWAYS
+
+
+def test_what_lowers_a_class_does_not_reach_the_always_gate_list(tmp_path: Path) -> None:
+    made = policy(tmp_path, 'servers: {s: {tools: {"*": {class: read}}}}')
+    assert decided(made, "s.delete_file").verdict is Verdict.TYPED
+    assert decided(made, "s.run_command", {"command": "rm -rf x"}).verdict is Verdict.TYPED
+    assert decided(made, "s.get_file", {"path": ".env"}).verdict is Verdict.RUN
+
+
+@pytest.mark.parametrize("text", EXAMPLES)
+def test_each_example_of_the_documentation_loads(text: str, tmp_path: Path) -> None:
+    assert len(policy(tmp_path, text).rules) > len(ALWAYS)
+
+
+def test_the_examples_do_what_the_documentation_says(tmp_path: Path) -> None:
+    merging, mailing, deploying = (policy(tmp_path, text) for text in EXAMPLES)
+    assert decided(merging, "github.merge_pull_request").approvers == Approvers(
+        groups=frozenset({"S0RELEASE"}), needed=2
+    )
+    assert decided(merging, "github.delete_repository").verdict is Verdict.DENY
+    assert (
+        decided(mailing, "mail.send_mail", {"to": ["a@example.com"]}, "C0SALES01").verdict is Verdict.CONFIRM
+    )
+    assert (
+        decided(mailing, "mail.send_mail", {"to": ["a@example.com", "b@x.org"]}, "C0SALES01").verdict
+        is Verdict.TYPED
+    )
+    assert decided(mailing, "mail.send_mail", {"to": "b@x.org"}, "C0OTHER").verdict is Verdict.DENY
+    assert not decided(mailing, "pay.refund", {"amount": 499}).approvers.named
+    large = decided(mailing, "pay.refund", {"amount": 500})
+    assert (large.approvers.groups, large.ttl) == (frozenset({"S0FINANCE"}), 900)
+    assert decided(deploying, "deploys.get_state").verdict is Verdict.RUN
+    assert decided(deploying, "deploys.restart", {"force": False}).cls is Class.WRITE
+    assert decided(deploying, "deploys.restart", {"force": True}).cls is Class.DESTRUCTIVE
+    assert decided(deploying, "deploys.restart", {"where": "eu-1"}).cls is Class.DESTRUCTIVE
+    assert decided(deploying, "deploys.show_secret").private
+    assert decided(deploying, "bank.close_account").always_gated
+
+
+@pytest.mark.parametrize(
+    "keys", [TOP, WHEN, STRICT, ("class", "raise_if", "at_least", "trust", "users", "groups", "count")]
+)
+def test_every_key_is_in_the_documentation(keys: tuple[str, ...]) -> None:
+    told = (ROOT / "docs/policy.md").read_text("utf-8")
+    assert [key for key in keys if not re.search(rf"`([a-zA-Z.]*\.)?{key}[`.]", told)] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("version: 2", "line 1: “version” must be 1"),
+        ("version: '1'", "line 1: “version” must be 1"),
+        ("\nadmin: [U1]", "line 2: “admin” is not known; did you mean “admins”."),
+        ("admins: [ann]", "“admins[0]” must be a member ID (U…), not a name."),
+        ("admins: U1", "“admins” must be a list."),
+        ("channels: ['#ops']", "must be a channel ID (C…), not a name."),
+        ("servers: {s: {trsut: reviewed}}", "“servers.s.trsut” is not known; did you mean “trust”."),
+        ("servers: {s: {trust: bundeld}}", "must be one of bundled, reviewed, declared, untrusted."),
+        ("servers: {s: {tools: {t: {class: wirte}}}}", "must be one of read, write, destructive, unknown."),
+        ("servers: {s: {tools: {t: {schema: {}}}}}", "“servers.s.tools.t.schema” is not known"),
+        ("servers: {s: {tools: {t: {deny: 1}}}}", "must be true or false."),
+        ("servers: {s: {tools: {t: {ttl: 0}}}}", "must be a number from 1 to 86400."),
+        (
+            "servers: {s: {tools: {t: {channels: []}}}}",
+            "is empty: to forbid it everywhere write `deny: true`.",
+        ),
+        ("servers: {s: {tools: {t: {class: read}, t: {deny: true}}}}", "stands there twice: remove one."),
+        (
+            "servers: {s: {tools: {t: {private: true, approvers: {users: [U1]}}}}}",
+            "seen by the requester alone",
+        ),
+        ("servers: {s: {tools: {t: {raise_if: [{class: write}]}}}}", "needs `schema` or `text`"),
+        ("servers: {s: {tools: {t: {raise_if: [{text: a}]}}}}", "needs `class`."),
+        (
+            "servers: {s: {tools: {t: {approvers: {}}}}}",
+            "name nobody: give users, groups, or a count of 2 or more",
+        ),
+        ("servers: {s: {tools: {t: {approvers: {count: 1}}}}}", "name nobody"),
+        ("servers: {s: {tools: {t: {approvers: {users: [U1], count: 2}}}}}", "can never be enough"),
+        ("servers: {s: {tools: {t: {approvers: {groups: [ops]}}}}}", "must be the ID of a user group (S…)"),
+        ("rules: [{tools: ['*']}]", "“rules[0]” needs `name`."),
+        ("rules: [{name: a}]", "“rules[0]” needs `tools`."),
+        ("rules: [{name: a, tools: []}]", "names no tools"),
+        ("rules: [{name: a, tools: [delete]}]", "write “*.delete” for every server."),
+        ("rules: [{name: a, tools: ['*'], class: read}]", "“rules[0].class” is not known"),
+        ("rules: [{name: a, tools: ['*'], schema: []}]", "must be a JSON Schema."),
+        (
+            "rules: [{name: a, tools: ['*'], schema: {type: strin}}]",
+            "cannot be used: its schema is not valid at type",
+        ),
+        (
+            "rules: [{name: a, tools: ['*'], schema: {$ref: 'http://x/y'}}]",
+            "only local references are followed",
+        ),
+        ("rules: [{name: a, tools: ['*'], schema: {pattern: '('}}]", "holds the pattern"),
+        (
+            "rules: [{name: a, tools: ['*'], schema: {patternProperties: {'(a+)+b': {}}}}]",
+            "may take too long",
+        ),
+        ("rules: [{name: a, tools: ['*'], schema: {allOf: [{pattern: '.*x.*y'}]}}]", "may take too long"),
+        ("rules: [{name: a, tools: ['*'], text: '(a|b)*c'}]", "may take too long"),
+        ("always_gate: [{name: a, tools: ['*'], deny: true}]", "“always_gate[0].deny” is not known"),
+        ("always_gate: {a: b}", "“always_gate” must be a list."),
+        ("- a", "the file must be a mapping"),
+    ],
+)
+def test_a_mistake_stops_the_start_with_its_line(text: str, said: str, tmp_path: Path) -> None:
+    told = wrong(tmp_path, text)
+    assert said in told
+    assert told.startswith("policy.yaml, line ")
+
+
+def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
+    assert len(wrong(tmp_path, "version: 2\nadmins: [ann]\nrules: [{nam: x}]").splitlines()) == 5
+
+
+def test_a_missing_file_is_told(tmp_path: Path) -> None:
+    with pytest.raises(BadFile, match="cannot be read: No such file or directory"):
+        load_policy(tmp_path / "policy.yaml")
+
+
+def test_the_trust_of_the_policy_goes_before_that_of_the_configuration() -> None:
+    servers = [ServerConfig(name="a", trust=Trust.REVIEWED), ServerConfig(name="b", trust=Trust.REVIEWED)]
+    made = Policy("p", trust={"a": Trust.UNTRUSTED, "c": Trust.BUNDLED})
+    assert [server.trust for server in trusted(servers, made)] == [Trust.UNTRUSTED, Trust.REVIEWED]
