@@ -25,11 +25,18 @@ def text_of(value: Json) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def facts(args: Json, added: Sequence[str] = (), before: Mapping[str, str] | None = None) -> tuple[Fact, ...]:
-    """Every leaf of the arguments. `added`: parameters that the recipe put there. `before`: the facts of the
-    version that was edited, so that what changed is marked."""
+def facts(
+    args: Json,
+    added: Sequence[str] = (),
+    before: Mapping[str, str] | None = None,
+    order: Sequence[str] = (),
+) -> tuple[Fact, ...]:
+    """Every leaf of the arguments, parameters in `order`. `added`: parameters that the recipe put there.
+    `before`: the facts of the version that was edited, so that what changed is marked."""
     found = []
-    for path, value in leaves(args):
+    place = {name: index for index, name in enumerate(order)}
+    ordered = sorted(args, key=lambda name: place.get(name, len(place)))
+    for path, value in (leaf for part in [{n: args[n]} for n in ordered] or [{}] for leaf in leaves(part)):
         now = text_of(value)
         old = None if before is None or before.get(path) == now else before.get(path, "")
         found.append(Fact(path, now, old, path.split(".")[0].split("[")[0] in added))
@@ -71,7 +78,7 @@ def build(
     preview = Preview(
         summary=str(expand(recipe.summary, scope)) if recipe.summary else f"{spec.title}: {spec.full_name}",
         verb=recipe.verb or default_verb(spec),
-        facts=facts(args, tuple(recipe.bind), before),
+        facts=facts(args, tuple(recipe.bind), before, tuple(spec.schema.get("properties", {}))),
         diff=_diff(spec, scope),
         affected=affected,
         notifies=_notifies(spec, scope),

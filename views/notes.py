@@ -26,6 +26,7 @@ from views.kit import (
     visible,
     words,
 )
+from views.readable import readable
 
 TEXT = 300
 SAID = 6_000  # characters of a text or an answer in one message
@@ -81,20 +82,23 @@ def _read(note: Note) -> Message:
     """What a read found: the tool's words, which nobody has checked."""
     body = note.body
     failed = "Could not read" if body.get("error") else "Read"
-    shown, hidden = _cut(str(body.get("text") or ""))
+    told = None if body.get("error") else readable(body.get("structured"))
+    shown, hidden = _cut(str(body.get("text") or "") if told is None else told)
+    name, summary = str(body["name"]), str(body.get("summary") or "")
+    source = name if summary else _arguments(body["arguments"]) if body.get("arguments") else ""
     outside = (
         [context(mrkdwn("From outside of this workspace: read with care."))] if body.get("open_world") else []
     )
     clipped = [context(mrkdwn("The answer was longer than what I keep."))] if body.get("clipped") else []
     blocks = [
-        rich(line(words(f"{failed}: ", "bold"), words(str(body["name"]), most=200))),
-        *([context(plain(_arguments(body["arguments"]), 500))] if body.get("arguments") else []),
+        rich(line(words(f"{failed}: ", "bold"), words(summary or name, most=200))),
+        *([context(plain(source, 500))] if source else []),
         *(pack([*boxes(shown), *hidden]) or [context(mrkdwn("Nothing came back."))]),
         *outside,
         *clipped,
     ]
     start = f"{failed}: "
-    return Message(start + escaped(str(body["name"]), TEXT - len(start)), blocks)
+    return Message(start + escaped(summary or name, TEXT - len(start)), blocks)
 
 
 def _refused(note: Note) -> Message:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from gate.action import Action, Affected, Fact, Preview
 from views.kit import PAGE, Block, boxes, framed, inline, line, pack, quote, weight, words
+from views.readable import moment_in
 from views.words import size
 
 CARD_TEXT = 9_000  # characters of the preview on a card
@@ -101,16 +102,20 @@ def _facts(facts: Sequence[Fact]) -> Iterator[Block]:
     if [(fact.label, fact.value) for fact in facts] == [("", "{}")]:
         yield _aside("No arguments")
         return
-    short_ones = [fact for fact in facts if _is_short(fact)]
-    if short_ones:
-        yield from framed(_table(short_ones))
+    rows = [fact for fact in facts if _is_row(fact)]
+    asked, added = [f for f in rows if not f.added], [f for f in rows if f.added]
+    if asked:
+        yield from framed(_table(asked))
     for fact in facts:
-        if not _is_short(fact):
+        if not _is_row(fact):
             yield from _fact(fact)
+    if added:
+        yield _aside("Looked up for this, and checked again before it runs:")
+        yield from framed(_table(added))
 
 
-def _is_short(fact: Fact) -> bool:
-    plain = fact.old is None and not fact.added and _LABEL.fullmatch(fact.label) is not None
+def _is_row(fact: Fact) -> bool:
+    plain = fact.old is None and _LABEL.fullmatch(fact.label) is not None
     value = fact.value
     return plain and 0 < len(value) <= _ROW and "\n" not in value and value == value.strip()
 
@@ -166,7 +171,9 @@ def _affected(things: Sequence[Affected], most: int | None = None) -> Iterator[B
     total = f", {size(sum(known))} in all" if known else ""
     unknown = f", {unsized} of unknown size" if known and unsized else ""
     yield line(words(f"Affected: {len(things):,}{total}{unknown}", "bold"))
-    rows = [(size(t.size), inline(t.modified), inline(t.kind), inline(t.name)) for t in things[:most]]
+    rows = [
+        (size(t.size), inline(moment_in(t.modified)), inline(t.kind), inline(t.name)) for t in things[:most]
+    ]
     widths = [max(len(row[i]) for row in rows) for i in range(3)]
     yield from framed("\n".join(_row(row, widths) for row in rows))
 

@@ -13,6 +13,7 @@ from gate.flows.prepare import Answered, Asked, Prepared, Refused, prepare
 from gate.flows.press import Press
 from gate.states import SETTLED, State
 from gate.talk import Call, CancelPending, Done, Exchange, ListPending, Propose, Say, Told, Turn
+from gate.template import TemplateError, expand
 from gate.world import Note, World
 
 WAITING = "waiting"
@@ -108,7 +109,9 @@ async def _told_refused(world: World, turn: Turn, index: int, place: int, refuse
 async def _told_read(world: World, turn: Turn, index: int, place: int, read: Answered) -> Told:
     body = {
         "name": read.spec.full_name,
+        "summary": _summary(read),
         "arguments": dict(read.args),
+        "structured": read.answer.structured,
         "text": read.answer.text,
         "clipped": read.answer.clipped,
         "open_world": bool(read.spec.hints.open_world),
@@ -116,6 +119,13 @@ async def _told_read(world: World, turn: Turn, index: int, place: int, read: Ans
     }
     await _note(world, turn, index, "read", body, place)
     return Told(place, "failed" if read.answer.is_error else "succeeded", read.answer.text)
+
+
+def _summary(read: Answered) -> str:
+    try:
+        return str(expand(read.spec.recipe.summary, {"args": read.args}))
+    except TemplateError:
+        return ""
 
 
 async def _truth(world: World, action: Action, place: int) -> Told:

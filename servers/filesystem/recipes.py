@@ -57,7 +57,6 @@ def _transfer(title: str, verb: str, undo: dict[str, Any]) -> Card:
             "expected_destination": "{capture.plan.destination}",
         },
         preview={"kind": "affected", "items": "{capture.plan.items}"},
-        recoverable="Yes: nothing is overwritten",
         undo=[undo],
         drift={
             "tool": "get_metadata",
