@@ -11,7 +11,7 @@ from gate.talk import Call
 from gate.tool import ToolSpec
 from gate.world import Tools
 from tools.phrase_file import TOOL
-from tools.sentences import either
+from tools.sentences import either, unknown
 from tools.speech import MARK, Heard
 from tools.wording import coerced
 
@@ -69,11 +69,7 @@ def misfit(spec: ToolSpec, args: Mapping[str, Json], tools: Tools) -> str:
     known = [k for k in spec.schema.get("properties", {}) if k not in spec.recipe.bind]
     for key in args:
         if known and key not in spec.schema["properties"]:
-            close = get_close_matches(key, known, 1)
-            hint = (
-                f"did you mean `{close[0]}`?" if close else f"it takes {either([f'`{k}`' for k in known])}."
-            )
-            return f"`{spec.full_name}` has no argument `{key}`; {hint}"
+            return f"`{spec.full_name}`: {unknown((key,), key, known)}"
     given = {key: value for key, value in args.items() if key not in spec.recipe.bind}
     problems = tools.problems(spec.schema, given)
     if not problems:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from itertools import islice
 
 from gate.action import Action, Json
 from gate.talk import Call, Done, ListPending, Propose, Reply, Say, Turn
@@ -93,11 +94,9 @@ class Phrases:
 
     def _parts(self, line: str, heard: Heard) -> list[str]:
         """Cut at each "then", unless what stands before it takes everything to the end of the line."""
-        if len(line) > LONGEST or direct(line, heard, self.tools) is not None:
-            cuts: list[tuple[str, str]] = []
-        else:
-            cuts = [*joints(line)][:MOST]
-        for before, after in cuts:
+        if len(line) > LONGEST or isinstance(direct(line, heard, self.tools), Call):
+            return [line]
+        for before, after in islice(joints(line), MOST):
             found = self._best(before, heard)
             if found and found.pattern.to_the_end:
                 return [line]

@@ -9,7 +9,6 @@ from functools import cache, lru_cache
 from typing import Any
 
 from jsonschema import Draft202012Validator, SchemaError, ValidationError
-from jsonschema.exceptions import best_match
 from jsonschema.protocols import Validator
 from jsonschema.validators import extend, validator_for
 from referencing import Registry
@@ -17,11 +16,12 @@ from referencing.exceptions import Unresolvable
 
 from gate.action import Json
 from gate.tool import Problem
-from tools.patterns import matches
-from tools.sentences import sentence
+from tools.patterns import always_checkable, matches
+from tools.sentences import sentence, unknown
 
 MOST = 20  # problems told at once
-STEPS = 100_000  # keywords looked at before giving up: schemas come from servers, and may branch without end
+STEPS = 40_000  # keywords looked at before giving up: schemas come from servers, and may branch without end
+LONGEST_NAME = 65_536  # arguments are no longer than that as a whole
 TOO_MUCH = "These arguments could not be checked: the tool's schema is too complicated."
 _left: ContextVar[list[int]] = ContextVar("steps left")
 
@@ -61,20 +61,24 @@ def flaw(text: str) -> str:
         return f"its schema is not valid at {where}: {error.message[:200]}"
     except RecursionError:
         return "its schema is nested too deep"
-    for reference in _references(schema):
-        if not reference.startswith("#"):
+    for part in _parts(schema):
+        reference, patterns = part.get("$ref"), part.get("patternProperties")
+        if isinstance(reference, str) and not reference.startswith("#"):
             return f"its schema refers to {reference[:100]}, and only local references are followed"
+        # `unevaluatedProperties` looks for these with `re` itself, so they have to be harmless.
+        for pattern in patterns if isinstance(patterns, dict) else ():
+            if not always_checkable(pattern, LONGEST_NAME):
+                return f"its schema names properties by a pattern that may never end: {pattern[:100]}"
     return ""
 
 
-def _references(schema: Json) -> Iterator[str]:
+def _parts(schema: Json) -> Iterator[dict[str, Json]]:
+    """Every object in a schema, at any depth."""
     stack = [schema]
     while stack:
         value = stack.pop()
         if isinstance(value, dict):
-            found = value.get("$ref")
-            if isinstance(found, str):
-                yield found
+            yield value
             stack += value.values()
         elif isinstance(value, list):
             stack += value
@@ -89,8 +93,9 @@ def _checker(schema: Mapping[str, Json]) -> Validator:
 def _bounded(kind: type[Validator]) -> Callable[..., Validator]:
     """The validator of a draft with a step counted for each keyword, and with safe patterns and sets."""
     safe = {**kind.VALIDATORS, "pattern": _pattern, "uniqueItems": _unique}
-    if "patternProperties" in safe:
-        safe["patternProperties"] = _pattern_properties
+    for keyword, check in (("patternProperties", _pattern_properties), ("additionalProperties", _additional)):
+        if keyword in safe:
+            safe[keyword] = check
     counted = {keyword: _counted(check) for keyword, check in safe.items()}
     made: Callable[..., Validator] = extend(kind, counted)  # type: ignore[no-untyped-call]
     return made
@@ -119,6 +124,19 @@ def _pattern_properties(validator: Any, patterns: Any, instance: Any, schema: An
                 yield from validator.descend(value, subschema, path=key, schema_path=pattern)
 
 
+def _additional(validator: Any, allowed: Any, instance: Any, schema: Any) -> Iterator[Any]:
+    patterns = schema.get("patternProperties", {})
+    for key in (
+        sorted(instance.keys() - schema.get("properties", {}).keys()) if isinstance(instance, dict) else ()
+    ):
+        if any(matches(pattern, key) for pattern in patterns):
+            continue
+        if allowed is False:
+            yield ValidationError("is not known", path=[key], validator_value=allowed)
+        else:
+            yield from validator.descend(instance[key], allowed, path=key)
+
+
 def _unique(validator: Any, wanted: bool, instance: Any, schema: Any) -> Iterator[ValidationError]:
     if not wanted or not isinstance(instance, list):
         return
@@ -136,13 +154,28 @@ def _plain(value: Json) -> Json:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
+def _meant(error: ValidationError) -> list[ValidationError]:
+    """What is wrong with the one choice of an anyOf that is of the value's type; nothing when that is not one."""
+    choices: dict[int, list[ValidationError]] = {}
+    for inner in error.context or ():
+        choices.setdefault(int(inner.schema_path[0]), []).append(inner)
+    of_type = [
+        errors
+        for errors in choices.values()
+        if not any(e.validator == "type" and e.absolute_path == error.absolute_path for e in errors)
+    ]
+    return of_type[0] if len(of_type) == 1 else []
+
+
 def _problems(error: ValidationError) -> Iterator[Problem]:
     path = tuple(error.absolute_path)
-    if error.validator in ("anyOf", "oneOf") and error.context:
-        closest = best_match(error.context)
-        if closest is not None and len(closest.absolute_path) > len(path):
-            yield from _problems(closest)
-            return
+    if error.validator in ("anyOf", "oneOf") and (meant := _meant(error)):
+        for inner in meant:
+            yield from _problems(inner)
+        return
+    if error.validator == "additionalProperties" and isinstance(error.schema, dict):
+        yield Problem(path, unknown(path, str(path[-1]), list(error.schema.get("properties", {}))))
+        return
     if error.validator == "required" and isinstance(error.instance, dict):
         # jsonschema gives one error for each missing name, and the name in the message only.
         needed: Any = error.validator_value

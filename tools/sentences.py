@@ -27,7 +27,7 @@ def sentence(error: ValidationError, path: Path) -> str:
     """One sentence for one error; `path` names the argument."""
     made = SENTENCES.get(str(error.validator))
     words = made(error) if made else f"does not fit the tool's schema ({shown(error.validator)})"
-    return f"`{label(path)}` {words}." if path else f"The arguments: it {words}."
+    return f"`{label(path)}` {words}." if path else f"This {words}."
 
 
 def label(path: Path) -> str:
@@ -70,15 +70,13 @@ def _enum(error: ValidationError) -> str:
     return f"must be {either(values[:12])}{more}, not {shown(error.instance)}"
 
 
-def _additional(error: ValidationError) -> str:
-    schema: Any = error.schema
-    known = list(schema.get("properties", {}))
-    extra = sorted(set(error.instance) - set(known)) if isinstance(error.instance, dict) else []
-    if not known or not extra:
-        return "has more in it than the tool takes"
-    close = get_close_matches(extra[0], known, 1)
-    hint = f"did you mean `{close[0]}`?" if close else f"it takes {either([f'`{k}`' for k in known[:12]])}"
-    return f"has no `{shown(extra[0])}`; {hint.rstrip('?')}{'?' if close else ''}"
+def unknown(path: Path, key: str, known: list[str]) -> str:
+    """The sentence for a name that is not among the known ones, with the closest of them."""
+    close = get_close_matches(key, known, 1)
+    if close:
+        return f"`{label(path)}` is not known here; did you mean `{close[0]}`?"
+    takes = f"; known are {either([f'`{name}`' for name in known[:12]])}" if known else ""
+    return f"`{label(path)}` is not known here{takes}."
 
 
 def _count(singular: str, more: bool) -> Callable[[ValidationError], str]:
@@ -102,8 +100,8 @@ SENTENCES: dict[str, Callable[[ValidationError], str]] = {
     "type": _type,
     "enum": _enum,
     "const": lambda error: f"must be {shown(error.validator_value)}, not {shown(error.instance)}",
-    "additionalProperties": _additional,
-    "unevaluatedProperties": _additional,
+    "additionalProperties": lambda error: "has more in it than is known here",
+    "unevaluatedProperties": lambda error: "has more in it than is known here",
     "minLength": _count("character", True),
     "maxLength": _count("character", False),
     "minItems": _count("item", True),

@@ -77,8 +77,6 @@ class _Reader:
     def __init__(self, name: str, entry: Json, environment: Mapping[str, str], problems: list[str]) -> None:
         self.name, self.environment, self.problems = name, environment, problems
         self.entry: dict[str, Json] = entry if isinstance(entry, dict) else {}
-        if not isinstance(entry, dict):
-            self._wrong("must be a mapping with `command`, `url` or `inproc`")
 
     def read(self) -> ServerConfig:
         if not NAME.fullmatch(self.name):
@@ -114,8 +112,7 @@ class _Reader:
     def _way(self) -> str:
         ways = [way for way in KEYS if way in self.entry]
         if len(ways) != 1:
-            if self.entry:
-                self._wrong("give exactly one of `command`, `url` and `inproc`")
+            self._wrong("give exactly one of `command`, `url` and `inproc`")
             return STDIO
         for key in self.entry.keys() - KEYS[ways[0]]:
             known = ", ".join(sorted(KEYS[ways[0]]))

@@ -1,0 +1,210 @@
+"""Arguments against schemas: sentences for people, and an end in sight whatever the schema says."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tools.patterns import always_checkable, matches
+from tools.schema import MOST, TOO_MUCH, flaw, problems
+
+FILE = {
+    "type": "object",
+    "properties": {
+        "path": {"type": "string", "minLength": 1},
+        "limit": {"type": "integer", "minimum": 1, "maximum": 10},
+        "mode": {"enum": ["a", "b", "c"]},
+        "to": {"type": "array", "items": {"type": "string"}, "uniqueItems": True, "maxItems": 2},
+        "deep": {"type": "object", "properties": {"n": {"type": ["number", "null"]}}, "required": ["n"]},
+        "either": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]},
+        "sha": {"anyOf": [{"type": "string", "pattern": "^(absent|[0-9a-f]{4})$"}, {"type": "null"}]},
+    },
+    "required": ["path"],
+    "additionalProperties": False,
+}
+
+
+@pytest.mark.parametrize(
+    ("value", "path", "said"),
+    [
+        ({}, ("path",), "`path` is missing."),
+        ({"path": 5}, ("path",), "`path` must be text, not a whole number."),
+        ({"path": ""}, ("path",), "`path` must not be empty."),
+        ({"path": "a", "limit": "5"}, ("limit",), "`limit` must be a whole number, not text."),
+        (
+            {"path": "a", "limit": 5.5},
+            ("limit",),
+            "`limit` must be a whole number, not a number with decimals.",
+        ),
+        ({"path": "a", "limit": True}, ("limit",), "`limit` must be a whole number, not true."),
+        ({"path": "a", "limit": 0}, ("limit",), "`limit` must be at least 1, not 0."),
+        ({"path": "a", "limit": 11}, ("limit",), "`limit` must be at most 10, not 11."),
+        ({"path": "a", "mode": "d"}, ("mode",), "`mode` must be a, b or c, not d."),
+        ({"path": "a", "to": "x"}, ("to",), "`to` must be a list, not text."),
+        ({"path": "a", "to": ["x", 1]}, ("to", 1), "`to[1]` must be text, not a whole number."),
+        ({"path": "a", "to": ["x", "x"]}, ("to",), "`to` must not name anything twice."),
+        ({"path": "a", "to": ["x", "y", "z"]}, ("to",), "`to` must have at most 2 items, not 3."),
+        ({"path": "a", "deep": {}}, ("deep", "n"), "`deep.n` is missing."),
+        ({"path": "a", "deep": {"n": "1"}}, ("deep", "n"), "`deep.n` must be a number or empty, not text."),
+        ({"path": "a", "pth": 1}, ("pth",), "`pth` is not known here; did you mean `path`?"),
+        ({"path": "a", "zzz": 1}, ("zzz",), "`zzz` is not known here; known are `path`, `limit`, "),
+        ({"path": "a", "either": 1}, ("either",), "is not of any kind that the tool takes"),
+        ({"path": "a", "either": ["x", 2]}, ("either", 1), "`either[1]` must be text"),
+        ({"path": "a", "sha": "nope"}, ("sha",), "`sha` does not have the form that is asked for"),
+        ("a", (), "This must be an object, not text."),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_sentence(value: Any, path: tuple[str | int, ...], said: str) -> None:
+    found = problems(FILE, value)
+    assert len(found) == 1
+    assert found[0].path == path
+    assert said in found[0].text
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"path": "a"},
+        {
+            "path": "a",
+            "limit": 5,
+            "mode": "a",
+            "to": ["x"],
+            "deep": {"n": None},
+            "either": ["x"],
+            "sha": "abcd",
+        },
+    ],
+)
+def test_what_fits_has_no_problems(value: Any) -> None:
+    assert problems(FILE, value) == ()
+
+
+def test_several_problems_are_told_and_each_missing_name_is_its_own() -> None:
+    schema = {"type": "object", "required": ["a", "b"], "properties": {"c": {"type": "string"}}}
+    assert [p.path for p in problems(schema, {"c": 1})] == [("a",), ("b",), ("c",)]
+
+
+def test_no_more_problems_are_told_than_anybody_reads() -> None:
+    assert len(problems({"items": {"type": "string"}}, list(range(1000)))) == MOST
+
+
+def test_an_older_draft_is_understood() -> None:
+    schema = {"$schema": "http://json-schema.org/draft-04/schema#", "minimum": 5, "exclusiveMinimum": True}
+    assert problems(schema, 5)
+    assert not problems(schema, 6)
+
+
+def test_local_references_are_followed() -> None:
+    schema = {"$defs": {"name": {"type": "string"}}, "properties": {"a": {"$ref": "#/$defs/name"}}}
+    assert problems(schema, {"a": 1})[0].text == "`a` must be text, not a whole number."
+
+
+def test_a_reference_elsewhere_is_never_fetched() -> None:
+    schema = {"properties": {"a": {"$ref": "https://x.test/schema.json"}}}
+    assert "could not be checked" in problems(schema, {"a": 1})[0].text
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"$ref": "#"},
+        {"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}, "$ref": "#/$defs/a"},
+        {
+            "$defs": {
+                **{f"d{n}": {"anyOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 4} for n in range(30)},
+                "d30": {"type": "string"},
+            },
+            "$ref": "#/$defs/d0",
+        },
+    ],
+)
+def test_a_schema_without_end_is_given_up(schema: Any) -> None:
+    began = time.monotonic()
+    assert problems(schema, 1)[0].text == TOO_MUCH
+    assert time.monotonic() - began < 20
+
+
+def test_sets_are_compared_as_json_does() -> None:
+    unique = {"uniqueItems": True}
+    assert not problems(unique, [1, True, "1", [1], {"a": 1}])
+    assert problems(unique, [1, 1.0])
+    assert problems(unique, [{"a": [1.0]}, {"a": [1]}])
+    began = time.monotonic()
+    assert not problems(unique, [value for n in range(10_000) for value in (n, str(n))])
+    assert time.monotonic() - began < 5
+
+
+@pytest.mark.parametrize(
+    "pattern", ["(a+)+$", "^(a|aa)+$", "(a*)*b", "^(([a-z])+.)+[A-Z]", "(.*)\\1x", "(a?){200}b"]
+)
+def test_a_pattern_that_may_never_end_is_left_to_the_server(pattern: str) -> None:
+    began = time.monotonic()
+    assert matches(pattern, "a" * 5000) is None
+    assert problems({"pattern": pattern}, "a" * 5000) == ()
+    assert time.monotonic() - began < 1
+    assert not always_checkable(pattern, 65_536)
+
+
+def test_how_fast_the_work_grows_decides_how_long_a_text_may_be() -> None:
+    assert matches("^[a-z]+$", "a" * 60_000) is True
+    assert matches("^[a-z]+$", "A") is False
+    assert matches("[a-z]+@", "a" * 3000) is False
+    assert matches("[a-z]+@", "a" * 60_000) is None
+    assert matches("^.*a.*b.*c$", "x" * 60_000) is None
+    assert always_checkable("^docs/", 65_536)
+    assert always_checkable("^[a-z]+$", 65_536)
+    assert not always_checkable("^.*\\.md.*$", 65_536)
+
+
+def test_names_that_fit_a_pattern_are_known() -> None:
+    schema = {"properties": {"a": {}}, "patternProperties": {"^n_": {}}, "additionalProperties": False}
+    assert [p.path for p in problems(schema, {"a": 1, "n_b": 2, "c": 3, "d": 4})] == [("c",), ("d",)]
+    assert problems({"additionalProperties": {"type": "integer"}}, {"x": "1"})[0].path == ("x",)
+
+
+def test_a_pattern_that_python_cannot_read_is_left_to_the_server() -> None:
+    assert matches("^\\p{L}+$", "abc") is None
+
+
+def test_keys_by_pattern_are_checked() -> None:
+    schema = {"patternProperties": {"^n_": {"type": "integer"}}}
+    assert problems(schema, {"n_a": "x"})[0].path == ("n_a",)
+    assert not problems(schema, {"other": "x"})
+
+
+@pytest.mark.parametrize(
+    ("schema", "said"),
+    [
+        ({"type": "wat"}, "not valid at type"),
+        ({"properties": []}, "not valid at properties"),
+        ({"$ref": "https://x.test/a"}, "only local references"),
+        ({"allOf": [{"$ref": "other.json"}]}, "only local references"),
+        ({"patternProperties": {"^(a+)+$": {}}}, "a pattern that may never end"),
+    ],
+)
+def test_a_broken_schema_is_found_when_it_is_listed(schema: Any, said: str) -> None:
+    assert said in flaw(json.dumps(schema))
+
+
+def test_a_sound_schema_has_no_flaw() -> None:
+    assert flaw(json.dumps(FILE)) == ""
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(json_values)
+def test_any_value_gets_sentences_and_never_a_traceback(value: Any) -> None:
+    for problem in problems(FILE, value):
+        assert problem.text.endswith(".") or problem.text.endswith("?")
+        assert len(problem.text) < 500
