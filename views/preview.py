@@ -76,11 +76,8 @@ def _shortened(preview: Preview) -> Iterator[Block]:
 
 def consequences(preview: Preview) -> list[Block]:
     """Who hears of it, whether it can be taken back, how long it is kept."""
-    told = (
-        ("Will also notify: ", preview.notifies),
-        ("Can be undone: ", preview.undo),
-        ("Recoverable: ", preview.recoverable),
-    )
+    undo = ". ".join(filter(None, [preview.undo, preview.recoverable]))
+    told = (("Will also notify: ", preview.notifies), ("Can be undone: ", undo))
     return [line(words(label, "bold"), words(text, most=500)) for label, text in told if text]
 
 

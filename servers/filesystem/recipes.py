@@ -57,6 +57,7 @@ def _transfer(title: str, verb: str, undo: dict[str, Any]) -> Card:
             "expected_destination": "{capture.plan.destination}",
         },
         preview={"kind": "affected", "items": "{capture.plan.items}"},
+        recoverable="Nothing is overwritten",
         undo=[undo],
         drift={
             "tool": "get_metadata",
@@ -191,7 +192,7 @@ CARDS: dict[str, Card] = {
         risk="low",
         noun="{args.path|name}",
         preview={"kind": "fields"},
-        recoverable="Yes: the watch is taken back",
+        recoverable="The watch is taken back",
         undo=[
             {
                 "tool": "unwatch_folder",
@@ -207,7 +208,7 @@ CARDS: dict[str, Card] = {
         risk="low",
         noun="{args.path|name}",
         preview={"kind": "fields"},
-        recoverable="Yes, until the folder is watched anew",
+        recoverable="Until the folder is watched anew",
         undo=[
             {
                 "unless": "{args.look}",

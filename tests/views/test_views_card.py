@@ -91,7 +91,7 @@ def test_a_prepared_delete_warns_lists_sizes_and_is_reviewed_not_confirmed():
     assert "This is destructive." in text
     assert "Affected: 2, 16.4 KB in all" in text
     assert " 4.1 KB  2026-11-01  file  q3-draft.md" in text
-    assert "Recoverable: In .countersign/trash for 30 days" in text
+    assert ". In .countersign/trash for 30 days" in text
     assert ids == ["review", "edit", "cancel", "more"]
 
 

@@ -150,9 +150,8 @@ def test_an_edit_shows_old_and_new_values():
 
 
 def test_what_the_recipe_added_is_marked():
-    assert "hash (added by the tool's recipe)" in shown(
-        whole(Preview("s", "v", (Fact("hash", "1", added=True),)))
-    )
+    told = shown(whole(Preview("s", "v", (Fact("path", "a.md"), Fact("hash", "1", added=True)))))
+    assert told == "path  a.md\nLooked up for this, and checked again before it runs:\nhash  1"
 
 
 def test_affected_things_are_listed_with_sizes_and_a_total():
