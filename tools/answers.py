@@ -102,10 +102,10 @@ def judge(error: BaseException, flight: Flight, server: str, watched: bool) -> V
 
 def _judge_protocol(error: MCPError, flight: Flight, server: str, watched: bool) -> Verdict:
     closed = error.code == CONNECTION_CLOSED and error.message.startswith(CLOSED_WORDS)
-    if flight.turned_away:
+    if flight.turned_away and flight.sent <= 1:  # of several rounds, an earlier one may have done something
         gone = "Session" in error.message or closed
         return Verdict(ServerUnavailable(f"{server} turned it away: {flight.turned_away}"), lost=gone)
-    if error.code == INVALID_REQUEST and error.message in SESSION_WORDS:
+    if error.code == INVALID_REQUEST and error.message in SESSION_WORDS and flight.sent <= 1:
         return Verdict(ServerUnavailable(f"{server} has forgotten this connection"), lost=True)
     if watched and not flight.sent:
         return Verdict(ServerUnavailable(f"nothing was sent to {server} ({error.message})"), lost=closed)

@@ -118,7 +118,6 @@ class Host:
         limit = min(config.timeout, seconds or config.timeout)
         loop = asyncio.get_running_loop()
         deadline = loop.time() + limit
-        client = await connection.ready(limit)
         try:
             async with asyncio.timeout_at(deadline):
                 await connection.slots.acquire()
@@ -126,6 +125,7 @@ class Host:
             raise ServerUnavailable(f"{server} is busy with {config.concurrency} other calls") from None
         connection.busy += 1
         try:
+            client = await connection.ready(deadline - loop.time())
             return await self._send(connection, client, tool, args, deadline - loop.time())
         finally:
             connection.busy -= 1

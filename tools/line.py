@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from contextvars import ContextVar
@@ -17,6 +18,9 @@ from pydantic import ValidationError
 
 Item = SessionMessage | Exception
 TURNED_AWAY = {401, 403, 404, 405, 429}  # an HTTP server says these before it looks at the message
+
+
+CALL = "countersign.call"
 
 
 @dataclass(slots=True)
@@ -162,7 +166,9 @@ class WatchedClient(httpx2.AsyncClient):
     """
 
     async def send(self, request: httpx2.Request, **more: Any) -> httpx2.Response:
-        flight = FLIGHT.get()
+        flight = FLIGHT.get() if _is_call(request) else None
+        if flight:
+            flight.turned_away = ""  # a redirect that is followed was not the last word
         try:
             response = await super().send(request, **more)
         except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout) as error:
@@ -172,3 +178,12 @@ class WatchedClient(httpx2.AsyncClient):
         if flight and (response.is_redirect or response.status_code in TURNED_AWAY):
             flight.turned_away = f"HTTP {response.status_code} {response.reason_phrase}".strip()
         return response
+
+
+def _is_call(request: httpx2.Request) -> bool:
+    """Whether this is the tool call itself. A cancellation, or the GET that resumes a stream, comes after it."""
+    if CALL not in request.extensions:  # a redirected request keeps these, but its body cannot be read again
+        message = json.loads(request.content) if request.method == "POST" else {}
+        called = isinstance(message, dict) and message.get("method") == "tools/call"
+        request.extensions = {**request.extensions, CALL: called}
+    return bool(request.extensions[CALL])
