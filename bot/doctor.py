@@ -91,12 +91,13 @@ def _files(settings: Settings) -> Iterator[tuple[Finding, object]]:
 
 
 async def _audit_key(settings: Settings) -> str:
-    settings.audit_key()
-    return (
-        "from COUNTERSIGN_AUDIT_KEY"
-        if settings.audit_secret
-        else f"{settings.home / 'audit.key'}: back it up"
-    )
+    path = settings.home / "audit.key"
+    if settings.audit_secret:
+        return "from COUNTERSIGN_AUDIT_KEY"
+    if settings.alone and not await asyncio.to_thread(path.exists):
+        return f"{path} will be made at the first start"
+    settings.audit_key(make=False)
+    return f"{path}: keep a copy of it elsewhere"
 
 
 async def _sql(settings: Settings) -> str:
@@ -149,6 +150,10 @@ async def _slack(settings: Settings) -> str:
         except SlackApiError as error:
             raise LookupError(
                 f"it refuses SLACK_BOT_TOKEN ({error.response.get('error')}): install the app, copy its token again"
+            ) from error
+        except OSError as error:
+            raise LookupError(
+                f"no answer ({error}): check the network, and SLACK_API_URL if it is set"
             ) from error
     given = {scope.strip() for scope in str(who.headers.get("x-oauth-scopes", "")).split(",")}
     if missing := sorted(scopes() - given):

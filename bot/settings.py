@@ -114,6 +114,11 @@ class Settings:
             raise SettingsError(problems)
         return settings
 
+    @property
+    def alone(self) -> bool:
+        """Whether one process does everything, because the database is a file of SQLite."""
+        return self.database_url.startswith("sqlite")
+
     def missing_for_slack(self) -> tuple[str, ...]:
         """What lacks before Slack can be spoken to; in HTTP mode also what shows that it is Slack."""
         token = () if self.bot_token else (BOT_TOKEN,)
@@ -133,7 +138,7 @@ class Settings:
         """
         if self.audit_secret:
             return self.audit_secret.reveal().encode()
-        if not self.database_url.startswith("sqlite"):
+        if not self.alone:
             raise SettingsError([ONE_KEY])
         path = self.home / "audit.key"
         if make and not path.exists():

@@ -28,7 +28,7 @@ async def _serve(settings: Settings, *roles: str) -> None:
     from bot.app import serve
     from bot.cli import CommandError
 
-    if len(roles) == 1 and settings.database_url.startswith("sqlite"):
+    if len(roles) == 1 and settings.alone:
         raise CommandError(
             "With SQLite one process does everything: run `python -m bot`, or set DATABASE_URL to PostgreSQL."
         )

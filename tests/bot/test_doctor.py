@@ -1,0 +1,101 @@
+"""The doctor against a local Slack, a real Redis and a real database: well when all is well, and exact when not."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bot.doctor import Finding, findings, scopes
+from bot.settings import Secret, Settings
+from storage.migrate import migrate
+from workspace.parts import Installation
+from workspace.server import Workspace
+
+ENOUGH = ",".join(sorted(scopes()))
+
+
+@pytest.fixture
+async def settings(tmp_path: Path, redis_url: str) -> AsyncIterator[Settings]:
+    """All is well: a workspace, a Redis, a migrated database."""
+    workspace = Workspace(Installation(scopes=ENOUGH))
+    url = await workspace.start()
+    environ = {
+        "SLACK_BOT_TOKEN": Installation.bot_token,
+        "SLACK_APP_TOKEN": Installation.app_token,
+        "SLACK_API_URL": f"{url}/api/",
+        "REDIS_URL": redis_url,
+    }
+    made = Settings.load(environ, tmp_path, slack=True)
+    await migrate(made.database_url)
+    yield made
+    await workspace.stop()
+
+
+async def unwell(settings: Settings) -> dict[str, str]:
+    return {finding.what: finding.told async for finding in findings(settings) if not finding.ok}
+
+
+async def test_all_is_well(settings: Settings) -> None:
+    found: list[Finding] = [finding async for finding in findings(settings)]
+    assert [finding for finding in found if not finding.ok] == []
+    told = {finding.what: finding.told for finding in found}
+    assert told["Slack"].endswith("over Socket Mode, with all scopes")
+    assert told["database"] == "sqlite, with the tables of this version"
+    assert told["Redis"].startswith("version ")
+    assert told["audit key"].endswith("will be made at the first start")
+    assert not (settings.home / "audit.key").exists()
+
+
+async def test_a_token_that_slack_refuses(settings: Settings) -> None:
+    told = await unwell(replace(settings, bot_token=Secret("xoxb-of-another-app")))
+    assert told.keys() == {"Slack"}
+    assert "refuses SLACK_BOT_TOKEN (invalid_auth)" in told["Slack"]
+
+
+async def test_a_scope_that_is_missing_is_named(tmp_path: Path, settings: Settings) -> None:
+    workspace = Workspace(Installation(scopes=ENOUGH.replace("usergroups:read,", "")))
+    url = await workspace.start()
+    told = await unwell(replace(settings, api_url=f"{url}/api/"))
+    await workspace.stop()
+    assert told.keys() == {"Slack"}
+    assert "lacks usergroups:read: add" in told["Slack"]
+
+
+async def test_stores_that_are_away(settings: Settings, tmp_path: Path) -> None:
+    away = replace(
+        settings,
+        redis_url="redis://127.0.0.1:1",
+        database_url="postgresql+psycopg://nobody@127.0.0.1:1/none",
+        api_url="http://127.0.0.1:1/api/",
+    )
+    told = await unwell(away)
+    assert told.keys() == {"Redis", "database", "Slack", "audit key"}
+    assert "check REDIS_URL" in told["Redis"]
+    assert "check DATABASE_URL" in told["database"]
+    assert "check the network" in told["Slack"]
+    assert told["audit key"].startswith("COUNTERSIGN_AUDIT_KEY is not set")
+
+
+async def test_files_with_mistakes(settings: Settings, tmp_path: Path) -> None:
+    (tmp_path / "policy.yaml").write_text("admin: []\nrule: []")
+    (tmp_path / "phrases.yaml").write_text("[")
+    told = await unwell(
+        replace(
+            settings,
+            policy=tmp_path / "policy.yaml",
+            phrases=tmp_path / "phrases.yaml",
+            recipes=tmp_path / "no",
+        )
+    )
+    assert told.keys() == {"policy", "phrases", "recipes"}
+    assert "line 1" in told["policy"]
+    assert "line 2" in told["policy"]
+
+
+async def test_a_database_that_was_never_migrated(settings: Settings, tmp_path: Path) -> None:
+    (tmp_path / "empty.db").touch()
+    told = await unwell(replace(settings, database_url=f"sqlite+aiosqlite:///{tmp_path}/empty.db"))
+    assert told == {"database": "its tables are of another version: run `python -m bot migrate`"}
