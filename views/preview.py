@@ -24,6 +24,7 @@ FEW = 12  # arguments and affected things shown of a preview that does not fit
 
 # Rows of a table, in which a label cannot pass for a value nor a value for a row.
 _LABEL = re.compile(r"[\w.\[\]-]{1,32}", re.ASCII)
+_PATH_LABEL = re.compile(r"[\w./\[\]-]{1,80}", re.ASCII)  # of bound arguments, such as expected.drafts/a.md
 _ROW = 100
 
 
@@ -112,7 +113,8 @@ def _facts(facts: Sequence[Fact]) -> Iterator[Block]:
 
 
 def _is_row(fact: Fact) -> bool:
-    plain = fact.old is None and _LABEL.fullmatch(fact.label) is not None
+    label = _PATH_LABEL if fact.added else _LABEL
+    plain = fact.old is None and label.fullmatch(fact.label) is not None
     value = fact.value
     return plain and 0 < len(value) <= _ROW and "\n" not in value and value == value.strip()
 

@@ -6,12 +6,14 @@ import re
 from collections.abc import Mapping, Sequence
 
 from gate.action import Json
-from views.kit import inline
+from views.kit import clip, inline
 from views.words import size
 
 TEXTS = ("text", "content")
 STAMP = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d)\S*")
 MOST_COLUMNS = 8
+CELL = 60  # characters of a value
+LABEL = re.compile(r"\w{1,32}", re.ASCII)
 
 
 def readable(structured: Json) -> str | None:
@@ -25,6 +27,20 @@ def readable(structured: Json) -> str | None:
     if text is not None and not any(isinstance(v, list | Mapping) and v for v in structured.values()):
         return "\n".join([text, *_remarks(structured)]) if text else None
     return None
+
+
+def brief(structured: Json) -> str | None:
+    """The plain values of an answer, one to a line, for a card whose *Show everything* has the whole.
+
+    None where the answer's own text says it best.
+    """
+    table = readable(structured)
+    if table is not None or not isinstance(structured, Mapping):
+        return table
+    rows = {key: _cell(key, value) for key, value in structured.items() if _is_cell(value)}
+    kept = {key: clip(value, CELL) for key, value in rows.items() if value and LABEL.fullmatch(key)}
+    width = max(map(len, kept), default=0)
+    return "\n".join(f"{key:<{width}}  {value}" for key, value in kept.items()) or None
 
 
 def moment_in(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gate.action import Action, Outcome
 from gate.states import State
 from views.kit import Block, boxes, line, pack, rich, sentence, visible, words
+from views.readable import brief
 
 SAID = 1_500  # characters of a tool's answer on a card
 S = State
@@ -34,10 +35,12 @@ def _said(outcome: Outcome | None, most: int) -> list[Block]:
     """What the tool said, at most about `most` characters of it; how much is missing is said."""
     if outcome is None or not outcome.text:
         return []
-    shown = outcome.text[:most]
+    short = brief(outcome.structured) if most <= SAID and outcome.kind == "success" else None
+    text = outcome.text if short is None else short
+    shown = text[:most]
     while len(visible(shown)) > 2 * most:  # spelled-out characters take more room
         shown = shown[: len(shown) // 2]
-    hidden = len(outcome.text) - len(shown)
+    hidden = len(text) - len(shown)
     more = [line(words(f"… {hidden:,} more characters", "italic"))] if hidden else []
     label = "The tool said:" if outcome.kind in ("success", "error") else "What is known:"
     return [rich(line(words(label, "bold"))), *pack([*boxes(shown), *more])]

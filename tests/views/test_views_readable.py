@@ -2,7 +2,7 @@
 
 import pytest
 
-from views.readable import moment_in, readable
+from views.readable import brief, moment_in, readable
 
 LISTING = {
     "path": "reports",
@@ -71,3 +71,23 @@ def test_a_forged_column_cannot_break_the_table():
 def test_times_are_shown_to_the_minute():
     assert moment_in("2026-11-21T00:46:54.619591Z") == "2026-11-21 00:46"
     assert moment_in("yesterday") == "yesterday"
+
+
+def test_a_result_in_brief_is_its_plain_values():
+    result = {
+        "path": "archive/a.md",
+        "sha256": "f" * 64,
+        "size": 131,
+        "replaced": False,
+        "expected": {"a": "b"},
+        "note": "",
+    }
+    assert (
+        brief(result)
+        == "path      archive/a.md\nsha256    " + "f" * 53 + "… (+11)\nsize      131 B\nreplaced  no"
+    )
+
+
+@pytest.mark.parametrize("structured", [None, "text", {}, {"nested": {"a": 1}}])
+def test_without_plain_values_the_tools_own_words_stay(structured):
+    assert brief(structured) is None
