@@ -260,6 +260,7 @@ class Card:
     async def shows(self, title: str) -> None:
         """Wait until the card says so."""
         await self.edge.ws.wait_for(lambda: self.text.startswith(title + ":"))
+        await self.edge.settled()
 
     async def modal(self, user: str, callback: str) -> Any:
         """Wait for this person's modal."""
@@ -316,20 +317,20 @@ async def joined(mode: str, sqlite_url: str, redis_url: str, timing: Timing = PA
     me = await slack.identity(fast, INSTALLED.bot_token)
     app = slack.bolt(fast, INSTALLED.signing_secret, me)
     register(app, world, Hints(fast, cards), str(me.bot_user_id))
-    async with _way_in(ws, app, mode) as url:
-        edge = Edge(ws, world, ledger, desk, planner, people, pump, cards, app, mode, url)
-        skewed.append(edge)
-        try:
+    try:
+        async with _way_in(ws, app, mode) as url:
+            edge = Edge(ws, world, ledger, desk, planner, people, pump, cards, app, mode, url)
+            skewed.append(edge)
             yield edge
             await pump.idle()
-        finally:
-            await pump.stop()
-            await ws.stop()
-            await session.close()
-            await redis.aclose()
-            await engine.dispose()
+    finally:
+        await pump.stop()
+        await ws.stop()
+        await session.close()
+        await redis.aclose()
+        await engine.dispose()
     assert ws.refused == []
-    assert pump.failed == []
+    assert pump.failed == [], [repr(error) for _, error in pump.failed]
 
 
 @asynccontextmanager

@@ -46,6 +46,8 @@ def message(
     match note.kind:
         case "text":
             return _text(note)
+        case "answer":
+            return answer(str(note.body["text"]))
         case "read":
             return _read(note)
         case "refused":
