@@ -65,18 +65,19 @@ class Connection:
         self._stopping = self._broken = False
         self._wanted = self._served = 0  # listings asked for and done: `refresh` waits for its own
         self._listed = asyncio.Condition()
-        self._connecting: asyncio.Timeout | None = None
+        self._patience: asyncio.Timeout | None = None
         self._owner: asyncio.Task[None] | None = None
 
     def start(self) -> None:
         self._owner = asyncio.create_task(self._own(), name=f"mcp {self.name}")
 
     async def stop(self) -> None:
-        """Close, within the grace; a connection still being made is given up at once."""
+        """Close, within the grace; whatever the owner still waits for is given up at once."""
         self._stopping = True
         self._wake.set()
-        if self._connecting is not None and not self._connecting.expired():
-            self._connecting.reschedule(asyncio.get_running_loop().time())
+        if self._patience is not None:
+            with contextlib.suppress(RuntimeError):  # it has just ended by itself
+                self._patience.reschedule(asyncio.get_running_loop().time())
         if self._owner is not None:
             _, late = await asyncio.wait({self._owner}, timeout=self._times.grace)
             if late:
@@ -155,12 +156,12 @@ class Connection:
         good = False
         try:
             async with contextlib.AsyncExitStack() as stack:
-                async with asyncio.timeout(self._times.connect) as self._connecting:
+                async with asyncio.timeout(self._times.connect) as self._patience:
                     client = await stack.enter_async_context(
                         self._dialler(self._mode, self._on_message, self._on_end)
                     )
                     await self._list(client)
-                self._connecting, good = None, True
+                self._patience, good = None, True
                 self._publish(client)
                 await self._attend(client, stack)
         except asyncio.CancelledError:
@@ -173,7 +174,7 @@ class Connection:
                 raise
             self.detail = reason(error, self._times)
         finally:
-            self._connecting = None
+            self._patience = None
             self._withdraw()
         log.info("mcp server %s: connection ended (%s)", self.name, self.detail)
         return good
@@ -210,11 +211,13 @@ class Connection:
     async def _relist(self, client: Open) -> None:
         rotate(self._dialler.log)
         try:
-            async with asyncio.timeout(self._times.listing):
+            async with asyncio.timeout(self._times.listing) as self._patience:
                 await self._list(client)
         except (TimeoutError, MCPError):
             if not self.busy:
                 raise
+        finally:
+            self._patience = None
 
     async def _list(self, client: Open) -> None:
         wanted, line = self._wanted, client.line
