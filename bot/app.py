@@ -9,7 +9,7 @@ import logging
 import secrets
 import signal
 import socket
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -23,9 +23,10 @@ from bot import slack
 from bot.cards import Cards, Hints
 from bot.embedded import embedded_redis
 from bot.engine import Engine
+from bot.janitor import RHYTHM, Rhythm
 from bot.jobs import jobs
 from bot.people import SlackPeople
-from bot.policy_file import load_policy
+from bot.policy_file import load_policy, trusted
 from bot.settings import Settings
 from gate.flows import sweep
 from gate.policy import Policy
@@ -47,7 +48,6 @@ from views.preview import fits, reviewable
 log = logging.getLogger(__name__)
 
 ALL = frozenset({"web", "worker"})
-SWEEP_SECONDS = 2.0
 PURGE_EVERY = 1800  # sweeps
 KEEP_INBOX = timedelta(hours=24)
 DRAIN_SECONDS = 20.0
@@ -72,6 +72,18 @@ class RandomIds:
 
 
 @dataclass(frozen=True, slots=True)
+class Rig:
+    """How it is put together, where no operator has a say; the kill tests shorten it and dress the ports."""
+
+    rhythm: Rhythm = RHYTHM
+    sweep: float = 2.0  # seconds between two looks of the janitor of actions
+    dress: Callable[[World], World] = lambda world: world  # what flows are given instead of the bare ports
+
+
+RIG = Rig()
+
+
+@dataclass(frozen=True, slots=True)
 class Parts:
     """What was made, for the serving process and for tests."""
 
@@ -83,23 +95,24 @@ class Parts:
 
 
 @asynccontextmanager
-async def made(settings: Settings, roles: frozenset[str] = ALL) -> AsyncIterator[Parts]:
+async def made(settings: Settings, roles: frozenset[str] = ALL, rig: Rig = RIG) -> AsyncIterator[Parts]:
     """Everything, started; taken down in the opposite order. Raises what stands in the way, as a sentence."""
     async with AsyncExitStack() as stack:
-        ledger, engine, people_store, pins = await _sql(stack, settings)
+        ledger, engine, people_store, pins = await _sql(stack, settings, rig.rhythm)
         redis_url = (
             settings.redis_url
             or (await stack.enter_async_context(embedded_redis(settings.home / "redis"))).url
         )
         redis = open_redis(redis_url)
         stack.push_async_callback(redis.aclose)
-        host = await _host(stack, settings, pins)
+        policy = load_policy(settings.policy)
+        servers = trusted(settings.servers, policy)
+        host = await _host(stack, settings, servers, pins)
         session = await stack.enter_async_context(slack.http_session())
         settings.require_slack()
         token = settings.bot_token.reveal() if settings.bot_token else ""
         fast, patient = slack.clients(session, token, settings.api_url)
         me = await slack.identity(fast, token)
-        policy = load_policy(settings.policy)
         cards = Cards(patient, ledger)
         world = World(
             ledger=ledger,
@@ -116,17 +129,20 @@ async def made(settings: Settings, roles: frozenset[str] = ALL) -> AsyncIterator
             fits=fits,
             reviewable=reviewable,
         )
+        world = rig.dress(world)
         await engine.start(jobs(world), work="worker" in roles)
         stack.push_async_callback(engine.drain, DRAIN_SECONDS)
         if "worker" in roles:
-            await _background(stack, _sweep(world, ledger))
+            await _background(stack, _sweep(world, ledger, rig.sweep))
         app = slack.bolt(fast, settings.signing_secret.reveal() if settings.signing_secret else "", me)
         register(app, world, Hints(fast, cards), str(me.bot_user_id))
         sockets = await _sockets(stack, settings, app) if "web" in roles else None
         yield Parts(world, engine, host, _web(settings, app, world, sockets), sockets)
 
 
-async def _sql(stack: AsyncExitStack, settings: Settings) -> tuple[SqlLedger, Engine, PeopleStore, PinStore]:
+async def _sql(
+    stack: AsyncExitStack, settings: Settings, rhythm: Rhythm
+) -> tuple[SqlLedger, Engine, PeopleStore, PinStore]:
     """The ledger and the durable engine, in one database."""
     held = serve_alone(settings.database_url)
     if held is not None:
@@ -134,24 +150,27 @@ async def _sql(stack: AsyncExitStack, settings: Settings) -> tuple[SqlLedger, En
         await migrate(settings.database_url)
     sql = open_engine(settings.database_url)
     stack.push_async_callback(sql.dispose)
-    engine = Engine(settings.database_url, f"{socket.gethostname()}-{secrets.token_hex(6)}")
+    executor = f"{socket.gethostname()}-{secrets.token_hex(6)}"
+    engine = Engine(settings.database_url, executor, rhythm=rhythm)
     ledger = SqlLedger(sql, engine.enqueue, settings.audit_key())
     return ledger, engine, PeopleStore(sql), PinStore(sql)
 
 
-async def _host(stack: AsyncExitStack, settings: Settings, pins: PinStore) -> Host:
+async def _host(
+    stack: AsyncExitStack, settings: Settings, servers: Sequence[ServerConfig], pins: PinStore
+) -> Host:
     async def keep(server: str, definitions: Mapping[str, str]) -> None:
         for tool, definition in definitions.items():
             await pins.pin(server, tool, definition, datetime.now(UTC))
 
     setting = Setting(
         logs=settings.home / "logs",
-        inproc={config.name: bundled(config) for config in settings.servers if config.way == INPROC},
+        inproc={config.name: bundled(config) for config in servers if config.way == INPROC},
         recipes=load_recipes(settings.recipes),
         pins={(pin.server, pin.tool): pin.definition for pin in await pins.all()},
         on_seen=keep,
     )
-    host = Host(settings.servers, setting)
+    host = Host(servers, setting)
     await host.start(CONNECT_SECONDS)
     stack.push_async_callback(host.stop)
     return host
@@ -210,7 +229,7 @@ async def readiness(world: World, sockets: slack.Sockets | None) -> Mapping[str,
     return state
 
 
-async def _sweep(world: World, ledger: SqlLedger) -> None:
+async def _sweep(world: World, ledger: SqlLedger, seconds: float) -> None:
     """The janitor of actions: what timers and claims should have settled by now."""
     sweeps = 0
     while True:
@@ -223,7 +242,7 @@ async def _sweep(world: World, ledger: SqlLedger) -> None:
         except Exception:
             log.exception("the janitor will try again")
         sweeps += 1
-        await asyncio.sleep(SWEEP_SECONDS)
+        await asyncio.sleep(seconds)
 
 
 async def _background(stack: AsyncExitStack, work: Any) -> None:
@@ -237,12 +256,12 @@ async def _background(stack: AsyncExitStack, work: Any) -> None:
     stack.push_async_callback(end)
 
 
-async def serve(settings: Settings, roles: frozenset[str] = ALL) -> None:
+async def serve(settings: Settings, roles: frozenset[str] = ALL, rig: Rig = RIG) -> None:
     """Serve until SIGTERM or SIGINT, then finish what runs."""
     stop = asyncio.Event()
     for name in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(name, stop.set)
-    async with made(settings, roles) as parts:
+    async with made(settings, roles, rig) as parts:
         if "web" in roles:
             runner = web.AppRunner(parts.web, access_log=None)
             await runner.setup()
