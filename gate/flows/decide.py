@@ -10,7 +10,7 @@ from gate.action import Action, Approvers, Json, Verdict, Vote
 from gate.canonical import parse
 from gate.flows.look import decided
 from gate.flows.original import move_original
-from gate.flows.press import OLD, Press, Said, late, standing
+from gate.flows.press import OLD, Press, Said, late, opened, standing
 from gate.flows.seal import entry, lease
 from gate.people import Verb, enough
 from gate.phrase import MAX_TRIES, typed_right
@@ -75,7 +75,7 @@ async def _hindrance(world: World, action: Action, press: Press) -> Said | None:
         )
     if action.verdict is Verdict.TYPED and press.typed is None:
         return Said(False, "needs_phrase", "This one needs *Review…* and a typed phrase.", action)
-    if press.view and not await _opened(world, action, press):
+    if press.view and not await opened(world, press, "typed"):
         return Said(False, "stale", OLD, action)
     return await _lease_problem(world, action)
 
@@ -96,17 +96,6 @@ async def _lease_problem(world: World, action: Action) -> Said | None:
 async def _on_our_card(world: World, action: Action, press: Press) -> bool:
     posted = await world.ledger.posted(action.id)
     return posted is not None and posted.ts == press.message_ts
-
-
-async def _opened(world: World, action: Action, press: Press) -> bool:
-    """Whether this modal was really opened, by this person, for this version."""
-    sheet = await world.ledger.sheet(press.view)
-    return sheet is not None and (sheet.user, sheet.action, sheet.version, sheet.receipt) == (
-        press.user,
-        action.id,
-        action.version,
-        action.receipt,
-    )
 
 
 def decision_now(world: World, action: Action) -> Decision | None:
@@ -210,6 +199,8 @@ async def _refusal(world: World, press: Press, verb: Verb, event: Event, code: s
     action = await standing(world, press, verb)
     if isinstance(action, Said):
         return action
+    if press.view and not await opened(world, press, "reject"):
+        return Said(False, "stale", OLD, action)
     try:
         async with world.ledger.begin(world.limits.decision) as tx:
             moved = await _end(tx, action, event, press.user, press.reason)

@@ -12,7 +12,7 @@ from gate.canonical import BadArguments, canonical, leaves, parse
 from gate.flows.decide import lapse
 from gate.flows.look import blind, decided, look
 from gate.flows.prepare import sentence
-from gate.flows.press import OLD, Press, Said, late, standing
+from gate.flows.press import OLD, Press, Said, late, opened, standing
 from gate.flows.seal import announce, entry, lease, ruled, sealed
 from gate.people import Verb
 from gate.plain import Assign, Replace
@@ -72,7 +72,7 @@ async def submit(world: World, press: Press, args: Mapping[str, Json]) -> Said |
     if isinstance(found, Said):
         return found
     action, spec = found.action, found.spec
-    if press.view and not await _opened(world, press, action):
+    if press.view and not await opened(world, press, "edit"):
         return Said(False, "stale", OLD, action)
     try:
         canonical(args)
@@ -84,15 +84,6 @@ async def submit(world: World, press: Press, args: Mapping[str, Json]) -> Said |
     if dict(args) == found.args:
         return Said(True, "unchanged", "Nothing was changed.", action)
     return await _replace(world, press, found, dict(args))
-
-
-async def _opened(world: World, press: Press, action: Action) -> bool:
-    sheet = await world.ledger.sheet(press.view)
-    return sheet is not None and (sheet.user, sheet.action, sheet.version) == (
-        press.user,
-        action.id,
-        action.version,
-    )
 
 
 async def _replace(world: World, press: Press, found: Form, args: dict[str, Json]) -> Said:

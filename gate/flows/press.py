@@ -51,6 +51,16 @@ async def standing(world: World, press: Press, verb: Verb) -> Action | Said:
     return action
 
 
+async def opened(world: World, press: Press, kind: str) -> bool:
+    """Whether this modal of this kind was really opened through Slack, by this person, for this version."""
+    sheet = await world.ledger.sheet(press.view)
+    return (
+        sheet is not None
+        and (sheet.kind, sheet.user) == (kind, press.user)
+        and Ref(sheet.action, sheet.version, sheet.receipt[:16]) == press.ref
+    )
+
+
 async def turned_away(world: World, action: Action, press: Press, verb: Verb, reason: str) -> None:
     """Put a refused press on the record."""
     async with world.ledger.begin(world.limits.decision) as tx:

@@ -81,7 +81,8 @@ async def test_three_wrong_phrases_end_it(edge: Edge) -> None:
         assert (await edge.ann.submit(modal, phrase("shred it"))).fields
     assert (await edge.ann.submit(modal, phrase("shred it"))).ok
     await edge.settled()
-    assert edge.ann.modal and "Three wrong phrases" in said_in(edge.ann.modal)
+    assert edge.ann.modal
+    assert "Three wrong phrases" in said_in(edge.ann.modal)
     assert card.text == "Cancelled: Shred a.md"
     assert edge.desk.calls == []
 
@@ -124,7 +125,8 @@ async def test_nothing_edited_changes_nothing(edge: Edge) -> None:
     modal = await opened(card, "edit")
     assert (await edge.ann.submit(modal)).ok
     await edge.settled()
-    assert edge.ann.modal and "Nothing was changed." in said_in(edge.ann.modal)
+    assert edge.ann.modal
+    assert "Nothing was changed." in said_in(edge.ann.modal)
     assert (await card.action()).version == 1
 
 
