@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from gate.action import Affected, Class, Fact, Json, Preview
-from gate.canonical import leaves
+from gate.canonical import MAX_BYTES, BadArguments, canonical, leaves
 from gate.policy import words
 from gate.strange import strange
 from gate.template import TemplateError, expand, holds
@@ -149,7 +149,24 @@ def undo_words(spec: ToolSpec, args: Json, capture: Mapping[str, Json]) -> str:
     """Whether it can be taken back, said before anyone confirms."""
     if not spec.recipe.undo:
         return "no: I know no way to take this back"
-    if way_back(spec, {"args": args, "capture": capture, "result": {}}) is None:
+    scope = {"args": args, "capture": capture, "result": {}}
+    way = way_back(spec, scope)
+    if way is None:
         return "no: not in this case"
+    if _too_long(way, scope):
+        return "no: what is there now is too long to be put back"
     days = spec.recipe.keeps_days
     return f"yes, for {days} days" if days else "yes"
+
+
+def _too_long(way: Undo, scope: Mapping[str, Json]) -> bool:
+    """Whether the inverse call, as far as it is known before the result, is more than can be called."""
+    length = 0
+    for template in way.args.values():
+        try:
+            length += len(canonical({"": expand(template, scope)}))
+        except TemplateError:
+            continue  # comes with the result
+        except BadArguments:
+            return True
+    return length > MAX_BYTES

@@ -1,0 +1,51 @@
+"""Previews: what people see of a call is made from the call, and says whether there is a way back."""
+
+from dataclasses import replace
+
+from gate.action import Class
+from gate.previews import STRANGE, build, facts
+from gate.tool import Hints, Recipe, Show, ToolSpec, Trust, Undo
+
+SPEC = ToolSpec(
+    "s", "write", "Write", "", {"properties": {"path": {}, "content": {}}}, "d", Hints(), Trust.BUNDLED,
+    recipe=Recipe(
+        summary="Write {args.path}",
+        bind={"expected": "{capture.before.sha}"},
+        show=Show("diff", "{capture.before.text}", "{args.content}", "{args.path}"),
+        undo=[Undo("put", {"path": "{args.path}", "content": "{capture.before.text}", "expected": "{result.sha}"})],
+        keeps_days=7,
+    ),
+)  # fmt: skip
+ARGS = {"content": "b\n", "path": "a.md", "expected": "x"}
+
+
+def made(before: str = "a\n", spec: ToolSpec = SPEC, **args: str):
+    return build(spec, Class.WRITE, {**ARGS, **args}, {"before": {"text": before, "sha": "x"}})
+
+
+def test_facts_keep_the_order_of_the_schema_and_mark_what_was_added():
+    assert [(f.label, f.added) for f in made().facts] == [("path", False), ("content", False), ("expected", True)]
+
+
+def test_the_diff_is_the_change():
+    assert made().diff == "--- a.md (now)\n+++ a.md (after)\n@@ -1 +1 @@\n-a\n+b\n"
+
+
+def test_a_way_back_is_promised_only_where_there_is_one():
+    assert made().undo == "yes, for 7 days"
+    assert made("x" * 70_000).undo.startswith("no: what is there now is too long")
+    assert made(spec=replace(SPEC, recipe=Recipe())).undo.startswith("no: I know no way")
+
+
+def test_strange_characters_are_noticed():
+    assert STRANGE in made(path="a\u202e.md").notes
+    assert made().notes == ()
+
+
+def test_an_edit_marks_what_changed_what_came_and_what_went():
+    changed = facts({"a": "1", "b": "2"}, before={"a": "0", "c": "3"})
+    assert [(f.label, f.value, f.old) for f in changed] == [("a", "1", "0"), ("b", "2", ""), ("c", "", "3")]
+
+
+def test_no_arguments_are_said_to_be_none():
+    assert [(f.label, f.value) for f in facts({})] == [("", "{}")]
