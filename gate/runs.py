@@ -15,7 +15,7 @@ class Run:
 
 def take_in(session: str, event: str) -> Run:
     """Read the inbox of a session, in order; asked for by every event of it."""
-    return Run("take_in", f"take_in:{event}", (session,))
+    return Run("take_in", f"take_in:{event}", (session, event))
 
 
 def turn(turn_id: str, cause: str) -> Run:

@@ -33,9 +33,10 @@ async def receive(world: World, incoming: Incoming) -> bool:
     return new
 
 
-async def take_in(world: World, session_key: str) -> None:
-    """Read what came into a session, oldest first, until nothing is left. Safe to repeat."""
-    session, reader = Session.of(session_key), world.ids.new()
+async def take_in(world: World, session_key: str, reader: str) -> None:
+    """Read what came into a session, oldest first, until nothing is left. Safe to repeat: `reader` names the
+    run, so that after a crash its next life goes on with what it had reserved."""
+    session = Session.of(session_key)
     while True:
         async with world.ledger.begin() as tx:
             incoming = await tx.take(session, reader, READER_SECONDS)

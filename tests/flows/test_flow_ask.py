@@ -199,3 +199,16 @@ async def test_one_person_has_only_so_many_waiting(stage: Scene):
     stage.planner.script = [WRITE]
     await stage.say("one more")
     assert "already wait" in " ".join(stage.wall.notes[-1].body["reasons"])
+
+
+async def test_a_message_whose_reader_died_is_read_by_the_next_life_of_its_run(stage: Scene):
+    once = Incoming(
+        f"{TEAM}:{CHANNEL}:1800000001.000000", stage.session, ANN, "write it", "1800000001.000000", True
+    )
+    await ask.receive(stage.world, once)
+    (run,) = stage.runs
+    async with stage.ledger.begin() as tx:  # as far as the first life came
+        assert await tx.take(stage.session, run.args[1], ask.READER_SECONDS)
+    stage.planner.script = [WRITE]
+    await stage.play()
+    assert len(await pending(stage)) == 1
