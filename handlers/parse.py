@@ -82,6 +82,17 @@ class Malformed(Exception):
     """A payload of a shape that Slack does not send."""
 
 
+def shaped(body: Any) -> bool:
+    """Whether a body is as Bolt believes every body to be; it fails over another."""
+    if not isinstance(body, Mapping) or not isinstance(body.get("type", ""), str):
+        return False
+    if not all(isinstance(body[key], Mapping) for key in ("event", "view") if key in body):
+        return False
+    needs = "actions" in body or body.get("type") == "block_actions"
+    pressed = body.get("actions")
+    return not needs or (isinstance(pressed, list) and bool(pressed) and isinstance(pressed[0], Mapping))
+
+
 def is_message(body: Body) -> bool:
     """Whether this is an event that the inbox is for."""
     return _at(body, "event", "type") in ("app_mention", "message")
@@ -143,6 +154,7 @@ def click(body: Body) -> Click:
     action = pressed[0] if isinstance(pressed, list) and pressed else None
     container, message = _at(body, "container"), _at(body, "message")
     ts = _ts(message, "ts", _ts(container, "message_ts", ""))
+    alone = _at(container, "is_ephemeral") is True  # there is no thread under what one person alone sees
     return Click(
         team=_team(body),
         user=_id(_at(body, "user"), "id"),
@@ -150,9 +162,9 @@ def click(body: Body) -> Click:
         value=_text(action, "value") or _text(_at(action, "selected_option"), "value"),
         trigger=_text(body, "trigger_id"),
         channel=_text(_at(body, "channel"), "id") or _text(container, "channel_id"),
-        thread=_ts(message, "thread_ts", _ts(container, "thread_ts", ts)),
+        thread=_ts(message, "thread_ts", _ts(container, "thread_ts", "" if alone else ts)),
         message_ts=ts,
-        listed=_at(container, "is_ephemeral") is True or not ts,
+        listed=alone or not ts,
     )
 
 

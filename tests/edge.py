@@ -22,7 +22,7 @@ from gate.derive import derived
 from gate.policy import Policy, Rule
 from gate.runs import Run
 from gate.talk import Call, Propose
-from gate.world import Limits, World
+from gate.world import Limits, Unavailable, World
 from handlers.register import register
 from storage.engine import open_engine
 from storage.leases import RedisLeases, open_redis
@@ -128,6 +128,8 @@ class PumpedLedger(SqlLedger):
 
     @asynccontextmanager
     async def begin(self, seconds: float | None = None) -> AsyncIterator[SqlTx]:
+        if self.away:
+            raise Unavailable("the database does not answer")
         try:
             async with super().begin(seconds) as tx:
                 yield tx
