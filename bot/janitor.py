@@ -11,16 +11,10 @@ from typing import Protocol
 
 import sqlalchemy as sa
 
+from storage.tables import replicas
+
 ADOPT_LOCK = 7_301_001  # advisory locks of PostgreSQL are numbers
 CREATE_LOCK = 7_301_002
-
-metadata = sa.MetaData()
-replicas = sa.Table(
-    "replicas",
-    metadata,
-    sa.Column("id", sa.Text, primary_key=True),
-    sa.Column("seen", sa.DateTime(timezone=True), nullable=False),
-)
 
 log = logging.getLogger(__name__)
 
@@ -71,11 +65,11 @@ class Janitor:
         self._thread = threading.Thread(target=self._work, name="janitor", daemon=True)
 
     def start(self) -> None:
-        """Make the table, beat once, begin. Raises what the database raises."""
+        """Make the table where it is missing, beat once, begin. Raises what the database raises."""
         if not self._alone:
             with self._sql.begin() as conn:
                 conn.execute(sa.select(sa.func.pg_advisory_xact_lock(CREATE_LOCK)))
-                metadata.create_all(conn)
+                replicas.create(conn, checkfirst=True)
             self.beat()
         self._thread.start()
 
@@ -96,10 +90,10 @@ class Janitor:
             changed = conn.execute(
                 sa.update(replicas)
                 .where(replicas.c.id == self._executor)
-                .values(seen=sa.func.clock_timestamp())
+                .values(seen_at=sa.func.clock_timestamp())
             )
             if not changed.rowcount:
-                conn.execute(sa.insert(replicas).values(id=self._executor, seen=sa.func.clock_timestamp()))
+                conn.execute(sa.insert(replicas).values(id=self._executor, seen_at=sa.func.clock_timestamp()))
 
     def adopt(self) -> int:
         """Resume the runs of every executor without a fresh heartbeat; how many there were."""
@@ -111,12 +105,12 @@ class Janitor:
                 return 0
             running = self._runs.running()  # listed before the heartbeats: a replica beats before it runs
             recent = sa.func.clock_timestamp() - timedelta(seconds=self._rhythm.dead)
-            living = set(conn.scalars(sa.select(replicas.c.id).where(replicas.c.seen > recent)))
+            living = set(conn.scalars(sa.select(replicas.c.id).where(replicas.c.seen_at > recent)))
             lost = [run for run in running if run.executor not in living]
             if lost:
                 self._runs.resume([run.key for run in lost])
                 log.warning("Resumed %d runs of %s.", len(lost), {run.executor for run in lost})
-            conn.execute(sa.delete(replicas).where(replicas.c.seen <= recent))
+            conn.execute(sa.delete(replicas).where(replicas.c.seen_at <= recent))
             return len(lost)
 
     def _work(self) -> None:

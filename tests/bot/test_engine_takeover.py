@@ -60,7 +60,7 @@ def heartbeats(url: str) -> dict[str, float]:
     """When each replica was last seen; nothing as long as there is no table of them."""
     if not ask(url, "SELECT 1 FROM pg_tables WHERE tablename = 'replicas'"):
         return {}
-    return {row[0]: float(row[1]) for row in ask(url, "SELECT id, extract(epoch FROM seen) FROM replicas")}
+    return {row[0]: float(row[1]) for row in ask(url, "SELECT id, extract(epoch FROM seen_at) FROM replicas")}
 
 
 def test_the_run_of_a_killed_replica_is_resumed_by_another(postgres_url: str, tmp_path: Path) -> None:
