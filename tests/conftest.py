@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import redis
@@ -88,3 +89,23 @@ def chromium_path() -> str:
     if found is None:
         unavailable("there is no Chromium on PATH: apt-get install chromium", "REQUIRE_BROWSER")
     return found
+
+
+@pytest.fixture
+def claim(record_property: Callable[[str, object], None]) -> Callable[[str], None]:
+    """Says what a test has shown, with its figures, in the summary of the run."""
+    return lambda text: record_property("claim", text)
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    reports = [report for reports in terminalreporter.stats.values() for report in reports]
+    said = [
+        value
+        for report in reports
+        if getattr(report, "when", "") == "call"
+        for name, value in report.user_properties
+        if name == "claim"
+    ]
+    if said:
+        terminalreporter.section("shown, with n")
+        terminalreporter.write("".join(f"{value}\n" for value in said))

@@ -1,0 +1,60 @@
+"""Databases with every table, ours and the engine's, to copy: each chaos test has one of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from bot.engine import Engine
+from storage.migrate import migrate
+from tests.services import Postgres
+
+
+async def _with_tables(url: str) -> None:
+    await migrate(url)
+    engine = Engine(url, "template")
+    await engine.start({}, work=False)
+    await engine.drain(0)
+
+
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("template") / "countersign.db"
+    asyncio.run(_with_tables(f"sqlite+aiosqlite:///{path}"))
+    return path
+
+
+@pytest.fixture(scope="session")
+def postgres_template(postgres: Postgres) -> str:
+    name = postgres.create()
+    asyncio.run(_with_tables(postgres.url(name)))
+    return name
+
+
+@pytest.fixture
+def new_sqlite(sqlite_template: Path) -> Callable[[Path], str]:
+    """Makes a database in a directory; its URL."""
+
+    def make(home: Path) -> str:
+        shutil.copy(sqlite_template, home / "countersign.db")
+        return f"sqlite+aiosqlite:///{home / 'countersign.db'}"
+
+    return make
+
+
+@pytest.fixture
+def new_postgres(postgres: Postgres, postgres_template: str) -> Iterator[Callable[[Path], str]]:
+    """Makes a database; its URL. They are dropped at the end."""
+    made: list[str] = []
+
+    def make(home: Path) -> str:
+        made.append(postgres.create(postgres_template))
+        return postgres.url(made[-1])
+
+    yield make
+    for name in made:
+        postgres.drop(name)

@@ -1,0 +1,146 @@
+"""Named points in the life of an action at which a replica kills itself, reached through the ports of its world."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from aiohttp import web
+
+from gate.action import Action, Vote
+from gate.states import Event, State
+from gate.tool import Answer
+from gate.world import World
+from tests.chaos.bell import ASKED, DONE, strikes
+
+COMMITS = {Event.APPROVE: "decision commit", Event.START: "claim"}
+COMMITS |= dict.fromkeys((Event.SUCCEED, Event.FAIL), "result commit")
+NAMES = (
+    "inbox commit",
+    "ack",
+    "prepare commit",
+    "card posted",
+    "decision commit",
+    "claim",
+    "tool called",
+    "tool answered",
+    "result commit",
+    "card redrawn",
+)
+POINTS = [f"{when} {name}" for name in NAMES for when in ("before", "after")]
+
+
+@dataclass(frozen=True)
+class Fuse:
+    """Kills this process at `point`; the replica that makes the file `spent` is the one that dies."""
+
+    point: str
+    spent: Path
+    bell: Path  # the log of the tool, which says how far a call has come
+
+    def reach(self, when: str, name: str) -> None:
+        """This is the point `when` (before, after) `name`."""
+        if f"{when} {name}" != self.point:
+            return
+        try:
+            os.close(os.open(self.spent, os.O_CREAT | os.O_EXCL))
+        except FileExistsError:
+            return
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def dress(self, world: World) -> World:
+        """The world with a fuse in its ledger, its tools and its chat."""
+        return replace(
+            world,
+            ledger=Ledger(world.ledger, self),
+            tools=Tools(world.tools, self),
+            chat=Chat(world.chat, self),
+        )
+
+    @web.middleware
+    async def acks(self, request: web.Request, handler: Any) -> web.StreamResponse:
+        """The acknowledgement of an event: the answer to its request."""
+        response: web.StreamResponse = await handler(request)
+        if request.content_type != "application/json" or response.status != 200:
+            return response
+        self.reach("before", "ack")
+        await response.prepare(request)
+        await response.write_eof()
+        self.reach("after", "ack")
+        return response
+
+
+class Port:
+    """Another port, with the methods of a subclass in place of its own."""
+
+    def __init__(self, port: Any, fuse: Fuse) -> None:
+        self._port = port
+        self._fuse = fuse
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._port, name)
+
+
+class Ledger(Port):
+    @asynccontextmanager
+    async def begin(self, seconds: float | None = None) -> AsyncIterator[Any]:
+        async with self._port.begin(seconds) as port:
+            tx = Tx(port, self._fuse)
+            yield tx
+            for name in tx.meant:
+                self._fuse.reach("before", name)
+        for name in tx.meant:
+            self._fuse.reach("after", name)
+
+
+class Tx(Port):
+    """Notes what its transaction is about."""
+
+    def __init__(self, port: Any, fuse: Fuse) -> None:
+        super().__init__(port, fuse)
+        self.meant: list[str] = []
+
+    async def receive(self, incoming: Any) -> bool:
+        new: bool = await self._port.receive(incoming)
+        self.meant += ["inbox commit"] if new else []
+        return new
+
+    async def insert(self, action: Action) -> Action:
+        self.meant.append("prepare commit")
+        stored: Action = await self._port.insert(action)
+        return stored
+
+    async def move(self, action: Action, event: Event, **more: Any) -> Action:
+        moved: Action = await self._port.move(action, event, **more)
+        self.meant += [COMMITS[event]] if event in COMMITS else []
+        return moved
+
+
+class Tools(Port):
+    async def call(self, server: str, tool: str, args: bytes, seconds: float | None = None) -> Answer:
+        self._fuse.reach("before", "tool called")
+        call = asyncio.create_task(self._port.call(server, tool, args, seconds))
+        mark = json.loads(args)["mark"]
+        for when, name, event in (("after", "tool called", ASKED), ("before", "tool answered", DONE)):
+            while self._fuse.point == f"{when} {name}" and not call.done():
+                if strikes(self._fuse.bell, event)[mark]:
+                    self._fuse.reach(when, name)
+                await asyncio.sleep(0.01)
+        answer: Answer = await call
+        self._fuse.reach("after", "tool answered")
+        return answer
+
+
+class Chat(Port):
+    async def draw(self, action: Action, votes: tuple[Vote, ...]) -> None:
+        name = {State.PREPARED: "card posted", State.SUCCEEDED: "card redrawn"}.get(action.state, "")
+        self._fuse.reach("before", name)
+        await self._port.draw(action, votes)
+        self._fuse.reach("after", name)

@@ -1,0 +1,179 @@
+"""One action from the mention to its last card, through whatever happens to the replicas meanwhile, and its oracle."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from gate.action import Action
+from gate.canonical import parse
+from gate.derive import derived
+from gate.states import SETTLED, State
+from gate.world import Unavailable
+from storage.chain import entries, verify
+from storage.engine import open_engine
+from storage.ledger import SqlLedger
+from tests.chaos.bell import ASKED, Bell, heard, strikes
+from tests.chaos.fleet import INSTALLED, KEY, SECONDS, Fleet, settings_for, until
+from views import buttons, card
+from workspace.delivery import Timing
+from workspace.errors import NotPossible
+from workspace.parts import Rules
+from workspace.server import Workspace
+from workspace.state import Message
+
+OPS, ANN, TEAM = "C_OPS", "U_ANN", "T1"
+# Slack sends an event three times more, over six minutes: here over half a minute.
+TIMING = Timing(retries=(0.3, 3.0, 30.0))
+ENDED = SETTLED | {State.UNKNOWN}
+
+
+@dataclass
+class Stage:
+    """A workspace, a bell and the replicas between them; `ledger` looks from outside at their database."""
+
+    ws: Workspace
+    bell: Bell
+    fleet: Fleet
+    ledger: SqlLedger
+    sql: Any
+    _keepers: list[asyncio.Task[None]] = field(default_factory=list)
+
+    async def reach(self) -> None:
+        """Deliver to the replicas that live."""
+        await self.ws.deliver_to(*self.fleet.urls)
+
+    async def ask(self, mark: str, **more: float) -> Told:
+        words = " ".join(f"{name}={value}" for name, value in {"mark": mark, **more}.items())
+        said = await self.ws.as_(ANN).say(OPS, f"<@UBOT> bell.strike {words}")
+        turn = derived("turn", f"{TEAM}:{OPS}:{said.ts}")
+        return Told(self, mark, said, derived("action", turn, 0, 0))
+
+    async def rows(self, question: str) -> list[Any]:
+        async with self.sql.connect() as connection:
+            return list(await connection.execute(sa.text(question)))
+
+
+@dataclass
+class Told:
+    """What Ann asked for."""
+
+    stage: Stage
+    mark: str
+    said: Message
+    id: str
+
+    @property
+    def cards(self) -> list[Message]:
+        """The app's messages in the thread that are cards of the action."""
+        return [m for m in self.stage.ws.by_app(OPS, self.said.ts) if _key(m) == self.id]
+
+    async def now(self) -> Action | None:
+        return await self.stage.ledger.action(self.id)
+
+    async def confirm(self) -> None:
+        """Press Confirm until Slack does not say that the app did not respond; as a person would."""
+        ann = self.stage.ws.as_(ANN)
+        await until(lambda: self.cards, f"the card of {self.mark}")
+        pressed = False
+        while not pressed:
+            try:
+                pressed = (await ann.click(self.cards[0], buttons.CONFIRM)).ok
+            except NotPossible:
+                return  # the card says by now what became of the first try
+            await asyncio.sleep(0.1)
+
+    async def end(self, *states: State) -> Action:
+        """The action once it is in one of these states and its card says so."""
+        async with asyncio.timeout(90):
+            while True:
+                try:
+                    action = await self.now()
+                    posted = await self.stage.ledger.posted(self.id)
+                except Unavailable:
+                    continue
+                if (
+                    action
+                    and action.state in (states or ENDED)
+                    and posted
+                    and posted.revision == action.revision
+                ):
+                    return action
+                await asyncio.sleep(0.1)
+
+    async def assert_shown(self, action: Action) -> None:
+        """One card, or one more where its maker died between posting and writing down where; it tells the truth."""
+        posted = await self.stage.ledger.posted(self.id)
+        assert posted is not None
+        assert len(self.cards) in (1, 2)
+        (shown,) = [m for m in self.cards if m.ts == posted.ts]
+        votes = await self.stage.ledger.votes(action.id, action.version)
+        message = card.card(action, votes)
+        assert (shown.text, _unnumbered(shown.blocks)) == (message.text, _unnumbered(message.blocks))
+
+    async def assert_struck(self, times: int) -> None:
+        """The bell was asked at most once, sounded so often, and heard the very bytes that were shown."""
+        log = self.stage.bell.log
+        assert strikes(log, ASKED)[self.mark] <= 1
+        assert strikes(log)[self.mark] == times
+        action = await self.now()
+        assert action is not None
+        assert all(line["args"] == parse(action.args) for line in heard(log) if line["mark"] == self.mark)
+
+    async def events(self) -> list[str]:
+        """The events of the action in the audit log, in their order."""
+        return [line.entry.event async for line in entries(self.stage.sql) if line.entry.action == self.id]
+
+
+def _unnumbered(blocks: list[dict[str, Any]] | None) -> list[dict[str, Any]]:
+    """Blocks without the ids that Slack gives to those that have none."""
+    return [{name: value for name, value in block.items() if name != "block_id"} for block in blocks or []]
+
+
+def _key(message: Message) -> str:
+    return str(((message.metadata or {}).get("event_payload") or {}).get("key", ""))
+
+
+async def assert_nothing_is_left(stage: Stage) -> None:
+    """Every message is done with, no run is lost, no payload was refused by Slack, and the log is whole."""
+    schema = "" if "sqlite" in stage.fleet.settings.database_url else "dbos."
+    unread = "SELECT key FROM inbox WHERE done_at IS NULL"
+    waiting = f"SELECT name FROM {schema}workflow_status WHERE status IN ('ENQUEUED', 'PENDING')"
+    async with asyncio.timeout(SECONDS):
+        while await stage.rows(unread) or await stage.rows(waiting):  # noqa: ASYNC110
+            await asyncio.sleep(0.1)
+    ended = "SELECT name, status FROM {}workflow_status WHERE status NOT IN ('SUCCESS', 'DELAYED')"
+    assert await stage.rows(ended.format(schema)) == []
+    assert stage.ws.refused == []
+    assert (await verify(stage.sql, KEY.encode())).broken_at is None
+
+
+@asynccontextmanager
+async def staged(home: Path, url: str, redis_url: str, point: str = "") -> AsyncIterator[Stage]:
+    """A stage without replicas; at its end none is left."""
+    ws, bell = Workspace(INSTALLED, rules=Rules(timing=TIMING)), Bell(home / "bell.log")
+    sql = open_engine(url, connections=2)
+    await ws.start()
+    await bell.start()
+    fleet = Fleet(settings_for(home, url, redis_url, ws.api_url, bell.url), bell.log, point)
+    try:
+        yield Stage(ws, bell, fleet, SqlLedger(sql, _nothing, KEY.encode()), sql)
+    except (AssertionError, TimeoutError) as error:
+        log = [f"{entry.side} {entry.name} {entry.note}" for entry in ws.log]
+        error.add_note(f"{point or 'no point'}, {url}\n{log[-12:]}\n{fleet.said()}")
+        raise
+    finally:
+        await asyncio.to_thread(fleet.close)
+        await sql.dispose()
+        await bell.stop()
+        await ws.stop()
+
+
+def _nothing(*_: Any) -> None:
+    raise AssertionError("the test only looks")

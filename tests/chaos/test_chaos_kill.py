@@ -1,0 +1,90 @@
+"""Replicas die by kill -9 at twenty named points: nothing is lost, nothing happens twice, and the cards tell the truth."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gate.states import State
+from tests.chaos.fleet import until
+from tests.chaos.fuses import POINTS
+from tests.chaos.story import Stage, assert_nothing_is_left, staged
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+AT_ONCE = 5  # stories side by side
+# Between the claim and the record nobody can tell whether the tool ran.
+UNKNOWN = {
+    "after claim": 0,
+    "before tool called": 0,
+    "after tool called": 1,
+    "before tool answered": 1,
+    "after tool answered": 1,
+    "before result commit": 1,
+}
+# The bell takes its time, so that its caller dies before it sounds, or before its answer is on its way.
+SLOW = {"after tool called": {"before": 0.5}, "before tool answered": {"after": 0.5}}
+New = Callable[[Path], str]
+Claim = Callable[[str], None]
+
+
+async def replaced(stage: Stage) -> None:
+    """Once somebody has died of the fuse: deliver to who lives, or start another where nobody does."""
+    (dead,) = await until(lambda: [r for r in stage.fleet.replicas if not r.alive], "the death of a replica")
+    assert dead.process.exitcode == -9
+    assert stage.fleet.spent.exists()
+    if not stage.fleet.urls:
+        await stage.fleet.start()
+    await stage.reach()
+
+
+async def killed(home: Path, url: str, redis_url: str, point: str, replicas: int) -> None:
+    """One story in which the first replica that comes to `point` dies there."""
+    async with staged(home, url, redis_url, point) as stage:
+        await asyncio.gather(*(stage.fleet.start() for _ in range(replicas)))
+        await stage.reach()
+        keeper = asyncio.create_task(replaced(stage))
+        story = await stage.ask("m1", **SLOW.get(point, {}))
+        await story.confirm()
+        await keeper
+        action = await story.end()
+        await assert_nothing_is_left(stage)
+        assert action.state is (State.UNKNOWN if point in UNKNOWN else State.SUCCEEDED)
+        await story.assert_struck(UNKNOWN.get(point, 1))
+        await story.assert_shown(action)
+        assert (await story.events()).count("confirmed") == 1
+
+
+async def all_killed(tmp_path: Path, new: New, redis_url: str, replicas: int, times: int) -> int:
+    """A story for each point, so many times; how many there were."""
+    room = asyncio.Semaphore(AT_ONCE)
+
+    async def one(number: int, point: str) -> None:
+        async with room:
+            home = tmp_path / f"{number}-{point.replace(' ', '-')}"
+            home.mkdir()
+            await killed(home, new(home), redis_url, point, replicas)
+
+    async with asyncio.TaskGroup() as stories:
+        for number in range(times):
+            for point in POINTS:
+                stories.create_task(one(number, point))
+    return times * len(POINTS)
+
+
+@pytest.mark.parametrize("times", [1, pytest.param(20, marks=pytest.mark.soak)])
+async def test_a_process_that_starts_again_on_sqlite_goes_on_where_the_killed_one_was(
+    times: int, tmp_path: Path, new_sqlite: New, redis_url: str, claim: Claim
+) -> None:
+    n = await all_killed(tmp_path, new_sqlite, redis_url, 1, times)
+    claim(f"kill -9, SQLite with restart: n={n} kills at {len(POINTS)} points, 0 lost, 0 double")
+
+
+@pytest.mark.parametrize("times", [1, pytest.param(20, marks=pytest.mark.soak)])
+async def test_another_replica_takes_over_on_postgresql(
+    times: int, tmp_path: Path, new_postgres: New, redis_url: str, claim: Claim
+) -> None:
+    n = await all_killed(tmp_path, new_postgres, redis_url, 2, times)
+    claim(f"kill -9, PostgreSQL with two replicas: n={n} kills at {len(POINTS)} points, 0 lost, 0 double")
