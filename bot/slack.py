@@ -58,8 +58,9 @@ def clients(session: ClientSession, token: str, base_url: str) -> tuple[AsyncWeb
     return fast, patient
 
 
-def http_session() -> ClientSession:
-    return ClientSession(timeout=ClientTimeout(total=10, connect=3))
+def http_session(seconds: float = 10) -> ClientSession:
+    """The session of every call to Slack; `seconds` is the time that one call has, answer included."""
+    return ClientSession(timeout=ClientTimeout(total=seconds, connect=3))
 
 
 async def identity(client: AsyncWebClient, token: str) -> AuthorizeResult:

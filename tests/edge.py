@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -42,12 +42,14 @@ TEAM, OPS = "T1", "C_OPS"
 ANN, BEN, CLEO, GIL, SAM, DORA, ROBOT = "U_ANN U_BEN U_CLEO U_GIL U_SAM U_DORA U_ROBOT".split()
 INSTALLED = Installation()
 PATIENT = Timing(retries=(0.0, 0.05, 0.1))
-# Poking is decided by the ops group, putting back by two others; Cleo is an admin.
+HASTY = Timing(ack=0.7, retries=(0.0, 0.05, 0.1))
+# Poking is decided by the ops group, putting back by two others, whispering in private; Cleo is an admin.
 POLICY = Policy(
     "p1",
     rules=(
         Rule("ops decide", ("desk.poke",), approvers=Approvers(groups=frozenset({"S_OPS"}))),
         Rule("two others", ("desk.put_back",), approvers=Approvers(needed=2)),
+        Rule("in private", ("desk.whisper",), private=True),
     ),
     admins=frozenset({CLEO}),
 )
@@ -291,13 +293,24 @@ def said_in(view: Any) -> str:
     return "\n".join(found)
 
 
+def _desk() -> Desk:
+    desk = Desk()
+    desk.specs_now["whisper"] = replace(desk.specs_now["poke"], name="whisper", definition="d-whisper")
+    return desk
+
+
 @asynccontextmanager
-async def joined(mode: str, sqlite_url: str, redis_url: str, timing: Timing = PATIENT) -> AsyncIterator[Edge]:
-    """A running edge; at its end no payload may have been refused, and no run may have failed."""
+async def joined(
+    mode: str, sqlite_url: str, redis_url: str, timing: Timing = PATIENT, seconds: float = 10
+) -> AsyncIterator[Edge]:
+    """A running edge, which gives each call to Slack so many seconds.
+
+    At its end no payload may have been refused, and no run may have failed.
+    """
     ws = Workspace(INSTALLED, rules=Rules(timing=timing))
     await ws.start()
     engine, redis, pump = open_engine(sqlite_url), open_redis(redis_url), Pump()
-    session = slack.http_session()
+    session = slack.http_session(seconds)
     fast, patient = slack.clients(session, INSTALLED.bot_token, ws.api_url)
     ledger = PumpedLedger(engine, pump.enqueue, b"key")
     ledger.pump = pump
@@ -308,7 +321,7 @@ async def joined(mode: str, sqlite_url: str, redis_url: str, timing: Timing = PA
         frozenset({"S_OPS"}),
         now=lambda: datetime.now(UTC) + (skewed[0].skew if skewed else timedelta()),
     )
-    desk, planner, cards = Desk(), Obeying(), Cards(patient, ledger)
+    desk, planner, cards = _desk(), Obeying(), Cards(patient, ledger)
     world = World(
         ledger=ledger, leases=RedisLeases(redis), tools=desk, people=people, chat=cards, planner=planner,
         policy=POLICY, limits=Limits(), clock=FixedClock(), ids=CountedIds(), executor="me",

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 from sqlalchemy import make_url
 
-from tests.edge import Edge, joined
+from tests.edge import HASTY, Edge, joined
 
 
 @pytest.fixture
@@ -32,7 +32,15 @@ async def http(ready_url: str, redis_url: str) -> AsyncIterator[Edge]:
         yield running
 
 
-@pytest.fixture
-async def socket(ready_url: str, redis_url: str) -> AsyncIterator[Edge]:
-    async with joined("socket", ready_url, redis_url) as running:
+@pytest.fixture(params=["socket", "http"])
+async def hasty(request: pytest.FixtureRequest, ready_url: str, redis_url: str) -> AsyncIterator[Edge]:
+    """A Slack that sends again soon, and an app that gives Slack half a second."""
+    async with joined(request.param, ready_url, redis_url, HASTY, seconds=0.5) as running:
         yield running
+
+
+@pytest.fixture
+def no_traceback(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    """What is expected to go wrong is told in one line."""
+    yield
+    assert [r.getMessage() for r in caplog.get_records("call") if r.exc_info] == []
