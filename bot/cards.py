@@ -162,12 +162,12 @@ class Cards:
                 return
 
     async def _shown(self, action: Action, at: tuple[str, str], before: Posted | None) -> None:
-        """Remember where it stands; a version that is seen for the first time is put on the record."""
-        version = f"v{action.version}"
-        await self._ledger.set_posted(action.id, Posted(*at, action.revision, version))
-        if action.state is State.PREPARED and (before is None or before.digest != version):
+        """Remember where it stands; a version that is seen for the first time is put on the record first."""
+        now = Posted(*at, action.revision, f"v{action.version}")
+        if action.state is State.PREPARED and (before is None or before.shows != now.shows):
             async with self._ledger.begin() as tx:
                 tx.audit(entry("shown", action, "system"))
+        await self._ledger.set_posted(action.id, now)
 
     async def whisper(self, to: To, message: Message) -> None:
         """Say it to one person alone: where they are, or in direct messages where that is no channel.
@@ -273,7 +273,7 @@ async def _content(opening: Opening, view_id: str) -> dict[str, Any]:
 def _unseen(action: Action, posted: Posted | None) -> bool:
     """An undo that goes through needs no card of its own: the card of what it takes back tells."""
     quiet = (State.APPROVED, State.EXECUTING, State.SUCCEEDED)
-    waiting = action.state is State.PREPARED and not action.preview.whole
+    waiting = action.state is State.PREPARED and action.version == 1  # its target is being looked at
     return bool(action.undoes) and posted is None and (waiting or action.state in quiet)
 
 

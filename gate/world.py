@@ -179,7 +179,13 @@ class Posted:
     channel: str
     ts: str
     revision: int
-    digest: str = ""  # SHA-256 of the blocks as posted
+    digest: str = ""  # which version of an action people see there: "v2"
+
+    @property
+    def shows(self) -> int:
+        """The version that stands there; 0 when nothing is known to stand there yet."""
+        version = self.digest.removeprefix("v")
+        return int(version) if self.ts and version.isdigit() else 0
 
 
 @dataclass(frozen=True, slots=True)

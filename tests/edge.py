@@ -140,6 +140,11 @@ class PumpedLedger(SqlLedger):
             raise
         self.pump.committed()
 
+    async def _ask(self, *questions: Any) -> Any:
+        if self.away:
+            raise Unavailable("the database does not answer")
+        return await super()._ask(*questions)
+
 
 @dataclass
 class Edge:

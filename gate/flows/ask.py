@@ -137,7 +137,7 @@ async def _about_pending(world: World, incoming: Incoming, person: Person) -> bo
 async def _yes(world: World, incoming: Incoming, action: Action) -> None:
     """The requester's own plain yes: to one action, not destructive, whose card stood there before they wrote."""
     posted = await world.ledger.posted(action.id)
-    if posted is None or _later(posted.ts, incoming.ts):
+    if posted is None or posted.shows != action.version or _later(posted.ts, incoming.ts):
         text = "The card was not there yet when you wrote this. Please look at it and answer again."
         await say(world, incoming, "answer", {"text": text}, to=incoming.user)
     elif action.verdict is not Verdict.CONFIRM:

@@ -63,16 +63,16 @@ async def _hindrance(world: World, action: Action, press: Press) -> Said | None:
         return late(action)
     if not press.ref.fits(action):
         return Said(False, "stale", OLD, action)
+    if not action.preview.whole:
+        return Said(
+            False, "no_preview", "There is no preview of this yet, so it cannot be confirmed.", action
+        )
     if not intact(action):
         async with world.ledger.begin() as tx:
             tx.audit(entry("tampered", action, "system", outcome="refused"))
         return Said(False, "stale", "The stored action is not the one that was shown. Nothing ran.", action)
     if press.message_ts and not await _on_our_card(world, action, press):
         return Said(False, "not_ours", NOT_MINE, action)
-    if not action.preview.whole:
-        return Said(
-            False, "no_preview", "There is no preview of this yet, so it cannot be confirmed.", action
-        )
     if action.verdict is Verdict.TYPED and press.typed is None:
         return Said(False, "needs_phrase", "This one needs *Review…* and a typed phrase.", action)
     if press.view and not await opened(world, press, "typed"):

@@ -59,9 +59,10 @@ class Wall:
         self.stamps = count(1)
 
     async def draw(self, action: Action, votes: Any) -> None:
-        if action.id not in self.cards:
-            ts = f"{1_700_000_000 + next(self.stamps)}.000000"
-            await self.ledger.set_posted(action.id, Posted(CHANNEL, ts, action.revision))
+        before = await self.ledger.posted(action.id)
+        ts = before.ts if before else f"{1_700_000_000 + next(self.stamps)}.000000"
+        shown = Posted(CHANNEL, ts, action.revision, f"v{action.version}")
+        await self.ledger.set_posted(action.id, shown)
         self.cards[action.id] = action
 
     async def post(self, note: Note) -> None:

@@ -40,6 +40,12 @@ async def hasty(request: pytest.FixtureRequest, ready_url: str, redis_url: str) 
 
 
 @pytest.fixture
+async def hasty_http(ready_url: str, redis_url: str) -> AsyncIterator[Edge]:
+    async with joined("http", ready_url, redis_url, seconds=0.5) as running:
+        yield running
+
+
+@pytest.fixture
 def no_traceback(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     """What is expected to go wrong is told in one line."""
     yield

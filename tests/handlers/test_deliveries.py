@@ -6,8 +6,9 @@ import asyncio
 
 import pytest
 
+from bot import slack
 from gate.talk import Call, Propose
-from tests.edge import ANN, BEN, OPS, Edge
+from tests.edge import ANN, BEN, INSTALLED, OPS, Edge, joined
 from workspace.faults import Doubling
 
 WRITE = Propose((Call("desk", "write", {"path": "a.md", "content": "hello"}),))
@@ -104,9 +105,6 @@ async def test_without_a_database_a_click_is_answered_and_changes_nothing(
 
 async def test_a_lost_socket_is_replaced_by_one_with_a_fresh_address(ready_url: str, redis_url: str) -> None:
     """The SDK alone would try the used address for ever (slack.md 7, pitfall 1)."""
-    from bot import slack
-    from tests.edge import INSTALLED, joined
-
     async with joined("http", ready_url, redis_url) as edge:
         edge.ws.faults.refuse_handshakes = 1
         sockets = slack.Sockets(edge.bolt, INSTALLED.app_token, wake=1)

@@ -15,6 +15,7 @@ import pytest
 from aiohttp import ClientSession
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from slack_bolt.async_app import AsyncBoltRequest
 
 from tests.edge import ANN, INSTALLED, OPS, Edge
 from workspace.signed_http import signed
@@ -247,8 +248,6 @@ async def test_other_addresses_and_methods_are_not_there(http: Edge, line: Clien
 
 
 async def test_bolts_own_check_logs_no_body_either(http: Edge, caplog: pytest.LogCaptureFixture) -> None:
-    from slack_bolt.async_app import AsyncBoltRequest
-
     headers: dict[str, Any] = {"x-slack-signature": "v0=0", "x-slack-request-timestamp": str(late(0))}
     answer = await http.bolt.async_dispatch(AsyncBoltRequest(body=BODY, headers=headers))
     assert answer.status == 401
