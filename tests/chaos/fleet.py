@@ -27,7 +27,7 @@ LIMITS = Limits(claim=2.0, undo_bar=1.0, ttl=120.0, pending_per_user=1000)
 SECONDS = 60.0  # for anything to come about, on a machine that has other things to do
 
 FORKS = multiprocessing.get_context("forkserver")
-FORKS.set_forkserver_preload(["tests.chaos.replica"])
+FORKS.set_forkserver_preload(["tests.chaos.replica", "tests.chaos.hammering"])
 
 
 def settings_for(home: Path, database_url: str, redis_url: str, api_url: str, bell_url: str) -> Settings:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import contextlib
+from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -75,37 +76,34 @@ class Told:
         return [m for m in self.stage.ws.by_app(OPS, self.said.ts) if _key(m) == self.id]
 
     async def now(self) -> Action | None:
-        return await self.stage.ledger.action(self.id)
+        """As it stands in the ledger; None as long as it is not there, or the ledger is busy."""
+        try:
+            return await self.stage.ledger.action(self.id)
+        except Unavailable:
+            return None
 
     async def confirm(self) -> None:
-        """Press Confirm until Slack does not say that the app did not respond; as a person would."""
+        """Press Confirm until it counts, as a person would whose app does not respond at the moment."""
         ann = self.stage.ws.as_(ANN)
         await until(lambda: self.cards, f"the card of {self.mark}")
-        pressed = False
-        while not pressed:
-            try:
-                pressed = (await ann.click(self.cards[0], buttons.CONFIRM)).ok
-            except NotPossible:
-                return  # the card says by now what became of the first try
-            await asyncio.sleep(0.1)
+        async with asyncio.timeout(SECONDS):
+            while (action := await self.now()) is None or action.state is State.PREPARED:
+                with contextlib.suppress(NotPossible):  # the card says by now what became of an earlier try
+                    await ann.click(self.cards[-1], buttons.CONFIRM)
+                await asyncio.sleep(0.05)
 
     async def end(self, *states: State) -> Action:
-        """The action once it is in one of these states and its card says so."""
-        async with asyncio.timeout(90):
+        """The action once it is in one of these states, any end by default, and its card says so."""
+        async with asyncio.timeout(SECONDS):
             while True:
-                try:
-                    action = await self.now()
-                    posted = await self.stage.ledger.posted(self.id)
-                except Unavailable:
-                    continue
-                if (
-                    action
-                    and action.state in (states or ENDED)
-                    and posted
-                    and posted.revision == action.revision
-                ):
+                action = await self.now()
+                if action and await self._ended(action, states or ENDED):
                     return action
-                await asyncio.sleep(0.1)
+                await asyncio.sleep(0.05)
+
+    async def _ended(self, action: Action, states: Collection[State]) -> bool:
+        posted = await self.stage.ledger.posted(self.id)
+        return action.state in states and posted is not None and posted.revision == action.revision
 
     async def assert_shown(self, action: Action) -> None:
         """One card, or one more where its maker died between posting and writing down where; it tells the truth."""
