@@ -14,7 +14,7 @@ from gate.people import Verb
 from gate.states import State
 from gate.world import Sheet, World
 from handlers.door import Opening, Reply
-from handlers.home import home
+from handlers.home import home_after
 from handlers.parse import Click
 from views import buttons, modals
 
@@ -69,10 +69,11 @@ class Buttons:
     def _flow(self, flow: Flow) -> Callable[[Click], Awaitable[Reply]]:
         async def handle(what: Click) -> Reply:
             pressed = press(what)
-            reply = told(await flow(self._world, pressed), what) if pressed else Reply(tell=GONE)
+            said = await flow(self._world, pressed) if pressed else Said(False, "gone", GONE)
+            reply = told(said, what)
             if not what.at_home:
                 return reply
-            return replace(reply, home=lambda: home(self._world, what.team, what.user))
+            return replace(reply, home=lambda: home_after(self._world, what.team, what.user, said))
 
         return handle
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from gate.flows.press import Said
+from gate.states import State
 from gate.world import World
 from views import lists
 
 HISTORY = 5  # entries that can be taken back
+LOOKS, PAUSE = 30, 0.1  # how often, and after how many seconds each, an undo is looked at
 
 
 async def home(world: World, team: str, user: str) -> dict[str, Any]:
@@ -15,3 +18,13 @@ async def home(world: World, team: str, user: str) -> dict[str, Any]:
     waiting = await world.ledger.pending(team, user=user)
     entries = await world.ledger.undoable(team, user=user, limit=HISTORY)
     return lists.home(waiting, entries)
+
+
+async def home_after(world: World, team: str, user: str, said: Said) -> dict[str, Any]:
+    """The view after a press on it: once the undo asked for is through, or is not for three seconds."""
+    for _ in range(LOOKS if said.code == "undoing" and said.action else 0):
+        action = await world.ledger.action(said.action.id) if said.action else None
+        if action is None or action.state not in (State.SUCCEEDED, State.UNDOING):
+            break
+        await world.clock.sleep(PAUSE)
+    return await home(world, team, user)

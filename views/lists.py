@@ -26,7 +26,7 @@ from views.kit import (
     weight,
     words,
 )
-from views.words import CLASSES, NOBODY, moment
+from views.words import CLASSES, NOBODY, moment, title
 
 MOST = 12  # entries with buttons in one message; three blocks each
 HOME = "home"
@@ -55,9 +55,14 @@ COMMANDS = (
 
 def pending(waiting: Sequence[Action]) -> Message:
     """What waits, oldest first. To confirm, people go to the card, where all of it is shown."""
-    count = len(waiting)
+    count = len(_asked(waiting))
     text = f"{count} waiting" if count else NOTHING_WAITS
-    return Message(text, [header("Waiting for a decision"), *_pending(waiting)])
+    return Message(text, [header("Waiting for a decision"), *_pending(_asked(waiting))])
+
+
+def _asked(waiting: Sequence[Action]) -> list[Action]:
+    """Without an undo in its first version: its target is being looked at, and nobody was asked anything."""
+    return [action for action in waiting if not action.undoes or action.version > 1]
 
 
 def undo(entries: Sequence[UndoEntry]) -> Message:
@@ -91,7 +96,7 @@ def home(waiting: Sequence[Action], entries: Sequence[UndoEntry]) -> dict[str, J
     """The App Home of one person: what waits for them, what they can take back, and how it works."""
     blocks = [
         header("Waiting for you"),
-        *_pending(waiting),
+        *_pending(_asked(waiting)),
         divider(),
         header("Your history"),
         *_undo(entries),
@@ -113,7 +118,7 @@ def _pending(waiting: Sequence[Action]) -> list[Block]:
 def _waits(action: Action) -> list[Block]:
     about = f"{_where(action)} · *{CLASSES[action.cls]}* · expires {moment(action.expires_at)}"
     return [
-        rich(line(words("Prepared: ", "bold"), words(action.preview.summary, most=200))),
+        rich(line(words(f"{title(action)}: ", "bold"), words(action.preview.summary, most=200))),
         context(mrkdwn(f"Asked by {mention(action.requester)} {about}")),
         actions(buttons.full(action), buttons.cancel(action)),
     ]

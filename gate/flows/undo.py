@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from gate import runs
-from gate.action import Action, Inverse, Outcome, Verdict, Vote
+from gate.action import Action, Inverse, Json, Outcome, Verdict, Vote
 from gate.canonical import BadArguments, canonical, parse
 from gate.derive import derived
 from gate.flows.decide import approve, decided_for
@@ -25,6 +25,7 @@ from gate.world import Stale, World
 
 KEEP_DAYS = 30
 LOOKING = "I am looking whether the target is still as it was left…"
+LAST = "no: this is an undo itself"
 NO_WAY = "This cannot be undone: I know no way back, or its time is over. Nothing changed."
 
 
@@ -94,7 +95,6 @@ def _draft(
     """The undo as an action of its own, not yet looked at."""
     inverse = action.inverse
     assert inverse is not None
-    verb = f"Undo: {action.preview.summary}"
     made = replace(
         action,
         id=derived("undo", action.id, action.revision),
@@ -106,7 +106,9 @@ def _draft(
         tool=inverse.tool,
         args=inverse.args,
         definition=spec.definition,
-        preview=replace(blind(spec, parse(inverse.args), LOOKING), summary=verb, verb="Undo"),
+        preview=replace(
+            blind(spec, parse(inverse.args), LOOKING), summary=action.preview.summary, verb="Undo"
+        ),
         capture={},
         created_at=now,
         expires_at=now + timedelta(seconds=world.limits.ttl),
@@ -152,10 +154,16 @@ async def _changes(world: World, inverse: Inverse, channel: str) -> tuple[str, .
     except (NotSeen, TemplateError) as error:
         return (f"I could not look whether it changed since: {error}.",)
     return tuple(
-        f"Changed since: {key} was {text_of(was)}, is {text_of(now.get(key))}."
+        f"Changed since: {key} was {_short(was)}, is {_short(now.get(key))}."
         for key, was in inverse.drift_same.items()
         if now.get(key) != was
     )
+
+
+def _short(value: Json) -> str:
+    """Enough of a hash or a text to see that it is another one."""
+    text = text_of(value)
+    return text if len(text) <= 40 else f"{text[:12]}… ({len(text):,} characters)"
 
 
 async def _ask_first(world: World, undo: Action, changes: tuple[str, ...]) -> None:
@@ -166,7 +174,11 @@ async def _ask_first(world: World, undo: Action, changes: tuple[str, ...]) -> No
     seen: Look = await look(world, spec, unbound(spec, parse(undo.args)), undo.session.channel)
     decision = decided_for(world, spec, seen.args, undo.session.channel, undoing=True)
     preview = replace(
-        seen.preview, summary=undo.preview.summary, verb="Undo", notes=(*changes, *seen.preview.notes)
+        seen.preview,
+        summary=undo.preview.summary,
+        verb="Undo",
+        undo=LAST,
+        notes=(*changes, *seen.preview.notes),
     )
     now = await world.ledger.now()
     fresh = replace(

@@ -133,3 +133,32 @@ async def test_a_delete_wants_its_phrase_and_gives_both_files_back(house: Whole,
     await ann.press("undo")
     await ann.sees("Undone: Delete 2 files")
     assert [house.text(name) for name in DRAFTS] == before
+
+
+async def test_an_undo_over_a_later_change_is_asked_about_first(house: Whole, seat: Seat):
+    ann = await seat("U_ANN")
+    before = house.text(SUMMARY)
+    await ann.ask(f"write hello to {SUMMARY}")
+    await ann.press("confirm")
+    await ann.sees("Done: Write")
+    (house.files / SUMMARY).write_text("somebody else's words", encoding="utf-8")
+    await ann.press("undo")
+    await ann.sees("Prepared to undo", "Changed since")
+    assert house.text(SUMMARY) == "somebody else's words"
+    await ann.press("confirm")
+    await ann.sees("Undone: Write")
+    assert house.text(SUMMARY) == before
+
+
+async def test_an_undo_that_cannot_go_says_why(house: Whole, seat: Seat):
+    ann = await seat("U_ANN")
+    await ann.ask("delete drafts/q3-draft.md and drafts/meeting-notes.md")
+    await ann.press("review")
+    await ann.page.get_by_label("The phrase").fill((await ann.modal.locator("pre").last.inner_text()).strip())
+    await ann.submit()
+    await ann.sees("Done: Delete 2 files")
+    (house.files / DRAFTS[0]).write_text("a new draft", encoding="utf-8")
+    await ann.press("undo")
+    await ann.sees("Prepared to undo", "Move it away first, then restore them.")
+    assert house.text(DRAFTS[0]) == "a new draft"
+    assert house.text(DRAFTS[1]) is None

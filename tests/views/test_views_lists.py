@@ -149,3 +149,9 @@ def test_an_answer_to_one_person_keeps_its_mentions():
     made = sent(notes.answer("Only <@UBEN> or <!subteam^S0PS> can confirm this. <!channel>"))
     assert made.text == "Only <@UBEN> or <!subteam^S0PS> can confirm this. &lt;!channel&gt;"
     sent(notes.answer("Only <@UBEN> " * 100))
+
+
+def test_an_undo_is_listed_once_somebody_has_to_decide_about_it():
+    looking = action(undoes="a0", version=1)
+    assert shown(sent(lists.pending([looking])).blocks).endswith(lists.NOTHING_WAITS)
+    assert "Prepared to undo: Move" in shown(sent(lists.pending([replace(looking, version=2)])).blocks)

@@ -1,0 +1,20 @@
+"""A server whose one tool says nothing of itself: no annotations, no recipe."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from mcp.server import MCPServer
+
+
+def server(roots: Sequence[Path]) -> MCPServer:
+    made = MCPServer("strange", log_level="WARNING")
+
+    @made.tool()
+    def poke(at: str, times: int = 1) -> str:
+        with (roots[0] / "poked.txt").open("a", encoding="utf-8") as file:
+            file.write(at * times)
+        return "poked"
+
+    return made
