@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
+from weakref import WeakSet
 
 from sqlalchemy import URL, Connection, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError
@@ -53,6 +54,32 @@ class DatabaseInUse(RuntimeError):
     """Another process serves from this SQLite file; the message says what to do."""
 
 
+class Tidy(sqlite3.Connection):
+    """Ends its statements when it rolls back or closes. Python leaves that to the garbage collector, and a
+    cursor that lives on in the traceback of a cancelled task would keep the file locked for everybody."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._cursors: WeakSet[sqlite3.Cursor] = WeakSet()
+
+    def cursor(self, *args: Any) -> Any:
+        cursor = super().cursor(*args)
+        self._cursors.add(cursor)
+        return cursor
+
+    def rollback(self) -> None:
+        self._end_statements()
+        super().rollback()
+
+    def close(self) -> None:
+        self._end_statements()
+        super().close()
+
+    def _end_statements(self) -> None:
+        for cursor in list(self._cursors):
+            cursor.close()
+
+
 def open_engine(url: str, *, connections: int = 10) -> AsyncEngine:
     """The engine for a database URL. Opens nothing yet; `await engine.dispose()` ends it.
 
@@ -61,7 +88,7 @@ def open_engine(url: str, *, connections: int = 10) -> AsyncEngine:
     """
     address = parse(url)
     if address.get_backend_name() == "sqlite":
-        engine = create_async_engine(address, pool_size=connections)
+        engine = create_async_engine(address, connect_args={"factory": Tidy}, pool_size=connections)
         event.listen(engine.sync_engine, "connect", _connect_sqlite)
         event.listen(engine.sync_engine, "begin", _begin_sqlite)
     else:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, CursorResult, and_, select, text, update
+from sqlalchemy import Connection, CursorResult, and_, func, literal, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gate.action import Action, Inverse, Json, Session, Vote
@@ -18,14 +18,12 @@ from gate.talk import Exchange, Incoming, Turn
 from gate.world import Note, Sheet, Stale
 from storage import tables
 from storage.chain import append
-from storage.columns import clock
+from storage.columns import SessionKey, clock
 from storage.rows import action_row, insert, plain, to_action, to_turn
 from storage.tables import actions, inbox
 
 Enqueue = Callable[[Connection, Run], None]
 GUARDS = {"id", "version", "revision", "state"}
-# Reads of the inbox of one session wait for each other, so that none misses what another has just put down.
-ONE_READER = text("SELECT pg_advisory_xact_lock(hashtextextended(:session, 0))")
 
 
 class SqlTx:
@@ -111,7 +109,9 @@ class SqlTx:
 
     async def take(self, session: Session, reader: str, seconds: float) -> Incoming | None:
         if self._connection.dialect.name == "postgresql":
-            await self.execute(ONE_READER, {"session": session.key})
+            # Readers of one session wait for each other here: none misses what another has just put down.
+            key = func.hashtextextended(literal(session, SessionKey), 0)
+            await self.execute(select(func.pg_advisory_xact_lock(key)))
         waiting = and_(inbox.c.session == session, inbox.c.done_at.is_(None))
         held = and_(waiting, inbox.c.reader != reader, inbox.c.held_until > self._clock)
         if (await self.execute(select(inbox.c.key).where(held).limit(1))).first():
