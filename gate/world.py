@@ -26,7 +26,8 @@ class Stale(Exception):
 
 
 class Unavailable(Exception):
-    """A store could not be reached, or was locked, in the time there was. Nothing was changed."""
+    """A store could not be reached, or was locked, in the time there was. Nothing was changed, unless the line
+    broke while COMMIT was on its way: every write is guarded or keyed, so doing it again is safe."""
 
 
 class Tx(Protocol):
@@ -131,7 +132,8 @@ class Ledger(Protocol):
     """SQL: the truth. Every method raises Unavailable when the database cannot be had in time."""
 
     def begin(self, seconds: float | None = None) -> AbstractAsyncContextManager[Tx]:
-        """A transaction that commits on leaving, within `seconds` in all when given."""
+        """A transaction that commits on leaving; `seconds`, when given, are for all until COMMIT is sent. Inside
+        it, the task uses `tx` and nothing else of the ledger."""
 
     async def now(self) -> datetime:
         """The database's clock."""
@@ -165,7 +167,9 @@ class Ledger(Protocol):
 
     async def audit_tail(
         self, *, team: str, user: str | None = None, session: Session | None = None, limit: int = 10
-    ) -> tuple[Line, ...]: ...
+    ) -> tuple[Line, ...]:
+        """The latest entries, newest first. `user`: those by this person, or about an action they asked for."""
+        ...
 
     async def posted(self, key: str) -> Posted | None: ...
     async def set_posted(self, key: str, posted: Posted) -> None:

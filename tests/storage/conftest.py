@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from collections.abc import AsyncIterator, Callable
+from pathlib import Path
 
 import pytest
 from sqlalchemy import Connection
@@ -31,6 +33,14 @@ def postgres_template(postgres: Postgres) -> str:
     return name
 
 
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A migrated SQLite file to copy."""
+    path = tmp_path_factory.mktemp("sqlite") / "template.db"
+    asyncio.run(migrate(f"sqlite:///{path}"))
+    return path
+
+
 @pytest.fixture
 def new_postgres_url(postgres: Postgres) -> str:
     """An empty PostgreSQL database."""
@@ -38,10 +48,11 @@ def new_postgres_url(postgres: Postgres) -> str:
 
 
 @pytest.fixture
-async def engine(database_url: str) -> AsyncIterator[AsyncEngine]:
+async def engine(database_url: str, sqlite_template: Path) -> AsyncIterator[AsyncEngine]:
     """An engine on a migrated database, which also has the table of the fake engine's runs."""
-    await migrate(database_url)
     engine = open_engine(database_url)
+    if engine.dialect.name == "sqlite":
+        shutil.copy(sqlite_template, str(engine.url.database))
     async with engine.begin() as connection:
         await connection.exec_driver_sql("CREATE TABLE ran (key TEXT PRIMARY KEY)")
     yield engine
