@@ -41,8 +41,9 @@ from workspace.state import Message
 TEAM, OPS = "T1", "C_OPS"
 ANN, BEN, CLEO, GIL, SAM, DORA, ROBOT = "U_ANN U_BEN U_CLEO U_GIL U_SAM U_DORA U_ROBOT".split()
 INSTALLED = Installation()
-PATIENT = Timing(retries=(0.0, 0.05, 0.1))
-HASTY = Timing(ack=0.7, retries=(0.0, 0.05, 0.1))
+AGES = 20.0  # seconds: these tests share the machine with others, and are not about how fast it is
+PATIENT = Timing(ack=AGES, trigger=AGES, retries=(0.0, 0.05, 0.1))
+HASTY = Timing(ack=0.7, trigger=AGES, retries=(0.0, 0.05, 0.1))
 # Poking is decided by the ops group, putting back by two others, whispering in private; Cleo is an admin.
 POLICY = Policy(
     "p1",
@@ -190,7 +191,7 @@ class Edge:
         def find() -> str | None:
             return next((text for text in self.hints(user, channel) if words in text), None)
 
-        return await self.ws.wait_for(find)
+        return await self.ws.wait_for(find, AGES)
 
     @contextmanager
     def nothing_ran(self) -> Iterator[None]:
@@ -329,7 +330,7 @@ async def joined(
     desk, planner, cards = _desk(), Obeying(), Cards(patient, ledger)
     world = World(
         ledger=ledger, leases=RedisLeases(redis), tools=desk, people=people, chat=cards, planner=planner,
-        policy=POLICY, limits=Limits(), clock=FixedClock(), ids=CountedIds(), executor="me",
+        policy=POLICY, limits=Limits(decision=AGES), clock=FixedClock(), ids=CountedIds(), executor="me",
         fits=fits, reviewable=reviewable,
     )  # fmt: skip
     work = jobs(world)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import make_url
 
-from tests.edge import HASTY, Edge, joined
+from tests.edge import AGES, HASTY, Edge, joined
 
 
 @pytest.fixture
@@ -19,28 +19,39 @@ def ready_url(migrated_sqlite: Path, sqlite_url: str) -> str:
     return sqlite_url
 
 
+@pytest.fixture
+def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing gives up because the machine is busy."""
+    for limit in ("handlers.door.SECONDS", "handlers.events.SECONDS", "storage.ledger.READ_SECONDS"):
+        monkeypatch.setattr(limit, AGES)
+
+
 @pytest.fixture(params=["socket", "http"])
-async def edge(request: pytest.FixtureRequest, ready_url: str, redis_url: str) -> AsyncIterator[Edge]:
+async def edge(
+    request: pytest.FixtureRequest, ready_url: str, redis_url: str, unhurried: None
+) -> AsyncIterator[Edge]:
     """Each test in both modes."""
     async with joined(request.param, ready_url, redis_url) as running:
         yield running
 
 
 @pytest.fixture
-async def http(ready_url: str, redis_url: str) -> AsyncIterator[Edge]:
+async def http(ready_url: str, redis_url: str, unhurried: None) -> AsyncIterator[Edge]:
     async with joined("http", ready_url, redis_url) as running:
         yield running
 
 
 @pytest.fixture(params=["socket", "http"])
-async def hasty(request: pytest.FixtureRequest, ready_url: str, redis_url: str) -> AsyncIterator[Edge]:
+async def hasty(
+    request: pytest.FixtureRequest, ready_url: str, redis_url: str, unhurried: None
+) -> AsyncIterator[Edge]:
     """A Slack that sends again soon, and an app that gives Slack half a second."""
     async with joined(request.param, ready_url, redis_url, HASTY, seconds=0.5) as running:
         yield running
 
 
 @pytest.fixture
-async def hasty_http(ready_url: str, redis_url: str) -> AsyncIterator[Edge]:
+async def hasty_http(ready_url: str, redis_url: str, unhurried: None) -> AsyncIterator[Edge]:
     async with joined("http", ready_url, redis_url, seconds=0.5) as running:
         yield running
 

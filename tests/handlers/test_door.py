@@ -17,6 +17,11 @@ from tests.edge import ANN, OPS, Edge, said_in
 from views import modals
 
 
+@pytest.fixture
+def unhurried() -> None:
+    """Here time is the subject."""
+
+
 async def raises(_: Any) -> Reply:
     raise KeyError("a slip of ours")
 
