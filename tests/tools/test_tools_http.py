@@ -93,10 +93,15 @@ async def test_a_crash_in_the_middle_of_a_call_is_unknown(mode: str, served: Ser
             await host.call("web", "add", ADD, 1)
 
 
-async def test_a_call_to_a_server_that_just_went_away_did_not_run(served: Served, tmp_path: Path) -> None:
+async def test_calls_to_a_server_that_went_away_did_not_run_once_that_is_known(
+    served: Served, tmp_path: Path
+) -> None:
     times = Times(wait=0.5, delay=0.05, longest_delay=0.2)
     async with hosting(tmp_path, served.config(), times=times) as host:
         await asyncio.to_thread(served.kill)
+        # The first may go into a connection whose end has not arrived yet: then nobody can know.
+        with pytest.raises((ServerUnavailable, OutcomeUnknown)):
+            await host.call("web", "add", ADD, 5)
         with pytest.raises(ServerUnavailable):
             await host.call("web", "add", ADD, 5)
 
