@@ -38,6 +38,13 @@ def told(said: Said, what: Click) -> Reply:
     return Reply(tell=said.text or (ELSEWHERE.get(said.code, "") if what.listed else ""))
 
 
+async def confirm(world: World, pressed: Press) -> Said:
+    """A yes counts on the card alone: around a button in a view, a leaked token could show anything."""
+    if not pressed.message_ts:
+        return Said(False, "not_ours", decide.NOT_MINE)
+    return await decide.confirm(world, pressed)
+
+
 class Buttons:
     """The handlers of one world."""
 
@@ -51,7 +58,7 @@ class Buttons:
             buttons.NOT_HAPPENED: lambda world, p: settle.settle(world, p, False),
         }
         flows: dict[str, Flow] = {
-            buttons.CONFIRM: decide.confirm,
+            buttons.CONFIRM: confirm,
             buttons.CANCEL: decide.cancel,
             buttons.UNDO: undo.ask,
             buttons.RENEW: renew.ask_again,
