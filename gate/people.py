@@ -32,6 +32,7 @@ class Ruling:
 
 
 YES = Ruling(True)
+PRIVATE = "This is private to whoever asked for it."
 
 
 def account(person: Person | None) -> Ruling:
@@ -54,9 +55,9 @@ def may(policy: Policy, verb: Verb, action: Action, person: Person | None) -> Ru
     usable = account(person)
     if not usable.allowed or person is None:
         return usable
-    if verb is Verb.LOOK:
-        return YES
     own, admin = person.id == action.requester, person.id in policy.admins
+    if verb is Verb.LOOK:
+        return YES if own or admin or not action.private else Ruling(False, PRIVATE)
     if verb is Verb.CONFIRM:
         return _may_confirm(action, person)
     if verb is Verb.REJECT:

@@ -78,7 +78,8 @@ class Assign:
 def edit(text: str) -> Replace | Assign | None:
     """An edit sentence: `change 'could you please' to 'please'`, or `set path to notes.md`."""
     stripped = text.strip()
-    found = REPLACE.fullmatch(stripped.rstrip(".")) or REPLACE.fullmatch(stripped)
+    quoted = next((form for form in (stripped.rstrip("."), stripped) if form[-1:] in tuple(QUOTES)), "")
+    found = REPLACE.fullmatch(quoted)  # only where its end fits: else every possible beginning would be tried
     if found:
         return Replace(found["old"], found["new"])
     found = ASSIGN.fullmatch(stripped)

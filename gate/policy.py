@@ -153,7 +153,9 @@ def decide(
     `asked` is the risk its proposer gave: it may raise the risk, never lower it. A recipe on a server that is
     neither bundled nor reviewed comes from the operator's manifests, so its class counts like a rule's.
     """
-    rules = [r for r in policy.rules if r.holds(spec.full_name, args, matches)]
+    # Also without what the recipe bound: the same call must never be judged milder for being looked at.
+    shapes = [args, *_unbound(spec, args)]
+    rules = [r for r in policy.rules if any(r.holds(spec.full_name, shape, matches) for shape in shapes)]
     cls, reason, rule = _classify(spec, rules)
     for raising in rules:
         if raising.at_least and CLASS_ORDER.index(raising.at_least) > CLASS_ORDER.index(cls):
@@ -175,6 +177,13 @@ def decide(
         ttl=min((r.ttl for r in rules if r.ttl), default=None),
         private=any(r.private for r in rules),
     )
+
+
+def _unbound(spec: ToolSpec, args: Json) -> list[Json]:
+    """The arguments as they were asked for, where the recipe has added some."""
+    if not isinstance(args, Mapping) or not args.keys() & spec.recipe.bind.keys():
+        return []
+    return [{key: value for key, value in args.items() if key not in spec.recipe.bind}]
 
 
 def _only_reads(spec: ToolSpec, cls: Class) -> bool:

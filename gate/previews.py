@@ -84,7 +84,9 @@ def build(
         notifies=_notifies(spec, scope),
         undo=undo_words(spec, args, capture),
         recoverable=str(expand(recipe.recoverable, scope)),
-        notes=(f"… and {more:,} more.",) if more else (),
+        problem=f"This touches {len(affected) + more:,} things, and {len(affected):,} can be shown."
+        if more
+        else "",
     )
     return _with_note(preview, STRANGE) if has_strange(preview) else preview
 

@@ -33,13 +33,15 @@ def refresh(action_id: str, version: int) -> Run:
     return Run("refresh", f"refresh:{action_id}:{version}", (action_id, str(version)))
 
 
-def renew(action_id: str, user: str) -> Run:
-    """Ask again for what expired or drifted."""
-    return Run("renew", f"renew:{action_id}", (action_id, user))
+def renew(action_id: str, user: str, cause: str | int) -> Run:
+    """Ask again for what expired or drifted. `cause` tells one asking from the next: it may be refused today
+    and not tomorrow."""
+    return Run("renew", f"renew:{action_id}:{cause}", (action_id, user, str(cause)))
 
 
-def carry_out(action_id: str) -> Run:
-    return Run("carry_out", f"carry_out:{action_id}", (action_id,))
+def carry_out(action_id: str, again: int | None = None) -> Run:
+    """Run what was approved. `again` numbers the askings after the first, in case that one was lost."""
+    return Run("carry_out", f"carry_out:{action_id}" + (f":{again}" if again else ""), (action_id,))
 
 
 def undo(undo_id: str) -> Run:

@@ -74,7 +74,10 @@ def _text(found: re.Match[str], scope: Mapping[str, Json]) -> str:
     if found[2]:
         if found[2] not in FILTERS:
             raise TemplateError(f"{found[0]}: there is no filter “{found[2]}”")
-        return FILTERS[found[2]](value)
+        try:
+            return FILTERS[found[2]](value)
+        except (ValueError, OverflowError) as error:  # a number that no unit holds, or nobody could print
+            raise TemplateError(f"{found[0]} cannot be shown: {error}") from None
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 

@@ -14,9 +14,10 @@ from gate.flows.press import Press, Said
 from gate.people import account, deciders
 from gate.strange import quoted
 from gate.talk import Incoming, Turn
-from gate.world import Note, World
+from gate.world import Note, Posted, Unavailable, World
 
 READER_SECONDS = 60.0
+BROKEN = "Something went wrong on my side when I read this. If no card came of it, please ask in other words."
 
 
 async def receive(world: World, incoming: Incoming) -> bool:
@@ -35,16 +36,26 @@ async def receive(world: World, incoming: Incoming) -> bool:
 
 async def take_in(world: World, session_key: str, reader: str) -> None:
     """Read what came into a session, oldest first, until nothing is left. Safe to repeat: `reader` names the
-    run, so that after a crash its next life goes on with what it had reserved."""
-    session = Session.of(session_key)
+    run, so that after a crash its next life goes on with what it had reserved.
+
+    Raises Unavailable; and what else went wrong with one message once the others are read."""
+    session, wrong = Session.of(session_key), None
     while True:
         async with world.ledger.begin() as tx:
             incoming = await tx.take(session, reader, READER_SECONDS)
         if incoming is None:
-            return
-        await _read(world, incoming)
+            break
+        try:
+            await _read(world, incoming)
+        except Unavailable:
+            raise
+        except Exception as error:  # the messages behind it must not wait for ever
+            wrong = error
+            await say(world, incoming, "answer", {"text": BROKEN}, to=incoming.user)
         async with world.ledger.begin() as tx:
             await tx.done_with(incoming.key)
+    if wrong:
+        raise wrong
 
 
 async def _read(world: World, incoming: Incoming) -> None:
@@ -137,7 +148,7 @@ async def _about_pending(world: World, incoming: Incoming, person: Person) -> bo
 async def _yes(world: World, incoming: Incoming, action: Action) -> None:
     """The requester's own plain yes: to one action, not destructive, whose card stood there before they wrote."""
     posted = await world.ledger.posted(action.id)
-    if posted is None or posted.shows != action.version or _later(posted.ts, incoming.ts):
+    if posted is None or posted.shows != action.version or _unseen(action, posted, incoming):
         text = "The card was not there yet when you wrote this. Please look at it and answer again."
         await say(world, incoming, "answer", {"text": text}, to=incoming.user)
     elif action.verdict is not Verdict.CONFIRM:
@@ -145,6 +156,12 @@ async def _yes(world: World, incoming: Incoming, action: Action) -> None:
         await say(world, incoming, "answer", {"text": text}, to=incoming.user)
     else:
         await _answer(world, incoming, await confirm(world, _press(action, incoming)), action)
+
+
+def _unseen(action: Action, posted: Posted, incoming: Incoming) -> bool:
+    """Whether this version came after the message. An edited one stands where the first was posted."""
+    made = f"{action.created_at.timestamp():.6f}" if action.version > 1 else posted.ts
+    return _later(made, incoming.ts)
 
 
 def _later(one: str, other: str) -> bool:

@@ -13,7 +13,7 @@ from gate import runs
 from gate.action import Action, Claim, Outcome, Verdict
 from gate.audit import Entry
 from gate.canonical import parse
-from gate.flows.decide import decision_now, settled
+from gate.flows.decide import decision_now, same_rules, settled
 from gate.flows.edit import unbound
 from gate.flows.look import NotSeen, captured
 from gate.flows.original import move_original
@@ -26,6 +26,7 @@ from gate.template import TemplateError
 from gate.tool import Answer, OutcomeUnknown, ServerUnavailable, ToolSpec
 from gate.world import Stale, Tx, Unavailable, World
 
+TAMPERED = "the stored action is not the one that was shown"
 ENDS = {"success": Event.SUCCEED, "error": Event.FAIL, "not_sent": Event.FAIL, "unknown": Event.LOSE}
 PATIENCE = (
     0.05,
@@ -55,16 +56,18 @@ async def carry_out(world: World, action_id: str) -> None:
 
 async def _hindrance(world: World, action: Action) -> str:
     """Why this must not run after all, although it was approved; "" when it may."""
+    if not intact(action):
+        return TAMPERED
     spec = world.tools.find(action.server, action.tool)
     decision = decision_now(world, action)
     if spec is None or decision is None:
         return f"{action.server} is not connected any more"
-    if not intact(action):
-        return "the stored action is not the one that was shown"
     if spec.definition != action.definition:
         return "the tool's definition changed after it was confirmed"
     if decision.verdict is Verdict.DENY:
         return decision.reason
+    if not same_rules(world, action):
+        return "the rules for it changed after it was confirmed"
     return await _deciders_changed(world, action) or await _drifted(world, action, spec)
 
 
@@ -108,8 +111,8 @@ async def _call_off(world: World, action: Action, why: str) -> None:
             tx.audit(entry("cancelled", moved, "system", status="error", outcome="called_off", reason=why))
             if action.undoes:
                 await move_original(tx, moved, Event.UNDO_FAILED)
-            else:
-                tx.enqueue(runs.renew(action.id, action.requester))
+            elif why != TAMPERED:
+                tx.enqueue(runs.renew(action.id, action.requester, moved.revision))
             settled(tx, moved)
     except (Stale, NoSuchArrow):
         return
@@ -160,8 +163,12 @@ async def _renew(world: World, action: Action) -> None:
             async with world.ledger.begin() as tx:
                 until = await tx.now() + timedelta(seconds=world.limits.claim)
                 action = await tx.keep(action, claim=replace(action.claim, until=until))
-        except (Stale, Unavailable):
+        except Unavailable:
             continue  # a lost beat is no harm: the result is written by the token, whoever judged meanwhile
+        except Stale as stale:
+            now = stale.action
+            if now and now.claim and action.claim and now.claim.token == action.claim.token:
+                action = now  # the last beat was undone, or was written although we heard otherwise
 
 
 async def record(world: World, action: Action, outcome: Outcome) -> None:

@@ -24,6 +24,8 @@ EXPIRED = "This expired before it was confirmed. Nothing ran; press *Ask again* 
 CHANGED = (
     "Something about this tool or its rules changed since you saw the card. I am showing it to you anew."
 )
+EARLY = "This card is only just being posted. Nothing changed: please press again in a moment."
+EARLY_LOOKS, EARLY_PAUSE = 10, 0.05  # looks, and seconds between them
 NOT_MINE = "This button does not stand on a card of mine. Please use the card in the thread."
 
 
@@ -35,7 +37,7 @@ async def confirm(world: World, press: Press) -> Said:
     hindrance = await _hindrance(world, action, press)
     if hindrance:
         return hindrance
-    if not _same_rules(world, action):
+    if not same_rules(world, action):
         return await _show_anew(world, action)
     if action.verdict is Verdict.TYPED and not typed_right(action, press.typed or ""):
         return await _mistyped(world, action, press)
@@ -71,8 +73,8 @@ async def _hindrance(world: World, action: Action, press: Press) -> Said | None:
         async with world.ledger.begin() as tx:
             tx.audit(entry("tampered", action, "system", outcome="refused"))
         return Said(False, "stale", "The stored action is not the one that was shown. Nothing ran.", action)
-    if press.message_ts and not await _on_our_card(world, action, press):
-        return Said(False, "not_ours", NOT_MINE, action)
+    if press.message_ts and (elsewhere := await _elsewhere(world, action, press)):
+        return elsewhere
     if action.verdict is Verdict.TYPED and press.typed is None:
         return Said(False, "needs_phrase", "This one needs *Review…* and a typed phrase.", action)
     if press.view and not await opened(world, press, "typed"):
@@ -93,9 +95,18 @@ async def _lease_problem(world: World, action: Action) -> Said | None:
     return Said(False, "stale", OLD, action)
 
 
-async def _on_our_card(world: World, action: Action, press: Press) -> bool:
+async def _elsewhere(world: World, action: Action, press: Press) -> Said | None:
+    """What to say of a button that does not stand on the action's card. A card that people see already may take
+    a moment more to be on record."""
     posted = await world.ledger.posted(action.id)
-    return posted is not None and posted.ts == press.message_ts
+    for _ in range(EARLY_LOOKS):
+        if posted is None or posted.ts:
+            break
+        await world.clock.sleep(EARLY_PAUSE)
+        posted = await world.ledger.posted(action.id)
+    if posted is not None and not posted.ts:
+        return Said(False, "early", EARLY, action)
+    return None if posted and posted.ts == press.message_ts else Said(False, "not_ours", NOT_MINE, action)
 
 
 def decision_now(world: World, action: Action) -> Decision | None:
@@ -113,7 +124,7 @@ def decided_for(world: World, spec: ToolSpec, args: Json, channel: str, *, undoi
     return replace(decision, approvers=Approvers()) if undoing else decision
 
 
-def _same_rules(world: World, action: Action) -> bool:
+def same_rules(world: World, action: Action) -> bool:
     """Whether definition, class and deciders are still those that were shown."""
     spec = world.tools.find(action.server, action.tool)
     now = decision_now(world, action)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from gate import runs
 from gate.action import Action, Json, Verdict
-from gate.canonical import BadArguments, canonical, leaves, parse
-from gate.flows.decide import lapse
+from gate.canonical import MAX_BYTES, BadArguments, canonical, leaves, parse
+from gate.flows.decide import decided_for, lapse, settled
 from gate.flows.look import blind, decided, look
 from gate.flows.prepare import sentence
 from gate.flows.press import OLD, Press, Said, late, opened, standing
@@ -23,6 +24,7 @@ from gate.tool import Problem, ToolSpec
 from gate.world import Stale, World
 
 LOOKING = "I am looking at what this would change now…"
+AS_RECORDED = "An undo is not edited: it puts back what was recorded. Nothing changed."
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,8 @@ async def form(world: World, press: Press) -> Form | Said:
         return late(action)
     if not press.ref.fits(action):
         return Said(False, "stale", OLD, action)
+    if action.undoes:  # it asks no approvers, so it may be nothing but the undo
+        return Said(False, "no_edit", AS_RECORDED, action)
     spec = world.tools.find(action.server, action.tool)
     if spec is None:
         return Said(
@@ -115,12 +119,12 @@ async def refresh(world: World, action_id: str, version: int) -> None:
         return
     spec = world.tools.find(action.server, action.tool)
     if spec is None:
-        return
+        return await _blocked(world, action, f"{action.server} is not connected any more.")
     args = unbound(spec, parse(action.args))
     before = {f.label: f.old for f in action.preview.facts if f.old is not None}
     old = {f.label: before.get(f.label, f.value) for f in action.preview.facts} if before else None
     seen = await look(world, spec, args, action.session.channel, old)
-    decision = decided(world, spec, args, action.session.channel)
+    decision = decided_for(world, spec, seen.args, action.session.channel, undoing=bool(action.undoes))
     now = await world.ledger.now()
     shown = sealed(
         world,
@@ -141,6 +145,14 @@ async def refresh(world: World, action_id: str, version: int) -> None:
     await _store(world, action, shown)
 
 
+async def _blocked(world: World, action: Action, problem: str) -> None:
+    """Say on the card why there will be no new preview."""
+    with contextlib.suppress(Stale):
+        async with world.ledger.begin() as tx:
+            kept = await tx.keep(action, preview=replace(action.preview, problem=problem))
+            tx.enqueue(runs.draw(kept.id, kept.revision))
+
+
 async def _store(world: World, action: Action, shown: Action) -> None:
     fields = (
         "args preview capture definition created_at expires_at cls risk verdict reason rule policy approvers "
@@ -154,7 +166,7 @@ async def _store(world: World, action: Action, shown: Action) -> None:
                 tx.audit(
                     entry("cancelled", moved, "policy", status="error", outcome="denied", reason=shown.reason)
                 )
-                tx.enqueue(runs.draw(moved.id, moved.revision))
+                settled(tx, moved)
                 return
             changed = await tx.move(action, Event.EDIT, **changes)
             tx.audit(entry("previewed", changed, "system", reason=changed.reason))
@@ -170,7 +182,9 @@ async def by_words(world: World, press: Press, change: Replace | Assign) -> Said
         return found
     if isinstance(change, Assign):
         return await _assign(world, press, found, change)
-    args, count = _replaced(found.args, change)
+    count = sum(value.count(change.old) for _, value in leaves(found.args) if isinstance(value, str))
+    if count * len(change.new) > MAX_BYTES:  # before the memory is full of it
+        return Unfit((Problem((), f"It would stand there {count:,} times, which is too long."),))
     if not count:
         return Said(
             False,
@@ -178,19 +192,17 @@ async def by_words(world: World, press: Press, change: Replace | Assign) -> Said
             f"I cannot find “{quoted(change.old)}” in what I prepared. Nothing changed.",
             found.action,
         )
-    return await submit(world, press, args)
+    return await submit(world, press, _replaced(found.args, change))
 
 
-def _replaced(value: Json, change: Replace) -> tuple[Json, int]:
+def _replaced(value: Json, change: Replace) -> Json:
     if isinstance(value, str):
-        return value.replace(change.old, change.new), value.count(change.old)
+        return value.replace(change.old, change.new)
     if isinstance(value, Mapping):
-        pairs = {key: _replaced(item, change) for key, item in value.items()}
-        return {key: pair[0] for key, pair in pairs.items()}, sum(pair[1] for pair in pairs.values())
+        return {key: _replaced(item, change) for key, item in value.items()}
     if isinstance(value, list):
-        items = [_replaced(item, change) for item in value]
-        return [item[0] for item in items], sum(item[1] for item in items)
-    return value, 0
+        return [_replaced(item, change) for item in value]
+    return value
 
 
 async def _assign(world: World, press: Press, found: Form, change: Assign) -> Said | Unfit:

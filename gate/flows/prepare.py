@@ -91,10 +91,10 @@ async def prepare(world: World, asked: Asked) -> Prepared | Refused | Answered:
         return await refuse(world, asked, name, tuple(p.text for p in problems[:SHOWN]))
     if decision.verdict is Verdict.RUN:
         return await read(world, asked, spec, decision)
-    return await hold(world, asked, spec, decision)
+    return await hold(world, asked, spec)
 
 
-async def hold(world: World, asked: Asked, spec: ToolSpec, decision: Decision) -> Prepared | Refused:
+async def hold(world: World, asked: Asked, spec: ToolSpec) -> Prepared | Refused:
     """Make the pending action: first its lease, then its row (an orphan lease is harmless)."""
     waiting = await world.ledger.pending(asked.session.team, user=asked.requester)
     if len(waiting) >= world.limits.pending_per_user:
@@ -103,13 +103,19 @@ async def hold(world: World, asked: Asked, spec: ToolSpec, decision: Decision) -
         )
         return await refuse(world, asked, spec.full_name, (reason,))
     seen = await look(world, spec, asked.call.args, asked.session.channel)
+    decision = decided(world, spec, seen.args, asked.session.channel, asked=asked.call.risk)
+    if decision.verdict is Verdict.DENY:  # because of something that was bound
+        return await refuse(world, asked, spec.full_name, (sentence(decision.reason),))
     action = draft(world, asked, spec, decision, seen, await world.ledger.now())
-    await world.leases.put(lease(action), (action.expires_at - action.created_at).total_seconds())
+    seconds = (action.expires_at - action.created_at).total_seconds()
+    await world.leases.put(lease(action), seconds)
     async with world.ledger.begin() as tx:
         stored = await tx.insert(action)
         if stored.receipt == action.receipt:
             tx.audit(entry("proposed", action, action.requester, reason=action.reason))
             announce(tx, action)
+    if stored.receipt != action.receipt:  # another life of this run was first, and its card is the one
+        await world.leases.put(lease(stored), seconds)
     return Prepared(stored)
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gate import runs
+from gate.action import Ref
 from gate.canonical import parse
 from gate.derive import derived
+from gate.flows import undo
 from gate.flows.edit import unbound
 from gate.flows.prepare import Asked, Refused, prepare
 from gate.flows.press import Press, Said, late, standing
@@ -24,13 +28,15 @@ async def ask_again(world: World, press: Press) -> Said:
         return action
     if action.state is not State.EXPIRED:
         return late(action)
+    if action.undoes:  # a way back is asked for at what it takes back
+        return await undo.ask(world, replace(press, ref=Ref(action.undoes, 0, "")))
     async with world.ledger.begin(world.limits.decision) as tx:
         tx.audit(entry("asked_again", action, press.user))
-        tx.enqueue(runs.renew(action.id, press.user))
+        tx.enqueue(runs.renew(action.id, press.user, world.ids.new()))
     return Said(True, "renewing", action=action)
 
 
-async def renew(world: World, action_id: str, user: str) -> None:
+async def renew(world: World, action_id: str, user: str, cause: str) -> None:
     """Prepare the same call anew. Its id is derived, so pressing twice makes one."""
     old = await world.ledger.action(action_id)
     if old is None or old.state not in OVER:
@@ -42,7 +48,7 @@ async def renew(world: World, action_id: str, user: str) -> None:
     result = await prepare(world, asked)
     if isinstance(result, Refused):
         body = {"name": result.name, "reasons": list(result.reasons)}
-        note = Note(derived("renew refused", old.id), old.session, "refused", body, user)
+        note = Note(derived("renew refused", old.id, cause), old.session, "refused", body, user)
         async with world.ledger.begin() as tx:
             if await tx.note(note):
                 tx.enqueue(runs.post(note.id))

@@ -41,7 +41,11 @@ def sealed(world: World, spec: ToolSpec, action: Action) -> Action:
     if preview.whole and not world.reviewable(action):
         preview = replace(preview, problem=TOO_LONG)
     hidden = not world.fits(action) or has_strange(preview)
-    verdict = Verdict.TYPED if hidden else action.verdict
+    verdict = action.verdict
+    if (
+        verdict is not Verdict.DENY
+    ):  # what waits already asks a person, even where by now nobody would have to
+        verdict = Verdict.TYPED if hidden or verdict is Verdict.TYPED else Verdict.CONFIRM
     action = replace(action, preview=preview, verdict=verdict, tries=0)
     made = receipt(action)
     targets = max(1, len(preview.affected))
@@ -80,7 +84,7 @@ def entry(event: str, action: Action, actor: str, **more: Any) -> Entry:
         actor=actor,
         action=action.id,
         tool=action.name,
-        arguments=action.args.decode(),
+        arguments=action.args.decode("ascii", "backslashreplace"),
         version=action.version,
         receipt=action.receipt,
         **more,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from gate import runs
 from gate.action import Action, Json, Ref
@@ -86,10 +87,10 @@ async def _propose(world: World, turn: Turn, index: int, place: int, call: Call)
     existing = await world.ledger.action(action_id)
     if existing is not None:
         return await _truth(world, existing, place)
-    if place >= world.limits.calls_per_turn:
-        return await _told_refused(
-            world, turn, index, place, Refused(f"{call.server}.{call.tool}", (TOO_MANY,))
-        )
+    most = world.limits.calls_per_turn
+    if place >= most:  # one note for all of them
+        refused = Refused(f"{call.server}.{call.tool}", (TOO_MANY,))
+        return replace(await _told_refused(world, turn, index, most, refused), call=place)
     heard = turn.id if world.planner.follows else ""
     asked = Asked(action_id, turn.session, turn.requester, call, heard, place)
     result = await prepare(world, asked)
@@ -155,8 +156,8 @@ async def _other(world: World, turn: Turn, index: int, reply: object) -> Told:
 async def _withdraw(world: World, turn: Turn, reply: CancelPending) -> Told:
     """The planner may withdraw what the requester of this very turn has pending: that is always safe."""
     action = await world.ledger.action(reply.action)
-    if action is None:
-        return Told(0, "refused", "There is no such action.")
+    if action is None or action.requester != turn.requester:  # an admin may cancel more, a planner may not
+        return Told(0, "refused", "They have no such action.")
     ref = Ref(action.id, action.version, action.receipt[:16])
     said = await cancel(
         world, Press(ref, turn.session.team, turn.requester, reason="withdrawn in the conversation")

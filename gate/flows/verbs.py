@@ -42,7 +42,7 @@ async def prepare_action(
     server, _, tool = tool_name.partition(".")
     args = _arguments(tool_args)
     call = Call(server, tool, args, _risk(risk_level))
-    asked = Asked(world.ids.new(), Session.of(session_id), user_id, call)
+    asked = Asked(world.ids.new(), _session(session_id), user_id, call)
     result = await prepare(world, asked)
     if isinstance(result, Refused):
         raise Refusal("refused", " ".join(result.reasons))
@@ -92,7 +92,7 @@ async def list_pending_actions(
     world: World, team: str, user_id: str, session_id: str = ""
 ) -> list[dict[str, Any]]:
     """What waits for this user's decision or was asked by them, oldest first."""
-    session = Session.of(session_id) if session_id else None
+    session = _session(session_id) if session_id else None
     return [pending(action) for action in await world.ledger.pending(team, user=user_id, session=session)]
 
 
@@ -164,6 +164,13 @@ def _arguments(given: Mapping[str, Json] | str | bytes) -> Mapping[str, Json]:
         return parse(given)
     except BadArguments as error:
         raise Refusal("bad_arguments", str(error)) from None
+
+
+def _session(key: str) -> Session:
+    parts = key.split(":")
+    if len(parts) != 3 or not all(parts):
+        raise Refusal("bad_session", f"“{key}” is not a session; it has the form team:channel:thread_ts.")
+    return Session(*parts)
 
 
 def _risk(level: str) -> Risk:

@@ -1,0 +1,213 @@
+"""Attacks on the gate: a yes that was meant for something else, a rule that came too late, a way around."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import pytest
+
+from gate import plain
+from gate.action import Approvers, Class
+from gate.flows import carry_out, edit, press, undo
+from gate.flows.verbs import Refusal, prepare_action
+from gate.people import Verb
+from gate.policy import Rule
+from gate.previews import MAX_AFFECTED, build
+from gate.states import State
+from gate.talk import Call, CancelPending, Propose
+from gate.template import TemplateError, expand
+from gate.tool import Recipe, Show
+from tests.flows.scene import ANN, BEN, CLEO, Scene, nothing_ran
+
+OPS = Approvers(groups=frozenset({"S_OPS"}))
+
+
+async def done(stage: Scene, content: str = "new"):
+    action = await stage.prepare(path="a.md", content=content)
+    assert (await stage.confirm(action)).code == "confirmed"
+    await stage.play()
+    return await stage.now(action.id)
+
+
+async def drifted_undo(stage: Scene):
+    """An undo that waits for a person, because its target changed since."""
+    stage.desk.notes["a.md"] = "old"
+    action = await done(stage)
+    stage.desk.notes["a.md"] = "newer work of somebody"
+    await undo.ask(stage.world, stage.press(action))
+    await stage.play()
+    (asked,) = await stage.ledger.pending(action.session.team, user=ANN)
+    return asked
+
+
+async def test_a_yes_written_before_the_new_preview_was_made_confirms_nothing(stage: Scene):
+    action = await stage.prepare(path="a.md", content="hello")
+    before = (await stage.ledger.now()).timestamp() - 1
+    await edit.submit(stage.world, stage.press(action), {"path": "a.md", "content": "goodbye"})
+    await stage.play()
+    assert (await stage.now(action.id)).version == 3
+    with nothing_ran(stage):
+        await stage.say("yes", ts=f"{before:.6f}", mentioned=False)
+        await stage.say("@bot yes", ts=f"{before - 1:.6f}")
+    assert (await stage.now(action.id)).state is State.PREPARED
+    after = (await stage.ledger.now()).timestamp() + 1
+    await stage.say("yes", ts=f"{after:.6f}")
+    assert stage.desk.notes == {"a.md": "goodbye"}
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        Rule("ops", ("desk.write",), approvers=OPS),
+        Rule("typed", ("desk.write",), at_least=Class.DESTRUCTIVE),
+        Rule("always", ("desk.write",), always=True),
+    ],
+)
+async def test_rules_that_change_between_the_yes_and_the_call_are_obeyed(stage: Scene, rule: Rule):
+    action = await stage.prepare(path="a.md", content="hello")
+    assert (await stage.confirm(action)).code == "confirmed"
+    stage.rule(rule)
+    with nothing_ran(stage):
+        await stage.play()
+    assert (await stage.now(action.id)).state is State.CANCELLED
+
+
+async def test_an_undo_cannot_be_edited_into_another_call(stage: Scene):
+    stage.rule(Rule("ops", ("desk.put_back",), approvers=OPS))
+    asked = await drifted_undo(stage)
+    with nothing_ran(stage):
+        said = await edit.submit(stage.world, stage.press(asked), {"path": "b.md", "content": "mine"})
+        await stage.play()
+    assert isinstance(said, press.Said)
+    assert not said.ok
+    assert (await stage.now(asked.id)).version == asked.version
+
+
+async def test_an_undo_that_was_voided_is_shown_anew_once_and_can_then_be_confirmed(stage: Scene):
+    stage.rule(Rule("ops", ("desk.put_back",), approvers=OPS))
+    asked = await drifted_undo(stage)
+    stage.desk.redefine("put_back")
+    assert (await stage.confirm(asked)).code == "changed"
+    await stage.play()
+    assert (await stage.confirm(await stage.now(asked.id))).code == "confirmed"
+    await stage.play()
+    assert stage.desk.notes == {"a.md": "old"}
+
+
+async def test_a_rule_about_what_the_recipe_binds_counts_from_the_first_card_on(stage: Scene):
+    stage.rule(Rule("never on nothing", ("desk.write",), always=True, texts=("^absent$",)))
+    action = await stage.prepare(path="a.md", content="hello")
+    assert action.always_gated
+    assert (await stage.confirm(action, typed=action.phrase)).code == "confirmed"
+
+
+async def test_a_rule_that_bound_arguments_would_hide_still_holds(stage: Scene):
+    exact = {"properties": {"path": True, "content": True}, "additionalProperties": False}
+    stage.rule(Rule("exact", ("desk.write",), at_least=Class.DESTRUCTIVE, schema=exact))
+    action = await stage.prepare(path="a.md", content="hello")
+    assert action.cls is Class.DESTRUCTIVE
+    sly = await stage.prepare(path="b.md", content="hello", expected="anything")
+    assert sly.cls is Class.DESTRUCTIVE
+    assert (await stage.confirm(action, typed=action.phrase)).code == "confirmed"
+
+
+async def test_a_rule_about_what_was_bound_may_refuse(stage: Scene):
+    stage.rule(Rule("never on nothing", ("desk.write",), deny=True, texts=("^absent$",)))
+    with pytest.raises(AssertionError, match="Refused"):
+        await stage.prepare(path="a.md", content="hello")
+
+
+async def test_the_planner_withdraws_nothing_that_somebody_else_asked_for(stage: Scene):
+    action = await stage.prepare(path="a.md", content="hello")
+    stage.world = replace(stage.world, policy=replace(stage.world.policy, admins=frozenset({BEN})))
+    stage.planner.script = [CancelPending(action.id)]
+    await stage.say("tidy up", user=BEN)
+    assert (await stage.now(action.id)).state is State.PREPARED
+
+
+async def test_a_private_action_is_looked_at_by_nobody_else(stage: Scene):
+    stage.rule(Rule("private", ("desk.write",), private=True), admins=frozenset({CLEO}))
+    action = await stage.prepare(path="a.md", content="hello")
+    for user, allowed in ((ANN, True), (BEN, False), (CLEO, True)):
+        said = await press.standing(stage.world, stage.press(action, user), Verb.LOOK)
+        assert isinstance(said, press.Said) is not allowed
+
+
+async def test_what_cannot_all_be_listed_cannot_be_confirmed():
+    from tests.flows.desk import SPECS
+
+    spec = replace(SPECS["shred"], recipe=Recipe(show=Show("affected", items="{capture.all.items}")))
+    things = [{"name": f"{n}.md"} for n in range(MAX_AFFECTED + 1)]
+    assert build(spec, Class.DESTRUCTIVE, {}, {"all": {"items": things[:-1]}}).whole
+    assert not build(spec, Class.DESTRUCTIVE, {}, {"all": {"items": things}}).whole
+
+
+async def test_a_deny_is_not_softened_by_a_preview_that_is_too_long(stage: Scene):
+    action = await stage.prepare(path="a.md", content="hello")
+    stage.rule(Rule("frozen", ("desk.write",), deny=True))
+    stage.world = replace(stage.world, fits=lambda a: False)
+    await stage.confirm(action)
+    await stage.play()
+    assert (await stage.now(action.id)).state is State.CANCELLED
+
+
+async def test_a_row_that_was_changed_behind_our_back_is_called_off_whatever_it_holds(stage: Scene):
+    for bad in (b"\xff", b"{", b"[]", b'{"path":"b.md","content":"evil"}'):
+        action = await stage.prepare(path="a.md", content="hello")
+        assert (await stage.confirm(action)).code == "confirmed"
+        approved = await stage.now(action.id)
+        async with stage.ledger.begin() as tx:
+            await tx.keep(approved, args=bad)
+        with nothing_ran(stage):
+            await carry_out.carry_out(stage.world, action.id)
+        after = await stage.now(action.id)
+        assert after.state is State.CANCELLED
+        assert "not the one that was shown" in after.decision
+
+
+async def test_replacing_words_cannot_fill_the_memory(stage: Scene):
+    action = await stage.prepare(path="a.md", content="a" * 2000)
+    before = time.monotonic()
+    said = await edit.by_words(stage.world, stage.press(action), plain.Replace("a", "b" * 40_000))
+    assert isinstance(said, edit.Unfit)
+    assert time.monotonic() - before < 0.5
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "change '" + "x' to '" * 5_700 + "z",
+        "change '" + "' " * 20_000,
+        "change '" + ("'" + " " * 200) * 200 + "z",
+        "set " + " " * 40_000 + "x",
+        "please " + " " * 40_000,
+        "no " + " " * 40_000,
+    ],
+)
+def test_no_sentence_takes_long_to_read(text: str):
+    before = time.monotonic()
+    plain.edit(text)
+    plain.is_yes(text)
+    plain.is_no(text)
+    plain.command(text)
+    assert time.monotonic() - before < 0.5
+
+
+def test_a_number_beyond_all_sizes_is_a_problem_of_the_template():
+    with pytest.raises(TemplateError):
+        expand("{n|size}", {"n": 10**400})
+
+
+@pytest.mark.parametrize("session", ["", "T1", "T1:C1", "::", "T1::1"])
+async def test_a_session_that_is_none_is_refused_in_words(stage: Scene, session: str):
+    with pytest.raises(Refusal) as refused:
+        await prepare_action(stage.world, "desk.write", {"path": "a", "content": "b"}, "low", ANN, session)
+    assert refused.value.code == "bad_session"
+
+
+async def test_one_reply_of_the_planner_says_only_once_that_it_was_too_much(stage: Scene):
+    calls = tuple(Call("desk", "nothing", {"at": str(n)}) for n in range(40))
+    stage.planner.script = [Propose(calls)]
+    await stage.say("do it all")
+    assert len([note for note in stage.wall.notes if note.kind == "refused"]) <= 13
