@@ -23,16 +23,28 @@ async def expire(world: World, action_id: str, version: int) -> None:
 
 
 async def overdue(world: World) -> int:
-    """Settle what should have been settled by now: timers that were lost, claims that ended. How many."""
-    found = await world.ledger.overdue()
+    """Settle what should have been settled by now: timers that were lost, claims that ended. How many.
+
+    Raises what went wrong with one of them once the others are settled.
+    """
+    found, wrong = await world.ledger.overdue(), None
     for action in found:
-        if action.state is State.PREPARED:
-            await lapse(world, action)
-        elif action.state is State.EXECUTING:
-            await lose(world, action)
-        elif action.state is State.APPROVED:
-            await again(world, action)
+        try:
+            await _settle(world, action)
+        except Exception as error:
+            wrong = error
+    if wrong:
+        raise wrong
     return len(found)
+
+
+async def _settle(world: World, action: Action) -> None:
+    if action.state is State.PREPARED:
+        await lapse(world, action)
+    elif action.state is State.EXECUTING:
+        await lose(world, action)
+    elif action.state is State.APPROVED:
+        await again(world, action)
 
 
 async def lose(world: World, action: Action) -> None:
@@ -55,7 +67,10 @@ async def lose(world: World, action: Action) -> None:
 
 
 async def again(world: World, action: Action) -> None:
-    """Approved and not started for long: its run was lost. A second run is harmless, the claim sees to it."""
+    """Approved and not started for long: its run may be lost. A second run is harmless, the claim sees to it;
+    but many would be in the way of others, so each comes after twice the time of the one before."""
+    votes = await world.ledger.votes(action.id, action.version)
+    approved = max((vote.at for vote in votes), default=action.created_at)
+    waited = (await world.ledger.now() - approved).total_seconds()
     async with world.ledger.begin() as tx:
-        run = runs.carry_out(action.id)
-        tx.enqueue(runs.Run(run.name, f"{run.key}:{world.ids.new()}", run.args))
+        tx.enqueue(runs.carry_out(action.id, int(waited).bit_length()))

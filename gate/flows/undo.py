@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime, timedelta
+from itertools import count
 
 from gate import runs
 from gate.action import Action, Inverse, Json, Outcome, Verdict, Vote
@@ -16,7 +17,6 @@ from gate.flows.prepare import sentence
 from gate.flows.press import Press, Said, late, standing
 from gate.flows.seal import announce, entry, lease, ruled, sealed
 from gate.people import Verb
-from gate.policy import Decision
 from gate.previews import text_of, way_back
 from gate.states import Event, NoSuchArrow, State
 from gate.template import TemplateError, expand
@@ -79,7 +79,12 @@ async def ask(world: World, press: Press) -> Said:
     decision = decided_for(world, spec, parse(action.inverse.args), action.session.channel, undoing=True)
     if decision.verdict is Verdict.DENY:
         return Said(False, "denied", sentence(decision.reason), action)
-    undo = _draft(world, press, action, spec, decision, now)
+    undo_id, there = await _place(world, action)
+    if there is not None and there.version > 1:
+        return Said(False, "asked", f"<@{there.requester}> is asked about it already, on a card.", there)
+    end = now + timedelta(seconds=world.limits.ttl)
+    made = replace(_draft(action, press.user, spec), id=undo_id, created_at=now, expires_at=end)
+    undo = sealed(world, spec, replace(made, **ruled(world, decision)))
     async with world.ledger.begin(world.limits.decision) as tx:
         stored = await tx.insert(undo)
         if stored.receipt == undo.receipt:
@@ -89,19 +94,26 @@ async def ask(world: World, press: Press) -> Said:
     return Said(True, "undoing", action=action)
 
 
-def _draft(
-    world: World, press: Press, action: Action, spec: ToolSpec, decision: Decision, now: datetime
-) -> Action:
-    """The undo as an action of its own, not yet looked at."""
+async def _place(world: World, action: Action) -> tuple[str, Action | None]:
+    """The id for an undo of this action, and the undo that waits under it. Those that came to nothing are over."""
+    for number in count():
+        undo_id = derived("undo", action.id, number)
+        there = await world.ledger.action(undo_id)
+        if there is None or there.state is State.PREPARED:
+            return undo_id, there
+    raise AssertionError("count() ends")
+
+
+def _draft(action: Action, user: str, spec: ToolSpec) -> Action:
+    """The undo as an action of its own; its id, times, rules and seal are still those of what it takes back."""
     inverse = action.inverse
     assert inverse is not None
-    made = replace(
+    return replace(
         action,
-        id=derived("undo", action.id, action.revision),
         version=1,
         revision=1,
         state=State.PREPARED,
-        requester=press.user,
+        requester=user,
         server=inverse.server,
         tool=inverse.tool,
         args=inverse.args,
@@ -110,8 +122,6 @@ def _draft(
             blind(spec, parse(inverse.args), LOOKING), summary=action.preview.summary, verb="Undo"
         ),
         capture={},
-        created_at=now,
-        expires_at=now + timedelta(seconds=world.limits.ttl),
         turn="",
         undoes=action.id,
         renews="",
@@ -123,9 +133,7 @@ def _draft(
         undo_open=False,
         edited_by="",
         checkable=False,
-        **ruled(world, decision),
     )
-    return sealed(world, spec, made)
 
 
 async def go_on(world: World, undo_id: str) -> None:
