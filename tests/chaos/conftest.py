@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -19,6 +21,17 @@ async def _with_tables(url: str) -> None:
     engine = Engine(url, "template")
     await engine.start({}, work=False)
     await engine.drain(0)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Iterator[Path]:
+    """A directory in memory, where there is one: kill -9 takes nothing from it, and no test waits for the disk."""
+    if not os.access("/dev/shm", os.W_OK):
+        yield tmp_path
+        return
+    path = Path(tempfile.mkdtemp(prefix="chaos-", dir="/dev/shm"))
+    yield path
+    shutil.rmtree(path)
 
 
 @pytest.fixture(scope="session")

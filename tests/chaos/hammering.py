@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import TypeVar
 
 from bot.app import RandomIds, SystemClock
 from bot.engine import Engine
@@ -18,17 +20,18 @@ from gate.action import Action, Person, Ref, Session, Vote
 from gate.canonical import canonical
 from gate.flows import decide, edit
 from gate.flows.prepare import Asked, Prepared, prepare
-from gate.flows.press import Press
+from gate.flows.press import Press, Said
 from gate.policy import Policy
 from gate.talk import Call
 from gate.tool import Answer
-from gate.world import Limits, Note, World
+from gate.world import Limits, Note, Unavailable, World
 from storage.engine import open_engine
 from storage.leases import RedisLeases, open_redis
 from storage.ledger import SqlLedger
 from tests.flows.desk import Desk
 from tests.flows.scene import Obeying
 
+T = TypeVar("T")
 TEAM, SESSION = "T1", Session("T1", "C_OPS", "1700000000.000000")
 GUEST, STRANGER, ROBOT, LEFT = "U_GUEST", "U_STRANGER", "U_ROBOT", "U_LEFT"
 MARKS = {
@@ -126,12 +129,13 @@ async def _prepare(world: World, keys: Sequence[str]) -> list[list[Shown]]:
 async def _prepared(world: World, key: str) -> list[Shown]:
     user = f"U_{key}"
     asked = Asked(key, SESSION, user, Call("desk", "poke", {"at": f"{key} first"}))
-    made = await prepare(world, asked)
+    made = await insisting(lambda: prepare(world, asked))
     assert isinstance(made, Prepared), made
     first = made.action
     if not key.endswith(("0", "5")):
         return [shown(first)]
-    await edit.submit(world, Press(shown(first).ref, TEAM, user), {"at": f"{key} edited"})
+    change = Press(shown(first).ref, TEAM, user)
+    await insisting(lambda: edit.submit(world, change, {"at": f"{key} edited"}))
     edited = await _refreshed(world, key)
     return [shown(first), shown(edited)]
 
@@ -140,7 +144,7 @@ async def _refreshed(world: World, key: str) -> Action:
     """The edited action once its new preview is there."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
-        action = await world.ledger.action(key)
+        action = await insisting(lambda: world.ledger.action(key))
         if action and action.version == 3:
             return action
         await asyncio.sleep(0.05)
@@ -154,5 +158,17 @@ def shown(action: Action) -> Shown:
 
 async def _press(world: World, presses: Sequence[tuple[str, Ref]]) -> Counter[tuple[str, str, str]]:
     """All at once; how often which action, who and what came of it."""
-    said = await asyncio.gather(*(decide.confirm(world, Press(ref, TEAM, user)) for user, ref in presses))
+    said = await asyncio.gather(*(_confirm(world, Press(ref, TEAM, user)) for user, ref in presses))
     return Counter((ref.id, user, s.code) for (user, ref), s in zip(presses, said, strict=True))
+
+
+async def _confirm(world: World, press: Press) -> Said:
+    return await insisting(lambda: decide.confirm(world, press))
+
+
+async def insisting(deed: Callable[[], Awaitable[T]]) -> T:
+    """Again, where a store on a busy machine had no time and nothing was changed."""
+    for _ in range(20):
+        with contextlib.suppress(Unavailable):
+            return await deed()
+    return await deed()

@@ -25,9 +25,9 @@ async def struck(stage: Stage, story: Told, event: str = ASKED) -> None:
 
 
 async def test_a_call_far_longer_than_its_claim_stays_known_while_its_process_lives(
-    tmp_path: Path, new_postgres: New, redis_url: str
+    home: Path, new_postgres: New, redis_url: str
 ) -> None:
-    async with staged(tmp_path, new_postgres(tmp_path), redis_url) as stage:
+    async with staged(home, new_postgres(home), redis_url) as stage:
         await asyncio.gather(stage.fleet.start(), stage.fleet.start())
         await stage.reach()
         story = await stage.ask("long", before=3 * LIMITS.claim)
@@ -40,9 +40,9 @@ async def test_a_call_far_longer_than_its_claim_stays_known_while_its_process_li
 
 
 async def test_the_truth_of_a_frozen_process_replaces_unknown_when_it_thaws(
-    tmp_path: Path, new_postgres: New, redis_url: str
+    home: Path, new_postgres: New, redis_url: str
 ) -> None:
-    async with staged(tmp_path, new_postgres(tmp_path), redis_url) as stage:
+    async with staged(home, new_postgres(home), redis_url) as stage:
         frozen = await stage.fleet.start()
         await stage.reach()
         story = await stage.ask("frozen", before=1.0)
@@ -64,9 +64,9 @@ async def test_the_truth_of_a_frozen_process_replaces_unknown_when_it_thaws(
 
 @pytest.mark.parametrize("method", ["chat.postMessage", "chat.update"])
 async def test_a_card_that_slack_took_from_one_who_died_before_hearing_so_is_found_again(
-    method: str, tmp_path: Path, new_sqlite: New, redis_url: str
+    method: str, home: Path, new_sqlite: New, redis_url: str
 ) -> None:
-    async with staged(tmp_path, new_sqlite(tmp_path), redis_url) as stage:
+    async with staged(home, new_sqlite(home), redis_url) as stage:
         first = await stage.fleet.start()
         await stage.reach()
         stage.ws.faults.on(method, Silent(accepted=True))

@@ -21,9 +21,9 @@ AT_ONCE = 4  # stories side by side
 
 
 async def test_sigterm_lets_a_running_call_end_and_the_next_process_says_so(
-    tmp_path: Path, new_sqlite: New, redis_url: str
+    home: Path, new_sqlite: New, redis_url: str
 ) -> None:
-    async with staged(tmp_path, new_sqlite(tmp_path), redis_url) as stage:
+    async with staged(home, new_sqlite(home), redis_url) as stage:
         first = await stage.fleet.start(sockets=True)
         await stage.ws.settled()
         story = await stage.ask("draining", before=1.5)
@@ -43,9 +43,9 @@ async def test_sigterm_lets_a_running_call_end_and_the_next_process_says_so(
 
 
 async def test_replacing_both_replicas_under_a_stream_of_actions_loses_nothing(
-    tmp_path: Path, new_postgres: New, redis_url: str, claim: Callable[[str], None]
+    home: Path, new_postgres: New, redis_url: str, claim: Callable[[str], None]
 ) -> None:
-    async with staged(tmp_path, new_postgres(tmp_path), redis_url) as stage:
+    async with staged(home, new_postgres(home), redis_url) as stage:
         for _ in range(2):
             await stage.fleet.start(sockets=True)
         await stage.ws.settled(receivers=2)

@@ -17,7 +17,7 @@ from tests.chaos.fleet import KEY, Process, until
 from tests.chaos.hammering import GUEST, LEFT, ROBOT, STRANGER, Anvil, Shown, run
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
-BATCH = 20  # actions under the hammer at once: 240 presses
+BATCH = 6  # actions under the hammer at once: 72 presses
 New = Callable[[Path], str]
 
 
@@ -48,9 +48,9 @@ async def hammered(
     return [versions[-1] for versions in prepared], said
 
 
-async def hammer(tmp_path: Path, url: str, redis_url: str, count: int, processes: int) -> str:
+async def hammer(home: Path, url: str, redis_url: str, count: int, processes: int) -> str:
     """The whole test; what it has shown."""
-    log = tmp_path / "struck"
+    log = home / "struck"
     started = [Process.start(run, Anvil(url, redis_url, KEY, log)) for _ in range(processes)]
     sql = open_engine(url)
     try:
@@ -91,13 +91,13 @@ async def hammer(tmp_path: Path, url: str, redis_url: str, count: int, processes
 
 @pytest.mark.parametrize("count", [100, pytest.param(1000, marks=pytest.mark.soak)])
 async def test_two_replicas_on_postgresql_run_each_action_once(
-    count: int, tmp_path: Path, new_postgres: New, redis_url: str, claim: Callable[[str], None]
+    count: int, home: Path, new_postgres: New, redis_url: str, claim: Callable[[str], None]
 ) -> None:
-    claim("hammer, PostgreSQL: " + await hammer(tmp_path, new_postgres(tmp_path), redis_url, count, 2))
+    claim("hammer, PostgreSQL: " + await hammer(home, new_postgres(home), redis_url, count, 2))
 
 
 @pytest.mark.parametrize("count", [100, pytest.param(1000, marks=pytest.mark.soak)])
 async def test_one_process_on_sqlite_runs_each_action_once(
-    count: int, tmp_path: Path, new_sqlite: New, redis_url: str, claim: Callable[[str], None]
+    count: int, home: Path, new_sqlite: New, redis_url: str, claim: Callable[[str], None]
 ) -> None:
-    claim("hammer, SQLite: " + await hammer(tmp_path, new_sqlite(tmp_path), redis_url, count, 1))
+    claim("hammer, SQLite: " + await hammer(home, new_sqlite(home), redis_url, count, 1))

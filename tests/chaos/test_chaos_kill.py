@@ -57,15 +57,15 @@ async def killed(home: Path, url: str, redis_url: str, point: str, replicas: int
         assert (await story.events()).count("confirmed") == 1
 
 
-async def all_killed(tmp_path: Path, new: New, redis_url: str, replicas: int, times: int) -> int:
+async def all_killed(home: Path, new: New, redis_url: str, replicas: int, times: int) -> int:
     """A story for each point, so many times; how many there were."""
     room = asyncio.Semaphore(AT_ONCE)
 
     async def one(number: int, point: str) -> None:
         async with room:
-            home = tmp_path / f"{number}-{point.replace(' ', '-')}"
-            home.mkdir()
-            await killed(home, new(home), redis_url, point, replicas)
+            place = home / f"{number}-{point.replace(' ', '-')}"
+            place.mkdir()
+            await killed(place, new(place), redis_url, point, replicas)
 
     async with asyncio.TaskGroup() as stories:
         for number in range(times):
@@ -76,15 +76,15 @@ async def all_killed(tmp_path: Path, new: New, redis_url: str, replicas: int, ti
 
 @pytest.mark.parametrize("times", [1, pytest.param(20, marks=pytest.mark.soak)])
 async def test_a_process_that_starts_again_on_sqlite_goes_on_where_the_killed_one_was(
-    times: int, tmp_path: Path, new_sqlite: New, redis_url: str, claim: Claim
+    times: int, home: Path, new_sqlite: New, redis_url: str, claim: Claim
 ) -> None:
-    n = await all_killed(tmp_path, new_sqlite, redis_url, 1, times)
+    n = await all_killed(home, new_sqlite, redis_url, 1, times)
     claim(f"kill -9, SQLite with restart: n={n} kills at {len(POINTS)} points, 0 lost, 0 double")
 
 
 @pytest.mark.parametrize("times", [1, pytest.param(20, marks=pytest.mark.soak)])
 async def test_another_replica_takes_over_on_postgresql(
-    times: int, tmp_path: Path, new_postgres: New, redis_url: str, claim: Claim
+    times: int, home: Path, new_postgres: New, redis_url: str, claim: Claim
 ) -> None:
-    n = await all_killed(tmp_path, new_postgres, redis_url, 2, times)
+    n = await all_killed(home, new_postgres, redis_url, 2, times)
     claim(f"kill -9, PostgreSQL with two replicas: n={n} kills at {len(POINTS)} points, 0 lost, 0 double")
