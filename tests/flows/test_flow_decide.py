@@ -155,6 +155,18 @@ async def test_a_button_on_a_foreign_message_confirms_nothing(stage: Scene):
     assert (await stage.confirm(action, message_ts=posted.ts)).code == "confirmed"
 
 
+async def test_a_click_faster_than_the_record_of_the_card_waits_for_it(stage: Scene):
+    action = await stage.prepare(path="a.md", content="hello")
+    posted = await stage.ledger.posted(action.id)
+    assert posted is not None
+    await stage.ledger.set_posted(action.id, replace(posted, ts=""))
+    assert (await stage.confirm(action, message_ts=posted.ts)).code == "early"
+    click = asyncio.create_task(stage.confirm(action, message_ts=posted.ts))
+    await asyncio.sleep(0)
+    await stage.ledger.set_posted(action.id, posted)
+    assert (await click).code == "confirmed"
+
+
 async def test_named_approvers_decide_and_the_requester_does_not(stage: Scene):
     approvers = Approvers(users=frozenset({CLEO}), groups=frozenset({"S_OPS"}), needed=2)
     stage.rule(Rule("two of ops", ("desk.write",), approvers=approvers))
