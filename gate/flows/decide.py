@@ -37,7 +37,7 @@ async def confirm(world: World, press: Press) -> Said:
     hindrance = await _hindrance(world, action, press)
     if hindrance:
         return hindrance
-    if not _same_rules(world, action):
+    if not same_rules(world, action):
         return await _show_anew(world, action)
     if action.verdict is Verdict.TYPED and not typed_right(action, press.typed or ""):
         return await _mistyped(world, action, press)
@@ -124,7 +124,7 @@ def decided_for(world: World, spec: ToolSpec, args: Json, channel: str, *, undoi
     return replace(decision, approvers=Approvers()) if undoing else decision
 
 
-def _same_rules(world: World, action: Action) -> bool:
+def same_rules(world: World, action: Action) -> bool:
     """Whether definition, class and deciders are still those that were shown."""
     spec = world.tools.find(action.server, action.tool)
     now = decision_now(world, action)
