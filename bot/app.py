@@ -235,6 +235,7 @@ async def _sweep(world: World, ledger: SqlLedger, seconds: float) -> None:
     while True:
         try:
             await sweep.overdue(world)
+            await ledger.checkpoint()
             if sweeps % PURGE_EVERY == 0:
                 await ledger.purge(await ledger.now() - KEEP_INBOX)
         except Unavailable as error:

@@ -16,6 +16,7 @@ from dbos import DBOS, DBOSClient, DBOSConfig, DBOSPortableJSONSerializer, Enque
 from bot.janitor import RHYTHM, Janitor, Rhythm, Running
 from gate.runs import Run
 from gate.world import Unavailable
+from storage.engine import CHECKPOINTS
 
 APPLICATION = "countersign"
 VERSION = "1"  # of the run names and their arguments: a run waits for a process of its own version
@@ -284,9 +285,9 @@ def _set_up_sqlite(line: Any, _: object) -> None:
     line.execute("PRAGMA busy_timeout=30000")
     line.execute("PRAGMA foreign_keys=ON")
     line.execute("PRAGMA synchronous=FULL")
-    # WAL is the ledger's decision and is kept in the file; the other modes belong to the connection.
-    if line.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
-        line.execute("PRAGMA journal_mode=TRUNCATE")
+    # WAL is the ledger's decision, and kept in the file; who may checkpoint belongs to each connection.
+    if CHECKPOINTS:
+        line.execute(CHECKPOINTS)
 
 
 def _set_up_postgres(line: Any, _: object) -> None:

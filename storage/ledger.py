@@ -18,7 +18,7 @@ from gate.talk import Turn
 from gate.world import Note, Posted, Sheet, UndoEntry
 from storage import tables
 from storage.columns import clock
-from storage.engine import READ_SECONDS, reached, reading
+from storage.engine import CHECKPOINTS, READ_SECONDS, reached, reading
 from storage.rows import insert, plain, to_action, to_line, to_turn
 from storage.tables import actions, audit_log, undo_stack
 from storage.tx import Enqueue, SqlTx, turn_of, votes_of
@@ -78,6 +78,14 @@ class SqlLedger:
             yield
         finally:
             self._inside.discard(task)
+
+    async def checkpoint(self) -> None:
+        """Write SQLite's WAL back into its file with every writer locked out (storage/engine.py says why); to be
+        called every few seconds. Does nothing where the database looks after itself. Raises Unavailable."""
+        if not (self._sqlite and CHECKPOINTS):
+            return
+        async with self.begin(), self._reader.connect() as other:
+            await other.exec_driver_sql("PRAGMA wal_checkpoint(PASSIVE)")
 
     async def _ask(self, *questions: Any) -> list[Sequence[Row[Any]]]:
         """The rows of each question."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
@@ -13,36 +12,62 @@ import pytest
 from sqlalchemy import select, text
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
+from gate.audit import Entry
 from storage.columns import clock
-from storage.engine import DatabaseInUse, journal, open_engine, reading, serve_alone
+from storage.engine import CHECKPOINTS, DatabaseInUse, open_engine, reading, serve_alone, sound_resets
 from storage.ledger import SqlLedger
+from storage.migrate import migrate
 
 ROOT = Path(__file__).parents[2]
 HOLDER = "import sys, time; from storage.engine import serve_alone; f = serve_alone(sys.argv[1]); print('held', flush=True); time.sleep(60)"
 
 
 @pytest.mark.parametrize(
-    ("version", "mode"),
+    ("version", "sound"),
     [
-        ((3, 40, 1), "TRUNCATE"),
-        ((3, 44, 5), "TRUNCATE"),
-        ((3, 44, 6), "WAL"),
-        ((3, 45, 0), "TRUNCATE"),
-        ((3, 50, 6), "TRUNCATE"),
-        ((3, 50, 7), "WAL"),
-        ((3, 51, 2), "TRUNCATE"),
-        ((3, 51, 3), "WAL"),
-        ((3, 52, 0), "WAL"),
+        ((3, 40, 1), False),
+        ((3, 44, 5), False),
+        ((3, 44, 6), True),
+        ((3, 45, 0), False),
+        ((3, 50, 6), False),
+        ((3, 50, 7), True),
+        ((3, 51, 2), False),
+        ((3, 51, 3), True),
+        ((3, 52, 0), True),
     ],
 )
-def test_wal_is_for_sqlite_versions_that_do_not_lose_it(version: tuple[int, ...], mode: str) -> None:
-    assert journal(version) == mode
+def test_versions_that_may_checkpoint_while_others_write_are_known(
+    version: tuple[int, ...], sound: bool
+) -> None:
+    assert sound_resets(version) is sound
+
+
+async def test_no_connection_checkpoints_by_itself_where_that_could_lose_something(sqlite_url: str) -> None:
+    engine = open_engine(sqlite_url)
+    async with engine.begin() as one, reading(engine).connect() as other:
+        pages = {await line.scalar(text("PRAGMA wal_autocheckpoint")) for line in (one, other)}
+    await engine.dispose()
+    assert pages == ({0} if CHECKPOINTS else {1000})
+
+
+async def test_the_ledger_writes_the_wal_back_while_it_holds_the_lock(sqlite_url: str) -> None:
+    await migrate(sqlite_url)
+    engine = open_engine(sqlite_url)
+    ledger = SqlLedger(engine, lambda connection, run: None, b"key")
+    for number in range(20):
+        async with ledger.begin() as tx:
+            tx.audit(Entry(event=f"e{number}", session="T:C:1", actor="system"))
+    await ledger.checkpoint()
+    async with reading(engine).connect() as line:
+        _, frames, done = (await line.exec_driver_sql("PRAGMA wal_checkpoint(PASSIVE)")).one()
+    await engine.dispose()
+    assert frames == done
 
 
 async def test_every_sqlite_connection_has_the_settings(sqlite_url: str) -> None:
     engine = open_engine(sqlite_url)
     wanted = {
-        "journal_mode": journal(sqlite3.sqlite_version_info).lower(),
+        "journal_mode": "wal",
         "synchronous": 2,
         "foreign_keys": 1,
     }
