@@ -102,6 +102,8 @@ def _notifies(spec: ToolSpec, scope: Mapping[str, Json]) -> str:
 
 def _diff(spec: ToolSpec, scope: Mapping[str, Json]) -> str:
     show = spec.recipe.show
+    if show.kind == "text":
+        return str(expand(show.after, scope))
     if show.kind != "diff":
         return ""
     try:
@@ -111,6 +113,8 @@ def _diff(spec: ToolSpec, scope: Mapping[str, Json]) -> str:
     after = expand(show.after, scope)
     if not isinstance(before, str) or not isinstance(after, str):
         return ""
+    if not before and after in scope["args"].values():
+        return ""  # all of it is new, and stands among the facts
     return unified(before, after, str(expand(show.path, scope)))
 
 

@@ -56,7 +56,8 @@ class Drift:
 
 @dataclass(frozen=True, slots=True)
 class Show:
-    """How to draw the change: "fields", "diff" (before, after, path) or "affected" (items)."""
+    """How to draw the change: "fields", "diff" (before, after, path), "text" (after: a difference that a read
+    gave) or "affected" (items)."""
 
     kind: str = "fields"
     before: str = ""

@@ -17,7 +17,7 @@ KEYS = set(
     "idempotent undo drift".split()
 )
 Kind = TypeVar("Kind", Class, Risk)
-SHOWS = {"fields": set[str](), "diff": {"before", "after", "path"}, "affected": {"items"}}
+SHOWS = {"fields": set[str](), "diff": {"before", "after", "path"}, "text": {"after"}, "affected": {"items"}}
 
 
 class BadRecipe(Exception):

@@ -1,0 +1,70 @@
+"""One house per foreign server, with its recipes and its tools reviewed."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from gate.tool import Trust
+from tests.foreign.install import git_server, npm_servers
+from tests.whole import Whole, whole
+from tools.servers import ServerConfig
+
+NODE = shutil.which("node") or "node"
+WHO = ["-c", "user.name=Ann", "-c", "user.email=ann@example.com"]
+
+
+def reviewed(name: str, command: str, *args: str, **env: str) -> ServerConfig:
+    return ServerConfig(
+        name=name, command=command, args=args, env=env, trust=Trust.REVIEWED, recipes=f"server-{name}"
+    )
+
+
+@pytest.fixture
+async def files_house(tmp_path: Path) -> AsyncIterator[tuple[Whole, Path]]:
+    """@modelcontextprotocol/server-filesystem over a folder with two notes."""
+    script = npm_servers() / "@modelcontextprotocol" / "server-filesystem" / "dist" / "index.js"
+    folder = tmp_path / "shared"
+    folder.mkdir()
+    (folder / "old.md").write_text("one\ntwo\n")
+    server = ServerConfig(
+        name="disk", command=NODE, args=(str(script), str(folder)), trust=Trust.REVIEWED,
+        recipes="server-filesystem",
+    )  # fmt: skip
+    async with whole(tmp_path / "home", servers=[server]) as house:
+        yield house, folder
+
+
+@pytest.fixture
+async def memory_house(tmp_path: Path) -> AsyncIterator[tuple[Whole, Path]]:
+    """@modelcontextprotocol/server-memory with its memory in a file."""
+    script = npm_servers() / "@modelcontextprotocol" / "server-memory" / "dist" / "index.js"
+    memory = tmp_path / "memory.jsonl"
+    server = reviewed("memory", NODE, str(script), MEMORY_FILE_PATH=str(memory))
+    async with whole(tmp_path / "home", servers=[server]) as house:
+        yield house, memory
+
+
+@pytest.fixture
+async def git_house(tmp_path: Path) -> AsyncIterator[tuple[Whole, Path]]:
+    """mcp-server-git over a repository with one commit and one changed file."""
+    python, repo = git_server(), tmp_path / "repo"
+    git(tmp_path, "init", "--quiet", "--initial-branch", "main", str(repo))
+    (repo / "a.md").write_text("one\n")
+    git(repo, "add", "a.md")
+    git(repo, *WHO, "commit", "--quiet", "-m", "first")
+    git(repo, "config", "user.name", "Ann")
+    git(repo, "config", "user.email", "ann@example.com")
+    (repo / "a.md").write_text("two\n")
+    server = reviewed("git", str(python), "-m", "mcp_server_git", "--repository", str(repo))
+    async with whole(tmp_path / "home", servers=[server]) as house:
+        yield house, repo
+
+
+def git(folder: Path, *arguments: str) -> str:
+    done = subprocess.run(["git", *arguments], cwd=folder, capture_output=True, text=True, check=True)
+    return done.stdout

@@ -1,0 +1,84 @@
+"""A person in a thread with the bot, without a browser: what they write, press and type, and what they see."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from tests.whole import OPS, Whole
+from workspace.person import Person
+from workspace.state import Message
+
+SECONDS = 20.0
+
+
+@dataclass(frozen=True)
+class Thread:
+    house: Whole
+    person: Person
+    ts: str
+
+    @classmethod
+    async def ask(cls, house: Whole, tool: str, user: str = "U_ANN", **args: Any) -> Thread:
+        """Mention the bot with a call by name; return once it has answered."""
+        person = house.ws.as_(user)
+        given = " ".join(f"{name}={json.dumps(value)}" for name, value in args.items())
+        said = await person.say(OPS, f"<@UBOT> {tool} {given}")
+        await house.ws.wait_for(lambda: house.ws.by_app(OPS, said.ts), SECONDS)
+        return cls(house, person, said.ts)
+
+    @property
+    def answer(self) -> Message:
+        """What the bot wrote first: the card, where there is one."""
+        return self.house.ws.by_app(OPS, self.ts)[0]
+
+    @property
+    def shown(self) -> str:
+        return "\n".join(text_in(block) for block in self.answer.blocks or [])
+
+    @property
+    def buttons(self) -> list[str]:
+        rows = [block for block in self.answer.blocks or [] if block["type"] == "actions"]
+        return [element["action_id"] for row in rows for element in row["elements"]]
+
+    async def becomes(self, title: str) -> str:
+        """Wait until the card says so; everything on it."""
+        await self.house.ws.wait_for(lambda: self.answer.text.startswith(f"{title}:"), SECONDS)
+        return self.shown
+
+    async def press(self, button: str) -> None:
+        assert (await self.person.click(self.answer, button)).ok
+
+    async def confirm(self) -> str:
+        """Press Confirm; everything on the card once it is done."""
+        await self.press("confirm")
+        return await self.becomes("Done")
+
+    async def undo(self) -> str:
+        await self.press("undo")
+        return await self.becomes("Undone")
+
+    async def type_phrase(self) -> str:
+        """Review, type the phrase, submit; everything on the card once it is done."""
+        await self.press("review")
+        modal = await self.house.ws.wait_for(self._review, SECONDS)
+        phrase = modal.blocks[[b["type"] for b in modal.blocks].index("input") - 1]["elements"][-1]
+        typed = phrase["elements"][0]["text"]
+        assert (await self.person.submit(modal, {"phrase": {"phrase": typed.lower() + "?"}})).fields
+        assert (await self.person.submit(modal, {"phrase": {"phrase": typed}})).ok
+        return await self.becomes("Done")
+
+    def _review(self) -> Any:
+        modal = self.person.modal
+        return modal if modal and modal.body["callback_id"] == "typed" else None
+
+
+def text_in(part: Any) -> str:
+    """All that people read in a block, in one piece."""
+    if isinstance(part, list):
+        return "".join(map(text_in, part))
+    if not isinstance(part, dict):
+        return ""
+    own = part.get("text", "")
+    return own if isinstance(own, str) and own else "".join(map(text_in, part.values()))
