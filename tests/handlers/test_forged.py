@@ -95,6 +95,7 @@ async def test_another_workspace_presses_nothing(edge: Edge) -> None:
     await edge.send("interactive", payload)
     assert (await card.action()).state == "prepared"
     assert edge.desk.calls == []
+    assert edge.ws.calls("chat.postEphemeral") == []  # it did not come as far as our handlers
 
 
 @pytest.mark.parametrize("view_id", ["V_FORGED", "", "V\0", "v" * 300])
