@@ -38,8 +38,9 @@ def facts(
     ordered = sorted(args, key=lambda name: place.get(name, len(place)))
     for path, value in (leaf for part in [{n: args[n]} for n in ordered] or [{}] for leaf in leaves(part)):
         now = text_of(value)
-        old = None if before is None or before.get(path) == now else before.get(path, "")
-        found.append(Fact(path, now, old, path.split(".")[0].split("[")[0] in added))
+        bound = path.split(".")[0].split("[")[0] in added  # looked up anew, and edited by nobody
+        old = None if before is None or bound or before.get(path) == now else before.get(path, "")
+        found.append(Fact(path, now, old, bound))
     gone = set(before or ()) - {fact.label for fact in found}
     return (*found, *(Fact(path, "", (before or {})[path]) for path in sorted(gone)))
 

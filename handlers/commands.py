@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
+from gate.flows.waiting import waiting_for
 from gate.people import account
 from gate.world import World
 from handlers.door import Reply
@@ -31,7 +32,7 @@ class Commands:
         }
 
     async def pending(self, what: Slash) -> Reply:
-        return self._message(lists.pending(await self._world.ledger.pending(what.team, user=what.user)))
+        return self._message(lists.pending(await waiting_for(self._world, what.team, what.user)))
 
     async def undo(self, what: Slash) -> Reply:
         number = count(what.text, 5, MOST)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gate.flows.press import Said
+from gate.flows.waiting import waiting_for
 from gate.states import State
 from gate.world import World
 from views import lists
@@ -15,7 +16,7 @@ LOOKS, PAUSE = 30, 0.1  # how often, and after how many seconds each, an undo is
 
 async def home(world: World, team: str, user: str) -> dict[str, Any]:
     """The view as the ledger stands now. Raises Unavailable."""
-    waiting = await world.ledger.pending(team, user=user)
+    waiting = await waiting_for(world, team, user)
     entries = await world.ledger.undoable(team, user=user, limit=HISTORY)
     return lists.home(waiting, entries)
 

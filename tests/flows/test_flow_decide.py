@@ -9,6 +9,7 @@ import pytest
 
 from gate.action import Approvers
 from gate.flows import decide, edit
+from gate.flows.waiting import waiting_for
 from gate.policy import Rule
 from gate.states import State
 from gate.world import Sheet
@@ -248,3 +249,16 @@ async def test_the_end_of_its_time_is_decided_once(stage: Scene):
         assert final in (State.APPROVED, State.CANCELLED, State.EXPIRED)
         winners = [s for s in said[:2] if s is not None and s.ok]
         assert len(winners) == (0 if final is State.EXPIRED else 1)
+
+
+async def test_an_approver_finds_what_waits_for_them_and_nobody_else_does(stage: Scene):
+    stage.rule(Rule("ops", ("desk.write",), approvers=Approvers(groups=frozenset({"S_OPS"}))))
+    action = await stage.prepare(path="a.md", content="hello")
+    for user, seen in (
+        (ANN, [action.id]),
+        (BEN, [action.id]),
+        (CLEO, [action.id]),
+        (GIL, []),
+        ("U_NOBODY", []),
+    ):
+        assert [a.id for a in await waiting_for(stage.world, "T1", user)] == seen
