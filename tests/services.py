@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
@@ -75,15 +75,18 @@ def find_postgres() -> Path | None:
     return None
 
 
-def start_postgres(programs: Path) -> Postgres:
-    """Start a new, empty PostgreSQL (about 0.7 s). It ends with this process, kill -9 included."""
+def start_postgres(programs: Path, settings: Sequence[str] = FAST) -> Postgres:
+    """Start a new, empty PostgreSQL (about 0.7 s). It ends with this process, kill -9 included.
+
+    `settings`: options of `postgres`; benchmarks give some that do wait for the disk.
+    """
     home = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp"))  # the path of a socket ends at some 100 bytes
     as_user = _user(home)
     programs = _reachable(programs, home, as_user)
     with (home / "log").open("w+b") as log:
         initdb: list[str | Path] = [programs / "initdb", "-D", home / "data", *INITDB]
         if subprocess.run(initdb, cwd=home, stdout=log, stderr=log, check=False, **as_user).returncode == 0:
-            server = [programs / "postgres", "-D", home / "data", "-k", home, "-h", "", *FAST]
+            server = [programs / "postgres", "-D", home / "data", "-k", home, "-h", "", *settings]
             child = start_child(list(map(str, server)), home, log, end="INT", cwd=home, **as_user)
             running = Postgres(home, child)
             if _accepts(running):

@@ -1,0 +1,1 @@
+"""What it costs: one module per benchmark, each printed with its goal and its baseline."""

@@ -1,0 +1,185 @@
+"""The bot in processes of its own, on real databases that wait for their disk, all below one directory."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import logging
+import multiprocessing
+import os
+import socket
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass, field, replace
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any
+
+from aiohttp import ClientSession
+from mcp.server import MCPServer
+
+from benchmarks.slack import INSTALLED, Slack
+from bot.app import serve
+from bot.settings import Secret, Settings
+from gate.tool import Trust
+from servers.filesystem import server as filesystem
+from storage.migrate import migrate
+from tests.services import Postgres
+from tools.servers import ServerConfig
+
+SPAWN = multiprocessing.get_context("spawn")
+DURABLE = ["-c", "shared_buffers=128MB"]  # and otherwise PostgreSQL's own defaults: every commit is on disk
+KEY = "the audit key of the benchmarks, long enough"
+START_SECONDS = 60.0
+SQLITE, POSTGRES = "SQLite", "PostgreSQL"
+
+
+@dataclass
+class Bench:
+    """What benchmarks run on: a directory, a Redis, perhaps a PostgreSQL, and the Slack that answers at once."""
+
+    home: Path
+    redis_url: str
+    slack: Slack
+    api_url: str
+    postgres: Postgres | None
+    numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+
+    @property
+    def databases(self) -> list[str]:
+        return [SQLITE, *([POSTGRES] if self.postgres else [])]
+
+    async def place(self, database: str) -> Settings:
+        """Settings with a fresh database of this kind, with all tables, and a fresh folder of files."""
+        home = self.home / f"place{next(self.numbers)}"
+        (home / "files").mkdir(parents=True)
+        url = f"sqlite+aiosqlite:///{home / 'countersign.db'}"
+        if database == POSTGRES:
+            assert self.postgres is not None
+            url = self.postgres.url(self.postgres.create())
+        await migrate(url)
+        return Settings(
+            home=home,
+            database_url=url,
+            redis_url=self.redis_url,
+            host="127.0.0.1",
+            bot_token=Secret(INSTALLED.bot_token),
+            signing_secret=Secret(INSTALLED.signing_secret),
+            audit_secret=Secret(KEY),
+            api_url=self.api_url,
+            namespace=home.name,
+            servers=(files(home),),
+        )
+
+
+def files(home: Path) -> ServerConfig:
+    """The bundled filesystem server, which notes when it begins to write."""
+    args = (str(home / "files"), str(home / "began"))
+    return ServerConfig(
+        name="filesystem", inproc="benchmarks.service:timed_files", args=args, trust=Trust.BUNDLED
+    )
+
+
+def timed_files(paths: list[Path]) -> MCPServer:
+    """The filesystem server over the first path, which logs to the second: the file and the time, in lines."""
+    root, log = paths
+    made, out = filesystem([root]), os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+
+    async def note(ctx: Any, call_next: Callable[[Any], Any]) -> Any:
+        params = ctx.params or {}
+        if ctx.method == "tools/call" and params.get("name") == "write_file":
+            os.write(out, json.dumps([params["arguments"]["path"], time.monotonic()]).encode() + b"\n")
+        return await call_next(ctx)
+
+    made.middleware.append(note)
+    return made
+
+
+def began(home: Path) -> dict[str, float]:
+    """When the tool began to write each file."""
+    return dict(map(json.loads, (home / "began").read_text().splitlines()))
+
+
+@dataclass
+class Bot:
+    """One process of the service. `url` is where Slack reaches it, if it serves the web."""
+
+    process: BaseProcess
+    url: str
+
+    @property
+    def pid(self) -> int:
+        assert self.process.pid is not None
+        return self.process.pid
+
+
+@asynccontextmanager
+async def running(settings: Settings, *roles: frozenset[str]) -> AsyncIterator[list[Bot]]:
+    """The service, one process for each set of roles; all of them are killed at the end."""
+    ports = [free_port() if "web" in these else 0 for these in roles]
+    orders = [(replace(settings, port=port), these) for port, these in zip(ports, roles, strict=True)]
+    async with AsyncExitStack() as stack:
+        bots = [
+            stack.enter_context(started(port, _serve, *order))
+            for port, order in zip(ports, orders, strict=True)
+        ]
+        for bot in bots:
+            await reachable(bot)
+        yield bots
+
+
+@contextmanager
+def started(port: int, target: Callable[..., None], *args: Any) -> Iterator[Bot]:
+    """A process that serves on this port (0: on none), killed at the end."""
+    process = SPAWN.Process(target=target, args=args, daemon=True)
+    process.start()
+    try:
+        yield Bot(process, f"http://127.0.0.1:{port}/slack/events" if port else "")
+    finally:
+        process.kill()
+        process.join()
+
+
+def _serve(settings: Settings, roles: frozenset[str]) -> None:
+    end_with_parent()
+    logging.basicConfig(filename=settings.home / "bot.log", level=logging.WARNING)
+    asyncio.run(serve(settings, roles))
+
+
+def end_with_parent() -> None:
+    """End this process when the one that started it is gone, however it went."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def watch() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def free_port() -> int:
+    """A port that nobody listens on just now."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+        return port
+
+
+async def reachable(bot: Bot) -> None:
+    """Wait until it answers, if it serves the web."""
+    if not bot.url:
+        return
+    async with ClientSession() as session, asyncio.timeout(START_SECONDS):
+        while True:
+            if not bot.process.is_alive():
+                raise RuntimeError("the bot did not start")
+            try:
+                async with session.get(bot.url.replace("/slack/events", "/healthz")) as answer:
+                    answer.raise_for_status()
+                    return
+            except OSError:
+                await asyncio.sleep(0.05)

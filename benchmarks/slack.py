@@ -1,0 +1,160 @@
+"""A Slack that answers at once and checks nothing: it notes when each card was drawn, and signs what people do."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from aiohttp import ClientSession, web
+
+from workspace.delivery import Kind
+from workspace.parts import Installation
+from workspace.signed_http import encoded, signed
+
+INSTALLED = Installation()
+TEAM, CHANNEL, BOT = "T1", "C_OPS", "UBOT"
+SECONDS = 120.0  # for any card to come
+PEOPLE = [f"U{number:04}" for number in range(1000)]  # so many that nobody has too much waiting
+
+
+@dataclass
+class Card:
+    """What hangs in one thread. Times are of time.monotonic, which all processes of a machine share."""
+
+    ts: str = ""
+    value: str = ""  # of its Confirm
+    drawn: list[tuple[float, str]] = field(default_factory=list)  # when, and which title
+    statuses: list[str] = field(default_factory=list)
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def until(self, true: Callable[[Card], Any]) -> Any:
+        """What `true` gives once it gives something. Raises TimeoutError."""
+        async with asyncio.timeout(SECONDS):
+            while not (found := true(self)):
+                self.changed.clear()
+                await self.changed.wait()
+            return found
+
+    async def ready(self) -> None:
+        """It stands there, and the bot has noted where: its status is the last thing that is set."""
+        await self.until(lambda card: "suspended" in card.statuses)
+
+    def at(self, *titles: str, after: float = 0.0) -> float | None:
+        """When it first had one of these titles."""
+        return next((at for at, title in self.drawn if title in titles and at > after), None)
+
+
+class Slack:
+    """The Web API as far as the bot uses it. `cards` by thread: here each thread has one."""
+
+    def __init__(self) -> None:
+        self.cards: defaultdict[str, Card] = defaultdict(Card)
+        self._threads: dict[str, str] = {}  # of each message
+        self._stamps = itertools.count(1)
+        self._runner: web.AppRunner | None = None
+
+    async def start(self) -> str:
+        """Serve; the base address of the Web API."""
+        app = web.Application()
+        app.router.add_route("*", "/api/{method}", self._answer)
+        self._runner = web.AppRunner(app, access_log=None)
+        await self._runner.setup()
+        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
+        return f"http://127.0.0.1:{self._runner.addresses[0][1]}/api/"
+
+    async def stop(self) -> None:
+        if self._runner:
+            await self._runner.cleanup()
+
+    @property
+    def shown(self) -> int:
+        """How many cards hang there."""
+        return sum(1 for card in self.cards.values() if card.ts)
+
+    async def _answer(self, request: web.Request) -> web.Response:
+        at = time.monotonic()
+        args: dict[str, Any] = dict(request.query)
+        args |= await request.json() if request.content_type == "application/json" else await request.post()
+        method = request.match_info["method"].replace(".", "_").lower()
+        found = getattr(self, f"_{method}", None)
+        return web.json_response({"ok": True, **(found(args, at) if found else {})})
+
+    def _auth_test(self, args: Any, at: float) -> dict[str, Any]:
+        return {"team_id": TEAM, "user_id": BOT, "bot_id": "BBOT", "team": "local", "user": "countersign"}
+
+    def _users_info(self, args: Any, at: float) -> dict[str, Any]:
+        return {"user": {"id": args["user"], "team_id": TEAM, "name": args["user"], "profile": {}}}
+
+    def _chat_postmessage(self, args: Any, at: float) -> dict[str, Any]:
+        ts = f"{1_800_000_000 + next(self._stamps)}.000000"
+        card = self.cards[args["thread_ts"]]
+        card.ts, self._threads[ts] = ts, args["thread_ts"]
+        self._draw(card, args, at)
+        return {"channel": args["channel"], "ts": ts}
+
+    def _chat_update(self, args: Any, at: float) -> dict[str, Any]:
+        self._draw(self.cards[self._threads[args["ts"]]], args, at)
+        return {"channel": args["channel"], "ts": args["ts"]}
+
+    def _draw(self, card: Card, args: Any, at: float) -> None:
+        blocks = json.loads(args["blocks"]) if isinstance(args["blocks"], str) else args["blocks"]
+        buttons = [e for block in blocks if block["type"] == "actions" for e in block["elements"]]
+        card.value = next((e["value"] for e in buttons if e["action_id"] == "confirm"), "")
+        card.drawn.append((at, args["text"].partition(":")[0]))
+        card.changed.set()
+
+    def _agents_sessions_setstatus(self, args: Any, at: float) -> dict[str, Any]:
+        card = self.cards[args["thread_ts"]]
+        card.statuses.append(args["status"])
+        card.changed.set()
+        return {}
+
+
+def mention(number: int, text: str) -> tuple[str, dict[str, Any]]:
+    """The mention with this number: its timestamp, which names its thread, and the payload of its event."""
+    ts, user = f"{1_700_000_000 + number}.000100", PEOPLE[number % len(PEOPLE)]
+    event = {"type": "app_mention", "user": user, "text": f"<@{BOT}> {text}", "channel": CHANNEL, "ts": ts}
+    return ts, {
+        "type": "event_callback",
+        "team_id": TEAM,
+        "api_app_id": "A_COUNTERSIGN",
+        "event_id": f"Ev{number}",
+        "event_time": int(time.time()),
+        "event": {**event, "event_ts": ts, "team": TEAM},
+    }
+
+
+def confirm(number: int, thread: str, card: Card) -> dict[str, Any]:
+    """The press on Confirm by whoever wrote the mention with this number."""
+    pressed = {"type": "button", "action_id": "confirm", "block_id": "b", "value": card.value}
+    return {
+        "type": "block_actions",
+        "api_app_id": "A_COUNTERSIGN",
+        "team": {"id": TEAM, "domain": "local"},
+        "user": {"id": PEOPLE[number % len(PEOPLE)], "team_id": TEAM},
+        "trigger_id": "1.1.1",
+        "channel": {"id": CHANNEL, "name": "ops"},
+        "container": {"type": "message", "message_ts": card.ts, "channel_id": CHANNEL, "thread_ts": thread},
+        "message": {"type": "message", "ts": card.ts, "thread_ts": thread, "text": "", "user": BOT},
+        "actions": [{**pressed, "action_ts": card.ts}],
+    }
+
+
+def request(kind: Kind, payload: dict[str, Any]) -> tuple[bytes, dict[str, str]]:
+    """The body and headers in which Slack sends it."""
+    content_type, body = encoded(kind, payload)
+    return body.encode(), {"Content-Type": content_type, **signed(INSTALLED.signing_secret, body)}
+
+
+async def send(session: ClientSession, url: str, kind: Kind, payload: dict[str, Any]) -> None:
+    """Send it and await the acknowledgement. Raises when there is another answer than 200."""
+    body, headers = request(kind, payload)
+    async with session.post(url, data=body, headers=headers) as response:
+        response.raise_for_status()
+        await response.read()
