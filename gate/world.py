@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -184,6 +184,7 @@ class Posted:
     ts: str
     revision: int
     digest: str = ""  # which version of an action people see there: "v2"
+    at: datetime | None = field(default=None, compare=False)  # since when; the ledger sets it
 
     @property
     def shows(self) -> int:

@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, context
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Row, delete, or_, select, update
+from sqlalchemy import Row, case, delete, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from gate.action import Action, Session, Vote
@@ -198,14 +198,15 @@ class SqlLedger:
 
     async def posted(self, key: str) -> Posted | None:
         table = tables.posted.c
-        where = select(table.channel, table.ts, table.revision, table.digest).where(table.key == key)
-        row = await self._one(where)
+        columns = [column for column in table if column.name != "key"]
+        row = await self._one(select(*columns).where(table.key == key))
         return Posted(**row._mapping) if row else None
 
     async def set_posted(self, key: str, posted: Posted) -> None:
-        table, row = tables.posted, plain(posted)
+        table, row = tables.posted, {**plain(posted), "at": clock(self.offset)}
         new = insert(table, self._engine.dialect.name).values(key=key, **row)
         newer = new.excluded.revision >= table.c.revision
+        row["at"] = case((new.excluded.digest == table.c.digest, table.c.at), else_=row["at"])
         await self._write(new.on_conflict_do_update(index_elements=["key"], set_=row, where=newer))
 
     async def purge(self, before: datetime) -> None:

@@ -242,6 +242,7 @@ posted = Table(
     _text("ts"),
     Column("revision", Integer, nullable=False),
     _text("digest"),
+    Column("at", Time, nullable=False),  # since when this digest stands there
 )
 
 sheets = Table(

@@ -159,9 +159,9 @@ async def _yes(world: World, incoming: Incoming, action: Action) -> None:
 
 
 def _unseen(action: Action, posted: Posted, incoming: Incoming) -> bool:
-    """Whether this version came after the message. An edited one stands where the first was posted."""
-    made = f"{action.created_at.timestamp():.6f}" if action.version > 1 else posted.ts
-    return _later(made, incoming.ts)
+    """Whether this version was shown after the message. A later one stands where the first was posted."""
+    since = f"{posted.at.timestamp():.6f}" if posted.at and action.version > 1 else posted.ts
+    return _later(since, incoming.ts)
 
 
 def _later(one: str, other: str) -> bool:

@@ -56,6 +56,18 @@ async def test_a_yes_written_before_the_new_preview_was_made_confirms_nothing(st
     assert stage.desk.notes == {"a.md": "goodbye"}
 
 
+async def test_a_yes_written_before_the_new_card_was_drawn_confirms_nothing(stage: Scene):
+    action = await stage.prepare(path="a.md", content="hello")
+    await edit.submit(stage.world, stage.press(action), {"path": "a.md", "content": "goodbye"})
+    await edit.refresh(stage.world, action.id, 2)
+    ts = (await stage.ledger.now()).timestamp() + 5  # the preview is made, and Slack is slow to take it
+    stage.travel(10)
+    with nothing_ran(stage):
+        await stage.play()
+        await stage.say("yes", ts=f"{ts:.6f}")
+    assert (await stage.now(action.id)).state is State.PREPARED
+
+
 @pytest.mark.parametrize(
     "rule",
     [

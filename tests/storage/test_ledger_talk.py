@@ -127,6 +127,17 @@ async def test_where_a_card_stands_never_goes_back(ledger: SqlLedger, other: Sql
     assert await ledger.posted("a2") is None
 
 
+async def test_it_is_known_since_when_a_card_shows_its_version(ledger: SqlLedger) -> None:
+    since = []
+    for revision, digest in enumerate(("v1", "v1", "v2", "v2"), 1):
+        ledger.offset += timedelta(seconds=10)
+        await ledger.set_posted("a1", Posted("C1", "1.1", revision, digest))
+        posted = await ledger.posted("a1")
+        assert posted is not None
+        since.append(posted.at)
+    assert since[0] == since[1] < since[2] == since[3]
+
+
 async def test_a_modal_opened_again_replaces_the_one_before(ledger: SqlLedger) -> None:
     sheet = Sheet("V1", "typed", "U1", "a1", 1, "r1")
     async with ledger.begin() as tx:

@@ -158,7 +158,11 @@ def _talk() -> None:
 def _surface() -> None:
     _table("notes", *_columns("id session kind to", WORDS), *_columns("body", JSON), key="id")
     _table(
-        "posted", *_columns("key channel ts digest", WORDS), *_columns("revision", sa.Integer()), key="key"
+        "posted",
+        *_columns("key channel ts digest", WORDS),
+        *_columns("revision", sa.Integer()),
+        *_columns("at", TIME),
+        key="key",
     )
     _table(
         "sheets",
