@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +24,7 @@ from tools.line import Flight
 
 KEPT = 256 * 1024  # characters of text, and bytes of structured content, that are kept of one answer
 CLOSED_WORDS = ("Connection closed", "SSE stream")  # -32000 is a legal code for servers too
+WRAPPED = re.compile(r"\AError executing tool \S+: ")  # the SDK's own words before the tool's
 SESSION_WORDS = ("Session terminated", "Session not found")
 MADE_UP = (
     "Server returned an error response",
@@ -36,6 +38,8 @@ ASKED = "Elicitation not supported"
 def answer(result: CallToolResult) -> Answer:
     """The parts as one text, other kinds named; what is longer than is kept is cut and says so."""
     text = "\n".join(part_text(part) for part in result.content)
+    if result.is_error:
+        text = WRAPPED.sub("", text)
     structured, dropped = kept(result.structured_content)
     return Answer(
         text=text[:KEPT],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 
 from gate.action import Action, Json
@@ -29,6 +30,8 @@ from views.kit import (
 from views.readable import readable
 
 TEXT = 300
+MOST_PIECES = 90  # Slack takes 100 in one section
+CODE = re.compile(r"`([^`\n]{1,200})`")
 SAID = 6_000  # characters of a text or an answer in one message
 
 
@@ -77,14 +80,22 @@ def _text(note: Note) -> Message:
 
 def _paragraphs(text: str) -> list[Block]:
     shown, hidden = _cut(text)
-    return [*(line(words(part)) for part in parts(shown)), *hidden]
+    return [*(line(*_coded(part)) for part in parts(shown)), *hidden]
+
+
+def _coded(text: str) -> list[Block]:
+    """What stands between backticks on one line as code; a style, which can call nobody and link nowhere."""
+    pieces = CODE.split(text)
+    if len(pieces) > MOST_PIECES:
+        return [words(text)]
+    return [words(piece, *(["code"] if i % 2 else [])) for i, piece in enumerate(pieces) if piece]
 
 
 def _read(note: Note) -> Message:
     """What a read found: the tool's words, which nobody has checked."""
     body = note.body
-    failed = "Could not read" if body.get("error") else "Read"
-    told = None if body.get("error") else readable(body.get("structured"))
+    failed = bool(body.get("error"))
+    told = None if failed else readable(body.get("structured"))
     shown, hidden = _cut(str(body.get("text") or "") if told is None else told)
     name, summary = str(body["name"]), str(body.get("summary") or "")
     source = name if summary else _arguments(body["arguments"]) if body.get("arguments") else ""
@@ -92,14 +103,15 @@ def _read(note: Note) -> Message:
         [context(mrkdwn("From outside of this workspace: read with care."))] if body.get("open_world") else []
     )
     clipped = [context(mrkdwn("The answer was longer than what I keep."))] if body.get("clipped") else []
+    start = ("Failed: " if failed else "") if summary else "Could not read: " if failed else "Read: "
+    named = [] if summary else [words(name, most=200)]
     blocks = [
-        rich(line(words(f"{failed}: ", "bold"), words(summary or name, most=200))),
+        rich(line(words(start + summary, "bold", most=200), *named)),
         *([context(plain(source, 500))] if source else []),
         *(pack([*boxes(shown), *hidden]) or [context(mrkdwn("Nothing came back."))]),
         *outside,
         *clipped,
     ]
-    start = f"{failed}: "
     return Message(start + escaped(summary or name, TEXT - len(start)), blocks)
 
 

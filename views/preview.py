@@ -48,8 +48,9 @@ def _pages(elements: Sequence[Block], most: int) -> list[Block] | None:
 
 
 def whole(preview: Preview) -> list[Block]:
-    """Every argument, the whole diff and everything affected."""
-    return [*_facts(preview.facts), *_diff(preview.diff), *_affected(preview.affected)]
+    """The whole diff, everything affected, and every argument: what changes before how it is called."""
+    changes = [*_diff(preview.diff), *_affected(preview.affected)]
+    return [*changes, *_arguments(preview, changes), *_facts(preview.facts)]
 
 
 def short(preview: Preview) -> list[Block]:
@@ -65,14 +66,20 @@ def short(preview: Preview) -> list[Block]:
 
 
 def _shortened(preview: Preview) -> Iterator[Block]:
+    changes = [*_diff(preview.diff, folded=True), *_affected(preview.affected, FEW)]
+    yield from changes
+    if len(preview.affected) > FEW:
+        yield _aside(f"… {len(preview.affected) - FEW:,} more")
+    yield from _arguments(preview, changes)
     for fact in preview.facts[:FEW]:
         yield from _fact(fact, folded=True)
     if len(preview.facts) > FEW:
         yield _aside(f"… {len(preview.facts) - FEW:,} more arguments")
-    yield from _diff(preview.diff, folded=True)
-    yield from _affected(preview.affected, FEW)
-    if len(preview.affected) > FEW:
-        yield _aside(f"… {len(preview.affected) - FEW:,} more")
+
+
+def _arguments(preview: Preview, above: Sequence[Block]) -> list[Block]:
+    """A heading, where something stands above the arguments."""
+    return [line(words("Arguments", "bold"))] if above and preview.facts else []
 
 
 def consequences(preview: Preview) -> list[Block]:
@@ -103,25 +110,32 @@ def _facts(facts: Sequence[Fact]) -> Iterator[Block]:
     rows = [fact for fact in facts if _is_row(fact)]
     asked, added = [f for f in rows if not f.added], [f for f in rows if f.added]
     if asked:
-        yield from framed(_table(asked))
+        yield from framed(_table([(fact.label, fact.value) for fact in asked]))
+    edited = [(fact.label, fact.old) for fact in asked if fact.old is not None]
+    if edited:
+        yield _aside("Before the edit:")
+        yield from framed(_table(edited))
     for fact in facts:
         if not _is_row(fact):
             yield from _fact(fact)
     if added:
         yield _aside("Looked up for this, and checked again before it runs:")
-        yield from framed(_table(added))
+        yield from framed(_table([(fact.label, fact.value) for fact in added]))
 
 
 def _is_row(fact: Fact) -> bool:
     label = _PATH_LABEL if fact.added else _LABEL
-    plain = fact.old is None and label.fullmatch(fact.label) is not None
-    value = fact.value
-    return plain and 0 < len(value) <= _ROW and "\n" not in value and value == value.strip()
+    fitting = all(_is_short(value) for value in (fact.value, fact.old) if value is not None)
+    return fitting and label.fullmatch(fact.label) is not None
 
 
-def _table(facts: Sequence[Fact]) -> str:
-    width = max(len(fact.label) for fact in facts)
-    return "\n".join(f"{fact.label:<{width}}  {inline(fact.value)}" for fact in facts)
+def _is_short(value: str) -> bool:
+    return 0 < len(value) <= _ROW and "\n" not in value and value == value.strip()
+
+
+def _table(rows: Sequence[tuple[str, str]]) -> str:
+    width = max(len(label) for label, _ in rows)
+    return "\n".join(f"{label:<{width}}  {inline(value)}" for label, value in rows)
 
 
 def _fact(fact: Fact, folded: bool = False) -> Iterator[Block]:
@@ -167,9 +181,10 @@ def _affected(things: Sequence[Affected], most: int | None = None) -> Iterator[B
         return
     known = [t.size for t in things if t.size is not None]
     unsized = len(things) - len(known)
-    total = f", {size(sum(known))} in all" if known else ""
+    count = "1 item" if len(things) == 1 else f"{len(things):,} items"
+    total = f", {size(sum(known))}" + (" in all" if len(things) > 1 else "") if known else ""
     unknown = f", {unsized} of unknown size" if known and unsized else ""
-    yield line(words(f"Affected: {len(things):,}{total}{unknown}", "bold"))
+    yield line(words(f"Affected: {count}{total}{unknown}", "bold"))
     rows = [
         (size(t.size), inline(moment_in(t.modified)), inline(t.kind), inline(t.name)) for t in things[:most]
     ]

@@ -26,7 +26,7 @@ def happened(action: Action, most: int) -> list[Block]:
     if action.state is S.FAILED and outcome:
         meaning = {"not_sent": NOT_SENT, "error": ERROR}.get(outcome.kind)
         return [*([sentence(meaning)] if meaning else []), *_said(outcome, most)]
-    if action.state in (S.SUCCEEDED, S.UNDOING, S.UNDONE):
+    if action.state in (S.SUCCEEDED, S.UNDOING) or (action.state is S.UNDONE and most > SAID):
         return _said(outcome, most)
     return []
 

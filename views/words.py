@@ -50,6 +50,7 @@ SEQUELS = {
     S.REJECTED: "Nothing ran.",
     S.EXPIRED: "Nobody confirmed it in time. Nothing ran.",
     S.SUPERSEDED: "A fresh preview took its place. Nothing ran.",
+    S.UNDONE: "It has been taken back since.",
 }
 NOBODY = {"": "", "system": "the system", "policy": "the policy"}
 

@@ -8,7 +8,7 @@ from typing import Any
 from servers.filesystem.trash import KEEP
 
 META = "dev.countersign/gate"
-_TRASH = f"In the trash for {KEEP.days} days"
+_TRASH = "stays in .countersign/trash"
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ _WRITE = _change(
         "after": "{args.content}",
         "path": "{capture.before.path}",
     },
-    recoverable=f"{_TRASH}: the version before, if there is one",
+    recoverable=f"A version before it {_TRASH}",
     keeps_days=KEEP.days,
     undo=[
         {
@@ -107,7 +107,7 @@ _DELETE = _change(
     capture={"targets": {"tool": "describe_paths", "args": {"paths": "{args.path}", "files_only": True}}},
     bind={"expected": "{capture.targets.expected}"},
     preview={"kind": "affected", "items": "{capture.targets.items}"},
-    recoverable=_TRASH,
+    recoverable=f"What is deleted {_TRASH}",
     keeps_days=KEEP.days,
     undo=[{"tool": "restore_file", "args": {"trash_id": "{result.trash_id}"}}],
     drift={
@@ -130,7 +130,7 @@ _RESTORE = _change(
     },
     bind={"expected_sha256": "{capture.plan.expected_sha256}"},
     preview={"kind": "affected", "items": "{capture.plan.items}"},
-    recoverable=f"{_TRASH}: what it replaces, if anything",
+    recoverable=f"What it replaces, if anything, {_TRASH}",
     keeps_days=KEEP.days,
     undo=[
         {

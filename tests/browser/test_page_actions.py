@@ -133,3 +133,13 @@ async def test_a_button_meant_for_others_is_not_shown(fake: FakeWorkspace, open_
     page, _ = await card(fake, open_page, actions(mine, theirs))
     await expect(page.locator("[data-action-id=mine]")).to_be_visible()
     await expect(page.locator("[data-action-id=theirs]")).to_have_count(0)
+
+
+async def test_a_menu_at_the_bottom_opens_upwards_and_can_be_read(fake: FakeWorkspace, open_page: OpenPage):
+    menu = {"type": "overflow", "action_id": "more", "options": options("reject", "show")}
+    for second in range(1, 30):
+        fake.say(second, blocks=[actions(menu)])
+    page = await open_page(fake.url)
+    await page.locator("[data-action-id=more]").last.click()
+    for name in ("Reject", "Show"):
+        await expect(page.get_by_role("menuitem", name=name)).to_be_in_viewport(ratio=1)

@@ -145,3 +145,10 @@ async def test_a_button_inside_a_modal_posts_its_view(fake: FakeWorkspace, open_
     [(_, body)] = fake.posts
     assert (body["view_id"], body["action_id"], body["value"]) == ("V1", "more", "more-value")
     assert body["state"] == {"phrase": {"v": {"type": "plain_text_input", "value": "half"}}}
+
+
+async def test_a_long_modal_is_read_from_its_beginning(fake: FakeWorkspace, open_page: OpenPage):
+    fake.more["modal"] = view(section("*First*\n" + "line\n" * 80), PHRASE)
+    page = await open_page(fake.url)
+    await expect(page.get_by_label("Phrase")).to_be_focused()
+    await expect(page.get_by_text("First", exact=True)).to_be_in_viewport()

@@ -183,3 +183,12 @@ async def test_a_warning_is_shown_until_dismissed(fake: FakeWorkspace, open_page
     await expect(page.get_by_test_id("toast")).to_contain_text("the app did not answer")
     await page.get_by_role("button", name="Dismiss").click()
     await expect(page.get_by_test_id("toast")).to_have_count(0)
+
+
+async def test_what_one_person_alone_sees_is_no_reply(fake: FakeWorkspace, open_page: OpenPage):
+    root = fake.say(1, "the question", user="U_ANN")
+    fake.say(2, "Only Ben may confirm.", thread_ts=root, ephemeral=True)
+    fake.say(3, "the answer", thread_ts=root)
+    page = await open_page(fake.url)
+    await page.get_by_role("button", name="1 reply").click()
+    await expect(page.get_by_test_id("thread")).to_contain_text("Only Ben may confirm.")

@@ -83,6 +83,8 @@ async def test_the_approver_whom_the_policy_names_confirms(house: Whole, seat: S
         await window.is_told(refusal)
     assert house.text("archive/q3-figures.csv") is None
 
+    await cleo.write("/pending")
+    await cleo.is_told(f"Prepared: Copy {FIGURES}", cleo.channel)
     await cleo.open(f"copy {FIGURES}")
     await cleo.press("confirm")
     await ann.sees("Done: Copy", "Confirmed by @Cleo.")

@@ -89,7 +89,7 @@ def test_a_prepared_write_in_full():
 def test_a_prepared_delete_warns_lists_sizes_and_is_reviewed_not_confirmed():
     text, ids = drawn(destructive())
     assert "This is destructive." in text
-    assert "Affected: 2, 16.4 KB in all" in text
+    assert "Affected: 2 items, 16.4 KB in all" in text
     assert " 4.1 KB  2026-11-01  file  q3-draft.md" in text
     assert ". In .countersign/trash for 30 days" in text
     assert ids == ["review", "edit", "cancel", "more"]
@@ -270,3 +270,9 @@ def test_the_top_level_text_is_short_and_holds_no_argument():
 
 def test_an_expiry_is_a_time_in_the_readers_zone():
     assert str(int((NOW + timedelta(seconds=300)).timestamp())) in json.dumps(card(action()).blocks)
+
+
+def test_what_was_taken_back_says_so_and_no_longer_what_the_tool_said():
+    text, _ = drawn(action(state=State.UNDONE, outcome=Outcome("success", "moved to archive")))
+    assert "It has been taken back since." in text
+    assert "moved to archive" not in text

@@ -90,6 +90,21 @@ def test_words_of_a_planner_are_shown_and_nothing_in_them_is_parsed():
     assert "second line" in shown(made.blocks)
 
 
+def test_code_in_the_words_of_a_planner_is_code_and_nothing_else():
+    made = sent(notes.message(note("text", text="Write `a.b <!channel>` or `c`.")))
+    styled = [p["text"] for p in parts(made.blocks, "text") if p.get("style") == {"code": True}]
+    assert styled == ["a.b <!channel>", "c"]
+    sent(notes.message(note("text", text="`a`" * 500)))
+
+
+def test_a_read_with_a_recipe_is_named_by_what_it_does():
+    body = {"name": "filesystem.list_dir", "summary": "List reports", "arguments": {}, "text": "q3.md"}
+    assert (
+        shown(sent(notes.message(note("read", **body))).blocks) == "List reports\nfilesystem.list_dir\nq3.md"
+    )
+    assert sent(notes.message(note("read", **body, error=True))).text == "Failed: List reports"
+
+
 def test_a_read_shows_what_was_asked_and_found():
     body = {"name": "filesystem.list_dir", "arguments": {"path": "reports"}, "text": "q3.md\nq4.md"}
     made = sent(notes.message(note("read", **body, clipped=False, open_world=False, error=False)))

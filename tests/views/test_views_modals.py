@@ -21,7 +21,7 @@ def test_the_typed_modal_shows_what_is_affected_and_the_phrase_and_is_named_by_t
     assert view["close"]["text"] == "Cancel"
     assert view["callback_id"] == modals.TYPED
     assert " 4.1 KB  2026-11-01  file  q3-draft.md" in told
-    assert "Affected: 2, 16.4 KB in all" in told
+    assert "Affected: 2 items, 16.4 KB in all" in told
     assert ". In .countersign/trash for 30 days" in told
     assert "To go on, type exactly:\ndelete 2 7F3K" in told
 

@@ -146,7 +146,19 @@ def test_deciding_what_fits_is_cheap():
 def test_an_edit_shows_old_and_new_values():
     edited = Preview("s", "Write", (Fact("path", "b.md", old="a.md"), Fact("note", "", old="gone")))
     told = shown(whole(edited))
-    assert told == "path before the edit\na.md\npath now\nb.md\nnote before the edit\ngone\nnote now: empty"
+    assert told == "path  b.md\nBefore the edit:\npath  a.md\nnote before the edit\ngone\nnote now: empty"
+
+
+def test_an_edited_text_that_fits_no_row_stands_below_what_it_was():
+    told = shown(whole(Preview("s", "Write", (Fact("content", "one\ntwo", old="one"),))))
+    assert told == "content before the edit\none\ncontent now\none\ntwo"
+
+
+def test_what_changes_stands_before_how_it_is_called():
+    told = shown(
+        whole(Preview("s", "v", (Fact("path", "a.md"),), "-a\n+b\n", (Affected("a.md", 2, "file"),)))
+    )
+    assert told == "What changes\n-a\n+b\n\nAffected: 1 item, 2 B\n2 B  file  a.md\nArguments\npath  a.md"
 
 
 def test_what_the_recipe_added_is_marked():
@@ -157,7 +169,7 @@ def test_what_the_recipe_added_is_marked():
 def test_affected_things_are_listed_with_sizes_and_a_total():
     things = (Affected("a.md", 4100, "file", "2026-11-01"), Affected("b", None, "folder"), Affected("c", 12))
     assert shown(whole(Preview("s", "v", (), affected=things))).split("\n") == [
-        "Affected: 3, 4.1 KB in all, 1 of unknown size",
+        "Affected: 3 items, 4.1 KB in all, 1 of unknown size",
         "4.1 KB  2026-11-01  file    a.md",
         "     ?              folder  b",
         "  12 B                      c",

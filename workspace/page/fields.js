@@ -73,7 +73,7 @@ function FeedbackButtons({ element, block }) {
 function Overflow({ element, block }) {
   const { act } = useSurface();
   const [open, setOpen] = useState(false);
-  const [toLeft, setToLeft] = useState(false);
+  const [sides, setSides] = useState("");
   const root = useRef();
   const trigger = useRef();
   useLayoutEffect(() => {
@@ -84,8 +84,10 @@ function Overflow({ element, block }) {
     return () => document.removeEventListener("pointerdown", away);
   }, [open]);
   const toggle = () => {
-    const edge = root.current.closest("[data-pane]")?.getBoundingClientRect().right ?? window.innerWidth;
-    setToLeft(trigger.current.getBoundingClientRect().left + 240 > edge);
+    const box = (root.current.closest(".log, .dialog-body") ?? document.documentElement).getBoundingClientRect();
+    const here = trigger.current.getBoundingClientRect();
+    const below = here.bottom + 20 + 32 * element.options.length > box.bottom;
+    setSides(`${here.left + 240 > box.right ? "to-left" : ""} ${below ? "upwards" : ""}`);
     setOpen(!open);
   };
   const choose = (option) => {
@@ -104,7 +106,7 @@ function Overflow({ element, block }) {
   return html`<span class="overflow" ref=${root} onKeyDown=${open ? walk : undefined}>
     <button type="button" class="button square" ref=${trigger} data-action-id=${element.action_id} aria-haspopup="menu"
             aria-expanded=${open} aria-label="More actions" onClick=${toggle}>⋯</button>
-    ${open && html`<span class=${`menu ${toLeft ? "to-left" : ""}`} role="menu">
+    ${open && html`<span class=${`menu ${sides}`} role="menu">
       ${element.options.map((option) => html`<button type="button" role="menuitem" data-value=${option.value}
           onClick=${() => choose(option)}><${Text} of=${option.text} />
           ${option.description && html`<small><${Text} of=${option.description} /></small>`}</button>`)}

@@ -45,7 +45,9 @@ export function Modal({ view, post, told, children }) {
   const shape = blocks.map((block) => block.block_id).join();
   useLayoutEffect(() => {
     // After a placeholder is replaced the first field takes the focus, unless the person is already typing.
-    if (!document.activeElement?.matches(".control")) form.current?.querySelector(".control")?.focus();
+    // What there is to read above it stays in view.
+    const first = form.current?.querySelector(".control");
+    if (!document.activeElement?.matches(".control")) first?.focus({ preventScroll: true });
   }, [shape]);
 
   return html`<dialog class="dialog" ...${dialog} data-testid="modal" data-view-id=${view.id}

@@ -11,6 +11,7 @@ const STATUS = { processing: "Working…", suspended: "Waiting for a person" };
 const statusOf = (state, channel, ts) =>
   state.statuses.find((s) => s.channel === channel && s.thread_ts === ts && Object.hasOwn(STATUS, s.status))?.status;
 const isReply = (message) => Boolean(message.thread_ts) && message.thread_ts !== message.ts;
+const isCounted = (message) => isReply(message) && !message.ephemeral;
 const inOrder = (messages) => [...messages].sort((a, b) => (a.ts < b.ts ? -1 : Number(a.ts > b.ts)));
 const titleOf = (channel) => (channel.is_im ? channel.name : `#${channel.name}`);
 
@@ -26,7 +27,7 @@ export function Channel({ state, send, go, trouble, channel }) {
   const shown = all.filter((message) => !isReply(message));
   const title = titleOf(channel);
   const replies = ({ ts, reply_count: told }) =>
-    Math.max(told ?? 0, all.filter((message) => isReply(message) && message.thread_ts === ts).length);
+    Math.max(told ?? 0, all.filter((message) => isCounted(message) && message.thread_ts === ts).length);
   const row = (message, i) => {
     const day = dayOf(message);
     const newDay = i === 0 || dayOf(shown[i - 1]) !== day;
@@ -55,7 +56,7 @@ export function Channel({ state, send, go, trouble, channel }) {
 export function Thread({ ts, state, send, go, trouble, channel }) {
   const all = inOrder(state.messages[channel.id] ?? []);
   const shown = all.filter((message) => message.ts === ts || message.thread_ts === ts);
-  const replies = shown.filter(isReply).length;
+  const replies = shown.filter(isCounted).length;
   const row = (message, i) => html`
     <${Message} key=${message.ts} message=${message} channel=${channel.id} send=${send} onTrouble=${trouble}
       follows=${i > 1 && followsOn(message, shown[i - 1])} />
