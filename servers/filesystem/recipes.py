@@ -80,7 +80,7 @@ _WRITE = _change(
         "after": "{args.content}",
         "path": "{capture.before.path}",
     },
-    recoverable=f"A version before it {_TRASH}",
+    recoverable=f"An earlier version {_TRASH}",
     keeps_days=KEEP.days,
     undo=[
         {
