@@ -84,7 +84,8 @@ class Cards:
         count = int(note.body.get("count") or 10)
         match note.kind:
             case "pending":
-                return notes.message(note, waiting=await self._ledger.pending(team, **whose))
+                waiting = await self._ledger.pending(team, **whose)
+                return notes.message(note, waiting=[a for a in waiting if note.to or not a.private])
             case "undo":
                 return notes.message(note, entries=await self._ledger.undoable(team, limit=count, **whose))
             case "audit":

@@ -152,7 +152,7 @@ class Ledger(Protocol):
     async def of_turn(self, turn_id: str) -> tuple[Action, ...]: ...
     async def turn(self, turn_id: str) -> Turn | None: ...
     async def has_session(self, session: Session) -> bool:
-        """Whether this thread is ours: a turn was opened in it."""
+        """Whether this thread is ours: a turn was opened in it, or a message waits there to be read."""
 
     async def starter(self, session: Session) -> str | None:
         """Who opened the first turn of the thread."""

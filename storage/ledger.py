@@ -20,7 +20,7 @@ from storage import tables
 from storage.columns import clock
 from storage.engine import CHECKPOINTS, READ_SECONDS, reached, reading
 from storage.rows import insert, plain, to_action, to_line, to_turn
-from storage.tables import actions, audit_log, undo_stack
+from storage.tables import actions, audit_log, inbox, undo_stack
 from storage.tx import Enqueue, SqlTx, turn_of, votes_of
 
 
@@ -145,7 +145,8 @@ class SqlLedger:
         return to_turn(turn[0], exchanges) if turn else None
 
     async def has_session(self, session: Session) -> bool:
-        return await self.starter(session) is not None
+        unread = select(inbox.c.key).where(inbox.c.session == session, inbox.c.done_at.is_(None)).limit(1)
+        return await self.starter(session) is not None or await self._one(unread) is not None
 
     async def starter(self, session: Session) -> str | None:
         turns = tables.turns
@@ -211,7 +212,7 @@ class SqlLedger:
 
     async def purge(self, before: datetime) -> None:
         """Forget messages done with and modals opened before then; close undo entries that are out of time."""
-        inbox, sheets, stack = tables.inbox, tables.sheets, undo_stack
+        sheets, stack = tables.sheets, undo_stack
         await self._write(
             delete(inbox).where(inbox.c.done_at.is_not(None), inbox.c.done_at < before),
             delete(sheets).where(sheets.c.opened_at < before),

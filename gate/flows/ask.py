@@ -16,7 +16,9 @@ from gate.strange import quoted
 from gate.talk import Incoming, Turn
 from gate.world import Note, Posted, Unavailable, World
 
-READER_SECONDS = 60.0
+READER_SECONDS = (
+    900.0  # longer than a turn may take; a run that crashed goes on with what it had, without waiting
+)
 BROKEN = "Something went wrong on my side when I read this. If no card came of it, please ask in other words."
 
 

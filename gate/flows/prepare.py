@@ -60,6 +60,7 @@ class Answered:
     spec: ToolSpec
     args: Mapping[str, Json]
     answer: Answer
+    private: bool = False  # for whoever asked alone
 
 
 async def prepare(world: World, asked: Asked) -> Prepared | Refused | Answered:
@@ -175,7 +176,7 @@ async def read(world: World, asked: Asked, spec: ToolSpec, decision: Decision) -
                 reason=decision.reason,
             )
         )
-    return Answered(spec, asked.call.args, answer)
+    return Answered(spec, asked.call.args, answer, decision.private)
 
 
 async def refuse(world: World, asked: Asked, name: str, reasons: tuple[str, ...]) -> Refused:

@@ -118,7 +118,8 @@ async def _told_read(world: World, turn: Turn, index: int, place: int, read: Ans
         "open_world": bool(read.spec.hints.open_world),
         "error": read.answer.is_error,
     }
-    await _note(world, turn, index, "read", body, place)
+    to = turn.requester if read.private else ""
+    await _keep(world, Note(derived("note", turn.id, index, place, "read"), turn.session, "read", body, to))
     return Told(place, "failed" if read.answer.is_error else "succeeded", read.answer.text)
 
 
@@ -168,7 +169,10 @@ async def _withdraw(world: World, turn: Turn, reply: CancelPending) -> Told:
 async def _note(
     world: World, turn: Turn, index: int, kind: str, body: Mapping[str, Json], place: int = 0
 ) -> None:
-    note = Note(derived("note", turn.id, index, place, kind), turn.session, kind, body)
+    await _keep(world, Note(derived("note", turn.id, index, place, kind), turn.session, kind, body))
+
+
+async def _keep(world: World, note: Note) -> None:
     async with world.ledger.begin() as tx:
         if await tx.note(note):
             tx.enqueue(runs.post(note.id))

@@ -223,3 +223,11 @@ async def test_one_reply_of_the_planner_says_only_once_that_it_was_too_much(stag
     stage.planner.script = [Propose(calls)]
     await stage.say("do it all")
     assert len([note for note in stage.wall.notes if note.kind == "refused"]) <= 13
+
+
+async def test_what_a_private_tool_answers_is_shown_to_who_asked_alone(stage: Scene):
+    stage.rule(Rule("private", ("desk.look",), private=True))
+    stage.planner.script = [Propose((Call("desk", "look", {"path": "a.md"}),))]
+    await stage.say("what is in it?")
+    (note,) = [note for note in stage.wall.notes if note.kind == "read"]
+    assert note.to == ANN

@@ -237,3 +237,41 @@ async def test_a_tool_that_is_gone_is_said_on_the_card(stage: Scene):
     await stage.confirm(action)
     await stage.play()
     assert "not connected" in stage.wall.cards[action.id].preview.problem
+
+
+async def test_a_reply_that_comes_before_the_first_message_was_read_is_kept(stage: Scene):
+    stage.planner.script = [Say("to the first"), Say("to the second")]
+    kept = []
+    for number, mentioned in enumerate((True, False)):
+        ts = f"{1_900_000_000 + number}.000000"
+        key = f"{TEAM}:{CHANNEL}:{ts}"
+        kept.append(await ask.receive(stage.world, Incoming(key, stage.session, ANN, "go", ts, mentioned)))
+    assert kept == [True, True]
+    await stage.play()
+    assert stage.texts == ["to the first", "to the second"]
+
+
+async def test_a_message_that_takes_minutes_to_read_is_read_once(stage: Scene):
+    thinking, began, asked = asyncio.Event(), asyncio.Event(), []
+    reply = stage.planner.reply
+
+    async def slow(turn, pending):
+        asked.append(turn.text)
+        began.set()
+        await thinking.wait()
+        return await reply(turn, pending)
+
+    stage.planner.reply = slow
+    stage.planner.script = [Say("well")]
+    keys = []
+    for number in range(2):
+        ts = f"{1_900_000_000 + number}.000000"
+        keys.append(f"{TEAM}:{CHANNEL}:{ts}")
+        await ask.receive(stage.world, Incoming(keys[-1], stage.session, ANN, f"m{number}", ts, True))
+    first = asyncio.create_task(ask.take_in(stage.world, stage.session.key, keys[0]))
+    await asyncio.wait_for(began.wait(), 5)
+    stage.travel(700)
+    await asyncio.wait_for(ask.take_in(stage.world, stage.session.key, keys[1]), 5)
+    thinking.set()
+    await asyncio.wait_for(first, 5)
+    assert asked[:2] == ["m0", "m1"]
