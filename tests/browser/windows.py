@@ -43,7 +43,7 @@ class Window:
 
     async def open(self, text: str) -> None:
         """Open the thread under the newest message with this text, once there are answers."""
-        root = self.channel.get_by_test_id("message").filter(has_text=text).last
+        root = self.channel.locator(".message:not(.ephemeral)").filter(has_text=text).last
         await root.get_by_test_id("open-thread").click()
 
     def button(self, action: str, where: Locator | None = None) -> Locator:

@@ -48,7 +48,8 @@ class Thread:
         return self.shown
 
     async def press(self, button: str) -> None:
-        assert (await self.person.click(self.answer, button)).ok
+        outcome = await self.person.click(self.answer, button)
+        assert outcome.ok, outcome
 
     async def confirm(self) -> str:
         """Press Confirm; everything on the card once it is done."""
@@ -65,8 +66,10 @@ class Thread:
         modal = await self.house.ws.wait_for(self._review, SECONDS)
         phrase = modal.blocks[[b["type"] for b in modal.blocks].index("input") - 1]["elements"][-1]
         typed = phrase["elements"][0]["text"]
-        assert (await self.person.submit(modal, {"phrase": {"phrase": typed.lower() + "?"}})).fields
-        assert (await self.person.submit(modal, {"phrase": {"phrase": typed}})).ok
+        wrong = await self.person.submit(modal, {"phrase": {"phrase": typed.lower() + "?"}})
+        assert wrong.fields, (wrong, self.person.modal)
+        right = await self.person.submit(modal, {"phrase": {"phrase": typed}})
+        assert right.ok, right
         return await self.becomes("Done")
 
     def _review(self) -> Any:
