@@ -52,6 +52,9 @@ class Tx(Protocol):
     async def keep(self, action: Action, **changes: Any) -> Action:
         """Change fields that are no matter of state (undo_open, claim lease): same guard. Raises Stale."""
 
+    async def waiting(self, team: str, user: str) -> int:
+        """How many actions of this requester wait; whoever else asks for the same waits for this transaction."""
+
     async def vote(self, vote: Vote) -> bool:
         """Record a vote; False when this person has already voted on this version."""
 

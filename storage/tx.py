@@ -18,7 +18,7 @@ from gate.talk import Exchange, Incoming, Turn
 from gate.world import Note, Sheet, Stale
 from storage import tables
 from storage.chain import append
-from storage.columns import SessionKey, clock
+from storage.columns import Words, clock
 from storage.rows import action_row, insert, plain, to_action, to_turn
 from storage.tables import actions, inbox
 
@@ -98,6 +98,13 @@ class SqlTx:
             raise Stale(await self.action(action.id))
         return to_action(row)
 
+    async def waiting(self, team: str, user: str) -> int:
+        await self._in_turn(f"{team}:{user}")
+        own = (tables.PREPARED, actions.c.team == team, actions.c.requester == user)
+        count = select(func.count()).select_from(actions).where(*own, actions.c.expires_at > self._clock)
+        found: int = (await self.execute(count)).scalar_one()
+        return found
+
     async def vote(self, vote: Vote) -> bool:
         return await self._put(tables.votes, plain(vote))
 
@@ -108,10 +115,7 @@ class SqlTx:
         return await self._put(inbox, {**plain(incoming), "reader": ""})
 
     async def take(self, session: Session, reader: str, seconds: float) -> Incoming | None:
-        if self._connection.dialect.name == "postgresql":
-            # Readers of one session wait for each other here: none misses what another has just put down.
-            key = func.hashtextextended(literal(session, SessionKey), 0)
-            await self.execute(select(func.pg_advisory_xact_lock(key)))
+        await self._in_turn(session.key)  # so that no reader misses what another has just put down
         waiting = and_(inbox.c.session == session, inbox.c.done_at.is_(None))
         held = and_(waiting, inbox.c.reader != reader, inbox.c.held_until > self._clock)
         if (await self.execute(select(inbox.c.key).where(held).limit(1))).first():
@@ -168,6 +172,12 @@ class SqlTx:
         stack = tables.undo_stack
         done = update(stack).where(stack.c.action_id == action_id, ~stack.c.undone)
         await self.execute(done.values(undone=True, closed_at=self._clock))
+
+    async def _in_turn(self, key: str) -> None:
+        """Wait until no other transaction is in turn for this key. On SQLite there is only one at a time."""
+        if self._connection.dialect.name == "postgresql":
+            hashed = func.hashtextextended(literal(key, Words), 0)
+            await self.execute(select(func.pg_advisory_xact_lock(hashed)))
 
     def _new(self, table: Any) -> Any:
         return insert(table, self._connection.dialect.name)

@@ -20,6 +20,7 @@ from gate.tool import Answer, OutcomeUnknown, ServerUnavailable, ToolSpec
 from gate.world import World
 
 SHOWN = 3  # reasons given with a refusal
+CROWDED = "Too many of your actions already wait. Decide some of them first: `/pending` lists them."
 TOO_LONG = (
     "This is too long to be shown whole, so it cannot be confirmed. Please split it into smaller parts."
 )
@@ -98,11 +99,8 @@ async def prepare(world: World, asked: Asked) -> Prepared | Refused | Answered:
 async def hold(world: World, asked: Asked, spec: ToolSpec) -> Prepared | Refused:
     """Make the pending action: first its lease, then its row (an orphan lease is harmless)."""
     waiting = await world.ledger.pending(asked.session.team, user=asked.requester)
-    if len(waiting) >= world.limits.pending_per_user:
-        reason = (
-            f"{len(waiting)} of your actions already wait. Decide some of them first: `/pending` lists them."
-        )
-        return await refuse(world, asked, spec.full_name, (reason,))
+    if len(waiting) >= world.limits.pending_per_user:  # before anything is looked at
+        return await refuse(world, asked, spec.full_name, (CROWDED,))
     seen = await look(world, spec, asked.call.args, asked.session.channel)
     decision = decided(world, spec, seen.args, asked.session.channel, asked=asked.call.risk)
     if decision.verdict is Verdict.DENY:  # because of something that was bound
@@ -110,14 +108,25 @@ async def hold(world: World, asked: Asked, spec: ToolSpec) -> Prepared | Refused
     action = draft(world, asked, spec, decision, seen, await world.ledger.now())
     seconds = (action.expires_at - action.created_at).total_seconds()
     await world.leases.put(lease(action), seconds)
+    stored = await _write(world, action)
+    if stored is None:
+        return await refuse(world, asked, spec.full_name, (CROWDED,))
+    if stored.receipt != action.receipt:  # another life of this run was first, and its card is the one
+        await world.leases.put(lease(stored), seconds)
+    return Prepared(stored)
+
+
+async def _write(world: World, action: Action) -> Action | None:
+    """The action as it stands in the ledger now; None when too many of its requester's wait there already."""
     async with world.ledger.begin() as tx:
+        waiting = await tx.waiting(action.session.team, action.requester)
+        if waiting >= world.limits.pending_per_user and await tx.action(action.id) is None:
+            return None
         stored = await tx.insert(action)
         if stored.receipt == action.receipt:
             tx.audit(entry("proposed", action, action.requester, reason=action.reason))
             announce(tx, action)
-    if stored.receipt != action.receipt:  # another life of this run was first, and its card is the one
-        await world.leases.put(lease(stored), seconds)
-    return Prepared(stored)
+    return stored
 
 
 def draft(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from dataclasses import replace
 
@@ -10,6 +11,7 @@ import pytest
 from gate import plain
 from gate.action import Approvers, Class
 from gate.flows import carry_out, edit, press, undo
+from gate.flows.prepare import Asked, prepare
 from gate.flows.verbs import Refusal, prepare_action
 from gate.people import Verb
 from gate.policy import Rule
@@ -18,7 +20,7 @@ from gate.states import State
 from gate.talk import Call, CancelPending, Propose
 from gate.template import TemplateError, expand
 from gate.tool import Recipe, Show
-from tests.flows.scene import ANN, BEN, CLEO, Scene, nothing_ran
+from tests.flows.scene import ANN, BEN, CLEO, TEAM, Scene, nothing_ran
 
 OPS = Approvers(groups=frozenset({"S_OPS"}))
 
@@ -231,3 +233,10 @@ async def test_what_a_private_tool_answers_is_shown_to_who_asked_alone(stage: Sc
     await stage.say("what is in it?")
     (note,) = [note for note in stage.wall.notes if note.kind == "read"]
     assert note.to == ANN
+
+
+async def test_nobody_has_more_waiting_than_the_limit_however_fast_they_ask(stage: Scene):
+    calls = [Call("desk", "write", {"path": f"{n}.md", "content": "x"}) for n in range(30)]
+    asked = [Asked(f"a{n}", stage.session, ANN, call) for n, call in enumerate(calls)]
+    await asyncio.gather(*(prepare(stage.world, one) for one in asked))
+    assert len(await stage.ledger.pending(TEAM, user=ANN)) == stage.world.limits.pending_per_user
