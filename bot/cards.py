@@ -66,7 +66,7 @@ class Cards:
         if posted and posted.ts:
             return
         message = _checked(await self._written(note))
-        place = To(note.to, note.session.channel, note.session.thread)
+        place = To(note.to, note.session.channel, "" if note.body.get("beside") else note.session.thread)
         try:
             if note.to:
                 await self.whisper(place, message)

@@ -79,8 +79,12 @@ async def _read(world: World, incoming: Incoming) -> None:
 
 
 async def say(world: World, incoming: Incoming, kind: str, body: Mapping[str, Json], to: str = "") -> None:
-    """Answer a message with a note; once, however often the run repeats."""
-    note = Note(derived("answer", incoming.key, kind), incoming.session, kind, body, to)
+    """Answer a message with a note; once, however often the run repeats.
+
+    What one person alone sees goes beside a message that began no thread yet: Slack shows it only in active ones.
+    """
+    beside = bool(to) and incoming.ts == incoming.session.thread
+    note = Note(derived("answer", incoming.key, kind), incoming.session, kind, {**body, "beside": beside}, to)
     async with world.ledger.begin() as tx:
         if await tx.note(note):
             tx.enqueue(runs.post(note.id))

@@ -212,3 +212,11 @@ async def test_a_message_whose_reader_died_is_read_by_the_next_life_of_its_run(s
     stage.planner.script = [WRITE]
     await stage.play()
     assert len(await pending(stage)) == 1
+
+
+@pytest.mark.parametrize(("ts", "beside"), [("1700000000.000000", True), ("1800000000.000000", False)])
+async def test_what_one_person_alone_sees_is_not_put_into_a_thread_that_slack_would_not_show(
+    stage: Scene, ts: str, beside: bool
+):
+    await stage.say("pending", ts=ts)
+    assert stage.wall.notes[-1].body["beside"] is beside
