@@ -24,7 +24,11 @@ def made(before: str = "a\n", spec: ToolSpec = SPEC, **args: str):
 
 
 def test_facts_keep_the_order_of_the_schema_and_mark_what_was_added():
-    assert [(f.label, f.added) for f in made().facts] == [("path", False), ("content", False), ("expected", True)]
+    assert [(f.label, f.added) for f in made().facts] == [
+        ("path", False),
+        ("content", False),
+        ("expected", True),
+    ]
 
 
 def test_the_diff_is_the_change():
