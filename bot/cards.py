@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import weakref
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.patience import LOST, REFUSED, Refused, code_of, patiently
+from bot.outgoing import PLAIN, checked, content, shown
+from bot.patience import LOST, Refused, code_of, patiently
 from gate.action import Action, Vote
 from gate.flows.seal import entry
 from gate.states import State
@@ -22,9 +23,7 @@ from views.kit import Message
 
 log = logging.getLogger(__name__)
 
-PLAIN = "I have something to show here that Slack did not take. Nothing can be confirmed from this message."
 CLOSED = "I could not open the window in time. Nothing changed: please press again."
-EMPTY = "I could not fetch this just now. Nothing changed: close this and press again."
 EVENT = "countersign_card"
 PAGE = 200  # messages of a thread that are read at once
 # The session's status is a nicety of agents: to other apps Slack says one of these.
@@ -49,23 +48,33 @@ class Cards:
             posted = await self._ledger.posted(action.id)
             if posted and posted.ts and posted.revision >= action.revision:
                 return
-            if _unseen(action, posted):
-                return
-            message = _checked(card.card(action, votes))
-            try:
-                at = await self._show(action.id, posted, await self._place(action, posted), message)
-            except Refused as error:
-                log.error("the card of %s cannot be shown: %s", action.id, error)
-                return
-            await self._shown(action, at, posted)
+            await self._draw(action, votes, posted)
+            # Another replica may have drawn a newer state meanwhile, and ours may have come to Slack after it.
+            while (latest := await self._ledger.posted(action.id)) and latest.revision > action.revision:
+                newer = await self._ledger.action(action.id)
+                if newer is None:
+                    break
+                action = newer
+                await self._draw(action, await self._ledger.votes(action.id, action.version), latest)
         await self._set_status(action)
+
+    async def _draw(self, action: Action, votes: tuple[Vote, ...], posted: Posted | None) -> None:
+        if _unseen(action, posted):
+            return
+        try:
+            message = checked(card.card(action, votes))
+            at = await self._show(action.id, posted, await self._place(action, posted), message)
+        except Refused as error:
+            log.error("the card of %s cannot be shown: %s", action.id, error)
+            return
+        await self._shown(action, at, posted)
 
     async def post(self, note: Note) -> None:
         """Post a note once. Raises Unavailable when Slack has to be tried again."""
         posted = await self._ledger.posted(note.id)
         if posted and posted.ts:
             return
-        message = _checked(await self._written(note))
+        message = checked(await self._written(note))
         place = To(note.to, note.session.channel, "" if note.body.get("beside") else note.session.thread)
         try:
             if note.to:
@@ -121,7 +130,7 @@ class Cards:
         return await self._send(key, to, message)
 
     async def _send(self, key: str, to: To, message: Message) -> tuple[str, str]:
-        response = await _shown(
+        response = await shown(
             self._client.chat_postMessage,
             message,
             channel=to.channel,
@@ -133,7 +142,7 @@ class Cards:
         return str(response["channel"]), str(response["ts"])
 
     async def _update(self, channel: str, ts: str, message: Message) -> None:
-        await _shown(self._client.chat_update, message, channel=channel, ts=ts)
+        await shown(self._client.chat_update, message, channel=channel, ts=ts)
 
     async def _find(self, key: str, to: To) -> str | None:
         """The message that carries this key in its metadata, if it was posted after all."""
@@ -176,7 +185,7 @@ class Cards:
         Raises Unavailable, or Refused.
         """
         if to.channel:
-            await _shown(
+            await shown(
                 self._client.chat_postEphemeral,
                 message,
                 channel=to.channel,
@@ -184,7 +193,7 @@ class Cards:
                 thread_ts=to.thread or None,
             )
         else:
-            await _shown(self._client.chat_postMessage, message, channel=to.user, unfurl_links=False)
+            await shown(self._client.chat_postMessage, message, channel=to.user, unfurl_links=False)
 
     async def _set_status(self, action: Action) -> None:
         """Slack's own line under the thread. A nicety, so nothing waits for it or fails by it."""
@@ -212,7 +221,7 @@ class Hints:
     async def tell(self, to: To, text: str) -> None:
         """Say it to one person alone, or log that it could not be said."""
         try:
-            await self._cards.whisper(to, _checked(notes.answer(text)))
+            await self._cards.whisper(to, checked(notes.answer(text)))
         except (Refused, Unavailable) as error:
             log.warning("a hint could not be shown: %s", error)
 
@@ -227,7 +236,7 @@ class Hints:
             log.warning("a modal could not be opened: %s", error)
             await self.tell(to, CLOSED)
             return
-        view = await _content(opening, view_id)
+        view = await content(opening, view_id)
         try:
             await patiently(self._client.views_update, view_id=view_id, hash=mark, view=view)
         except Refused as error:
@@ -254,46 +263,8 @@ class Hints:
             log.warning("App Home could not be published: %s", error)
 
 
-async def _content(opening: Opening, view_id: str) -> dict[str, Any]:
-    """What belongs into an opened modal, or a sentence that says why it is not there."""
-    try:
-        view = await opening.then(view_id)
-    except Unavailable as error:
-        log.warning("a modal could not be filled: %s", error)
-        return modals.message(EMPTY)
-    except Exception:
-        log.exception("a modal could not be filled")
-        return modals.message(EMPTY)
-    problems = check.view(view)
-    if not problems:
-        return view
-    log.error("a modal broke the rules: %s", problems[:3])
-    return modals.message(PLAIN)
-
-
 def _unseen(action: Action, posted: Posted | None) -> bool:
     """An undo that goes through needs no card of its own: the card of what it takes back tells."""
     quiet = (State.APPROVED, State.EXECUTING, State.SUCCEEDED)
     waiting = action.state is State.PREPARED and action.version == 1  # its target is being looked at
     return bool(action.undoes) and posted is None and (waiting or action.state in quiet)
-
-
-def _checked(message: Message) -> Message:
-    """The message, or a plain one without buttons when it breaks Slack's rules: fail closed, never silent."""
-    problems: Sequence[str] = check.message(message)
-    if not problems:
-        return message
-    log.error("a message broke the rules: %s", problems[:3])
-    return notes.answer(PLAIN)
-
-
-async def _shown(call: Any, message: Message, **arguments: Any) -> Any:
-    """Post or update a message; where Slack refuses it, a plain one. chat.update forgets `parse` each time."""
-    try:
-        return await patiently(call, text=message.text, blocks=message.blocks, parse="none", **arguments)
-    except Refused as error:
-        if error.code not in REFUSED:
-            raise
-        log.error("Slack refused a message of ours: %s", error)
-        plain = notes.answer(PLAIN)
-        return await patiently(call, text=plain.text, blocks=plain.blocks, parse="none", **arguments)

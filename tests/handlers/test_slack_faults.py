@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
+from bot.cards import Cards
 from gate.flows.prepare import Asked, prepare
 from gate.runs import Run
 from gate.talk import Call, Propose
+from gate.world import Posted
 from tests.edge import ANN, BEN, OPS, Card, Edge, said_in
 from workspace.faults import BadGateway, Dropped, Fault, RateLimited, Refused, ServerError, Silent
 
@@ -201,3 +206,28 @@ async def test_two_draws_of_one_card_at_once_post_it_once(http: Edge) -> None:
         http.pump.start(Run("draw", key, ("twice",)))
     await http.settled()
     assert len([m for m in http.ws.by_app(OPS, card.said.ts) if m.text.endswith("b.md")]) == 1
+
+
+class Behind:
+    """The ledger as a slow replica saw it: where the card stood before another replica drew it anew."""
+
+    def __init__(self, ledger: Any, posted: Posted) -> None:
+        self._ledger, self._old = ledger, [posted]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._ledger, name)
+
+    async def posted(self, key: str) -> Posted | None:
+        return self._old.pop() if self._old else await self._ledger.posted(key)
+
+
+async def test_an_older_state_that_comes_to_slack_last_does_not_stay(hasty_http: Edge) -> None:
+    edge = hasty_http
+    card = await write(edge)
+    before, older = await edge.world.ledger.posted(card.id), await card.action()
+    assert before is not None
+    await card.click("confirm")
+    assert card.text == "Done: Write a.md"
+    slow = Cards(edge.cards._client, Behind(edge.world.ledger, replace(before, revision=0)))
+    await slow.draw(older, ())
+    assert card.text == "Done: Write a.md"
