@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gate.action import Action, Ref
 from gate.flows.seal import entry
-from gate.people import Verb, deciders, may
+from gate.people import Verb, may
 from gate.states import State
 from gate.world import World
 
@@ -92,8 +92,3 @@ LATE: dict[State, Callable[[Action], str]] = {
     State.UNDOING: lambda a: f"This was confirmed{_by(a)} and is being undone.",
     State.UNDONE: lambda a: f"This was confirmed{_by(a)} and undone since.",
 }
-
-
-def waiting_for(action: Action) -> str:
-    """Who has to act, for people who may not."""
-    return deciders(action)
