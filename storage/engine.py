@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
+import select
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ from typing import IO, Any
 from weakref import WeakSet
 
 from sqlalchemy import URL, Connection, event, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
@@ -101,10 +102,9 @@ def open_engine(url: str, *, connections: int = 10) -> AsyncEngine:
         event.listen(engine.sync_engine, "connect", _connect_sqlite)
         event.listen(engine.sync_engine, "begin", _begin_sqlite)
     else:
-        engine = create_async_engine(
-            address, connect_args=POSTGRES_REACH, pool_size=connections, pool_pre_ping=True
-        )
+        engine = create_async_engine(address, connect_args=POSTGRES_REACH, pool_size=connections)
         event.listen(engine.sync_engine, "connect", _settle_postgres)
+        event.listen(engine.sync_engine, "checkout", _replace_closed)
     return engine
 
 
@@ -188,3 +188,15 @@ def _settle_postgres(connection: Any, _: Any) -> None:
         cursor.execute(limit)
     cursor.close()
     connection.commit()
+
+
+def _replace_closed(connection: Any, *_: Any) -> None:
+    """Let the pool replace a connection that the server has closed: there is something to read, its end. To ask
+    by a statement, as pool_pre_ping does, was every other transaction that PostgreSQL was sent."""
+    line = connection.driver_connection
+    if line.closed:
+        raise DisconnectionError
+    unasked = select.poll()
+    unasked.register(line.fileno(), select.POLLIN)
+    if unasked.poll(0):
+        raise DisconnectionError

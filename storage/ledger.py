@@ -23,6 +23,8 @@ from storage.rows import insert, plain, to_action, to_line, to_turn
 from storage.tables import actions, audit_log, inbox, undo_stack
 from storage.tx import Enqueue, SqlTx, turn_of, votes_of
 
+PATIENT = 6  # transactions at once that nobody waits for, on PostgreSQL: the other connections are for those
+
 
 class NestedTransaction(RuntimeError):
     """The ledger was used inside a transaction: a second connection would wait for the first, for ever."""
@@ -46,15 +48,19 @@ class SqlLedger:
         self._sqlite = engine.dialect.name == "sqlite"
         # SQLite has one writer, and its own waiting is by polling: here they stand in line, first come first served.
         self._line = asyncio.Lock() if self._sqlite else nullcontext()
+        # What nobody waits for takes turns before that line, so that little of it stands before what somebody does.
+        self._patient = asyncio.Semaphore(1 if self._sqlite else PATIENT)
         self._inside: set[asyncio.Task[Any] | None] = set()
 
     @asynccontextmanager
     async def begin(self, seconds: float | None = None) -> AsyncIterator[SqlTx]:
         """A transaction. `seconds` is the time in all until COMMIT is sent: from there its answer is awaited,
-        since only that says what happened. Raises Unavailable, and whatever the body raises."""
+        since only that says what happened. Who sets it has somebody waiting, and goes before those who do not.
+        Raises Unavailable, and whatever the body raises."""
         limit = asyncio.timeout(seconds)
+        turn = self._patient if seconds is None else nullcontext()
         with self._alone(), reached(limit):
-            async with limit, self._line, self._connected(limit) as connection:
+            async with turn, limit, self._line, self._connected(limit) as connection:
                 tx = SqlTx(connection, self.offset)
                 yield tx
                 await tx.finish(self._enqueue, self._key)

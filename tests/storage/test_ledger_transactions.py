@@ -161,6 +161,23 @@ async def begin_and_write(ledger: SqlLedger, name: str, seconds: float | None = 
         await write(tx, name)
 
 
+async def test_a_transaction_that_somebody_waits_for_goes_before_those_that_nobody_does(
+    ledger: SqlLedger, engine: AsyncEngine
+) -> None:
+    ended: list[str] = []
+
+    async def write_down(name: str, seconds: float | None) -> None:
+        await begin_and_write(ledger, name, seconds)
+        ended.append(name)
+
+    async with asyncio.TaskGroup() as all_at_once:
+        for number in range(60):
+            all_at_once.create_task(write_down(f"background{number}", None))
+        all_at_once.create_task(write_down("click", 20))
+    assert ended.index("click") < 20
+    assert await counted(engine) == (61, 61, 61)
+
+
 async def test_cancelled_transactions_leave_the_pool_usable_and_nothing_half_done(
     ledger: SqlLedger, engine: AsyncEngine
 ) -> None:
@@ -197,11 +214,13 @@ async def test_lines_that_the_server_closed_are_replaced_unseen(postgres_url: st
     engine = open_engine(postgres_url)
     ledger = SqlLedger(engine, enqueue, KEY)
     await ledger.now()
-    async with await psycopg.AsyncConnection.connect(postgres_url.replace("+psycopg", "")) as line:
-        await line.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-            " WHERE pid <> pg_backend_pid() AND datname = current_database()"
-        )
+    plain_url = postgres_url.replace("+psycopg", "")
+    async with await psycopg.AsyncConnection.connect(plain_url, autocommit=True) as line:
+        others = "FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()"
+        await line.execute(f"SELECT pg_terminate_backend(pid) {others}")
+        async with asyncio.timeout(20):
+            while await (await line.execute(f"SELECT 1 {others}")).fetchone():
+                await line.execute("SELECT pg_sleep(0.01)")
     await ledger.now()
     await engine.dispose()
 
