@@ -34,12 +34,11 @@ async def test_a_callers_risk_may_raise_and_never_lower(stage: Scene):
 
 async def test_confirm_waits_for_the_outcome(stage: Scene):
     made = await prepared(stage)
-    waiting = asyncio.create_task(verbs.confirm_action(stage.world, made["action_id"], ANN, seconds=100))
-    for _ in range(500):
-        await stage.play()
-        await asyncio.wait({waiting}, timeout=0.01)
-        if waiting.done():
-            break
+    waiting = asyncio.create_task(verbs.confirm_action(stage.world, made["action_id"], ANN, seconds=1000))
+    async with asyncio.timeout(60):
+        while not waiting.done():
+            await stage.play()
+            await asyncio.wait({waiting}, timeout=0.01)
     done = await waiting
     assert (done["status"], done["executed_tool"]) == ("success", "desk.write")
     assert done["result"]["content"] == "hello"
