@@ -31,6 +31,9 @@ class Card:
     value: str = ""  # of its Confirm
     drawn: list[tuple[float, str]] = field(default_factory=list)  # when, and which title
     statuses: list[str] = field(default_factory=list)
+    told: list[str] = field(
+        default_factory=list
+    )  # to one person alone, as that a press could not be recorded
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def until(self, true: Callable[[Card], Any]) -> Any:
@@ -101,6 +104,12 @@ class Slack:
     def _chat_update(self, args: Any, at: float) -> dict[str, Any]:
         self._draw(self.cards[self._threads[args["ts"]]], args, at)
         return {"channel": args["channel"], "ts": args["ts"]}
+
+    def _chat_postephemeral(self, args: Any, at: float) -> dict[str, Any]:
+        card = self.cards[args["thread_ts"]]
+        card.told.append(args["text"])
+        card.changed.set()
+        return {}
 
     def _draw(self, card: Card, args: Any, at: float) -> None:
         blocks = json.loads(args["blocks"]) if isinstance(args["blocks"], str) else args["blocks"]
