@@ -2,46 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from servers.cards import META, Card, change, reading
 from servers.filesystem.trash import KEEP
 
-META = "dev.countersign/gate"
+__all__ = ["CARDS", "META"]
+
 _TRASH = "stays in .countersign/trash"
 
 
-@dataclass(frozen=True)
-class Card:
-    """One tool as clients see it beyond its signature."""
-
-    title: str
-    recipe: dict[str, Any]
-
-    @property
-    def reads(self) -> bool:
-        return bool(self.recipe["class"] == "read")
-
-    @property
-    def destroys(self) -> bool:
-        return bool(self.recipe["class"] == "destructive")
-
-
-def _read(title: str, summary: str) -> Card:
-    verb = summary.split(" ", 1)[0]
-    recipe = {"class": "read", "risk": "low", "confirmationRequired": False, "summary": summary, "verb": verb}
-    return Card(title, {**recipe, "notifies": "nobody", "idempotent": True})
-
-
-def _change(
-    title: str, verb: str, summary: str, cls: str = "write", risk: str = "medium", **more: Any
-) -> Card:
-    recipe = {"class": cls, "risk": risk, "confirmationRequired": True, "summary": summary, "verb": verb}
-    return Card(title, {**recipe, "notifies": "nobody", "idempotent": False, **more})
-
-
 def _transfer(title: str, verb: str, undo: dict[str, Any]) -> Card:
-    return _change(
+    return change(
         title,
         verb,
         f"{verb} {{args.source}} to {{args.destination}}",
@@ -67,7 +39,7 @@ def _transfer(title: str, verb: str, undo: dict[str, Any]) -> Card:
     )
 
 
-_WRITE = _change(
+_WRITE = change(
     "Write file",
     "Write",
     "Write {args.content|size} to {args.path}",
@@ -97,7 +69,7 @@ _WRITE = _change(
     drift={"tool": "get_metadata", "args": {"path": "{result.path}"}, "same": {"sha256": "{result.sha256}"}},
 )
 
-_DELETE = _change(
+_DELETE = change(
     "Delete files",
     "Delete",
     "Delete {capture.targets.what}",
@@ -117,7 +89,7 @@ _DELETE = _change(
     },
 )
 
-_RESTORE = _change(
+_RESTORE = change(
     "Restore from trash",
     "Restore",
     "Restore {capture.plan.what} from the trash",
@@ -154,16 +126,16 @@ _RESTORE = _change(
 _LOOK_DRIFT = {"tool": "list_changes", "args": {"path": "{result.path}"}, "same": {"look": "{result.look}"}}
 
 CARDS: dict[str, Card] = {
-    "list_dir": _read("List folder", "List {args.path}"),
-    "read_file": _read("Read file", "Read {args.path}"),
-    "search_files": _read("Search files", "Search {args.path} for {args.pattern}"),
-    "get_metadata": _read("File details", "Look at {args.path}"),
-    "describe_paths": _read("Describe paths", "Look at {args.paths}"),
-    "list_trash": _read("List trash", "List the trash"),
-    "list_changes": _read("List changes", "List what changed in {args.path}"),
-    "preview_write": _read("Preview a write", "Read {args.path}"),
-    "preview_transfer": _read("Preview a move or copy", "Look at {args.source} and {args.destination}"),
-    "preview_restore": _read("Preview a restore", "Look at {args.trash_id} in the trash"),
+    "list_dir": reading("List folder", "List {args.path}"),
+    "read_file": reading("Read file", "Read {args.path}"),
+    "search_files": reading("Search files", "Search {args.path} for {args.pattern}"),
+    "get_metadata": reading("File details", "Look at {args.path}"),
+    "describe_paths": reading("Describe paths", "Look at {args.paths}"),
+    "list_trash": reading("List trash", "List the trash"),
+    "list_changes": reading("List changes", "List what changed in {args.path}"),
+    "preview_write": reading("Preview a write", "Read {args.path}"),
+    "preview_transfer": reading("Preview a move or copy", "Look at {args.source} and {args.destination}"),
+    "preview_restore": reading("Preview a restore", "Look at {args.trash_id} in the trash"),
     "write_file": _WRITE,
     "move_file": _transfer(
         "Move file",
@@ -185,7 +157,7 @@ CARDS: dict[str, Card] = {
     ),
     "delete_file": _DELETE,
     "restore_file": _RESTORE,
-    "watch_folder": _change(
+    "watch_folder": change(
         "Watch folder",
         "Watch",
         "Watch {args.path}",
@@ -201,7 +173,7 @@ CARDS: dict[str, Card] = {
         ],
         drift=_LOOK_DRIFT,
     ),
-    "unwatch_folder": _change(
+    "unwatch_folder": change(
         "Stop watching folder",
         "Unwatch",
         "Stop watching {args.path}",

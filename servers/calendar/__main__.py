@@ -1,0 +1,11 @@
+"""The calendar server on standard input and output: `python -m servers.calendar --folder DIR --timezone ZONE`."""
+
+from __future__ import annotations
+
+import sys
+
+from servers.arguments import serve
+from servers.calendar.app import configured
+
+if __name__ == "__main__":
+    serve(configured, sys.argv[1:])

@@ -1,0 +1,148 @@
+"""What the data tools take and answer. Rows are numbered from 1, without the line of column names."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from servers.filesystem.models import Item
+
+Cell = str | int | float | bool | None
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+DatabaseArg = Annotated[
+    str, Field(description="A SQLite database in the allowed folders, like books.sqlite.")
+]
+RecordsArg = Annotated[
+    str, Field(description="A .csv, .tsv, .json or .jsonl file, or a SQLite database (then say which table).")
+]
+TableArg = Annotated[Name | None, Field(description="The table, where the file is a SQLite database.")]
+
+
+class Rows(BaseModel):
+    path: str
+    columns: list[str]
+    rows: list[list[Cell]]
+    count: int = Field(description="how many rows are given")
+    truncated: bool = Field(description="whether there are more")
+    note: str = ""
+
+
+class Column(BaseModel):
+    name: str
+    type: str
+    key: bool = Field(description="part of the primary key")
+    required: bool
+
+
+class Table(BaseModel):
+    name: str
+    kind: Literal["table", "view"]
+    columns: list[Column]
+
+
+class Database(BaseModel):
+    path: str
+    tables: list[Table]
+    sha256: str
+    size: int
+
+
+class Group(BaseModel):
+    """Records that say the same: the first is the one to keep."""
+
+    rows: list[int]
+    kind: Literal["same", "similar"]
+    record: dict[str, Cell] = Field(description="the first of them")
+    differs: list[str] = Field(description="columns in which they are not alike, letter by letter")
+
+
+class Duplicates(BaseModel):
+    path: str
+    records: int
+    compared: list[str] = Field(description="the columns that were compared")
+    groups: list[Group]
+    unique: int = Field(description="records that would be left")
+    keep: list[int] = Field(description="their row numbers, when there are at most 5,000")
+    truncated: bool = False
+    summary: str
+
+
+class Anomaly(BaseModel):
+    column: str
+    kind: Literal["outlier", "missing", "type", "rare", "date", "space", "duplicate"]
+    rows: list[int] = Field(description="at most 20 of them")
+    count: int
+    values: list[Cell] = Field(description="what stands there, in the order of the rows")
+    why: str
+
+
+class Anomalies(BaseModel):
+    path: str
+    records: int
+    columns: list[str]
+    anomalies: list[Anomaly]
+    truncated: bool = False
+    summary: str
+
+
+class CsvPlan(BaseModel):
+    """What a file of comma-separated values is now and would be."""
+
+    path: str
+    before: str
+    after: str
+    sha256: str = Field(description="of the present file, or “absent”")
+    rows: int
+
+
+class Value(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    column: Name
+    value: Cell
+
+
+Values = Annotated[
+    dict[str, Cell] | list[Value],
+    Field(description="Column to value, like {“status”: “paid”}; or a list of {column, value}."),
+]
+
+
+class Change(BaseModel):
+    """One change to one table. Values are bound as parameters; nothing in here is read as SQL."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    table: Name
+    op: Literal["insert", "update", "delete"]
+    where: Values = Field(
+        default={}, description="Which rows: all these columns have these values. Not for insert."
+    )
+    values: Values = Field(default={}, description="What to insert, or the columns to set. Not for delete.")
+
+
+class RowsPlan(BaseModel):
+    path: str
+    difference: str = Field(description="every row that changes, before and after")
+    items: list[Item] = Field(description="how many rows of which table are added, changed or removed")
+    rows: int
+    expected: str = Field(description="SHA-256 over the rows that change, as they are now")
+    can_undo: bool = Field(description="whether they can be put back exactly, triggers and all")
+
+
+class RowsChanged(BaseModel):
+    path: str
+    rows: int
+    added: int
+    changed: int
+    removed: int
+    record: str = Field(description="where the rows before are kept, for restore_rows")
+    state: str = Field(description="SHA-256 over these rows as they are now")
+
+
+class RowsState(BaseModel):
+    record: str
+    path: str
+    state: str = Field(description="SHA-256 over the rows of the record as they are now")
+    as_left: bool = Field(description="whether they are still as the change left them")

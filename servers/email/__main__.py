@@ -1,0 +1,11 @@
+"""The mail server on standard input and output: `python -m servers.email --maildir DIR --from ADDRESS`."""
+
+from __future__ import annotations
+
+import sys
+
+from servers.arguments import serve
+from servers.email.app import configured
+
+if __name__ == "__main__":
+    serve(configured, sys.argv[1:])

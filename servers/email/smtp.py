@@ -1,0 +1,122 @@
+"""Handing one mail to the mail server: to everybody or to nobody, and honest when nobody knows."""
+
+from __future__ import annotations
+
+import smtplib
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from mcp.server.mcpserver.exceptions import ToolError
+
+SECONDS = 20.0  # that the mail server may stay silent
+STILL = "Nothing was sent, and the draft is still there."
+Security = Literal["starttls", "tls", "none"]
+
+
+class PerhapsSent(Exception):
+    """The line broke after the mail was handed over: nobody knows whether it was taken."""
+
+
+@dataclass(frozen=True)
+class Post:
+    """The mail server, and how to speak to it. The password is read from its file for each mail."""
+
+    host: str
+    port: int = 587
+    security: Security = "starttls"
+    user: str = ""
+    password_file: Path | None = None
+    authorities: Path | None = None  # certificates to trust besides those of the system
+
+    def __post_init__(self) -> None:
+        if bool(self.user) is not bool(self.password_file):
+            raise ValueError("Give --smtp-user and --smtp-password-file together.")
+        if self.user and self.security == "none":
+            raise ValueError(
+                "A password is not sent without encryption. Use --smtp-security starttls or tls."
+            )
+
+    def send(self, sender: str, recipients: list[str], data: bytes) -> None:
+        """Hand over one mail. Raises ToolError when it was surely not sent, PerhapsSent when nobody knows."""
+        with self._line() as line:
+            try:
+                self._envelope(line, sender, recipients, data)
+            except OSError as error:  # smtplib's own errors are OSErrors too
+                raise ToolError(f"The mail server broke off ({_reason(error)}). {STILL}") from error
+            _handed_over(line, data)
+
+    @contextmanager
+    def _line(self) -> Iterator[smtplib.SMTP]:
+        try:
+            line = self._connected()
+        except smtplib.SMTPAuthenticationError as error:
+            raise ToolError(
+                f"The mail server does not take the user name and the password. Ask whoever set it up. {STILL}"
+            ) from error
+        except smtplib.SMTPNotSupportedError as error:
+            raise ToolError(
+                f"The mail server offers no encryption or no login. Ask whoever set it up. {STILL}"
+            ) from error
+        except OSError as error:
+            raise ToolError(
+                f"The mail server {self.host}:{self.port} cannot be used ({_reason(error)}). {STILL}"
+            ) from error
+        try:
+            yield line
+        finally:
+            line.close()
+
+    def _connected(self) -> smtplib.SMTP:
+        secure = ssl.create_default_context(cafile=self.authorities)
+        if self.security == "tls":
+            line: smtplib.SMTP = smtplib.SMTP_SSL(self.host, self.port, timeout=SECONDS, context=secure)
+        else:
+            line = smtplib.SMTP(self.host, self.port, timeout=SECONDS)
+        try:
+            if self.security == "starttls":
+                line.starttls(context=secure)
+            if self.password_file:
+                line.login(self.user, self.password_file.read_text("utf-8").strip())
+            line.ehlo_or_helo_if_needed()
+        except BaseException:
+            line.close()
+            raise
+        return line
+
+    def _envelope(self, line: smtplib.SMTP, sender: str, recipients: list[str], data: bytes) -> None:
+        """From whom and to whom. One recipient that is refused stops it for all. Raises ToolError or OSError."""
+        options = [] if data.isascii() else ["BODY=8BITMIME"]
+        if options and not line.has_extn("8bitmime"):
+            raise ToolError(
+                f"The mail server does not take this text as it is written. Write it anew. {STILL}"
+            )
+        _must(line.mail(sender, options), f"mail from {sender}")
+        for recipient in recipients:
+            _must(line.rcpt(recipient), f"mail to {recipient}")
+
+
+def _must(answer: tuple[int, bytes], what: str) -> None:
+    code, text = answer
+    if code not in (250, 251):
+        reason = " ".join(text.decode("utf-8", "replace").split())[:200]
+        raise ToolError(f"The mail server takes no {what} ({code} {reason}). {STILL}")
+
+
+def _handed_over(line: smtplib.SMTP, data: bytes) -> None:
+    try:
+        code, text = line.data(data)
+    except smtplib.SMTPDataError as error:  # it did not want to begin
+        raise ToolError(f"The mail server takes no mail now ({error.smtp_code}). {STILL}") from error
+    except OSError as error:
+        raise PerhapsSent(_reason(error)) from error
+    _must((code, text), "mail like this")
+    with suppress(OSError):  # it has been taken; how the line ends does not matter
+        line.quit()
+
+
+def _reason(error: OSError) -> str:
+    return " ".join(str(error).split())[:150] or type(error).__name__

@@ -1,0 +1,108 @@
+"""Files that tools make: looked at before, written in one step, taken back through the trash of their folder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeVar
+
+from mcp.server.mcpserver.exceptions import ToolError
+
+from servers.cards import Card
+from servers.cards import change as changing
+from servers.filesystem import change, disk, landing, trash
+from servers.filesystem.models import Item, Written
+from servers.filesystem.recipes import CARDS
+from servers.filesystem.roots import Place, Roots, spot
+from servers.filesystem.text import read_at
+
+LARGEST_MADE = 64 << 20  # bytes
+
+# What the way back of a made file needs, as the filesystem server has it.
+WAYS_BACK: dict[str, Card] = {
+    name: CARDS[name]
+    for name in ("get_metadata", "describe_paths", "preview_restore", "delete_file", "restore_file")
+}
+_BACK = {key: CARDS["write_file"].recipe[key] for key in ("recoverable", "keeps_days", "undo", "drift")}
+Answer = TypeVar("Answer", bound=Written)
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where a file would be made, and what is there now."""
+
+    place: Place
+    sha256: str  # or “absent”
+    size: int
+
+    @property
+    def item(self) -> Item:
+        """As a card lists it, saying whether something gives way."""
+        if self.sha256 == disk.ABSENT:
+            return Item(name=f"{self.place.said} (new)", kind="file")
+        name = f"{self.place.said} (in place of the present one, which goes to the trash)"
+        return Item(name=name, kind="file", size=self.size)
+
+
+def makes(title: str, verb: str, summary: str, **more: Any) -> Card:
+    """The card of a tool that makes one file and answers as Written does."""
+    return changing(title, verb, summary, **_BACK, **more)
+
+
+def target(roots: Roots, path: str, *endings: str) -> Target:
+    """Look at where a file would be made. Raises ToolError for what would be refused."""
+    place = landing.file(roots, path)
+    if endings and not place.parts[-1].lower().endswith(endings):
+        raise ToolError(f"{place.said} must end in {' or '.join(endings)}. Choose such a name.")
+    with spot(place) as here:
+        found = disk.find(here)
+    if found:
+        disk.sole(place.said, found)
+    return Target(place, found.sha256 if found else disk.ABSENT, found.size if found else 0)
+
+
+def put(
+    place: Place, data: bytes, expected: str | None, at: datetime, kind: type[Answer], **more: Any
+) -> Answer:
+    """Write the bytes. `expected`: SHA-256 that is replaced, or “absent”; None: whatever is there.
+
+    Returns a `kind` with `more` in it. Raises ToolError when something else is there; then nothing has changed.
+    """
+    if len(data) > LARGEST_MADE:
+        raise ToolError(
+            f"{place.said} would be {len(data)} bytes long, more than {LARGEST_MADE}. Make it smaller."
+        )
+    with spot(place) as here:
+        exists = disk.status(here) is not None
+    trash_id = None
+    if exists and expected != disk.ABSENT:
+        found, trash_id = change.replace(place, data, expected, at)
+    else:
+        disk.agree(place.said, None, expected)
+        found = change.create(place, data)
+    return kind(
+        path=place.said,
+        sha256=found.sha256,
+        size=found.size,
+        replaced=trash_id is not None,
+        trash_id=trash_id,
+        kept_until=at + trash.KEEP if trash_id else None,
+        expected={place.said: found.sha256},
+        **more,
+    )
+
+
+def bytes_of(place: Place, most: int, expected: str | None = None) -> tuple[bytes, str]:
+    """A file's bytes and their SHA-256. Raises ToolError when it is larger than `most` or not `expected`."""
+    with spot(place) as here, disk.reading(here) as file:
+        data = read_at(file, 0, most + 1)
+    if len(data) > most:
+        raise ToolError(
+            f"{place.said} is larger than {most >> 20} MB, the most this tool reads. Take a part of it."
+        )
+    sha256 = disk.sha256(data)
+    if expected is not None and sha256 != expected:
+        raise ToolError(
+            f"{place.said} has changed since it was shown: it has other content. Look at it again, then ask again."
+        )
+    return data, sha256

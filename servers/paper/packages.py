@@ -1,0 +1,76 @@
+"""Word and Excel files are zip archives of XML: looked through for bombs before anything opens them."""
+
+from __future__ import annotations
+
+import io
+import re
+import stat
+import zipfile
+import zlib
+from xml.sax import SAXException
+from xml.sax.handler import ContentHandler
+
+from defusedxml import DefusedXmlException
+from defusedxml.sax import parseString
+
+from servers.paper.blocks import Refused
+
+MOST_ENTRIES = 5_000
+MOST_BYTES = 50 << 20  # of all parts, unpacked
+MOST_RATIO = 100
+_XML = (".xml", ".rels", ".vml")
+
+
+def opened(data: bytes) -> zipfile.ZipFile:
+    """The archive, after a look at its list: no bomb, no link, no path that leads elsewhere. Raises Refused."""
+    try:
+        archive = zipfile.ZipFile(io.BytesIO(data))
+    except (zipfile.BadZipFile, ValueError, NotImplementedError):
+        raise Refused("is not a file of that kind, or it is broken. Save it anew.") from None
+    parts = archive.infolist()
+    whole = sum(part.file_size for part in parts)
+    if len(parts) > MOST_ENTRIES or whole > MOST_BYTES or whole > MOST_RATIO * max(len(data), 1):
+        raise Refused(f"unpacks to {whole >> 20} MB in {len(parts)} parts, which no honest document does.")
+    end = 0
+    for part in sorted(parts, key=lambda part: part.header_offset):
+        if part.header_offset < end:
+            raise Refused("has parts that lie over each other, which no honest document has.")
+        end = part.header_offset + part.compress_size
+        _plain(part)
+    return archive
+
+
+def _plain(part: zipfile.ZipInfo) -> None:
+    odd = part.filename.startswith("/") or ".." in part.filename.split("/") or "\\" in part.filename
+    if odd or stat.S_ISLNK(part.external_attr >> 16) or part.flag_bits & 1:
+        raise Refused("has a part that is a link, is encrypted or would lie elsewhere. Save it anew.")
+
+
+def checked(data: bytes) -> None:
+    """Raise Refused for a package that is no plain one: every XML part is read, and may define nothing."""
+    with opened(data) as archive:
+        for part in archive.infolist():
+            try:
+                content = archive.read(part)
+                if part.filename.lower().endswith(_XML):
+                    parseString(content, ContentHandler(), forbid_dtd=True)
+            except (DefusedXmlException, SAXException):
+                raise Refused(
+                    "holds XML that is broken or defines things of its own. Save it anew."
+                ) from None
+            except (zipfile.BadZipFile, EOFError, ValueError, NotImplementedError, zlib.error):
+                raise Refused("is broken. Save it anew.") from None
+
+
+def steady(data: bytes) -> bytes:
+    """The same package without the time of its making, so that the same content is the same file."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new:
+        for part in old.infolist():
+            content = old.read(part)
+            if part.filename == "docProps/core.xml":
+                content = re.sub(rb"<dcterms:(created|modified)[^>]*>[^<]*</dcterms:\1>", b"", content)
+            fresh = zipfile.ZipInfo(part.filename, (1980, 1, 1, 0, 0, 0))
+            fresh.compress_type = zipfile.ZIP_DEFLATED
+            new.writestr(fresh, content)
+    return out.getvalue()

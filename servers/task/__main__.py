@@ -1,0 +1,11 @@
+"""The task server on standard input and output: `python -m servers.task --file tasks.sqlite`."""
+
+from __future__ import annotations
+
+import sys
+
+from servers.arguments import serve
+from servers.task.app import configured
+
+if __name__ == "__main__":
+    serve(configured, sys.argv[1:])

@@ -1,0 +1,97 @@
+"""Events: a deletion takes out one event and no other byte; undo gives back the file, or gives way to a later change."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from servers.calendar.cut import without
+from tests.servers.files import tree
+from tests.servers.test_calendar_tools import LUNCH, calendar, event, sample
+
+
+@pytest.mark.parametrize("line_break", ["\n", "\r\n"])
+@pytest.mark.parametrize("uid", ["lunch@example.com", "standup@example.com", "holiday@example.com"])
+async def test_one_event_is_taken_out_and_every_other_byte_stays(
+    tmp_path: Path, uid: str, line_break: str
+) -> None:
+    root = sample(tmp_path)
+    (root / "team.ics").write_bytes(LUNCH.replace("\n", line_break).encode())
+    before = tree(root)
+    async with calendar(root) as gate:
+        done = await gate.do("delete_event", event_id=uid)
+        after = (root / "team.ics").read_text()
+        gone = [block for block in LUNCH.split("BEGIN:VEVENT") if f"\nUID:{uid}\nDTSTAMP" in block]
+        gone += [block for block in LUNCH.split("BEGIN:VEVENT") if f"\nUID:{uid}\nREC" in block]
+        expected = LUNCH
+        for block in gone:
+            expected = expected.replace("BEGIN:VEVENT" + block.removesuffix("END:VCALENDAR\n"), "")
+        assert after == expected
+        assert done.preview.undo == "yes, for 30 days"
+        await gate.undo(done)
+    assert tree(root) == before
+
+
+async def test_an_event_alone_in_its_file_takes_the_file_along(tmp_path: Path) -> None:
+    root = sample(tmp_path)
+    (root / "one.ics").write_text(event("DTSTART:20261124T120000Z", uid="odd,id"))
+    before = tree(root)
+    async with calendar(root) as gate:
+        done = await gate.do("delete_event", event_id="odd,id")
+        assert not (root / "one.ics").exists()
+        assert done.preview.summary == (
+            "Delete the event X, Tuesday 2026-11-24 13:00 to 13:00 (Europe/Berlin, UTC+01:00)"
+        )
+        await gate.undo(done)
+    assert tree(root) == before
+
+
+async def test_a_deletion_names_the_event_its_repetitions_and_its_file(tmp_path: Path) -> None:
+    async with calendar(sample(tmp_path)) as gate:
+        seen = await gate.look("delete_event", event_id="lunch@example.com")
+        [thing] = seen.preview.affected
+        assert thing.name == (
+            "Team lunch, Tuesday 2026-11-24 12:00 to 13:00 (Europe/Berlin, UTC+01:00), all repetitions, in team.ics"
+        )
+
+
+async def test_no_undo_overwrites_what_came_after(tmp_path: Path) -> None:
+    root = sample(tmp_path)
+    async with calendar(root) as gate:
+        created = await gate.do("create_event", title="X", start="2026-11-30 10:00")
+        deleted = await gate.do("delete_event", event_id="standup@example.com")
+        file = root / created.result["file"]
+        file.write_bytes(file.read_bytes().replace(b"SUMMARY:X", b"SUMMARY:Y"))
+        (root / "team.ics").write_bytes((root / "team.ics").read_bytes() + b"\n")
+        before = tree(root)
+        for done in (created, deleted):
+            assert not await gate.unchanged(done)
+            assert "changed since" in await gate.undo_refused(done)
+    assert tree(root) == before
+
+
+async def test_an_event_that_changed_since_it_was_shown_is_left_alone(tmp_path: Path) -> None:
+    root = sample(tmp_path)
+    async with calendar(root) as gate:
+        seen = await gate.look("delete_event", event_id="standup@example.com")
+        (root / "team.ics").write_text(LUNCH.replace("Standup", "Stand-up"))
+        before = tree(root)
+        assert "changed since" in await gate.refused("delete_event", **seen.args)
+    assert tree(root) == before
+
+
+async def test_a_new_event_never_takes_the_place_of_a_file(tmp_path: Path) -> None:
+    root = sample(tmp_path)
+    (root / "2026-11-30-new1.ics").write_text("mine")
+    async with calendar(root) as gate:
+        assert "exists now" in await gate.refused("create_event", title="X", start="2026-11-30")
+    assert (root / "2026-11-30-new1.ics").read_text() == "mine"
+
+
+def test_an_id_that_is_folded_or_only_an_alarms_is_told_apart() -> None:
+    folded = event("DTSTART:20261124T120000Z", uid="a-long-\r\n id").encode()
+    assert without(folded, "a-long-id")[1] == 0
+    assert b"VEVENT" not in without(folded, "a-long-id")[0]
+    assert without(LUNCH.encode(), "long-id") == (LUNCH.encode(), 4)
+    assert without(b"BEGIN:VEVENT\nUID:x\n", "y") == (b"BEGIN:VEVENT\nUID:x\n", 1)

@@ -1,0 +1,312 @@
+"""Changing rows: tried on a copy, all or none, exact to the last bit, and never over what somebody else did."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from servers.data import server, writing
+from servers.filesystem.trash import KEEP
+from tests.servers.files import Clock
+from tests.servers.gated import Gate, gated
+
+
+@asynccontextmanager
+async def books(folder: Path, schema: str, clock: Clock | None = None) -> AsyncIterator[Gate]:
+    root = folder / "sample"
+    root.mkdir()
+    run(folder, schema)
+    async with gated(folder / "logs", "data", server([root], clock or Clock())) as gate:
+        yield gate
+
+
+def run(folder: Path, sql: str) -> None:
+    with closing(sqlite3.connect(folder / "sample" / "b.sqlite")) as base:
+        base.executescript(sql)
+
+
+def rows(folder: Path, table: str = "t") -> list[tuple[Any, ...]]:
+    with closing(sqlite3.connect(folder / "sample" / "b.sqlite")) as base:
+        return base.execute(f"SELECT * FROM {table}").fetchall()
+
+
+def put(table: str = "t", /, **values: Any) -> dict[str, Any]:
+    return {"path": "b.sqlite", "changes": [{"table": table, "op": "insert", "values": values}]}
+
+
+def update(where: dict[str, Any], table: str = "t", **values: Any) -> dict[str, Any]:
+    return {
+        "path": "b.sqlite",
+        "changes": [{"table": table, "op": "update", "where": where, "values": values}],
+    }
+
+
+def delete(where: dict[str, Any], table: str = "t") -> dict[str, Any]:
+    return {"path": "b.sqlite", "changes": [{"table": table, "op": "delete", "where": where}]}
+
+
+AB = "CREATE TABLE t(a INTEGER PRIMARY KEY, b UNIQUE); INSERT INTO t VALUES (1, 'one'), (2, 'two');"
+
+
+@pytest.mark.parametrize(
+    ("call", "why"),
+    [
+        (update({"a": 9}, b="x"), "No row of t has a = 9"),
+        (update({"c": 1}, b="x"), "has no column “c”"),
+        (update({"a": 1}, c="x"), "has no column “c”"),
+        (update({"a": 1}), "needs “where” and “values”"),
+        (update({}, b="x"), "needs “where” and “values”"),
+        (delete({}), "needs “where” and no “values”"),
+        (put(), "needs “values” and no “where”"),
+        (put(a=1, b="x"), "UNIQUE constraint failed"),
+        (put(a="text"), "datatype mismatch"),
+        (update({"a": 1}, b="one"), "would change nothing"),
+        (put("missing", a=1), "no table “missing”"),
+        (put("v", a=1), "no table “v”"),
+        (put("sqlite_schema", sql="x"), "no table “sqlite_schema”"),
+        (put("f", body="x"), "no table “f”"),
+        (put('t" VALUES (3, 4); DROP TABLE t; --', a=1), "There is no table"),
+        (put("t", **{'b") VALUES (4); --': 1}), "has no column"),
+        ({"path": "b.sqlite", "changes": []}, "changes"),
+        ({"path": "missing.sqlite", "changes": put(a=1)["changes"]}, "does not exist"),
+    ],
+)
+async def test_what_cannot_be_done_is_said_and_leaves_every_row(
+    tmp_path: Path, call: dict[str, Any], why: str
+) -> None:
+    async with books(
+        tmp_path, AB + "CREATE VIEW v AS SELECT * FROM t; CREATE VIRTUAL TABLE f USING fts5(body);"
+    ) as gate:
+        assert why in await gate.blind("write_sqlite", **call)
+        await gate.refused("write_sqlite", **call)
+    assert rows(tmp_path) == [(1, "one"), (2, "two")]
+
+
+async def test_changes_are_all_made_or_none(tmp_path: Path) -> None:
+    both = {"path": "b.sqlite", "changes": [*put(b="new")["changes"], *put(b="one")["changes"]]}
+    async with books(tmp_path, AB) as gate:
+        assert "UNIQUE" in await gate.refused("write_sqlite", **both)
+    assert rows(tmp_path) == [(1, "one"), (2, "two")]
+
+
+async def test_every_value_comes_back_to_the_last_bit(tmp_path: Path) -> None:
+    odd = "CREATE TABLE t(v); INSERT INTO t VALUES (1), (1.0), ('1'), (x'31'), (NULL), (0.1), (9223372036854775807), ('a\u202eé');"
+    async with books(tmp_path, odd) as gate:
+        before = rows(tmp_path)
+        changes = [
+            {"table": "t", "op": "update", "where": {"v": None}, "values": {"v": 1}},
+            {"table": "t", "op": "delete", "where": {"v": "1"}},
+            {"table": "t", "op": "delete", "where": {"v": 2**63 - 1}},
+            {"table": "t", "op": "update", "where": {"v": 1}, "values": {"v": 2.5}},
+            {"table": "t", "op": "delete", "where": {"v": 0.1}},
+        ]
+        done = await gate.do("write_sqlite", path="b.sqlite", changes=changes)
+        assert rows(tmp_path) != before
+        await gate.undo(done)
+    after = rows(tmp_path)
+    assert [(type(v), v) for (v,) in after] == [(type(v), v) for (v,) in before]
+
+
+async def test_rows_that_trade_their_places_are_put_back(tmp_path: Path) -> None:
+    changes = [
+        *update({"a": 1}, b="x")["changes"],
+        *update({"a": 2}, b="one")["changes"],
+        *update({"a": 1}, b="two")["changes"],
+    ]
+    async with books(tmp_path, AB) as gate:
+        done = await gate.do("write_sqlite", path="b.sqlite", changes=changes)
+        assert rows(tmp_path) == [(1, "two"), (2, "one")]
+        await gate.undo(done)
+    assert rows(tmp_path) == [(1, "one"), (2, "two")]
+
+
+async def test_what_triggers_do_is_shown_and_taken_back_also_while_it_is_taken_back(tmp_path: Path) -> None:
+    schema = (
+        AB
+        + """
+    CREATE TABLE log(n INTEGER PRIMARY KEY AUTOINCREMENT, what);
+    CREATE TRIGGER u AFTER UPDATE ON t BEGIN INSERT INTO log(what) VALUES (old.b || ' to ' || new.b); END;
+    CREATE TRIGGER d AFTER DELETE ON t BEGIN INSERT INTO log(what) VALUES ('gone ' || old.b); END;
+    CREATE TABLE stamped(id INTEGER PRIMARY KEY, v, n INT DEFAULT 0);
+    CREATE TRIGGER s AFTER UPDATE OF v ON stamped BEGIN UPDATE stamped SET n = n + 1 WHERE id = new.id; END;
+    INSERT INTO stamped(id, v) VALUES (1, 'a');
+    """
+    )
+    async with books(tmp_path, schema) as gate:
+        changes = [*update({"a": 1}, b="x")["changes"], *delete({"a": 2})["changes"]]
+        changes += update({"id": 1}, "stamped", v="b")["changes"]
+        done = await gate.do("write_sqlite", path="b.sqlite", changes=changes)
+        assert '+what: "one to x"' in done.preview.diff
+        assert "-n: 0\n+n: 1" in done.preview.diff
+        assert rows(tmp_path, "log") == [(1, "one to x"), (2, "gone two")]
+        await gate.undo(done)
+    assert rows(tmp_path) == [(1, "one"), (2, "two")]
+    assert rows(tmp_path, "log") == []
+    assert rows(tmp_path, "stamped") == [(1, "a", 0)]
+
+
+async def test_a_stamp_that_every_change_renews_comes_back_as_well(tmp_path: Path) -> None:
+    schema = (
+        AB
+        + """
+    ALTER TABLE t ADD COLUMN at TEXT DEFAULT 'long ago';
+    CREATE TRIGGER s AFTER UPDATE ON t BEGIN UPDATE t SET at = strftime('%f', 'now') WHERE a = new.a; END;
+    CREATE TRIGGER z AFTER INSERT ON t BEGIN SELECT 1; END;
+    """
+    )
+    async with books(tmp_path, schema) as gate:
+        with closing(sqlite3.connect(tmp_path / "sample" / "b.sqlite")) as base:
+            before = list(base.iterdump())
+        done = await gate.do("write_sqlite", **update({"a": 1}, b="x"))
+        assert '-at: "long ago"\n+at: (known when it is done)' in done.preview.diff
+        await gate.undo(done)
+        with closing(sqlite3.connect(tmp_path / "sample" / "b.sqlite")) as base:
+            assert list(base.iterdump()) == before
+
+
+async def test_rows_that_would_be_pushed_aside_in_silence_are_not(tmp_path: Path) -> None:
+    schema = "CREATE TABLE t(a INTEGER PRIMARY KEY, b UNIQUE ON CONFLICT REPLACE); INSERT INTO t VALUES (1, 'one');"
+    async with books(tmp_path, schema) as gate:
+        assert "push aside" in await gate.blind("write_sqlite", **put(b="one"))
+        assert "push aside" in await gate.refused("write_sqlite", **put(b="one"))
+    assert rows(tmp_path) == [(1, "one")]
+
+
+async def test_a_search_index_that_triggers_keep_stays_right(tmp_path: Path) -> None:
+    schema = """
+    CREATE TABLE t(id INTEGER PRIMARY KEY, body TEXT);
+    CREATE VIRTUAL TABLE f USING fts5(body, content='t', content_rowid='id');
+    CREATE TRIGGER i AFTER INSERT ON t BEGIN INSERT INTO f(rowid, body) VALUES (new.id, new.body); END;
+    CREATE TRIGGER d AFTER DELETE ON t BEGIN INSERT INTO f(f, rowid, body) VALUES ('delete', old.id, old.body); END;
+    CREATE TRIGGER u AFTER UPDATE ON t BEGIN INSERT INTO f(f, rowid, body) VALUES ('delete', old.id, old.body);
+        INSERT INTO f(rowid, body) VALUES (new.id, new.body); END;
+    INSERT INTO t(body) VALUES ('red apple'), ('green pear');
+    """
+    find = {"path": "b.sqlite", "sql": "SELECT rowid FROM f WHERE f MATCH ?"}
+    async with books(tmp_path, schema) as gate:
+        done = await gate.do("write_sqlite", **update({"id": 1}, body="blue plum"))
+        assert (await gate("query_sqlite", **find, parameters=["plum"]))["rows"] == [[1]]
+        await gate.undo(done)
+        assert (await gate("query_sqlite", **find, parameters=["plum"]))["rows"] == []
+        assert (await gate("query_sqlite", **find, parameters=["apple"]))["rows"] == [[1]]
+
+
+async def test_a_trigger_that_forbids_the_way_back_is_told_before(tmp_path: Path) -> None:
+    forbid = "CREATE TRIGGER no BEFORE DELETE ON t BEGIN SELECT RAISE(ABORT, 'rows stay'); END;"
+    async with books(tmp_path, AB + forbid) as gate:
+        seen = await gate.look("write_sqlite", **put(b="three"))
+        assert seen.preview.whole
+        assert seen.preview.undo.startswith("no")
+        assert "rows stay" in await gate.blind("write_sqlite", **delete({"a": 1}))
+
+
+async def test_a_row_that_others_came_to_need_is_not_taken_back(tmp_path: Path) -> None:
+    async with books(tmp_path, AB + "CREATE TABLE kid(t REFERENCES t(a));") as gate:
+        done = await gate.do("write_sqlite", **put(b="three"))
+        run(tmp_path, "INSERT INTO kid VALUES (3)")
+        assert "refer to these" in await gate.undo_refused(done)
+        assert rows(tmp_path) == [(1, "one"), (2, "two"), (3, "three")]
+
+
+async def test_what_others_wrote_elsewhere_since_stays(tmp_path: Path) -> None:
+    async with books(tmp_path, AB) as gate:
+        seen = await gate.look("write_sqlite", **update({"a": 1}, b="x"))
+        run(tmp_path, "INSERT INTO t VALUES (7, 'seven')")
+        done = await gate.go_on("write_sqlite", seen, update({"a": 1}, b="x"))
+        run(tmp_path, "UPDATE t SET b = 'two!' WHERE a = 2")
+        await gate.undo(done)
+    assert rows(tmp_path) == [(1, "one"), (2, "two!"), (7, "seven")]
+
+
+async def test_a_row_that_changed_since_is_put_back_only_when_that_was_shown(tmp_path: Path) -> None:
+    async with books(tmp_path, AB) as gate:
+        done = await gate.do("write_sqlite", **update({"a": 1}, b="x"))
+        run(tmp_path, "UPDATE t SET b = 'by hand' WHERE a = 1")
+        assert "have changed since" in await gate.undo_refused(done)
+        again = await gate.do("restore_rows", record=done.result["record"])
+        assert '-b: "by hand"\n+b: "one"' in again.preview.diff
+        assert rows(tmp_path) == [(1, "one"), (2, "two")]
+        await gate.undo(again)
+    assert rows(tmp_path) == [(1, "by hand"), (2, "two")]
+
+
+async def test_a_value_that_chance_or_the_clock_makes_is_said_to_be_open(tmp_path: Path) -> None:
+    schema = "CREATE TABLE t(a INTEGER PRIMARY KEY, at DEFAULT CURRENT_TIMESTAMP, due DEFAULT (date('now', '+30 days')), r DEFAULT (random()), b);"
+    async with books(tmp_path, schema) as gate:
+        done = await gate.do("write_sqlite", **put(b="x"))
+        assert done.preview.diff.count("(known when it is done)") == 3
+        [[_, at, due, number, _]] = rows(tmp_path)
+        assert at[:2] == due[:2] == "20"
+        assert isinstance(number, int)
+        await gate.undo(done)
+    assert rows(tmp_path) == []
+
+
+async def test_a_key_made_by_chance_cannot_be_shown_and_so_is_not_written(tmp_path: Path) -> None:
+    schema = "CREATE TABLE t(k TEXT DEFAULT (hex(randomblob(8))) PRIMARY KEY, b) WITHOUT ROWID;"
+    async with books(tmp_path, schema) as gate:
+        assert "by hand" in await gate.blind("write_sqlite", **put(b="x"))
+
+
+async def test_columns_that_are_worked_out_and_tables_with_odd_names_are_no_obstacle(tmp_path: Path) -> None:
+    schema = """CREATE TABLE "my ""table""; x"("rowid" TEXT, "a.b" INT, twice INT AS ("a.b" * 2), kept INT AS ("a.b" * 3) STORED);
+    INSERT INTO "my ""table""; x" VALUES ('r', 4);"""
+    name = 'my "table"; x'
+    async with books(tmp_path, schema) as gate:
+        done = await gate.do("write_sqlite", **update({"rowid": "r"}, name, **{"a.b": 5}))
+        assert rows(tmp_path, '"my ""table""; x"') == [("r", 5, 10, 15)]
+        await gate.undo(done)
+        assert "no column “twice”" in await gate.blind(
+            "write_sqlite", **update({"rowid": "r"}, name, twice=1)
+        )
+        found = await gate("query_sqlite", path="b.sqlite", sql='SELECT * FROM "my ""table""; x"')
+    assert found["rows"] == [["r", 4, 8, 12]]
+
+
+@pytest.mark.parametrize("journal", ["delete", "wal", "truncate"])
+async def test_a_database_in_any_mode_is_written_and_put_back(tmp_path: Path, journal: str) -> None:
+    async with books(tmp_path, f"PRAGMA journal_mode={journal};" + AB) as gate:
+        done = await gate.do("write_sqlite", **delete({"a": 1}))
+        assert rows(tmp_path) == [(2, "two")]
+        await gate.undo(done)
+    assert rows(tmp_path) == [(1, "one"), (2, "two")]
+
+
+async def test_a_database_that_somebody_is_writing_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writing, "WAIT", 0.1)
+    async with books(tmp_path, AB) as gate:
+        with closing(sqlite3.connect(tmp_path / "sample" / "b.sqlite", isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            assert "another program" in await gate.refused("write_sqlite", **put(b="x"))
+    assert rows(tmp_path) == [(1, "one"), (2, "two")]
+
+
+async def test_too_many_rows_for_a_person_are_not_changed(tmp_path: Path) -> None:
+    many = "CREATE TABLE t(a, b); WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 501) INSERT INTO t SELECT 'x', i FROM n;"
+    async with books(tmp_path, many) as gate:
+        assert "more than 500 rows" in await gate.blind("write_sqlite", **delete({"a": "x"}))
+        assert "more than 500 rows" in await gate.refused("write_sqlite", **delete({"a": "x"}))
+    assert len(rows(tmp_path)) == 501
+
+
+async def test_records_are_kept_for_30_days(tmp_path: Path) -> None:
+    clock = Clock()
+    async with books(tmp_path, AB, clock) as gate:
+        first = await gate.do("write_sqlite", **put(b="x"))
+        clock.time += KEEP - timedelta(seconds=1)
+        second = await gate.do("write_sqlite", **put(b="y"))
+        assert await gate.unchanged(first)
+        clock.time += timedelta(seconds=1)
+        await gate.do("write_sqlite", **put(b="z"))
+        assert await gate.unchanged(second)
+        assert "30 days are over" in await gate.refused("check_rows", record=first.result["record"])
+        for record in ("../../x", "", "20260301T120000-0000000000000000"):
+            assert "no record of that id" in await gate.refused("restore_rows", record=record)

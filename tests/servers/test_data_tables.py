@@ -1,0 +1,177 @@
+"""Looking through tables: twins, what stands out, and files that are no tables."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client
+
+from servers.data import server
+from tests.servers.files import Ask, Clock
+
+BILLS = """date,who,amount,status
+2026-01-05,Ann Smith,"1,200.00",paid
+2026-01-06,Bob Jones,1100,paid
+2026-01-06, bob  JONES ,1100.00,paid
+2026-01-07,Cyd Lee,1250,paid
+2026-01-08,Dee Ray,1190,open
+2026-02-30,Eve Fox,1210,paid
+2026-01-09,Fay Orr,98000,paid
+2026-01-10,Gus Roe,n/a,paid
+2027-05-01,Hal Kim,1300,payed
+2026-01-11,Ivy Poe,twelve,paid
+2026-01-12,,1050,paid
+2026-01-12,Jon Doe,1120,open
+2026-01-13,Kay Nye,1180,open
+2026-01-13,Kay Nyee,1180,open
+2026-01-14,Lou Ash,1260,open
+2026-01-15,Max Elm,1090,open
+"""
+
+
+@asynccontextmanager
+async def data(root: Path, **files: str) -> AsyncIterator[Ask]:
+    for name, text in files.items():
+        (root / name.replace("_", ".")).write_text(text)
+    async with Client(server([root], Clock()), read_timeout_seconds=60) as client:
+        yield Ask(client)
+
+
+def found(answer: dict[str, Any], column: str, kind: str) -> list[int]:
+    return [
+        row
+        for one in answer["anomalies"]
+        if (one["column"], one["kind"]) == (column, kind)
+        for row in one["rows"]
+    ]
+
+
+async def test_records_that_say_the_same_are_found_in_other_case_and_spacing(tmp_path: Path) -> None:
+    async with data(tmp_path, bills_csv=BILLS) as ask:
+        by_who = await ask("deduplicate_records", path="bills.csv", columns=["date", "who"])
+        whole = await ask("deduplicate_records", path="bills.csv")
+        nearly = await ask("deduplicate_records", path="bills.csv", columns=["who"], alike=0.9)
+        assert "no column “name”" in await ask.refused(
+            "deduplicate_records", path="bills.csv", columns=["name"]
+        )
+    assert [group["rows"] for group in by_who["groups"]] == [[2, 3]]
+    assert by_who["groups"][0]["differs"] == ["who", "amount"]
+    assert by_who["keep"] == [1, 2, *range(4, 17)]
+    assert (by_who["records"], by_who["unique"]) == (16, 15)
+    assert whole["groups"] == []
+    assert [(group["rows"], group["kind"]) for group in nearly["groups"]] == [
+        ([2, 3], "same"),
+        ([13, 14], "similar"),
+    ]
+
+
+async def test_another_year_is_no_typing_error(tmp_path: Path) -> None:
+    text = "what\nAnnual report of the company for 2025\nAnnual report of the company for 2026\n"
+    async with data(tmp_path, r_csv=text) as ask:
+        assert (await ask("deduplicate_records", path="r.csv", alike=0.8))["groups"] == []
+
+
+async def test_what_stands_out_is_said_with_its_rows(tmp_path: Path) -> None:
+    async with data(tmp_path, bills_csv=BILLS) as ask:
+        odd = await ask("summarize_anomalies", path="bills.csv")
+    assert found(odd, "amount", "outlier") == [7]
+    assert found(odd, "amount", "missing") == [8]
+    assert found(odd, "amount", "type") == [10]
+    assert found(odd, "date", "date") == [6, 9]
+    assert found(odd, "who", "missing") == [11]
+    assert found(odd, "who", "space") == [3]
+    assert found(odd, "status", "rare") == [9]
+    assert "amount" in odd["summary"]
+
+
+async def test_a_table_where_nothing_stands_out_is_left_in_peace(tmp_path: Path) -> None:
+    rows = "\n".join(f"{n},{100 + n % 7},open" for n in range(50))
+    async with data(tmp_path, calm_csv=f"id,amount,status\n{rows}\n") as ask:
+        assert (await ask("summarize_anomalies", path="calm.csv"))["anomalies"] == []
+
+
+async def test_tables_come_from_json_tabs_semicolons_and_databases_alike(tmp_path: Path) -> None:
+    records = [{"a": 1, "b": "x"}, {"a": 1, "b": "x"}, {"a": 2, "c": [1]}]
+    with closing(sqlite3.connect(tmp_path / "t.sqlite")) as base:
+        base.executescript("CREATE TABLE t(a, b); INSERT INTO t VALUES (1, 'x'), (1, 'X'), (2, NULL);")
+    async with data(
+        tmp_path,
+        a_json=json.dumps(records),
+        b_jsonl="\n".join(map(json.dumps, records)),
+        c_tsv="a\tb\n1\tx\n1\tx\n2\t\n",
+        d_csv="\ufeffa;b\r\n1;x\r\n1;x\r\n2;\r\n",
+    ) as ask:
+        for path in ("a.json", "b.jsonl", "c.tsv", "d.csv"):
+            twins = await ask("deduplicate_records", path=path)
+            assert [group["rows"] for group in twins["groups"]] == [[1, 2]], path
+            assert twins["compared"][:2] == ["a", "b"]
+        twins = await ask("deduplicate_records", path="t.sqlite", table="t")
+        assert "Say which table: t" in await ask.refused("deduplicate_records", path="t.sqlite")
+        assert "no table “u”" in await ask.refused("summarize_anomalies", path="t.sqlite", table="u")
+    assert [group["rows"] for group in twins["groups"]] == [[1, 2]]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "is empty"),
+        ("a,b\n1,2,3\n", "row 1 has 3 values for 2 columns"),
+        ("a,a\n1,2\n", "two columns of the same name"),
+        ('a,b\n"1,2\n', "cannot be read as a table"),
+        ("a\0b", "is not text"),
+        (",".join(f"c{n}" for n in range(501)), "501 columns"),
+        ("a\n" + "1\n" * 100_001, "more than 100,000 records"),
+        ("a\n" + "x" * 200_000, "cannot be read as a table"),
+    ],
+)
+async def test_what_is_no_table_is_refused(tmp_path: Path, text: str, why: str) -> None:
+    async with data(tmp_path, t_csv=text) as ask:
+        assert why in await ask.refused("summarize_anomalies", path="t.csv")
+        assert why in await ask.refused("deduplicate_records", path="t.csv")
+
+
+async def test_json_that_is_no_list_of_records_or_too_deep_is_refused(tmp_path: Path) -> None:
+    async with data(tmp_path, a_json='{"a": 1}', b_json="[" * 100_000, c_json="[1]", d_json="{") as ask:
+        for path in ("a.json", "b.json", "c.json", "d.json"):
+            assert (
+                "JSON" in (why := await ask.refused("summarize_anomalies", path=path))
+                or "list of records" in why
+            )
+
+
+async def test_many_records_are_looked_through_in_seconds(tmp_path: Path) -> None:
+    rows = "\n".join(f"person {n % 40_000},{n}" for n in range(60_000))
+    async with data(tmp_path, many_csv=f"name,n\n{rows}\n") as ask:
+        start = time.monotonic()
+        twins = await ask("deduplicate_records", path="many.csv", columns=["name"])
+        await ask("summarize_anomalies", path="many.csv")
+        few = await ask("deduplicate_records", path="many.csv", columns=["name"], alike=0.9)
+    assert time.monotonic() - start < 20
+    assert twins["unique"] == 40_000
+    assert twins["truncated"]
+    assert few["unique"] == 40_000
+
+
+async def test_a_csv_file_is_written_as_it_was_shown(tmp_path: Path) -> None:
+    table: dict[str, Any] = {"columns": ["a", "b"], "rows": [["x,y", True], ['say "hi"', None], [1.5, -2]]}
+    async with data(tmp_path, old_csv="a;b\n") as ask:
+        plan = await ask("preview_csv", path="new.csv", **table)
+        await ask("write_csv", path="new.csv", expected_sha256=plan["sha256"], **table)
+        await ask("write_csv", path="new.tsv", **table)
+        assert "exists now" in await ask.refused(
+            "write_csv", path="new.csv", expected_sha256="absent", **table
+        )
+        assert "Row 1 has 1 values" in await ask.refused(
+            "write_csv", path="x.csv", columns=["a", "b"], rows=[[1]]
+        )
+        assert "must end in .csv" in await ask.refused("write_csv", path="x.txt", **table)
+        assert "outside" in await ask.refused("write_csv", path="/etc/x.csv", **table)
+    assert (tmp_path / "new.csv").read_text() == plan["after"] == 'a,b\n"x,y",true\n"say ""hi""",\n1.5,-2\n'
+    assert (tmp_path / "new.tsv").read_text() == 'a\tb\nx,y\ttrue\n"say ""hi"""\t\n1.5\t-2\n'

@@ -1,0 +1,197 @@
+"""Making documents: the same arguments give the same bytes, text survives every conversion, forms are filled."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pypdf import PdfReader
+
+from servers.document import server
+from servers.paper import html, tasks, word
+from servers.paper.blocks import Block, from_markdown, to_markdown
+from tests.servers import papers
+from tests.servers.files import Clock
+from tests.servers.gated import Gate, gated
+from tests.servers.test_document_reading import documents
+
+
+def test_markdown_comes_back_as_it_was_written() -> None:
+    text = (
+        papers.TEXT
+        + "\n```\nx = 1\n\n# no heading\n```\n\n---\n\n1. one\n2. two\n  - deep\n\n###### six\n\n*a* `b` | c\n"
+    )
+    blocks = from_markdown(text)
+    assert [
+        block.kind for block in blocks
+    ] == "heading paragraph item item table code break item item item heading paragraph".split()
+    assert from_markdown(to_markdown(blocks)) == blocks
+    assert [
+        b for b in html.read(html.write(blocks, "t")) if b.kind in ("heading", "table", "code", "paragraph")
+    ] == [b for b in blocks if b.kind in ("heading", "table", "code", "paragraph")]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "|", "#", "- ", "```", "|-|", "**", "\0", "a|b\n-|-", "<b>&amp;</b>", "\u202e x"]
+)
+def test_no_text_is_too_odd_for_markdown(text: str) -> None:
+    blocks = from_markdown(text)
+    assert from_markdown(to_markdown(blocks)) == from_markdown(
+        to_markdown(from_markdown(to_markdown(blocks)))
+    )
+    word.read(word.write(blocks, ""))
+    html.read(html.write(blocks, text))
+
+
+def test_what_html_says_is_text_and_never_a_tag_again() -> None:
+    page = html.write([Block("paragraph", "<script>alert(1)</script> & **bold**")], "</title><script>")
+    assert "<script>" not in page
+    assert "<strong>bold</strong>" in page
+    assert html.read(page)[0].text == "<script>alert(1)</script> & **bold**"
+
+
+def test_tags_in_any_state_are_read(tmp_path: Path) -> None:
+    for page in (
+        "<table><td>a",
+        "<li>a<li>b</ul></ul>",
+        "</table></pre>",
+        "<pre>a\n b</pre>",
+        "<svg><p>x",
+        "<h1>a<h2>b",
+    ):
+        html.read(page)
+    nested = html.read("<ol><li>a<ul><li>b</li></ul></li><li>c</li></ol>")
+    assert [(b.text, b.level, b.number) for b in nested] == [("a", 0, "1."), ("b", 1, ""), ("c", 0, "2.")]
+
+
+async def test_a_document_is_made_and_says_what_was_written(tmp_path: Path) -> None:
+    args: dict[str, Any] = {
+        "content": papers.TEXT + "\n\n---\n\nÜber € – “done”\n",
+        "title": "Q3 <draft> & more",
+    }
+    async with documents(tmp_path) as ask:
+        made = await ask("create_pdf", path="a.pdf", **args)
+        await ask("create_pdf", path="b.pdf", **args)
+        await ask("create_docx", path="a.docx", **args)
+        await ask("create_docx", path="b.docx", **args)
+        text = (await ask("extract_text", path="a.pdf"))["text"]
+        written = (await ask("extract_text", path="a.docx"))["text"]
+        assert "must end in .pdf" in await ask.refused("create_pdf", path="a.txt", content="x")
+        assert "a.pdf exists now" in (
+            await ask.refused("create_pdf", path="a.pdf", content="x", expected_target="absent")
+        ).replace(" has changed since it was shown: it", "")
+        assert "no font here has these letters: 字 漢" in await ask.refused(
+            "create_pdf", path="c.pdf", content="漢字"
+        )
+        await ask("create_docx", path="c.docx", content="漢字")
+    assert made["pages"] == 2
+    for part in ("Q3 <draft> & more", "Rent", "May", "deposit", "900", "Über € – “done”"):
+        assert part in text
+        assert part in written
+    assert (tmp_path / "a.pdf").read_bytes() == (tmp_path / "b.pdf").read_bytes()
+    assert (tmp_path / "a.docx").read_bytes() == (tmp_path / "b.docx").read_bytes()
+    assert not (tmp_path / "c.pdf").exists()
+
+
+@pytest.mark.parametrize("source", ["a.md", "a.docx", "a.html", "a.pdf"])
+def test_text_survives_every_conversion(source: str) -> None:
+    kind = "." + source.partition(".")[2]
+    data = tasks.make(papers.TEXT, kind, "")[1]
+    for to in (".md", ".docx", ".html", ".txt", ".pdf"):
+        _, made = tasks.convert(data, kind, to, "t")
+        assert tasks.convert(data, kind, to, "t")[1] == made, "the same twice"
+        text = tasks.text(made, to)[1].decode().replace("*", "")
+        for part in ("Rent", "The lease ends in May.", "deposit", "900"):
+            assert part in text, to
+
+
+def test_tables_survive_every_conversion() -> None:
+    rows = 'name,n,code\nAnn,1.5,007\n"Bob, jr.",-2,=1+1\n'
+    for to in (".xlsx", ".json", ".tsv", ".md", ".html", ".docx"):
+        _, made = tasks.convert(rows.encode(), ".csv", to, "t")
+        assert tasks.convert(made, to, ".csv", "t")[1].decode() == rows, to
+    records = json.loads(tasks.convert(rows.encode(), ".csv", ".json", "t")[1])
+    assert records[0] == {"name": "Ann", "n": 1.5, "code": "007"}
+    sheet = tasks.sheet(tasks.convert(rows.encode(), ".csv", ".xlsx", "t")[1], ".xlsx", "", 1, 9)[0]
+    assert sheet["rows"][2] == ["Bob, jr.", -2, "=1+1"]
+
+
+async def test_what_cannot_be_converted_is_said(tmp_path: Path) -> None:
+    async with documents(tmp_path, a_md=b"no table", b_csv=b"a,b\n", c_json=b"[1]", d_png=b"x") as ask:
+        for source, to, why in (
+            ("a.md", "a.csv", "holds no tables"),
+            ("a.md", "a.xyz", "no kind that is known"),
+            ("d.png", "a.md", "no kind that is known"),
+            ("c.json", "c.csv", "not a list of records"),
+            ("a.md", "a.md", "the same file"),
+            ("missing.md", "b.md", "does not exist"),
+            ("a.md", "../b.txt", "cannot be part of a path"),
+        ):
+            assert why in await ask.refused("convert_format", source=source, destination=to)
+
+
+async def test_pdfs_are_put_together_in_order(tmp_path: Path) -> None:
+    async with documents(
+        tmp_path, a_pdf=papers.pdf("one"), b_pdf=papers.pdf("two\n\n---\n\nthree"), c_pdf=b"%PDF"
+    ) as ask:
+        made = await ask("merge_pdfs", sources=["b.pdf", "a.pdf", "b.pdf"], destination="all.pdf")
+        assert "file 2 is not a PDF" in await ask.refused(
+            "merge_pdfs", sources=["a.pdf", "c.pdf"], destination="x.pdf"
+        )
+        assert "must end in .pdf" in await ask.refused(
+            "merge_pdfs", sources=["a.pdf", "a.txt"], destination="x.pdf"
+        )
+    assert made["pages"] == 5
+    pages = PdfReader(io.BytesIO((tmp_path / "all.pdf").read_bytes())).pages
+    assert [page.extract_text().strip() for page in pages] == ["two", "three", "one", "two", "three"]
+    assert not (tmp_path / "x.pdf").exists()
+
+
+async def test_a_form_is_filled_and_the_card_shows_each_field(tmp_path: Path) -> None:
+    root = tmp_path / "sample"
+    root.mkdir()
+    (root / "f.pdf").write_bytes(papers.form("Ann"))
+    values = {"name": "Bob Ünal", "agreed": True, "size": "large"}
+    async with gated(tmp_path / "logs", "document", server([root], Clock())) as gate:
+        done = await gate.do("fill_pdf_form", path="f.pdf", values=values, destination="g.pdf")
+        assert (
+            done.preview.diff
+            == "-name: Ann\n+name: Bob Ünal\n-agreed: Off\n+agreed: Yes\n-size: small\n+size: large\n"
+        )
+        found = {
+            one["name"]: one["value"] for one in (await gate("list_form_fields", path="g.pdf"))["fields"]
+        }
+        assert found == {"name": "Bob Ünal", "agreed": "Yes", "size": "large"}
+        listed = [{"field": "name", "value": "Cyd"}, {"field": "agreed", "value": "no"}]
+        again = await gate.do("fill_pdf_form", path="g.pdf", values=listed, destination="g.pdf")
+        assert again.preview.diff == "-name: Bob Ünal\n+name: Cyd\n-agreed: Yes\n+agreed: Off\n"
+        await refusals(gate)
+    assert (root / "f.pdf").read_bytes() == papers.form("Ann")
+
+
+async def refusals(gate: Gate) -> None:
+    for values, why in (
+        ({"nobody": "x"}, "no field “nobody”"),
+        ({"size": "huge"}, "none of: small, large"),
+        ({"agreed": "perhaps"}, "write yes or no"),
+        ({"name": "Ann"}, "would change nothing"),
+    ):
+        assert why in await gate.blind("fill_pdf_form", path="f.pdf", values=values, destination="h.pdf")
+        assert why in await gate.refused("fill_pdf_form", path="f.pdf", values=values, destination="h.pdf")
+
+
+async def test_a_source_that_changed_since_is_not_used(tmp_path: Path) -> None:
+    root = tmp_path / "sample"
+    root.mkdir()
+    (root / "a.md").write_text("one")
+    async with gated(tmp_path / "logs", "document", server([root], Clock())) as gate:
+        seen = await gate.look("convert_format", source="a.md", destination="a.txt")
+        (root / "a.md").write_text("two")
+        assert "changed since" in await gate.refused("convert_format", **seen.args)
+        assert "`content`" in await gate.refused(
+            "preview_document", make="create_pdf", call={"path": "a.pdf"}
+        )
+    assert not (root / "a.txt").exists()

@@ -1,0 +1,301 @@
+"""Sending: to everybody who was shown and nobody else, what was shown and nothing else, once, or not at all."""
+
+from __future__ import annotations
+
+import asyncio
+import email
+import email.policy
+import ssl
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiosmtpd.smtp import AuthResult, LoginPassword
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from gate.canonical import canonical
+from gate.template import expand
+from servers.email.smtp import Post
+from tests.servers.files import tree
+from tests.servers.gated import Gate
+from tests.servers.mail import Taken, listening, maildir, mailing, posting
+from tests.servers.test_email_tools import TO_BOB
+
+EVERYBODY = {
+    **TO_BOB,
+    "cc": "Cleo <cleo@example.com>, bob@EXAMPLE.com",
+    "bcc": "Dora <dora@example.com>",
+    "body": "Hello\n.\n..two\nFrom here\nÄnd – so on\n",
+}
+
+
+async def drafted(gate: Gate, **args: Any) -> str:
+    made = await gate.do("draft_email", **(EVERYBODY | args))
+    return str(made.result["draft_id"])
+
+
+def drafts(home: Path) -> list[Path]:
+    return sorted((home / ".Drafts/cur").iterdir())
+
+
+def outbox(home: Path) -> list[Path]:
+    return sorted((home / ".Outbox/cur").iterdir())
+
+
+async def test_what_is_shown_is_what_is_sent_and_to_whom(tmp_path: Path) -> None:
+    home, taken = maildir(tmp_path), Taken()
+    async with posting(home, taken) as gate:
+        draft = await drafted(gate)
+        done = await gate.do("send_draft", draft_id=draft)
+        assert done.preview.summary == "Send Figures, to bob@example.com and 2 more"
+        assert done.preview.diff == (
+            "From: Ann Example <ann@example.com>\n"
+            "To: Bob Builder <bob@example.com>\n"
+            "Cc: Cleo <cleo@example.com>, bob@EXAMPLE.com\n"
+            "Bcc: Dora <dora@example.com> (the others do not see this)\n"
+            "Subject: Figures\n\n"
+            "Hello\n.\n..two\nFrom here\nÄnd – so on"
+        )
+        assert done.preview.notifies == (
+            "bob@example.com, cleo@example.com (Cc), bob@EXAMPLE.com (Cc), dora@example.com (Bcc)"
+        )
+        assert done.preview.undo.startswith("no")
+        assert done.preview.recoverable == "A mail that was sent stays sent"
+        assert expand(done.spec.recipe.noun, done.scope) == "to 3 people"  # to be typed
+    [mail] = taken.mails
+    assert mail.mail_from == "ann@example.com"
+    assert mail.rcpt_tos == ["bob@example.com", "cleo@example.com", "dora@example.com"]
+    assert mail.original_content
+    assert b"dora" not in mail.original_content
+    assert b"Bcc" not in mail.original_content
+    got = email.message_from_bytes(mail.original_content, policy=email.policy.default)
+    assert got["Date"] == "Sat, 21 Nov 2026 09:30:00 +0000"
+    assert got["Message-ID"] == "<id1@example.com>"
+    assert got.get_content().replace("\r\n", "\n") == EVERYBODY["body"]
+    assert (drafts(home), outbox(home)) == ([], [])
+    [copy] = (home / ".Sent/cur").iterdir()
+    assert copy.read_bytes() == b"Bcc: dora@example.com\n" + mail.original_content.replace(b"\r\n", b"\n")
+
+
+async def test_a_draft_that_is_edited_on_the_card_is_the_draft_that_is_sent(tmp_path: Path) -> None:
+    home, taken = maildir(tmp_path), Taken()
+    async with posting(home, taken) as gate:
+        draft = await drafted(gate)
+        edits = {"body": "Please see below.\n", "to": "eve@example.com", "bcc": "", "subject": "Figures 2"}
+        done = await gate.do("send_draft", draft_id=draft, **edits)
+        assert done.preview.diff == (
+            "From: Ann Example <ann@example.com>\nTo: eve@example.com\n"
+            "Cc: Cleo <cleo@example.com>, bob@EXAMPLE.com\nSubject: Figures 2\n\nPlease see below."
+        )
+    [mail] = taken.mails
+    assert mail.rcpt_tos == ["eve@example.com", "cleo@example.com", "bob@EXAMPLE.com"]
+    assert mail.original_content
+    got = email.message_from_bytes(mail.original_content, policy=email.policy.default)
+    assert (got["Subject"], got["Message-ID"]) == ("Figures 2", "<id1@example.com>")
+    assert got.get_content().strip() == "Please see below."
+
+
+async def test_a_draft_that_changed_since_it_was_shown_is_not_sent(tmp_path: Path) -> None:
+    home, taken = maildir(tmp_path), Taken()
+    async with posting(home, taken) as gate:
+        draft = await drafted(gate)
+        seen = await gate.look("send_draft", draft_id=draft)
+        edited = await gate.look("send_draft", draft_id=draft, subject="Other")
+        [file] = drafts(home)
+        assert "changed since" in await gate.refused("send_draft", **(edited.args | {"subject": "Third"}))
+        assert "changed since" in await gate.refused("send_draft", **(seen.args | {"bcc": "eve@example.com"}))
+        file.write_bytes(file.read_bytes().replace(b"Hello", b"Hallo"))
+        assert "changed since" in await gate.refused("send_draft", **seen.args)
+    assert taken.mails == []
+    assert drafts(home) == [file]
+
+
+async def test_a_mail_is_sent_once(tmp_path: Path) -> None:
+    home, taken = maildir(tmp_path), Taken()
+    async with posting(home, taken) as gate:
+        draft = await drafted(gate)
+        seen = await gate.look("send_draft", draft_id=draft)
+        both = await asyncio.gather(
+            *(gate.host.call("email", "send_draft", canonical(seen.args), 30) for _ in range(8))
+        )
+        assert sum(not answer.is_error for answer in both) == 1
+        assert "There is no" in await gate.refused("send_draft", **seen.args)
+    assert len(taken.mails) == 1
+
+
+async def test_one_recipient_that_is_refused_stops_it_for_all(tmp_path: Path) -> None:
+    home, taken = maildir(tmp_path), Taken(refuses={"dora@example.com"})
+    async with posting(home, taken) as gate:
+        draft, before = await drafted(gate), tree(home)
+        told = await gate.refused("send_draft", draft_id=draft)
+        assert told == (
+            "The mail server takes no mail to dora@example.com (550 nobody of that name). Nothing was sent, and the "
+            "draft is still there."
+        )
+        assert tree(home) == before
+        taken.refuses.clear()
+        await gate("send_draft", draft_id=draft)
+    assert len(taken.mails) == 1
+
+
+async def test_a_mail_that_is_not_wanted_stays_a_draft(tmp_path: Path) -> None:
+    home, taken = maildir(tmp_path), Taken(answer="554 looks like spam")
+    async with posting(home, taken) as gate:
+        draft, before = await drafted(gate), tree(home)
+        assert "554 looks like spam" in await gate.refused("send_draft", draft_id=draft)
+    assert tree(home) == before
+
+
+async def test_a_line_that_breaks_too_late_leaves_it_open_whether_it_was_sent(tmp_path: Path) -> None:
+    home, taken = maildir(tmp_path), Taken(vanishes=True)
+    async with posting(home, taken) as gate:
+        draft = await drafted(gate)
+        told = await gate.refused("send_draft", draft_id=draft)
+        assert "it may have been sent" in told
+        [line] = (await gate("list_drafts"))["drafts"]
+        assert (line["draft_id"], line["state"]) == (draft, "perhaps sent")
+        assert "There is no" in await gate.refused("send_draft", draft_id=draft)
+        done = await gate.do("delete_draft", draft_id=draft)
+        await gate.undo(done)
+    assert len(outbox(home)) == 1
+    assert len(taken.mails) == 1
+
+
+async def test_a_mail_server_that_is_not_there_is_said(tmp_path: Path) -> None:
+    home = maildir(tmp_path)
+    async with listening(Taken()) as port:
+        pass
+    async with mailing(home, Post("127.0.0.1", port, "none")) as gate:
+        draft, before = await drafted(gate), tree(home)
+        assert f"127.0.0.1:{port} cannot be used" in await gate.refused("send_draft", draft_id=draft)
+    assert tree(home) == before
+    async with mailing(home) as gate:
+        assert "--smtp-host" in await gate.blind("send_draft", draft_id=draft)
+
+
+def certificate(folder: Path) -> tuple[Path, ssl.SSLContext]:
+    """A certificate of our own for localhost: the file to trust, and the context of its server."""
+    key, name = (
+        ec.generate_private_key(ec.SECP256R1()),
+        x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "ca")]),
+    )
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    (folder / "cert.pem").write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    (folder / "key.pem").write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        )
+    )
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(folder / "cert.pem", folder / "key.pem")
+    return folder / "cert.pem", context
+
+
+def knows_ann(server: Any, session: Any, envelope: Any, mechanism: str, data: Any) -> AuthResult:
+    right = isinstance(data, LoginPassword) and (data.login, data.password) == (b"ann", b"secret")
+    return AuthResult(success=right, handled=False)
+
+
+async def test_encryption_and_password_are_used_or_nothing_is_sent(tmp_path: Path) -> None:
+    home, taken = maildir(tmp_path), Taken()
+    trusted, context = certificate(tmp_path)
+    right, wrong = tmp_path / "right", tmp_path / "wrong"
+    right.write_text("secret\n")
+    wrong.write_text("guess\n")
+    async with (
+        listening(
+            taken, tls_context=context, require_starttls=True, auth_required=True, authenticator=knows_ann
+        ) as port,
+        listening(taken, tls=context) as wrapped,
+        listening(taken) as plain,
+    ):
+        refused = {
+            "cannot be used": Post("localhost", port, authorities=None),
+            "does not take the user name": Post("localhost", port, "starttls", "ann", wrong, trusted),
+            "offers no encryption": Post("localhost", plain, "starttls", "ann", right, trusted),
+            "takes no mail from": Post("localhost", port, "starttls", authorities=trusted),
+            "No such file": Post("localhost", port, "starttls", "ann", tmp_path / "none", trusted),
+        }
+        draft = ""
+        for said, post in refused.items():
+            async with mailing(home, post) as gate:
+                draft = draft or await drafted(gate)
+                told = await gate.refused("send_draft", draft_id=draft)
+                assert said in told
+                assert "Nothing was sent" in told
+        assert taken.mails == []
+        async with mailing(home, Post("localhost", port, "starttls", "ann", right, trusted)) as gate:
+            await gate("send_draft", draft_id=draft)
+        async with mailing(home, Post("localhost", wrapped, "tls", authorities=trusted)) as gate:
+            again = await gate("send_draft", draft_id=await drafted(gate))
+            assert again["note"].startswith(
+                "It was sent, but its copy could not be filed"
+            )  # the same id twice
+    assert len(taken.mails) == 2
+    with pytest.raises(ValueError, match="without encryption"):
+        Post("localhost", 25, "none", "ann", right)
+
+
+HEAD = b"From: ann@example.com\nTo: bob@example.com\nSubject: x\nMIME-Version: 1.0\n"
+TRICKY: list[tuple[bytes, str]] = [
+    (b"From: ann@example.com\nTo: bob@example.com\nTo: eve@example.com\n\nx", "two To headers"),
+    (b"From: ann@example.com\nto: bob@example.com\nTO: eve@example.com\n\nx", "two To headers"),
+    (b"From: boss@example.com\nTo: bob@example.com\n\nx", "sends as"),
+    (b"From: ann@example.com, boss@example.com\nTo: bob@example.com\n\nx", "sends as"),
+    (b"From: ann@example.com\nTo: bob@example.com\nResent-To: eve@example.com\n\nx", "not sent as they are"),
+    (b"From: ann@example.com\nTo: bob@example.com\rBcc: eve@example.com\n\nx", "not sent as they are"),
+    (b"From: ann@example.com\nTo: bob@example.com\nnonsense\n\nx", "that is none"),
+    (b"From: ann@example.com\nTo: team: bob@example.com;\n\nx", "cannot be read"),
+    (b"From: ann@example.com\nTo: bob@example.com <eve@example.com>\n\nx", "cannot be read"),
+    (b"From: ann@example.com\nTo: b\xc3\xb6b@example.com\n\nx", "Write it anew"),
+    (b"From: ann@example.com\nSubject: x\n\nx", "Nobody would get"),
+    (b"\n\nTo: bob@example.com\n\nx", "Nobody would get"),
+]
+
+
+async def test_a_draft_that_programs_would_read_differently_is_not_sent(tmp_path: Path) -> None:
+    home, taken = maildir(tmp_path), Taken()
+    async with posting(home, taken) as gate:
+        for data, said in TRICKY:
+            (home / ".Drafts/cur/7.tricky:2,D").write_bytes(data)
+            [line] = (await gate("list_drafts"))["drafts"]
+            assert said in await gate.refused("send_draft", draft_id=line["draft_id"]), data
+            assert said in await gate.blind("send_draft", draft_id=line["draft_id"]), data
+    assert taken.mails == []
+
+
+async def test_a_draft_of_another_program_is_shown_whole_and_sent_as_it_is(tmp_path: Path) -> None:
+    home, taken = maildir(tmp_path), Taken()
+    body = (
+        b'Content-Type: multipart/mixed; boundary="b"\nX-Mailer: Other\nReply-To: eve@example.org\n\n'
+        b"--b\nContent-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: 8bit\n\nGr\xc3\xbc\xc3\x9fe\n.\n"
+        b"--b\nContent-Type: text/html\n\n<b>Hi</b>\n"
+        b"--b\nContent-Type: application/pdf\nContent-Disposition: attachment; filename=a.pdf\n"
+        b"Content-Transfer-Encoding: base64\n\naGVsbG8=\n--b--\n"
+    )
+    (home / ".Drafts/cur/7.other:2,D").write_bytes(HEAD + body)
+    async with posting(home, taken) as gate:
+        [line] = (await gate("list_drafts"))["drafts"]
+        assert "more than plain text" in await gate.blind("send_draft", draft_id=line["draft_id"], body="x")
+        done = await gate.do("send_draft", draft_id=line["draft_id"])
+        assert done.preview.diff == (
+            "From: ann@example.com\nTo: bob@example.com\nSubject: x\nX-Mailer: Other\nReply-To: eve@example.org\n\n"
+            "Grüße\n.\n[as html:]\n<b>Hi</b>\n[attachment: a.pdf, application/pdf, 5 bytes, SHA-256 "
+            "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824]"
+        )
+    [mail] = taken.mails
+    assert mail.original_content == b"Date: Sat, 21 Nov 2026 09:30:00 +0000\r\n" + (HEAD + body).replace(
+        b"\n", b"\r\n"
+    )

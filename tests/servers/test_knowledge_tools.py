@@ -1,0 +1,239 @@
+"""Searching and asking: what is answered stands in a file, word for word, and the index says what it holds."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from mcp import Client, StdioServerParameters
+
+from servers.knowledge import indexing, server
+from servers.knowledge.chunks import SIZE, chunks, sentences
+from tests.servers import papers
+from tests.servers.files import Ask, Clock, Mode
+from tests.servers.gated import check_cards
+
+CLASSES = dict.fromkeys(
+    "search_documents ask_about_files get_related_chunks check_index preview_index preview_update "
+    "preview_restore_index".split(),
+    "read",
+) | dict.fromkeys(["index_folder", "update_index", "restore_index"], "write")
+LEASE = """# Lease of the Lisbon office
+
+The lease of the Lisbon office ends on 31 May 2027. Rent is 900 euros a month.
+It can be ended three months before.
+
+Keys: Ann has two, Bob has one.
+"""
+TRIP = "Trip to Lisbon in June.\nThe hotel costs 120 euros a night. We stay three nights.\n"
+SOUP = "A good soup needs time, onions and patience.\n"
+
+
+@asynccontextmanager
+async def knowing(*roots: Path, mode: Mode = "auto") -> AsyncIterator[Ask]:
+    async with Client(server(roots, Clock()), mode=mode, read_timeout_seconds=90) as client:
+        yield Ask(client)
+
+
+def notes(root: Path) -> Path:
+    for name, text in {"lease.md": LEASE, "trip.txt": TRIP, "deep/soup.md": SOUP}.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    return root
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_every_tool_says_all_that_the_gate_wants_to_know(tmp_path: Path, mode: Mode) -> None:
+    async with knowing(tmp_path, mode=mode) as ask:
+        check_cards((await ask.client.list_tools()).tools, CLASSES)
+
+
+async def test_words_are_found_in_the_files_that_hold_them(tmp_path: Path) -> None:
+    async with knowing(notes(tmp_path)) as ask:
+        assert "Index a folder first" in (await ask("search_documents", query="lease"))["note"]
+        await ask("index_folder", path=".")
+        both = await ask("search_documents", query="the hotel in Lisbon")
+        some = await ask("search_documents", query="onions unicorns")
+        below = await ask("search_documents", query="soup", path="deep")
+        elsewhere = await ask("search_documents", query="hotel", path="deep")
+        none = await ask("search_documents", query="unicorns")
+        odd = await ask("search_documents", query='") OR word MATCH "x* NEAR(')
+        ended = await ask("search_documents", query="ending leases")
+    assert [hit["path"] for hit in both["hits"]] == ["trip.txt"]
+    assert (both["hits"][0]["first_line"], both["hits"][0]["last_line"]) == (1, 2)
+    assert [hit["path"] for hit in some["hits"]] == ["deep/soup.md"]
+    assert [hit["path"] for hit in below["hits"]] == ["deep/soup.md"]
+    assert elsewhere["hits"] == none["hits"] == []
+    assert "holds these words" in none["note"]
+    assert odd["asked"].startswith('"')
+    assert ended["hits"][0]["path"] == "lease.md"
+    assert both["files"] == 3
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "path"),
+    [
+        (
+            "When does the lease of the Lisbon office end?",
+            "The lease of the Lisbon office ends on 31 May 2027.",
+            "lease.md",
+        ),
+        ("What does the hotel cost?", "The hotel costs 120 euros a night.", "trip.txt"),
+        ("Who has keys?", "Keys: Ann has two, Bob has one.", "lease.md"),
+        ("what does a good soup need", "A good soup needs time, onions and patience.", "deep/soup.md"),
+    ],
+)
+async def test_a_question_is_answered_with_a_sentence_and_its_source(
+    tmp_path: Path, question: str, answer: str, path: str
+) -> None:
+    async with knowing(notes(tmp_path)) as ask:
+        await ask("index_folder", path=".")
+        told = await ask("ask_about_files", question=question, limit=1)
+    assert told["found"]
+    assert told["answer"] == answer
+    assert told["sources"][0]["path"] == path
+    assert answer in (tmp_path / path).read_text()
+
+
+async def test_what_no_file_says_is_not_made_up(tmp_path: Path) -> None:
+    async with knowing(notes(tmp_path)) as ask:
+        await ask("index_folder", path=".")
+        told = await ask("ask_about_files", question="What is quantum chromodynamics?")
+        assert (told["found"], told["answer"], told["sources"]) == (False, "", [])
+        assert (await ask("ask_about_files", question="lease", path="deep"))["sources"] == []
+        (tmp_path / "lease.md").write_text("The lease is over.")
+        told = await ask("ask_about_files", question="When does the lease end?", limit=1)
+    assert told["sources"][0]["changed_since"]
+    assert "run update_index" in told["note"]
+
+
+async def test_related_parts_share_rare_words(tmp_path: Path) -> None:
+    async with knowing(notes(tmp_path)) as ask:
+        await ask("index_folder", path=".")
+        found = await ask("get_related_chunks", chunk="trip.txt#1")
+        assert "no part" in await ask.refused("get_related_chunks", chunk="trip.txt#9")
+        assert "no part" in await ask.refused("get_related_chunks", chunk="trip.txt#x")
+    assert found["hits"][0]["path"] == "lease.md"
+    assert "trip.txt" not in [hit["path"] for hit in found["hits"]]
+
+
+async def test_the_index_follows_the_files(tmp_path: Path) -> None:
+    async with knowing(notes(tmp_path)) as ask:
+        first = await ask("index_folder", path=".")
+        assert (first["added"], first["chunks"]) == (3, 3)
+        assert "Nothing has changed" in await ask.refused("update_index")
+        (tmp_path / "trip.txt").write_text("Cancelled.")
+        (tmp_path / "deep" / "soup.md").unlink()
+        (tmp_path / "new.md").write_text("Unicorns.")
+        plan = await ask("preview_update", call={})
+        assert [item["name"] for item in plan["items"]] == [
+            "new.md (new)", "trip.txt (changed)", "deep/soup.md (gone, taken out)"
+        ]  # fmt: skip
+        (tmp_path / "late.md").write_text("Later.")
+        assert "have changed since" in await ask.refused(
+            "update_index", expected_files=plan["expected_files"]
+        )
+        second = await ask("update_index")
+        assert (second["added"], second["changed"], second["removed"]) == (2, 1, 1)
+        assert (await ask("search_documents", query="unicorns"))["hits"]
+        assert not (await ask("search_documents", query="hotel"))["hits"]
+        assert "has changed since" in await ask.refused(
+            "restore_index", record=second["record"], expected_index=first["sha256"]
+        )
+        back = await ask("restore_index", record=second["record"])
+        assert back["sha256"] == first["sha256"]
+        assert (await ask("search_documents", query="hotel"))["hits"]
+        state = await ask("check_index", path=".")
+    assert (state["folders"], state["files"], state["sha256"]) == (["."], 3, first["sha256"])
+
+
+async def test_documents_are_taken_in_and_what_holds_no_text_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.pdf").write_bytes(papers.pdf("The deposit is 1800 euros."))
+    (tmp_path / "broken.pdf").write_bytes(b"%PDF-1.4 junk")
+    (tmp_path / "raw.bin").write_bytes(b"\0\1\2")
+    (tmp_path / "large.txt").write_bytes(b"a" * (indexing.LARGEST_TEXT + 1))
+    os.symlink("/etc/passwd", tmp_path / "link.txt")
+    os.mkfifo(tmp_path / "pipe.txt")
+    async with knowing(tmp_path) as ask:
+        made = await ask("index_folder", path=".")
+        told = await ask("ask_about_files", question="How much is the deposit?")
+        assert "Nothing has changed" in await ask.refused("update_index")
+    assert told["answer"] == "The deposit is 1800 euros."
+    assert made["added"] == 2
+    assert sorted(made["skipped"]) == ["broken.pdf", "large.txt", "raw.bin"]
+
+
+async def test_too_much_at_once_and_what_is_no_folder_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(indexing, "MOST_FILES", 2)
+    monkeypatch.setattr(indexing, "MOST_DOCUMENTS", 0)
+    notes(tmp_path)
+    (tmp_path / "papers").mkdir()
+    (tmp_path / "papers" / "a.pdf").write_bytes(b"%PDF")
+    async with knowing(tmp_path) as ask:
+        assert "more than 2 files" in await ask.refused("index_folder", path=".")
+        assert "new documents" in await ask.refused("index_folder", path="papers")
+        for path in ("lease.md", "missing", "../x", "/etc"):
+            assert await ask.refused("index_folder", path=path)
+        assert "No folder" in await ask.refused("update_index")
+        assert "no record" in await ask.refused("restore_index", record="../../x")
+        assert (await ask("check_index", path="."))["sha256"] == "absent"
+
+
+async def test_an_index_that_is_broken_says_so(tmp_path: Path) -> None:
+    folder = notes(tmp_path) / ".countersign" / "knowledge"
+    folder.mkdir(parents=True)
+    (folder / "index.sqlite").write_bytes(b"SQLite format 3\0 and then nothing")
+    async with knowing(tmp_path) as ask:
+        assert "cannot be read" in await ask.refused("search_documents", query="lease")
+        assert "cannot be read" in await ask.refused("index_folder", path=".")
+
+
+async def test_with_two_roots_each_has_its_index_and_both_are_searched(tmp_path: Path) -> None:
+    one, two = notes(tmp_path / "one"), tmp_path / "two"
+    two.mkdir()
+    (two / "more.md").write_text("Another lease.")
+    async with knowing(one) as ask:
+        await ask("index_folder", path=".")
+    async with knowing(two, one) as ask:
+        await ask("index_folder", path="two")
+        found = await ask("search_documents", query="lease")
+        related = await ask("get_related_chunks", chunk="one/trip.txt#1")
+        assert "Nothing has changed" in await ask.refused("update_index", path="one")
+    assert {hit["path"] for hit in found["hits"]} == {"one/lease.md", "two/more.md"}
+    assert related["hits"][0]["chunk"] == "one/lease.md#1"
+
+
+def test_parts_hold_every_line_once_and_know_their_numbers() -> None:
+    lines = [f"line {n} " + "x" * (n % 90) if n % 7 else "" for n in range(400)] + ["y" * 9_000]
+    found = list(chunks("\n".join(lines)))
+    assert "".join(part.text for part in found).replace("\n", "") == "".join(lines)
+    assert all(len(part.text) <= SIZE + 4_000 for part in found)
+    for part in found[:-3]:
+        assert part.text.split("\n")[0] in lines[part.first - 1 : part.first + 1]
+    assert [part.first for part in found] == sorted(part.first for part in found)
+
+
+def test_sentences_end_where_people_end_them() -> None:
+    assert sentences('It ends. "Really?" Yes… 3 days\nlist') == [
+        "It ends.",
+        '"Really?',
+        "Yes…",
+        "3 days",
+        "list",
+    ]
+
+
+async def test_the_server_runs_on_standard_input_and_output(tmp_path: Path) -> None:
+    notes(tmp_path)
+    words = ["-m", "servers.knowledge", "--root", str(tmp_path)]
+    command = StdioServerParameters(command=sys.executable, args=words, cwd=Path(__file__).parents[2])
+    async with Client(command, read_timeout_seconds=60) as client:
+        ask = Ask(client)
+        await ask("index_folder", path=".")
+        assert (await ask("search_documents", query="onions"))["hits"]

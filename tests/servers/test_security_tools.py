@@ -1,0 +1,242 @@
+"""Looking after files: what is found is masked, what is proposed is not done, and no key leaves its file."""
+
+from __future__ import annotations
+
+import logging
+import os
+import stat
+import sys
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pyrage
+import pytest
+from mcp import Client, StdioServerParameters
+
+from servers.security import server
+from servers.security.patterns import PERSONAL, SECRETS, hits
+from tests.servers import papers
+from tests.servers.files import Ask, Clock, Mode, tree
+from tests.servers.gated import check_cards
+
+CLASSES = dict.fromkeys(
+    "scan_for_pii scan_for_secrets find_duplicates propose_cleanup show_recipient preview_encrypt preview_decrypt "
+    "get_metadata describe_paths preview_restore".split(),
+    "read",
+) | {"encrypt_file": "write", "decrypt_file": "write", "restore_file": "write", "delete_file": "destructive"}
+
+
+@asynccontextmanager
+async def security(root: Path, mode: Mode = "auto", **files: str | bytes) -> AsyncIterator[Ask]:
+    for name, data in files.items():
+        (root / name.replace("_", ".")).write_bytes(data.encode() if isinstance(data, str) else data)
+    async with Client(server([root], Clock()), mode=mode, read_timeout_seconds=90) as client:
+        yield Ask(client)
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_every_tool_says_all_that_the_gate_wants_to_know(tmp_path: Path, mode: Mode) -> None:
+    async with security(tmp_path, mode) as ask:
+        check_cards((await ask.client.list_tools()).tools, CLASSES)
+
+
+def fake(*parts: str) -> str:
+    """A secret put together here, so that no scanner takes this file for one that holds it."""
+    return "".join(parts)
+
+
+FOUND_PERSONAL = [
+    ("write to ann.lee+x@mail.example.org now", "email", "a•••@mail.example.org"),
+    ("card 4111 1111 1111 1111 ok", "payment card", "••••••••••••1111"),
+    ("card 5500-0055-5555-5559", "payment card", "••••••••••••5559"),
+    ("IBAN DE89 3704 0044 0532 0130 00.", "bank account (IBAN)", "••••••••••••••••••3000"),
+    ("GB29NWBK60161331926819", "bank account (IBAN)", "••••••••••••••••••6819"),
+    ("ssn 123-45-6789", "social security number (US)", "•••••6789"),
+    ("call +49 (0)30 901820-12", "phone number", "•••••••••2012"),
+    ("call (415) 555-0132 today", "phone number", "••••••0132"),
+    ("born: 1980-02-03", "date of birth", "••• (10 characters)"),
+    ("from 203.0.113.9", "network address", "203.0.113.•••"),
+]
+FOUND_SECRET = [
+    (fake("-----BEGIN RSA PRIVATE", " KEY-----"), "private key"),
+    (fake("AGE-SECRET-KEY-", "1" + "Q" * 58), "age key"),
+    (fake("key AKIA", "IOSFODNN7EXAMPLE"), "AWS access key"),
+    (fake("ghp_", "a1B2" * 9), "GitHub token"),
+    (fake("glpat-", "a1B2c3D4e5F6g7H8i9J0"), "GitLab token"),
+    (fake("xoxb-", "123456789012-abcdefABCDEF"), "Slack token"),
+    (fake("https://hooks.slack", ".com/services/T000/B000/XXXXXXXXXXXX"), "Slack webhook"),
+    (fake("AIza", "SyA1234567890abcdefghijklmnopqrstuv"), "Google key"),
+    (fake("sk_live_", "4eC39HqLyjWDarjtT1zdp7dc"), "Stripe key"),
+    (fake("sk-ant-", "api03-" + "aB3" * 12), "model provider key"),
+    (fake("npm_", "a1B2" * 9), "package registry token"),
+    (fake("eyJ", "hbGciOiJIUzI1NiJ9.eyJ", "zdWIiOiIxMjM0In0.", "dBjftJeZ4CVPmB92K27u"), "signed token (JWT)"),
+    ("postgres://app:Tr0ub4dor&3@db.example/x", "password in an address"),
+    ("DB_PASSWORD = 'Tr0ub4dor&3'", "password"),
+    ('"api_key": "a8F3kLm29QpXz71Bv0Rt"', "secret"),
+]
+HARMLESS = [
+    "version 1.2.3.4.5 of 2026-11-21", "4111 1111 1111 1112", "0000 0000 0000 0000", "DE89 3704 0044 0532 0130 01",
+    "000-12-3456", "127.0.0.1 and 192.168.1.2 and 999.1.1.1", "password: ${PASSWORD}", "password = changeme",
+    "token: aaaaaaaaaaaaaaaaaaaaaaaa", "the secret of a good soup is patience", "a@b", "@here", "ordinary text",
+    "https://example.org/path?x=1", "commit 3f786850e387550fdab836ed7e6dc881de23001b", "12345678901234567890123",
+]  # fmt: skip
+
+
+async def test_personal_data_is_found_and_masked(tmp_path: Path) -> None:
+    text = "\n".join(line for line, *_ in FOUND_PERSONAL)
+    async with security(tmp_path, people_txt=text) as ask:
+        found = await ask("scan_for_pii", path="people.txt")
+    assert [(one["line"], one["kind"], one["shown"]) for one in found["findings"]] == [
+        (n, kind, shown) for n, (_, kind, shown) in enumerate(FOUND_PERSONAL, 1)
+    ]
+    assert "1111 1111" not in str(found)
+
+
+async def test_secrets_are_found_and_never_shown(tmp_path: Path) -> None:
+    text = "\n".join(line for line, _ in FOUND_SECRET)
+    async with security(tmp_path, config_env=text) as ask:
+        found = await ask("scan_for_secrets", path=".")
+    assert [(one["line"], one["kind"]) for one in found["findings"]] == [
+        (n, kind) for n, (_, kind) in enumerate(FOUND_SECRET, 1)
+    ]
+    for part in ("Tr0ub4dor", "a8F3kLm2", "IOSFODNN7", "a1B2a1B2", "T000/B000", "SyA123"):
+        assert part not in str(found)
+
+
+@pytest.mark.parametrize("line", HARMLESS)
+def test_what_only_looks_so_is_left_in_peace(line: str) -> None:
+    assert list(hits(line, PERSONAL + SECRETS, lambda: True)) == []
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["a", "1 ", "a@", "a.a", "eyJ-", "-eyJ", "+1 ", "DE89 3704 ", "token=", "x://a:", "1.", "(", "born:"],
+)
+def test_no_line_takes_longer_than_it_is(piece: str) -> None:
+    start = time.process_time()
+    list(hits(piece * (50_000 // len(piece)), PERSONAL + SECRETS, lambda: True))
+    assert time.process_time() - start < 5
+
+
+async def test_documents_are_looked_into_and_what_cannot_be_is_named(tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "b.txt").write_text("bob@example.org")
+    os.symlink("/etc/passwd", tmp_path / "link.txt")
+    async with security(tmp_path, a_docx=papers.docx("ann@example.org"), raw_bin=b"\0x@example.org") as ask:
+        document = await ask("scan_for_pii", path="a.docx")
+        folder = await ask("scan_for_pii", path=".")
+        assert "is not text" in await ask.refused("scan_for_pii", path="raw.bin")
+        assert "does not exist" in await ask.refused("scan_for_pii", path="none.txt")
+        assert await ask.refused("scan_for_pii", path="link.txt")
+    assert [one["kind"] for one in document["findings"]] == ["email"]
+    assert [one["path"] for one in folder["findings"]] == ["deep/b.txt"]
+    assert sorted(folder["skipped"]) == ["a.docx", "raw.bin"]
+    assert "2 files could not" in folder["note"]
+
+
+async def test_files_with_the_same_bytes_are_found(tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "copy.txt").write_text("same")
+    os.link(tmp_path / "deep" / "copy.txt", tmp_path / "deep" / "name.txt")
+    async with security(tmp_path, a_txt="same", b_txt="diff", c_txt="", d_txt="") as ask:
+        found = await ask("find_duplicates", path=".")
+        assert (await ask("find_duplicates", path=".", smallest=5))["groups"] == []
+    assert [group["paths"] for group in found["groups"]] == [["a.txt", "deep/copy.txt", "deep/name.txt"]]
+    assert found["wasted"] == 8
+
+
+async def test_what_could_go_is_proposed_with_its_reason_and_stays(tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "a (1).txt").write_text("same")
+    secret = f"key {FOUND_SECRET[2][0]}"
+    async with security(
+        tmp_path,
+        a_txt="same",
+        draft_tmp="x",
+        none_txt="",
+        old_txt="old text",
+        env_txt=secret,
+        big_bin=b"1" * (1 << 20),
+    ) as ask:
+        for name in tree(tmp_path):
+            os.utime(tmp_path / name, (Clock().time.timestamp() - 100,) * 2)
+        long_ago = datetime(2020, 5, 6, tzinfo=UTC).timestamp()
+        os.utime(tmp_path / "old.txt", (long_ago, long_ago))
+        before = tree(tmp_path)
+        found = await ask("propose_cleanup", path=".", large_mb=1)
+        assert tree(tmp_path) == before
+    kinds = {one["kind"]: one for one in found["proposals"]}
+    assert kinds["duplicate"]["paths"] == ["deep/a (1).txt"]
+    assert kinds["duplicate"]["keep"] == "a.txt"
+    assert kinds["temporary"]["action"] == "delete draft.tmp"
+    assert kinds["empty"]["paths"] == ["none.txt"]
+    assert kinds["old"]["why"] == "Not changed since 2020-05-06."
+    assert kinds["large"]["paths"] == ["big.bin"]
+    assert kinds["sensitive"]["action"] == "encrypt env.txt"
+    assert found["size"] == 5
+    assert "Nothing was changed" in found["summary"]
+
+
+async def test_a_file_is_encrypted_for_this_server_and_others_and_opened_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    other, said = pyrage.x25519.Identity.generate(), []
+    async with security(tmp_path, plan_txt="the plan") as ask:
+        said.append(await ask("show_recipient"))
+        made = await ask("encrypt_file", path="plan.txt", recipients=[str(other.to_public())])
+        mine = await ask("show_recipient")
+        (tmp_path / "plan.txt").unlink()
+        said += [made, mine, await ask("decrypt_file", path="plan.txt.age")]
+        said.append(await ask("decrypt_file", path="plan.txt.age", destination="copy.txt"))
+        said.append(await ask.refused("encrypt_file", path="plan.txt", recipients=[str(other)]))
+    assert (tmp_path / "plan.txt").read_text() == (tmp_path / "copy.txt").read_text() == "the plan"
+    assert pyrage.decrypt((tmp_path / "plan.txt.age").read_bytes(), [other]) == b"the plan"
+    assert made["recipients"] == [mine["recipient"], str(other.to_public())]
+    key = tmp_path / ".countersign" / "keys" / "age-identity.txt"
+    assert stat.S_IMODE(key.stat().st_mode) == 0o600
+    for told in (str(said), caplog.text):
+        assert key.read_text().split()[-1] not in told
+        assert "AGE-SECRET" not in told
+        assert str(other) not in told
+
+
+async def test_what_cannot_be_opened_is_said(tmp_path: Path) -> None:
+    stranger = pyrage.x25519.Identity.generate().to_public()
+    files: dict[str, Any] = {
+        "x_age": pyrage.encrypt(b"x", [stranger]),
+        "junk_age": b"age-encryption.org/v1\njunk",
+        "a_txt": "a",
+    }
+    async with security(tmp_path, **files) as ask:
+        assert "no key" in await ask.refused("decrypt_file", path="x.age")
+        await ask("encrypt_file", path="a.txt")
+        (tmp_path / "half.age").write_bytes((tmp_path / "a.txt.age").read_bytes()[:-3])
+        for path, why in (
+            ("x.age", "not encrypted for this server"),
+            ("junk.age", "not a whole"),
+            ("half.age", "not a whole"),
+        ):
+            assert why in await ask.refused("decrypt_file", path=path)
+        assert "encrypted already" in await ask.refused("encrypt_file", path="a.txt.age")
+        assert "must end in .age" in await ask.refused("encrypt_file", path="a.txt", destination="b.txt")
+        assert "no public key" in await ask.refused("encrypt_file", path="a.txt", recipients=["age1x"])
+        assert "does not end in .age" in await ask.refused("decrypt_file", path="a.txt")
+        (tmp_path / ".countersign" / "keys" / "age-identity.txt").write_text("nonsense")
+        assert "Put the right one back" in await ask.refused("decrypt_file", path="a.txt.age")
+        assert "Put the right one back" in await ask.refused("encrypt_file", path="a.txt")
+    assert set(os.listdir(tmp_path)) == {
+        ".countersign", "a.txt", "a.txt.age", "half.age", "junk.age", "x.age"
+    }  # fmt: skip
+
+
+async def test_the_server_runs_on_standard_input_and_output(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("ann@example.org")
+    words = ["-m", "servers.security", "--root", str(tmp_path)]
+    command = StdioServerParameters(command=sys.executable, args=words, cwd=Path(__file__).parents[2])
+    async with Client(command, read_timeout_seconds=60) as client:
+        assert (await Ask(client)("scan_for_pii", path="."))["kinds"] == {"email": 1}
