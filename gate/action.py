@@ -10,6 +10,8 @@ from typing import Any
 
 from gate.states import State
 
+APART = ":apart"  # ends the group of an action that has left its card for one of its own
+
 Json = Any  # a JSON value: None, bool, int, float, str, list, dict
 
 
@@ -191,6 +193,9 @@ class Action:
     expires_at: datetime
     turn: str = ""  # the planner's turn that proposed it
     call: int = 0  # its index there
+    task: str = ""  # the task whose plan it is a step of; "" elsewhere
+    step: str = ""
+    group: str = ""  # the other calls of the same reply that a person is asked about, and it: see `shares`
     undoes: str = ""  # the action that this one takes back
     renews: str = ""  # the expired or drifted action that this one asks again
     decided_by: str = ""
@@ -207,6 +212,11 @@ class Action:
     @property
     def name(self) -> str:
         return f"{self.server}.{self.tool}"
+
+    @property
+    def shares(self) -> str:
+        """The group whose card it stands on, with others; "" where it has a card of its own."""
+        return "" if self.private or self.group.endswith(APART) else self.group
 
     @property
     def button(self) -> str:

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from gate.action import Action, Approvers, Person, Vote
 from gate.policy import Policy
+from gate.task import Task
 
 
 class Verb(StrEnum):
@@ -21,6 +22,36 @@ class Verb(StrEnum):
     SETTLE = "settle"
     UNDO = "undo"
     LOOK = "look at"
+
+
+class TaskVerb(StrEnum):
+    """What a person may want to do with a task."""
+
+    ANSWER = "answer"
+    APPROVE = "approve"
+    MODIFY = "modify"
+    REPLAN = "re-plan"
+    CANCEL = "cancel"
+    PAUSE = "pause"
+    CONTINUE = "continue"
+    STOP = "stop"
+    STEER = "steer"
+    SATISFY = "settle"
+    IMPLEMENT = "start"
+    UNDO = "undo"
+    LOOK = "look at"
+
+
+# Admins may keep others from harm and steer; what is approved, answered or judged stays the requester's.
+FOR_ADMINS = (
+    TaskVerb.CANCEL,
+    TaskVerb.PAUSE,
+    TaskVerb.CONTINUE,
+    TaskVerb.STOP,
+    TaskVerb.STEER,
+    TaskVerb.UNDO,
+    TaskVerb.LOOK,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +100,19 @@ def may(policy: Policy, verb: Verb, action: Action, person: Person | None) -> Ru
     if own or admin or (verb is Verb.SETTLE and is_approver(action.approvers, person)):
         return YES
     return Ruling(False, f"Only {asker} or an admin can {verb} it.")
+
+
+def may_task(policy: Policy, verb: TaskVerb, task: Task, person: Person | None) -> Ruling:
+    """Whether `person` may do `verb` with `task`, as the policy stands now."""
+    usable = account(person)
+    if not usable.allowed or person is None:
+        return usable
+    if person.id == task.requester or verb is TaskVerb.LOOK:
+        return YES
+    if verb in FOR_ADMINS and person.id in policy.admins:
+        return YES
+    others = " or an admin" if verb in FOR_ADMINS else ""
+    return Ruling(False, f"Only <@{task.requester}>, who asked for this,{others} can {verb} it.")
 
 
 def _may_confirm(action: Action, person: Person) -> Ruling:

@@ -66,3 +66,18 @@ def close_undo(action_id: str, delay: float) -> Run:
 def post(note_id: str) -> Run:
     """Post a stored note into its thread."""
     return Run("post", f"post:{note_id}", (note_id,))
+
+
+def task(task_id: str, cause: str | int) -> Run:
+    """Let a task go on, because of what just happened."""
+    return Run("task", f"task:{task_id}:{cause}", (task_id,))
+
+
+def draw_task(task_id: str, revision: int) -> Run:
+    """Post or update the cards of a task as it stands in the ledger."""
+    return Run("draw_task", f"draw_task:{task_id}:{revision}", (task_id,))
+
+
+def settle_task(task_id: str, ends: int, delay: float) -> Run:
+    """Take a finished task as done when nobody said otherwise."""
+    return Run("settle_task", f"settle_task:{task_id}:{ends}", (task_id, str(ends)), delay)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
+from enum import StrEnum
 from typing import Protocol
 
 from gate.action import Action, Json, Risk, Session
+from gate.switches import Switches
+from gate.task import Assessment, Decided, Instruction, Question, Remark, Step, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,42 @@ class Done:
     """Nothing more to do or say in this turn."""
 
 
-Reply = Propose | Say | CancelPending | ListPending | Done
+@dataclass(frozen=True, slots=True)
+class Clarify:
+    """Something is missing: ask before going on."""
+
+    questions: tuple[Question, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """One step of a proposed plan. `refs`: see gate.task.Step. `step` names the step of the earlier plan that it
+    keeps as it was; "" for a new one."""
+
+    call: Call
+    title: str = ""
+    refs: Mapping[str, str] = field(default_factory=dict)
+    step: str = ""
+    ask: bool = False  # ask here, whatever is approved
+
+
+@dataclass(frozen=True, slots=True)
+class ProposePlan:
+    """All steps still to be done, in order. References to steps of this same list use their place, from `1`,
+    and `{steps.ID.…}` for those that are done already."""
+
+    steps: tuple[Planned, ...]
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Implement:
+    """The conversation has come to where it should be built: what was understood, for the requester to confirm."""
+
+    requirements: tuple[str, ...]
+
+
+Reply = Propose | Say | CancelPending | ListPending | Done | Clarify | ProposePlan | Implement
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +116,20 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One reply of the planner and what came of it."""
+    """One reply of the planner and what came of it. `memo` is the planner's own, for its next reply."""
 
     reply: Reply
     told: tuple[Told, ...] = ()
+    memo: str = ""
+    usage: Usage = field(default_factory=Usage)
+
+
+class Mode(StrEnum):
+    """What a turn is for."""
+
+    ACT = "act"  # propose calls, say, ask
+    PLAN = "plan"  # read what is needed, then propose a plan of what is left to do; changes nothing
+    TALK = "talk"  # a conversation: read, say, and once it is to be built, compile the requirements
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +142,47 @@ class Turn:
     text: str
     at: datetime
     exchanges: tuple[Exchange, ...] = ()
+    task: str = ""
+    mode: Mode = Mode.ACT
+
+
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """All that a planner may know of a task besides its turn. Only `request`, `decided`, `requirements`,
+    `instructions` and `reason` are the requester's own words; the rest is data."""
+
+    request: str
+    switches: Switches = field(default_factory=Switches)
+    decided: tuple[Decided, ...] = ()
+    requirements: tuple[str, ...] = ()
+    instructions: tuple[Instruction, ...] = ()  # those not `used` yet are new
+    reason: str = ""  # why it is planned again, or what should be different
+    done: tuple[Step, ...] = ()
+    left: tuple[Step, ...] = ()
+    earlier: tuple[Turn, ...] = ()  # what was said and done in the thread before, oldest first
+    remarks: tuple[Remark, ...] = ()  # by other people
+    attempts: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Replied:
+    """A reply, and what it cost."""
+
+    reply: Reply
+    memo: str = ""  # kept with the reply, and found in the turn's exchanges the next time
+    usage: Usage = field(default_factory=Usage)
 
 
 class Planner(Protocol):
-    """Turns words into proposals. It can propose, speak, list and cancel; it can never confirm."""
+    """Turns words into proposals. It can propose, speak, ask, list and cancel; it can never confirm.
+
+    Raises Unavailable when a model cannot be reached: then it is asked again later. Repeated after a crash, it
+    may answer differently: only what was stored counts."""
 
     follows: bool  # wants to be asked again once its proposals are settled
 
-    async def reply(self, turn: Turn, pending: tuple[Action, ...]) -> Reply: ...
+    async def assess(self, turn: Turn, brief: Brief) -> Assessment:
+        """How complex, how clear, and what is missing: asked before anything else."""
+        ...
+
+    async def reply(self, turn: Turn, brief: Brief, pending: tuple[Action, ...]) -> Replied: ...

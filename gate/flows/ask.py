@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from gate import plain, runs
 from gate.action import Action, Json, Person, Ref, Session, Verdict
 from gate.derive import derived
-from gate.flows import turn as turns
+from gate.flows import steer
 from gate.flows.decide import cancel, confirm
 from gate.flows.edit import Unfit, by_words
+from gate.flows.open import open_task
 from gate.flows.press import Press, Said
 from gate.people import account, deciders
 from gate.strange import quoted
-from gate.talk import Incoming, Turn
+from gate.switches import BadSwitches, header, switched
+from gate.talk import Incoming
 from gate.world import Note, Posted, Unavailable, World
 
 READER_SECONDS = (
@@ -70,12 +73,28 @@ async def _read(world: World, incoming: Incoming) -> None:
         return
     if person is None or await _command(world, incoming) or await _about_pending(world, incoming, person):
         return
-    if incoming.mentioned or await world.ledger.starter(incoming.session) == incoming.user:
-        now = await world.ledger.now()
-        opened = Turn(derived("turn", incoming.key), incoming.session, incoming.user, incoming.text, now)
-        async with world.ledger.begin() as tx:
-            await tx.open_turn(opened)
-        await turns.go_on(world, opened.id)
+    about = await steer.heard(world, incoming)
+    if about is not None:
+        return await _tell(world, incoming, about)
+    small = (plain.is_yes(incoming.text) or plain.is_no(incoming.text)) and not incoming.mentioned
+    starter = incoming.mentioned or await world.ledger.starter(incoming.session) == incoming.user
+    if starter and not small:
+        await _open(world, incoming)
+
+
+async def _open(world: World, incoming: Incoming) -> None:
+    """A request becomes a task. It may begin with switches for itself: `[complex] …`."""
+    set_here, text = header(incoming.text)
+    try:
+        switches = switched(world.switches(incoming.session.channel), set_here)
+    except BadSwitches as wrong:
+        return await say(world, incoming, "answer", {"text": str(wrong)}, to=incoming.user)
+    await open_task(world, replace(incoming, text=text), switches)
+
+
+async def _tell(world: World, incoming: Incoming, said: Said) -> None:
+    if said.text:
+        await say(world, incoming, "answer", {"text": said.text}, to=incoming.user)
 
 
 async def say(world: World, incoming: Incoming, kind: str, body: Mapping[str, Json], to: str = "") -> None:
@@ -97,8 +116,25 @@ async def _command(world: World, incoming: Incoming) -> bool:
         return False
     if command.word == "cancel":
         return await _cancel_command(world, incoming)
+    if command.word == "stop":
+        await _tell(world, incoming, await steer.stop(world, incoming))
+        return True
+    if command.word == "status":
+        return await _status(world, incoming)
     body: dict[str, Json] = {"count": command.count} if command.count else {}
     await say(world, incoming, command.word, body, to=incoming.user)
+    return True
+
+
+async def _status(world: World, incoming: Incoming) -> bool:
+    """`@bot status`: how the newest task of this thread stands."""
+    tasks = await world.ledger.tasks_of(incoming.session, 20)
+    task = next((one for one in tasks if not one.over), tasks[0] if tasks else None)
+    if task is None:
+        none = "Nothing was asked for in this thread yet."
+        await say(world, incoming, "answer", {"text": none}, to=incoming.user)
+    else:
+        await say(world, incoming, "status", {"task": task.id}, to=incoming.user)
     return True
 
 
@@ -134,7 +170,7 @@ async def _about_pending(world: World, incoming: Incoming, person: Person) -> bo
         if everyone and yes:
             only = f"Only {deciders(everyone[0])} can confirm this."
             await say(world, incoming, "answer", {"text": only}, to=incoming.user)
-        return bool(everyone) or ((yes or no) and not incoming.mentioned)
+        return bool(everyone) and yes
     if len(waiting) > 1:
         many = (
             f"{len(waiting)} of your actions wait in this thread. Please use the buttons on the one you mean."

@@ -18,6 +18,7 @@ from gate.flows.edit import unbound
 from gate.flows.look import NotSeen, captured
 from gate.flows.original import move_original
 from gate.flows.seal import entry
+from gate.flows.step_action import current
 from gate.flows.undo import inverse_of, undo_kind
 from gate.people import Verb, enough, may
 from gate.receipt import intact
@@ -58,6 +59,8 @@ async def _hindrance(world: World, action: Action) -> str:
     """Why this must not run after all, although it was approved; "" when it may."""
     if not intact(action):
         return TAMPERED
+    if action.step and not current(await world.ledger.task(action.task), action.step, action.id):
+        return "its task does not wait for this step any more"
     spec = world.tools.find(action.server, action.tool)
     decision = decision_now(world, action)
     if spec is None or decision is None:
@@ -122,6 +125,8 @@ async def _claim(world: World, action: Action) -> Action | None:
     """The right to call, in the same transaction as its audit row. No record, no execution."""
     try:
         async with world.ledger.begin() as tx:
+            if action.step and not current(await tx.task(action.task), action.step, action.id):
+                return None  # the task has just ended: it is called off when it is looked at the next time
             until = await tx.now() + timedelta(seconds=world.limits.claim)
             claim = Claim(world.ids.new(), world.executor, until)
             moved = await tx.move(action, Event.START, claim=claim)

@@ -16,6 +16,7 @@ from gate.people import Verb, enough
 from gate.phrase import MAX_TRIES, typed_right
 from gate.policy import Decision
 from gate.receipt import intact
+from gate.records import PART
 from gate.states import Event, NoSuchArrow, State
 from gate.tool import ToolSpec
 from gate.world import Stale, Tx, Unavailable, World
@@ -26,6 +27,7 @@ CHANGED = (
 )
 EARLY = "This card is only just being posted. Nothing changed: please press again in a moment."
 EARLY_LOOKS, EARLY_PAUSE = 10, 0.05  # looks, and seconds between them
+IN_PART = "This card has no room for all of it. Press *Show on its own card*, and decide there."
 NOT_MINE = "This button does not stand on a card of mine. Please use the card in the thread."
 
 
@@ -106,7 +108,9 @@ async def _elsewhere(world: World, action: Action, press: Press) -> Said | None:
         posted = await world.ledger.posted(action.id)
     if posted is not None and not posted.ts:
         return Said(False, "early", EARLY, action)
-    return None if posted and posted.ts == press.message_ts else Said(False, "not_ours", NOT_MINE, action)
+    if posted is None or posted.ts != press.message_ts:
+        return Said(False, "not_ours", NOT_MINE, action)
+    return Said(False, "part", IN_PART, action) if posted.digest == PART else None
 
 
 def decision_now(world: World, action: Action) -> Decision | None:
@@ -166,12 +170,12 @@ async def _vote(world: World, action: Action, press: Press) -> Said:
         return Said(True, "confirmed", action=await approve(tx, current, press.user))
 
 
-async def approve(tx: Tx, action: Action, user: str) -> Action:
+async def approve(tx: Tx, action: Action, user: str, reason: str = "") -> Action:
     """The last yes: approved, on the record, and on its way, in this one transaction."""
     moved = await tx.move(action, Event.APPROVE, decided_by=user)
     if action.undoes:
         await move_original(tx, moved, Event.UNDO)
-    tx.audit(entry("confirmed", moved, user, user_confirmed=True))
+    tx.audit(entry("confirmed", moved, user, user_confirmed=True, reason=reason))
     tx.enqueue(runs.carry_out(action.id))
     tx.enqueue(runs.draw(action.id, moved.revision))
     return moved
@@ -187,7 +191,7 @@ async def _mistyped(world: World, action: Action, press: Press) -> Said:
                 kept = await tx.keep(action, tries=tries)
                 tx.audit(entry("mistyped", kept, press.user, outcome=f"try {tries} of {MAX_TRIES}"))
                 return Said(False, "wrong_phrase", text, kept)
-            moved = await _end(
+            moved = await end(
                 tx, action, Event.CANCEL, press.user, "the phrase was typed wrongly three times"
             )
     except (Stale, NoSuchArrow):
@@ -214,14 +218,15 @@ async def _refusal(world: World, press: Press, verb: Verb, event: Event, code: s
         return Said(False, "stale", OLD, action)
     try:
         async with world.ledger.begin(world.limits.decision) as tx:
-            moved = await _end(tx, action, event, press.user, press.reason)
+            moved = await end(tx, action, event, press.user, press.reason)
     except (Stale, NoSuchArrow):
         return await _lost(world, action)
     await forget(world, action)
     return Said(True, code, action=moved)
 
 
-async def _end(tx: Tx, action: Action, event: Event, user: str, reason: str) -> Action:
+async def end(tx: Tx, action: Action, event: Event, user: str, reason: str) -> Action:
+    """Withdraw or reject an action that has not started: on the record, its card and its planner told."""
     moved = await tx.move(action, event, decided_by=user, decision=reason)
     if action.undoes and action.state is State.APPROVED:
         await move_original(tx, moved, Event.UNDO_FAILED)
@@ -237,6 +242,8 @@ def settled(tx: Tx, action: Action) -> None:
     tx.enqueue(runs.draw(action.id, action.revision))
     if action.turn:
         tx.enqueue(runs.turn(action.turn, f"{action.id}:{action.state}"))
+    if action.task:
+        tx.enqueue(runs.task(action.task, f"{action.id}:{action.state}"))
 
 
 async def lapse(world: World, action: Action, *, lost: bool = False) -> Said | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -17,7 +17,7 @@ from gate.policy import Decision
 from gate.states import State
 from gate.talk import Call
 from gate.tool import Answer, OutcomeUnknown, ServerUnavailable, ToolSpec
-from gate.world import World
+from gate.world import Tx, World
 
 SHOWN = 3  # reasons given with a refusal
 CROWDED = "Too many of your actions already wait. Decide some of them first: `/pending` lists them."
@@ -37,6 +37,9 @@ class Asked:
     turn: str = ""
     index: int = 0
     renews: str = ""
+    task: str = ""  # the task whose plan it is a step of
+    step: str = ""
+    group: str = ""  # the calls of the same reply that it shares a card with
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +67,14 @@ class Answered:
     private: bool = False  # for whoever asked alone
 
 
-async def prepare(world: World, asked: Asked) -> Prepared | Refused | Answered:
+# Writes a new action down, in a transaction of its own; None when too many of its requester's wait already.
+Write = Callable[[World, Action], Awaitable[Action | None]]
+
+
+async def prepare(world: World, asked: Asked, write: Write | None = None) -> Prepared | Refused | Answered:
     """Validate, decide, look, seal, reserve, write down (design.md section 6). Safe to repeat.
 
+    `write` may write it down in another way than to wait for its person.
     Raises Unavailable when a store is out of reach; nothing is pending then.
     """
     before = await world.ledger.action(asked.id)
@@ -93,13 +101,15 @@ async def prepare(world: World, asked: Asked) -> Prepared | Refused | Answered:
         return await refuse(world, asked, name, tuple(p.text for p in problems[:SHOWN]))
     if decision.verdict is Verdict.RUN:
         return await read(world, asked, spec, decision)
-    return await hold(world, asked, spec)
+    return await hold(world, asked, spec, write or waiting_write)
 
 
-async def hold(world: World, asked: Asked, spec: ToolSpec) -> Prepared | Refused:
+async def hold(world: World, asked: Asked, spec: ToolSpec, write: Write) -> Prepared | Refused:
     """Make the pending action: first its lease, then its row (an orphan lease is harmless)."""
     waiting = await world.ledger.pending(asked.session.team, user=asked.requester)
-    if len(waiting) >= world.limits.pending_per_user:  # before anything is looked at
+    if (
+        write is waiting_write and len(waiting) >= world.limits.pending_per_user
+    ):  # before anything is looked at
         return await refuse(world, asked, spec.full_name, (CROWDED,))
     seen = await look(world, spec, asked.call.args, asked.session.channel)
     decision = decided(world, spec, seen.args, asked.session.channel, asked=asked.call.risk)
@@ -108,7 +118,7 @@ async def hold(world: World, asked: Asked, spec: ToolSpec) -> Prepared | Refused
     action = draft(world, asked, spec, decision, seen, await world.ledger.now())
     seconds = (action.expires_at - action.created_at).total_seconds()
     await world.leases.put(lease(action), seconds)
-    stored = await _write(world, action)
+    stored = await write(world, action)
     if stored is None:
         return await refuse(world, asked, spec.full_name, (CROWDED,))
     if stored.receipt != action.receipt:  # another life of this run was first, and its card is the one
@@ -116,16 +126,26 @@ async def hold(world: World, asked: Asked, spec: ToolSpec) -> Prepared | Refused
     return Prepared(stored)
 
 
-async def _write(world: World, action: Action) -> Action | None:
-    """The action as it stands in the ledger now; None when too many of its requester's wait there already."""
+async def waiting_write(world: World, action: Action) -> Action | None:
+    """The action as it stands in the ledger now, waiting for its person."""
     async with world.ledger.begin() as tx:
-        waiting = await tx.waiting(action.session.team, action.requester)
-        if waiting >= world.limits.pending_per_user and await tx.action(action.id) is None:
+        if await crowded(tx, world, action):
             return None
-        stored = await tx.insert(action)
-        if stored.receipt == action.receipt:
-            tx.audit(entry("proposed", action, action.requester, reason=action.reason))
-            announce(tx, action)
+        return await waits(tx, action)
+
+
+async def crowded(tx: Tx, world: World, action: Action) -> bool:
+    """Whether too many actions of its requester wait already for this one to wait, too."""
+    waiting = await tx.waiting(action.session.team, action.requester)
+    return waiting >= world.limits.pending_per_user and await tx.action(action.id) is None
+
+
+async def waits(tx: Tx, action: Action) -> Action:
+    """Put the action in, to wait for its person; or what is there under its id already."""
+    stored = await tx.insert(action)
+    if stored.receipt == action.receipt:
+        tx.audit(entry("proposed", action, action.requester, reason=action.reason))
+        announce(tx, action)
     return stored
 
 
@@ -153,6 +173,9 @@ def draft(
         turn=asked.turn,
         call=asked.index,
         renews=asked.renews,
+        task=asked.task,
+        step=asked.step,
+        group=asked.group,
         checkable=bool(spec.recipe.drift or spec.recipe.capture),
         **ruled(world, decision),
     )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from gate.action import Action, Ref
 from gate.flows.seal import entry
 from gate.people import Verb, may
 from gate.states import State
+from gate.task import Task
 from gate.world import World
 
 
@@ -33,6 +34,20 @@ class Said:
     code: str
     text: str = ""
     action: Action | None = None
+    task: Task | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TaskPress:
+    """A button or a modal of a task's card. `ref.version` is the number of that card: the plan's version, or the
+    task's `asked`, `pauses` or `ends`; `ref.receipt` the beginning of the plan's seal, "" elsewhere."""
+
+    ref: Ref
+    team: str
+    user: str
+    view: str = ""  # the modal's id
+    text: str = ""  # what was typed: feedback, a reason, an instruction
+    values: Mapping[str, str] = field(default_factory=dict)  # answers by question id
 
 
 GONE = "I do not know this action (any more). Ask again for what you need."
@@ -51,7 +66,7 @@ async def standing(world: World, press: Press, verb: Verb) -> Action | Said:
     return action
 
 
-async def opened(world: World, press: Press, kind: str) -> bool:
+async def opened(world: World, press: Press | TaskPress, kind: str) -> bool:
     """Whether this modal of this kind was really opened through Slack, by this person, for this version."""
     sheet = await world.ledger.sheet(press.view)
     return (

@@ -5,20 +5,24 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gate import runs
-from gate.action import Ref
+from gate.action import Action, Ref
 from gate.canonical import parse
 from gate.derive import derived
 from gate.flows import undo
 from gate.flows.edit import unbound
-from gate.flows.prepare import Asked, Refused, prepare
+from gate.flows.prepare import Answered, Asked, Prepared, Refused, prepare
 from gate.flows.press import Press, Said, late, standing
 from gate.flows.seal import entry
+from gate.flows.step_action import asks_again, current
 from gate.people import Verb
 from gate.states import State
 from gate.talk import Call
 from gate.world import Note, World
 
 OVER = (State.EXPIRED, State.CANCELLED)
+MOVED_ON = (
+    "Its task does not wait for this step any more. Use the newest card in the thread, or ask for it anew."
+)
 
 
 async def ask_again(world: World, press: Press) -> Said:
@@ -45,10 +49,21 @@ async def renew(world: World, action_id: str, user: str, cause: str) -> None:
     args = unbound(spec, parse(old.args)) if spec else parse(old.args)
     call = Call(old.server, old.tool, args, prose=old.preview.prose)
     asked = Asked(derived("renew", old.id), old.session, old.requester, call, old.turn, old.call, old.id)
-    result = await prepare(world, asked)
+    if old.step:
+        result = await _ask_step_again(world, replace(asked, task=old.task, step=old.step), old)
+    else:
+        result = await prepare(world, asked)
     if isinstance(result, Refused):
         body = {"name": result.name, "reasons": list(result.reasons)}
         note = Note(derived("renew refused", old.id, cause), old.session, "refused", body, user)
         async with world.ledger.begin() as tx:
             if await tx.note(note):
                 tx.enqueue(runs.post(note.id))
+
+
+async def _ask_step_again(world: World, asked: Asked, old: Action) -> Prepared | Refused | Answered:
+    """A step of a plan asks again for as long as its task waits for just this."""
+    task = await world.ledger.task(old.task)
+    if not current(task, old.step, old.id):
+        return Refused(old.name, (MOVED_ON,))
+    return await prepare(world, asked, asks_again(old))

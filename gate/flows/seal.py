@@ -92,7 +92,8 @@ def entry(event: str, action: Action, actor: str, **more: Any) -> Entry:
 
 
 def announce(tx: Tx, action: Action) -> None:
-    """Ask for the card and for the end of its time."""
-    tx.enqueue(runs.draw(action.id, action.revision))
+    """Ask for the card and for the end of its time. A card of several is asked for once all of them are there."""
+    if not action.shares or action.version > 1:
+        tx.enqueue(runs.draw(action.id, action.revision))
     delay = (action.expires_at - action.created_at).total_seconds()
     tx.enqueue(runs.expire(action.id, action.version, delay))

@@ -38,6 +38,16 @@ async def overdue(world: World) -> int:
     return len(found)
 
 
+async def standing_still(world: World) -> int:
+    """Let tasks go on whose run was lost, or given up after too many crashes. How many."""
+    found = await world.ledger.overdue_tasks()
+    for task_id in found:
+        async with world.ledger.begin() as tx:
+            tx.enqueue(runs.task(task_id, f"sweep:{(await tx.now()).timestamp():.0f}"))
+            await tx.look_later(task_id)
+    return len(found)
+
+
 async def _settle(world: World, action: Action) -> None:
     if action.state is State.PREPARED:
         await lapse(world, action)

@@ -6,18 +6,45 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from gate import runs
-from gate.action import Action, Json, Ref
+from gate.action import Action, Json, Ref, Verdict
 from gate.canonical import parse
 from gate.derive import derived
 from gate.flows.decide import cancel
+from gate.flows.life import brief_of, moved
+from gate.flows.look import decided
 from gate.flows.prepare import Answered, Asked, Prepared, Refused, prepare
 from gate.flows.press import Press
+from gate.flows.together import asked_of
+from gate.plans import boundary
 from gate.states import SETTLED, State
-from gate.talk import Call, CancelPending, Done, Exchange, ListPending, Propose, Say, Told, Turn
+from gate.talk import (
+    Brief,
+    Call,
+    CancelPending,
+    Clarify,
+    Done,
+    Exchange,
+    Implement,
+    ListPending,
+    Mode,
+    Planner,
+    Propose,
+    ProposePlan,
+    Say,
+    Told,
+    Turn,
+)
+from gate.task import Flow, Instruction, Task
+from gate.task_states import TaskEvent
 from gate.template import TemplateError, expand
-from gate.world import Note, World
+from gate.world import Note, Unavailable, World
 
 WAITING = "waiting"
+NOT_NOW = {
+    Mode.PLAN: "Not now: this changes something. Put it into the plan.",
+    Mode.TALK: "Not now: this is a conversation, and nothing is changed before it is to be built.",
+}
+BROKEN = "Something went wrong on my side, so I stopped here. Nothing more of it will run. Please ask in other words."
 TOO_MANY = (
     "I stopped here: this took more steps than I may take for one request. Please ask for less at a time."
 )
@@ -36,69 +63,149 @@ STATUS = {
 
 async def go_on(world: World, turn_id: str) -> None:
     """Ask the planner until it has nothing more to do, or people have to act first. Safe to repeat:
-    every reply is stored before it is acted on, and what it makes has derived ids."""
+    every reply is stored before it is acted on, and what it makes has derived ids.
+
+    Raises Unavailable: then the run is tried again; and what else went wrong, once people have been told."""
+    try:
+        await _go_on(world, turn_id)
+    except Unavailable:
+        raise
+    except Exception:
+        turn = await world.ledger.turn(turn_id)
+        if turn is not None:
+            await _give_up(world, turn)
+        raise
+
+
+async def _give_up(world: World, turn: Turn) -> None:
+    """A fault of ours: say so, and do not leave the task open for ever."""
+    await _note(world, turn, len(turn.exchanges), "answer", {"text": BROKEN})
+    async with world.ledger.begin() as tx:
+        task = await tx.task(turn.task) if turn.task else None
+        if task is not None and not task.over:
+            await moved(tx, task, TaskEvent.FAIL, reason=BROKEN)
+
+
+async def _go_on(world: World, turn_id: str) -> None:
     turn = await world.ledger.turn(turn_id)
     while turn is not None:
         last = turn.exchanges[-1] if turn.exchanges else None
         if last is None or _settled(last):
-            if last is not None and (isinstance(last.reply, Done) or not _asks_again(world, last)):
-                return
+            if over(world.planner, turn):
+                return await _tell_task(world, turn)
             if len(turn.exchanges) >= world.limits.turns_depth:
-                return await _note(world, turn, len(turn.exchanges), "answer", {"text": TOO_MANY})
-            pending = await world.ledger.pending(turn.session.team, user=turn.requester, session=turn.session)
-            reply = await world.planner.reply(turn, pending)
-            await _store(world, turn, len(turn.exchanges), Exchange(reply))
+                await _note(world, turn, len(turn.exchanges), "answer", {"text": TOO_MANY})
+                return await _end(world, turn)
+            if await _stopped(world, turn):
+                return
+            await _ask(world, turn)
         elif not await _act(world, turn, len(turn.exchanges) - 1, last):
             return
         turn = await world.ledger.turn(turn_id)
 
 
-def _asks_again(world: World, last: Exchange) -> bool:
-    """Whether the planner wants to hear what came of its reply."""
-    return world.planner.follows and not isinstance(last.reply, Say)
+def over(planner: Planner, turn: Turn) -> bool:
+    """Whether a turn has come to its end: the planner has nothing more to do, and nothing of it waits."""
+    last = turn.exchanges[-1] if turn.exchanges else None
+    if last is None or not _settled(last):
+        return False
+    return isinstance(last.reply, Say | Clarify | ProposePlan | Implement | Done) or not planner.follows
+
+
+async def _ask(world: World, turn: Turn) -> None:
+    """One reply of the planner, stored before anything is done with it."""
+    task = await world.ledger.task(turn.task)
+    brief = await brief_of(world, task) if task else Brief(turn.text)
+    pending = await world.ledger.pending(turn.session.team, user=turn.requester, session=turn.session)
+    said = await world.planner.reply(turn, brief, pending)
+    index = len(turn.exchanges)
+    async with world.ledger.begin() as tx:
+        made = Exchange(said.reply, memo=said.memo, usage=said.usage)
+        first = await tx.exchange(turn.id, index, made) is made
+        now = await tx.task(turn.task) if task and first else None
+        if now and (said.usage.requests or brief.instructions):
+            await tx.keep_task(now, usage=now.usage + said.usage, instructions=_used(now, brief, index))
+
+
+def _used(task: Task, brief: Brief, index: int) -> tuple[Instruction, ...]:
+    """The instructions, those marked that this reply has taken in."""
+    seen = {one.id for one in brief.instructions}
+    where = boundary(task) if task.flow is Flow.PLAN else f"in reply {index + 1}"
+    return tuple(replace(i, used=i.used or where) if i.id in seen else i for i in task.instructions)
+
+
+async def _stopped(world: World, turn: Turn) -> bool:
+    """Whether the task of this turn has been ended meanwhile: then the planner is not asked any more."""
+    task = await world.ledger.task(turn.task) if turn.task else None
+    return task is not None and task.over
+
+
+async def _end(world: World, turn: Turn) -> None:
+    """Close a turn that took too long, so that its task can go on."""
+    async with world.ledger.begin() as tx:
+        await tx.exchange(turn.id, len(turn.exchanges), Exchange(Done()))
+        tx.enqueue(runs.task(turn.task, f"{turn.id}:end")) if turn.task else None
+
+
+async def _tell_task(world: World, turn: Turn) -> None:
+    if turn.task:
+        async with world.ledger.begin() as tx:
+            tx.enqueue(runs.task(turn.task, f"{turn.id}:{len(turn.exchanges)}:{_tally(turn)}"))
+
+
+def _tally(turn: Turn) -> str:
+    """Tells one end of a turn from a later one: an expired call of it may be asked again."""
+    return ",".join(told.status for told in turn.exchanges[-1].told)
 
 
 def _settled(exchange: Exchange) -> bool:
     """Whether everything that the reply asked for has come to an end."""
-    count = len(exchange.reply.calls) if isinstance(exchange.reply, Propose) else 1
-    if isinstance(exchange.reply, Done):
+    if isinstance(exchange.reply, Done | Clarify | ProposePlan | Implement):
         return True
+    count = len(exchange.reply.calls) if isinstance(exchange.reply, Propose) else 1
     return len(exchange.told) == count and all(told.status != WAITING for told in exchange.told)
-
-
-async def _store(world: World, turn: Turn, index: int, exchange: Exchange) -> None:
-    async with world.ledger.begin() as tx:
-        await tx.exchange(turn.id, index, exchange)
 
 
 async def _act(world: World, turn: Turn, index: int, exchange: Exchange) -> bool:
     """Do what a stored reply asks for. False when people have to act before the turn can go on."""
     reply = exchange.reply
+    asked = asked_of(world, turn, index, reply.calls) if isinstance(reply, Propose) else ()
     if isinstance(reply, Propose):
-        told = tuple([await _propose(world, turn, index, i, call) for i, call in enumerate(reply.calls)])
+        told = tuple([await _propose(world, turn, index, one) for one in asked])
     else:
         told = (await _other(world, turn, index, reply),)
-    await _store(world, turn, index, Exchange(reply, told))
+    async with world.ledger.begin() as tx:
+        await tx.told(turn.id, index, told)
+        for one in asked:
+            if one.group and told[one.index].status == WAITING:
+                tx.enqueue(runs.draw(one.id, 1))
     return all(one.status != WAITING for one in told)
 
 
-async def _propose(world: World, turn: Turn, index: int, place: int, call: Call) -> Told:
-    action_id = derived("action", turn.id, index, place)
-    existing = await world.ledger.action(action_id)
+async def _propose(world: World, turn: Turn, index: int, asked: Asked) -> Told:
+    place, call = asked.index, asked.call
+    existing = await world.ledger.action(asked.id)
     if existing is not None:
         return await _truth(world, existing, place)
     most = world.limits.calls_per_turn
     if place >= most:  # one note for all of them
         refused = Refused(f"{call.server}.{call.tool}", (TOO_MANY,))
         return replace(await _told_refused(world, turn, index, most, refused), call=place)
-    heard = turn.id if world.planner.follows else ""
-    asked = Asked(action_id, turn.session, turn.requester, call, heard, place)
+    if turn.mode is not Mode.ACT and not _reads(world, turn, call):
+        return Told(place, "refused", NOT_NOW[turn.mode])
     result = await prepare(world, asked)
     if isinstance(result, Prepared):
         return Told(place, WAITING, result.action.preview.summary)
     if isinstance(result, Refused):
         return await _told_refused(world, turn, index, place, result)
     return await _told_read(world, turn, index, place, result)
+
+
+def _reads(world: World, turn: Turn, call: Call) -> bool:
+    spec = world.tools.find(call.server, call.tool)
+    if spec is None:
+        return True  # refused in a moment, with the closest names
+    return decided(world, spec, dict(call.args), turn.session.channel).verdict is Verdict.RUN
 
 
 async def _told_refused(world: World, turn: Turn, index: int, place: int, refused: Refused) -> Told:
@@ -144,7 +251,9 @@ async def _truth(world: World, action: Action, place: int) -> Told:
 
 async def _other(world: World, turn: Turn, index: int, reply: object) -> Told:
     if isinstance(reply, Say):
-        await _note(world, turn, index, "text", {"text": reply.text})
+        talk = turn.mode is Mode.TALK
+        body = {"text": reply.text, "task": turn.task} if talk else {"text": reply.text}
+        await _note(world, turn, index, "talk" if talk else "text", body)
         return Told(0, "succeeded", "")
     if isinstance(reply, ListPending):
         await _note(world, turn, index, "pending", {})

@@ -79,7 +79,7 @@ async def ask(world: World, press: Press) -> Said:
     decision = decided_for(world, spec, parse(action.inverse.args), action.session.channel, undoing=True)
     if decision.verdict is Verdict.DENY:
         return Said(False, "denied", sentence(decision.reason), action)
-    undo_id, there = await _place(world, action)
+    undo_id, there = await place(world, action)
     if there is not None and there.version > 1:
         return Said(False, "asked", f"<@{there.requester}> is asked about it already, on a card.", there)
     end = now + timedelta(seconds=world.limits.ttl)
@@ -94,7 +94,7 @@ async def ask(world: World, press: Press) -> Said:
     return Said(True, "undoing", action=action)
 
 
-async def _place(world: World, action: Action) -> tuple[str, Action | None]:
+async def place(world: World, action: Action) -> tuple[str, Action | None]:
     """The id for an undo of this action, and the undo that waits under it. Those that came to nothing are over."""
     for number in count():
         undo_id = derived("undo", action.id, number)
@@ -123,6 +123,8 @@ def _draft(action: Action, user: str, spec: ToolSpec) -> Action:
         ),
         capture={},
         turn="",
+        step="",  # but still of the task, which may be taking back all of it
+        group="",
         undoes=action.id,
         renews="",
         decided_by="",

@@ -1,0 +1,137 @@
+"""Clarify: what is missing is asked for before anything else happens; then the request takes its way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gate import runs
+from gate.action import Json
+from gate.derive import derived
+from gate.flows.life import begun_turn, brief_of, failed, kept, moved, pressed
+from gate.flows.press import Said, TaskPress
+from gate.people import TaskVerb
+from gate.route import Route, route
+from gate.talk import Mode, Turn
+from gate.task import Assessment, Decided, Flow, Question, Task
+from gate.task_states import TaskEvent, TaskState
+from gate.world import StaleTask, Tx, World
+
+MOST = 4000  # characters of one answer
+WAYS = {
+    Flow.SIMPLE: (TaskEvent.ACT, Mode.ACT),
+    Flow.PLAN: (TaskEvent.PLAN, Mode.PLAN),
+    Flow.TALK: (TaskEvent.TALK, Mode.TALK),
+}
+NEEDS_ANSWER = "I cannot go on without an answer to this: {question} Answer it, or cancel."
+NO_ANSWER = "There is no answer in this. Please write one, or press *Skip*."
+
+
+async def assess(world: World, task: Task) -> bool:
+    """Look at the request, then ask or go on. False while an answer is awaited."""
+    if task.questions:
+        return False
+    turn_id = derived("assess", task.id, task.revision)
+    turn = Turn(turn_id, task.session, task.requester, task.text, task.created_at, task=task.id)
+    found = await world.planner.assess(turn, await brief_of(world, task))
+    way = route(found, task.switches, task.decided, task.asked)
+    async with world.ledger.begin() as tx:
+        now = await tx.task(task.id)
+        if now is None or now.revision != task.revision:
+            raise StaleTask(now)
+        await _take(tx, now, found, way)
+    return True
+
+
+async def _take(tx: Tx, task: Task, found: Assessment, way: Route) -> None:
+    usage = task.usage + found.usage
+    if way.stuck:
+        await failed(tx, task, way.stuck)
+        return
+    flow = Flow.PLAN if task.plan else way.flow  # a plan that was begun goes on as one
+    other = await tx.holder(task.session) if way.ask or flow is not Flow.SIMPLE else None
+    if other is not None and other.id != task.id:
+        await failed(tx, task, _held(other, task))
+        return
+    if way.ask:
+        asking: dict[str, Json] = {
+            "questions": way.ask,
+            "asked": task.asked + 1,
+            "assessment": found,
+            "usage": usage,
+        }
+        await kept(tx, task, "asked", **asking)
+        return
+    event, mode = WAYS[flow]
+    turn = await begun_turn(tx, task, mode, task.text)
+    kept_too: dict[str, Json] = {"flow": flow, "assessment": found, "usage": usage, "turn": turn}
+    await moved(tx, task, event, **kept_too)
+
+
+def _held(other: Task, task: Task) -> str:
+    whose = "You have" if other.requester == task.requester else f"<@{other.requester}> has"
+    return f"{whose} a task open in this thread. Finish or stop it first, or mention me in a new thread."
+
+
+async def ask(tx: Tx, task: Task, questions: tuple[Question, ...]) -> Task:
+    """The planner found on the way that something is missing."""
+    return await moved(tx, task, TaskEvent.ASK, questions=questions, asked=task.asked + 1, flow=Flow.NONE)
+
+
+async def answer(world: World, press: TaskPress) -> Said:
+    """The form was submitted, or the requester answered in the thread. Raises Unavailable: nothing changed."""
+
+    async def do(tx: Tx, task: Task) -> Task | Said:
+        if task.state is not TaskState.CLARIFYING or not task.questions:
+            return Said(False, "late", "This was answered already.", task=task)
+        given = [_given(q, press.values, press.user) for q in task.questions]
+        answered = tuple(one for one in given if one)
+        if not answered:
+            return Said(False, "empty", NO_ANSWER, task=task)
+        left = tuple(q for q, one in zip(task.questions, given, strict=True) if not one and not q.assumption)
+        assumed = tuple(
+            Decided(q.id, q.text, q.assumption, "")
+            for q, one in zip(task.questions, given, strict=True)
+            if not one and q.assumption
+        )
+        return await _decided(tx, task, press.user, answered + assumed, left)
+
+    return await pressed(world, press, TaskVerb.ANSWER, lambda task: task.asked, do)
+
+
+async def skip(world: World, press: TaskPress) -> Said:
+    """Go on with stated assumptions. Where nothing can be assumed, say what is needed. Raises Unavailable."""
+
+    async def do(tx: Tx, task: Task) -> Task | Said:
+        if task.state is not TaskState.CLARIFYING or not task.questions:
+            return Said(False, "late", "This was answered already.", task=task)
+        needed = next((q for q in task.questions if not q.assumption), None)
+        if needed:
+            return Said(False, "needed", NEEDS_ANSWER.format(question=needed.text), task=task)
+        assumed = tuple(Decided(q.id, q.text, q.assumption, "") for q in task.questions)
+        return await _decided(tx, task, press.user, assumed, ())
+
+    return await pressed(world, press, TaskVerb.ANSWER, lambda task: task.asked, do)
+
+
+def _given(question: Question, values: Mapping[str, str], user: str) -> Decided | None:
+    text = values.get(question.id, "").strip()[:MOST]
+    return Decided(question.id, question.text, text, user) if text else None
+
+
+async def _decided(
+    tx: Tx, task: Task, user: str, decided: tuple[Decided, ...], left: tuple[Question, ...]
+) -> Task:
+    ids = {one.id for one in decided}
+    before = tuple(one for one in task.decided if one.id not in ids)
+    now = await kept(tx, task, "answered", user, decided=before + decided, questions=left)
+    if not left:
+        tx.enqueue(runs.task(now.id, now.revision))
+    return now
+
+
+def by_reply(task: Task, text: str) -> dict[str, str]:
+    """The answers in a thread reply: one line for each question where there are as many, else all for the first."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if len(lines) != len(task.questions):
+        lines = [text.strip()]
+    return {question.id: line for question, line in zip(task.questions, lines, strict=False)}

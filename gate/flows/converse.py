@@ -1,0 +1,130 @@
+"""Converse: talk over several turns, until it is to be built; then what was understood is confirmed first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gate.flows import turn
+from gate.flows.life import begun_turn, kept, moved, pressed
+from gate.flows.press import Said, TaskPress
+from gate.intent import Intent, intent
+from gate.people import TaskVerb
+from gate.talk import Implement, Mode, Turn
+from gate.task import Flow, Task
+from gate.task_states import TaskEvent, TaskState
+from gate.world import StaleTask, Tx, World
+
+PRESSED = "you pressed *Implement now*"
+ASKED = "Please compile what is to be built now."
+PLANNER = "the planner thinks that you want it built"
+COMPILING = "I am putting together what was said already."
+NOT_ALLOWED = "Going from talk to doing is switched off here."
+MOST = 100  # requirements
+
+
+async def go_on(world: World, task: Task) -> bool:
+    """See how the conversation's turn stands. False while the planner is at it, or a person is to speak."""
+    found = await world.ledger.turn(task.turn)
+    if found is None or not turn.over(world.planner, found) or task.requirements:
+        return False
+    last = found.exchanges[-1].reply if found.exchanges else None
+    seen = wanted(task, found.text)
+    compile_it = isinstance(last, Implement) or seen
+    if not compile_it or not task.switches.allow_execution_transition:
+        return False
+    said = await _said(world, task, found)
+    async with world.ledger.begin() as tx:
+        now = await tx.task(task.id)
+        if now is None or now.revision != task.revision:
+            raise StaleTask(now)
+        because = now.because or (seen.because if seen else PLANNER)
+        if world.planner.follows and not isinstance(last, Implement) and found.text != ASKED:
+            spoken = await begun_turn(tx, now, Mode.TALK, ASKED)
+            await kept(tx, now, "intent seen", turn=spoken, because=because)
+            return False
+        listed = last.requirements if isinstance(last, Implement) else ()
+        requirements = tuple(listed or said)[:MOST]
+        await kept(tx, now, "compiled", requirements=requirements, because=because)
+    return False
+
+
+def wanted(task: Task, text: str) -> Intent | None:
+    """The intent to build that code sees in what the requester wrote; None for talk."""
+    if task.because:
+        return Intent("implement", task.because)
+    seen = intent(text)
+    return seen if seen.kind == "implement" else None
+
+
+async def _said(world: World, task: Task, found: Turn) -> list[str]:
+    """Without a planner's own list: all that the requester said, in their words."""
+    turns = await world.ledger.history(task.session, task.since)
+    mine = [one for one in turns if one.task == task.id]
+    return list(_lines(mine, found))
+
+
+def _lines(turns: list[Turn], last: Turn) -> Iterator[str]:
+    for one in turns:
+        text = one.text.strip()
+        if text and text != ASKED and (one.id != last.id or intent(text).kind == "talk"):
+            yield text
+
+
+async def hear(world: World, task: Task, text: str) -> None:
+    """The requester said something in the conversation."""
+    async with world.ledger.begin() as tx:
+        now = await tx.task(task.id)
+        if now is None or now.state is not TaskState.TALKING:
+            raise StaleTask(now)
+        spoken = await begun_turn(tx, now, Mode.TALK, text)
+        # A card with requirements that stands there is an old one from now on.
+        newer = now.attempts + bool(now.requirements)
+        cleared = {"requirements": (), "because": "", "attempts": newer}
+        await kept(tx, now, "heard", now.requester, turn=spoken, **cleared)
+
+
+def _number(task: Task) -> int:
+    return task.attempts
+
+
+async def implement(world: World, press: TaskPress) -> Said:
+    """*Implement now*: compile what was said, to be confirmed. Raises Unavailable: then nothing changed."""
+
+    async def do(tx: Tx, task: Task) -> Task | Said:
+        if task.state is not TaskState.TALKING:
+            raise StaleTask(task)
+        if not task.switches.allow_execution_transition:
+            return Said(False, "not_allowed", NOT_ALLOWED, task=task)
+        if task.requirements:
+            return Said(False, "late", "What I understood is on its card already.", task=task)
+        if task.because:  # another turn would throw away the planner's answer that is on its way
+            return Said(True, "compiling", COMPILING, task=task)
+        spoken = await begun_turn(tx, task, Mode.TALK, ASKED)
+        return await kept(tx, task, "implement", press.user, turn=spoken, because=PRESSED)
+
+    return await pressed(world, press, TaskVerb.IMPLEMENT, _number, do)
+
+
+async def confirm_requirements(world: World, press: TaskPress) -> Said:
+    """Yes, that is what is to be built: plan it. Raises Unavailable: then nothing changed."""
+
+    async def do(tx: Tx, task: Task) -> Task | Said:
+        if task.state is not TaskState.TALKING or not task.requirements:
+            raise StaleTask(task)
+        planning = await moved(tx, task, TaskEvent.PLAN, press.user, flow=Flow.PLAN)
+        spoken = await begun_turn(tx, planning, Mode.PLAN, "\n".join(planning.requirements))
+        return await tx.keep_task(planning, turn=spoken)
+
+    return await pressed(world, press, TaskVerb.IMPLEMENT, _number, do)
+
+
+async def keep_talking(world: World, press: TaskPress) -> Said:
+    """Not yet: the conversation goes on. Raises Unavailable: then nothing changed."""
+
+    async def do(tx: Tx, task: Task) -> Task | Said:
+        if task.state is not TaskState.TALKING or not task.requirements:
+            raise StaleTask(task)
+        again = task.attempts + 1  # the card with these requirements is an old one from now on
+        return await kept(tx, task, "kept talking", press.user, requirements=(), because="", attempts=again)
+
+    return await pressed(world, press, TaskVerb.IMPLEMENT, _number, do)

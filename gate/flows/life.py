@@ -1,0 +1,177 @@
+"""The life of a task: opened, moved along its arrows with its record, and who may press what on its cards."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+from gate import runs
+from gate.action import Json
+from gate.audit import Entry
+from gate.derive import derived
+from gate.flows.press import GONE, Said, TaskPress
+from gate.people import TaskVerb, may_task
+from gate.talk import Brief, Mode, Turn
+from gate.task import Step, StepState, Task, Why, Wish
+from gate.task_states import NoSuchTaskArrow, TaskEvent, TaskState
+from gate.world import Happening, Note, StaleTask, Tx, World
+
+OLD_CARD = "This was changed since you saw it. Please use the newest card in the thread."
+EARLIER_TURNS = 30  # of the thread, that a planner is reminded of
+
+
+def record(tx: Tx, task: Task, event: str, actor: str = "system", reason: str = "") -> None:
+    """Put a change of a task on the record and on the event stream, and have its cards drawn."""
+    tx.audit(
+        Entry(
+            event=f"task_{event}",
+            session=task.session.key,
+            actor=actor,
+            action=task.id,
+            version=task.plan.version if task.plan else 0,
+            receipt=task.plan.seal if task.plan else "",
+            outcome=task.state.value,
+            user_confirmed=actor != "system",
+            reason=reason[:1000],
+        )
+    )
+    body: dict[str, Json] = {"state": task.state.value, "revision": task.revision, "event": event}
+    tx.emit(Happening("task_changed", task.session, task.id, body))
+    tx.enqueue(runs.draw_task(task.id, task.revision))
+
+
+async def moved(
+    tx: Tx, task: Task, event: TaskEvent, actor: str = "system", *, go: bool = False, **changes: Json
+) -> Task:
+    """Follow an arrow and write it down. With `go`, a run lets the task go on. `reason`, where given, is kept."""
+    now = await tx.move_task(task, event, **changes)
+    record(tx, now, event.value, actor, str(changes.get("reason", "")))
+    if go:
+        tx.enqueue(runs.task(now.id, now.revision))
+    return now
+
+
+async def kept(tx: Tx, task: Task, event: str, actor: str = "system", **changes: Json) -> Task:
+    """Change what is no matter of state, and write it down."""
+    now = await tx.keep_task(task, **changes)
+    record(tx, now, event, actor, str(changes.get("reason", "")))
+    return now
+
+
+async def begun_turn(tx: Tx, task: Task, mode: Mode, text: str) -> str:
+    """A turn of the planner for this task, as it stands in this transaction; its id, for `task.turn`."""
+    turn_id = derived("turn", task.id, task.revision, mode)
+    await tx.open_turn(
+        Turn(turn_id, task.session, task.requester, text, await tx.now(), task=task.id, mode=mode)
+    )
+    tx.enqueue(runs.turn(turn_id, "begin"))
+    return turn_id
+
+
+async def brief_of(world: World, task: Task) -> Brief:
+    """What a planner may know of a task at this moment."""
+    earlier = await world.ledger.history(task.session, task.since, EARLIER_TURNS)
+    steps: tuple[Step, ...] = task.plan.steps if task.plan else ()
+    return Brief(
+        request=task.text,
+        switches=task.switches,
+        decided=task.decided,
+        requirements=task.requirements,
+        instructions=task.instructions,
+        # Why a task is paused may be a tool's words; every other reason is the requester's, or ours.
+        reason="" if task.state is TaskState.PAUSED else task.reason,
+        done=tuple(s for s in steps if s.state in (StepState.DONE, StepState.SKIPPED)),
+        left=tuple(s for s in steps if s.state not in (StepState.DONE, StepState.SKIPPED)),
+        earlier=tuple(t for t in earlier if t.id != task.turn),
+        remarks=task.remarks,
+        attempts=task.attempts,
+    )
+
+
+async def standing_task(world: World, press: TaskPress, verb: TaskVerb) -> Task | Said:
+    """The task, when it exists and this person may do this with it; else what to tell them."""
+    task = await world.ledger.task(press.ref.id)
+    if task is None or task.session.team != press.team:
+        return Said(False, "gone", GONE)
+    ruling = may_task(world.policy, verb, task, await world.people.known(press.team, press.user))
+    if ruling.allowed:
+        return task
+    async with world.ledger.begin(world.limits.decision) as tx:
+        denied = Entry(
+            event="turned_away",
+            session=task.session.key,
+            actor=press.user,
+            action=task.id,
+            outcome=verb.value,
+            reason=ruling.reason,
+        )
+        tx.audit(denied)
+    return Said(False, "not_allowed", ruling.reason, task=task)
+
+
+async def pressed(
+    world: World,
+    press: TaskPress,
+    verb: TaskVerb,
+    number: Callable[[Task], int],
+    do: Callable[[Tx, Task], Awaitable[Task | Said]],
+) -> Said:
+    """One press on a card of a task: the person, the card's number, then `do` in one transaction that holds the
+    row. A press on an older card, or too late, changes nothing and is told so. Raises Unavailable."""
+    found = await standing_task(world, press, verb)
+    if isinstance(found, Said):
+        return found
+    try:
+        async with world.ledger.begin(world.limits.decision) as tx:
+            task = await tx.task(found.id)
+            if task is None:
+                return Said(False, "gone", GONE)
+            if number(task) != press.ref.version:
+                return Said(False, "stale", OLD_CARD, task=task)
+            done = await do(tx, task)
+    except (NoSuchTaskArrow, StaleTask):
+        return late_task(await world.ledger.task(found.id) or found)
+    return done if isinstance(done, Said) else Said(True, verb.value, task=done)
+
+
+def late_task(task: Task) -> Said:
+    """The truth for a press that comes when the task has moved on."""
+    by = f" by <@{task.ended_by}>" if task.ended_by else ""
+    return Said(False, "late", LATE.get(task.state, OLD_CARD).format(by=by), task=task)
+
+
+LATE = {
+    TaskState.RUNNING: "This is running already.",
+    TaskState.PAUSED: "This is paused. Please use the newest card in the thread.",
+    TaskState.DONE: "This is done and settled already{by}.",
+    TaskState.CANCELLED: "This was cancelled already{by}.",
+    TaskState.STOPPED_BY_USER: "This was stopped already{by}.",
+    TaskState.FAILED: "This has failed already. Please ask for what you need anew.",
+    TaskState.SATISFACTION: "This has run to its end already.",
+}
+
+
+async def told_in_thread(tx: Tx, task: Task, text: str, cause: str | int, to: str = "") -> None:
+    """Say something of ours in the task's thread, once for each cause."""
+    note = Note(derived("task note", task.id, cause), task.session, "answer", {"text": text}, to)
+    if await tx.note(note):
+        tx.enqueue(runs.post(note.id))
+
+
+async def failed(tx: Tx, task: Task, reason: str) -> Task:
+    """End a task that cannot go on, and say why."""
+    ended = await moved(tx, task, TaskEvent.FAIL, reason=reason)
+    await told_in_thread(tx, ended, reason, "failed")
+    return ended
+
+
+def with_step(task: Task, step: Step) -> Task:
+    """The task with this step in place of the one that has its id."""
+    assert task.plan is not None
+    steps = tuple(step if one.id == step.id else one for one in task.plan.steps)
+    return replace(task, plan=replace(task.plan, steps=steps))
+
+
+def paused(task: Task, why: Why) -> dict[str, Json]:
+    """The fields of a task that is being paused, besides its reason."""
+    return {"why": why, "pauses": task.pauses + 1, "wish": Wish.NONE}

@@ -1,0 +1,138 @@
+"""The simple flow: act at once through the gates; then ask whether it was what they needed."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from gate import runs
+from gate.action import Action
+from gate.flows import clarify, turn
+from gate.flows.decide import end
+from gate.flows.life import begun_turn, moved, pressed
+from gate.flows.press import Said, TaskPress
+from gate.people import TaskVerb
+from gate.states import Event, State
+from gate.talk import Call, Clarify, Mode, Propose, ProposePlan, Told, Turn
+from gate.task import Flow, Task
+from gate.task_states import TaskEvent
+from gate.template import TemplateError, expand
+from gate.world import Stale, StaleTask, Tx, World
+
+NAMED = 3  # calls named in a result
+NOTHING_RAN = {"cancelled", "rejected", "expired", "refused"}
+WORDS = {"succeeded": "done", "undone": "done and taken back", "unknown": "of unknown outcome"}
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a simple task came to its end."""
+
+    result: str
+    changed: bool
+
+
+async def go_on(world: World, task: Task) -> bool:
+    """See how the turn stands. False while the planner or a person is at it."""
+    found = await world.ledger.turn(task.turn)
+    if found is None or not turn.over(world.planner, found):
+        return False
+    made = await world.ledger.of_turn(found.id)
+    changed = any(action.outcome and action.outcome.kind in ("success", "unknown") for action in made)
+    result = _tally(list(_told(found))) + _named(world, found, made)
+    async with world.ledger.begin() as tx:
+        now = await tx.task(task.id)
+        if now is None or now.revision != task.revision:
+            raise StaleTask(now)
+        if now.unused and world.planner.follows:  # said while the last reply was on its way
+            again = await begun_turn(tx, now, Mode.ACT, now.unused[-1].text)
+            await tx.keep_task(now, turn=again)
+            return False
+        await _close(tx, world, now, found, Ended(result, changed))
+    return True
+
+
+async def _close(tx: Tx, world: World, task: Task, found: Turn, ended: Ended) -> None:
+    last = found.exchanges[-1].reply if found.exchanges else None
+    if isinstance(last, Clarify):
+        await clarify.ask(tx, task, last.questions)
+        return
+    if isinstance(last, ProposePlan):  # it is more than it looked: the plan is made of this very reply
+        await moved(tx, task, TaskEvent.REPLAN, flow=Flow.PLAN)
+        return
+    told = list(_told(found))
+    if told and all(one.status in NOTHING_RAN for one in told):
+        await moved(tx, task, TaskEvent.CANCEL, result=ended.result, reason="Nothing of it ran.")
+    elif not told:  # only words
+        await moved(tx, task, TaskEvent.SETTLE, result="Answered in words.")
+    else:
+        await finish(tx, world, task, ended.result, ended.changed)
+
+
+async def finish(tx: Tx, world: World, task: Task, result: str, changed: bool) -> Task:
+    """A task has run to its end: ask whether it was what they needed, unless nobody is to be asked."""
+    wanted = task.switches.satisfaction
+    if wanted == "never" or (wanted == "changes" and not changed):
+        return await moved(tx, task, TaskEvent.SETTLE, result=result, changed=changed)
+    ends = task.ends + 1
+    now = await moved(tx, task, TaskEvent.FINISH, result=result, changed=changed, ends=ends)
+    tx.enqueue(runs.settle_task(task.id, ends, world.limits.settle))
+    return now
+
+
+def _named(world: World, found: Turn, made: Sequence[Action]) -> str:
+    """What was asked for, in the words of the cards: `: Move a.md; Read b.md`."""
+    names = [action.preview.summary for action in made if not action.renews]
+    names += [_summary(world, call) for call in _reads(found) if not _held(made, call)]
+    shown = [name for name in dict.fromkeys(names) if name]
+    more = [f"{len(shown) - NAMED} more"] if len(shown) > NAMED else []
+    return f": {'; '.join([*shown[:NAMED], *more])}" if shown else ""
+
+
+def _reads(found: Turn) -> Iterator[Call]:
+    for exchange in found.exchanges:
+        if isinstance(exchange.reply, Propose):
+            told = {one.call for one in exchange.told if one.status == "succeeded"}
+            yield from (call for place, call in enumerate(exchange.reply.calls) if place in told)
+
+
+def _held(made: Sequence[Action], call: Call) -> bool:
+    return any((action.server, action.tool) == (call.server, call.tool) for action in made)
+
+
+def _summary(world: World, call: Call) -> str:
+    spec = world.tools.find(call.server, call.tool)
+    try:
+        return str(expand(spec.recipe.summary, {"args": call.args})) if spec else ""
+    except TemplateError:
+        return spec.title if spec else ""
+
+
+def _told(found: Turn) -> Iterator[Told]:
+    for exchange in found.exchanges:
+        if isinstance(exchange.reply, Propose):
+            yield from exchange.told
+
+
+def _tally(told: list[Told]) -> str:
+    """`2 done, 1 rejected`: counted by code from what truly happened."""
+    counts = Counter(WORDS.get(one.status, one.status) for one in told)
+    return ", ".join(f"{count} {word}" for word, count in counts.items())
+
+
+async def stop(world: World, press: TaskPress) -> Said:
+    """End a simple task: what waits of it is withdrawn; what runs right now finishes. Raises Unavailable."""
+    found = await world.ledger.task(press.ref.id)
+    made = await world.ledger.of_turn(found.turn) if found and found.turn else ()
+
+    async def do(tx: Tx, task: Task) -> Task:
+        for action in made:
+            now = await tx.action(action.id)
+            if now is not None and now.state in (State.PREPARED, State.APPROVED):
+                with contextlib.suppress(Stale):  # its time has just run out
+                    await end(tx, now, Event.CANCEL, press.user, "the task was stopped")
+        return await moved(tx, task, TaskEvent.STOP, press.user, ended_by=press.user)
+
+    return await pressed(world, press, TaskVerb.STOP, lambda task: press.ref.version, do)

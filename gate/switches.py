@@ -1,0 +1,160 @@
+"""The presets and switches of spec 001: how much is asked before, between and after steps."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from typing import Any
+
+from gate.action import Json
+from gate.strange import quoted
+
+
+@dataclass(frozen=True, slots=True)
+class Switches:
+    """How a task is handled. None of them opens the gate before a call."""
+
+    intelligent_routing: str = (
+        "minimal"  # ask only where it cannot go on; "aggressive": whenever something is missing
+    )
+    review: str = "none"  # "before_step", "after_step", "both"; called approval_mode in the spec
+    enable_planning: bool = True
+    plan_approval: bool = True
+    auto_approve_simple: bool = True
+    conversational: bool = False
+    allow_execution_transition: bool = True
+    pause_enabled: bool = True
+    satisfaction: str = "every"  # "changes": only where something was changed; "never"
+
+
+CHOICES: Mapping[str, tuple[str, ...]] = {
+    "intelligent_routing": ("aggressive", "minimal"),
+    "review": ("none", "before_step", "after_step", "both"),
+    "satisfaction": ("every", "changes", "never"),
+}
+FLAGS = (
+    "enable_planning",
+    "plan_approval",
+    "auto_approve_simple",
+    "conversational",
+    "allow_execution_transition",
+    "pause_enabled",
+)
+# A preset names the flow that a task takes, so the two others also end what a channel says of conversation.
+PRESETS: Mapping[str, Mapping[str, Json]] = {
+    "complex": {
+        "intelligent_routing": "aggressive",
+        "review": "both",
+        "enable_planning": True,
+        "plan_approval": True,
+        "auto_approve_simple": False,
+        "conversational": False,
+    },
+    "simple": {
+        "intelligent_routing": "minimal",
+        "review": "after_step",
+        "enable_planning": False,
+        "auto_approve_simple": True,
+        "conversational": False,
+    },
+    "conversational": {
+        "conversational": True,
+        "allow_execution_transition": True,
+        "pause_enabled": True,
+    },
+}
+SETTABLE = ("preset", *CHOICES, *FLAGS)
+OLD_NAME = "approval_mode"  # of `review` in the spec; it has another meaning in the task API
+WORDS = {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False}
+BRACKET = re.compile(r"\[([^\[\]\n]{1,300})\]\s+(?=\S)")
+PART = re.compile(r"([A-Za-z][\w-]*)(?:\s*=\s*[\"'“”‘’]?([\w-]+)[\"'“”‘’]?)?(?:[\s,;]+|\Z)")
+
+
+class BadSwitches(ValueError):
+    """A switch or a value that there is not. Its text is a sentence for people."""
+
+
+def switched(base: Switches, changes: Mapping[str, Json]) -> Switches:
+    """`base` with the changes: first the preset that they name, then each single switch.
+
+    Raises BadSwitches with one sentence that names every wrong key and value, and what is allowed.
+    """
+    wrong = [f"“{quoted(key, 40)}” {why}" for key, value in changes.items() if (why := flaw(key, value))]
+    if wrong:
+        raise BadSwitches("; ".join(wrong) + ".")
+    preset = PRESETS[str(changes["preset"]).lower()] if "preset" in changes else {}
+    single = {key: _read(key, value) for key, value in changes.items() if key != "preset"}
+    fields: dict[str, Any] = {**preset, **single}
+    return replace(base, **fields)
+
+
+def flaw(key: str, value: Json) -> str:
+    """What is wrong with this switch, to be said after its name; "" for nothing."""
+    if key == OLD_NAME:
+        return _old_name(value)
+    if key not in SETTABLE:
+        return f"is not known{_hint(key, SETTABLE)}"
+    if key in FLAGS:
+        fits = isinstance(value, bool) or (isinstance(value, str) and value.lower() in WORDS)
+        return "" if fits else f"must be yes or no, not {_shown(value)}"
+    allowed = tuple(PRESETS) if key == "preset" else CHOICES[key]
+    if isinstance(value, str) and value.lower() in allowed:
+        return ""
+    close = get_close_matches(str(value).lower(), allowed, 1)
+    meant = f" (did you mean “{close[0]}”?)" if close else ""
+    return f"must be one of {', '.join(allowed)}, not {_shown(value)}{meant}"
+
+
+def header(text: str) -> tuple[Mapping[str, str], str]:
+    """The switches in brackets that a request begins with, as written, and the request without them.
+
+    `[complex] move …`, `[review=both plan_approval=no] …`. What a bracket holds must be presets and `key=value`
+    pairs, one of them at least known or nearly so; anything else is part of the request.
+    """
+    found = BRACKET.match(text.lstrip())
+    parts = list(_parts(found[1])) if found else []
+    if not found or not parts or not all(key for key, _ in parts):
+        return {}, text
+    if not any(get_close_matches(key, (*SETTABLE, OLD_NAME), 1, 0.75) for key, _ in parts):
+        return {}, text
+    said: dict[str, str] = {}
+    for key, value in parts:  # what stands there twice is no value that is allowed, and so told
+        said[key] = f"{said[key]}, {value}" if key in said else value
+    return said, text.lstrip()[found.end() :]
+
+
+def _parts(inside: str) -> Iterator[tuple[str, str]]:
+    """What stands in a bracket as pairs; one with the key "" where something is neither preset nor pair."""
+    at, inside = 0, inside.strip()
+    while at < len(inside):
+        found = PART.match(inside, at)
+        if not found or (found[2] is None and found[1].lower() not in PRESETS):
+            yield "", ""
+            return
+        name = found[1].lower().replace("-", "_")
+        yield ("preset", name) if found[2] is None else (name, found[2].replace("-", "_"))
+        at = found.end()
+
+
+def _read(key: str, value: Json) -> str | bool:
+    word = value.lower() if isinstance(value, str) else value
+    return bool(WORDS.get(word, word)) if key in FLAGS else str(word)
+
+
+def _old_name(value: Json) -> str:
+    if value in CHOICES["review"]:
+        return f"is called “review” here: write “review” with {_shown(value)}"
+    return f"is not known here; when steps are checked says “review” ({', '.join(CHOICES['review'])})"
+
+
+def _shown(value: Json) -> str:
+    word = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return f"“{quoted(word, 40)}”"
+
+
+def _hint(key: str, known: Collection[str]) -> str:
+    close = get_close_matches(key, known, 1)
+    return f" (did you mean “{close[0]}”?)" if close else f" (known are {', '.join(known)})"
