@@ -83,7 +83,7 @@ class Choice(Words):
         self.kind = kind
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> Any:
-        return value and self.kind(value)
+        return None if value is None else self.kind(value)
 
 
 class SessionKey(Words):

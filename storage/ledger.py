@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
 from datetime import datetime, timedelta
 from typing import Any
@@ -11,15 +11,16 @@ from typing import Any
 from sqlalchemy import Row, case, delete, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from gate.action import Action, Session, Vote
+from gate.action import APART, Action, Session, Vote
 from gate.audit import Line
 from gate.states import State
 from gate.talk import Turn
+from gate.task import Task
 from gate.world import Note, Posted, Sheet, UndoEntry
-from storage import tables
+from storage import tables, task_tables
 from storage.columns import clock
 from storage.engine import CHECKPOINTS, READ_SECONDS, reached, reading
-from storage.rows import insert, plain, to_action, to_line, to_turn
+from storage.rows import insert, plain, to_action, to_line, to_task, to_turn
 from storage.tables import actions, audit_log, inbox, undo_stack
 from storage.tx import Enqueue, SqlTx, turn_of, votes_of
 
@@ -35,12 +36,19 @@ class NestedTransaction(RuntimeError):
 
 class SqlLedger:
     """gate.world.Ledger. `enqueue` is called on the transaction's own connection; `audit_key` chains the
-    log; `offset` is added to the database's clock everywhere (tests travel in time with it)."""
+    log; `offset` is added to the database's clock everywhere (tests travel in time with it). `wake` is called
+    after a commit with runs that are due at once."""
 
     def __init__(
-        self, engine: AsyncEngine, enqueue: Enqueue, audit_key: bytes, offset: timedelta = timedelta(0)
+        self,
+        engine: AsyncEngine,
+        enqueue: Enqueue,
+        audit_key: bytes,
+        offset: timedelta = timedelta(0),
+        wake: Callable[[], None] = lambda: None,
     ) -> None:
         self.offset = offset
+        self._wake = wake
         self._engine = engine
         self._reader = reading(engine)
         self._enqueue = enqueue
@@ -65,6 +73,8 @@ class SqlLedger:
                 yield tx
                 await tx.finish(self._enqueue, self._key)
                 limit.reschedule(None)
+        if tx.due:
+            self._wake()
 
     def _connected(self, limit: asyncio.Timeout) -> AbstractAsyncContextManager[AsyncConnection]:
         deadline = limit.when()
@@ -146,6 +156,11 @@ class SqlLedger:
         (rows,) = await self._ask(of.order_by(actions.c.call, actions.c.created_at, actions.c.id))
         return tuple(map(to_action, rows))
 
+    async def of_group(self, group: str) -> tuple[Action, ...]:
+        of = select(actions).where(tables.GROUPED, actions.c.group.in_((group, group + APART)))
+        (rows,) = await self._ask(of.order_by(actions.c.call, actions.c.created_at, actions.c.id))
+        return tuple(map(to_action, rows))
+
     async def turn(self, turn_id: str) -> Turn | None:
         turn, exchanges = await self._ask(*turn_of(turn_id))
         return to_turn(turn[0], exchanges) if turn else None
@@ -155,10 +170,39 @@ class SqlLedger:
         return await self.starter(session) is not None or await self._one(unread) is not None
 
     async def starter(self, session: Session) -> str | None:
-        turns = tables.turns
-        first = select(turns.c.requester).where(turns.c.session == session)
-        row = await self._one(first.order_by(turns.c.at, turns.c.id).limit(1))
-        return row.requester if row else None
+        tasks, turns = task_tables.tasks, tables.turns
+        first_task = select(tasks.c.requester).where(tasks.c.session == session)
+        first_turn = select(turns.c.requester).where(turns.c.session == session)
+        asked, said = await self._ask(
+            first_task.order_by(tasks.c.created_at, tasks.c.id).limit(1),
+            first_turn.order_by(turns.c.at, turns.c.id).limit(1),
+        )
+        return next((row.requester for row in (*asked, *said)), None)
+
+    async def task(self, task_id: str) -> Task | None:
+        row = await self._one(select(task_tables.tasks).where(task_tables.tasks.c.id == task_id))
+        return to_task(row) if row else None
+
+    async def tasks_of(self, session: Session, limit: int = 10) -> tuple[Task, ...]:
+        tasks = task_tables.tasks
+        newest = select(tasks).where(tasks.c.session == session)
+        (rows,) = await self._ask(newest.order_by(tasks.c.created_at.desc(), tasks.c.id.desc()).limit(limit))
+        return tuple(map(to_task, rows))
+
+    async def overdue_tasks(self, limit: int = 100) -> tuple[str, ...]:
+        tasks = task_tables.tasks
+        late = select(tasks.c.id).where(tasks.c.due.is_not(None), tasks.c.due <= self._now())
+        (rows,) = await self._ask(late.order_by(tasks.c.due).limit(limit))
+        return tuple(row.id for row in rows)
+
+    async def history(self, session: Session, since: datetime, limit: int = 30) -> tuple[Turn, ...]:
+        turns, exchanges = tables.turns, tables.exchanges
+        newest = select(turns).where(turns.c.session == session, turns.c.at >= since)
+        newest = newest.order_by(turns.c.at.desc(), turns.c.id.desc()).limit(limit)
+        (rows,) = await self._ask(newest)
+        said = select(exchanges).where(exchanges.c.turn.in_([row.id for row in rows]))
+        (replies,) = await self._ask(said.order_by(exchanges.c.turn, exchanges.c.index))
+        return tuple(to_turn(row, [one for one in replies if one.turn == row.id]) for row in reversed(rows))
 
     async def sheet(self, view_id: str) -> Sheet | None:
         sheets = tables.sheets
@@ -217,11 +261,12 @@ class SqlLedger:
         await self._write(new.on_conflict_do_update(index_elements=["key"], set_=row, where=newer))
 
     async def purge(self, before: datetime) -> None:
-        """Forget messages done with and modals opened before then; close undo entries that are out of time."""
+        """Forget messages done with, modals and events from before then; close undo entries that are out of time."""
         sheets, stack = tables.sheets, undo_stack
         await self._write(
             delete(inbox).where(inbox.c.done_at.is_not(None), inbox.c.done_at < before),
             delete(sheets).where(sheets.c.opened_at < before),
+            delete(task_tables.events).where(task_tables.events.c.at < before),
             update(stack)
             .where(tables.OPEN, stack.c.until <= self._now())
             .values(closed_at=clock(self.offset)),

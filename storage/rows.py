@@ -14,10 +14,15 @@ from gate.action import Action
 from gate.audit import Entry, Line
 from gate.states import State
 from gate.talk import Exchange, Turn
+from gate.task import Task
+from gate.task_states import TaskState
 from storage.columns import clock
 
+LOOK = timedelta(minutes=10)  # longer than a card waits: by then every task should have gone on
 GRACE = timedelta(seconds=30)  # in which somebody should have begun to carry out what was approved
 ACTION = [field.name for field in fields(Action)]
+TASK = [field.name for field in fields(Task)]
+DRIVEN = (TaskState.CLARIFYING, TaskState.PLANNING, TaskState.RUNNING)  # goes on without anybody's doing
 # Fields of an entry whose columns have the names of spec 000.
 RENAMED = {
     "session": "session_id",
@@ -58,8 +63,23 @@ def to_action(row: Row[Any]) -> Action:
 
 
 def to_turn(row: Row[Any], exchanges: Iterable[Row[Any]]) -> Turn:
-    said = tuple(Exchange(one.reply, one.told) for one in exchanges)
-    return Turn(row.id, row.session, row.requester, row.text, row.at, said)
+    said = tuple(map(to_exchange, exchanges))
+    return Turn(row.id, row.session, row.requester, row.text, row.at, said, row.task, row.mode)
+
+
+def to_exchange(row: Row[Any]) -> Exchange:
+    return Exchange(row.reply, row.told, row.memo, row.usage)
+
+
+def task_row(task: Task, offset: timedelta) -> dict[str, Any]:
+    waits = task.state is TaskState.CLARIFYING and bool(task.questions)
+    look = clock(offset + LOOK) if task.state in DRIVEN and not waits else None
+    return {**plain(task), "team": task.session.team, "holds_thread": task.holds_thread, "due": look}
+
+
+def to_task(row: Row[Any]) -> Task:
+    found = row._mapping
+    return Task(**{name: found[name] for name in TASK})
 
 
 def entry_row(entry: Entry) -> dict[str, Any]:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
-    ColumnElement,
     ForeignKey,
     Index,
     Integer,
     LargeBinary,
-    MetaData,
     PrimaryKeyConstraint,
     Table,
     UniqueConstraint,
@@ -34,28 +31,10 @@ from gate.action import (
     Verdict,
 )
 from gate.states import State
-from gate.talk import Reply, Told
+from gate.talk import Mode, Reply, Told
+from gate.task import Usage
 from storage.columns import Choice, Packed, SessionKey, Time, Words
-
-metadata = MetaData(
-    naming_convention={
-        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
-        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
-        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
-        "pk": "pk_%(table_name)s",
-    }
-)
-Counted = BigInteger().with_variant(Integer, "sqlite")  # SQLite counts up in INTEGER columns only
-
-
-def _text(name: str) -> Column[str]:
-    return Column(name, Words, nullable=False)
-
-
-def _partial(name: str, where: ColumnElement[bool], *columns: Column[Any]) -> None:
-    """An index of those rows only that a question is about: it stays small whatever the table holds."""
-    Index(name, *columns, sqlite_where=where, postgresql_where=where)
-
+from storage.schema import Counted, metadata, partial, text
 
 actions = Table(
     "actions",
@@ -65,59 +44,64 @@ actions = Table(
     Column("revision", Integer, nullable=False),
     Column("state", Choice(State), nullable=False),
     Column("session", SessionKey, nullable=False),
-    _text("team"),
-    _text("requester"),
-    _text("server"),
-    _text("tool"),
+    text("team"),
+    text("requester"),
+    text("server"),
+    text("tool"),
     Column("args", LargeBinary, nullable=False),
     Column("cls", Choice(Class), nullable=False),
     Column("risk", Choice(Risk), nullable=False),
     Column("verdict", Choice(Verdict), nullable=False),
-    _text("reason"),
-    _text("rule"),
-    _text("policy"),
-    _text("definition"),
+    text("reason"),
+    text("rule"),
+    text("policy"),
+    text("definition"),
     Column("approvers", Packed(Approvers), nullable=False),
     Column("always_gated", Boolean, nullable=False),
     Column("preview", Packed(Preview), nullable=False),
     Column("capture", Packed(Mapping[str, Json]), nullable=False),
-    _text("receipt"),
-    _text("phrase"),
+    text("receipt"),
+    text("phrase"),
     Column("created_at", Time, nullable=False),
     Column("expires_at", Time, nullable=False),
-    _text("turn"),
+    text("turn"),
     Column("call", Integer, nullable=False),
-    _text("undoes"),
-    _text("renews"),
-    _text("decided_by"),
-    _text("decision"),
+    text("task"),
+    text("step"),
+    text("group"),
+    text("undoes"),
+    text("renews"),
+    text("decided_by"),
+    text("decision"),
     Column("claim", Packed(Claim | None), nullable=False),
     Column("outcome", Packed(Outcome | None), nullable=False),
     Column("inverse", Packed(Inverse | None), nullable=False),
     Column("undo_open", Boolean, nullable=False),
     Column("private", Boolean, nullable=False),
     Column("tries", Integer, nullable=False),
-    _text("edited_by"),
+    text("edited_by"),
     Column("checkable", Boolean, nullable=False),
     Column("due", Time),  # when the janitor should look at it, if it is still so by then
 )
 # Conditions of partial indexes are written out: with parameters, neither database would see that they match.
 PREPARED = actions.c.state == literal_column("'prepared'")
 WAITED_FOR = actions.c.due.is_not(None)
-_partial("ix_actions_pending_user", PREPARED, actions.c.team, actions.c.requester, actions.c.created_at)
-_partial("ix_actions_pending_session", PREPARED, actions.c.session, actions.c.created_at)
-_partial("ix_actions_due", WAITED_FOR, actions.c.due)
+partial("ix_actions_pending_user", PREPARED, actions.c.team, actions.c.requester, actions.c.created_at)
+partial("ix_actions_pending_session", PREPARED, actions.c.session, actions.c.created_at)
+partial("ix_actions_due", WAITED_FOR, actions.c.due)
 Index("ix_actions_turn", actions.c.turn, actions.c.call)
+GROUPED = actions.c.group != literal_column("''")
+partial("ix_actions_group", GROUPED, actions.c.group, actions.c.call)
 
 votes = Table(
     "votes",
     metadata,
     Column("action", Words, ForeignKey(actions.c.id), nullable=False),
     Column("version", Integer, nullable=False),
-    _text("person"),
+    text("person"),
     Column("yes", Boolean, nullable=False),
     Column("at", Time, nullable=False),
-    _text("reason"),
+    text("reason"),
     PrimaryKeyConstraint("action", "version", "person"),
 )
 
@@ -127,14 +111,14 @@ undo_stack = Table(
     Column("id", Counted, primary_key=True),
     Column("session_id", SessionKey, nullable=False),
     Column("timestamp", Time, nullable=False),
-    _text("tool_name"),
-    _text("action_type"),
+    text("tool_name"),
+    text("action_type"),
     Column("original_state", Packed(Json), nullable=False),
     Column("new_state", Packed(Json), nullable=False),
     Column("undone", Boolean, nullable=False),
     Column("action_id", Words, ForeignKey(actions.c.id), nullable=False),
-    _text("team"),
-    _text("user"),
+    text("team"),
+    text("user"),
     Column("until", Time),  # the inverse works until then; NULL: for good
     Column("closed_at", Time),  # NULL while it can be undone, as far as was swept
     UniqueConstraint("action_id"),
@@ -142,33 +126,33 @@ undo_stack = Table(
 )
 OPEN = undo_stack.c.closed_at.is_(None)
 NEWEST = (undo_stack.c.timestamp, undo_stack.c.id)  # not id alone: a planner might then walk the primary key
-_partial("ix_undo_stack_team", OPEN, undo_stack.c.team, *NEWEST)
-_partial("ix_undo_stack_user", OPEN, undo_stack.c.team, undo_stack.c.user, *NEWEST)
-_partial("ix_undo_stack_session", OPEN, undo_stack.c.session_id, *NEWEST)
-_partial("ix_undo_stack_until", OPEN, undo_stack.c.until)
+partial("ix_undo_stack_team", OPEN, undo_stack.c.team, *NEWEST)
+partial("ix_undo_stack_user", OPEN, undo_stack.c.team, undo_stack.c.user, *NEWEST)
+partial("ix_undo_stack_session", OPEN, undo_stack.c.session_id, *NEWEST)
+partial("ix_undo_stack_until", OPEN, undo_stack.c.until)
 
 audit_log = Table(
     "audit_log",
     metadata,
     Column("seq", BigInteger, primary_key=True, autoincrement=False),
-    _text("session_id"),
+    text("session_id"),
     Column("timestamp", Time, nullable=False),
-    _text("tool_name"),
-    _text("arguments"),
-    _text("result"),
+    text("tool_name"),
+    text("arguments"),
+    text("result"),
     Column("result_status", Words),
     Column("user_confirmed", Boolean, nullable=False),
     Column("execution_time_ms", BigInteger),
-    _text("event"),
-    _text("actor"),
-    _text("action_id"),
+    text("event"),
+    text("actor"),
+    text("action_id"),
     Column("version", Integer, nullable=False),
-    _text("receipt"),
-    _text("outcome"),
-    _text("reason"),
-    _text("prev"),
-    _text("mac"),
-    _text("team"),  # of the session; this and the next only find entries, the chain does not cover them
+    text("receipt"),
+    text("outcome"),
+    text("reason"),
+    text("prev"),
+    text("mac"),
+    text("team"),  # of the session; this and the next only find entries, the chain does not cover them
     Column("requester", Words),  # of the action
 )
 LATEST = (audit_log.c.timestamp, audit_log.c.seq)
@@ -182,7 +166,7 @@ audit_head = Table(
     metadata,
     Column("id", Integer, primary_key=True, autoincrement=False),
     Column("seq", BigInteger, nullable=False),
-    _text("mac"),
+    text("mac"),
 )
 
 inbox = Table(
@@ -190,27 +174,29 @@ inbox = Table(
     metadata,
     Column("key", Words, primary_key=True),
     Column("session", SessionKey, nullable=False),
-    _text("user"),
-    _text("text"),
-    _text("ts"),
+    text("user"),
+    text("text"),
+    text("ts"),
     Column("mentioned", Boolean, nullable=False),
-    _text("reader"),
+    text("reader"),
     Column("held_until", Time),
     Column("done_at", Time),
 )
 WAITING = inbox.c.done_at.is_(None)
 DONE = inbox.c.done_at.is_not(None)
-_partial("ix_inbox_waiting", WAITING, inbox.c.session, inbox.c.ts, inbox.c.key)
-_partial("ix_inbox_done", DONE, inbox.c.done_at)
+partial("ix_inbox_waiting", WAITING, inbox.c.session, inbox.c.ts, inbox.c.key)
+partial("ix_inbox_done", DONE, inbox.c.done_at)
 
 turns = Table(
     "turns",
     metadata,
     Column("id", Words, primary_key=True),
     Column("session", SessionKey, nullable=False),
-    _text("requester"),
-    _text("text"),
+    text("requester"),
+    text("text"),
     Column("at", Time, nullable=False),
+    text("task"),
+    Column("mode", Choice(Mode), nullable=False),
 )
 Index("ix_turns_session", turns.c.session, turns.c.at, turns.c.id)
 
@@ -221,6 +207,8 @@ exchanges = Table(
     Column("index", Integer, nullable=False),
     Column("reply", Packed(Reply), nullable=False),
     Column("told", Packed(tuple[Told, ...]), nullable=False),
+    text("memo"),
+    Column("usage", Packed(Usage), nullable=False),
     PrimaryKeyConstraint("turn", "index"),
 )
 
@@ -229,19 +217,19 @@ notes = Table(
     metadata,
     Column("id", Words, primary_key=True),
     Column("session", SessionKey, nullable=False),
-    _text("kind"),
+    text("kind"),
     Column("body", Packed(Mapping[str, Json]), nullable=False),
-    _text("to"),
+    text("to"),
 )
 
 posted = Table(
     "posted",
     metadata,
     Column("key", Words, primary_key=True),
-    _text("channel"),
-    _text("ts"),
+    text("channel"),
+    text("ts"),
     Column("revision", Integer, nullable=False),
-    _text("digest"),
+    text("digest"),
     Column("at", Time, nullable=False),  # since when this digest stands there
 )
 
@@ -249,11 +237,11 @@ sheets = Table(
     "sheets",
     metadata,
     Column("view_id", Words, primary_key=True),
-    _text("kind"),
-    _text("user"),
-    _text("action"),
+    text("kind"),
+    text("user"),
+    text("action"),
     Column("version", Integer, nullable=False),
-    _text("receipt"),
+    text("receipt"),
     Column("opened_at", Time, nullable=False, index=True),
 )
 
@@ -267,9 +255,9 @@ replicas = Table(
 tool_pins = Table(
     "tool_pins",
     metadata,
-    _text("server"),
-    _text("tool"),
-    _text("definition"),
+    text("server"),
+    text("tool"),
+    text("definition"),
     Column("reviewed_by", Words),
     Column("at", Time, nullable=False),
     PrimaryKeyConstraint("server", "tool"),
@@ -278,8 +266,8 @@ tool_pins = Table(
 people = Table(
     "people",
     metadata,
-    _text("team"),
-    _text("user"),
+    text("team"),
+    text("user"),
     Column("facts", Packed(Person), nullable=False),
     Column("at", Time, nullable=False),
     PrimaryKeyConstraint("team", "user"),

@@ -14,12 +14,15 @@ from gate.action import Action, Inverse, Json, Session, Vote
 from gate.audit import Entry
 from gate.runs import Run
 from gate.states import Event, State, after
-from gate.talk import Exchange, Incoming, Turn
-from gate.world import Note, Sheet, Stale
-from storage import tables
+from gate.talk import Exchange, Incoming, Told, Turn
+from gate.task import Task
+from gate.task_states import TaskEvent
+from gate.task_states import after as follow
+from gate.world import Happening, Note, Sheet, Stale, StaleTask
+from storage import tables, task_tables
 from storage.chain import append
 from storage.columns import Words, clock
-from storage.rows import action_row, insert, plain, to_action, to_turn
+from storage.rows import LOOK, action_row, insert, plain, task_row, to_action, to_exchange, to_task, to_turn
 from storage.tables import actions, inbox
 
 Enqueue = Callable[[Connection, Run], None]
@@ -35,6 +38,7 @@ class SqlTx:
         self._clock = clock(offset)
         self._entries: list[Entry] = []
         self._runs: list[Run] = []
+        self._happenings: list[Happening] = []
 
     def audit(self, entry: Entry) -> None:
         self._entries.append(entry)
@@ -42,13 +46,21 @@ class SqlTx:
     def enqueue(self, run: Run) -> None:
         self._runs.append(run)
 
+    @property
+    def due(self) -> bool:
+        """Whether it asks for a run that may begin at once."""
+        return any(run.delay <= 0 for run in self._runs)
+
     async def finish(self, enqueue: Enqueue, key: bytes) -> None:
-        """Write runs, then audit entries: the end of the log is locked for the shortest time."""
+        """Write events and runs, then audit entries: the end of the log is locked for the shortest time."""
 
         def enqueue_all(connection: Connection) -> None:
             for run in self._runs:
                 enqueue(connection, run)
 
+        for one in self._happenings:
+            row = {**plain(one), "team": one.session.team, "at": self._clock}
+            await self.execute(self._new(task_tables.events).values(row))
         if self._runs:
             await self._connection.run_sync(enqueue_all)
         if self._entries:
@@ -139,10 +151,55 @@ class SqlTx:
             await self.exchange(turn.id, index, exchange)
         return turn
 
-    async def exchange(self, turn_id: str, index: int, exchange: Exchange) -> None:
-        said = {"reply": exchange.reply, "told": exchange.told}
-        new = self._new(tables.exchanges).values(turn=turn_id, index=index, **said)
-        await self.execute(new.on_conflict_do_update(index_elements=["turn", "index"], set_=said))
+    async def exchange(self, turn_id: str, index: int, exchange: Exchange) -> Exchange:
+        if await self._put(tables.exchanges, {"turn": turn_id, "index": index, **plain(exchange)}):
+            return exchange
+        place = (tables.exchanges.c.turn == turn_id, tables.exchanges.c.index == index)
+        return to_exchange((await self.execute(select(tables.exchanges).where(*place))).one())
+
+    async def told(self, turn_id: str, index: int, told: tuple[Told, ...]) -> None:
+        place = (tables.exchanges.c.turn == turn_id, tables.exchanges.c.index == index)
+        await self.execute(update(tables.exchanges).where(*place).values(told=told))
+
+    async def open_task(self, task: Task) -> Task | None:
+        inserted = await self._put(task_tables.tasks, task_row(task, self._offset))
+        return task if inserted else await self.task(task.id)
+
+    async def task(self, task_id: str) -> Task | None:
+        found = (
+            select(task_tables.tasks).where(task_tables.tasks.c.id == task_id).with_for_update()
+        )  # no-op on SQLite
+        row = (await self.execute(found)).one_or_none()
+        return to_task(row) if row else None
+
+    async def holder(self, session: Session) -> Task | None:
+        await self._in_turn(f"task:{session.key}")
+        held = select(task_tables.tasks).where(task_tables.HOLDS, task_tables.tasks.c.session == session)
+        row = (await self.execute(held)).one_or_none()
+        return to_task(row) if row else None
+
+    async def move_task(self, task: Task, event: TaskEvent, **changes: Any) -> Task:
+        return await self._put_task(task, _kept(task, changes, state=follow(task.state, event)))
+
+    async def keep_task(self, task: Task, **changes: Any) -> Task:
+        return await self._put_task(task, _kept(task, changes))
+
+    async def _put_task(self, task: Task, changed: Task) -> Task:
+        tasks = task_tables.tasks
+        guards = [tasks.c[name] == getattr(task, name) for name in ("id", "revision", "state")]
+        statement = update(tasks).where(*guards).values(task_row(changed, self._offset))
+        row = (await self.execute(statement.returning(*tasks.c))).one_or_none()
+        if row is None:
+            raise StaleTask(await self.task(task.id))
+        return to_task(row)
+
+    async def look_later(self, task_id: str) -> None:
+        tasks = task_tables.tasks
+        later = update(tasks).where(tasks.c.id == task_id, tasks.c.due.is_not(None))
+        await self.execute(later.values(due=clock(self._offset + LOOK)))
+
+    def emit(self, happening: Happening) -> None:
+        self._happenings.append(happening)
 
     async def note(self, note: Note) -> bool:
         return await self._put(tables.notes, plain(note))
@@ -194,6 +251,13 @@ def _changed(action: Action, changes: dict[str, Any], **moved: Any) -> Action:
     if forbidden:
         raise TypeError(f"only an arrow changes {', '.join(sorted(forbidden))} of an action")
     return replace(action, revision=action.revision + 1, **moved, **changes)
+
+
+def _kept(task: Task, changes: dict[str, Any], **moved: Any) -> Task:
+    forbidden = {"id", "revision", "state"} & changes.keys()
+    if forbidden:
+        raise TypeError(f"only an arrow changes {', '.join(sorted(forbidden))} of a task")
+    return replace(task, revision=task.revision + 1, **moved, **changes)
 
 
 def votes_of(action_id: str, version: int) -> Any:

@@ -1,0 +1,77 @@
+"""The tables of tasks, and of the events that API clients read. Dataclass fields keep their names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlalchemy import Boolean, Column, Index, Integer, Table
+
+from gate.action import Json
+from gate.switches import Switches
+from gate.task import Assessment, Decided, Flow, Instruction, Plan, Question, Remark, Usage, Why, Wish
+from gate.task_states import TaskState
+from storage.columns import Choice, Packed, SessionKey, Time, Words
+from storage.schema import Counted, metadata, partial, text
+
+tasks = Table(
+    "tasks",
+    metadata,
+    Column("id", Words, primary_key=True),
+    Column("revision", Integer, nullable=False),
+    Column("state", Choice(TaskState), nullable=False),
+    Column("session", SessionKey, nullable=False),
+    text("team"),
+    text("requester"),
+    text("text"),
+    Column("switches", Packed(Switches), nullable=False),
+    Column("created_at", Time, nullable=False),
+    Column("since", Time, nullable=False),
+    Column("flow", Choice(Flow), nullable=False),
+    Column("assessment", Packed(Assessment | None), nullable=False),
+    Column("questions", Packed(tuple[Question, ...]), nullable=False),
+    Column("asked", Integer, nullable=False),
+    Column("decided", Packed(tuple[Decided, ...]), nullable=False),
+    Column("requirements", Packed(tuple[str, ...]), nullable=False),
+    text("because"),
+    Column("plan", Packed(Plan | None), nullable=False),
+    text("turn"),
+    Column("wish", Choice(Wish), nullable=False),
+    Column("why", Choice(Why), nullable=False),
+    text("reason"),
+    Column("pauses", Integer, nullable=False),
+    Column("ends", Integer, nullable=False),
+    Column("instructions", Packed(tuple[Instruction, ...]), nullable=False),
+    Column("remarks", Packed(tuple[Remark, ...]), nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("repairs", Integer, nullable=False),
+    text("result"),
+    Column("changed", Boolean, nullable=False),
+    text("ended_by"),
+    Column("usage", Packed(Usage), nullable=False),
+    Column("holds_thread", Boolean, nullable=False),
+    Column("due", Time),  # when the janitor should look at it, if it is still so by then
+)
+HOLDS = tasks.c.holds_thread.is_(True)
+Index(
+    "uq_tasks_thread",
+    tasks.c.session,
+    unique=True,
+    sqlite_where=HOLDS,
+    postgresql_where=HOLDS,
+)
+Index("ix_tasks_session", tasks.c.session, tasks.c.created_at, tasks.c.id)
+partial("ix_tasks_due", tasks.c.due.is_not(None), tasks.c.due)
+
+events = Table(
+    "events",
+    metadata,
+    Column("seq", Counted, primary_key=True),
+    Column("session", SessionKey, nullable=False),
+    text("team"),
+    text("task"),
+    text("kind"),
+    Column("body", Packed(Mapping[str, Json]), nullable=False),
+    Column("at", Time, nullable=False),
+    sqlite_autoincrement=True,
+)
+Index("ix_events_at", events.c.at)
