@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 
 from gate.action import Json
 from gate.talk import Call
 from gate.tool import ToolSpec
 from gate.world import Tools
-from tools.phrase_file import TOOL
+from tools.book import TOOL
 from tools.sentences import either, unknown
 from tools.speech import MARK, Heard
 from tools.wording import coerced
@@ -64,14 +65,33 @@ def no_such_tool(name: str, specs: Sequence[ToolSpec]) -> str:
     return f"There is no tool `{name}`.{hint}"
 
 
+@dataclass(frozen=True, slots=True)
+class Misfit:
+    """What is wrong with arguments, in a sentence or a few; and which of them are to blame."""
+
+    text: str
+    blamed: tuple[str, ...]
+
+
 def misfit(spec: ToolSpec, args: Mapping[str, Json], tools: Tools) -> str:
     """What is wrong with these arguments, in a sentence or a few; "" when nothing is."""
+    wrong = unfit(spec, args, tools)
+    return wrong.text if wrong else ""
+
+
+def unfit(
+    spec: ToolSpec, args: Mapping[str, Json], tools: Tools, later: Collection[str] = ()
+) -> Misfit | None:
+    """Whether the tool takes these arguments. `later`: those that are not known yet."""
     known = [k for k in spec.schema.get("properties", {}) if k not in spec.recipe.bind]
-    for key in args:
+    for key in (*args, *later):
         if known and key not in spec.schema["properties"]:
-            return f"`{spec.full_name}`: {unknown((key,), key, known)}"
+            return Misfit(f"`{spec.full_name}`: {unknown((key,), key, known)}", (key,))
     given = {key: value for key, value in args.items() if key not in spec.recipe.bind}
-    problems = tools.problems(spec.schema, given)
+    problems = [
+        p for p in tools.problems(spec.schema, given) if not {str(step) for step in p.path[:1]} & {*later}
+    ]
     if not problems:
-        return ""
-    return f"`{spec.full_name}`: " + " ".join(problem.text for problem in problems[:3])
+        return None
+    text = " ".join(problem.text for problem in problems[:3])
+    return Misfit(f"`{spec.full_name}`: {text}", tuple(str(p.path[0]) for p in problems if p.path))

@@ -104,6 +104,8 @@ class _Fitting:
                 yield f"`{where}` has a placeholder that cannot be read: {text}"
         for path in paths:
             dotted = "{" + ".".join(path) + "}"
+            if path == ("args",) and not bound:
+                continue  # all that was asked for, as one object: a read of our own may preview the whole call
             if path[0] == "args" and len(path) > 1:
                 yield from self._argument(where, dotted, path[1], bound, sure)
             elif path[0] == "capture" and len(path) > 1:

@@ -3,74 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import yaml
 
 from gate.action import Json
 from gate.template import TemplateError, names
+from tools.book import TOOL, BadPhrases, Pattern, Phrase, PhraseBook
+from tools.runbook_file import read_runbooks
+from tools.slots import SLOT, compiled
 
-TOOL = re.compile(r"([A-Za-z0-9_-]{1,40})\.([A-Za-z0-9_./-]{1,128})")
-SLOT = re.compile(r"\{([a-z_]+)(\.\.\.|:rest|:number|:quoted)?\}")
-TOKEN = re.compile(r"\{[^}]*\}|\] |[()\[\]|]|[ \t]+|[^{}()\[\]| \t]+")
+__all__ = ["BadPhrases", "PhraseBook", "load_phrases", "read_phrases"]
+
 GROUP = re.compile(r"[(\[][^)\]]*[)\]]")
-BLANK = r"[ \t]+"
-PATTERNS = {
-    "": r"(?P<{}>\S.*?)",
-    "...": r"(?P<{}>\S.*?)",
-    ":rest": r"(?P<{}>.+)",
-    ":number": r"(?P<{}>\d{{1,9}})",
-    ":quoted": "(?P<{}>\0\\d+\0)",
-}
 KEYS = {"say", "call", "args", "each", "example"}
 WAITING = "pending"  # instead of a tool: show what waits
-
-
-class BadPhrases(Exception):
-    """What is wrong in the phrase file: one sentence for each mistake."""
-
-    def __init__(self, problems: list[str]) -> None:
-        super().__init__("\n".join(problems))
-        self.problems = tuple(problems)
-
-
-@dataclass(frozen=True, slots=True)
-class Pattern:
-    """One way to say something. Slots: "" text, ":rest" to the end, ":quoted", ":number", "..." a list."""
-
-    say: str
-    regex: re.Pattern[str]
-    slots: Mapping[str, str]
-
-    @property
-    def to_the_end(self) -> bool:
-        return ":rest" in self.slots.values()
-
-
-@dataclass(frozen=True, slots=True)
-class Phrase:
-    """What can be said, and the call that it means."""
-
-    patterns: tuple[Pattern, ...]
-    server: str
-    tool: str
-    args: Mapping[str, Json]
-    each: str = ""  # the list slot that gives one call for each of its items
-    example: str = ""
-
-    @property
-    def full_name(self) -> str:
-        return f"{self.server}.{self.tool}"
-
-
-@dataclass(frozen=True, slots=True)
-class PhraseBook:
-    """All phrases, in the order of the file."""
-
-    phrases: tuple[Phrase, ...] = ()
-    pending: tuple[Pattern, ...] = field(default=())  # sentences that ask what waits
 
 
 def load_phrases(path: Path) -> PhraseBook:
@@ -85,16 +32,19 @@ def load_phrases(path: Path) -> PhraseBook:
 def read_phrases(data: Json, file: str = "phrases") -> PhraseBook:
     """The loaded YAML to phrases. Raises BadPhrases."""
     problems: list[str] = []
-    entries = data.get("phrases") if isinstance(data, dict) and data.keys() == {"phrases"} else None
-    if not isinstance(entries, list):
-        raise BadPhrases([f"{file} must have the one key `phrases`, a list"])
+    fits = isinstance(data, dict) and {"phrases"} <= data.keys() <= {"phrases", "runbooks"}
+    entries, books = (data.get("phrases"), data.get("runbooks", [])) if fits else (None, None)
+    if not isinstance(entries, list) or not isinstance(books, list):
+        raise BadPhrases([f"{file} must have the key `phrases`, a list, and may have `runbooks`, another"])
     readers = [_Reader(entry, f"{file}, phrase {i + 1}", problems) for i, entry in enumerate(entries)]
     phrases = [phrase for reader in readers if (phrase := reader.read())]
     _twins([p for phrase in phrases for p in phrase.patterns], file, problems)
+    said = tuple(phrase for phrase in phrases if phrase.server != WAITING)
+    runbooks = read_runbooks(books, file, said, problems)
     if problems:
         raise BadPhrases(problems)
     waiting = [p for phrase in phrases if phrase.server == WAITING for p in phrase.patterns]
-    return PhraseBook(tuple(p for p in phrases if p.server != WAITING), tuple(waiting))
+    return PhraseBook(said, tuple(waiting), runbooks)
 
 
 def _twins(patterns: list[Pattern], file: str, problems: list[str]) -> None:
@@ -154,8 +104,8 @@ class _Reader:
                 self._wrong(f"`each` must be a list slot of “{pattern.say}”")
 
     def _pattern(self, say: str) -> Pattern | None:
-        slots = {name: kind or "" for name, kind in SLOT.findall(say)}
-        if len(slots) != len(SLOT.findall(say)):
+        slots = [name for name, _ in SLOT.findall(say)]
+        if len(set(slots)) != len(slots):
             self._wrong(f"“{say}” has a slot twice")
         elif set("{}") & set(SLOT.sub("", say)):
             self._wrong(
@@ -168,21 +118,7 @@ class _Reader:
             self._wrong(f"“{say}”: no slot inside of brackets, and no word to leave out at the end")
         else:
             try:
-                return Pattern(say, re.compile(_regex(say), re.IGNORECASE | re.DOTALL), slots)
+                return compiled(say)
             except re.error as error:
                 self._wrong(f"“{say}” cannot be read: {error}")
         return None
-
-
-def _regex(say: str) -> str:
-    """`(show|read) [the file] {path}`: brackets hold what may be left out, with the blank that follows it."""
-    out, fixed = [], {"(": "(?:", ")": ")", "|": "|", "[": "(?:(?:", "] ": ")" + BLANK + ")?"}
-    for token in TOKEN.findall(say.strip()):
-        slot = SLOT.fullmatch(token)
-        if slot:
-            out.append(PATTERNS[slot[2] or ""].format(slot[1]))
-        elif token in fixed:
-            out.append(fixed[token])
-        else:
-            out.append(BLANK if token.isspace() else re.escape(token))
-    return "".join(out)

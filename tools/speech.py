@@ -16,6 +16,9 @@ NEAR = 1000  # characters in which such a quote must close
 ESCAPES = {'"': '"', "\\": "\\", "n": "\n", "t": "\t"}
 MARK = re.compile("\0(\\d+)\0")
 THEN = re.compile(r"[ \t]*[,;.]?[ \t]+(?:and[ \t]+)?then[ \t]+|[ \t]*;[ \t]+", re.IGNORECASE)
+WIDE = re.compile(
+    r"[ \t]{20}"
+)  # a text with such a gap is not searched for words around blanks: it would take too long
 BULLET = re.compile(r"[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t]+")
 
 
@@ -148,11 +151,11 @@ def headed(heard: Heard) -> str:
     if not rest.strip() or not first.rstrip().endswith(":"):
         return ""
     content = heard.value(rest) if heard.is_quoted(rest) else heard.typed(rest)
-    return f"{first.rstrip()} {heard.aside(rest, content)}"
+    return f"{first.rstrip()} {heard.aside(heard.typed(rest), content)}"
 
 
 def joints(line: str) -> Iterator[tuple[str, str]]:
     """Every way to cut a line at a "then": what stands before it, and what after; the earliest first."""
-    for cut in THEN.finditer(line):
+    for cut in THEN.finditer(line) if not WIDE.search(line) else ():
         if cut.start() > 0 and cut.end() < len(line):
             yield line[: cut.start()], line[cut.end() :]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from gate.action import Json
 
 ITEMS = re.compile(r"[ \t]*(?:,[ \t]*and[ \t]|,|[ \t]and[ \t]|[ \t]&[ \t])[ \t]*", re.IGNORECASE)
 TRUE, FALSE = {"true", "yes", "on"}, {"false", "no", "off"}
+SHOWN = 120  # characters of a title
 
 
 def kinds(schema: Json) -> set[str]:
@@ -44,9 +45,36 @@ def coerced(text: str, schema: Json) -> Json:
     return text
 
 
+def fitted(value: Json, schema: Json) -> Json:
+    """A value as the tool wants it: one path alone where it may be, words as numbers where they must be."""
+    allowed = kinds(schema)
+    if isinstance(value, list) and len(value) == 1 and "string" in allowed:
+        return value[0]
+    if isinstance(value, int | float) and not isinstance(value, bool) and allowed == {"string"}:
+        return str(value)
+    return coerced(value, schema) if isinstance(value, str) else value
+
+
 def items(text: str) -> list[str]:
     """`a.md, b.md and c.md` to its three items."""
     return [item.strip() for item in ITEMS.split(text) if item.strip()]
+
+
+def words(value: Json) -> str:
+    """A value as people would write it: a list with commas, text without quotes."""
+    if isinstance(value, list):
+        return ", ".join(map(words, value))
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def clipped(text: str, most: int = SHOWN) -> str:
+    """One line of at most so many characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else line[: most - 1] + "…"
+
+
+def bullets(texts: Sequence[str]) -> str:
+    return "\n".join(f"• {text}" for text in texts)
 
 
 def _listed(text: str, schema: Json) -> Json:

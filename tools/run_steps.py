@@ -1,0 +1,149 @@
+"""The steps of a runbook, with values: each to its calls."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from gate.action import Json
+from gate.template import PLACEHOLDER, expand, names
+from gate.tool import ToolSpec
+from gate.world import Tools
+from tools.book import Parameter, Phrase, Runbook, RunStep
+from tools.direct import unfit
+from tools.matching import best
+from tools.meaning import made, meant, sentence_of, slots_of
+from tools.pieces import RESULT, Later, Piece, Unclear
+from tools.speech import Heard, hear, quote
+from tools.wording import clipped, words
+
+# A word with placeholders in it, such as `reports/{file}`: it becomes one value, whatever is put in.
+WORD = re.compile(r"[^\s,;:{}]*(?:\{[^{}]*\}[^\s,;:{}]*)+")
+TRIAL: dict[str, Json] = {"string": "x", "number": 1, "list": ["x"], "enum": "x"}
+
+
+def pieces(
+    runbook: Runbook, values: Mapping[str, Json], phrases: Sequence[Phrase], tools: Tools
+) -> list[Piece]:
+    """All calls of the runbook, in order. Keys are the names of its steps, with a number where one runs for each
+    of several. Raises Unclear."""
+    several = {step.name for step in runbook.steps if step.each}
+    found = []
+    for step in runbook.steps:
+        items = values[step.each] if step.each else (None,)
+        assert isinstance(items, list | tuple)
+        for place, item in enumerate(items, 1):
+            scope, ending = ({**values, step.each: item}, f"-{place}") if step.each else (dict(values), "")
+            for piece in _step(step, scope, ending, phrases, tools):
+                refs = {name: _of_same(ref, several, ending) for name, ref in piece.refs.items()}
+                found.append(replace(piece, refs=refs))
+    return found
+
+
+def _of_same(template: str, several: set[str], ending: str) -> str:
+    """A result of a step that runs for each of several: the one for the same item."""
+    return RESULT.sub(lambda ref: f"{ref[0]}{ending}" if ref[1] in several else ref[0], template)
+
+
+def _step(
+    step: RunStep, scope: Mapping[str, Json], ending: str, phrases: Sequence[Phrase], tools: Tools
+) -> Iterator[Piece]:
+    calls = _said(step, scope, phrases, tools) if step.say else _called(step, scope, tools)
+    for number, piece in enumerate(calls):
+        key = f"{step.name}{ending}" + (f"-also-{number}" if number else "")
+        title = clipped(str(expand(step.title, scope))) if step.title else piece.title
+        yield replace(piece, key=key, title=title, ask=step.ask)
+
+
+def _called(step: RunStep, scope: Mapping[str, Json], tools: Tools) -> Iterator[Piece]:
+    spec = tools.find(step.server, step.tool)
+    if spec is None:
+        raise Unclear(f"This runbook uses `{step.server}.{step.tool}`, but that tool is not there now.")
+    args = {name: _filled(value, scope) for name, value in step.args.items()}
+    yield made(spec, args, f"{spec.title or spec.full_name}", step.name, tools)
+
+
+def _filled(template: Json, scope: Mapping[str, Json]) -> Json:
+    """An argument with its values; one that a step will give stays a template."""
+    if isinstance(template, str) and RESULT.search(template):
+        return Later(template)
+    return expand(template, scope)
+
+
+def _said(
+    step: RunStep, scope: Mapping[str, Json], phrases: Sequence[Phrase], tools: Tools
+) -> Iterator[Piece]:
+    heard = spoken(step.say, scope)
+    found = best(phrases, heard.text)
+    if found is None:
+        raise Unclear(f"This runbook says “{clipped(step.say)}”, which fits no phrase with these values.")
+    slots = slots_of(found, heard)
+    yield from meant(found.phrase, slots, sentence_of(found.phrase, slots), tools)
+
+
+def spoken(say: str, scope: Mapping[str, Json]) -> Heard:
+    """A step's sentence with values put in, each set aside so that none is mistaken for words."""
+    heard = hear(say)
+    heard.text = WORD.sub(lambda word: _aside(heard, word[0], scope), heard.text)
+    return heard
+
+
+def _aside(heard: Heard, word: str, scope: Mapping[str, Json]) -> str:
+    value: Json = Later(word) if RESULT.search(word) else expand(word, scope)
+    if isinstance(value, list):
+        return ", ".join(heard.aside(quote(words(item)), item) for item in value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return words(value)
+    return heard.aside(quote(words(value)), value)
+
+
+def unsaid(step: RunStep, parameters: Sequence[Parameter], phrases: Sequence[Phrase]) -> Iterator[str]:
+    """What is wrong with a step's sentence, seen when the file is read."""
+    if any(PLACEHOLDER.search(raw) for raw in hear(step.say).raw):
+        yield "write the placeholders of `say` outside of quotes; values are kept together without them"
+        return
+    heard = spoken(step.say, _trial(step, parameters))
+    found = best(phrases, heard.text)
+    if found is None:
+        yield f"“{step.say}” fits none of the phrases"
+        return
+    results = [v for v in heard.values if isinstance(v, Later)]
+    slots = slots_of(found, heard)
+    if found.phrase.each:
+        slots |= {found.phrase.each: slots[found.phrase.each][0]}
+    alone = [expand(template, slots) for template in found.phrase.args.values()]
+    if any(
+        not any(result is arg for arg in alone) or not PLACEHOLDER.fullmatch(result) for result in results
+    ):
+        yield "a result of a step must be a whole argument here; use `call` and `args` instead"
+
+
+def step_misfits(runbook: Runbook, phrases: Sequence[Phrase], tools: Tools) -> Iterator[str]:
+    """Steps whose arguments their tool does not take, or that use what no earlier step gives."""
+    gives: dict[str, ToolSpec | None] = {}
+    for place, step in enumerate(runbook.steps, 1):
+        where = f"The runbook {runbook.name}, step {place}: "
+        server, tool = _tool(step, runbook.parameters, phrases)
+        spec = gives[step.name] = tools.find(server, tool)
+        if spec and step.tool:
+            later = {name for name, value in step.args.items() if names(value)}
+            wrong = unfit(spec, {k: v for k, v in step.args.items() if k not in later}, tools, later)
+            if wrong:
+                yield f"{where}{wrong.text}"
+        for path in sorted(names([step.say, dict(step.args)])):
+            source = gives.get(path[1]) if len(path) > 2 else None
+            fields = (source.output_schema or {}).get("properties") if source else None
+            if fields and path[2] not in fields:
+                yield f"{where}`{source.full_name}` gives no `{path[2]}`." if source else ""
+
+
+def _tool(step: RunStep, parameters: Sequence[Parameter], phrases: Sequence[Phrase]) -> tuple[str, str]:
+    if step.tool:
+        return step.server, step.tool
+    found = best(phrases, spoken(step.say, _trial(step, parameters)).text)
+    return (found.phrase.server, found.phrase.tool) if found else ("", "")
+
+
+def _trial(step: RunStep, parameters: Sequence[Parameter]) -> dict[str, Json]:
+    return {p.name: TRIAL[p.kind] for p in parameters} | ({step.each: "x"} if step.each else {})
