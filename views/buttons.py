@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from gate import groups
 from gate.action import Action
 from views.kit import Block, button, option, overflow
 
@@ -18,11 +21,37 @@ FULL = "full"
 MORE = "more"  # the overflow menu; its options are REJECT and FULL
 REJECT = "reject"
 
-IDS = (CONFIRM, REVIEW, EDIT, CANCEL, UNDO, RENEW, HAPPENED, NOT_HAPPENED, CHECK, FULL, MORE)
+CONFIRM_ALL = "confirm_all"  # on a card of several
+APART = "show_apart"
+
+IDS = (
+    CONFIRM,
+    REVIEW,
+    EDIT,
+    CANCEL,
+    UNDO,
+    RENEW,
+    HAPPENED,
+    NOT_HAPPENED,
+    CHECK,
+    FULL,
+    MORE,
+    CONFIRM_ALL,
+    APART,
+)
 
 
 def confirm(action: Action) -> Block:
     return button("Confirm", CONFIRM, action.button, "primary")
+
+
+def confirm_all(group: str, covered: Sequence[Action]) -> Block:
+    """A yes to each of exactly these."""
+    return button("Confirm all", CONFIRM_ALL, groups.button(group, covered), "primary")
+
+
+def apart(action: Action) -> Block:
+    return button("Show on its own card", APART, action.button)
 
 
 def review(action: Action) -> Block:

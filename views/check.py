@@ -81,6 +81,14 @@ SHAPES: Mapping[str, Mapping[str, Rule]] = {
         "optional": Flag(),
         "hint?": One((PLAIN[2000],)),
     },
+    "plan": {"title": Text(256), "tasks": Many(("planned",), 50), "block_id?": ID},
+    "planned": {
+        "task_id": ID,
+        "title": Text(256),
+        "status": Text(11, 1, ("pending", "in_progress", "complete", "error")),
+        "details?": One(("rich_text",)),
+        "output?": One(("rich_text",)),
+    },
     "rich_text_section": {"elements": Many(INLINE, 100)},
     "rich_text_preformatted": {"elements": Many(("text",), 100)},
     "rich_text_quote": {"elements": Many(("text",), 100)},
@@ -118,9 +126,9 @@ SHAPES: Mapping[str, Mapping[str, Rule]] = {
         "private_metadata?": Text(3000),
     },
     "home": {"callback_id": ID, "blocks": Many(ANYWHERE, 100)},
-    "message": {"text": Text(TEXT), "blocks": Many(ANYWHERE, 50)},
+    "message": {"text": Text(TEXT), "blocks": Many((*ANYWHERE, "input", "plan"), 50)},
 }
-TYPELESS = ("style", "option", "message")  # objects that carry no "type"
+TYPELESS = ("style", "option", "message", "planned")  # objects that carry no "type"
 
 
 def message(made: Message) -> tuple[str, ...]:
@@ -130,7 +138,7 @@ def message(made: Message) -> tuple[str, ...]:
         return tuple(found)
     if _stray(made.text):
         found.append("message.text: has markup that is not ours")
-    rich = sum(weight(block) for block in made.blocks if block["type"] == "rich_text")
+    rich = sum(map(weight, _rich(made.blocks)))
     if rich > RICH:
         found.append(f"message.blocks: {rich:,} characters of rich text, at most {RICH:,}")
     return (*found, *_ids(made.blocks, "message.blocks"))
@@ -208,6 +216,16 @@ def _special(kind: str, value: Mapping[str, Json], at: str) -> Iterator[str]:
         yield f"{at}.text: has markup that is not ours"
     if kind == "user" and not (isinstance(value.get("user_id"), str) and USER.fullmatch(value["user_id"])):
         yield f"{at}.user_id: must be a Slack id"
+    if (
+        kind in ("plan", "planned")
+        and isinstance(value.get("title"), str)
+        and set("<>") & set(value["title"])
+    ):
+        yield f"{at}.title: has markup that is not ours"
+    if kind == "plan" and isinstance(value.get("tasks"), list):
+        ids = [str(task.get("task_id")) for task in value["tasks"] if isinstance(task, dict)]
+        if len(set(ids)) != len(ids):
+            yield f"{at}.tasks: two tasks have one task_id"
     options = value.get("options")
     if isinstance(options, list):
         values = [str(o.get("value")) for o in options if isinstance(o, dict)]
@@ -215,6 +233,15 @@ def _special(kind: str, value: Mapping[str, Json], at: str) -> Iterator[str]:
             yield f"{at}.options: two options have one value"
         if "initial_option" in value and value["initial_option"] not in options:
             yield f"{at}.initial_option: must be one of the options"
+
+
+def _rich(blocks: Sequence[Mapping[str, Json]]) -> Iterator[dict[str, Json]]:
+    """Every block of rich text in a message, those inside a plan among them."""
+    for block in blocks:
+        if block["type"] == "rich_text":
+            yield dict(block)
+        for task in block["tasks"] if block["type"] == "plan" else ():
+            yield from (task[name] for name in ("details", "output") if name in task)
 
 
 def _stray(text: str) -> bool:

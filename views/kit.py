@@ -148,6 +148,18 @@ def field(block_id: str, label: str, element: Block, *, hint: str = "", optional
     return {**made, "hint": plain(hint, 500)} if hint else made
 
 
+def text_input(action_id: str, start: str = "", *, multiline: bool = True, most: int = 3_000) -> Block:
+    """An input for text of at most `most` characters, with `start` in it."""
+    made = {"type": "plain_text_input", "action_id": action_id, "multiline": multiline, "max_length": most}
+    return {**made, "initial_value": start} if start else made
+
+
+def select(action_id: str, options: list[Block], chosen: Block | None = None) -> Block:
+    """A menu of up to 100 options."""
+    made: Block = {"type": "static_select", "action_id": action_id, "options": options}
+    return {**made, "initial_option": chosen} if chosen else made
+
+
 def words(text: str, *styles: str, most: int = 0) -> Block:
     """Text inside rich text, where nothing is parsed; `styles` among bold, italic, strike, code.
 

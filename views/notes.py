@@ -8,8 +8,9 @@ from collections.abc import Sequence
 
 from gate.action import Action, Json
 from gate.audit import Line
+from gate.task import Task
 from gate.world import Note, UndoEntry
-from views import lists
+from views import lists, task_status
 from views.kit import (
     Block,
     Message,
@@ -41,11 +42,20 @@ def message(
     waiting: Sequence[Action] = (),
     entries: Sequence[UndoEntry] = (),
     lines: Sequence[Line] = (),
+    task: Task | None = None,
 ) -> Message:
-    """The message of a note. `waiting`, `entries` and `lines` are for the kinds that list them.
+    """The message of a note. `waiting`, `entries`, `lines` and `task` are for the kinds that tell of them.
 
     Raises ValueError for a kind that nobody has heard of.
     """
+    listed = {
+        "pending": lambda: lists.pending(waiting),
+        "undo": lambda: lists.undo(entries),
+        "audit": lambda: lists.audit(lines),
+        "help": lists.help_text,
+    }
+    if note.kind in listed:
+        return listed[note.kind]()
     match note.kind:
         case "text":
             return _text(note)
@@ -55,14 +65,10 @@ def message(
             return _read(note)
         case "refused":
             return _refused(note)
-        case "pending":
-            return lists.pending(waiting)
-        case "undo":
-            return lists.undo(entries)
-        case "audit":
-            return lists.audit(lines)
-        case "help":
-            return lists.help_text()
+        case "talk":
+            return task_status.talk(_paragraphs(str(note.body["text"])), _text(note).text, task)
+        case "status":
+            return task_status.status(task, waiting)
     raise ValueError(f"a note of kind {note.kind!r} cannot be shown")
 
 

@@ -1,0 +1,101 @@
+"""The buttons of a task's cards: each id beside what it looks like. They carry `task.NUMBER.RECEIPT`, no fact."""
+
+from __future__ import annotations
+
+from gate.task import Plan, Task
+from views.kit import Block, button
+
+SUBMIT = "task_submit"  # the answers stand in the card's own fields
+ANSWER = "task_answer"  # opens the form
+ASSUME = "task_assume"
+APPROVE = "plan_approve"
+STEPWISE = "plan_stepwise"
+MODIFY = "plan_modify"
+REPLAN = "plan_replan"
+CANCEL = "plan_cancel"
+WHOLE = "plan_whole"
+PAUSE = "task_pause"
+STOP = "task_stop"
+RESUME = "task_resume"
+RETRY = "step_retry"
+SKIP = "step_skip"
+ABORT = "task_abort"
+SATISFIED = "task_satisfied"
+CHANGES = "task_changes"
+START_OVER = "task_start_over"
+IMPLEMENT = "task_implement"
+CONFIRM = "task_confirm"
+KEEP_TALKING = "task_keep_talking"
+UNDO_ALL = "task_undo_all"
+
+
+def value(task_id: str, number: int, receipt: str = "") -> str:
+    """What a button carries, for gate.action.Ref to read."""
+    return f"{task_id}.{number}.{receipt[:16] or '0'}"
+
+
+def of_plan(task: Task, plan: Plan) -> str:
+    return value(task.id, plan.version, plan.seal)
+
+
+def answering(task: Task, in_card: bool, skippable: bool) -> list[Block]:
+    at = value(task.id, task.asked)
+    first = button("Submit", SUBMIT, at, "primary") if in_card else button("Answer…", ANSWER, at, "primary")
+    return [first, *([button("Skip", ASSUME, at)] if skippable else []), button("Cancel", CANCEL, at)]
+
+
+def reviewing(task: Task, plan: Plan, how: str, hidden: bool) -> list[Block]:
+    """`how` it may be approved: "all", only in "steps", or "" for not at all. `hidden`: not all of it is shown."""
+    at = of_plan(task, plan)
+    stepwise = [button("Step by step", STEPWISE, at, "" if how == "all" else "primary")] if how else []
+    return [
+        *([button("Approve all", APPROVE, at, "primary")] if how == "all" else []),
+        *stepwise,
+        button("Modify…", MODIFY, at),
+        button("Re-plan…", REPLAN, at),
+        *([button("Show everything", WHOLE, at)] if hidden else []),
+        button("Cancel", CANCEL, at),
+    ]
+
+
+def running(task: Task, plan: Plan) -> list[Block]:
+    at = of_plan(task, plan)
+    pause = [button("Pause", PAUSE, at)] if task.switches.pause_enabled else []
+    return [*pause, button("Stop", STOP, at, "danger")]
+
+
+def undo_all(task: Task, plan: Plan) -> Block:
+    return button("Undo all", UNDO_ALL, of_plan(task, plan))
+
+
+def paused(task: Task, broken: bool) -> list[Block]:
+    """`broken`: the step before did not go through."""
+    at = value(task.id, task.pauses)
+    if broken:
+        return [
+            button("Retry", RETRY, at, "primary"),
+            button("Skip", SKIP, at),
+            button("Abort", ABORT, at, "danger"),
+        ]
+    return [button("Continue", RESUME, at, "primary"), button("Stop", STOP, at, "danger")]
+
+
+def satisfying(task: Task) -> list[Block]:
+    at = value(task.id, task.ends)
+    return [
+        button("Yes, done", SATISFIED, at, "primary"),
+        button("Needs changes…", CHANGES, at),
+        button("Start over", START_OVER, at),
+    ]
+
+
+def confirming(task: Task) -> list[Block]:
+    at = value(task.id, task.attempts)
+    return [
+        button("Confirm and plan", CONFIRM, at, "primary"),
+        button("Keep talking", KEEP_TALKING, at),
+    ]
+
+
+def implement(task_id: str, number: int) -> Block:
+    return button("Implement now", IMPLEMENT, value(task_id, number), "primary")

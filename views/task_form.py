@@ -1,0 +1,203 @@
+"""The form in which a plan is modified: its steps to input blocks, and what was submitted back to changes.
+
+What is submitted as it was shown changes nothing; only what differs is read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from gate.action import Json
+from gate.canonical import BadArguments, canonical, parse
+from gate.plan_changes import StepChange
+from gate.task import Plan, Step
+from views.fields import MOST_TEXT, as_one
+from views.kit import Block, clip, inline, line, option, plain, rich, select, text_input, visible, words
+from views.kit import field as input_block
+from views.task_step import what
+from views.task_words import counted, number
+
+PLACE, KEEP, NOTE, ARGS = "place", "keep", "note", "args"  # the kinds of a step's blocks
+VALUE = "value"  # the action id of every input
+BLOCKS = 93  # of the 100 of a modal
+BYTES = 200 * 1024
+MOST_NOTE = 1_000
+STAYS, ASKS, DROPPED = "stay", "ask", "drop"
+NOTHING_LEFT = "At least one step has to stay. To drop all of them, cancel the plan."
+CHOICES = (
+    (STAYS, "Stays as it is"),
+    (ASKS, "Stays, and asks me here"),
+    (DROPPED, "Is dropped"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """The changes, or for some blocks a sentence that says what to mend."""
+
+    changes: tuple[StepChange, ...] = ()
+    errors: dict[str, str] = field(default_factory=dict)
+
+
+def step_fields(plan: Plan) -> list[Block]:
+    """The form's blocks, and what is not in it."""
+    steps, with_args = _asked(plan)
+    blocks = [block for step in steps for block in _fields(plan, step, with_args)]
+    return [*blocks, *_left_out(plan, steps, with_args)]
+
+
+def changed(plan: Plan, state: Mapping[str, Mapping[str, str]]) -> Filled:
+    """What was submitted. `state`: what stands in each input, by block; a block that is missing was not shown."""
+    steps, with_args = _asked(plan)
+    changes, errors = [], {}
+    for step in steps:
+        made, wrong = _changed(plan, step, state, with_args)
+        changes.append(made)
+        errors.update({} if made.drop else wrong)
+    if steps and all(one.drop for one in changes) and len(steps) == len(open_steps(plan)):
+        errors[block_of(KEEP, steps[0])] = NOTHING_LEFT
+    errors = {**_crowded(plan, steps, changes), **errors}
+    return Filled((), errors) if errors else Filled(tuple(changes))
+
+
+def _changed(
+    plan: Plan, step: Step, state: Mapping[str, Mapping[str, str]], with_args: bool
+) -> tuple[StepChange, dict[str, str]]:
+    """What was said of one step, and what is wrong with it."""
+
+    def given(kind: str) -> str | None:
+        return state.get(block_of(kind, step), {}).get(VALUE)
+
+    wrong: dict[str, str] = {}
+    place = _place(plan, step, given(PLACE))
+    if place is None:
+        wrong[block_of(PLACE, step)] = f"This must be a whole number from 1 to {len(open_steps(plan))}."
+    args, trouble = _args(step, given(ARGS)) if with_args else (None, "")
+    if trouble:
+        wrong[block_of(ARGS, step)] = trouble
+    keep = given(KEEP) or (ASKS if step.ask else STAYS)
+    note = given(NOTE)
+    said = step.note if note is None or note == _noted(step) else note.strip()
+    at = place or place_of(plan, step)
+    return StepChange(step.id, at, keep == DROPPED, keep == ASKS, said, args), wrong
+
+
+def _crowded(plan: Plan, steps: list[Step], changes: list[StepChange]) -> dict[str, str]:
+    """The steps that are put where another one is put."""
+    taken: set[int] = set()
+    wrong = {}
+    for step, one in zip(steps, changes, strict=True):
+        if one.drop or one.place == place_of(plan, step):
+            continue
+        if one.place in taken:
+            wrong[block_of(PLACE, step)] = f"Another step is put at place {one.place} already."
+        taken.add(one.place)
+    return wrong
+
+
+def open_steps(plan: Plan) -> list[Step]:
+    """The steps that are left."""
+    return [step for step in plan.steps if not step.over]
+
+
+def place_of(plan: Plan, step: Step) -> int:
+    """Its place among the steps that are left, from 1."""
+    return next((i for i, one in enumerate(open_steps(plan), 1) if one.id == step.id), 0)
+
+
+def block_of(kind: str, step: Step) -> str:
+    return f"{kind}." + hashlib.sha256(step.id.encode("utf-8", "surrogatepass")).hexdigest()[:40]
+
+
+def _asked(plan: Plan) -> tuple[list[Step], bool]:
+    """The steps in the form, and whether their arguments are; as many of them as one window holds."""
+    steps = open_steps(plan)
+    full = [block for step in steps for block in _fields(plan, step, True)]
+    if len(full) <= BLOCKS and len(json.dumps(full)) <= BYTES:
+        return steps, True
+    return steps[: BLOCKS // 3], False
+
+
+def _fields(plan: Plan, step: Step, with_args: bool) -> list[Block]:
+    place = {
+        "type": "number_input",
+        "action_id": VALUE,
+        "is_decimal_allowed": False,
+        "initial_value": str(place_of(plan, step)),
+    }
+    choices = [option(text, key) for key, text in CHOICES]
+    label = f"{number(plan, step)}. {what(step)}"
+    made = [
+        _labelled(PLACE, step, label, place, hint="Its place among the steps that are left."),
+        _labelled(KEEP, step, "This step", select(VALUE, choices, choices[1 if step.ask else 0])),
+        _labelled(
+            NOTE,
+            step,
+            "Instruction for this step",
+            text_input(VALUE, _noted(step), multiline=False, most=MOST_NOTE),
+            optional=True,
+        ),
+    ]
+    return [*made, _arguments(step)] if with_args else made
+
+
+def _noted(step: Step) -> str:
+    """The instruction as an input can hold it."""
+    return visible(step.note)[:MOST_NOTE]
+
+
+def _labelled(
+    kind: str, step: Step, label: str, element: Block, hint: str = "", optional: bool = False
+) -> Block:
+    return input_block(block_of(kind, step), clip(inline(label), 140), element, hint=hint, optional=optional)
+
+
+def _arguments(step: Step) -> Block:
+    """All arguments as JSON; what earlier steps will give is not among them."""
+    shown = as_one(step.args)[0].shown
+    if len(shown) > MOST_TEXT:
+        told = " The arguments are too long for Slack's input, so they stay as they are."
+        return rich(line(words("Arguments:", "bold"), words(told)))
+    given = ", ".join(step.refs)
+    hint = (
+        f"As JSON. Earlier steps give {given}: what you write for it here takes its place."
+        if given
+        else "As JSON."
+    )
+    return _labelled(ARGS, step, "Arguments", text_input(VALUE, shown), hint=clip(inline(hint), 300))
+
+
+def _left_out(plan: Plan, steps: list[Step], with_args: bool) -> list[Block]:
+    """What does not fit, and that it stays as it is."""
+    left = len(open_steps(plan)) - len(steps)
+    told = []
+    if not with_args:
+        told.append(
+            "These are too many steps for their arguments to fit in here: the arguments stay as they are."
+        )
+    if left:
+        told.append(f"{counted(left, 'more step')} would not fit in here either, and stay as they are.")
+    return [{"type": "context", "elements": [plain(" ".join(told), 500)]}] if told else []
+
+
+def _place(plan: Plan, step: Step, given: str | None) -> int | None:
+    """The place that was typed; None where that is none."""
+    if given is None:
+        return place_of(plan, step)
+    right = given.isascii() and given.isdigit() and len(given) <= 4
+    return int(given) if right and 1 <= int(given) <= len(open_steps(plan)) else None
+
+
+def _args(step: Step, raw: str | None) -> tuple[dict[str, Json] | None, str]:
+    """The new arguments, or None where they are the old ones, and what is wrong with them."""
+    if raw is None or raw == as_one(step.args)[0].shown:
+        return None, ""
+    try:
+        read = parse(raw or "{}")
+        same = canonical(read) == canonical(dict(step.args))
+    except BadArguments as error:
+        return None, str(error)
+    return (None if same else read), ""

@@ -1,0 +1,94 @@
+"""The windows of a task: answers, feedback, the reason of a new plan, the steps to modify, and all of a plan."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+from gate.task import Plan, Step, Task
+from views import task_buttons as buttons
+from views.buttons import tagged
+from views.kit import Block, context, field, line, mrkdwn, pack, plain, rich, sentence, text_input, words
+from views.modals import View
+from views.task_asks import ANSWER, answer_fields
+from views.task_form import step_fields
+from views.task_plan import head
+from views.task_step import Shown, in_short, whole
+
+FEEDBACK = "feedback"  # block and action id of the one input of the modals that have one
+BLOCKS = 90
+BYTES = 220 * 1024
+
+
+def answers(task: Task) -> View:
+    """A field for each question."""
+    return _form(buttons.ANSWER, "Answers", answer_fields(task.questions), _at(task, task.asked), "Submit")
+
+
+def changes(task: Task) -> View:
+    """What should be different."""
+    asked = "What should be different?"
+    told = "I go on with this and with all that was said before. The assistant will read it."
+    return _form(buttons.CHANGES, "Needs changes", [_input(asked, told)], _at(task, task.ends), "Go on")
+
+
+def replan(task: Task, plan: Plan) -> View:
+    """Why it should be planned anew."""
+    asked = "What should the new plan do differently?"
+    told = "Nothing of the old plan runs any more. The assistant will read what you write."
+    return _form(buttons.REPLAN, "Plan anew", [_input(asked, told)], buttons.of_plan(task, plan), "Plan anew")
+
+
+def modify(task: Task, plan: Plan) -> View:
+    """Every step that has not begun: its place, whether it stays, an instruction, its arguments."""
+    told = sentence("Nothing runs yet: the changed plan is shown to you first, and has to be approved.")
+    blocks = [told, *step_fields(plan)]
+    return _form(buttons.MODIFY, "Modify the plan", blocks, buttons.of_plan(task, plan), "Show the new plan")
+
+
+def everything(task: Task, plan: Plan) -> View:
+    """All of a plan, each step whole as long as there is room."""
+    blocks: list[Block] = [head(task)]
+    for step in plan.steps:
+        made = [*blocks, *pack(whole(plan, step))]
+        blocks = made if _fits(made) else [*blocks, *pack(_cut(plan, step))]
+        if not _fits(blocks):
+            blocks = [*blocks[:BLOCKS], context(mrkdwn("… and more than a window holds."))]
+            break
+    return _view(buttons.WHOLE, "The whole plan", blocks)
+
+
+def _cut(plan: Plan, step: Step) -> Shown:
+    return in_short(plan, step)
+
+
+def _fits(blocks: list[Block]) -> bool:
+    return len(blocks) <= BLOCKS and len(json.dumps(blocks)) <= BYTES
+
+
+def _input(label: str, hint: str) -> Block:
+    return field(FEEDBACK, label, text_input(FEEDBACK, most=ANSWER), hint=hint)
+
+
+def _at(task: Task, number: int) -> str:
+    return buttons.value(task.id, number)
+
+
+def _form(kind: str, title: str, blocks: Iterable[Block], at: str, submit: str) -> View:
+    view = _view(kind, title, list(blocks))
+    return {
+        **view,
+        "close": plain("Cancel", 24),
+        "submit": plain(submit, 24),
+        "private_metadata": tagged(kind, at),
+    }
+
+
+def _view(kind: str, title: str, blocks: list[Block]) -> View:
+    return {
+        "type": "modal",
+        "callback_id": kind,
+        "title": plain(title, 24),
+        "blocks": blocks or [rich(line(words("There is nothing to show.")))],
+        "close": plain("Close", 24),
+    }

@@ -1,0 +1,184 @@
+"""The card of a plan that waits for a decision: every step with what it changes, as much as one card can show."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from gate import plans
+from gate.action import Class, Verdict
+from gate.task import Plan, Step, StepState, Task
+from views import task_buttons as buttons
+from views.kit import (
+    Block,
+    Message,
+    actions,
+    context,
+    escaped,
+    line,
+    mention,
+    mrkdwn,
+    pack,
+    plain,
+    quote,
+    rich,
+    sentence,
+    words,
+)
+from views.task_step import Shown, in_a_line, in_short, weigh, whole
+from views.task_words import counted, number
+
+ROOM = 9_500  # characters of all steps together on one card, of the 12,000 of a message
+BLOCKS = 36  # blocks of all steps together, of the 50 of a message
+MOST = 40  # steps that are named on one card
+LOOKING = "I am looking at what this would change now…"
+EACH = "Each step that changes something asks you on its own card: so it is set up here."
+COUNTS = {
+    Class.READ: "read",
+    Class.WRITE: "change",
+    Class.DESTRUCTIVE: "destruction",
+    Class.UNKNOWN: "call of a tool that nobody has reviewed",
+}
+NUMBERS = 15  # steps that a sentence names
+
+
+def review(task: Task, plan: Plan) -> Message:
+    """The plan with its buttons."""
+    shown = fitted(plan)
+    covered = covered_steps(task, plan, shown)
+    hidden = any(shown.get(step.id, 0) < 2 for step in plan.steps if step.preview) or len(plan.steps) > MOST
+    return Message(
+        f"A plan of {counted(len(plan.steps), 'step')} waits for you: {escaped(task.text, 200)}",
+        [
+            head(task),
+            context(mrkdwn(_about(task, plan))),
+            *_because(task),
+            *_note(plan),
+            *_laid_out(plan, shown),
+            *_choice(task, plan, covered, hidden),
+        ],
+    )
+
+
+def _choice(task: Task, plan: Plan, covered: list[Step], hidden: bool) -> list[Block]:
+    """What a yes means, and the buttons; nothing to approve while it is looked at, or where a step cannot run."""
+    left = [step for step in plan.steps if not step.over]
+    if not all(step.rules for step in left):
+        return [sentence(LOOKING), actions(*buttons.reviewing(task, plan, "", hidden))]
+    if blocked := [step for step in left if plans.blocked(step)]:
+        told = (
+            f"{numbers(plan, blocked).capitalize()} cannot run as it stands. Drop or change it, or plan anew."
+        )
+        return [sentence(told), actions(*buttons.reviewing(task, plan, "", hidden))]
+    how = "all" if covered else "steps"
+    told = EACH if plans.asks_each(task) else _consent(plan, covered)
+    return [sentence(told), actions(*buttons.reviewing(task, plan, how, hidden))]
+
+
+def replaced(task: Task, version: int) -> Message:
+    """An older version of the plan, once there is a newer one."""
+    told = "A newer plan took the place of this one. Nothing more runs from here."
+    return Message(f"Plan {version}: a newer one took its place", [head(task), sentence(told)])
+
+
+def shows(plan: Plan) -> frozenset[str]:
+    """The ids of the steps whose whole preview the card shows: no approval of the plan covers any other."""
+    levels = fitted(plan)
+    return frozenset(step.id for step in plan.steps if step.preview and levels.get(step.id) == 2)
+
+
+def covered_steps(task: Task, plan: Plan, shown: dict[str, int]) -> list[Step]:
+    """The steps that *Approve all* would be a yes to, by the gate's own rule."""
+    whole = frozenset(step.id for step in plan.steps if step.preview and shown.get(step.id) == 2)
+    return [step for step in plans.consented(task, plan, whole).steps if step.consent]
+
+
+def fitted(plan: Plan) -> dict[str, int]:
+    """How much of each step the card shows: 0 a line, 1 in short, 2 whole. What needs the least room comes first."""
+    steps = {step.id: [weigh(each) for each in _forms(plan, step)] for step in plan.steps[:MOST]}
+    levels = dict.fromkeys(steps, 0)
+    room = ROOM - sum(sizes[0] for sizes in steps.values())
+    for level in (1, 2):
+        wanted = sorted(
+            (sizes[level] - sizes[levels[key]], key)
+            for key, sizes in steps.items()
+            if levels[key] == level - 1
+        )
+        for more, key in wanted:
+            if more <= room:
+                room -= more
+                levels[key] = level
+    return levels
+
+
+def _forms(plan: Plan, step: Step) -> tuple[Shown, Shown, Shown]:
+    brief = in_a_line(plan, step)
+    if step.state is not StepState.WAITING:  # it is not asked about any more
+        return brief, brief, brief
+    return brief, in_short(plan, step), whole(plan, step)
+
+
+def _laid_out(plan: Plan, shown: dict[str, int]) -> list[Block]:
+    """A block or more for each step, where there are blocks enough; else as few as hold them."""
+    steps = [_forms(plan, step)[shown[step.id]] for step in plan.steps[:MOST]]
+    left = len(plan.steps) - MOST
+    if left > 0:
+        steps.append([line(words(f"… and {counted(left, 'more step')}: see *Show everything*", "italic"))])
+    apart = [block for step in steps for block in pack(step)]
+    return apart if len(apart) <= BLOCKS else pack(element for step in steps for element in step)
+
+
+def head(task: Task) -> Block:
+    return rich(line(words("Plan: ", "bold"), words(task.text, most=300)))
+
+
+def _note(plan: Plan) -> list[Block]:
+    """The planner's own words, marked as unchecked."""
+    if not plan.note:
+        return []
+    return [rich(line(words("Planner's words (not checked):", "italic")), quote(plan.note, 500))]
+
+
+def _because(task: Task) -> list[Block]:
+    """Why it was planned anew."""
+    return [context(plain(f"Planned again: {task.reason}", 300))] if task.reason else []
+
+
+def _about(task: Task, plan: Plan) -> str:
+    tally = Counter(step.cls for step in plan.steps)
+    kinds = ", ".join(counted(tally[cls], COUNTS[cls]) for cls in Class if tally[cls])
+    again = f" · version {plan.version}" if plan.version > 1 else ""
+    return f"Asked by {mention(task.requester)} · {counted(len(plan.steps), 'step')}: {kinds}{again}"
+
+
+def _consent(plan: Plan, covered: list[Step]) -> str:
+    """What a yes means, before it is given."""
+    if not covered:
+        return "*Step by step*: what changes something asks you on its own card when its turn comes."
+    waiting = [step for step in plan.steps if step.state is StepState.WAITING]
+    ids = {step.id for step in covered}
+    asking = [step for step in waiting if step.id not in ids and step.verdict is not Verdict.RUN]
+    ask = "still asks when its turn comes" if len(asking) == 1 else "still ask when their turn comes"
+    rest = f" {numbers(plan, asking).capitalize()} {ask}." if asking else ""
+    return f"*Approve all* is your yes to {numbers(plan, covered)}, exactly as shown here.{rest}"
+
+
+def numbers(plan: Plan, steps: Iterable[Step]) -> str:
+    """`step 2`, `steps 1 to 3 and 7`."""
+    places = [number(plan, step) for step in steps]
+    if len(places) == 1:
+        return f"step {places[0]}"
+    spans: list[list[int]] = []
+    for place in places:
+        if spans and place == spans[-1][1] + 1:
+            spans[-1][1] = place
+        else:
+            spans.append([place, place])
+    names = [name for span in spans for name in _named(*span)]
+    if len(names) > NUMBERS:
+        return f"{len(places)} of the {len(plan.steps)} steps"
+    return f"steps {', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else f"steps {names[0]}"
+
+
+def _named(first: int, last: int) -> list[str]:
+    return [f"{first} to {last}"] if last > first + 1 else [str(n) for n in range(first, last + 1)]

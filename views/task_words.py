@@ -1,0 +1,84 @@
+"""The words about tasks: what state they are in, how each step stands, and who did what."""
+
+from __future__ import annotations
+
+from gate.action import Class, Verdict
+from gate.task import Plan, Step, StepState, Task, Usage, Why
+from gate.task_states import TaskState
+from views.kit import mention
+
+S = TaskState
+STATES = {
+    S.TALKING: "Talking it over",
+    S.CLARIFYING: "Looking at the request",
+    S.PLANNING: "Making a plan",
+    S.PLAN_REVIEW: "The plan waits for a decision",
+    S.RUNNING: "Working",
+    S.PAUSED: "Paused",
+    S.SATISFACTION: "Finished",
+    S.DONE: "Done",
+    S.CANCELLED: "Cancelled",
+    S.STOPPED_BY_USER: "Stopped",
+    S.FAILED: "Failed",
+}
+KINDS = {
+    Class.READ: "reads only",
+    Class.WRITE: "changes something",
+    Class.DESTRUCTIVE: "destructive",
+    Class.UNKNOWN: "not reviewed by an operator",
+}
+WHY = {
+    Why.NONE: "Paused",
+    Why.WISH: "Paused, as asked",
+    Why.STEP: "Paused: a step did not go through",
+    Why.LAPSED: "Paused: nobody decided in time",
+    Why.REVIEW: "Paused for a look at what was done",
+}
+
+
+def state(task: Task) -> str:
+    """Where the task stands, in a few words."""
+    if task.state is S.CLARIFYING and task.questions:
+        return "Waiting for answers"
+    return WHY[task.why] if task.state is S.PAUSED else STATES[task.state]
+
+
+def ended(task: Task) -> str:
+    """How an open end came about, in one of our sentences: `Stopped by @ann.`"""
+    by = f" by {mention(task.ended_by)}" if task.ended_by else ""
+    return f"{STATES[task.state]}{by}."
+
+
+def number(plan: Plan, step: Step) -> int:
+    """Its place in the order that people see, from 1."""
+    return next((i for i, one in enumerate(plan.steps, 1) if one.id == step.id), 0)
+
+
+def counted(amount: int, noun: str) -> str:
+    return f"{amount:,} {noun}" if amount == 1 else f"{amount:,} {noun}s"
+
+
+def waits(step: Step) -> bool:
+    """Whether a step that has begun waits for a person: what was approved, and what only reads, runs."""
+    consented = bool(step.seal) and step.consent == step.seal
+    return step.state is StepState.ASKED and step.verdict is not Verdict.RUN and not consented
+
+
+def mark(step: Step) -> tuple[str, str]:
+    """An emoji's name, and the words for how a step stands; "" where the emoji says it all."""
+    if step.state is StepState.ASKED:
+        return ("raised_hand", "waits for a decision") if waits(step) else ("arrow_forward", "running")
+    return {
+        StepState.WAITING: ("white_circle", ""),
+        StepState.DONE: ("white_check_mark", ""),
+        StepState.FAILED: ("x", "did not go through"),
+        StepState.SKIPPED: ("no_entry_sign", "skipped"),
+    }[step.state]
+
+
+def spent(usage: Usage) -> str:
+    """What the model cost, in one of our sentences; "" where no model was asked."""
+    if not usage.requests:
+        return ""
+    asked = counted(usage.requests, "time")
+    return f"The model was asked {asked}: {usage.input_tokens:,} tokens in, {usage.output_tokens:,} out."
