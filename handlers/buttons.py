@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from gate.action import Ref
-from gate.flows import decide, renew, settle, undo
+from gate.flows import decide, renew, settle, together, undo
 from gate.flows.edit import form
 from gate.flows.press import GONE, Press, Said, late, standing
+from gate.flows.together import GroupPress
 from gate.people import Verb
 from gate.states import State
 from gate.world import Sheet, World
@@ -45,6 +46,13 @@ async def confirm(world: World, pressed: Press) -> Said:
     return await decide.confirm(world, pressed)
 
 
+async def confirm_all(world: World, pressed: Press) -> Said:
+    """The button of a card of several names their group and the seal of those it is a yes to."""
+    return await together.confirm_all(
+        world, GroupPress(pressed.ref, pressed.team, pressed.user, pressed.message_ts)
+    )
+
+
 class Buttons:
     """The handlers of one world."""
 
@@ -59,6 +67,8 @@ class Buttons:
         }
         flows: dict[str, Flow] = {
             buttons.CONFIRM: confirm,
+            buttons.CONFIRM_ALL: confirm_all,
+            buttons.APART: together.show_apart,
             buttons.CANCEL: decide.cancel,
             buttons.UNDO: undo.ask,
             buttons.RENEW: renew.ask_again,

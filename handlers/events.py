@@ -10,8 +10,9 @@ from typing import Any
 from slack_bolt import BoltResponse
 
 from gate.action import Ref
-from gate.flows import ask, decide
+from gate.flows import ask, decide, steer
 from gate.flows.press import Press
+from gate.talk import Incoming
 from gate.world import Unavailable, World
 from handlers import parse
 from handlers.door import SECONDS, Outgoing
@@ -60,13 +61,14 @@ class Events:
             log.exception("App Home could not be published")
 
     async def stop(self, body: Mapping[str, Any]) -> None:
-        """Slack's own Stop: what this person has waiting in the thread is cancelled."""
+        """Slack's own Stop: what this person has waiting in the thread is cancelled, their task is stopped."""
         try:
             what = parse.stopped(body)
             team = what.session.team
             for action in await self._world.ledger.pending(team, user=what.user, session=what.session):
                 ref = Ref(action.id, action.version, action.receipt[:16])
                 await decide.cancel(self._world, Press(ref, team, what.user, reason="stopped"))
+            await steer.stop(self._world, Incoming("", what.session, what.user, "stop", "", True))
         except (parse.Malformed, Unavailable) as error:
             log.warning("Stop could not be obeyed: %s", error)
         except Exception:

@@ -33,6 +33,7 @@ class Click:
     thread: str = ""
     message_ts: str = ""  # "" when it stood in App Home
     listed: bool = False  # it stood in a list of one's own (ephemeral, or App Home), not on the card
+    values: Mapping[str, Any] = field(default_factory=dict)  # what this person has filled in around it
 
     @property
     def at_home(self) -> bool:
@@ -165,20 +166,20 @@ def click(body: Body) -> Click:
         thread=_ts(message, "thread_ts", _ts(container, "thread_ts", "" if alone else ts)),
         message_ts=ts,
         listed=alone or not ts,
+        values=_values(_at(body, "state", "values")),
     )
 
 
 def submission(body: Body) -> Submission:
     """A view_submission payload. Raises Malformed."""
     view = _at(body, "view")
-    given = _at(view, "state", "values")
     return Submission(
         team=_team(body),
         user=_id(_at(body, "user"), "id"),
         view=_id(view, "id"),
         callback=_text(view, "callback_id"),
         metadata=_text(view, "private_metadata"),
-        values=given if isinstance(given, Mapping) else {},
+        values=_values(_at(view, "state", "values")),
     )
 
 
@@ -212,6 +213,19 @@ def typed(given: Mapping[str, Any], block: str) -> str:
     return next((_text(element, "value") for element in values), "")
 
 
+def filled(given: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    """What stands in each input, by block and action id: the text, or the value of the chosen option."""
+    return {
+        str(block): {str(name): _entered(element) for name, element in elements.items()}
+        for block, elements in given.items()
+        if isinstance(elements, Mapping)
+    }
+
+
+def _entered(element: Any) -> str:
+    return _text(_at(element, "selected_option"), "value") or _text(element, "value")
+
+
 def count(text: str, default: int, most: int) -> int | None:
     """The number in `/undo 5`; None when it is something else."""
     stripped = text.strip()
@@ -232,6 +246,10 @@ def _at(value: Any, *path: str) -> Any:
     for key in path:
         value = value.get(key) if isinstance(value, Mapping) else None
     return value
+
+
+def _values(given: Any) -> Mapping[str, Any]:
+    return given if isinstance(given, Mapping) else {}
 
 
 def _text(value: Any, key: str) -> str:

@@ -11,6 +11,8 @@ from handlers.commands import Commands
 from handlers.door import Door, Outgoing
 from handlers.events import Events
 from handlers.modals import Modals
+from handlers.task_buttons import TaskButtons
+from handlers.task_modals import TaskModals
 from views import modals
 
 
@@ -21,9 +23,11 @@ def register(app: AsyncApp, world: World, outgoing: Outgoing, bot_user: str) -> 
     app.use(events.inbox)
     app.event("app_home_opened")(events.home)
     app.event("agent_session_stopped")(events.stop)
-    for action_id, handler in Buttons(world).all().items():
+    pressed = {**Buttons(world).all(), **TaskButtons(world).all()}
+    for action_id, handler in pressed.items():
         app.action(action_id)(door.guard(parse.click, handler))
-    for callback, submitted in Modals(world).all().items():
+    windows = {**Modals(world).all(), **TaskModals(world).all()}
+    for callback, submitted in windows.items():
         app.view(callback)(door.guard(parse.submission, submitted, modals.message))
     for command, called in Commands(world).all().items():
         app.command(command)(door.guard(parse.slash, called))

@@ -1,0 +1,109 @@
+"""The submitted windows of a task: answers, feedback, a reason to plan anew, and a modified plan."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable
+
+from gate.action import Ref
+from gate.flows import clarify, plan, satisfy
+from gate.flows.life import OLD_CARD
+from gate.flows.press import GONE, Said, TaskPress, opened
+from gate.task import Plan, Task
+from gate.world import World
+from handlers import parse
+from handlers.door import Reply
+from handlers.modals import errors
+from handlers.parse import Submission
+from handlers.task_buttons import answers
+from views import buttons as tags
+from views import task_buttons as buttons
+from views.task_asks import block_of as question_block
+from views.task_form import ARGS, PLACE, block_of, changed, open_steps
+from views.task_modals import FEEDBACK
+
+STEP = re.compile(r"[Ss]teps? (\d{1,4})\b")
+
+
+class TaskModals:
+    """The handlers of one world."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def all(self) -> dict[str, Callable[[Submission], Awaitable[Reply]]]:
+        """Callback id -> handler."""
+        return {
+            buttons.ANSWER: self.answer,
+            buttons.CHANGES: self.changes,
+            buttons.REPLAN: self.replan,
+            buttons.MODIFY: self.modify,
+        }
+
+    async def answer(self, what: Submission) -> Reply:
+        found = await self._standing(what)
+        if isinstance(found, Reply):
+            return found
+        task, press = found
+        given = answers(task.questions, what.values)
+        answered = TaskPress(press.ref, press.team, press.user, what.view, values=given)
+        said = await clarify.answer(self._world, answered)
+        if said.code == "empty" and task.questions:
+            return errors({question_block(task.questions[0]): said.text})
+        return Reply(tell=said.text)
+
+    async def changes(self, what: Submission) -> Reply:
+        return await self._with_words(what, satisfy.needs_changes)
+
+    async def replan(self, what: Submission) -> Reply:
+        return await self._with_words(what, plan.replan)
+
+    async def _with_words(
+        self, what: Submission, flow: Callable[[World, TaskPress], Awaitable[Said]]
+    ) -> Reply:
+        """A window whose one input is what somebody wants to be different."""
+        found = await self._standing(what)
+        if isinstance(found, Reply):
+            return found
+        _, press = found
+        words = parse.typed(what.values, FEEDBACK)
+        said = await flow(self._world, TaskPress(press.ref, press.team, press.user, what.view, words))
+        return errors({FEEDBACK: said.text}) if said.code == "empty" else Reply(tell=said.text)
+
+    async def modify(self, what: Submission) -> Reply:
+        found = await self._standing(what)
+        if isinstance(found, Reply):
+            return found
+        task, press = found
+        made = task.plan
+        if made is None or press.ref != Ref(task.id, made.version, made.seal[:16]):
+            return Reply(tell=OLD_CARD)
+        filled = changed(made, parse.filled(what.values))
+        if filled.errors:
+            return errors(filled.errors)
+        said = await plan.modify(self._world, press, filled.changes)
+        if said.code == "unfit" and (block := _block(made, said.text, what)):
+            return errors({block: said.text})
+        return Reply(tell=said.text)
+
+    async def _standing(self, what: Submission) -> tuple[Task, TaskPress] | Reply:
+        """The task and the press of a window that was really opened for this person; else what to tell them."""
+        kind, value = tags.untagged(what.metadata)
+        ref = Ref.parse(value)
+        if ref is None or kind != what.callback:
+            return Reply(tell=GONE)
+        press = TaskPress(ref, what.team, what.user, what.view)
+        task = await self._world.ledger.task(ref.id)
+        if task is None or not await opened(self._world, press, kind):
+            return Reply(tell=OLD_CARD if task else GONE)
+        return task, press
+
+
+def _block(plan: Plan, text: str, what: Submission) -> str:
+    """The block of the form that a sentence of the gate is about; "" where none of its blocks was in the form."""
+    named = STEP.search(text)
+    place = int(named[1]) if named else 0
+    step = plan.steps[place - 1] if 0 < place <= len(plan.steps) else None
+    likely = [*([step] if step else []), *open_steps(plan)]
+    blocks = [block_of(kind, one) for one in likely for kind in (ARGS, PLACE)]
+    return next((block for block in blocks if block in what.values), "")
