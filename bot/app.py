@@ -27,6 +27,7 @@ from bot.engine import Engine
 from bot.janitor import RHYTHM, Rhythm
 from bot.jobs import jobs
 from bot.people import SlackPeople
+from bot.planner import planner
 from bot.policy_file import load_policy, trusted
 from bot.settings import Settings
 from gate.flows import sweep
@@ -45,6 +46,7 @@ from tools.phrases import Phrases
 from tools.recipes import load_recipes
 from tools.servers import INPROC, ServerConfig
 from views.preview import fits, reviewable
+from views.task_plan import shows
 
 log = logging.getLogger(__name__)
 
@@ -115,13 +117,14 @@ async def made(settings: Settings, roles: frozenset[str] = ALL, rig: Rig = RIG) 
         fast, patient = slack.clients(session, token, settings.api_url)
         me = await slack.identity(fast, token)
         cards = Cards(patient, ledger)
+        phrases = Phrases(load_phrases(settings.phrases), host)
         world = World(
             ledger=ledger,
             leases=RedisLeases(redis, settings.namespace),
             tools=host,
             people=SlackPeople(fast, people_store, groups_of(policy)),
             chat=cards,
-            planner=Phrases(load_phrases(settings.phrases), host),
+            planner=await planner(stack, settings.model, phrases, host, policy),
             policy=policy,
             limits=settings.limits,
             clock=SystemClock(),
@@ -129,6 +132,8 @@ async def made(settings: Settings, roles: frozenset[str] = ALL, rig: Rig = RIG) 
             executor=f"{socket.gethostname()}:{secrets.token_hex(4)}",
             fits=fits,
             reviewable=reviewable,
+            switches=settings.switches_for,
+            shows=shows,
         )
         world = rig.dress(world)
         await engine.start(jobs(world), work="worker" in roles)
@@ -153,7 +158,7 @@ async def _sql(
     stack.push_async_callback(sql.dispose)
     executor = f"{socket.gethostname()}-{secrets.token_hex(6)}"
     engine = Engine(settings.database_url, executor, rhythm=rhythm)
-    ledger = SqlLedger(sql, engine.enqueue, settings.audit_key())
+    ledger = SqlLedger(sql, engine.enqueue, settings.audit_key(), wake=engine.wake)
     return ledger, engine, PeopleStore(sql), PinStore(sql)
 
 
@@ -236,6 +241,7 @@ async def _sweep(world: World, ledger: SqlLedger, seconds: float) -> None:
     while True:
         try:
             await sweep.overdue(world)
+            await sweep.standing_still(world)
             await ledger.checkpoint()
             if sweeps % PURGE_EVERY == 0:
                 await ledger.purge(await ledger.now() - KEEP_INBOX)

@@ -11,11 +11,14 @@ from typing import Any
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
+from bot.group_cards import GroupCards, speaks_for
 from bot.outgoing import PLAIN, checked, content, shown
 from bot.patience import LOST, Refused, code_of, patiently
-from gate.action import Action, Vote
+from bot.task_cards import GAP, TaskCards, status_of
+from gate.action import Action, Session, Vote
 from gate.flows.seal import entry
 from gate.states import State
+from gate.task import Task
 from gate.world import Ledger, Note, Posted, Unavailable
 from handlers.door import Opening, To
 from views import card, check, modals, notes
@@ -32,20 +35,30 @@ STATUS = {State.PREPARED: "suspended", State.APPROVED: "processing", State.EXECU
 
 
 class Cards:
-    """Posts each card and note once, and keeps it as the ledger says. `client` waits out rate limits."""
+    """Posts each card and note once, and keeps it as the ledger says. `client` waits out rate limits.
 
-    def __init__(self, client: AsyncWebClient, ledger: Ledger, statuses: bool = True) -> None:
+    gap: seconds between two ticks of one task's progress.
+    """
+
+    def __init__(
+        self, client: AsyncWebClient, ledger: Ledger, statuses: bool = True, gap: float = GAP
+    ) -> None:
         self._client = client
         self._ledger = ledger
         self._statuses = statuses
+        self._tasks = TaskCards(self.show, ledger, gap)
+        self._groups = GroupCards(self.show, ledger)
         # Two draws of one card must not both find it unposted.
         self._locks: weakref.WeakValueDictionary[str, asyncio.Lock] = weakref.WeakValueDictionary()
 
     async def draw(self, action: Action, votes: tuple[Vote, ...]) -> None:
         """Post or update the card of an action. Raises Unavailable when Slack has to be tried again."""
+        members = await self._groups.draw(action) if action.group else (action,)
+        if action.shares:
+            return await self._set_status(action.session, STATUS.get(speaks_for(members).state, "active"))
         lock = self._locks.setdefault(action.id, asyncio.Lock())
         async with lock:
-            posted = await self._ledger.posted(action.id)
+            posted = await self._groups.posted(action)
             if posted and posted.ts and posted.revision >= action.revision:
                 return
             await self._draw(action, votes, posted)
@@ -56,14 +69,20 @@ class Cards:
                     break
                 action = newer
                 await self._draw(action, await self._ledger.votes(action.id, action.version), latest)
-        await self._set_status(action)
+        if not action.undoes and not action.task:
+            await self._set_status(action.session, STATUS.get(action.state, "active"))
+
+    async def draw_task(self, task: Task) -> None:
+        """Post or update the cards of a task. Raises Unavailable when Slack has to be tried again."""
+        drawn = await self._tasks.draw(task)
+        await self._set_status(drawn.session, status_of(drawn))
 
     async def _draw(self, action: Action, votes: tuple[Vote, ...], posted: Posted | None) -> None:
         if _unseen(action, posted):
             return
         try:
             message = checked(card.card(action, votes))
-            at = await self._show(action.id, posted, await self._place(action, posted), message)
+            at = await self.show(action.id, posted, await self._place(action, posted), message)
         except Refused as error:
             log.error("the card of %s cannot be shown: %s", action.id, error)
             return
@@ -81,7 +100,7 @@ class Cards:
                 await self.whisper(place, message)
                 at = (note.session.channel, "only-visible-to-one")
             else:
-                at = await self._show(note.id, posted, place, message)
+                at = await self.show(note.id, posted, place, message)
         except Refused as error:
             log.error("the note %s cannot be shown: %s", note.id, error)
             return
@@ -100,22 +119,29 @@ class Cards:
             case "audit":
                 lines = await self._ledger.audit_tail(team=team, session=note.session, limit=count)
                 return notes.message(note, lines=lines)
+            case "talk" | "status":
+                task = await self._ledger.task(str(note.body.get("task", "")))
+                waiting = await self._ledger.pending(team, session=note.session)
+                return notes.message(note, waiting=[a for a in waiting if not a.private], task=task)
         return notes.message(note)
 
     async def _place(self, action: Action, posted: Posted | None) -> To:
         """The thread; for a private card the direct messages with its requester."""
-        if posted:
+        if posted and posted.channel:
             return To("", posted.channel, "" if action.private else action.session.thread)
         if not action.private:
             return To("", action.session.channel, action.session.thread)
         opened = await patiently(self._client.conversations_open, users=action.requester)
         return To("", str(opened["channel"]["id"]))
 
-    async def _show(self, key: str, posted: Posted | None, to: To, message: Message) -> tuple[str, str]:
-        """Update where it stands, or post it; where it stands now."""
+    async def show(
+        self, key: str, posted: Posted | None, to: To, message: Message, strict: bool = False
+    ) -> tuple[str, str]:
+        """Update where it stands, or post it; where it stands now. Raises Refused, with `strict` also for what
+        Slack does not know in the message itself, and Unavailable."""
         if posted and posted.ts:
             try:
-                await self._update(posted.channel, posted.ts, message)
+                await self._update(posted.channel, posted.ts, message, strict)
                 return posted.channel, posted.ts
             except Refused as error:
                 if error.code not in LOST:
@@ -123,16 +149,17 @@ class Cards:
         elif posted:  # a try before this one may have got through without our hearing of it
             found = await self._find(key, to)
             if found:
-                await self._update(to.channel, found, message)
+                await self._update(to.channel, found, message, strict)
                 return to.channel, found
         else:
             await self._ledger.set_posted(key, Posted(to.channel, "", 0))
-        return await self._send(key, to, message)
+        return await self._send(key, to, message, strict)
 
-    async def _send(self, key: str, to: To, message: Message) -> tuple[str, str]:
+    async def _send(self, key: str, to: To, message: Message, strict: bool) -> tuple[str, str]:
         response = await shown(
             self._client.chat_postMessage,
             message,
+            strict,
             channel=to.channel,
             thread_ts=to.thread or None,
             metadata={"event_type": EVENT, "event_payload": {"key": key}},
@@ -141,8 +168,8 @@ class Cards:
         )
         return str(response["channel"]), str(response["ts"])
 
-    async def _update(self, channel: str, ts: str, message: Message) -> None:
-        await shown(self._client.chat_update, message, channel=channel, ts=ts)
+    async def _update(self, channel: str, ts: str, message: Message, strict: bool) -> None:
+        await shown(self._client.chat_update, message, strict, channel=channel, ts=ts)
 
     async def _find(self, key: str, to: To) -> str | None:
         """The message that carries this key in its metadata, if it was posted after all."""
@@ -195,14 +222,13 @@ class Cards:
         else:
             await shown(self._client.chat_postMessage, message, channel=to.user, unfurl_links=False)
 
-    async def _set_status(self, action: Action) -> None:
+    async def _set_status(self, session: Session, status: str) -> None:
         """Slack's own line under the thread. A nicety, so nothing waits for it or fails by it."""
-        if not self._statuses or action.undoes or not action.session.thread:
+        if not self._statuses or not session.thread or not status:
             return
-        status = STATUS.get(action.state, "active")
         try:
             await self._client.agents_sessions_setStatus(
-                channel_id=action.session.channel, thread_ts=action.session.thread, status=status
+                channel_id=session.channel, thread_ts=session.thread, status=status
             )
         except SlackApiError as error:
             self._statuses = code_of(error) not in NO_AGENT

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from bot.planner import PLANNERS
 from bot.strict_yaml import File, Value
+from gate.switches import OLD_NAME, SETTABLE, Switches, flaw, switched
 from gate.world import Limits
 from tools.servers import BadServers, ServerConfig, read_servers
 
 MANIFESTS = Path(__file__).parents[1] / "manifests"
-TOP = ("mcpServers", "confirmation", "limits", "policy", "phrases", "recipes")
+SWITCHES = (*SETTABLE, OLD_NAME)  # the old name is known so as to say what it is called now
+FILES = ("policy", "phrases", "recipes")
+TOP = ("mcpServers", "confirmation", "limits", "planner", "model", *FILES, "channels", *SWITCHES)
+CHANNEL = re.compile(r"[CGD][A-Z0-9_]+")
 DAY = 86_400
 
 
@@ -25,6 +31,10 @@ class Config:
     policy: Path = MANIFESTS / "policy.yaml"
     phrases: Path = MANIFESTS / "phrases.yaml"
     recipes: Path = MANIFESTS / "tools"
+    planner: str = ""  # one of PLANNERS; "" where it is not said
+    model: str = ""
+    switches: Switches = field(default_factory=Switches)
+    channel_switches: Mapping[str, Switches] = field(default_factory=dict)  # by channel id
 
 
 DEFAULT = Config()
@@ -37,6 +47,8 @@ LIMITS: Mapping[str, Callable[[Value], float]] = {
     "pending_per_user": lambda value: value.integer(1, 1000),
     "calls_per_turn": lambda value: value.integer(1, 100),
     "turns_depth": lambda value: value.integer(1, 100),
+    "steps": lambda value: value.integer(1, 100),
+    "settle": lambda value: value.number(60, 30 * DAY),
 }
 
 
@@ -48,11 +60,16 @@ def read_config(path: Path, environ: Mapping[str, str]) -> Config:
     file = File.read(path)
     top = file.top.mapping(TOP) if file.top else {}
     confirmation = top["confirmation"].mapping(("ttl", "namespace")) if "confirmation" in top else {}
+    switches = _switches(Switches(), top)
     config = Config(
         limits=_limits(top.get("limits"), confirmation.get("ttl")),
         namespace=_namespace(confirmation.get("namespace")),
         servers=_servers(top.get("mcpServers"), environ),
-        **{key: path.parent / top[key].text() for key in ("policy", "phrases", "recipes") if key in top},
+        switches=switches,
+        channel_switches=_channels(top.get("channels"), switches),
+        planner=_planner(top.get("planner")),
+        model=top["model"].text() if "model" in top else "",
+        **{key: path.parent / top[key].text() for key in FILES if key in top},
     )
     file.done()
     return config
@@ -72,6 +89,13 @@ def _namespace(value: Value | None) -> str:
     return name
 
 
+def _planner(value: Value | None) -> str:
+    name = value.text() if value else ""
+    if value and name not in PLANNERS:
+        value.wrong(f"must be {' or '.join(PLANNERS)}")
+    return name
+
+
 def _servers(value: Value | None, environ: Mapping[str, str]) -> tuple[ServerConfig, ...]:
     if value is None:
         return ()
@@ -81,3 +105,22 @@ def _servers(value: Value | None, environ: Mapping[str, str]) -> tuple[ServerCon
         for problem in error.problems:
             value.file.wrong(value.line, problem)
         return ()
+
+
+def _switches(base: Switches, keys: Mapping[str, Value]) -> Switches:
+    """`base` with the switches among the keys."""
+    changes = {key: keys[key].json() for key in SWITCHES if key in keys}
+    wrong = {key: why for key, value in changes.items() if (why := flaw(key, value))}
+    for key, why in wrong.items():
+        keys[key].wrong(why)
+    return base if wrong else switched(base, changes)
+
+
+def _channels(value: Value | None, base: Switches) -> Mapping[str, Switches]:
+    """The switches of each channel that has its own, on top of those for all."""
+    found: dict[str, Switches] = {}
+    for channel, own in (value.mapping() if value else {}).items():
+        if not CHANNEL.fullmatch(channel):
+            own.wrong("must be a channel ID (C…), not a name")
+        found[channel] = _switches(base, own.mapping(SWITCHES))
+    return found

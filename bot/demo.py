@@ -6,14 +6,18 @@ import asyncio
 import shutil
 import signal
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from bot.app import made
+from bot.desk import desk_servers, sample_desk
 from bot.settings import Secret, Settings
 from gate.tool import Trust
 from tools.servers import ServerConfig
 from workspace.parts import Installation
+from workspace.postbox import Postbox
 from workspace.server import Workspace
 
 SAMPLE = Path(__file__).parent.parent / "manifests" / "sample"
@@ -23,7 +27,8 @@ WELCOME = """
 
   Write in #ops, for example:  @Countersign what is in reports
   Then:  @Countersign move reports/q3-summary.md to archive/q3-summary.md
-  The files are in {files}. Ctrl-C stops everything.
+  Or:    @Countersign brief me   -   what is on my calendar   -   what is in my inbox   -   help
+  The files are in {files}. Mail is sent to {mails} and no further. Ctrl-C stops everything.
 """
 
 
@@ -32,15 +37,17 @@ async def demo(settings: Settings) -> None:
     stop = asyncio.Event()
     for name in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(name, stop.set)
-    workspace = Workspace()
+    workspace, postbox = Workspace(), Postbox(settings.home / "mails")
     url = await _start(workspace)
     try:
         files = sample_files(settings.home / "files")
-        async with made(local(settings, url, files)):
-            sys.stdout.write(WELCOME.format(url=url, files=files))
+        desk = desk_servers(sample_desk(settings.home / "desk", datetime.now(UTC)), await postbox.start())
+        async with made(local(settings, url, files, desk)):
+            sys.stdout.write(WELCOME.format(url=url, files=files, mails=postbox.folder))
             sys.stdout.flush()
             await stop.wait()
     finally:
+        await postbox.stop()
         await workspace.stop()
 
 
@@ -51,20 +58,23 @@ def sample_files(folder: Path) -> Path:
     return folder
 
 
-def local(settings: Settings, url: str, files: Path) -> Settings:
-    """The same settings, turned to the local workspace; servers of countersign.yaml stay."""
+def local(settings: Settings, url: str, files: Path, desk: Sequence[ServerConfig] = ()) -> Settings:
+    """The same settings, turned to the local workspace; servers of countersign.yaml stay, but for those here."""
     installed = Installation()
     filesystem = ServerConfig(
         name="filesystem", inproc="servers.filesystem:server", args=(str(files),), trust=Trust.BUNDLED
     )
-    others = tuple(server for server in settings.servers if server.name != "filesystem")
+    bundled = (filesystem, *desk)
+    others = tuple(
+        server for server in settings.servers if server.name not in {mine.name for mine in bundled}
+    )
     return replace(
         settings,
         bot_token=Secret(installed.bot_token),
         app_token=Secret(installed.app_token),
         signing_secret=Secret(installed.signing_secret),
         api_url=f"{url}/api/",
-        servers=(filesystem, *others),
+        servers=(*bundled, *others),
     )
 
 

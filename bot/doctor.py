@@ -7,6 +7,7 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import yaml
 from slack_sdk.errors import SlackApiError
@@ -15,15 +16,19 @@ from bot import slack
 from bot.config_file import MANIFESTS
 from bot.embedded import find_server
 from bot.offline import database, pins
+from bot.planner import answers, line
 from bot.policy_file import load_policy, trusted
 from bot.settings import Settings
 from bot.visit import connected
 from gate.policy import Policy
 from storage.leases import open_redis
 from storage.migrate import is_current
-from tools.phrases import load_phrases
+from tools.phrases import PhraseBook, load_phrases, misfits
 from tools.recipes import load_recipes
 from views.kit import visible
+
+if TYPE_CHECKING:
+    from tools.llm import ProviderModel
 
 SECONDS = 10.0  # for one answer of Redis, SQL or Slack
 
@@ -52,14 +57,16 @@ async def doctor(settings: Settings) -> int:
 async def findings(settings: Settings) -> AsyncIterator[Finding]:
     """Everything that was looked at, as it is found; settings that could not be read never come this far."""
     yield Finding("settings", True, f"home {settings.home}, {len(settings.servers)} MCP servers")
-    policy = None
+    policy, book = None, PhraseBook()
     for finding, read in _files(settings):
         yield finding
         policy = read if isinstance(read, Policy) else policy
+        book = read if isinstance(read, PhraseBook) else book
     yield await _looked("audit key", _audit_key(settings))
     yield await _looked("database", _sql(settings))
     yield await _looked("Redis", _redis(settings))
-    async for finding in _servers(settings, policy):
+    yield await _planner(settings)
+    async for finding in _servers(settings, policy, book):
         yield finding
     yield await _looked("Slack", _slack(settings))
 
@@ -124,11 +131,23 @@ async def _redis(settings: Settings) -> str:
     return f"version {version}"
 
 
-async def _servers(settings: Settings, policy: Policy | None) -> AsyncIterator[Finding]:
+async def _planner(settings: Settings) -> Finding:
+    if settings.model is None:
+        return Finding("planner", True, "phrases, no model")
+    model = await line(settings.model)  # its libraries take seconds, which do not count as waiting for it
+    return await _looked("planner", _answers(model, settings.model.full_name))
+
+
+async def _answers(model: ProviderModel, name: str) -> str:
+    await answers(model)
+    return f"{name} answers"
+
+
+async def _servers(settings: Settings, policy: Policy | None, book: PhraseBook) -> AsyncIterator[Finding]:
     servers = trusted(settings.servers, policy) if policy else settings.servers
     try:
         async with connected(settings, servers, await pins(settings)) as host:
-            statuses, problems = host.servers(), host.problems_found
+            statuses, problems, unfit = host.servers(), host.problems_found, misfits(book, host)
     except Exception as error:
         yield Finding("MCP servers", False, str(error))
         return
@@ -138,6 +157,8 @@ async def _servers(settings: Settings, policy: Policy | None) -> AsyncIterator[F
         yield Finding(f"MCP server {status.name}", ready, told)
     for problem in problems:
         yield Finding("MCP tool", False, problem)
+    for misfit in unfit:
+        yield Finding("phrases and tools", False, misfit)
 
 
 async def _slack(settings: Settings) -> str:

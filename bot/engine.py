@@ -10,20 +10,25 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+import dbos
 import sqlalchemy as sa
 from dbos import DBOS, DBOSClient, DBOSConfig, DBOSPortableJSONSerializer, EnqueueOptions
 
 from bot.janitor import RHYTHM, Janitor, Rhythm, Running
+from bot.lines import connect, shared
+from bot.lookout import Lookout, fits
+from bot.turnstile import Turnstile
 from gate.runs import Run
 from gate.world import Unavailable
-from storage.engine import CHECKPOINTS
 
 APPLICATION = "countersign"
 VERSION = "1"  # of the run names and their arguments: a run waits for a process of its own version
 # One queue with a partition for each kind of work, because every look at a queue costs 3 ms of CPU; no kind
 # can take the places of another. The numbers are in docs/decisions/engine-experiments.md.
 QUEUE = "runs"
-POLL = 0.15  # seconds between two looks
+# Seconds between two looks. What this process asks for itself is looked for at once (bot/lookout.py); on SQLite
+# nobody else asks for anything.
+POLL, POLL_ALONE = 0.15, 0.5
 WORKERS = 32  # runs of one kind at once in this process
 LIVES = 10  # how often a run may be found again after a crash before it is given up
 # An hour, in seconds: the longest that a database or Slack may stay away without a run being lost.
@@ -48,7 +53,7 @@ class RunFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What runs of one name do. `kind` names the partition that they wait in: events, calls, cards, timers.
+    """What runs of one name do. `kind` names the partition that they wait in: events, plans, calls, cards, timers.
 
     `work` gets the arguments of the run, on the loop that started the engine. It is called again after a
     crash and after a transient error, and has to bear that; any other exception ends the run.
@@ -81,6 +86,8 @@ class Engine:
         self._retries = retries
         self._jobs: Mapping[str, Job] = {}
         self._works = False
+        self._lookout: Lookout | None = None
+        self._turnstile = Turnstile()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._client = DBOSClient(
             system_database_engine=self._sql,
@@ -110,6 +117,12 @@ class Engine:
             options["delay_seconds"] = run.delay
         self._client.enqueue_in_transaction(conn, options, *run.args)
 
+    def wake(self) -> None:
+        """Look at once for what is due, instead of at the next look; to be called when a transaction with runs
+        has been committed. Without it, they are found all the same."""
+        if self._lookout:
+            self._lookout.call()
+
     async def start(self, jobs: Mapping[str, Job], *, work: bool = True) -> None:
         """Create DBOS's tables where they are missing, resume what a crash left behind, begin to work.
 
@@ -123,11 +136,14 @@ class Engine:
         self._works = work
         if not work:
             return
-        DBOS(config=self._config())
+        launched = DBOS(config=self._config())
         for name, job in jobs.items():
             DBOS.workflow(name=name, max_recovery_attempts=LIVES)(self._workflow(job))
+        self._lookout = self._own_lookout(launched)
         # On the loop's own thread: DBOS runs coroutines on the loop that it is launched from.
         DBOS.launch()
+        if self._lookout:
+            self._lookout.start()
 
     async def drain(self, seconds: float) -> None:
         """Take in nothing more, let what runs finish for up to `seconds`, stop.
@@ -135,6 +151,8 @@ class Engine:
         What is not done by then is cancelled, and stays for the next process or another replica.
         """
         await asyncio.to_thread(self._janitor.stop)
+        if self._lookout:
+            await asyncio.to_thread(self._lookout.stop)
         if self._works:
             # On the loop, it would wait for the very runs that it keeps from going on.
             await asyncio.to_thread(
@@ -214,8 +232,24 @@ class Engine:
     def _prepare(self) -> None:
         DBOS.migrate(self._sql.url.render_as_string(hide_password=False))
         # Before the launch, which looks for queues once a second.
-        self._client.register_queue(QUEUE, polling_interval_sec=POLL, partition_worker_concurrency=WORKERS)
+        self._queue = self._client.register_queue(
+            QUEUE,
+            polling_interval_sec=POLL if shared(self._sql) else POLL_ALONE,
+            partition_worker_concurrency=WORKERS,
+        )
         self._janitor.start()  # a replica that has not beaten counts as dead
+
+    def _own_lookout(self, launched: DBOS) -> Lookout | None:
+        """Look at our queue ourselves, where DBOS's worker is as we know it; else DBOS does, every POLL seconds."""
+        worker: Any = getattr(getattr(dbos, "_queue", None), "queue_worker_thread", None)
+        if not fits(worker):
+            log.warning("This DBOS has another queue worker: runs begin later, each when it is looked for.")
+            return None
+        DBOS.listen_queues([])
+        self._queue.database_backed_queue = (
+            False  # its settings are ours: no need to read them before each look
+        )
+        return Lookout(worker, launched, self._queue)
 
     def _leave(self) -> None:
         self._janitor.leave()
@@ -228,7 +262,8 @@ class Engine:
             assert task is not None
             self._tasks.add(task)
             try:
-                await self._patiently(job, args)
+                async with self._turnstile.passed(job.kind):
+                    await self._patiently(job, args)
             except asyncio.CancelledError:
                 if task.cancelling():
                     raise  # by `drain`: the run stays unfinished
@@ -258,39 +293,3 @@ def _failed(why: str) -> RunFailed:
 def _unheard(record: logging.LogRecord) -> bool:
     """Keeps DBOS from logging a second time what `_failed` has logged."""
     return not (record.exc_info and isinstance(record.exc_info[1], RunFailed))
-
-
-def shared(sql: sa.Engine) -> bool:
-    """Whether several processes may serve from this database."""
-    return sql.dialect.name == "postgresql"
-
-
-def connect(url: str) -> sa.Engine:
-    """The engine's own connections, synchronous as DBOS wants them, with the ledger's settings."""
-    target = sa.make_url(url)
-    if target.get_backend_name() == "sqlite":
-        sql = sa.create_engine(target.set(drivername="sqlite"), pool_size=8)
-        sa.event.listen(sql, "connect", _set_up_sqlite)
-        return sql
-    sql = sa.create_engine(
-        target.set(drivername="postgresql+psycopg"), pool_size=12, connect_args={"connect_timeout": 5}
-    )
-    sa.event.listen(sql, "connect", _set_up_postgres)
-    return sql
-
-
-def _set_up_sqlite(line: Any, _: object) -> None:
-    # DBOS reads much and guards its writes itself: the lock is taken by the first write, not by each BEGIN.
-    line.isolation_level = "IMMEDIATE"
-    line.execute("PRAGMA busy_timeout=30000")
-    line.execute("PRAGMA foreign_keys=ON")
-    line.execute("PRAGMA synchronous=FULL")
-    # WAL is the ledger's decision, and kept in the file; who may checkpoint belongs to each connection.
-    if CHECKPOINTS:
-        line.execute(CHECKPOINTS)
-
-
-def _set_up_postgres(line: Any, _: object) -> None:
-    with line.cursor() as cursor:  # a frozen process must not hold its locks for ever
-        cursor.execute("SET idle_in_transaction_session_timeout = '60s'")
-    line.commit()  # else the pool rolls the setting back

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
+from functools import partial
+from weakref import WeakValueDictionary
 
 from bot.engine import Job
-from gate.flows import ask, carry_out, edit, renew, settle, sweep, turn, undo
+from gate.flows import ask, carry_out, drive, edit, renew, satisfy, settle, sweep, turn, undo
 from gate.world import World
 
 Work = Callable[..., Awaitable[None]]
@@ -38,7 +41,6 @@ def jobs(world: World) -> dict[str, Job]:
 
     return {
         "take_in": Job("events", bound(ask.take_in)),
-        "turn": Job("events", bound(turn.go_on)),
         "refresh": Job("events", refresh),
         "renew": Job("events", bound(renew.renew)),
         "undo": Job("calls", bound(undo.go_on)),
@@ -48,4 +50,40 @@ def jobs(world: World) -> dict[str, Job]:
         "post": Job("cards", post),
         "expire": Job("timers", expire),
         "close_undo": Job("timers", bound(undo.close_bar)),
+        **_of_tasks(world),
+    }
+
+
+def one_by_one(work: Work) -> Work:
+    """Lets the runs about one thing, their first argument, follow each other in this process. Two that ask a planner
+    at once would pay a model twice, and the second answer is thrown away. The flows bear it where it happens all
+    the same, as with several processes."""
+    held: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    async def run(about: str, *more: str) -> None:
+        async with held.setdefault(about, asyncio.Lock()):
+            await work(about, *more)
+
+    return run
+
+
+def _of_tasks(world: World) -> dict[str, Job]:
+    """What may wait for a model, minutes long, has a kind of its own: no message waits behind it."""
+
+    async def on(flow: Work, *args: str) -> None:
+        await flow(world, *args)
+
+    async def draw_task(task_id: str) -> None:
+        task = await world.ledger.task(task_id)
+        if task is not None:
+            await world.chat.draw_task(task)
+
+    async def settle_task(task_id: str, ends: str) -> None:
+        await satisfy.settle(world, task_id, int(ends))
+
+    return {
+        "turn": Job("plans", one_by_one(partial(on, turn.go_on))),
+        "task": Job("plans", partial(on, drive.go_on)),
+        "draw_task": Job("cards", draw_task),
+        "settle_task": Job("timers", settle_task),
     }

@@ -44,12 +44,15 @@ def checked(message: Message) -> Message:
     return notes.answer(PLAIN)
 
 
-async def shown(call: Any, message: Message, **arguments: Any) -> Any:
-    """Post or update a message; where Slack refuses it, a plain one. chat.update forgets `parse` each time."""
+async def shown(call: Any, message: Message, strict: bool = False, **arguments: Any) -> Any:
+    """Post or update a message; where Slack refuses it, a plain one, or Refused is raised when `strict`.
+
+    chat.update forgets `parse` each time.
+    """
     try:
         return await patiently(call, text=message.text, blocks=message.blocks, parse="none", **arguments)
     except Refused as error:
-        if error.code not in REFUSED:
+        if strict or error.code not in REFUSED:
             raise
         log.error("Slack refused a message of ours: %s", error)
         plain = notes.answer(PLAIN)

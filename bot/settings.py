@@ -9,9 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bot.config_file import DEFAULT, Config, read_config
+from bot.planner import read_model
 from bot.strict_yaml import BadFile
+from gate.switches import Switches
 from gate.world import Limits
 from storage.engine import BadDatabaseUrl, parse
+from tools.provider import ModelConfig
 from tools.servers import ServerConfig
 
 SLACK_API = "https://slack.com/api/"
@@ -76,6 +79,9 @@ class Settings:
     policy: Path = DEFAULT.policy
     phrases: Path = DEFAULT.phrases
     recipes: Path = DEFAULT.recipes
+    model: ModelConfig | None = None  # None: the phrases plan
+    switches: Switches = DEFAULT.switches
+    channel_switches: Mapping[str, Switches] = field(default_factory=dict)  # by channel id
 
     @classmethod
     def from_environment(cls, *, slack: bool = False) -> Settings:
@@ -91,6 +97,7 @@ class Settings:
         reader = _Reader(environ, cwd)
         home = cwd / reader.text("COUNTERSIGN_HOME", "var")
         config = reader.config()
+        model, problems = read_model(environ, config.planner, config.model)
         settings = cls(
             home=home,
             database_url=reader.database(f"sqlite:///{home / 'countersign.db'}"),
@@ -108,8 +115,11 @@ class Settings:
             policy=config.policy,
             phrases=config.phrases,
             recipes=config.recipes,
+            model=model,
+            switches=config.switches,
+            channel_switches=config.channel_switches,
         )
-        problems = [*reader.problems, *(settings.missing_for_slack() if slack else ())]
+        problems = [*reader.problems, *problems, *(settings.missing_for_slack() if slack else ())]
         if problems:
             raise SettingsError(problems)
         return settings
@@ -118,6 +128,10 @@ class Settings:
     def alone(self) -> bool:
         """Whether one process does everything, because the database is a file of SQLite."""
         return self.database_url.startswith("sqlite")
+
+    def switches_for(self, channel: str) -> Switches:
+        """The switches of a channel that has its own; else those for all."""
+        return self.channel_switches.get(channel, self.switches)
 
     def missing_for_slack(self) -> tuple[str, ...]:
         """What lacks before Slack can be spoken to; in HTTP mode also what shows that it is Slack."""
