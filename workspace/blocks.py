@@ -168,8 +168,15 @@ ANYWHERE: Mapping[str, Check] = {
     ),
     "rich_text": RICH_TEXT,
 }
-IN_MESSAGE: Mapping[str, Check] = {
+FORM: Mapping[str, Check] = {
     **ANYWHERE,
+    "input": record(
+        {"label": plain(2000), "element": only(*IN_INPUT)},
+        {**ID, "hint": plain(2000), "optional": boolean, "dispatch_action": boolean},
+    ),
+}
+IN_MESSAGE: Mapping[str, Check] = {
+    **FORM,
     "markdown": record({"text": string(12_000)}, ID),
     "context_actions": record({"elements": list_of(only("feedback_buttons", "icon_button"), 5)}, ID),
     "task_card": TASK_CARD,
@@ -190,13 +197,6 @@ IN_MESSAGE: Mapping[str, Check] = {
     ),
     "card": CARD,
     "carousel": record({"elements": list_of(kinds({"card": CARD}, "element"), 10)}, ID),
-}
-FORM: Mapping[str, Check] = {
-    **ANYWHERE,
-    "input": record(
-        {"label": plain(2000), "element": only(*IN_INPUT)},
-        {**ID, "hint": plain(2000), "optional": boolean, "dispatch_action": boolean},
-    ),
 }
 IN_MODAL: Mapping[str, Check] = {
     **FORM,

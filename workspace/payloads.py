@@ -135,7 +135,7 @@ def message_click(parts: Parts, user: str, message: Message, action: Json) -> Js
         **interaction(parts, "block_actions", user),
         "container": container,
         "channel": {"id": message.channel, "name": name},
-        "state": {"values": deepcopy(message.values)},
+        "state": {"values": deepcopy(message.values_of(user))},
         "response_url": f"{parts.url}/response/{response}",
         "actions": [action],
     }

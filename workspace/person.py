@@ -12,7 +12,7 @@ from workspace.delivery import Answer
 from workspace.errors import NotPossible, SlackError
 from workspace.gesture import action_of
 from workspace.parts import Parts
-from workspace.state import Channel, Message, View
+from workspace.state import Channel, Message, Values, View
 
 Given = Mapping[str, Mapping[str, Any]]
 
@@ -110,9 +110,10 @@ class Person:
         block, element = found
         if block["type"] == "input" and not block.get("dispatch_action"):
             raise NotPossible("This field travels with the form, not by itself.")
-        values.fill(surface.values, given.pop("state", None) or {})
+        typed = surface.values if isinstance(surface, View) else surface.values_of(self.id)
+        values.fill(typed, given.pop("state", None) or {})
         action = {**action_of(block, element, given), "action_ts": self._state.next_ts()}
-        self._remember(surface, block, element, action)
+        self._remember(typed, block, element, action)
         if isinstance(surface, View):
             payload = payloads.view_click(self._parts, self.id, surface, action)
         else:
@@ -135,9 +136,9 @@ class Person:
             raise NotPossible("This window is closed.")
         return view
 
-    def _remember(self, surface: Message | View, block: Any, element: Any, action: dict[str, Any]) -> None:
+    def _remember(self, typed: Values, block: Any, element: Any, action: dict[str, Any]) -> None:
         if element["type"] in values.FIELDS:
-            values.fill(surface.values, {block["block_id"]: {element["action_id"]: action}})
+            values.fill(typed, {block["block_id"]: {element["action_id"]: action}})
             self._state.changed()
 
     # -- modals and home --------------------------------------------------------------------------------

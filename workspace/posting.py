@@ -73,6 +73,7 @@ def update(parts: Parts, method: str, args: Args, message: Message) -> Message:
     message.text = text or message.text
     message.blocks = blocks
     message.values = initial(blocks or [], kept)
+    message.typed = {user: initial(blocks or [], typed) for user, typed in message.typed.items()}
     message.edited = not blocks
     if args.get("metadata") is not None:
         message.metadata = args["metadata"]

@@ -34,7 +34,9 @@ def screen(parts: Parts, person: Person) -> Json:
         "bot": {"id": state.app.bot_user, "name": state.app.name},
         "channels": rooms,
         "usergroups": [asdict(g) for g in state.usergroups.values()],
-        "messages": {c.id: [_message(state, m) for m in state.visible(c.id, person.id)] for c in seen},
+        "messages": {
+            c.id: [_message(state, m, person.id) for m in state.visible(c.id, person.id)] for c in seen
+        },
         "statuses": [
             {"channel": channel, "thread_ts": thread_ts, "status": status}
             for (channel, thread_ts), status in state.statuses.items()
@@ -50,7 +52,7 @@ def screen(parts: Parts, person: Person) -> Json:
     }
 
 
-def _message(state: State, message: Message) -> Json:
+def _message(state: State, message: Message, reader: str) -> Json:
     mine = message.user == state.app.bot_user
     return {
         "ts": message.ts,
@@ -61,7 +63,7 @@ def _message(state: State, message: Message) -> Json:
         "text": message.text,
         # What people write is drawn from its text; blocks are the app's.
         "blocks": message.blocks if mine else None,
-        "values": message.values,
+        "values": message.values_of(reader),
         "ephemeral": message.visible_to is not None,
         "edited": message.edited,
         "reactions": message.reactions,

@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import secrets
 from collections.abc import Callable, Iterable
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -46,7 +47,8 @@ class Channel:
 
 @dataclass
 class Message:
-    """A message. `visible_to` is the one reader of an ephemeral one."""
+    """A message. `visible_to` is the one reader of an ephemeral one; `values` are what its fields began with,
+    `typed` what each person has filled in."""
 
     channel: str
     ts: str
@@ -58,7 +60,12 @@ class Message:
     edited: bool = False
     metadata: dict[str, Any] | None = None
     values: Values = field(default_factory=dict)
+    typed: dict[str, Values] = field(default_factory=dict)
     reactions: dict[str, list[str]] = field(default_factory=dict)
+
+    def values_of(self, user: str) -> Values:
+        """What this person sees in the fields; nobody sees what another one typed."""
+        return self.typed.setdefault(user, deepcopy(self.values))
 
 
 @dataclass
