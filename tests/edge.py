@@ -21,7 +21,8 @@ from gate.action import Action, Approvers, Session
 from gate.derive import derived
 from gate.policy import Policy, Rule
 from gate.runs import Run
-from gate.talk import Call, Propose
+from gate.switches import Switches
+from gate.talk import Call, Mode, Propose
 from gate.world import Limits, Unavailable, World
 from handlers.register import register
 from storage.engine import open_engine
@@ -32,6 +33,7 @@ from storage.tx import SqlTx
 from tests.flows.desk import Desk
 from tests.flows.scene import CountedIds, FixedClock, Obeying
 from views.preview import fits, reviewable
+from views.task_plan import shows
 from workspace.delivery import Answer, Timing
 from workspace.parts import Installation, Rules
 from workspace.person import Person
@@ -163,6 +165,7 @@ class Edge:
     mode: str
     url: str
     skew: timedelta = field(default=timedelta())
+    switches: Switches = field(default=Switches())
 
     @property
     def ann(self) -> Person:
@@ -221,7 +224,8 @@ class Card:
     @property
     def id(self) -> str:
         key = f"{TEAM}:{self.channel}:{self.said.ts}"
-        return derived("action", derived("turn", key), 0, 0)
+        turn = derived("turn", derived("task", key), 1, Mode.ACT)
+        return derived("action", turn, 0, 0)
 
     @property
     def session(self) -> Session:
@@ -327,11 +331,11 @@ async def joined(
         frozenset({"S_OPS"}),
         now=lambda: datetime.now(UTC) + (skewed[0].skew if skewed else timedelta()),
     )
-    desk, planner, cards = _desk(), Obeying(), Cards(patient, ledger)
+    desk, planner, cards = _desk(), Obeying(), Cards(patient, ledger, gap=0)
     world = World(
         ledger=ledger, leases=RedisLeases(redis), tools=desk, people=people, chat=cards, planner=planner,
         policy=POLICY, limits=Limits(decision=AGES), clock=FixedClock(), ids=CountedIds(), executor="me",
-        fits=fits, reviewable=reviewable,
+        fits=fits, reviewable=reviewable, shows=shows, switches=lambda channel: skewed[0].switches,
     )  # fmt: skip
     work = jobs(world)
     pump.work = lambda run: work[run.name].work(*run.args)

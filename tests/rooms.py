@@ -38,6 +38,7 @@ LIBRARIES = {
     "slack_bolt": {"handlers"},
     "slack_sdk": {"handlers"},
 }
+MODEL_LIBRARIES = {"pydantic_ai", "openai", "anthropic"}
 ENGINE = {"bot/engine.py", "bot/janitor.py"}
 IMPURE_MODULES = set("io os pathlib random secrets shutil socket ssl subprocess tempfile time".split())
 IMPURE_CALL = re.compile(
@@ -124,6 +125,13 @@ def engine_outside_its_port(module: Module) -> list[str]:
     if module.path in ENGINE:
         return []
     return [module.at(node, f"imports {name}") for node, name in imports(module) if top(name) == "dbos"]
+
+
+def model_outside_its_line(module: Module) -> list[str]:
+    if module.path == "tools/llm.py":
+        return []
+    known = ((node, name) for node, name in imports(module) if top(name) in MODEL_LIBRARIES)
+    return [module.at(node, f"imports {name}") for node, name in known]
 
 
 def impure_gate(module: Module) -> list[str]:

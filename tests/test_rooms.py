@@ -20,6 +20,10 @@ def test_only_the_engine_knows_dbos() -> None:
     require(rooms.engine_outside_its_port)
 
 
+def test_only_the_line_to_the_model_knows_its_libraries() -> None:
+    require(rooms.model_outside_its_line)
+
+
 def test_the_gate_is_pure() -> None:
     require(rooms.impure_gate, "gate")
 
@@ -71,6 +75,8 @@ def test_names_say_what_a_thing_is() -> None:
         (rooms.foreign_library, "handlers/x.py", "import redis.asyncio as r"),
         (rooms.foreign_library, "storage/x.py", "from mcp import ClientSession"),
         (rooms.engine_outside_its_port, "bot/wire.py", "from dbos import DBOS"),
+        (rooms.model_outside_its_line, "tools/model.py", "from pydantic_ai import Agent"),
+        (rooms.model_outside_its_line, "bot/planner.py", "def f():\n    import openai"),
         (rooms.impure_gate, "gate/x.py", "from os.path import join"),
         (rooms.impure_gate, "gate/x.py", "import yaml"),
         (rooms.impure_gate, "gate/flows/x.py", "import datetime\nx = datetime.datetime.now()"),
@@ -111,6 +117,7 @@ def test_each_rule_catches_who_breaks_it(rule: Rule, path: str, text: str) -> No
         (rooms.wrong_direction, "bot/x.py", "import gate, views, storage, tools, handlers"),
         (rooms.wrong_direction, "handlers/x.py", "from gate.flows import ask"),
         (rooms.engine_outside_its_port, "bot/engine.py", "from dbos import DBOS"),
+        (rooms.model_outside_its_line, "tools/llm.py", "from pydantic_ai.direct import model_request"),
         (rooms.impure_gate, "gate/x.py", "import hashlib\nfrom datetime import datetime"),
         (rooms.impure_gate, "gate/flows/x.py", "async def f(world): return world.clock.now()"),
         (rooms.asynchronous_gate, "gate/flows/x.py", "async def f(world): ..."),

@@ -11,6 +11,7 @@ from bot.app import Parts, made
 from bot.demo import local, sample_files
 from bot.settings import Settings
 from gate.world import Limits
+from tools.provider import ModelConfig
 from tools.servers import ServerConfig
 from workspace.server import Workspace
 
@@ -43,10 +44,12 @@ async def whole(
     limits: Limits | None = None,
     policy: str = "",
     servers: Sequence[ServerConfig] = (),
+    model: ModelConfig | None = None,
 ) -> AsyncIterator[Whole]:
     """Start everything below `home`, and stop it again. `policy`: the text of a policy file."""
     settings = Settings.load({"COUNTERSIGN_HOME": str(home)}, home)
     settings = replace(settings, limits=limits or settings.limits, servers=tuple(servers))
+    settings = replace(settings, model=model)
     if policy:
         (home / "policy.yaml").write_text(policy, encoding="utf-8")
         settings = replace(settings, policy=home / "policy.yaml")

@@ -310,6 +310,7 @@ def test_the_doctor_names_what_to_mend(run: Run) -> None:
         "phrases",
         "recipes",
         "audit key",
+        "planner",
         "Redis",
         "MCP server files",
     } <= findings.keys()

@@ -11,6 +11,8 @@ import pytest
 from bot.doctor import Finding, findings, scopes
 from bot.settings import Secret, Settings
 from storage.migrate import migrate
+from tests.model_stub import ModelStub, fails, says
+from tools.servers import ServerConfig
 from workspace.parts import Installation
 from workspace.server import Workspace
 
@@ -45,6 +47,7 @@ async def test_all_is_well(settings: Settings) -> None:
     assert told["Slack"].endswith("over Socket Mode, with all scopes")
     assert told["database"] == "sqlite, with the tables of this version"
     assert told["Redis"].startswith("version ")
+    assert told["planner"] == "phrases, no model"
     assert told["audit key"].endswith("will be made at the first start")
     assert not (settings.home / "audit.key").exists()
 
@@ -95,7 +98,26 @@ async def test_files_with_mistakes(settings: Settings, tmp_path: Path) -> None:
     assert "line 2" in told["policy"]
 
 
+async def test_a_runbook_that_its_tools_do_not_take(settings: Settings, tmp_path: Path) -> None:
+    step = "{call: filesystem.list_dir, args: {pth: .}}"
+    path = tmp_path / "phrases.yaml"
+    path.write_text(f"phrases: []\nrunbooks:\n  - name: look\n    steps: [{step}]\n")
+    files = ServerConfig(name="filesystem", inproc="servers.filesystem:server", args=(str(tmp_path),))
+    told = await unwell(replace(settings, phrases=path, servers=(files,)))
+    assert told.keys() == {"phrases and tools"}
+    assert "The runbook look, step 1: `filesystem.list_dir`: `pth` is not known" in told["phrases and tools"]
+
+
 async def test_a_database_that_was_never_migrated(settings: Settings, tmp_path: Path) -> None:
     (tmp_path / "empty.db").touch()
     told = await unwell(replace(settings, database_url=f"sqlite+aiosqlite:///{tmp_path}/empty.db"))
     assert told == {"database": "its tables are of another version: run `python -m bot migrate`"}
+
+
+async def test_a_model_that_answers_and_one_that_does_not(settings: Settings) -> None:
+    async with ModelStub([says("Yes."), fails(401), fails(503)]) as stub:
+        planned = replace(settings, model=stub.config())
+        found = {finding.what: finding async for finding in findings(planned)}
+        assert (found["planner"].ok, found["planner"].told) == (True, "openai:stub answers")
+        assert "does not accept our key" in (await unwell(planned))["planner"]
+        assert "cannot be reached now" in (await unwell(planned))["planner"]

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from bot.settings import Settings
+from gate.switches import CHOICES, FLAGS, SETTABLE, Switches, switched
 from gate.tool import Trust
 from gate.world import Limits, World
 from handlers.commands import Commands
@@ -104,6 +105,7 @@ def test_the_app_keeps_the_limits_of_slack(name: str) -> None:
 def test_the_example_configuration_loads_and_shows_the_defaults(tmp_path: Path) -> None:
     settings = Settings.load({"COUNTERSIGN_CONFIG": str(ROOT / "countersign.example.yaml")}, tmp_path)
     assert (settings.limits, settings.namespace) == (Limits(), "confirmation")
+    assert settings.switches == Switches()
     (server,) = settings.servers
     assert (server.name, server.way, server.trust) == ("filesystem", "inproc", Trust.BUNDLED)
 
@@ -119,6 +121,10 @@ def test_the_example_names_every_limit_and_key() -> None:
         "policy",
         "phrases",
         "recipes",
+        "planner",
+        "model",
+        "channels",
+        *SETTABLE,
     ]
     assert [name for name in names if f"{name}:" not in example] == []
 
@@ -126,7 +132,10 @@ def test_the_example_names_every_limit_and_key() -> None:
 def test_what_is_commented_out_in_the_example_can_be_used(tmp_path: Path) -> None:
     example = (ROOT / "countersign.example.yaml").read_text("utf-8")
     used = re.sub(
-        r"^(  )?# (?=(  .*|git:|issues:|policy: .*|phrases: .*|recipes: .*)$)", r"\1", example, flags=re.M
+        r"^(  )?# (?=(  .*|git:|issues:|channels: .*|planner: .*|model: .*|policy: .*|phrases: .*|recipes: .*)$)",
+        r"\1",
+        example,
+        flags=re.M,
     )
     (tmp_path / "countersign.yaml").write_text(used)
     settings = Settings.load({"ISSUES_TOKEN": "t"}, tmp_path)
@@ -134,3 +143,19 @@ def test_what_is_commented_out_in_the_example_can_be_used(tmp_path: Path) -> Non
     assert told[1:] == [("git", "command", Trust.REVIEWED), ("issues", "url", Trust.DECLARED)]
     assert settings.servers[2].headers == {"Authorization": "Bearer t"}
     assert settings.recipes == tmp_path / "manifests/tools"
+    assert settings.switches_for("C0123456789").conversational
+    assert settings.model is None  # `planner: phrases` counts more than the model that is named
+
+
+def test_the_switches_in_the_example_are_the_defaults() -> None:
+    example = (ROOT / "countersign.example.yaml").read_text("utf-8")
+    shown = dict(re.findall(r"^# (\w+): (\w+) #", example, flags=re.M))
+    assert switched(Switches(), {name: shown[name] for name in (*FLAGS, *CHOICES)}) == Switches()
+
+
+def test_the_readme_names_every_switch() -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    assert [name for name in SETTABLE if f"| `{name}` |" not in readme] == []
+    defaults = {name: getattr(Switches(), name) for name in (*FLAGS, *CHOICES)}
+    told = dict(re.findall(r"^\| `(\w+)` \|.*\| `(\w+)` \|$", readme, flags=re.M))
+    assert switched(Switches(), {name: told[name] for name in defaults}) == Switches()

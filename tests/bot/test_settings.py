@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from bot.settings import Secret, Settings, SettingsError
+from gate.switches import Switches
 from gate.tool import Trust
 from gate.world import Limits
 
+ROOT = Path(__file__).parents[2]
 SLACK = {"SLACK_BOT_TOKEN": "xoxb-1-2", "SLACK_APP_TOKEN": "xapp-1-2"}
 
 
@@ -169,6 +173,46 @@ def test_paths_in_the_file_begin_where_the_file_is(tmp_path: Path) -> None:
     assert Settings.load({"COUNTERSIGN_CONFIG": "etc/c.yaml"}, tmp_path).phrases == tmp_path / "etc/p.yaml"
 
 
+def test_without_switches_in_the_file_they_are_the_defaults(tmp_path: Path) -> None:
+    settings = Settings.load({}, tmp_path)
+    assert settings.switches == settings.switches_for("C1") == Switches()
+    assert settings.channel_switches == {}
+
+
+def test_a_channel_has_its_switches_on_top_of_those_for_all(tmp_path: Path) -> None:
+    text = """
+preset: complex
+review: none
+satisfaction: changes
+channels:
+  C0123: {preset: simple, pause_enabled: no}
+  D0456: {review: before_step}
+"""
+    settings = Settings.load(config(tmp_path, text), tmp_path)
+    everywhere = settings.switches_for("C9")
+    assert (everywhere.intelligent_routing, everywhere.review, everywhere.satisfaction) == (
+        "aggressive",
+        "none",
+        "changes",
+    )
+    own = settings.switches_for("C0123")
+    assert (own.intelligent_routing, own.review, own.enable_planning) == ("minimal", "after_step", False)
+    assert (own.pause_enabled, own.satisfaction) == (False, "changes")
+    assert settings.switches_for("D0456").review == "before_step"
+    assert settings.switches_for("D0456").intelligent_routing == "aggressive"
+
+
+def test_words_that_yaml_takes_for_no_are_kept_apart(tmp_path: Path) -> None:
+    text = "review: none\nsatisfaction: never\nplan_approval: no\nconversational: 'yes'"
+    found = Settings.load(config(tmp_path, text), tmp_path).switches
+    assert (found.review, found.satisfaction, found.plan_approval, found.conversational) == (
+        "none",
+        "never",
+        False,
+        True,
+    )
+
+
 def test_an_empty_file_means_the_defaults(tmp_path: Path) -> None:
     assert Settings.load(config(tmp_path, "# nothing yet\n"), tmp_path).limits == Limits()
 
@@ -193,6 +237,22 @@ def test_an_empty_file_means_the_defaults(tmp_path: Path) -> None:
         ("a: [", "countersign.yaml, line 1: expected the node content"),
         ("[]", "countersign.yaml, line 1: the file must be a mapping of `key: value` lines."),
         ("1: 2", "line 1: the file has a key that is no text: put it into quotes."),
+        ("presett: simple", "countersign.yaml, line 1: “presett” is not known; did you mean “preset”."),
+        (
+            "\npreset: simpel",
+            "line 2: “preset” must be one of complex, simple, conversational, not “simpel” (did you mean “simple”?).",
+        ),
+        ("pause_enabled: 3", "line 1: “pause_enabled” must be yes or no, not “3”."),
+        ("review: [both]", "line 1: “review” must be one of none, before_step, after_step, both"),
+        ("approval_mode: before_step", "line 1: “approval_mode” is called “review” here: write “review”"),
+        (
+            "channels:\n  C1:\n    reviw: both",
+            "line 3: “channels.C1.reviw” is not known; did you mean “review”.",
+        ),
+        ("channels:\n  C1: {review: bth}", "line 2: “channels.C1.review” must be one of none"),
+        ("channels:\n  ops: {review: both}", "line 2: “channels.ops” must be a channel ID (C…), not a name."),
+        ("channels: [C1]", "line 1: “channels” must be a mapping of `key: value` lines."),
+        ("channels: {C1: simple}", "line 1: “channels.C1” must be a mapping of `key: value` lines."),
         ("mcpServers: {x: {trust: reviewed}}", "line 1: mcpServers.x: give exactly one of"),
         ("mcpServers: {x: {command: y, args: [2020-01-01]}}", "put it into quotes."),
         ("mcpServers: {x: {url: 'http://h', headers: {a: '${NO}'}}}", "the environment variable NO"),
@@ -218,3 +278,57 @@ def test_no_file_breaks_the_reader(bad: bytes, tmp_path: Path) -> None:
 def test_a_directory_in_place_of_the_file_is_told(tmp_path: Path) -> None:
     (tmp_path / "countersign.yaml").mkdir()
     assert "cannot be read" in problems({}, tmp_path)[0]
+
+
+MODEL = {"COUNTERSIGN_MODEL": "openai:small-1", "OPENAI_API_KEY": "sk-secret"}
+
+
+def test_without_a_model_the_phrases_plan(tmp_path: Path) -> None:
+    assert Settings.load({}, tmp_path).model is None
+    config(tmp_path, "planner: phrases")
+    assert Settings.load(MODEL, tmp_path).model is None  # stated, so the model that is named waits
+
+
+@pytest.mark.parametrize("text", ["", "planner: model", "planner: model\nmodel: anthropic:other"])
+def test_a_model_of_the_environment_plans_with_its_key(text: str, tmp_path: Path) -> None:
+    config(tmp_path, text or "limits: {steps: 3}")
+    model = Settings.load({**MODEL, "OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}, tmp_path).model
+    assert model is not None
+    assert (model.full_name, model.key, model.base_url) == (
+        "openai:small-1",
+        "sk-secret",
+        "http://127.0.0.1:1/v1",
+    )
+    assert "sk-secret" not in repr(model)
+
+
+def test_a_model_of_the_file_plans(tmp_path: Path) -> None:
+    config(tmp_path, "model: anthropic:large-2")
+    model = Settings.load({"ANTHROPIC_API_KEY": "k"}, tmp_path).model
+    assert model is not None
+    assert (model.provider, model.name, model.base_url) == ("anthropic", "large-2", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "environ", "told"),
+    [
+        ("planner: model", {}, "none is named: set COUNTERSIGN_MODEL"),
+        ("planner: thought", {}, "must be phrases or model"),
+        ("model: gpt", {}, "`model` must name a provider and a model"),
+        ("", {"COUNTERSIGN_MODEL": "openai:"}, "COUNTERSIGN_MODEL must name a provider and a model"),
+        ("", {"COUNTERSIGN_MODEL": "mail:x", "MAIL_API_KEY": "k"}, "must name a provider"),
+        ("", {"COUNTERSIGN_MODEL": "openai:x"}, "OPENAI_API_KEY is not set: the model openai:x needs it"),
+        ("", {**MODEL, "OPENAI_BASE_URL": "localhost:1"}, "OPENAI_BASE_URL must begin with https://"),
+    ],
+)
+def test_a_model_that_cannot_be_used_is_told_of_at_the_start(
+    text: str, environ: dict[str, str], told: str, tmp_path: Path
+) -> None:
+    config(tmp_path, text or "limits: {steps: 3}")
+    (problem,) = problems(environ, tmp_path)
+    assert told in problem
+
+
+def test_who_plans_by_phrases_does_not_load_what_models_need() -> None:
+    code = "import bot.app, sys; sys.exit(any(m.startswith(('pydantic_ai', 'openai', 'anthropic')) for m in sys.modules))"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0

@@ -143,3 +143,19 @@ async def test_a_menu_at_the_bottom_opens_upwards_and_can_be_read(fake: FakeWork
     await page.locator("[data-action-id=more]").last.click()
     for name in ("Reject", "Show"):
         await expect(page.get_by_role("menuitem", name=name)).to_be_in_viewport(ratio=1)
+
+
+async def test_the_fields_of_a_message_go_along_with_its_buttons(fake: FakeWorkspace, open_page: OpenPage):
+    blocks = (
+        field_block("words", "plain_text_input", multiline=True, optional=True),
+        field_block("which", "static_select", options=options("a", "b")),
+        actions(button("go", "Continue")),
+    )
+    page, _ = await card(fake, open_page, *blocks)
+    await page.get_by_label("Words").fill("take b.md too")
+    await page.get_by_label("Which").select_option("b")
+    assert fake.posts == []
+    await page.click("[data-action-id=go]")
+    ((_, sent),) = await posted(fake)
+    assert sent["state"]["words"]["v"] == {"type": "plain_text_input", "value": "take b.md too"}
+    assert sent["state"]["which"]["v"]["selected_option"]["value"] == "b"

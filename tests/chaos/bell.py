@@ -22,6 +22,12 @@ STRIKE = {
         "additionalProperties": False,
     },
 }
+# The same, by a server that says what it does: a plan's approval covers it.
+TOLL = {
+    **STRIKE,
+    "name": "toll",
+    "annotations": {"readOnlyHint": False, "destructiveHint": False, "openWorldHint": False},
+}
 ASKED, DONE = "asked", "done"  # the request is here; the bell has sounded
 
 
@@ -59,7 +65,7 @@ class Bell:
                 "serverInfo": {"name": "bell", "version": "1"},
             }
         elif method == "tools/list":
-            result = {"tools": [STRIKE]}
+            result = {"tools": [STRIKE, TOLL]}
         elif method == "tools/call":
             result = await asyncio.shield(self._strike(params["arguments"]))
         else:

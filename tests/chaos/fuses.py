@@ -15,6 +15,7 @@ from typing import Any
 from aiohttp import web
 
 from gate.action import Action, Vote
+from gate.audit import Entry
 from gate.states import Event, State
 from gate.tool import Answer
 from gate.world import World
@@ -121,6 +122,11 @@ class Tx(Port):
         moved: Action = await self._port.move(action, event, **more)
         self.meant += [COMMITS[event]] if event in COMMITS else []
         return moved
+
+    def audit(self, entry: Entry) -> None:
+        """Every change of a task has an entry of its own."""
+        self.meant += [entry.event] if entry.event.startswith("task_") else []
+        self._port.audit(entry)
 
 
 class Tools(Port):

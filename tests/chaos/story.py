@@ -16,6 +16,7 @@ from gate.action import Action
 from gate.canonical import parse
 from gate.derive import derived
 from gate.states import SETTLED, State
+from gate.talk import Mode
 from gate.world import Unavailable
 from storage.chain import entries, verify
 from storage.engine import open_engine
@@ -53,12 +54,22 @@ class Stage:
     async def ask(self, mark: str, **more: float) -> Told:
         words = " ".join(f"{name}={value}" for name, value in {"mark": mark, **more}.items())
         said = await self.ws.as_(ANN).say(OPS, f"<@UBOT> bell.strike {words}")
-        turn = derived("turn", f"{TEAM}:{OPS}:{said.ts}")
-        return Told(self, mark, said, derived("action", turn, 0, 0))
+        return Told(self, mark, said, first_action(said))
 
     async def rows(self, question: str) -> list[Any]:
         async with self.sql.connect() as connection:
             return list(await connection.execute(sa.text(question)))
+
+
+def task_id(said: Message) -> str:
+    """The task that this message asked for."""
+    return derived("task", f"{TEAM}:{OPS}:{said.ts}")
+
+
+def first_action(said: Message) -> str:
+    """The action of the first call of a simple task."""
+    turn = derived("turn", task_id(said), 1, Mode.ACT)
+    return derived("action", turn, 0, 0)
 
 
 @dataclass
@@ -102,7 +113,10 @@ class Told:
                 await asyncio.sleep(0.05)
 
     async def _ended(self, action: Action, states: Collection[State]) -> bool:
-        posted = await self.stage.ledger.posted(self.id)
+        try:
+            posted = await self.stage.ledger.posted(self.id)
+        except Unavailable:  # the ledger is busy: look again
+            return False
         return action.state in states and posted is not None and posted.revision == action.revision
 
     async def assert_shown(self, action: Action) -> None:

@@ -74,7 +74,7 @@ async def all_killed(home: Path, new: New, redis_url: str, replicas: int, times:
     return times * len(POINTS)
 
 
-@pytest.mark.parametrize("times", [1, pytest.param(20, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("times", [1, pytest.param(20, marks=[pytest.mark.soak, pytest.mark.timeout(0)])])
 async def test_a_process_that_starts_again_on_sqlite_goes_on_where_the_killed_one_was(
     times: int, home: Path, new_sqlite: New, redis_url: str, claim: Claim
 ) -> None:
@@ -82,7 +82,7 @@ async def test_a_process_that_starts_again_on_sqlite_goes_on_where_the_killed_on
     claim(f"kill -9, SQLite with restart: n={n} kills at {len(POINTS)} points, 0 lost, 0 double")
 
 
-@pytest.mark.parametrize("times", [1, pytest.param(20, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("times", [1, pytest.param(20, marks=[pytest.mark.soak, pytest.mark.timeout(0)])])
 async def test_another_replica_takes_over_on_postgresql(
     times: int, home: Path, new_postgres: New, redis_url: str, claim: Claim
 ) -> None:

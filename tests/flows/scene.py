@@ -17,7 +17,8 @@ from gate.flows.prepare import Asked, prepare
 from gate.flows.press import Press, Said
 from gate.policy import Policy, Rule
 from gate.runs import Run
-from gate.talk import Call, Done, Incoming, Reply, Turn
+from gate.talk import Brief, Call, Done, Incoming, Replied, Reply, Turn
+from gate.task import Assessment, Task
 from gate.world import Limits, Note, Posted, World
 from storage.leases import RedisLeases
 from storage.ledger import SqlLedger
@@ -56,14 +57,41 @@ class Wall:
         self.ledger = ledger
         self.cards: dict[str, Action] = {}
         self.notes: list[Note] = []
+        self.tasks: dict[str, Task] = {}
+        self.places: dict[str, str] = {}  # where each card hangs
         self.stamps = count(1)
 
     async def draw(self, action: Action, votes: Any) -> None:
+        if not action.shares:
+            return await self._hang(action, action.id)
+        for one in await self.ledger.of_group(action.group):
+            if one.shares:
+                await self._hang(one, one.group)
+
+    async def _hang(self, action: Action, key: str) -> None:
+        """On a card of its own, or on that of its group."""
         before = await self.ledger.posted(action.id)
-        ts = before.ts if before else f"{1_700_000_000 + next(self.stamps)}.000000"
+        if key not in self.places:
+            new = f"{1_700_000_000 + next(self.stamps)}.000000"
+            self.places[key] = before.ts if before and not action.group else new
+        ts = self.places[key]
         shown = Posted(CHANNEL, ts, action.revision, f"v{action.version}")
         await self.ledger.set_posted(action.id, shown)
         self.cards[action.id] = action
+
+    async def draw_task(self, task: Task) -> None:
+        self.tasks[task.id] = task
+        stamp = f"{1_700_000_000 + next(self.stamps)}.000000"
+        for kind, number in (
+            ("question", task.asked),
+            ("plan", task.plan.version if task.plan else 0),
+            ("pause", task.pauses),
+            ("satisfaction", task.ends),
+            ("requirements", task.attempts),
+        ):
+            key = f"{task.id}:{kind}:{number}"
+            if number and await self.ledger.posted(key) is None:
+                await self.ledger.set_posted(key, Posted(CHANNEL, stamp, task.revision))
 
     async def post(self, note: Note) -> None:
         self.notes.append(note)
@@ -77,10 +105,16 @@ class Obeying:
     def __init__(self) -> None:
         self.script: list[Reply] = []
         self.seen: list[Turn] = []
+        self.briefs: list[Brief] = []
+        self.assessments: list[Assessment] = []  # to be given in turn; then everything is simple
 
-    async def reply(self, turn: Turn, pending: tuple[Action, ...]) -> Reply:
+    async def assess(self, turn: Turn, brief: Brief) -> Assessment:
+        return self.assessments.pop(0) if self.assessments else Assessment(10, True, 1)
+
+    async def reply(self, turn: Turn, brief: Brief, pending: tuple[Action, ...]) -> Replied:
         self.seen.append(turn)
-        return self.script.pop(0) if self.script else Done()
+        self.briefs.append(brief)
+        return Replied(self.script.pop(0) if self.script else Done())
 
 
 class FixedClock:
@@ -169,6 +203,7 @@ def scene(ledger: SqlLedger, leases: RedisLeases, runs: list[Run]) -> Scene:
         ledger=ledger, leases=leases, tools=desk, people=directory, chat=wall, planner=planner,
         policy=Policy("p1"), limits=Limits(decision=20), clock=FixedClock(), ids=CountedIds(), executor="me",
         fits=lambda a: len(a.args) < 3000, reviewable=lambda a: len(a.args) < 60_000,
+        shows=lambda plan: frozenset(step.id for step in plan.steps),
     )  # fmt: skip
     return Scene(world, ledger, desk, directory, wall, planner, runs)
 

@@ -13,6 +13,7 @@ from gate.flows import ask, carry_out, decide, renew, sweep, undo
 from gate.policy import Rule
 from gate.states import State
 from gate.talk import Call, Incoming, Propose, Say
+from gate.task_states import TaskState
 from gate.world import Unavailable
 from tests.flows.scene import ANN, BEN, CHANNEL, TEAM, Scene
 
@@ -106,7 +107,7 @@ async def test_many_presses_on_ask_again_make_one_that_can_be_confirmed(stage: S
     assert (await stage.confirm(fresh)).code == "confirmed"
 
 
-async def test_a_message_that_cannot_be_read_does_not_hold_up_the_next_ones(stage: Scene):
+async def test_a_fault_of_ours_is_said_ends_the_task_and_does_not_hold_up_the_next_one(stage: Scene):
     broken = stage.desk.find
 
     def find(server: str, tool: str):
@@ -115,19 +116,16 @@ async def test_a_message_that_cannot_be_read_does_not_hold_up_the_next_ones(stag
         return broken(server, tool)
 
     stage.desk.find = find
-    stage.planner.script = [Propose((Call("desk", "poison", {}),)), Say("hello")]
-    ids = []
-    for number, text in enumerate(("first", "second")):
-        ts = f"{1_900_000_000 + number}.000000"
-        incoming = Incoming(f"{TEAM}:{CHANNEL}:{ts}", stage.session, ANN, text, ts, True)
-        await ask.receive(stage.world, incoming)
-        ids.append(incoming.key)
+    stage.planner.script = [Propose((Call("desk", "poison", {}),))]
     with pytest.raises(RuntimeError):
-        await ask.take_in(stage.world, stage.session.key, ids[0])
-    await ask.take_in(stage.world, stage.session.key, ids[1])
-    await stage.play(timers=True)
-    assert "hello" in stage.texts
+        await stage.say("first")
+    await stage.play()
     assert any("went wrong" in text for text in stage.texts)
+    (task,) = await stage.ledger.tasks_of(stage.session)
+    assert task.state is TaskState.FAILED
+    stage.planner.script = [Say("hello")]
+    await stage.say("second")
+    assert "hello" in stage.texts
 
 
 async def test_a_store_that_is_away_loses_no_message(stage: Scene):
@@ -239,29 +237,32 @@ async def test_a_tool_that_is_gone_is_said_on_the_card(stage: Scene):
     assert "not connected" in stage.wall.cards[action.id].preview.problem
 
 
-async def test_a_reply_that_comes_before_the_first_message_was_read_is_kept(stage: Scene):
-    stage.planner.script = [Say("to the first"), Say("to the second")]
+async def test_a_reply_that_comes_before_the_first_message_was_answered_is_an_instruction(stage: Scene):
+    stage.planner.script = [Say("to both")]
     kept = []
-    for number, mentioned in enumerate((True, False)):
+    for number, text in enumerate(("go", "but slowly")):
         ts = f"{1_900_000_000 + number}.000000"
         key = f"{TEAM}:{CHANNEL}:{ts}"
-        kept.append(await ask.receive(stage.world, Incoming(key, stage.session, ANN, "go", ts, mentioned)))
+        kept.append(
+            await ask.receive(stage.world, Incoming(key, stage.session, ANN, text, ts, mentioned=not number))
+        )
     assert kept == [True, True]
     await stage.play()
-    assert stage.texts == ["to the first", "to the second"]
+    assert "to both" in stage.texts
+    assert [one.text for one in stage.planner.briefs[0].instructions] == ["but slowly"]
 
 
 async def test_a_message_that_takes_minutes_to_read_is_read_once(stage: Scene):
-    thinking, began, asked = asyncio.Event(), asyncio.Event(), []
-    reply = stage.planner.reply
+    looking, began, asked = asyncio.Event(), asyncio.Event(), []
+    fresh = stage.directory.fresh
 
-    async def slow(turn, pending):
-        asked.append(turn.text)
+    async def slow(team: str, user: str, seconds: float = 60):
+        asked.append(user)
         began.set()
-        await thinking.wait()
-        return await reply(turn, pending)
+        await looking.wait()
+        return await fresh(team, user, seconds)
 
-    stage.planner.reply = slow
+    stage.directory.fresh = slow
     stage.planner.script = [Say("well")]
     keys = []
     for number in range(2):
@@ -272,6 +273,8 @@ async def test_a_message_that_takes_minutes_to_read_is_read_once(stage: Scene):
     await asyncio.wait_for(began.wait(), 5)
     stage.travel(700)
     await asyncio.wait_for(ask.take_in(stage.world, stage.session.key, keys[1]), 5)
-    thinking.set()
+    looking.set()
     await asyncio.wait_for(first, 5)
-    assert asked[:2] == ["m0", "m1"]
+    tasks = await stage.ledger.tasks_of(stage.session)
+    assert sorted(task.text for task in tasks) == ["m0", "m1"]
+    assert len(asked) == 2

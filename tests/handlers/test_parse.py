@@ -51,6 +51,8 @@ def test_nothing_but_malformed_is_ever_raised(body: dict[str, Any]) -> None:
 def test_what_is_typed_is_read_from_anything(values: Any) -> None:
     assert isinstance(parse.typed({"phrase": values}, "phrase"), str)
     assert parse.shaped(values) in (True, False)
+    for inputs in parse.filled({"block": values}).values():
+        assert all(isinstance(each, str) for each in inputs.values())
 
 
 def message(text: str, **more: Any) -> dict[str, Any]:
@@ -113,6 +115,29 @@ def test_a_listed_bot_is_heard_and_others_are_not() -> None:
     body = message("<@UBOT> hi", user="U_ROBOT", bot_id="B1", subtype="bot_message")
     assert parse.incoming(body, "UBOT") is None
     assert parse.incoming(body, "UBOT", frozenset({"U_ROBOT"})) is not None
+
+
+def test_what_was_filled_in_around_a_button_comes_with_the_click() -> None:
+    chosen = {"type": "static_select", "selected_option": {"text": {}, "value": "1"}}
+    state = {
+        "words": {"words": {"type": "plain_text_input", "value": "take b.md"}},
+        "q": {"given": chosen, "other": {"type": "static_select", "selected_option": None}},
+        "empty": {"given": {"type": "plain_text_input", "value": None}},
+        "odd": 7,
+    }
+    body = {
+        "team": {"id": "T1"},
+        "user": {"id": ANN},
+        "actions": [{"action_id": "go", "value": "v"}],
+        "message": {"ts": "1.5"},
+        "state": {"values": state},
+    }
+    assert parse.filled(parse.click(body).values) == {
+        "words": {"words": "take b.md"},
+        "q": {"given": "1", "other": ""},
+        "empty": {"given": ""},
+    }
+    assert parse.click({**body, "state": "odd"}).values == {}
 
 
 @pytest.mark.parametrize(

@@ -226,7 +226,7 @@ async def test_the_status_follows_the_action(edge: Edge) -> None:
     card = await edge.propose("write", path="a.md", content="hello")
     await card.click("confirm")
     statuses = [c.sent["status"] for c in edge.ws.calls("agents.sessions.setStatus")]
-    assert statuses[0] == "suspended"
+    assert "suspended" in statuses
     assert statuses[-1] == "active"
 
 

@@ -14,7 +14,7 @@ from gate.talk import Incoming
 from storage.engine import reading
 from storage.ledger import SqlLedger
 from storage.rows import action_row, entry_row, plain
-from storage.tables import metadata
+from storage.schema import metadata
 from tests.storage.samples import action, said
 
 BIG = set("actions votes undo_stack audit_log inbox turns exchanges notes posted sheets".split())

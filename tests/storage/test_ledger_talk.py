@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from gate.action import Session
-from gate.talk import Exchange, Incoming, Say, Turn
+from gate.talk import Exchange, Incoming, Say, Told, Turn
 from gate.world import Posted, Sheet
 from storage.ledger import SqlLedger
 from tests.storage.samples import THREAD
@@ -105,8 +105,10 @@ async def test_a_turn_is_opened_once_and_grows(ledger: SqlLedger) -> None:
         await tx.open_turn(Turn("t2", THREAD, "U2", "me too", now + timedelta(seconds=1)))
         await tx.exchange("t1", 1, Exchange(Say("second")))
         await tx.exchange("t1", 0, Exchange(Say("first")))
-        await tx.exchange("t1", 1, Exchange(Say("second, mended")))
-    grown = replace(first, exchanges=(Exchange(Say("first")), Exchange(Say("second, mended"))))
+        assert await tx.exchange("t1", 1, Exchange(Say("another"))) == Exchange(Say("second"))
+        await tx.told("t1", 1, (Told(0, "succeeded", "said"),))
+    second = Exchange(Say("second"), (Told(0, "succeeded", "said"),))
+    grown = replace(first, exchanges=(Exchange(Say("first")), second))
     assert await ledger.turn("t1") == grown
     async with ledger.begin() as tx:
         assert await tx.open_turn(first) == grown

@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from storage.engine import BadDatabaseUrl, open_engine
 from storage.migrate import migrate
-from storage.tables import metadata
+from storage.schema import metadata
 
 
 @pytest.fixture(params=["sqlite_url", "new_postgres_url"])

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,53 +11,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gate.action import Json, Session
-from gate.talk import Done, Exchange, ListPending, Propose, Reply, Say, Turn
-from gate.tool import Answer, Problem, ServerStatus, ToolSpec
-from servers.filesystem import server as filesystem
-from tests.tools.hosts import hosting
+from gate.action import Session
+from gate.talk import Brief, Clarify, Done, Exchange, ListPending, Propose, Reply, Say, Turn
+from gate.tool import ToolSpec
+from tests.tools.phrasing import FILE, Listed, bundled
 from tools.phrase_file import BadPhrases, load_phrases, read_phrases
 from tools.phrases import Phrases, misfits
-from tools.schema import problems
-from tools.servers import ServerConfig
 from tools.speech import quote
-
-FILE = Path(__file__).parents[2] / "manifests" / "phrases.yaml"
-
-
-@dataclass(frozen=True)
-class Listed:
-    """Tools that can be looked up and not called: all that a planner may need."""
-
-    known: Mapping[str, ToolSpec]
-
-    def find(self, server: str, tool: str) -> ToolSpec | None:
-        return self.known.get(f"{server}.{tool}")
-
-    def specs(self) -> Sequence[ToolSpec]:
-        return list(self.known.values())
-
-    def servers(self) -> Sequence[ServerStatus]:
-        return ()
-
-    def problems(self, schema: Mapping[str, Json], value: Json) -> tuple[Problem, ...]:
-        return problems(schema, value)
-
-    async def call(self, server: str, tool: str, args: bytes, seconds: float | None = None) -> Answer:
-        raise AssertionError("a planner calls nothing")
 
 
 @pytest.fixture(scope="module")
 def planner(tmp_path_factory: pytest.TempPathFactory) -> Phrases:
     """The bundled phrases over the real tools of the bundled server, and one tool with every kind of argument."""
-    folder = tmp_path_factory.mktemp("phrases")
-
-    async def listed() -> Listed:
-        config = ServerConfig(name="filesystem", inproc="x")
-        async with hosting(folder, config, inproc={"filesystem": filesystem([folder])}) as host:
-            return Listed({spec.full_name: spec for spec in (*host.specs(), KINDS)})
-
-    return Phrases(load_phrases(FILE), asyncio.run(listed()))
+    return bundled(tmp_path_factory.mktemp("phrases"), KINDS)
 
 
 KINDS = ToolSpec(
@@ -226,7 +189,7 @@ def test_every_tool_of_the_bundled_server_can_be_reached_in_words(planner: Phras
 def test_every_phrase_fits_its_tool_and_every_example_is_understood(planner: Phrases) -> None:
     assert misfits(planner.book, planner.tools) == []
     for phrase in planner.book.phrases:
-        if phrase.example:
+        if phrase.example and planner.tools.find(phrase.server, phrase.tool):
             assert calls(planner.understand(phrase.example))[0][0] == phrase.tool
 
 
@@ -298,7 +261,10 @@ def test_values_are_typed_by_the_tool_s_schema(text: str, args: dict[str, Any], 
         ("odd.kinds thing={1}", "`thing` must be an object, not text"),
         ("mv a.md b.md", "move reports/q3-summary.md to archive/q3-summary.md"),
         ("deelte a.md", "delete drafts/q3-draft.md"),
-        ("copy a.md", "copy reports/q3-figures.csv to archive"),
+        ("save a.md", "I did not understand “save a.md”"),
+        ("make it", "I did not understand “make it”"),
+        ("move my notes.md", "I did not understand “move my notes.md”"),
+        ("write notes.md", "I did not understand “write notes.md”"),
         ("whats inside of reports", "what is in reports"),
         ("make me a sandwich", "I did not understand “make me a sandwich”"),
         ("notes.md", "I did not understand “notes.md”"),
@@ -335,16 +301,16 @@ def test_what_waits_can_be_asked_for(text: str, planner: Phrases) -> None:
 async def test_a_turn_is_over_after_its_first_reply(planner: Phrases) -> None:
     at = datetime(2026, 11, 21, tzinfo=UTC)
     turn = Turn("t", Session("T1", "C1", "1.1"), "U1", "list", at)
-    first = await planner.reply(turn, ())
+    first = (await planner.reply(turn, Brief("list"), ())).reply
     assert isinstance(first, Propose)
     again = Turn("t", turn.session, "U1", "list", at, (Exchange(first),))
-    assert await planner.reply(again, ()) == Done()
+    assert (await planner.reply(again, Brief("list"), ())).reply == Done()
 
 
 @settings(max_examples=300, deadline=None)
 @given(text=st.text(max_size=200))
 def test_any_text_gets_a_reply(text: str, planner: Phrases) -> None:
-    assert isinstance(planner.understand(text), Propose | Say | ListPending)
+    assert isinstance(planner.understand(text), Propose | Say | ListPending | Clarify)
 
 
 WORDS = [
@@ -382,7 +348,7 @@ WORDS += [
 @settings(max_examples=500, deadline=None)
 @given(words=st.lists(st.sampled_from(WORDS), max_size=14), glue=st.sampled_from([" ", ""]))
 def test_any_jumble_of_its_own_words_gets_a_reply(words: list[str], glue: str, planner: Phrases) -> None:
-    assert isinstance(planner.understand(glue.join(words)), Propose | Say | ListPending)
+    assert isinstance(planner.understand(glue.join(words)), Propose | Say | ListPending | Clarify)
 
 
 values = st.text(
@@ -413,10 +379,10 @@ def test_a_block_comes_through_but_for_the_line_break_that_opens_it(content: str
     "piece", ["to ", "'a ", "``` ", "“", "={", '="', "move a to b then ", " ", "{a} in "]
 )
 def test_long_hostile_text_is_answered_soon(piece: str, planner: Phrases) -> None:
-    began = time.monotonic()
+    began = time.process_time()
     planner.understand((piece * 40_000)[:40_000])
     planner.understand((piece * 2000)[:1900])
-    assert time.monotonic() - began < 10
+    assert time.process_time() - began < 10
 
 
 def phrases(**entry: Any) -> dict[str, Any]:
@@ -426,8 +392,8 @@ def phrases(**entry: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        ([], "one key `phrases`"),
-        ({"phrases": {}}, "one key `phrases`"),
+        ([], "must have the key `phrases`"),
+        ({"phrases": {}}, "must have the key `phrases`"),
         (phrases(sya="x"), "the key `sya` is not known"),
         (phrases(say=[]), "`say` must be a sentence"),
         (phrases(say=5), "`say` must be a sentence"),

@@ -125,6 +125,7 @@ def test_a_mistake_in_the_form_is_named(where: str, value: Any, said: str) -> No
         ("summary", "Write {args.pth}", "`summary` names {args.pth}, which is no parameter"),
         ("summary", "Write {args.path|shout}", "no filter “shout”"),
         ("summary", "Write { args.path }", "a placeholder that cannot be read"),
+        ("summary", "Write {args}", "`summary` names {args}, which is not known there"),
         ("summary", "Write {result.id}", "`summary` names {result.id}, which is not known there"),
         ("summary", "Write {capture.after.text}", "nothing is captured before it"),
         ("noun", "{capture.before.size}", "not in what read gives"),
@@ -151,6 +152,11 @@ def test_an_argument_that_may_be_left_out_cannot_carry_a_preview() -> None:
     assert any(
         "{args.content}, which may be left out" in p for p in misfits(read_recipe(WHOLE), "write", shapes)
     )
+
+
+def test_a_read_of_a_preview_may_be_given_the_whole_call() -> None:
+    recipe = read_recipe(changed("capture/before/args", {"path": "{args}"}))
+    assert misfits(recipe, "write", SHAPES) == []
 
 
 async def test_a_bad_recipe_costs_the_recipe_and_not_the_tool(tmp_path: Path) -> None:

@@ -18,6 +18,14 @@ SCHEMA = {
 LONG = {"type": "text", "text": "x" * 3000}
 
 
+def task(**changes):
+    return {"task_id": "1", "title": "Look", "status": "pending", **changes}
+
+
+def plan(*tasks, title="A plan"):
+    return {"type": "plan", "title": title, "tasks": list(tasks)}
+
+
 def good_message():
     made = card(destructive())
     return {"text": made.text, "blocks": copy.deepcopy(made.blocks)}
@@ -127,7 +135,17 @@ def test_a_fault_in_a_block_of_a_message_is_found(kind, path, planted, told):
         ("x", [None], "must be one of"),
         ("x", "blocks", "list of 1 to 50"),
         ("x", [{**kit.divider(), "block_id": "b"}] * 2, "block_id 'b' is used twice"),
-        ("x", [kit.field("b", "l", {"type": "plain_text_input", "action_id": "a"})], "must be one of"),
+        ("x", [kit.field("b", "l", {"type": "file_input", "action_id": "a"})], "must be one of"),
+        ("x", [kit.field("b", "l", kit.text_input("a")) for _ in "ab"], "block_id 'b' is used twice"),
+        ("x", [plan(task(title="x" * 257))], "1 to 256"),
+        ("x", [plan(task(title="a <!channel>"))], "markup"),
+        ("x", [plan(task(), title="<@U1>")], "markup"),
+        ("x", [plan(task(status="skipped"))], "pending, in_progress, complete, error"),
+        ("x", [plan(task(), task())], "two tasks have one task_id"),
+        ("x", [plan()], "list of 1 to 50"),
+        ("x", [plan(*(task(task_id=str(n)) for n in range(51)))], "list of 1 to 50"),
+        ("x", [plan(task(type="task_card"))], "must be one of planned"),
+        ("x", [plan(task(details=kit.rich(kit.line(*[LONG] * 5))))], "rich text"),
         ("x", [kit.header("h") | {"text": kit.plain("x" * 151, 200)}], "1 to 150"),
     ],
 )
@@ -201,4 +219,4 @@ def test_anything_at_all_can_be_checked(junk):
 def test_every_kind_of_object_that_we_send_is_known_to_both_validators():
     assert "image" not in check.SHAPES
     assert "link" not in check.SHAPES
-    assert json.dumps(sorted(check.TYPELESS)) == '["message", "option", "style"]'
+    assert json.dumps(sorted(check.TYPELESS)) == '["message", "option", "planned", "style"]'

@@ -139,6 +139,11 @@ GOOD_MESSAGES = {
         )
     ],
     "a plan": [plan(task("1", status="complete", details=rich(words())), task("2", status="error"))],
+    "a form in a message": [
+        {**input_of(text_input(multiline=True)), "optional": True},
+        {**input_of({**menu("static_select", 2), "action_id": "chosen"}), "hint": plain("x")},
+        actions(button()),
+    ],
     "a task card": [{"type": "task_card", **task(output=rich(words()))}],
     "feedback": [{"type": "context_actions", "elements": [feedback(action_id="f")]}],
     "a table": [table(100, 20)],
@@ -224,7 +229,7 @@ BAD_MESSAGES = {
     "11 checkboxes": ([section(accessory=menu("checkboxes", 11))], "no more than 10"),
     "a date that is none": ([actions({"type": "datepicker", "initial_date": "20.11.2026"})], "must match"),
     "a text input in actions": ([actions(text_input())], "unsupported element"),
-    "an input in a message": ([input_of(text_input())], "unsupported block in a message"),
+    "a button as input in a message": ([input_of(button())], "unsupported element"),
     "an alert in a message": ([{"type": "alert", "text": plain("x")}], "unsupported block in a message"),
     "rich text with an empty text": ([rich(words(""))], "more than 0"),
     "rich text inside out": ([rich({"type": "text", "text": "x"})], "unsupported rich text block"),

@@ -272,3 +272,52 @@ async def test_the_app_hears_its_own_words_but_never_as_a_mention(
     assert [e.sent["event"]["user"] for e in ws.deliveries("app_mention")] == ["U_ANN"]
     (echo,) = [e.sent["event"] for e in ws.deliveries("message") if e.sent["event"]["ts"] == own["ts"]]
     assert (echo["bot_id"], echo["user"]) == ("BBOT", "UBOT")
+
+
+FORM: list[Body] = [
+    {
+        "type": "input",
+        "block_id": "words",
+        "label": plain("What should change?"),
+        "optional": True,
+        "element": {"type": "plain_text_input", "action_id": "typed", "multiline": True},
+    },
+    {
+        "type": "input",
+        "block_id": "which",
+        "label": plain("Which one?"),
+        "element": {"type": "static_select", "action_id": "chosen", "options": choices("a", "b")},
+    },
+    {
+        "type": "actions",
+        "block_id": "doing",
+        "elements": [{"type": "button", "action_id": "confirm", "text": plain("Go"), "value": "v"}],
+    },
+]
+
+
+async def test_the_fields_of_a_message_travel_with_its_buttons(
+    ws: Workspace, client: AsyncWebClient, clicked: list[Body]
+) -> None:
+    posted = await client.chat_postMessage(channel="C_OPS", text="a form", blocks=FORM)
+    ann, ts = ws.as_("U_ANN"), posted["ts"]
+    with pytest.raises(NotPossible, match="travels with the form"):
+        await ann.click(ts, "typed", value="x")
+    filled = {"words": {"typed": "take b.md too"}, "which": {"chosen": {"selected_option": choices("b")[0]}}}
+    assert (await ann.click(ts, "confirm", state=filled)).ok
+    assert clicked[-1]["state"]["values"] == {
+        "words": {"typed": {"type": "plain_text_input", "value": "take b.md too"}},
+        "which": {"chosen": {"type": "static_select", "selected_option": choices("b")[0]}},
+    }
+
+
+async def test_nobody_sends_what_another_one_typed_into_a_message(
+    ws: Workspace, client: AsyncWebClient, clicked: list[Body]
+) -> None:
+    ts = (await client.chat_postMessage(channel="C_OPS", text="a form", blocks=FORM))["ts"]
+    await ws.as_("U_ANN").click(ts, "confirm", state={"words": {"typed": "mine"}})
+    await ws.as_("U_BEN").click(ts, "confirm")
+    assert clicked[-1]["state"]["values"]["words"]["typed"]["value"] is None
+    await client.chat_update(channel="C_OPS", ts=ts, text="the same form", blocks=FORM)
+    await ws.as_("U_ANN").click(ts, "confirm")
+    assert clicked[-1]["state"]["values"]["words"]["typed"]["value"] == "mine"

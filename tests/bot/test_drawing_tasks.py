@@ -1,0 +1,211 @@
+"""The cards of a task are posted once, kept as the ledger says, and not drawn more often than Slack likes."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+
+from bot.patience import Refused
+from bot.task_cards import TaskCards, status_of
+from gate.task import Flow, StepState, Task, Wish
+from gate.task_states import TaskState
+from gate.world import Posted, Unavailable
+from handlers.door import To
+from tests.views.task_samples import WHICH, approved, everything, paused, plan, step, task
+from views.kit import Message
+
+S = TaskState
+
+
+@dataclass
+class Slack:
+    """What stands in the thread, by key, and every call that got through."""
+
+    messages: dict[str, Message] = field(default_factory=dict)
+    calls: list[tuple[str, str]] = field(default_factory=list)  # (post or update, key)
+    refuses: str = ""  # a kind of block that it does not know
+    away: bool = False
+
+    async def show(
+        self, key: str, posted: Posted | None, to: To, message: Message, strict: bool = False
+    ) -> tuple[str, str]:
+        if self.away:
+            raise Unavailable("Slack does not answer")
+        if self.refuses and any(block["type"] == self.refuses for block in message.blocks):
+            assert strict, "the last way out was refused"
+            raise Refused("invalid_blocks")
+        self.calls.append(("update" if posted and posted.ts else "post", key.split(":", 1)[1]))
+        self.messages[key.split(":", 1)[1]] = message
+        return to.channel, posted.ts if posted and posted.ts else f"{len(self.calls)}.0"
+
+
+@dataclass
+class Ledger:
+    """The rows that drawing needs, guarded as the real ones are."""
+
+    now: Task
+    rows: dict[str, Posted] = field(default_factory=dict)
+
+    async def task(self, task_id: str) -> Task | None:
+        return self.now
+
+    async def posted(self, key: str) -> Posted | None:
+        return self.rows.get(key)
+
+    async def set_posted(self, key: str, posted: Posted) -> None:
+        before = self.rows.get(key)
+        if before is None or posted.revision >= before.revision:
+            self.rows[key] = posted
+
+
+@dataclass
+class Scene:
+    slack: Slack
+    ledger: Ledger
+    cards: TaskCards
+
+    async def draw(self, **changes: Any) -> Task:
+        """The task changes, and is drawn."""
+        self.ledger.now = replace(self.ledger.now, revision=self.ledger.now.revision + 1, **changes)
+        return await self.cards.draw(self.ledger.now)
+
+
+def scene(first: Task, gap: float = 0.0) -> Scene:
+    slack, ledger = Slack(), Ledger(first)
+    made: Any = ledger
+    return Scene(slack, ledger, TaskCards(slack.show, made, gap=gap))
+
+
+async def test_a_card_is_posted_once_and_updated_only_when_it_changed() -> None:
+    stage = scene(task(plan=plan()))
+    for _ in range(3):
+        await stage.draw()
+    assert stage.slack.calls == [("post", "plan:1")]
+    await stage.draw(state=S.RUNNING, plan=approved())
+    assert stage.slack.calls[1:] == [("update", "plan:1")]
+
+
+async def test_a_newer_plan_closes_the_one_before_and_stands_below_it() -> None:
+    stage = scene(task(plan=plan()))
+    await stage.draw()
+    await stage.draw(plan=plan(version=2))
+    await stage.draw(plan=plan(version=3))
+    assert stage.slack.calls[1:] == [
+        ("update", "plan:1"),
+        ("post", "plan:2"),
+        ("update", "plan:2"),
+        ("post", "plan:3"),
+    ]
+    assert "a newer one took its place" in stage.slack.messages["plan:2"].text
+
+
+async def test_what_was_never_posted_is_not_posted_only_to_be_closed() -> None:
+    stage = scene(replace(everything(S.RUNNING), questions=(), flow=Flow.PLAN))
+    await stage.draw()
+    assert sorted(stage.slack.messages) == ["plan:2", "question:2"]
+
+
+async def test_a_closed_card_stays_as_it_was_closed() -> None:
+    stage = scene(task(S.CLARIFYING, questions=(WHICH,), asked=1))
+    await stage.draw()
+    await stage.draw(state=S.PLANNING, questions=())
+    closed = stage.slack.messages["question:1"]
+    await stage.draw(state=S.CANCELLED, ended_by="UBEN")
+    assert stage.slack.messages["question:1"] is closed
+
+
+async def test_a_pause_is_posted_and_closed_again() -> None:
+    stage = scene(paused())
+    await stage.draw()
+    await stage.draw(state=S.RUNNING)
+    assert ("post", "pause:1") in stage.slack.calls
+    assert stage.slack.calls[-1] == ("update", "pause:1") or ("update", "pause:1") in stage.slack.calls
+    assert stage.slack.messages["pause:1"].text == "It was paused, and went on."
+
+
+async def test_where_slack_knows_no_plan_block_plain_ones_are_sent_from_then_on() -> None:
+    stage = scene(task(S.RUNNING, plan=approved()))
+    stage.slack.refuses = "plan"
+    await stage.draw()
+    assert "plan" not in {block["type"] for block in stage.slack.messages["plan:1"].blocks}
+    stage.slack.refuses = "rich_text_nothing"
+    await stage.draw(plan=approved(step(state=StepState.DONE)))
+    assert "plan" not in {block["type"] for block in stage.slack.messages["plan:1"].blocks}
+
+
+async def test_ticks_that_come_close_together_become_one_with_the_newest_state() -> None:
+    steps = [step(f"s{n}") for n in range(5)]
+    stage = scene(task(S.RUNNING, plan=approved(*steps)), gap=0.3)
+    await stage.draw()
+    drawing = []
+    for done in range(1, 5):
+        now = [replace(one, state=StepState.DONE) if i < done else one for i, one in enumerate(steps)]
+        drawing.append(asyncio.create_task(stage.draw(plan=approved(*now))))
+        await asyncio.sleep(0)
+    assert stage.slack.calls == [("post", "plan:1")]
+    await asyncio.wait_for(asyncio.gather(*drawing), 20)
+    assert stage.slack.calls == [("post", "plan:1"), ("update", "plan:1")]
+    assert "Working on step 5 of 5" in stage.slack.messages["plan:1"].text
+
+
+async def test_what_people_have_to_see_at_once_is_not_put_off() -> None:
+    stage = scene(task(S.RUNNING, plan=approved()), gap=3600)
+    await stage.draw()
+    await stage.draw(wish=Wish.PAUSE)
+    assert "Pausing as soon as" in str(stage.slack.messages["plan:1"].blocks)
+    await stage.draw(wish=Wish.NONE, state=S.PAUSED, pauses=1)
+    assert "pause:1" in stage.slack.messages
+    await stage.draw(state=S.STOPPED_BY_USER)
+    assert stage.slack.messages["plan:1"].text.startswith("Stopped")
+
+
+async def test_a_state_that_another_replica_drew_meanwhile_wins() -> None:
+    stage = scene(task(S.RUNNING, plan=approved()))
+    await stage.draw()
+    real = stage.slack.show
+
+    async def overtaken(
+        key: str, posted: Posted | None, to: To, message: Message, strict: bool = False
+    ) -> Any:
+        """Slack takes our older state after the newer one of somebody else."""
+        stage.slack.show = real  # type: ignore[method-assign]
+        stage.cards._show = real
+        at = await real(key, posted, to, message, strict)
+        stage.ledger.now = replace(stage.ledger.now, revision=99, state=S.DONE, result="done")
+        stage.ledger.rows[key] = Posted(*at, 99, "theirs")
+        return at
+
+    stage.cards._show = overtaken
+    await stage.draw(plan=approved(step(state=StepState.ASKED)))
+    assert stage.slack.messages["plan:1"].text.startswith("Done")
+
+
+async def test_when_slack_is_away_it_is_tried_again() -> None:
+    stage = scene(task(plan=plan()))
+    stage.slack.away = True
+    with pytest.raises(Unavailable):
+        await stage.draw()
+    stage.slack.away = False
+    await stage.draw()
+    assert stage.slack.calls == [("post", "plan:1")]
+
+
+@pytest.mark.parametrize(
+    ("of", "status"),
+    [
+        (task(S.CLARIFYING), "processing"),
+        (task(S.CLARIFYING, questions=(WHICH,)), "suspended"),
+        (task(S.PLAN_REVIEW, plan=plan()), "suspended"),
+        (task(S.RUNNING, plan=approved(step(state=StepState.ASKED))), "suspended"),
+        (task(S.RUNNING, plan=approved(step(state=StepState.ASKED, consent="ef" * 32))), "processing"),
+        (task(S.RUNNING, flow=Flow.SIMPLE), ""),
+        (task(S.PAUSED), "suspended"),
+        (task(S.SATISFACTION), "active"),
+        (task(S.DONE), "active"),
+    ],
+)
+def test_slacks_own_line_says_whether_it_works_or_waits(of: Task, status: str) -> None:
+    assert status_of(of) == status

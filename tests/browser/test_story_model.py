@@ -1,0 +1,303 @@
+"""The three flowcharts of spec 001 by mouse, with a model over HTTP for a planner: what people say reaches it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.async_api import expect
+
+from gate.world import Limits
+from tests.browser.page_fake import OpenPage
+from tests.browser.windows import Seat, Window
+from tests.model_stub import Answer, Heard, ModelStub, assesses, calls, fails, says
+from tests.whole import Whole, whole
+
+pytestmark = pytest.mark.browser
+
+SUMMARY, FIGURES = "reports/q3-summary.md", "reports/q3-figures.csv"
+ANN = "U_ANN"
+Tool = tuple[str, Mapping[str, Any]]
+
+
+@dataclass
+class Script:
+    """What the model answers next: written down before the person does what makes the bot ask it."""
+
+    left: list[Answer] = field(default_factory=list)
+    surprises: list[str] = field(default_factory=list)
+
+    def next(self, *answers: Answer) -> None:
+        assert self.left == []
+        self.left += answers
+
+    def __call__(self, heard: Heard) -> Answer:
+        if self.left:
+            return self.left.pop(0)
+        self.surprises.append(heard.text)
+        return fails(400, "nothing is written for this")
+
+
+@dataclass(frozen=True)
+class House:
+    """The product, the model that it asks, and that model's script."""
+
+    whole: Whole
+    stub: ModelStub
+    script: Script
+
+    @property
+    def last(self) -> Heard:
+        """What the model was asked last."""
+        return self.stub.requests[-1]
+
+
+@pytest.fixture
+async def house(tmp_path: Path) -> AsyncIterator[House]:
+    script = Script()
+    async with ModelStub(script, assessment=None) as stub:
+        async with whole(tmp_path, limits=Limits(undo_bar=30), model=stub.config()) as running:
+            yield House(running, stub, script)
+    assert (script.left, script.surprises) == ([], [])
+
+
+@pytest.fixture
+async def seat(house: House, open_page: OpenPage) -> Seat:
+    async def take(user: str) -> Window:
+        return Window(await open_page(f"{house.whole.ws.url}/?as={user}"))
+
+    return take
+
+
+def read(path: str) -> Tool:
+    return "filesystem__read_file", {"path": path}
+
+
+def write(path: str, content: str) -> Tool:
+    return "filesystem__write_file", {"path": path, "content": content}
+
+
+def copy(source: str) -> Tool:
+    return "filesystem__copy_file", {"source": source, "destination": "archive"}
+
+
+def plan(*steps: Tool, ask_first: bool = False) -> Answer:
+    listed: list[dict[str, Any]] = [
+        {"tool": tool, "title": " ".join(map(str, args.values())), "arguments": dict(args)}
+        for tool, args in steps
+    ]
+    if ask_first:
+        listed[0]["ask_here"] = True
+    return calls(("propose_plan", {"steps": listed}))
+
+
+def unclear(question: str, assumption: str = "") -> Answer:
+    asked = {
+        "question": question,
+        "missing": "outputs",
+        **({"assumption": assumption} if assumption else {}),
+    }
+    return assesses(60, 4, clear=False, missing=["outputs"], questions=[asked])
+
+
+async def sent(ann: Window, label: str, text: str) -> None:
+    """Fill the one field of the open window that is called so, and submit."""
+    await ann.modal.get_by_label(label).first.fill(text)
+    await ann.submit()
+    await expect(ann.modal).to_have_count(0)
+
+
+async def confirmed(ann: Window, what: str) -> None:
+    """Wait for the card of a change, and confirm it."""
+    await ann.sees(f"Prepared: {what}")
+    await ann.press("confirm")
+    await ann.sees(f"Done: {what}")
+
+
+async def test_a_complex_task_is_clarified_planned_changed_planned_anew_and_run_with_checkpoints_and_another_one_cancelled(
+    house: House, seat: Seat
+) -> None:
+    ann, before = await seat(ANN), house.whole.names()
+    house.script.next(unclear("Where should they go?"))
+    await ann.ask("[complex] keep the Q3 reports safe")
+    await ann.sees("Before I start")
+    house.script.next(assesses(60, 4), plan(copy(SUMMARY), copy(FIGURES), copy("drafts/q3-draft.md")))
+    await ann.thread.get_by_label("Where should they go?").fill("into the archive")
+    await ann.press("task_submit")
+    await ann.sees("3 steps", "asks you on its own card")
+    assert "into the archive" in house.last.text
+    await expect(ann.button("plan_approve")).to_have_count(0)
+
+    await ann.press("plan_modify")
+    await sent(ann, "Instruction for this step", "leave its date as it is")
+    await ann.sees("A newer plan took the place of this one")
+    house.script.next(plan(copy(SUMMARY), copy(FIGURES)))
+    await ann.press("plan_replan")
+    await sent(ann, "What should the new plan do differently?", "the draft is no report")
+    await ann.sees("Planned again: the draft is no report", "2 steps")
+    assert "the draft is no report" in house.last.text
+    assert "leave its date as it is" in house.last.text
+    assert house.whole.names() == before
+
+    await ann.press("plan_stepwise")
+    await confirmed(ann, f"Copy {SUMMARY}")
+    await ann.sees("Step 1 is done")
+    assert house.whole.text("archive/q3-figures.csv") is None
+    await ann.press("task_resume")
+    await confirmed(ann, f"Copy {FIGURES}")
+    await ann.press("task_resume")
+    await ann.sees("2 of 2 steps done", "Does this meet your needs?")
+    assert house.whole.names() - before == {"archive/q3-summary.md", "archive/q3-figures.csv"}
+    await _skipped_and_cancelled(house, ann)
+
+
+async def _skipped_and_cancelled(house: House, ann: Window) -> None:
+    before = house.whole.names()
+    house.script.next(unclear("Where should it go?", "the folder archive"))
+    await ann.ask("[complex] keep the meeting's notes safe, too")
+    await ann.sees("Without an answer I assume: the folder archive")
+    house.script.next(assesses(60, 4), plan(copy("drafts/meeting-notes.md")))
+    await ann.press("task_assume")
+    await ann.sees("(assumed)", "1 step")
+    assert "Assumed, because nobody answered" in house.last.text
+    assert "the folder archive" in house.last.text
+    await ann.press("plan_cancel")
+    await ann.sees("Cancelled")
+    await expect(ann.button("plan_stepwise")).to_have_count(0)
+    assert house.whole.names() == before
+
+
+async def test_a_simple_answer_is_changed_with_what_was_said_before_and_started_over_without(
+    house: House, seat: Seat
+) -> None:
+    ann = await seat(ANN)
+    house.script.next(assesses(), calls(read(SUMMARY)), says("It was a good quarter."))
+    await ann.ask("how did Q3 go?")
+    await ann.sees("It was a good quarter.", "Does this meet your needs?")
+
+    house.script.next(calls(read(FIGURES)), says("July was the cheapest month."))
+    await ann.press("task_changes")
+    await sent(ann, "What should be different?", "which month was the cheapest?")
+    await ann.sees("July was the cheapest month.")
+    for known in ("which month was the cheapest?", "Revenue grew by 12 percent", "July,41200"):
+        assert known in house.last.text
+    await expect(ann.button("task_start_over")).to_be_visible()
+
+    house.script.next(assesses(), calls(read(SUMMARY)), says("Revenue grew."))
+    await ann.press("task_start_over")
+    await ann.sees("started over", "Revenue grew.")
+    assert "how did Q3 go?" in house.last.text
+    assert "Revenue grew by 12 percent" in house.last.text  # it read that again
+    assert not any(old in house.last.text for old in ("cheapest", "July", "good quarter"))
+    assert len(house.last.results) == 1
+    await expect(ann.button("task_satisfied")).to_be_visible()
+    await ann.press("task_satisfied")
+    await ann.sees("says that this meets their needs")
+
+
+async def test_a_talk_becomes_requirements_and_a_plan_that_pauses_and_takes_in_what_is_said(
+    house: House, seat: Seat
+) -> None:
+    ann, script = await seat(ANN), house.script
+    script.next(assesses(50, 4), says("Which method do you prefer?"))
+    await ann.ask("[conversational] Help me design a new authentication system")
+    await ann.sees("Which method do you prefer?")
+    for said, answer in TALK:
+        script.next(says(answer))
+        await ann.reply(said)
+        await ann.sees(answer)
+    await expect(ann.button("task_confirm")).to_have_count(0)
+
+    script.next(calls(("implement", {"requirements": REQUIREMENTS})))
+    await ann.reply("yes, implement it")
+    await ann.sees(*REQUIREMENTS, "Detected intent to build: because you wrote “implement it”")
+    assert all(said in house.last.text for said, _ in TALK)
+    script.next(plan(write("drafts/auth.md", "OAuth"), write("drafts/tokens.md", "JWT"), ask_first=True))
+    await ann.press("task_confirm")
+    await ann.sees("2 steps")
+    assert all(one in house.last.text for one in REQUIREMENTS)
+    await ann.press("plan_approve")
+
+    await ann.sees("Prepared: Write 5 B to drafts/auth.md")
+    await ann.press("task_pause")
+    await ann.is_told("I pause once the current step is over.")
+    await confirmed(ann, "Write 5 B to drafts/auth.md")
+    await ann.sees("Paused before step 2.")
+    script.next(plan(write("drafts/tokens.md", "JWT, 15 minutes")))
+    await ann.thread.get_by_label("What should I know before it goes on?").last.fill("they live 15 minutes")
+    await ann.press("task_resume")
+    await ann.sees("Prepared: Write 15 B to drafts/tokens.md")  # nobody has approved what it is now
+    assert "they live 15 minutes" in house.last.text
+    assert house.whole.text("drafts/tokens.md") is None
+
+    await ann.reply("describe the logout in a third file")
+    await ann.sees("Got it. It applies after the current step.")
+    await ann.reply("@Countersign status")
+    await ann.is_told("tokens in")
+    script.next(plan(write("drafts/logout.md", "Bye")))
+    await confirmed(ann, "Write 15 B to drafts/tokens.md")
+    await ann.sees("is your yes to step 3")  # all that was approved is done, so this is a new plan
+    assert "describe the logout in a third file" in house.last.text
+    assert house.whole.text("drafts/logout.md") is None
+    await ann.press("plan_approve")
+    await ann.sees("3 of 3 steps done", "Does this meet your needs?")
+    assert house.whole.text("drafts/tokens.md") == "JWT, 15 minutes"
+
+
+TALK = (
+    ("OAuth with Google and GitHub", "Good choice. Where do sessions live?"),
+    ("JWT tokens", "Here is what I understand: OAuth, then JWT."),
+    ("how would you build it?", "I would write two notes first."),
+)
+REQUIREMENTS = ["People log in with Google and GitHub by OAuth.", "Sessions are JWT tokens."]
+
+
+async def test_a_model_hears_what_people_make_of_its_calls_together_by_a_no_and_by_an_edit(
+    house: House, seat: Seat
+) -> None:
+    ann = await seat(ANN)
+    house.script.next(assesses(), calls(copy(SUMMARY), copy(FIGURES)), says("Both are in the archive now."))
+    await ann.ask("copy both reports to the archive")
+    await ann.sees("2 changes prepared", "yes to all 2")
+    assert house.whole.text("archive/q3-summary.md") is None
+    await ann.press("confirm_all")
+    await ann.sees("2 changes done", "Both are in the archive now.")
+    assert house.whole.text("archive/q3-figures.csv") == house.whole.text(FIGURES)
+    assert [told[:17] for told in house.last.results] == ["status: succeeded"] * 2
+    await _rejected(house, ann)
+    await _edited(house, ann)
+
+
+async def _rejected(house: House, ann: Window) -> None:
+    """A no with its reason, which ends it, whatever the model says."""
+    again = calls(write("notes.md", "hello"))
+    house.script.next(assesses(), again, again, says("Done, I have written it."))
+    await ann.ask("write hello to notes.md")
+    await ann.sees("Prepared: Write 5 B to notes.md")
+    asked = len(house.stub.requests)
+    await ann.press("more")
+    await ann.page.get_by_role("menuitem", name="Reject with a reason…").click()
+    await sent(ann, "Why not?", "we have enough notes")
+    await ann.sees("Rejected by @Ann", "What truly happened:", "we have enough notes")
+    assert "we have enough notes" in house.last.text
+    assert len(house.stub.requests) - asked == 2
+    await expect(ann.thread).not_to_contain_text("Done, I have written it.")
+    assert house.whole.text("notes.md") is None
+
+
+async def _edited(house: House, ann: Window) -> None:
+    house.script.next(assesses(), calls(write("notes.md", "hello")), says("The note is there."))
+    await ann.ask("write hello to notes.md, please")
+    await ann.sees("Prepared: Write 5 B to notes.md")
+    await ann.press("edit")
+    await sent(ann, "content", "hello, world")
+    await ann.sees("edited by @Ann")
+    await confirmed(ann, "Write 12 B to notes.md")
+    await ann.sees("The note is there.")
+    (told,) = house.last.results
+    assert f"Edited by <@{ANN}>" in told
+    assert "hello, world" in told
+    assert house.whole.text("notes.md") == "hello, world"

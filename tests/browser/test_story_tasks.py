@@ -1,0 +1,167 @@
+"""The three flowcharts of spec 001 by mouse, with phrases for a planner: clarify, plan, run, pause, judge. Disk included."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from playwright.async_api import expect
+
+from gate.world import Limits
+from tests.browser.page_fake import OpenPage
+from tests.browser.windows import Seat, Window
+from tests.whole import Whole, whole
+
+pytestmark = pytest.mark.browser
+
+SUMMARY, FIGURES = "reports/q3-summary.md", "reports/q3-figures.csv"
+NOTES, DRAFT = "drafts/meeting-notes.md", "drafts/q3-draft.md"
+THREE = f"copy {SUMMARY} to archive then copy {FIGURES} to archive then move {NOTES} to archive"
+
+
+@pytest.fixture
+async def house(tmp_path: Path) -> AsyncIterator[Whole]:
+    async with whole(tmp_path, limits=Limits(undo_bar=30)) as running:
+        yield running
+
+
+@pytest.fixture
+async def seat(house: Whole, open_page: OpenPage) -> Seat:
+    async def take(user: str) -> Window:
+        return Window(await open_page(f"{house.ws.url}/?as={user}"))
+
+    return take
+
+
+async def typed(ann: Window) -> None:
+    """Open the newest Review…, type the phrase that it shows, and submit."""
+    await ann.press("review")
+    phrase = await ann.modal.locator("pre").last.inner_text()
+    await ann.page.get_by_label("The phrase").fill(phrase.strip())
+    await ann.submit()
+    await expect(ann.modal).to_have_count(0)
+
+
+async def test_a_runbook_asks_for_what_it_misses_is_planned_changed_approved_run_and_taken_back(
+    house: Whole, seat: Seat
+):
+    ann, ben = await seat("U_ANN"), await seat("U_BEN")
+    before = house.names()
+    await ann.ask("run tidy-drafts")
+    await ann.sees("Before I start", "Which drafts are kept?", "Which drafts are deleted?")
+    await ann.thread.get_by_label("Which drafts are kept?").fill(NOTES)
+    await ann.thread.get_by_label("Which drafts are deleted?").fill(DRAFT)
+    await ann.press("task_submit")
+    await ann.sees("Decided", "3 steps", "1 destruction", NOTES, "Can be undone")
+
+    await ben.open("run tidy-drafts")
+    await ben.press("plan_approve")
+    await ben.is_told("Only @Ann, who asked for this, can approve it.")
+
+    await ann.press("plan_modify")
+    await ann.modal.get_by_label("Instruction for this step").nth(1).fill("keep its name")
+    await ann.submit()
+    await expect(ann.modal).to_have_count(0)
+    await ann.sees("A newer plan took the place of this one")
+    await ann.press("plan_replan")
+    await ann.modal.get_by_role("textbox").fill("ask me before step 2")
+    await ann.submit()
+    await expect(ann.modal).to_have_count(0)
+    await ann.sees("asks here")
+    assert house.names() == before
+
+    await expect(ann.button("plan_approve")).to_have_count(0)  # it would cover nothing that is left
+    await ann.press("plan_stepwise")
+    await ann.sees("Prepared: Move drafts/meeting-notes.md")
+    await ann.press("confirm")
+    await ann.sees("Prepared: Delete drafts/q3-draft.md")
+    assert house.text("archive/meeting-notes.md") is not None
+    await typed(ann)
+    await ann.sees("3 of 3 steps done", "Does this meet your needs?")
+    assert house.text(DRAFT) is None
+
+    await ann.press("task_undo_all")
+    await ann.sees("Taken back: step 3")
+    assert house.names() == before
+    await ann.press("task_satisfied")
+    await ann.sees("says that this meets their needs")
+
+
+async def test_a_simple_request_is_answered_judged_changed_and_started_over(house: Whole, seat: Seat):
+    ann = await seat("U_ANN")
+    await ann.ask(f"read {SUMMARY}")
+    await ann.sees("Revenue grew", "Does this meet your needs?")
+    await ann.press("task_changes")
+    await ann.modal.get_by_role("textbox").fill(f"read {FIGURES}")
+    await ann.submit()
+    await expect(ann.modal).to_have_count(0)
+    await ann.sees("July,41200")
+    await expect(ann.button("task_start_over")).to_be_visible()
+    await ann.press("task_start_over")
+    await expect(ann.thread.get_by_text("Revenue grew")).to_have_count(2)
+    await ann.reply("perfect, thanks")
+    await ann.sees("says that this meets their needs")
+
+
+async def test_one_consent_covers_what_was_listed_and_the_progress_stands_on_one_card(
+    house: Whole, seat: Seat
+):
+    ann = await seat("U_ANN")
+    await ann.ask(THREE)
+    await ann.sees("3 steps", "Approve all")
+    assert house.text("archive/q3-summary.md") is None
+    await ann.press("plan_approve")
+    await ann.sees("3 of 3 steps done", "Does this meet your needs?")
+    assert house.text("archive/q3-summary.md") == house.text(SUMMARY)
+    assert house.text("archive/meeting-notes.md") is not None
+    await expect(ann.thread.get_by_role("button", name="Confirm")).to_have_count(0)
+    await ann.reply("@Countersign status")
+    await ann.is_told("3 of 3 steps over")
+
+
+async def test_a_talk_is_compiled_confirmed_planned_paused_told_something_and_stopped(
+    house: Whole, seat: Seat
+):
+    ann = await seat("U_ANN")
+    await ann.ask("[preset=conversational review=after_step] I want to tidy up the reports")
+    await expect(ann.button("task_implement")).to_be_visible()
+    await ann.reply(f"copy {SUMMARY} to archive")
+    await ann.reply(f"copy {FIGURES} to archive")
+    await ann.reply(f"move {NOTES} to archive")
+    await ann.reply("how would you build it?")
+    await expect(ann.button("task_confirm")).to_have_count(0)
+    await ann.reply("yes, implement it")
+    await ann.sees("yes, implement it", f"copy {SUMMARY} to archive")
+    await expect(ann.button("task_confirm")).to_be_visible()
+    assert house.text("archive/q3-summary.md") is None
+    await ann.press("task_confirm")
+    await ann.sees("3 steps")
+    await ann.press("plan_approve")
+
+    await ann.sees("Step 1 is done")
+    await ann.thread.locator(".message").last.get_by_role("textbox").fill("skip step 2")
+    await ann.press("task_resume")
+    await ann.sees("skip step 2")
+    await expect(ann.button("task_stop")).to_be_visible()
+    await ann.reply("stop")
+    await expect(ann.button("task_stop")).to_have_count(0)
+    assert house.text("archive/q3-summary.md") is not None
+    assert house.text("archive/q3-figures.csv") is None
+
+
+async def test_a_step_that_fails_pauses_and_is_tried_again_or_skipped(house: Whole, seat: Seat):
+    ann = await seat("U_ANN")
+    await ann.ask(THREE)
+    await ann.sees("Approve all")
+    gone = house.files / FIGURES
+    content = gone.read_bytes()
+    gone.unlink()
+    await ann.press("plan_approve")
+    await expect(ann.button("step_retry")).to_be_visible()
+    await ann.sees("Step 2")
+    gone.write_bytes(content)
+    await ann.press("step_retry")
+    await ann.sees("Prepared: Copy reports/q3-figures.csv")  # nobody has approved a second try
+    await ann.press("confirm")
+    await ann.sees("3 of 3 steps done")

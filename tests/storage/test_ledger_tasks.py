@@ -1,0 +1,204 @@
+"""Tasks in the ledger: what was stored comes back, writes are guarded, one task holds a thread."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from gate.action import Class, Fact, Preview, Session, Verdict
+from gate.switches import Switches
+from gate.talk import Exchange, Mode, Say, Turn
+from gate.task import (
+    Assessment,
+    Decided,
+    Flow,
+    Instruction,
+    Missing,
+    Plan,
+    Question,
+    Remark,
+    Step,
+    StepState,
+    Task,
+    Usage,
+    Why,
+    Wish,
+)
+from gate.task_states import NoSuchTaskArrow, TaskEvent, TaskState
+from gate.world import Happening, StaleTask
+from storage.ledger import SqlLedger
+from storage.task_tables import events
+
+AT = datetime(2026, 11, 21, 12, 0, 0, 123456, tzinfo=UTC)
+THREAD, OTHER = Session("T1", "C1", "1.1"), Session("T1", "C1", "2.2")
+
+
+def task(key: str = "t1", **changes: Any) -> Task:
+    plain = Task(
+        id=key, revision=1, state=TaskState.CLARIFYING, session=THREAD, requester="U1", text="do it",
+        switches=Switches(), created_at=AT, since=AT,
+    )  # fmt: skip
+    return replace(plain, **changes)
+
+
+FULL = task(
+    "full",
+    state=TaskState.PAUSED,
+    switches=Switches(review="both", conversational=True),
+    flow=Flow.PLAN,
+    assessment=Assessment(40, False, 3, (Missing.INPUTS,), (Question("q", "Which?", Missing.INPUTS),), "hm"),
+    questions=(Question("q", "Which?", Missing.INPUTS, ("a", "b"), "a"),),
+    asked=1,
+    decided=(Decided("q", "Which?", "a\x00\ud800", "U1"),),
+    requirements=("one", "two"),
+    because="you wrote it",
+    plan=Plan(
+        2,
+        (
+            Step("1", "read", "fs", "read", {"path": "a"}, state=StepState.DONE, result={"n": [1, None]}),
+            Step(
+                "2", "write", "fs", "write", {}, {"path": "{steps.1.path}"}, True, "careful", Class.WRITE,
+                Verdict.CONFIRM, Preview("Write", "Write", (Fact("path", "a"),)), "", "seal", "seal",
+            ),
+        ),
+        "plan seal",
+        "note",
+        "U1",
+    ),
+    turn="turn",
+    wish=Wish.PAUSE,
+    why=Why.STEP,
+    reason="it failed",
+    pauses=1,
+    instructions=(Instruction("i", "U1", "slowly", AT, "before step 2"),),
+    remarks=(Remark("U2", "careful!", AT),),
+    attempts=2,
+    result="1 done",
+    changed=True,
+    ended_by="U1",
+    usage=Usage(1, 2, 3),
+)  # fmt: skip
+
+
+async def stored(ledger: SqlLedger, one: Task) -> Task | None:
+    async with ledger.begin() as tx:
+        return await tx.open_task(one)
+
+
+async def test_what_was_stored_comes_back(ledger: SqlLedger) -> None:
+    await stored(ledger, FULL)
+    assert await ledger.task("full") == FULL
+    assert await ledger.task("none") is None
+
+
+async def test_opened_twice_it_is_one_task(ledger: SqlLedger) -> None:
+    first = task()
+    assert await stored(ledger, first) is first
+    async with ledger.begin() as tx:
+        await tx.move_task(first, TaskEvent.ACT, flow=Flow.SIMPLE)
+    again = await stored(ledger, task())
+    assert again is not None
+    assert (again.revision, again.state) == (2, TaskState.RUNNING)
+
+
+async def test_an_arrow_is_followed_once_however_many_try(ledger: SqlLedger, other: SqlLedger) -> None:
+    first = task()
+    await stored(ledger, first)
+
+    async def act(by: SqlLedger) -> int:
+        try:
+            async with by.begin() as tx:
+                return (await tx.move_task(first, TaskEvent.ACT, flow=Flow.SIMPLE)).revision
+        except StaleTask as stale:
+            return -stale.task.revision if stale.task else 0
+
+    assert sorted(await asyncio.gather(*(act(by) for by in (ledger, other) * 5))) == [*[-2] * 9, 2]
+
+
+async def test_an_arrow_that_is_not_in_the_table_is_refused(ledger: SqlLedger) -> None:
+    await stored(ledger, task())
+    with pytest.raises(NoSuchTaskArrow):
+        async with ledger.begin() as tx:
+            await tx.move_task(task(), TaskEvent.FINISH)
+
+
+async def test_no_write_goes_around_the_guard(ledger: SqlLedger) -> None:
+    await stored(ledger, task())
+    for field in ("id", "revision", "state"):
+        with pytest.raises(TypeError):
+            async with ledger.begin() as tx:
+                await tx.keep_task(task(), **{field: "x"})
+
+
+async def test_one_task_holds_a_thread(ledger: SqlLedger) -> None:
+    plan = task(state=TaskState.PLANNING, flow=Flow.PLAN)
+    await stored(ledger, plan)
+    async with ledger.begin() as tx:
+        assert await tx.holder(THREAD) == plan
+        assert await tx.holder(OTHER) is None
+    assert await stored(ledger, replace(plan, id="t2")) is None
+    assert await stored(ledger, replace(plan, id="t3", session=OTHER)) is not None
+    assert await stored(ledger, task("t4", flow=Flow.SIMPLE)) is not None
+    async with ledger.begin() as tx:
+        await tx.move_task(plan, TaskEvent.CANCEL)
+        assert await tx.holder(THREAD) is None
+
+
+async def test_the_tasks_of_a_thread_come_newest_first(ledger: SqlLedger) -> None:
+    for number in range(3):
+        await stored(ledger, task(f"t{number}", flow=Flow.SIMPLE, created_at=AT + timedelta(seconds=number)))
+    assert [one.id for one in await ledger.tasks_of(THREAD, 2)] == ["t2", "t1"]
+    assert await ledger.starter(THREAD) == "U1"
+    assert await ledger.has_session(THREAD)
+    assert not await ledger.has_session(OTHER)
+
+
+async def test_a_task_that_stands_still_is_found_once_in_a_while(ledger: SqlLedger) -> None:
+    await stored(ledger, task())
+    await stored(ledger, task("asks", questions=FULL.questions, session=OTHER))
+    await stored(ledger, replace(FULL, session=Session("T1", "C1", "3.3")))
+    assert await ledger.overdue_tasks() == ()
+    ledger.offset += timedelta(minutes=11)
+    assert await ledger.overdue_tasks() == ("t1",)
+    async with ledger.begin() as tx:
+        await tx.look_later("t1")
+    assert await ledger.overdue_tasks() == ()
+
+
+async def test_the_history_of_a_thread_is_the_newest_turns_in_order(ledger: SqlLedger) -> None:
+    turns = [
+        Turn(f"turn{n}", THREAD, "U1", str(n), AT + timedelta(minutes=n), (), "t1", Mode.TALK)
+        for n in range(4)
+    ]
+    async with ledger.begin() as tx:
+        for turn in reversed(turns):
+            await tx.open_turn(turn)
+        await tx.exchange("turn2", 1, Exchange(Say("b"), memo="{}", usage=Usage(1, 2, 3)))
+        await tx.exchange("turn2", 0, Exchange(Say("a")))
+    found = await ledger.history(THREAD, AT + timedelta(minutes=1), 2)
+    assert [turn.text for turn in found] == ["2", "3"]
+    assert [said.reply for said in found[0].exchanges] == [Say("a"), Say("b")]
+    assert found[1] == turns[3]
+    assert found[0].exchanges[1].usage == Usage(1, 2, 3)
+
+
+async def test_events_are_written_with_the_transaction_or_not_at_all(ledger: SqlLedger) -> None:
+    with contextlib.suppress(ZeroDivisionError):
+        async with ledger.begin() as tx:
+            tx.emit(Happening("lost", THREAD, "t1", {}))
+            raise ZeroDivisionError
+    async with ledger.begin() as tx:
+        tx.emit(Happening("steer_instruction", THREAD, "t1", {"instruction": "slowly"}))
+    async with ledger.begin() as tx:
+        (row,) = await tx.execute(events.select())
+    assert (row.kind, row.task, row.team, row.body) == (
+        "steer_instruction",
+        "t1",
+        "T1",
+        {"instruction": "slowly"},
+    )

@@ -1,0 +1,204 @@
+"""What goes wrong with a model, and where a turn ends: said plainly, or tried again later, never silence."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import replace
+
+import pytest
+
+from gate.talk import Exchange, Replied, Say
+from gate.task import Usage
+from gate.world import Unavailable
+from tests.model_stub import Answer, calls, fails, nonsense, says
+from tests.tools.model_scene import brief, done, planning, proposed, reply, then, turn
+from tools.dialogue import ModelRefused, Offer, Request, Words
+from tools.llm import ProviderModel
+from tools.model import ModelLimits
+
+READ = ("files__read_file", {"path": "a.md"})
+
+
+@pytest.mark.parametrize("answer", [fails(429), fails(500), fails(502), fails(503), fails(529)])
+async def test_what_gets_better_by_itself_is_tried_again_later(answer: Answer) -> None:
+    async with planning([answer], assessment=answer) as (planner, stub):
+        with pytest.raises(Unavailable):
+            await reply(planner, turn())
+        with pytest.raises(Unavailable):
+            await planner.assess(turn(), brief())
+    assert len(stub.requests) == 2  # whoever asked the planner tries again, not the library
+
+
+@pytest.mark.parametrize("answer", [nonsense(), nonsense("{}"), nonsense('{"choices": []}'), nonsense("")])
+async def test_an_answer_that_is_none_is_tried_again_later(answer: Answer) -> None:
+    async with planning([answer]) as (planner, _):
+        with pytest.raises(Unavailable):
+            await reply(planner, turn())
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (fails(401), "does not accept our key"),
+        (fails(403), "does not accept our key"),
+        (fails(404), "no model of that name"),
+        (fails(402), "no credit left"),
+        (fails(400), "does not take our request"),
+        (fails(400, "This model's maximum context length is 8192 tokens"), "more than it can read at once"),
+    ],
+)
+async def test_what_does_not_get_better_is_said_in_a_sentence(answer: Answer, told: str) -> None:
+    async with planning([answer], assessment=answer) as (planner, _):
+        replied = await reply(planner, turn())
+        found = await planner.assess(turn(), brief())
+    assert isinstance(replied.reply, Say)
+    assert told in replied.reply.text
+    assert (found.complexity, found.clear, found.questions) == (
+        0,
+        True,
+        (),
+    )  # goes on to the reply, which says it
+    assert told in found.reason
+
+
+async def test_exhausted_credit_is_no_rate_limit() -> None:
+    raw = json.dumps({"error": {"message": "out", "type": "x", "code": "insufficient_quota"}})
+    async with planning([Answer(status=429, raw=raw)]) as (planner, _):
+        replied = await reply(planner, turn())
+    assert isinstance(replied.reply, Say)
+    assert "no credit left" in replied.reply.text
+
+
+async def test_a_model_that_cannot_be_reached_is_tried_again_later() -> None:
+    async with planning([], config={"base_url": "http://127.0.0.1:9/v1"}) as (planner, _):
+        with pytest.raises(Unavailable):
+            await reply(planner, turn())
+
+
+async def test_a_slow_request_is_given_up_and_tried_again_later() -> None:
+    async with planning([says("late").after(5)], config={"seconds": 0.2}) as (planner, _):
+        async with asyncio.timeout(4):
+            with pytest.raises(Unavailable):
+                await reply(planner, turn())
+
+
+async def test_a_slow_turn_is_given_up_and_tried_again_later() -> None:
+    limits = ModelLimits(seconds=0.2)
+    slow = says("late").after(5)
+    async with planning([slow, slow], assessment=slow, limits=limits) as (planner, _):
+        async with asyncio.timeout(4):
+            with pytest.raises(Unavailable):
+                await reply(planner, turn())
+            with pytest.raises(Unavailable):
+                await planner.assess(turn(), brief())
+
+
+async def test_seconds_of_thinking_add_up_over_a_turn() -> None:
+    limits = ModelLimits(seconds=1.0)
+    async with planning([calls(READ).after(0.6), calls(READ)], limits=limits) as (planner, _):
+        asked = turn()
+        first = await reply(planner, asked)
+        spent = json.loads(first.memo)
+        assert spent["seconds"] >= 0.6
+        long = Replied(first.reply, json.dumps({**spent, "seconds": 1.5}), first.usage)
+        last = await reply(planner, then(asked, long, done()))
+    assert isinstance(last.reply, Say)
+    assert "more time than I may take" in last.reply.text
+
+
+@pytest.mark.parametrize(
+    ("limits", "word"), [(ModelLimits(requests=2), "requests"), (ModelLimits(tokens=240), "tokens")]
+)
+async def test_requests_and_tokens_are_counted_over_a_turn(limits: ModelLimits, word: str) -> None:
+    async with planning([calls(READ), calls(READ), calls(READ)], limits=limits) as (planner, stub):
+        asked = turn()
+        for _ in range(2):
+            replied = await reply(planner, asked)
+            proposed(replied)
+            asked = then(asked, replied, done())
+        last = await reply(planner, asked)
+    assert isinstance(last.reply, Say)
+    assert word in last.reply.text
+    assert len(stub.requests) == 2
+
+
+async def test_usage_is_the_sum_over_all_requests_of_a_reply() -> None:
+    bad = calls(("files__read_file", {})).costing(1000, 30)
+    async with planning([bad, says("I see.").costing(2000, 5)]) as (planner, _):
+        replied = await reply(planner, turn())
+    assert replied.usage == Usage(2, 3000, 35)
+
+
+async def test_a_very_long_answer_is_cut() -> None:
+    async with planning([says("word " * 10_000)]) as (planner, _):
+        replied = await reply(planner, turn())
+    assert isinstance(replied.reply, Say)
+    assert len(replied.reply.text) <= 8000
+
+
+async def test_what_only_the_provider_understands_is_kept_and_given_back() -> None:
+    raw = {
+        "id": "x",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "stub",
+        "choices": [
+            {
+                "index": 0,
+                "finish_reason": "tool_calls",
+                "message": {
+                    "role": "assistant",
+                    "content": None,
+                    "reasoning_content": "let me think about it",
+                    "tool_calls": [
+                        {
+                            "id": "call_9",
+                            "type": "function",
+                            "function": {"name": "files__read_file", "arguments": '{"path": "a.md"}'},
+                        }
+                    ],
+                },
+            }
+        ],
+        "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
+    }
+    async with planning([nonsense(json.dumps(raw)), says("I see.")]) as (planner, stub):
+        asked = turn()
+        first = await reply(planner, asked)
+        await reply(planner, then(asked, first, done(0, "found")))
+    assert "let me think about it" in json.loads(first.memo)["rounds"][0]["extra"]
+    assert "found" in stub.requests[1].results[0]
+    assert [name for name, _ in stub.requests[1].called] == ["files__read_file"]
+
+
+async def test_a_memo_of_another_library_version_is_read_without_what_it_kept_apart() -> None:
+    async with planning([calls(READ), says("I see.")]) as (planner, stub):
+        asked = turn()
+        first = await reply(planner, asked)
+        kept = json.loads(first.memo)
+        kept["rounds"][0]["extra"] = '[{"of": "another version"}]'
+        after = then(asked, replace(first, memo=json.dumps(kept)), done())
+        assert (await reply(planner, after)).reply == Say("I see.")
+    assert len(stub.requests[1].results) == 1
+
+
+async def test_the_line_alone_tells_what_lasts_from_what_passes() -> None:
+    async with planning([fails(401), fails(503), says("ok")]) as (planner, stub):
+        model = ProviderModel(stub.config())
+        request = Request("Be brief.", (Words("Say ok."),), (Offer("x", "x", {"type": "object"}),))
+        with pytest.raises(ModelRefused):
+            await model.ask(request)
+        with pytest.raises(Unavailable):
+            await model.ask(request)
+        assert (await model.ask(request)).said.text == "ok"
+        await model.close()
+        assert planner.follows
+    assert stub.requests[0].system == "Be brief."
+
+
+async def test_an_exchange_without_a_memo_counts_for_nothing() -> None:
+    async with planning([says("I see.")], limits=ModelLimits(requests=1)) as (planner, _):
+        asked = turn("x")
+        silent = replace(asked, exchanges=(Exchange(Say("hello")),))
+        assert (await reply(planner, silent)).reply == Say("I see.")

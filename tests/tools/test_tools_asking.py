@@ -1,0 +1,221 @@
+"""What a sentence lacks is asked for; an answer counts for its own question alone, and a wrong one is said."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from gate.route import route
+from gate.switches import Switches
+from gate.talk import Brief, Clarify, Propose, Reply, Say
+from gate.task import Decided, Flow, Missing, Question
+from gate.tool import Hints, ToolSpec, Trust
+from tests.tools.phrasing import bundled, listed, replied, turn
+from tools.phrase_file import read_phrases
+from tools.phrases import Phrases
+
+MAIL = ToolSpec(
+    server="mail",
+    name="send",
+    title="Send",
+    description="",
+    schema={
+        "type": "object",
+        "properties": {
+            "to": {"type": "string"},
+            "priority": {"type": "string", "enum": ["low", "high"], "default": "low"},
+            "copies": {"type": "integer", "minimum": 1},
+            "quick": {"type": "boolean"},
+        },
+        "required": ["to"],
+    },
+    definition="",
+    hints=Hints(destructive=True, read_only=False),
+    trust=Trust.DECLARED,
+)
+MAIL_PHRASES = {
+    "phrases": [
+        {
+            "say": "mail {to} with {priority} priority {copies:number}",
+            "call": "mail.send",
+            "args": {"to": "{to}", "priority": "{priority}", "copies": "{copies}"},
+        },
+        {
+            "say": "post {to} as {priority}",
+            "call": "mail.send",
+            "args": {"to": "{to}", "priority": "{priority}"},
+        },
+        {"say": "fax {to} quickly {quick}", "call": "mail.send", "args": {"to": "{to}", "quick": "{quick}"}},
+    ]
+}
+
+
+@pytest.fixture(scope="module")
+def planner(tmp_path_factory: pytest.TempPathFactory) -> Phrases:
+    return bundled(tmp_path_factory.mktemp("asking"))
+
+
+@pytest.fixture(scope="module")
+def mailer(tmp_path_factory: pytest.TempPathFactory) -> Phrases:
+    return Phrases(read_phrases(MAIL_PHRASES), listed(tmp_path_factory.mktemp("mail"), MAIL))
+
+
+def asked(reply: Reply) -> tuple[Question, ...]:
+    assert isinstance(reply, Clarify), reply
+    return reply.questions
+
+
+def answers(questions: Sequence[Question], *texts: str) -> tuple[Decided, ...]:
+    return tuple(Decided(q.id, q.text, text, "U1") for q, text in zip(questions, texts, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "answer", "args"),
+    [
+        (
+            "move reports/q3.md",
+            "destination",
+            "archive",
+            {"source": "reports/q3.md", "destination": "archive"},
+        ),
+        (
+            "please move reports/q3.md to",
+            "destination",
+            "`a b.md`",
+            {"source": "reports/q3.md", "destination": "a b.md"},
+        ),
+        ("rename a.md", "destination", "<http://b.md|b.md>", {"source": "a.md", "destination": "b.md"}),
+        ('copy "my notes"', "destination", "x", {"source": "my notes", "destination": "x"}),
+        ("create a.md", "content", "one\ntwo, and three", {"path": "a.md", "content": "one\ntwo, and three"}),
+        ("write to a.md:", "content", "```\nx\n```", {"path": "a.md", "content": "x\n"}),
+    ],
+)
+async def test_what_the_end_of_a_sentence_lacks_is_asked_for(
+    text: str, name: str, answer: str, args: dict[str, str], planner: Phrases
+) -> None:
+    (question,) = asked(await replied(planner, text))
+    assert (question.id, question.missing) == (f"value:{name}", Missing.VALUE)
+    assert name in question.text
+    reply = await replied(planner, text, brief=Brief(text, decided=answers([question], answer)))
+    assert isinstance(reply, Propose)
+    assert [dict(call.args) for call in reply.calls] == [args]
+
+
+async def test_the_assessment_asks_the_same_and_is_clear_afterwards(planner: Phrases) -> None:
+    first = await planner.assess(turn("move a.md"), Brief("move a.md"))
+    assert (first.clear, first.missing) == (False, (Missing.VALUE,))
+    assert first.questions == asked(await replied(planner, "move a.md"))
+    again = await planner.assess(turn("move a.md"), Brief("x", decided=answers(first.questions, "b.md")))
+    assert (again.clear, again.questions, again.steps) == (True, (), 1)
+
+
+async def test_a_description_is_shown_where_its_server_is_trusted(planner: Phrases) -> None:
+    (question,) = asked(await replied(planner, "move a.md"))
+    assert question.text.startswith("Which destination for “move a.md”? A path inside the allowed folders")
+
+
+async def test_choices_and_a_default_come_from_the_schema(mailer: Phrases) -> None:
+    (question,) = (await mailer.assess(turn("post a@b.c"), Brief("post a@b.c"))).questions
+    assert (question.options, question.assumption) == (("low", "high"), "low")
+    (quick,) = asked(await replied(mailer, "fax a@b.c"))
+    assert (quick.options, quick.assumption) == (("yes", "no"), "")
+
+
+async def test_a_wrong_answer_is_asked_for_again_with_the_reason(mailer: Phrases) -> None:
+    text = "mail a@b.c with"
+    questions = (await mailer.assess(turn(text), Brief(text))).questions
+    assert [q.id for q in questions] == ["value:priority", "value:copies"]
+    first = answers(questions, "urgent", "two")
+    (number,) = asked(await replied(mailer, text, brief=Brief(text, decided=first)))
+    assert "“two” is no whole number." in number.text
+    second = (*first[:1], *answers([number], "2"))
+    (choice,) = asked(await replied(mailer, text, brief=Brief(text, decided=second)))
+    assert "`priority` must be low or high, not urgent" in choice.text
+    assert choice.assumption == ""  # a wrong answer is never taken for a default
+    third = (*answers([choice], "high"), *second[1:])
+    reply = await replied(mailer, text, brief=Brief(text, decided=third))
+    assert isinstance(reply, Propose)
+    assert dict(reply.calls[0].args) == {"to": "a@b.c", "priority": "high", "copies": 2}
+
+
+async def test_an_answer_counts_for_its_own_question_alone(planner: Phrases) -> None:
+    old = answers(asked(await replied(planner, "move a.md")), "archive")
+    (question,) = asked(await replied(planner, "move b.md", brief=Brief("move b.md", decided=old)))
+    assert "b.md" in question.text
+
+
+async def test_several_instructions_ask_each_for_their_own(planner: Phrases) -> None:
+    text = "move a.md\nrename b.md"
+    questions = asked(await replied(planner, text))
+    assert [q.id for q in questions] == ["value:destination", "value:destination:2"]
+    reply = await replied(planner, text, brief=Brief(text, decided=answers(questions, "x", "y")))
+    assert isinstance(reply, Propose)
+    assert [call.args["destination"] for call in reply.calls] == ["x", "y"]
+
+
+async def test_a_value_that_was_passed_over_is_not_asked_for_forever(planner: Phrases) -> None:
+    (question,) = asked(await replied(planner, "move a.md"))
+    passed = (Decided(question.id, question.text, "", "U1"),)
+    reply = await replied(planner, "move a.md", brief=Brief("move a.md", decided=passed))
+    assert isinstance(reply, Say)
+    assert "cannot be done without destination" in reply.text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "move",
+        "move it",
+        "move my notes.md",
+        "mv a.md b.md",
+        "save a.md",
+        "write notes.md",
+        "make it",
+        "copy that",
+    ],
+)
+async def test_what_may_be_another_sentence_is_a_near_miss(text: str, planner: Phrases) -> None:
+    reply = await replied(planner, text)
+    assert isinstance(reply, Say)
+    assert "I did not understand" in reply.text
+
+
+@pytest.mark.parametrize(
+    ("text", "complexity", "steps"),
+    [
+        ("list", 10, 1),
+        ("delete a.md", 25, 1),
+        ("delete a.md then delete b.md", 29, 2),
+        ("read a.md\nread b.md\nread c.md", 30, 3),
+        ("move a.md to b\nmove c.md to d\ndelete e.md", 45, 3),
+        ("run archive-quarter for q3", 30, 3),
+        ("run publish-note for x, text=y", 30, 3),
+        ("\n".join(["delete a.md"] * 9), 100, 9),
+        ("make me a sandwich", 10, 1),
+        ("help", 0, 1),
+        ("runbooks", 0, 1),
+        ("what is waiting?", 0, 1),
+    ],
+)
+async def test_complexity_goes_by_rule(text: str, complexity: int, steps: int, planner: Phrases) -> None:
+    found = await planner.assess(turn(text), Brief(text))
+    assert (found.complexity, found.steps, found.clear) == (complexity, steps, True)
+
+
+async def test_a_hint_that_says_destructive_counts(mailer: Phrases) -> None:
+    text = "post a@b.c as high"
+    assert (await mailer.assess(turn(text), Brief(text))).complexity == 25
+
+
+@pytest.mark.parametrize(
+    ("text", "flow"),
+    [
+        ("move a.md to b", Flow.SIMPLE),
+        ("run archive-quarter for q3", Flow.PLAN),
+        ("make me a sandwich", Flow.SIMPLE),
+        ("move a to b\nmove c to d\nmove e to f", Flow.PLAN),
+    ],
+)
+async def test_code_makes_a_flow_of_it(text: str, flow: Flow, planner: Phrases) -> None:
+    assert route(await planner.assess(turn(text), Brief(text)), Switches()).flow is flow

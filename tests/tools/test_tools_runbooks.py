@@ -1,0 +1,396 @@
+"""Runbooks: plans with a name, read strictly, filled in by people, and carried out with the bundled server."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gate.action import Json
+from gate.canonical import canonical
+from gate.talk import Brief, Clarify, Mode, Planned, Propose, ProposePlan, Reply, Say
+from gate.task import Decided, Question
+from gate.template import expand
+from servers.filesystem import server as filesystem
+from tests.tools.hosts import hosting
+from tests.tools.phrasing import FILE, FILES, Listed, bundled, replied, turn
+from tools.client import Host
+from tools.phrase_file import BadPhrases, load_phrases, read_phrases
+from tools.phrases import Phrases, misfits
+
+SAMPLE = FILE.parent / "sample"
+PHRASE = {"say": "list {path}", "call": "filesystem.list_dir", "args": {"path": "{path}"}}
+COPY = {
+    "say": "copy {source} to {destination}",
+    "call": "filesystem.copy_file",
+    "args": {"source": "{source}", "destination": "{destination}"},
+}
+
+
+@pytest.fixture(scope="module")
+def planner(tmp_path_factory: pytest.TempPathFactory) -> Phrases:
+    return bundled(tmp_path_factory.mktemp("runbooks"))
+
+
+def plan(reply: Reply) -> tuple[Planned, ...]:
+    assert isinstance(reply, ProposePlan), reply
+    return reply.steps
+
+
+def says(reply: Reply) -> str:
+    assert isinstance(reply, Say), reply
+    return reply.text
+
+
+def asked(reply: Reply) -> tuple[Question, ...]:
+    assert isinstance(reply, Clarify), reply
+    return reply.questions
+
+
+async def planned(planner: Phrases, text: str, *decided: Decided) -> tuple[Planned, ...]:
+    return plan(await replied(planner, text, Mode.PLAN, Brief(text, decided=decided)))
+
+
+# Carried out
+
+
+@pytest.fixture
+async def files(tmp_path: Path) -> AsyncIterator[tuple[Path, Host]]:
+    """The sample folder, and the bundled server over it."""
+    sample = tmp_path / "sample"
+    shutil.copytree(SAMPLE, sample)
+    async with hosting(tmp_path, FILES, inproc={"filesystem": filesystem([sample])}) as host:
+        yield sample, host
+
+
+async def carried_out(host: Host, steps: tuple[Planned, ...]) -> list[Json]:
+    """Run every call of a plan as it stands, each with the results of those before."""
+    results: dict[str, Json] = {}
+    for place, step in enumerate(steps, 1):
+        spec = host.find(step.call.server, step.call.tool)
+        assert spec is not None
+        args = {
+            **step.call.args,
+            **{name: expand(ref, {"steps": results}) for name, ref in step.refs.items()},
+        }
+        assert host.problems(spec.schema, args) == ()
+        answer = await host.call(step.call.server, step.call.tool, canonical(args))
+        assert not answer.is_error, answer.text
+        results[str(place)] = answer.structured
+    return list(results.values())
+
+
+async def test_a_quarter_is_archived(files: tuple[Path, Host]) -> None:
+    folder, host = files
+    steps = await planned(Phrases(load_phrases(FILE), host), "run archive-quarter for q3")
+    assert [step.title for step in steps] == [
+        "List reports",
+        "Copy reports/q3-figures.csv to archive",
+        "Move reports/q3-summary.md to archive",
+    ]
+    await carried_out(host, steps)
+    assert sorted(path.name for path in (folder / "archive").iterdir()) == [
+        "q2-summary.md",
+        "q3-figures.csv",
+        "q3-summary.md",
+    ]
+    assert [path.name for path in (folder / "reports").iterdir()] == ["q3-figures.csv"]
+
+
+async def test_drafts_are_tidied(files: tuple[Path, Host]) -> None:
+    folder, host = files
+    text = "run tidy-drafts keep=drafts/meeting-notes.md, remove=drafts/q3-draft.md"
+    steps = await planned(Phrases(load_phrases(FILE), host), text)
+    assert [step.call.tool for step in steps] == ["list_dir", "move_file", "delete_file"]
+    await carried_out(host, steps)
+    assert list((folder / "drafts").iterdir()) == []
+    assert (folder / "archive" / "meeting-notes.md").exists()
+
+
+async def test_a_note_is_published_from_where_it_was_written(files: tuple[Path, Host]) -> None:
+    folder, host = files
+    text = 'run publish-note for lisbon, text="The lease ends: {steps.1.path} in May, then."'
+    steps = await planned(Phrases(load_phrases(FILE), host), text)
+    assert [dict(step.refs) for step in steps] == [
+        {},
+        {"source": "{steps.1.path}"},
+        {"path": "{steps.2.destination}"},
+    ]
+    assert steps[0].title == "Write 44 B to drafts/lisbon.md"
+    last: Any = (await carried_out(host, steps))[-1]
+    assert last["text"] == "The lease ends: {steps.1.path} in May, then."  # what people write is no template
+    assert (folder / "reports" / "lisbon.md").read_text() == last["text"]
+
+
+def test_the_shipped_runbooks_fit_their_tools(planner: Phrases) -> None:
+    assert len(planner.book.runbooks) >= 3
+    assert misfits(planner.book, planner.tools) == []
+
+
+async def test_every_example_is_a_whole_request(planner: Phrases) -> None:
+    for runbook in planner.book.runbooks:
+        assert len(await planned(planner, runbook.example)) >= 3
+
+
+# By name
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "run archive-quarter for q3",
+        "Run archive quarter for Q3.",
+        "please run the archive-quarter runbook for q3, thanks!",
+        "start the runbook archive-quarter with quarter=q3",
+        'run "Archive a quarter" for q3',
+        "run archive-quarter: quarter = q3",
+        "run archive-quarter q3",
+        "run ARCHIVE_QUARTER quarter=`q3`",
+    ],
+)
+async def test_a_runbook_is_run_by_its_name(text: str, planner: Phrases) -> None:
+    steps = await planned(planner, text)
+    assert steps[1].call.args == {"source": "reports/q3-figures.csv", "destination": "archive"}
+
+
+async def test_values_by_name_take_the_place_of_defaults(planner: Phrases) -> None:
+    text = "run archive-quarter for q3 with folder=old reports, archive=`my, archive`"
+    steps = await planned(planner, text)
+    assert steps[2].call.args == {"source": "old reports/q3-summary.md", "destination": "my, archive"}
+
+
+async def test_lists_give_one_call_each_or_one_for_all(planner: Phrases) -> None:
+    text = "run tidy-drafts for a.md, b.md and c.md with remove=d.md & e.md"
+    calls = [(s.call.tool, s.call.args) for s in await planned(planner, text)]
+    assert calls[1:] == [
+        *(("move_file", {"source": name, "destination": "archive"}) for name in ("a.md", "b.md", "c.md")),
+        ("delete_file", {"path": ["d.md", "e.md"]}),
+    ]
+
+
+async def test_a_runbook_is_one_instruction_among_others(planner: Phrases) -> None:
+    text = "run publish-note for x, text=`y` then run publish-note for z, text=`w`\nlist archive"
+    steps = await planned(planner, text)
+    assert [step.refs.get("source", "") for step in steps] == [
+        "",
+        "{steps.1.path}",
+        "",
+        "",
+        "{steps.4.path}",
+        "",
+        "",
+    ]
+
+
+async def test_what_was_assumed_stands_on_the_plan(planner: Phrases) -> None:
+    reply = await replied(planner, "run archive-quarter for q3 archive=x", Mode.PLAN)
+    assert isinstance(reply, ProposePlan)
+    assert reply.note == "Assumed: Which folder are the reports in? reports"
+
+
+async def test_what_is_missing_is_asked_for_and_defaults_are_offered(planner: Phrases) -> None:
+    text = "run archive-quarter"
+    found = await planner.assess(turn(text), Brief(text))
+    assert [(q.id, q.assumption, q.options) for q in found.questions] == [
+        ("value:folder", "reports", ()),
+        ("value:archive", "archive", ()),
+        ("value:quarter", "", ("q1", "q2", "q3", "q4")),
+    ]
+    (needed,) = asked(await replied(planner, text))
+    decided = [
+        Decided(needed.id, needed.text, "Q2", "U1"),
+        Decided("value:folder", found.questions[0].text, "x", "U1"),
+    ]
+    steps = await planned(planner, text, *decided)
+    assert steps[2].call.args == {"source": "x/q2-summary.md", "destination": "archive"}
+
+
+async def test_a_wrong_value_is_asked_for_again(planner: Phrases) -> None:
+    text = "run archive-quarter for q9"
+    (question,) = asked(await replied(planner, text))
+    assert question.text == "“q9” is not q1, q2, q3 or q4. Which quarter is to be archived?"
+    steps = await planned(planner, text, Decided(question.id, question.text, "q4", "U1"))
+    assert steps[2].call.args["source"] == "reports/q4-summary.md"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "run archve-quarter for q3",
+            "There is no runbook “archve-quarter for q3”. Did you mean `archive-quarter`?",
+        ),
+        ("run the runbook sandwich", "There is no runbook “sandwich”.\nRunbooks:\n• Archive a quarter"),
+        ("run archive-quarter foldr=x", "`foldr` is not known here; did you mean `folder`?"),
+        ("run archive-quarter quarter=q1 quarter=q2", "`quarter` is there twice"),
+        ("run away", "I did not understand “run away”"),
+        ("runbooks", "Publish a note: Writes a note, copies it"),
+        (
+            "What runbooks are there?",
+            "Takes quarter, folder (reports), archive (archive). Write: `run archive-quarter",
+        ),
+        ("show me the runbooks", "Runbooks:"),
+        ("help", "write `runbooks` to see them"),
+    ],
+)
+async def test_what_cannot_be_run_is_said(text: str, said: str, planner: Phrases) -> None:
+    assert said in says(await replied(planner, text))
+
+
+async def test_a_folder_of_that_name_can_still_be_listed(planner: Phrases) -> None:
+    reply = await replied(planner, 'list "runbooks"')
+    assert isinstance(reply, Propose)
+
+
+async def test_results_of_earlier_steps_make_it_a_plan_even_where_calls_were_wanted(planner: Phrases) -> None:
+    assert len(plan(await replied(planner, "run publish-note for x, text=y", Mode.ACT))) == 3
+
+
+async def test_a_tool_that_is_away_is_named() -> None:
+    away = Phrases(load_phrases(FILE), Listed({}))
+    text = says(await replied(away, "run archive-quarter for q3"))
+    assert "The runbook archive-quarter cannot be run like this. I would use `filesystem.list_dir`" in text
+
+
+# Read strictly
+
+
+def book(*steps: Mapping[str, Any], **entry: Any) -> dict[str, Any]:
+    parameter = {"name": "folder", "question": "Which?"}
+    runbook = {
+        "name": "look",
+        "parameters": [parameter],
+        "steps": [*steps] or [{"say": "list {folder}"}],
+        **entry,
+    }
+    return {"phrases": [PHRASE, COPY], "runbooks": [runbook]}
+
+
+def given(**parameter: Any) -> dict[str, Any]:
+    return book(parameters=[{"name": "folder", "question": "Which?", **parameter}])
+
+
+CALLED = {"call": "filesystem.list_dir", "args": {"path": "{folder}"}}
+
+
+def step(**more: Any) -> dict[str, Any]:
+    return {"say": "list {folder}", **more}
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        ({"phrases": [], "runbooks": {}}, "may have `runbooks`"),
+        ({"phrases": [], "books": []}, "may have `runbooks`"),
+        (book(nmae="x"), "runbook 1 “look”: the key `nmae` is not known"),
+        (book(name="Look"), "`name` must be words in small letters"),
+        (book(title=5), "`title` must be text"),
+        (book(steps=[]), "`steps` must list at least one step"),
+        (book(steps=["list"]), "`steps` must be a list of mappings"),
+        (given(sort="x"), "runbook 1 “look”: parameter 1: the key `sort` is not known"),
+        (given(question=""), "`question` must say what to ask"),
+        (given(name="steps"), "and not `steps`"),
+        (given(type="path"), "`type` must be one of string, number, list, enum"),
+        (given(type="enum"), "`options` belong to the type enum"),
+        (given(options=["a"]), "`options` belong to the type enum"),
+        (given(type="enum", options=["a"], default="b"), "`default` is no value of its type"),
+        (given(type="number", default="5"), "`default` is no value of its type"),
+        (given(type="list", default="a"), "`default` is no value of its type"),
+        (given(default=""), "`default` is no value of its type"),
+        (book(parameters=[{"name": "folder", "question": "?"}] * 2), "the parameter `folder` is there twice"),
+        (book(step(), {"say": "list ."}, step(name="2")), "the step `2` is there twice"),
+        (book({"say": "list ."}), "the parameter `folder` is used in no step"),
+        (book(step(sya=1)), "step 1: the key `sya` is not known"),
+        (book(step(call="a.b")), "give either `say`, a sentence, or `call`"),
+        (book({**CALLED, "call": "list"}), "give either `say`, a sentence, or `call`"),
+        (book(step(args={"a": "b"})), "`args` is a mapping, and belongs to `call`"),
+        (book(step(ask="yes")), "`ask` must be true or false"),
+        (book(step(each="folder")), "`each` must name a parameter of the type list"),
+        (book(step(), {"say": "list {dir}"}), "step 2: {dir} names no parameter"),
+        (book({"say": "sing {folder}"}), "step 1: “sing {folder}” fits none of the phrases"),
+        (book({"say": 'list "{folder}"'}), "write the placeholders of `say` outside of quotes"),
+        (book({**CALLED, "args": {"path": "{folder|shout}"}}), "no filter “shout”"),
+        (book(step(), {"say": "list {steps.later.path}"}, step(name="later")), "must name an earlier step"),
+        (
+            book(step(name="a"), {"say": "list {steps.a}"}),
+            "must name an earlier step and a field of its result",
+        ),
+        (
+            book(step(name="a"), {"say": "list {steps.a.path}/x/{folder}"}),
+            "a result of a step must be a whole argument",
+        ),
+        (
+            book(step(name="a"), {**CALLED, "args": {"path": "{folder}/{steps.a.path}"}}),
+            "stands in a text without parameters beside it",
+        ),
+        (book(step(name="a"), step(title="{steps.a.path}")), "`title` cannot show a result"),
+        (
+            book(
+                {"name": "a", "say": "list {folder}", "each": "folder"},
+                {"say": "list {steps.a.path}"},
+                parameters=[{"name": "folder", "question": "?", "type": "list"}],
+            ),
+            "add `each: folder` here",
+        ),
+        ({**book(), "runbooks": book()["runbooks"] * 2}, "runbook 2: there is a runbook “look” already"),
+    ],
+)
+def test_runbooks_are_read_strictly(data: Any, said: str) -> None:
+    with pytest.raises(BadPhrases) as caught:
+        read_phrases(data)
+    assert said in str(caught.value)
+
+
+async def test_steps_for_each_use_the_results_of_their_own_item(planner: Phrases) -> None:
+    data = book(
+        {"name": "copy", "say": "copy {files} to x", "each": "files", "ask": True},
+        {
+            "call": "filesystem.delete_file",
+            "args": {"path": "{steps.copy.source}"},
+            "each": "files",
+            "title": "Gone: {files}",
+        },
+        parameters=[{"name": "files", "question": "?", "type": "list"}],
+    )
+    steps = await planned(Phrases(read_phrases(data), planner.tools), "run look for a, b")
+    assert [step.ask for step in steps] == [True, True, False, False]
+    assert [step.title for step in steps[2:]] == ["Gone: a", "Gone: b"]
+    assert [step.refs for step in steps[2:]] == [{"path": "{steps.1.source}"}, {"path": "{steps.2.source}"}]
+
+
+async def test_numbers_stay_numbers(planner: Phrases) -> None:
+    data = book(
+        {"call": "filesystem.list_dir", "args": {"path": "n{count}", "limit": "{count}"}},
+        parameters=[{"name": "count", "question": "How many?", "type": "number"}],
+    )
+    counting = Phrases(read_phrases(data), planner.tools)
+    (one,) = await planned(counting, "run look count=5")
+    assert one.call.args == {"path": "n5", "limit": 5}
+    (question,) = asked(await replied(counting, "run look for many"))
+    assert question.text == "“many” is no number. How many?"
+    assert "`limit` must be at least 1" in says(await replied(counting, "run look for 0"))
+
+
+@pytest.mark.parametrize(
+    ("steps", "said"),
+    [
+        (
+            [{"call": "filesystem.list_dir", "args": {"pth": "{folder}"}}],
+            "`pth` is not known here; did you mean `path`?",
+        ),
+        ([{"call": "filesystem.move_file", "args": {"source": "{folder}"}}], "`destination` is missing"),
+        ([{**CALLED, "args": {"path": "{folder}", "limit": 0}}], "`limit` must be at least 1"),
+        (
+            [{**CALLED, "name": "a"}, {"say": "copy {steps.a.place} to x"}],
+            "The runbook look, step 2: `filesystem.list_dir` gives no `place`.",
+        ),
+    ],
+)
+def test_what_does_not_fit_a_tool_is_found_after_connecting(
+    steps: list[dict[str, Any]], said: str, planner: Phrases
+) -> None:
+    (found,) = misfits(read_phrases(book(*steps)), planner.tools)
+    assert said in found

@@ -1,0 +1,95 @@
+"""A conversation without a model: phrases are noted, and become requirements when it is to be built."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from gate.flows.converse import ASKED
+from gate.switches import Switches
+from gate.talk import Brief, Exchange, Implement, ListPending, Mode, Propose, Reply, Say, Turn
+from tests.tools.phrasing import bundled, replied, turn
+from tools.phrases import Phrases
+from tools.talking import COMPILE, ONCE
+
+MOVE, DELETE = "move a.md to archive", "delete b.md"
+
+
+@pytest.fixture(scope="module")
+def planner(tmp_path_factory: pytest.TempPathFactory) -> Phrases:
+    return bundled(tmp_path_factory.mktemp("talk"))
+
+
+def says(reply: Reply) -> str:
+    assert isinstance(reply, Say), reply
+    return reply.text
+
+
+async def talk(planner: Phrases, *texts: str) -> list[Reply]:
+    """What the planner answers to each message of a conversation."""
+    turns: list[Turn] = []
+    for number, text in enumerate(texts):
+        said = turn(text, Mode.TALK, f"t{number}")
+        reply = (await planner.reply(said, Brief(texts[0], earlier=tuple(turns)), ())).reply
+        turns.append(replace(said, exchanges=(Exchange(reply),)))
+    return [one.exchanges[0].reply for one in turns]
+
+
+async def test_phrases_are_noted_and_the_limits_of_it_are_said_once(planner: Phrases) -> None:
+    first, second, third = await talk(planner, f"I think of this:\n{MOVE}", DELETE, "what do you think?")
+    assert says(first) == f"{ONCE}\nNoted:\n• {MOVE}"
+    assert says(second) == f"Noted:\n• {DELETE}"
+    assert "none of my phrases" in says(third)
+    assert ONCE not in says(third)
+
+
+@pytest.mark.parametrize("word", ["yes, implement it", "do it", "Go ahead!", COMPILE])
+async def test_what_was_noted_becomes_the_requirements_in_order(word: str, planner: Phrases) -> None:
+    *_, last = await talk(planner, "hello there", f"{MOVE} then {DELETE}", "hm", "run tidy-drafts", word)
+    assert last == Implement((MOVE, DELETE, "run tidy-drafts"))
+
+
+async def test_a_sentence_that_lacks_its_end_is_noted_too(planner: Phrases) -> None:
+    assert (await talk(planner, "copy c.md", "do it"))[-1] == Implement(("copy c.md",))
+
+
+async def test_long_texts_come_through_as_they_were_written(planner: Phrases) -> None:
+    texts = ["write to a.md:\none\n\ntwo", 'write to b.md: "x: then y"', "write to c.md:\n```\nz\n```"]
+    last = (await talk(planner, *texts, "implement it"))[-1]
+    assert isinstance(last, Implement)
+    direct = [(await replied(planner, text)) for text in texts]
+    again = [(await replied(planner, text)) for text in last.requirements]
+    assert again == direct
+
+
+async def test_looking_is_done_at_once_and_is_no_requirement(planner: Phrases) -> None:
+    first, last = await talk(planner, "what is in reports?", "do it")
+    assert isinstance(first, Propose)
+    assert "nothing to plan yet" in says(last)
+
+
+async def test_a_question_about_building_is_talk(planner: Phrases) -> None:
+    _, last = await talk(planner, MOVE, "how would you build it?")
+    assert isinstance(last, Say)
+
+
+async def test_where_the_way_to_doing_is_closed_it_says_so(planner: Phrases) -> None:
+    brief = Brief(MOVE, switches=Switches(allow_execution_transition=False))
+    assert "switched off" in says(await replied(planner, "implement it", Mode.TALK, brief))
+
+
+async def test_other_tasks_of_the_thread_are_not_its_words(planner: Phrases) -> None:
+    other = replace(turn(MOVE, Mode.TALK, "old"), task="another")
+    acted = turn(DELETE, Mode.ACT, "acted")
+    reply = await replied(planner, "do it", Mode.TALK, Brief("do it", earlier=(other, acted)))
+    assert "nothing to plan yet" in says(reply)
+
+
+async def test_help_and_what_waits_are_answered_as_ever(planner: Phrases) -> None:
+    assert "You can write" in says(await replied(planner, "help", Mode.TALK))
+    assert await replied(planner, "what is waiting?", Mode.TALK) == ListPending()
+
+
+def test_the_button_says_the_same_as_here() -> None:
+    assert COMPILE == ASKED

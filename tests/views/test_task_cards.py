@@ -1,0 +1,370 @@
+"""The cards of a task in every state: what stands there, what can be pressed, and what is closed."""
+
+from dataclasses import replace
+
+import pytest
+
+from gate.action import Ref, Verdict
+from gate.plans import consented
+from gate.switches import Switches
+from gate.task import Flow, Plan, StepState, Why, Wish
+from gate.task_states import TaskState
+from tests.views.samples import MOVE, buttons, parts, sent, shown
+from tests.views.task_samples import (
+    DECIDED,
+    WHEN,
+    WHICH,
+    WHY,
+    approved,
+    destroying,
+    everything,
+    huge,
+    long_plan,
+    paused,
+    plan,
+    reading,
+    said,
+    step,
+    task,
+    unknown,
+)
+from views.task_cards import cards
+from views.task_plan import numbers, shows
+
+S = TaskState
+REVIEW = ["plan_approve", "plan_stepwise", "plan_modify", "plan_replan", "plan_cancel"]
+
+
+def drawn(of, kind, plain=False):
+    """All text of the card of this kind as it stands, and its buttons."""
+    found = [card for card in cards(of) if f":{kind}:" in card.key]
+    made = sent((plain and found[-1].plain) or found[-1].message)
+    return shown(made.blocks), buttons(made.blocks)
+
+
+@pytest.mark.parametrize("state", list(S))
+@pytest.mark.parametrize("flow", list(Flow))
+def test_every_card_in_every_state_is_accepted(state, flow):
+    of = replace(everything(state), flow=flow)
+    for one in (of, replace(of, questions=(), requirements=(), instructions=(), result="", reason="")):
+        found = cards(one)
+        assert len({card.key for card in found}) == len(found)
+        for card in found:
+            assert card.key.startswith(f"{of.id}:")
+            sent(card.message)
+            assert card.plain is None or sent(card.plain)
+            if card.closed:
+                assert buttons(card.message.blocks) == []
+                assert parts(card.message.blocks, "input") == []
+
+
+@pytest.mark.parametrize("state", list(S))
+def test_no_card_can_be_pressed_but_the_one_that_the_state_is_about(state):
+    of = everything(state)
+    pressable = {card.key.split(":")[1] for card in cards(of) if buttons(card.message.blocks)}
+    awaited = {
+        S.CLARIFYING: {"question"},
+        S.TALKING: {"requirements"},
+        S.PLAN_REVIEW: {"plan"},
+        S.RUNNING: {"plan"},
+        S.PAUSED: {"pause"},
+        S.SATISFACTION: {"satisfaction", "plan"},  # and undo of all
+    }
+    assert pressable == awaited.get(state, {"plan"} if of.over else set())
+
+
+@pytest.mark.parametrize("state", list(S))
+def test_every_button_carries_the_number_of_its_card_and_no_fact(state):
+    of = everything(state)
+    for card in cards(of):
+        _, kind, number = card.key.split(":")
+        for pressed in parts(card.message.blocks, "button"):
+            ref = Ref.parse(pressed["value"])
+            receipt = of.plan.seal[:16] if kind == "plan" else "0"
+            assert ref == Ref(of.id, int(number), receipt)
+
+
+def test_a_question_card_has_a_field_for_each_question_and_says_what_is_assumed():
+    text, ids = drawn(task(S.CLARIFYING, questions=(WHICH, WHEN), asked=1), "question")
+    assert ids == ["task_submit", "task_assume", "plan_cancel"]
+    assert "Which folder?" in text
+    assert "Without an answer I assume: archive" in text
+    assert "Since when?" in text
+
+
+def test_what_cannot_be_assumed_cannot_be_skipped():
+    _, ids = drawn(task(S.CLARIFYING, questions=(WHICH, WHY), asked=1), "question")
+    assert ids == ["task_submit", "plan_cancel"]
+
+
+def test_more_questions_than_a_card_holds_are_asked_in_a_form():
+    many = tuple(replace(WHEN, id=str(n), text=f"Question {n}?") for n in range(40))
+    text, ids = drawn(task(S.CLARIFYING, questions=many, asked=1), "question")
+    assert ids == ["task_answer", "task_assume", "plan_cancel"]
+    assert "Question 29?" in text
+
+
+def test_an_answered_question_card_says_what_was_decided_and_by_whom():
+    text, ids = drawn(task(S.PLANNING, asked=1, decided=DECIDED), "question")
+    assert ids == []
+    assert "Which folder? old by \n<@UANA>" in text or "Which folder? old by <@UANA>" in text
+    assert "Since when? this year (assumed)" in text
+
+
+def test_a_plan_shows_of_each_step_what_it_changes_and_what_is_not_known_yet():
+    text, ids = drawn(task(plan=plan()), "plan")
+    assert ids == REVIEW
+    for part in (
+        "1. List reports  reads only",
+        "2. Move reports/q3.md to archive/q3.md  changes something",
+        "destination  archive/q3.md",
+        "3. Delete q3-draft.md and q3-old.md  destructive",
+        "Can be undone: yes, for 30 days",
+        "4. filesystem.restore",
+        "“The planner calls this u”",
+        "trash_id: known after step 3 (trash_id)",
+        "Planner's words (not checked):",
+        "*Approve all* is your yes to step 2, exactly as shown here. Steps 3 and 4 still ask when their turn comes.",
+    ):
+        assert part in text
+
+
+@pytest.mark.parametrize(
+    ("steps", "ids"),
+    [
+        ((step(),), {"a"}),
+        ((step(ask=True), step("b")), {"b"}),
+        ((reading(), destroying(), unknown()), set()),
+        ((step(seal=""),), set()),
+        ((step(preview=replace(MOVE, problem="no answer"), seal=""),), set()),
+        ((step(state=StepState.DONE), step("b")), {"b"}),
+        ((huge(), step("b")), {"b"}),
+    ],
+)
+def test_approve_all_covers_only_changes_that_are_shown_whole(steps, ids):
+    made = plan(*steps)
+    given = consented(task(), made, shows(made))
+    assert {one.id for one in given.steps if one.consent} == ids
+    text, pressed = drawn(task(plan=made), "plan")
+    assert ("plan_approve" in pressed) == bool(ids)
+    assert ("Not shown whole here" in text) == ("plan_whole" in pressed)
+
+
+def test_a_plan_of_thirty_steps_fits_and_all_of_it_is_covered():
+    made = long_plan()
+    text, ids = drawn(task(plan=made), "plan")
+    assert len(shows(made)) == 30
+    assert ids == REVIEW
+    assert "30. Move reports/report-30.md" in text
+    assert "source       reports/report-17.md" in text
+
+
+def test_thirty_long_steps_still_fit_and_none_is_covered_unseen():
+    made = plan(*(huge(f"h{n}", 2_900) for n in range(30)))
+    text, ids = drawn(task(plan=made), "plan")
+    assert 0 < len(shows(made)) < 5
+    assert "plan_whole" in ids
+    assert text.count("x" * 2_900) == len(shows(made))
+    assert all(f"{n}. Write long.md" in text for n in range(1, 31))
+
+
+def test_more_steps_than_a_card_names_are_counted():
+    text, ids = drawn(task(plan=long_plan(90)), "plan")
+    assert "… and 50 more steps: see *Show everything*" in text
+    assert "plan_whole" in ids
+    assert 0 < len(shows(long_plan(90))) <= 40
+
+
+def test_while_a_changed_plan_is_looked_at_nothing_can_be_approved():
+    text, ids = drawn(task(plan=plan(step(rules="", preview=None), step("b"))), "plan")
+    assert "I am looking at what this would change now…" in text
+    assert ids == ["plan_modify", "plan_replan", "plan_cancel"]
+
+
+def test_a_plan_with_a_step_that_cannot_run_says_so_and_cannot_be_approved():
+    bad = step("b", None, verdict=Verdict.DENY, problem="There is no such tool.")
+    text, ids = drawn(task(plan=plan(step(), bad)), "plan")
+    assert "Step 2 cannot run as it stands." in text
+    assert "There is no such tool." in text
+    assert ids == ["plan_modify", "plan_replan", "plan_cancel"]
+
+
+def test_where_each_step_is_to_ask_no_approval_is_offered_for_all():
+    of = task(plan=plan(), switches=Switches(review="both"))
+    text, ids = drawn(of, "plan")
+    assert ids[0] == "plan_stepwise"
+    assert "asks you on its own card" in text
+
+
+def test_taking_all_of_it_back_is_announced_and_told():
+    made = approved(step(state=StepState.DONE), undoing="UBEN")
+    text, ids = drawn(task(S.DONE, plan=made), "plan")
+    assert "Taking all of it back, as <@UBEN> asked…" in text
+    assert ids == []
+    text, _ = drawn(task(S.DONE, plan=replace(made, undoing="", undone="1 of 1 taken back.")), "plan")
+    assert "1 of 1 taken back." in text
+
+
+def test_an_older_plan_says_that_a_newer_one_took_its_place():
+    found = {card.key.split(":", 1)[1]: card for card in cards(task(plan=plan(version=3)))}
+    assert found["plan:2"].closed
+    assert found["plan:2"].earlier
+    assert "A newer plan took the place of this one." in shown(found["plan:2"].message.blocks)
+    assert "version 3" in shown(found["plan:3"].message.blocks)
+
+
+def test_a_running_plan_ticks_its_steps_off_and_names_the_current_one():
+    steps = (
+        replace(reading(), state=StepState.DONE),
+        step("b", state=StepState.SKIPPED),
+        step("c", state=StepState.ASKED, consent="ef" * 32),
+        destroying(),
+    )
+    of = task(
+        S.RUNNING, plan=approved(*steps), instructions=(said("no PDFs", "before step 3"), said("hurry"))
+    )
+    text, ids = drawn(of, "plan", plain=True)
+    assert ids == ["task_pause", "task_stop"]
+    for part in (
+        "Working on step 3 of 4: ",
+        "skipped",
+        "running",
+        "approved by <@UANA>, all of it",
+        "“no PDFs” ",
+        "taken in before step 3",
+        "waits for the next step",
+    ):
+        assert part in text
+    bold = [e["text"] for e in parts(cards(of)[-1].plain.blocks, "text") if e.get("style", {}).get("bold")]
+    assert " 3. " in bold
+    assert " 4. " not in bold
+    marks = [e["name"] for e in parts(cards(of)[-1].plain.blocks, "emoji")]
+    assert marks == ["white_check_mark", "no_entry_sign", "arrow_forward", "white_circle"]
+
+
+def test_the_plan_block_says_the_same_as_the_plain_one():
+    of = everything(S.RUNNING)
+    (block,) = parts([card.message.blocks for card in cards(of)], "plan")
+    assert block["title"] == "Working on step 1 of 10"
+    assert [t["status"] for t in block["tasks"]][:6] == [
+        "pending", "complete", "in_progress", "in_progress", "error", "complete",
+    ]  # fmt: skip
+    assert block["tasks"][5]["title"].endswith("(skipped)")
+
+
+def test_what_waits_for_a_person_is_told_from_what_runs():
+    waiting, _ = drawn(task(S.RUNNING, plan=approved(step(state=StepState.ASKED))), "plan", plain=True)
+    assert waiting.startswith("Waiting for a decision on step 1 of 1")
+    assert "waits for a decision" in waiting
+
+
+def test_pausing_is_announced_and_cannot_be_pressed_twice():
+    text, ids = drawn(task(S.RUNNING, plan=approved(), wish=Wish.PAUSE), "plan")
+    assert "Pausing as soon as the current step is over…" in text
+    assert ids == []
+
+
+def test_where_pausing_is_switched_off_only_stop_is_there():
+    of = task(S.RUNNING, plan=approved())
+    assert drawn(replace(of, switches=replace(of.switches, pause_enabled=False)), "plan")[1] == ["task_stop"]
+
+
+@pytest.mark.parametrize(
+    ("why", "ids"),
+    [
+        (Why.WISH, ["task_resume", "task_stop"]),
+        (Why.STEP, ["step_retry", "step_skip", "task_abort"]),
+        (Why.LAPSED, ["task_resume", "task_stop"]),
+        (Why.REVIEW, ["task_resume", "task_stop"]),
+    ],
+)
+def test_a_pause_says_why_takes_words_and_offers_what_helps(why, ids):
+    of = paused(why)
+    text, pressed = drawn(of, "pause")
+    assert pressed == ids
+    assert "The file is gone." in text
+    assert "What should I know before it goes on?" in text
+    assert "step 3 of 4: " in text or "step 1 of 4: " in text
+    assert drawn(of, "plan")[1] == []
+
+
+def test_a_pause_that_is_over_has_nothing_to_press():
+    text, ids = drawn(replace(paused(), state=S.RUNNING), "pause")
+    assert (text, ids) == ("It was paused, and went on.", [])
+    text, _ = drawn(replace(paused(), state=S.STOPPED_BY_USER, ended_by="UBEN"), "pause")
+    assert "Stopped by <@UBEN>." in text
+
+
+def test_a_result_is_asked_about_once_and_closed_by_whoever_answered():
+    of = task(S.SATISFACTION, flow=Flow.SIMPLE, ends=1, result="2 done, 1 rejected")
+    text, ids = drawn(of, "satisfaction")
+    assert "2 done, 1 rejected" in text
+    assert "Does this meet your needs?" in text
+    assert ids == ["task_satisfied", "task_changes", "task_start_over"]
+    for changes, told in (
+        ({"ended_by": "UANA"}, "<@UANA> says that this meets their needs."),
+        ({"ended_by": "UANA", "reason": "started over"}, "<@UANA> started over"),
+        ({}, "Nobody said otherwise"),
+        ({"state": S.RUNNING}, "<@UANA> wanted changes."),
+        ({"state": S.STOPPED_BY_USER, "ended_by": "UBEN"}, "Stopped by <@UBEN>."),
+    ):
+        text, ids = drawn(replace(of, **{"state": S.DONE, **changes}), "satisfaction")
+        assert told in text
+        assert ids == []
+
+
+def test_what_was_understood_is_confirmed_before_it_is_planned():
+    of = task(
+        S.TALKING, flow=Flow.TALK, requirements=("Sign in with Google",), because="they wrote “build it”"
+    )
+    text, ids = drawn(replace(of, decided=DECIDED), "requirements")
+    assert "Sign in with Google" in text
+    assert "Which folder? old" in text
+    assert "Detected intent to build: they wrote “build it”" in text
+    assert ids == ["task_confirm", "task_keep_talking"]
+    text, ids = drawn(replace(of, state=S.PLANNING, flow=Flow.PLAN), "requirements")
+    assert "Confirmed." in text
+    assert ids == []
+    text, ids = drawn(replace(of, requirements=(), attempts=2), "requirements")
+    assert "we went on talking" in text
+    assert ids == []
+
+
+def test_a_finished_plan_offers_to_take_all_of_it_back_where_something_can_be():
+    done = step(state=StepState.DONE)
+    for steps, offered in (
+        ((done,), True),
+        ((replace(reading(), state=StepState.DONE),), False),
+        ((replace(done, preview=replace(done.preview, undo="no: sent is sent")),), False),
+        ((step(),), False),
+    ):
+        _, ids = drawn(task(S.DONE, plan=approved(*steps), result="1 done"), "plan")
+        assert ids == (["task_undo_all"] if offered else [])
+
+
+def test_a_plan_that_was_cancelled_says_by_whom():
+    text, ids = drawn(task(S.CANCELLED, plan=plan(), ended_by="UBEN"), "plan", plain=True)
+    assert text.startswith("Cancelled, 0 of 4 steps done: ")
+    assert "Cancelled by <@UBEN>." in text
+    assert ids == []
+
+
+def test_an_empty_plan_is_no_trouble():
+    assert drawn(task(plan=Plan(1, ())), "plan")[1][0] == "plan_stepwise"
+    assert drawn(task(S.DONE, plan=Plan(1, ())), "plan")[0].startswith("Done, 0 of 0 steps done")
+
+
+@pytest.mark.parametrize(
+    ("places", "named"),
+    [
+        ([2], "step 2"),
+        ([1, 2], "steps 1 and 2"),
+        ([1, 2, 3], "steps 1 to 3"),
+        ([1, 3, 4, 5, 9], "steps 1, 3 to 5 and 9"),
+        (list(range(1, 31)), "steps 1 to 30"),
+        (list(range(1, 41, 2)), "20 of the 40 steps"),
+    ],
+)
+def test_steps_are_named_by_their_places_in_few_words(places, named):
+    made = long_plan(max(places) if max(places) < 39 else 40)
+    assert numbers(made, [made.steps[place - 1] for place in places]) == named

@@ -1,0 +1,180 @@
+"""The windows of a task, and what is read from them."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from gate.action import Ref
+from gate.plan_changes import rearranged
+from gate.task import StepState
+from gate.task_states import TaskState
+from tests.views.samples import opened, parts, shown
+from tests.views.task_samples import WHEN, WHICH, WHY, destroying, huge, long_plan, plan, step, task, unknown
+from views import task_modals
+from views.buttons import untagged
+from views.task_form import ARGS, KEEP, NOTE, PLACE, VALUE, block_of, changed
+
+S = TaskState
+TWO = plan(step(note="softly"), step("b", ask=True))
+
+
+def as_shown(view):
+    """What Slack sends when nothing was touched."""
+    state = {}
+    for block in parts(view["blocks"], "input"):
+        element = block["element"]
+        chosen = element.get("initial_option", {}).get("value", "")
+        state[block["block_id"]] = {element["action_id"]: element.get("initial_value", chosen)}
+    return state
+
+
+def typed(of, **given):
+    """The form of this plan with some inputs changed: `b_place="1"`."""
+    state = as_shown(opened(task_modals.modify(task(plan=of), of)))
+    by_id = {one.id: one for one in of.steps}
+    for name, value in given.items():
+        key, kind = name.rsplit("_", 1)
+        state[block_of(kind, by_id[key])] = {VALUE: value}
+    return changed(of, state)
+
+
+def test_every_window_is_accepted_and_says_what_it_is_about():
+    of = task(questions=(WHICH, WHEN, WHY), asked=4, ends=2, plan=plan(version=7))
+    for view, kind, number in (
+        (task_modals.answers(of), "task_answer", 4),
+        (task_modals.changes(of), "task_changes", 2),
+        (task_modals.replan(of, of.plan), "plan_replan", 7),
+        (task_modals.modify(of, of.plan), "plan_modify", 7),
+    ):
+        opened(view)
+        assert view["callback_id"] == kind
+        tag, value = untagged(view["private_metadata"])
+        ref = Ref.parse(value)
+        assert (tag, ref.id, ref.version) == (kind, of.id, number)
+    assert "submit" not in opened(task_modals.everything(of, of.plan))
+
+
+def test_options_are_a_menu_and_the_rest_is_typed():
+    view = opened(task_modals.answers(task(questions=(WHICH, WHEN, WHY))))
+    fields = parts(view["blocks"], "input")
+    assert [f["element"]["type"] for f in fields] == ["static_select", "plain_text_input", "plain_text_input"]
+    assert [f["optional"] for f in fields] == [True, True, False]
+    assert "I assume: archive" in shown(view["blocks"])
+
+
+def test_an_untouched_form_changes_nothing():
+    found = typed(TWO)
+    assert found.errors == {}
+    assert [(c.id, c.place, c.drop, c.ask, c.note, c.args) for c in found.changes] == [
+        ("a", 1, False, False, "softly", None),
+        ("b", 2, False, True, "", None),
+    ]
+
+
+def test_order_dropping_asking_notes_and_arguments_are_read():
+    found = typed(
+        TWO, a_place="2", a_note="", b_place="1", b_keep="drop", b_note="x", a_args='{"source": "z"}'
+    )
+    first, second = found.changes
+    assert (first.place, first.note, first.args, first.drop) == (2, "", {"source": "z"}, False)
+    assert (second.place, second.drop, second.ask, second.note) == (1, True, False, "x")
+
+
+@pytest.mark.parametrize(
+    ("given", "kind", "told"),
+    [
+        ({"a_place": "0"}, PLACE, "from 1 to 2"),
+        ({"a_place": "3"}, PLACE, "from 1 to 2"),
+        ({"a_place": "1.5"}, PLACE, "from 1 to 2"),
+        ({"a_place": "²"}, PLACE, "from 1 to 2"),
+        ({"a_place": ""}, PLACE, "from 1 to 2"),
+        ({"a_args": "{"}, ARGS, "not valid JSON"),
+        ({"a_args": "[1]"}, ARGS, ""),
+        ({"a_args": '{"a": NaN}'}, ARGS, ""),
+        ({"a_args": '{"a": 1, "a": 2}'}, ARGS, ""),
+        ({"a_keep": "drop", "b_keep": "drop"}, KEEP, "At least one step has to stay."),
+    ],
+)
+def test_what_cannot_be_read_is_said_at_its_field_and_nothing_changes(given, kind, told):
+    found = typed(TWO, **given)
+    assert found.changes == ()
+    assert list(found.errors) == [block_of(kind, TWO.steps[0])]
+    assert told in found.errors[block_of(kind, TWO.steps[0])]
+
+
+def test_what_is_wrong_with_a_dropped_step_is_no_matter():
+    assert typed(TWO, a_keep="drop", a_place="99", a_args="{").errors == {}
+
+
+def test_what_an_earlier_step_gives_can_be_written_instead():
+    made = plan(destroying(), unknown())
+    found = typed(made, u_args='{"trash_id": "mine"}')
+    assert found.changes[1].args == {"trash_id": "mine"}
+    assert "Earlier steps give trash_id: what you write for it here takes its place." in shown(
+        task_modals.modify(task(plan=made), made)["blocks"]
+    )
+
+
+def test_steps_that_are_over_are_not_in_the_form_and_places_are_among_the_others():
+    made = plan(step(state=StepState.DONE), step("b"), step("c"))
+    assert [(c.id, c.place) for c in typed(made).changes] == [("b", 1), ("c", 2)]
+    assert list(typed(made, c_place="3").errors.values()) == ["This must be a whole number from 1 to 2."]
+
+
+def test_two_steps_cannot_be_put_at_one_place():
+    made = plan(step(), step("b"), step("c"))
+    assert typed(made, a_place="2", b_place="1").errors == {}
+    found = typed(made, a_place="2", c_place="2")
+    assert found.errors == {block_of(PLACE, made.steps[2]): "Another step is put at place 2 already."}
+
+
+def test_what_was_read_is_what_the_gate_takes():
+    made = plan(step(), step("b"), step("c"))
+    found = typed(made, c_place="1", b_keep="drop", a_note="gently", a_args='{"source": "z"}')
+    after = rearranged(made, found.changes)
+    assert [(s.id, s.note, dict(s.args)) for s in after] == [
+        ("c", "", dict(made.steps[2].args)),
+        ("a", "gently", {"source": "z"}),
+    ]
+    assert rearranged(made, typed(made).changes) == made.steps
+
+
+def test_thirty_steps_fit_without_their_arguments_and_that_is_said():
+    made = long_plan()
+    view = opened(task_modals.modify(task(plan=made), made))
+    assert "the arguments stay as they are" in shown(view["blocks"])
+    assert [c.id for c in typed(made).changes] == [s.id for s in made.steps]
+    most = long_plan(40)
+    view = opened(task_modals.modify(task(plan=most), most))
+    assert "9 more steps would not fit" in shown(view["blocks"])
+    assert len(typed(most).changes) == 31
+
+
+def test_a_few_steps_fit_with_their_arguments():
+    made = long_plan(22)
+    found = typed(made, s22_args='{"x": 1}')
+    assert len(found.changes) == 22
+    assert found.changes[-1].args == {"x": 1}
+
+
+def test_arguments_too_long_for_an_input_stay():
+    long = step(args={"content": "x" * 5_000})
+    made = plan(long, step("b"))
+    assert "too long for Slack's input" in shown(opened(task_modals.modify(task(plan=made), made))["blocks"])
+    assert typed(made).changes[0].args is None
+
+
+def test_blocks_of_a_step_do_not_move_with_its_place():
+    made = plan(step("b"), step())
+    assert block_of(NOTE, TWO.steps[0]) == block_of(NOTE, made.steps[1])
+    assert block_of(NOTE, replace(TWO.steps[0], id="x" * 5_000)) != block_of(NOTE, TWO.steps[0])
+
+
+@pytest.mark.parametrize("size", [10, 60_000, 1_000_000])
+def test_a_whole_plan_of_any_size_can_be_opened(size):
+    made = plan(*(huge(f"h{n}", size) for n in range(6)))
+    view = opened(task_modals.everything(task(plan=made), made))
+    assert len(json.dumps(view)) < 250_000
+    assert ("x" * 2_000 in shown(view["blocks"])) == (size == 60_000)
+    assert "6. Write long.md" in shown(view["blocks"])
