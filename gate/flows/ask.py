@@ -14,6 +14,7 @@ from gate.flows.edit import Unfit, by_words
 from gate.flows.open import open_task
 from gate.flows.press import Press, Said
 from gate.people import account, deciders
+from gate.stamps import later
 from gate.strange import quoted
 from gate.switches import BadSwitches, header, switched
 from gate.talk import Incoming
@@ -30,7 +31,9 @@ async def receive(world: World, incoming: Incoming) -> bool:
 
     One commit, no tool and no Slack. Raises Unavailable: then Slack must send it again.
     """
-    if not incoming.mentioned and not await world.ledger.has_session(incoming.session):
+    # What began a thread was written before anybody asked for anything in it, however late it is delivered.
+    begins = incoming.ts == incoming.session.thread
+    if not incoming.mentioned and (begins or not await world.ledger.has_session(incoming.session)):
         return False
     async with world.ledger.begin(world.limits.decision) as tx:
         new = await tx.receive(incoming)
@@ -144,8 +147,9 @@ async def _cancel_command(world: World, incoming: Incoming) -> bool:
         await say(
             world, incoming, "text", {"text": "Nothing of yours is waiting in this thread."}, to=incoming.user
         )
-    for action in waiting:
-        await _answer(world, incoming, await cancel(world, _press(action, incoming)), action)
+    for action in waiting:  # each its own: the message is read to its end when all are cancelled
+        press = replace(_press(action, incoming), message="")
+        await _answer(world, incoming, await cancel(world, press), action)
     return True
 
 
@@ -155,7 +159,7 @@ async def _waiting(world: World, incoming: Incoming) -> tuple[Action, ...]:
 
 def _press(action: Action, incoming: Incoming) -> Press:
     ref = Ref(action.id, action.version, action.receipt[:16])
-    return Press(ref, incoming.session.team, incoming.user)
+    return Press(ref, incoming.session.team, incoming.user, message=incoming.key)
 
 
 async def _about_pending(world: World, incoming: Incoming, person: Person) -> bool:
@@ -203,17 +207,7 @@ async def _yes(world: World, incoming: Incoming, action: Action) -> None:
 def _unseen(action: Action, posted: Posted, incoming: Incoming) -> bool:
     """Whether this version was shown after the message. A later one stands where the first was posted."""
     since = f"{posted.at.timestamp():.6f}" if posted.at and action.version > 1 else posted.ts
-    return _later(since, incoming.ts)
-
-
-def _later(one: str, other: str) -> bool:
-    """Slack timestamps, `1700000000.000100`: compared as the decimal numbers they are."""
-
-    def parts(ts: str) -> tuple[int, str]:
-        seconds, _, rest = ts.partition(".")
-        return (int(seconds) if seconds.isdigit() else 0), rest.ljust(6, "0")
-
-    return parts(one) > parts(other)
+    return later(since, incoming.ts)
 
 
 async def _answer(world: World, incoming: Incoming, said: Said | Unfit, action: Action) -> None:

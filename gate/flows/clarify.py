@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from gate import runs
 from gate.action import Json
 from gate.derive import derived
-from gate.flows.life import begun_turn, brief_of, failed, kept, moved, pressed
+from gate.flows.life import begun_turn, brief_of, failed, kept, moved, pressed, unchanged
 from gate.flows.press import Said, TaskPress
 from gate.people import TaskVerb
 from gate.route import Route, route
 from gate.talk import Mode, Turn
 from gate.task import Assessment, Decided, Flow, Question, Task
 from gate.task_states import TaskEvent, TaskState
-from gate.world import StaleTask, Tx, World
+from gate.world import Tx, World
 
 MOST = 4000  # characters of one answer
 WAYS = {
@@ -35,9 +35,7 @@ async def assess(world: World, task: Task) -> bool:
     found = await world.planner.assess(turn, await brief_of(world, task))
     way = route(found, task.switches, task.decided, task.asked)
     async with world.ledger.begin() as tx:
-        now = await tx.task(task.id)
-        if now is None or now.revision != task.revision:
-            raise StaleTask(now)
+        now = await unchanged(tx, task)
         await _take(tx, now, found, way)
     return True
 
@@ -50,7 +48,7 @@ async def _take(tx: Tx, task: Task, found: Assessment, way: Route) -> None:
     flow = Flow.PLAN if task.plan else way.flow  # a plan that was begun goes on as one
     other = await tx.holder(task.session) if way.ask or flow is not Flow.SIMPLE else None
     if other is not None and other.id != task.id:
-        await failed(tx, task, _held(other, task))
+        await failed(tx, task, held(other, task.requester))
         return
     if way.ask:
         asking: dict[str, Json] = {
@@ -67,8 +65,9 @@ async def _take(tx: Tx, task: Task, found: Assessment, way: Route) -> None:
     await moved(tx, task, event, **kept_too)
 
 
-def _held(other: Task, task: Task) -> str:
-    whose = "You have" if other.requester == task.requester else f"<@{other.requester}> has"
+def held(other: Task, user: str) -> str:
+    """Why a thread takes no further task that this person wants to be planned or talked about."""
+    whose = "You have" if other.requester == user else f"<@{other.requester}> has"
     return f"{whose} a task open in this thread. Finish or stop it first, or mention me in a new thread."
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gate.flows import turn
-from gate.flows.life import begun_turn, kept, moved, pressed
+from gate.flows.life import begun_turn, kept, moved, pressed, unchanged
 from gate.flows.press import Said, TaskPress
 from gate.intent import Intent, intent
 from gate.people import TaskVerb
-from gate.talk import Implement, Mode, Turn
+from gate.talk import Implement, Incoming, Mode, Turn
 from gate.task import Flow, Task
 from gate.task_states import TaskEvent, TaskState
 from gate.world import StaleTask, Tx, World
@@ -34,9 +34,7 @@ async def go_on(world: World, task: Task) -> bool:
         return False
     said = await _said(world, task, found)
     async with world.ledger.begin() as tx:
-        now = await tx.task(task.id)
-        if now is None or now.revision != task.revision:
-            raise StaleTask(now)
+        now = await unchanged(tx, task)
         because = now.because or (seen.because if seen else PLANNER)
         if world.planner.follows and not isinstance(last, Implement) and found.text != ASKED:
             spoken = await begun_turn(tx, now, Mode.TALK, ASKED)
@@ -70,17 +68,18 @@ def _lines(turns: list[Turn], last: Turn) -> Iterator[str]:
             yield text
 
 
-async def hear(world: World, task: Task, text: str) -> None:
+async def hear(world: World, task: Task, incoming: Incoming) -> None:
     """The requester said something in the conversation."""
     async with world.ledger.begin() as tx:
         now = await tx.task(task.id)
         if now is None or now.state is not TaskState.TALKING:
             raise StaleTask(now)
-        spoken = await begun_turn(tx, now, Mode.TALK, text)
+        spoken = await begun_turn(tx, now, Mode.TALK, incoming.text)
         # A card with requirements that stands there is an old one from now on.
         newer = now.attempts + bool(now.requirements)
         cleared = {"requirements": (), "because": "", "attempts": newer}
         await kept(tx, now, "heard", now.requester, turn=spoken, **cleared)
+        await tx.done_with(incoming.key)
 
 
 def _number(task: Task) -> int:

@@ -10,7 +10,7 @@ from gate.action import Action, Approvers, Json, Verdict, Vote
 from gate.canonical import parse
 from gate.flows.look import decided
 from gate.flows.original import move_original
-from gate.flows.press import OLD, Press, Said, late, opened, standing
+from gate.flows.press import OLD, Press, Said, heeded, late, opened, standing
 from gate.flows.seal import entry, lease
 from gate.people import Verb, enough
 from gate.phrase import MAX_TRIES, typed_right
@@ -157,6 +157,7 @@ async def _vote(world: World, action: Action, press: Press) -> Said:
         current = await tx.action(action.id)  # locked, so that two votes at once count each other
         if current is None or current.version != action.version or current.state is not State.PREPARED:
             raise Stale(current)
+        await heeded(tx, press)
         vote = Vote(action.id, action.version, press.user, True, await tx.now())
         if not await tx.vote(vote):
             return Said(
@@ -219,6 +220,7 @@ async def _refusal(world: World, press: Press, verb: Verb, event: Event, code: s
     try:
         async with world.ledger.begin(world.limits.decision) as tx:
             moved = await end(tx, action, event, press.user, press.reason)
+            await heeded(tx, press)
     except (Stale, NoSuchArrow):
         return await _lost(world, action)
     await forget(world, action)

@@ -13,7 +13,7 @@ from gate.canonical import MAX_BYTES, BadArguments, canonical, leaves, parse
 from gate.flows.decide import decided_for, lapse, settled
 from gate.flows.look import blind, decided, look
 from gate.flows.prepare import sentence
-from gate.flows.press import OLD, Press, Said, late, opened, standing
+from gate.flows.press import OLD, Press, Said, heeded, late, opened, standing
 from gate.flows.seal import announce, entry, lease, ruled, sealed
 from gate.people import Verb
 from gate.plain import Assign, Replace
@@ -103,6 +103,7 @@ async def _replace(world: World, press: Press, found: Form, args: dict[str, Json
                 action, Event.EDIT, args=canonical(args), preview=preview, edited_by=press.user, tries=0
             )
             tx.audit(entry("edited", changed, press.user, outcome="edited"))
+            await heeded(tx, press)
             tx.enqueue(runs.refresh(action.id, changed.version))
             tx.enqueue(runs.draw(action.id, changed.revision))
     except (Stale, NoSuchArrow):

@@ -9,14 +9,16 @@ from gate import runs
 from gate.action import Json
 from gate.audit import Entry
 from gate.derive import derived
-from gate.flows.press import GONE, Said, TaskPress
+from gate.flows.press import GONE, Said, TaskPress, heeded
 from gate.people import TaskVerb, may_task
 from gate.talk import Brief, Mode, Turn
-from gate.task import Step, StepState, Task, Why, Wish
+from gate.task import Step, Task, Why, Wish
 from gate.task_states import NoSuchTaskArrow, TaskEvent, TaskState
 from gate.world import Happening, Note, StaleTask, Tx, World
 
 OLD_CARD = "This was changed since you saw it. Please use the newest card in the thread."
+# Events that are somebody's words: nothing is decided by them.
+SAID = frozenset({"opened", "heard", "user_instruction", "kept talking"})
 EARLIER_TURNS = 30  # of the thread, that a planner is reminded of
 
 
@@ -31,7 +33,7 @@ def record(tx: Tx, task: Task, event: str, actor: str = "system", reason: str = 
             version=task.plan.version if task.plan else 0,
             receipt=task.plan.seal if task.plan else "",
             outcome=task.state.value,
-            user_confirmed=actor != "system",
+            user_confirmed=actor != "system" and event not in SAID,
             reason=reason[:1000],
         )
     )
@@ -58,6 +60,14 @@ async def kept(tx: Tx, task: Task, event: str, actor: str = "system", **changes:
     return now
 
 
+async def unchanged(tx: Tx, task: Task) -> Task:
+    """The task, its row locked, when nothing of it has changed since it was read. Raises StaleTask."""
+    now = await tx.task(task.id)
+    if now is None or now.revision != task.revision:
+        raise StaleTask(now)
+    return now
+
+
 async def begun_turn(tx: Tx, task: Task, mode: Mode, text: str) -> str:
     """A turn of the planner for this task, as it stands in this transaction; its id, for `task.turn`."""
     turn_id = derived("turn", task.id, task.revision, mode)
@@ -80,8 +90,8 @@ async def brief_of(world: World, task: Task) -> Brief:
         instructions=task.instructions,
         # Why a task is paused may be a tool's words; every other reason is the requester's, or ours.
         reason="" if task.state is TaskState.PAUSED else task.reason,
-        done=tuple(s for s in steps if s.state in (StepState.DONE, StepState.SKIPPED)),
-        left=tuple(s for s in steps if s.state not in (StepState.DONE, StepState.SKIPPED)),
+        done=tuple(s for s in steps if s.over),
+        left=tuple(s for s in steps if not s.over),
         earlier=tuple(t for t in earlier if t.id != task.turn),
         remarks=task.remarks,
         attempts=task.attempts,
@@ -129,6 +139,8 @@ async def pressed(
             if number(task) != press.ref.version:
                 return Said(False, "stale", OLD_CARD, task=task)
             done = await do(tx, task)
+            if isinstance(done, Task) or done.ok:
+                await heeded(tx, press)
     except (NoSuchTaskArrow, StaleTask):
         return late_task(await world.ledger.task(found.id) or found)
     return done if isinstance(done, Said) else Said(True, verb.value, task=done)

@@ -44,3 +44,6 @@ async def open_task(world: World, incoming: Incoming, switches: Switches) -> Non
         if stored is task:
             record(tx, task, "opened", incoming.user)
             tx.enqueue(runs.task(task.id, "open"))
+        await tx.done_with(
+            incoming.key
+        )  # read once more, it would be taken for an instruction to this very task

@@ -8,14 +8,14 @@ from dataclasses import replace
 from gate import plans
 from gate.action import Verdict
 from gate.flows import clarify, turn
-from gate.flows.life import begun_turn, failed, kept, moved, paused, told_in_thread
+from gate.flows.life import begun_turn, failed, kept, moved, paused, told_in_thread, unchanged
 from gate.flows.look_plan import looked
 from gate.flows.plan_review import approve_all, cancel, look_again, modify, replan, step_by_step
 from gate.plan_changes import StepChange, composed
 from gate.talk import Clarify, Mode, ProposePlan, Reply, Turn
 from gate.task import Plan, Step, Task, Why
 from gate.task_states import TaskEvent, TaskState
-from gate.world import StaleTask, Tx, World
+from gate.world import Tx, World
 
 __all__ = ["StepChange", "approve_all", "cancel", "look_again", "make", "modify", "replan", "step_by_step"]
 
@@ -62,9 +62,7 @@ def _left(plan: Plan | None) -> list[Step]:
 
 async def _write(world: World, task: Task, do: Callable[[Tx, Task], Awaitable[Task]]) -> bool:
     async with world.ledger.begin() as tx:
-        now = await tx.task(task.id)
-        if now is None or now.revision != task.revision:
-            raise StaleTask(now)
+        now = await unchanged(tx, task)
         if now.unused:  # said while the plan was being made: it has to be made of that, too
             again = await begun_turn(tx, now, Mode.PLAN, now.unused[-1].text)
             await tx.keep_task(now, turn=again)

@@ -11,7 +11,7 @@ from gate.audit import Entry
 from gate.canonical import canonical
 from gate.derive import derived
 from gate.flows.edit import unbound
-from gate.flows.life import OLD_CARD, begun_turn, kept, moved, pressed
+from gate.flows.life import OLD_CARD, begun_turn, kept, moved, pressed, unchanged
 from gate.flows.look import decided
 from gate.flows.look_plan import asked_of, looked, misfit, rules_now
 from gate.flows.prepare import missing, sentence
@@ -143,9 +143,7 @@ async def look_again(world: World, task: Task) -> bool:
         return False
     seen = await looked(world, task, plan)
     async with world.ledger.begin() as tx:
-        now = await tx.task(task.id)
-        if now is None or now.revision != task.revision:
-            raise StaleTask(now)
+        now = await unchanged(tx, task)
         await kept(tx, now, "looked", plan=seen)
     return False
 
@@ -158,14 +156,14 @@ async def modify(world: World, press: TaskPress, changes: Sequence[StepChange]) 
         try:
             steps = rearranged(plan, changes)
         except BadChange as wrong:
-            return Said(False, "unfit", str(wrong), task=task)
+            return Said(False, "unfit", str(wrong), task=task, step=wrong.step)
         if steps == plan.steps:
             return Said(True, "unchanged", UNCHANGED, task=task)
         for step in steps:
             problem = "" if step.rules or step.over else _unfit(world, task, step)
             if problem:
                 text = f"Step {plans.place(plan, step)} ({step.name}): {problem} Nothing was changed."
-                return Said(False, "unfit", text, task=task)
+                return Said(False, "unfit", text, task=task, step=step.id)
         told = [*task.instructions]
         for step, text in notes(plan, steps, lambda n, s: f"For step {n} ({plans.called(s)}): {s.note}"):
             key = derived("note", task.id, task.revision, step.id)

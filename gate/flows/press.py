@@ -10,7 +10,7 @@ from gate.flows.seal import entry
 from gate.people import Verb, may
 from gate.states import State
 from gate.task import Task
-from gate.world import World
+from gate.world import Tx, World
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,7 @@ class Press:
     view: str = ""  # the modal's id
     typed: str | None = None
     reason: str = ""
+    message: str = ""  # the key of the message that says it, where it is no button
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,7 @@ class Said:
     text: str = ""
     action: Action | None = None
     task: Task | None = None
+    step: str = ""  # the id of the step that a refused change of a plan is about
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,7 @@ class TaskPress:
     view: str = ""  # the modal's id
     text: str = ""  # what was typed: feedback, a reason, an instruction
     values: Mapping[str, str] = field(default_factory=dict)  # answers by question id
+    message: str = ""  # the key of the message that says it, where it is no button
 
 
 GONE = "I do not know this action (any more). Ask again for what you need."
@@ -74,6 +77,13 @@ async def opened(world: World, press: Press | TaskPress, kind: str) -> bool:
         and (sheet.kind, sheet.user) == (kind, press.user)
         and Ref(sheet.action, sheet.version, sheet.receipt[:16]) == press.ref
     )
+
+
+async def heeded(tx: Tx, press: Press | TaskPress) -> None:
+    """A message has had its effect, so that it is not read once more: after a crash it would be taken to be about
+    what came of it."""
+    if press.message:
+        await tx.done_with(press.message)
 
 
 async def turned_away(world: World, action: Action, press: Press, verb: Verb, reason: str) -> None:

@@ -11,7 +11,7 @@ from gate import runs
 from gate.action import Action
 from gate.flows import clarify, turn
 from gate.flows.decide import end
-from gate.flows.life import begun_turn, moved, pressed
+from gate.flows.life import begun_turn, moved, pressed, unchanged
 from gate.flows.press import Said, TaskPress
 from gate.people import TaskVerb
 from gate.states import Event, State
@@ -19,7 +19,7 @@ from gate.talk import Call, Clarify, Mode, Propose, ProposePlan, Told, Turn
 from gate.task import Flow, Task
 from gate.task_states import TaskEvent
 from gate.template import TemplateError, expand
-from gate.world import Stale, StaleTask, Tx, World
+from gate.world import Stale, Tx, World
 
 NAMED = 3  # calls named in a result
 NOTHING_RAN = {"cancelled", "rejected", "expired", "refused"}
@@ -43,9 +43,7 @@ async def go_on(world: World, task: Task) -> bool:
     changed = any(action.outcome and action.outcome.kind in ("success", "unknown") for action in made)
     result = _tally(list(_told(found))) + _named(world, found, made)
     async with world.ledger.begin() as tx:
-        now = await tx.task(task.id)
-        if now is None or now.revision != task.revision:
-            raise StaleTask(now)
+        now = await unchanged(tx, task)
         if now.unused and world.planner.follows:  # said while the last reply was on its way
             again = await begun_turn(tx, now, Mode.ACT, now.unused[-1].text)
             await tx.keep_task(now, turn=again)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
 from gate import plain
 from gate.action import Ref
@@ -11,6 +12,7 @@ from gate.flows import clarify, control, converse, plan, satisfy, simple
 from gate.flows.life import kept, told_in_thread
 from gate.flows.press import Said, TaskPress
 from gate.people import TaskVerb, may_task
+from gate.stamps import later
 from gate.talk import Incoming
 from gate.task import Flow, Instruction, Remark, Task, Why
 from gate.task_states import TaskState
@@ -90,7 +92,8 @@ def _round(task: Task) -> int:
 
 def _press(task: Task, incoming: Incoming, number: int, text: str = "") -> TaskPress:
     seal = task.plan.seal[:16] if task.plan else "0"
-    return TaskPress(Ref(task.id, number, seal), incoming.session.team, incoming.user, text=text)
+    ref = Ref(task.id, number, seal)
+    return TaskPress(ref, incoming.session.team, incoming.user, text=text, message=incoming.key)
 
 
 async def _clarifying(world: World, incoming: Incoming, task: Task) -> Said:
@@ -100,9 +103,7 @@ async def _clarifying(world: World, incoming: Incoming, task: Task) -> Said:
     if plain.is_no(incoming.text) and len(incoming.text) < 20:
         return await plan.cancel(world, press)
     answers = clarify.by_reply(task, incoming.text)
-    return await clarify.answer(
-        world, TaskPress(press.ref, incoming.session.team, incoming.user, values=answers)
-    )
+    return await clarify.answer(world, replace(press, values=answers))
 
 
 async def _talking(world: World, incoming: Incoming, task: Task) -> Said:
@@ -110,7 +111,7 @@ async def _talking(world: World, incoming: Incoming, task: Task) -> Said:
         if await _unseen(world, f"{task.id}:requirements:{task.attempts}", incoming):
             return Said(False, "unseen", UNSEEN, task=task)
         return await converse.confirm_requirements(world, _press(task, incoming, task.attempts))
-    await converse.hear(world, task, incoming.text)
+    await converse.hear(world, task, incoming)
     return Said(True, "heard", task=task)
 
 
@@ -132,8 +133,8 @@ async def _unseen(world: World, key: str, incoming: Incoming) -> bool:
     posted = await world.ledger.posted(key)
     if posted is None or not posted.ts:
         return True
-    since = posted.at.timestamp() if posted.at else float(posted.ts)
-    return since > float(incoming.ts or 0)
+    since = f"{posted.at.timestamp():.6f}" if posted.at else posted.ts
+    return later(since, incoming.ts)
 
 
 async def _paused(world: World, incoming: Incoming, task: Task) -> Said:
@@ -160,6 +161,7 @@ async def instruct(world: World, incoming: Incoming, task: Task) -> Said:
         tx.emit(Happening("steer_instruction", now.session, now.id, body))
         when = "after the current step" if now.state is S.RUNNING else "to the plan that I am making"
         await told_in_thread(tx, now, RECEIPT.format(when=when), incoming.key)
+        await tx.done_with(incoming.key)
     return Said(True, "steered", task=now)
 
 
@@ -171,6 +173,7 @@ async def _remark(world: World, incoming: Incoming, task: Task) -> Said:
             raise StaleTask(now)
         said = Remark(incoming.user, incoming.text[:MOST], await tx.now())
         await tx.keep_task(now, remarks=(*now.remarks, said)[-REMARKS:])
+        await tx.done_with(incoming.key)
     return Said(True, "remarked", task=task)
 
 

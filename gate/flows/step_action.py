@@ -8,28 +8,20 @@ from gate import plans
 from gate.action import Action, Vote
 from gate.canonical import parse
 from gate.flows.decide import approve, end
-from gate.flows.life import kept, with_step
+from gate.flows.life import kept, unchanged, with_step
 from gate.flows.prepare import Write, crowded, waits
 from gate.flows.seal import entry
 from gate.plans import step_of
 from gate.states import Event, State
 from gate.task import Plan, Step, StepState, Task, Why
 from gate.task_states import TaskState
-from gate.world import StaleTask, Tx, World
+from gate.world import Tx, World
 
 WAITS = (State.PREPARED, State.APPROVED)
 
 
 class Unseen(Exception):
     """What a step would change could not be seen, so nobody could confirm it. Its text is a sentence for people."""
-
-
-async def standing_still(tx: Tx, task: Task) -> Task:
-    """The task, its row locked, when nothing of it has changed. Raises StaleTask."""
-    now = await tx.task(task.id)
-    if now is None or now.revision != task.revision:
-        raise StaleTask(now)
-    return now
 
 
 def begins(task: Task, step: Step) -> Write:
@@ -41,7 +33,7 @@ def begins(task: Task, step: Step) -> Write:
         if action.preview.problem:
             raise Unseen(action.preview.problem)
         async with world.ledger.begin() as tx:
-            now = await standing_still(tx, task)
+            now = await unchanged(tx, task)
             if plans.covers(now, step, action):
                 stored = await _approved(tx, now, action)
             elif await crowded(tx, world, action):

@@ -9,10 +9,10 @@ from gate.action import Action, Class, Json, Verdict
 from gate.derive import derived
 from gate.flows import simple
 from gate.flows.decide import forget
-from gate.flows.life import begun_turn, kept, moved, paused, with_step
+from gate.flows.life import begun_turn, kept, moved, paused, unchanged, with_step
 from gate.flows.look_plan import asked_of
 from gate.flows.prepare import Answered, Refused, prepare
-from gate.flows.step_action import Unseen, begins, begun, happened, standing_still, went_wrong
+from gate.flows.step_action import Unseen, begins, begun, happened, went_wrong
 from gate.states import State
 from gate.talk import Mode
 from gate.task import Step, StepState, Task, Why, Wish
@@ -41,7 +41,7 @@ async def go_on(world: World, task: Task) -> bool:
 async def _between(world: World, task: Task, step: Step | None) -> bool:
     """Nothing of the plan runs at this moment: do what somebody wished, take in what they said, or end."""
     async with world.ledger.begin() as tx:
-        now = await standing_still(tx, task)
+        now = await unchanged(tx, task)
         plan = now.plan
         assert plan is not None
         if now.wish is Wish.STOP:
@@ -94,13 +94,13 @@ async def _taken_up(world: World, task: Task, step: Step, action: Action) -> boo
     now = await world.ledger.task(task.id)
     if now is not None and now.revision == task.revision:
         async with world.ledger.begin() as tx:
-            await begun(tx, await standing_still(tx, task), step, action)
+            await begun(tx, await unchanged(tx, task), step, action)
     return True
 
 
 async def _hold_up(world: World, task: Task, step: Step, reason: str) -> bool:
     async with world.ledger.begin() as tx:
-        now = await standing_still(tx, task)
+        now = await unchanged(tx, task)
         await _fail(tx, now, replace(step, state=StepState.FAILED, text=plans.clipped(reason)), reason)
     return True
 
@@ -121,7 +121,7 @@ async def _read(world: World, task: Task, step: Step, read: Answered) -> bool:
         number = plans.place(task.plan, step)
         return await _hold_up(world, task, step, f"Step {number} failed: {answer.text}")
     async with world.ledger.begin() as tx:
-        now = await standing_still(tx, task)
+        now = await unchanged(tx, task)
         done = plans.kept_result(task.plan, step, answer.text, answer.structured)
         done = replace(done, cls=Class.READ, verdict=Verdict.RUN, text=PRIVATE if read.private else done.text)
         await _keep(tx, now, done, "step_done")
@@ -156,7 +156,7 @@ async def _follow(world: World, task: Task, step: Step) -> bool:
     if action is None or action.state in GOING:
         return False
     async with world.ledger.begin() as tx:
-        await _settled(tx, await standing_still(tx, task), step, action)
+        await _settled(tx, await unchanged(tx, task), step, action)
     return True
 
 
@@ -187,7 +187,7 @@ async def follow(world: World, task: Task) -> bool:
     if action is None or action.state in GOING:
         return False
     async with world.ledger.begin() as tx:
-        now = await standing_still(tx, task)
+        now = await unchanged(tx, task)
         if action.state in WENT_WELL:
             running = await moved(tx, now, TaskEvent.CONTINUE, why=Why.NONE, reason="")
             await _settled(tx, running, step, action)

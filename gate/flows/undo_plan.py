@@ -7,9 +7,8 @@ from dataclasses import replace
 from gate import plans, runs
 from gate.action import Action, Class, Ref
 from gate.flows import undo
-from gate.flows.life import OLD_CARD, kept, pressed, told_in_thread, with_step
+from gate.flows.life import OLD_CARD, kept, pressed, told_in_thread, unchanged, with_step
 from gate.flows.press import Press, Said, TaskPress
-from gate.flows.step_action import standing_still
 from gate.people import TaskVerb
 from gate.states import State
 from gate.task import Plan, Step, StepState, Task
@@ -80,7 +79,7 @@ async def _mark(world: World, task: Task, step: Step, action: Action) -> bool:
         return False  # somebody pressed the step's own button: its end lets this go on
     undo_id, _ = await undo.place(world, action)
     async with world.ledger.begin() as tx:
-        now = await standing_still(tx, task)
+        now = await unchanged(tx, task)
         await tx.keep_task(now, plan=with_step(now, replace(step, undo=undo_id)).plan)
     return True
 
@@ -117,7 +116,7 @@ async def _end(world: World, task: Task, step: Step | None, why: str) -> bool:
     back = [s for s in _changing(task.plan) if await _is_back(world, s)]
     text = _told(task.plan, back, step, why)
     async with world.ledger.begin() as tx:
-        now = await standing_still(tx, task)
+        now = await unchanged(tx, task)
         ids = {s.id for s in back}
         steps = tuple(replace(s, text=BACK, result=None) if s.id in ids else s for s in task.plan.steps)
         plan = replace(task.plan, steps=steps, undoing="", undone=text)
