@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gate import runs
+from gate.flows.clarify import held
 from gate.flows.life import begun_turn, moved, pressed
 from gate.flows.open import opened_task
 from gate.flows.press import Said, TaskPress
@@ -36,14 +37,14 @@ async def needs_changes(world: World, press: TaskPress) -> Said:
     async def do(tx: Tx, task: Task) -> Task | Said:
         if not feedback:
             return Said(False, "empty", WHAT, task=task)
+        other = await tx.holder(task.session) if task.plan else None
+        if other is not None and other.id != task.id:
+            return Said(False, "held", held(other, press.user), task=task)
         again = task.attempts + 1
         changed = await moved(
             tx, task, TaskEvent.CHANGE, press.user, attempts=again, reason=feedback, flow=_flow(task)
         )
         if changed.flow is Flow.PLAN:
-            other = await tx.holder(task.session)
-            if other is not None and other.id != task.id:
-                raise StaleTask(other)
             turn = await begun_turn(tx, changed, Mode.PLAN, feedback)
             return await moved(tx, changed, TaskEvent.REPLAN, press.user, turn=turn)
         turn = await begun_turn(tx, changed, Mode.ACT, feedback)

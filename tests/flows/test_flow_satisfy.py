@@ -12,6 +12,7 @@ from gate.switches import Switches
 from gate.talk import Call, Done, Propose, Say
 from gate.task import Task
 from gate.task_states import TaskState as S
+from tests.flows.planning import MANY, look, planned, proposes, write
 from tests.flows.scene import ANN, BEN, TEAM, Scene
 
 READ = Propose((Call("desk", "look", {"path": "a.md"}),))
@@ -145,3 +146,19 @@ async def test_an_action_that_the_task_left_behind_can_still_be_undone(stage: Sc
     await undo.ask(stage.world, stage.press(await stage.now(action.id)))
     await stage.play()
     assert (await stage.now(action.id)).state is State.UNDONE
+
+
+async def test_a_thread_that_another_task_holds_by_now_takes_no_second_plan(stage: Scene):
+    task = await planned(stage, look("a.md"))
+    assert task.state is S.SATISFACTION
+    stage.planner.assessments.append(MANY)
+    stage.planner.script = [proposes(write("b.md"))]
+    await stage.say("tidy up once more", ts="1700000009.000100")
+    held = next(one for one in await stage.ledger.tasks_of(stage.session) if one.holds_thread)
+    said = await satisfy.needs_changes(stage.world, press(task, text="the other one"))
+    assert (said.ok, said.code) == (False, "held")
+    assert said.text.startswith("You have a task open in this thread.")
+    assert held.id != task.id
+    now = await stage.ledger.task(task.id)
+    assert now is not None
+    assert now.state is S.SATISFACTION
