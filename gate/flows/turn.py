@@ -96,9 +96,8 @@ async def _go_on(world: World, turn_id: str) -> None:
             if len(turn.exchanges) >= world.limits.turns_depth:
                 await _note(world, turn, len(turn.exchanges), "answer", {"text": TOO_MANY})
                 return await _end(world, turn)
-            if await _stopped(world, turn):
+            if not await _ask(world, turn):
                 return
-            await _ask(world, turn)
         elif not await _act(world, turn, len(turn.exchanges) - 1, last):
             return
         turn = await world.ledger.turn(turn_id)
@@ -112,9 +111,12 @@ def over(planner: Planner, turn: Turn) -> bool:
     return isinstance(last.reply, Say | Clarify | ProposePlan | Implement | Done) or not planner.follows
 
 
-async def _ask(world: World, turn: Turn) -> None:
-    """One reply of the planner, stored before anything is done with it."""
-    task = await world.ledger.task(turn.task)
+async def _ask(world: World, turn: Turn) -> bool:
+    """One reply of the planner, stored before anything is done with it. False when the turn's task has been ended
+    meanwhile: then the planner is not asked any more."""
+    task = await world.ledger.task(turn.task) if turn.task else None
+    if task is not None and task.over:
+        return False
     brief = await brief_of(world, task) if task else Brief(turn.text)
     pending = await world.ledger.pending(turn.session.team, user=turn.requester, session=turn.session)
     said = await world.planner.reply(turn, brief, pending)
@@ -125,6 +127,7 @@ async def _ask(world: World, turn: Turn) -> None:
         now = await tx.task(turn.task) if task and first else None
         if now and (said.usage.requests or brief.instructions):
             await tx.keep_task(now, usage=now.usage + said.usage, instructions=_used(now, brief, index))
+    return True
 
 
 def _used(task: Task, brief: Brief, index: int) -> tuple[Instruction, ...]:
@@ -134,17 +137,12 @@ def _used(task: Task, brief: Brief, index: int) -> tuple[Instruction, ...]:
     return tuple(replace(i, used=i.used or where) if i.id in seen else i for i in task.instructions)
 
 
-async def _stopped(world: World, turn: Turn) -> bool:
-    """Whether the task of this turn has been ended meanwhile: then the planner is not asked any more."""
-    task = await world.ledger.task(turn.task) if turn.task else None
-    return task is not None and task.over
-
-
 async def _end(world: World, turn: Turn) -> None:
     """Close a turn that took too long, so that its task can go on."""
     async with world.ledger.begin() as tx:
         await tx.exchange(turn.id, len(turn.exchanges), Exchange(Done()))
-        tx.enqueue(runs.task(turn.task, f"{turn.id}:end")) if turn.task else None
+        if turn.task:
+            tx.enqueue(runs.task(turn.task, f"{turn.id}:end"))
 
 
 async def _tell_task(world: World, turn: Turn) -> None:
