@@ -27,7 +27,11 @@ class StepChange:
 
 
 class BadChange(Exception):
-    """A change that cannot be made. Its text is a sentence for people."""
+    """A change that cannot be made. Its text is a sentence for people, about the step with this id."""
+
+    def __init__(self, text: str, step: str = "") -> None:
+        super().__init__(text)
+        self.step = step
 
 
 # From a proposal
@@ -103,7 +107,8 @@ def rearranged(plan: Plan, changes: Sequence[StepChange]) -> tuple[Step, ...]:
     steps = (*(s for s in plan.steps if s.over), *(_changed(s, asked.get(s.id)) for s in order))
     for step, name in out_of_order(steps):
         raise BadChange(
-            f"Step {place(plan, step)} takes its `{name}` from a step that would not come before it any more."
+            f"Step {place(plan, step)} takes its `{name}` from a step that would not come before it any more.",
+            step.id,
         )
     return steps
 
@@ -121,7 +126,7 @@ def _asked(plan: Plan, left: Sequence[Step], changes: Sequence[StepChange]) -> d
         if not 1 <= change.place <= len(left):
             number = place(plan, left[[s.id for s in left].index(change.id)])
             raise BadChange(
-                f"There is no place {change.place} for step {number}: 1 to {len(left)} there are."
+                f"There is no place {change.place} for step {number}: 1 to {len(left)} there are.", change.id
             )
     return asked
 
@@ -137,7 +142,7 @@ def _ordered(
         other = taken.setdefault(asked[step.id].place, step)
         if other is not step:
             both = f"Steps {place(plan, other)} and {place(plan, step)}"
-            raise BadChange(f"{both} cannot both be at place {asked[step.id].place}.")
+            raise BadChange(f"{both} cannot both be at place {asked[step.id].place}.", step.id)
     order = [step for step in stay if step not in moves]
     for number in sorted(taken):
         order.insert(number - 1, taken[number])

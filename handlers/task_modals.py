@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Awaitable, Callable
 
 from gate.action import Ref
 from gate.flows import clarify, plan, satisfy
 from gate.flows.life import OLD_CARD
 from gate.flows.press import GONE, Said, TaskPress, opened
+from gate.plans import step_of
 from gate.task import Plan, Task
 from gate.world import World
 from handlers import parse
@@ -21,8 +21,6 @@ from views import task_buttons as buttons
 from views.task_asks import block_of as question_block
 from views.task_form import ARGS, PLACE, block_of, changed, open_steps
 from views.task_modals import FEEDBACK
-
-STEP = re.compile(r"[Ss]teps? (\d{1,4})\b")
 
 
 class TaskModals:
@@ -82,7 +80,7 @@ class TaskModals:
         if filled.errors:
             return errors(filled.errors)
         said = await plan.modify(self._world, press, filled.changes)
-        if said.code == "unfit" and (block := _block(made, said.text, what)):
+        if said.code == "unfit" and (block := _block(made, said.step, what)):
             return errors({block: said.text})
         return Reply(tell=said.text)
 
@@ -99,11 +97,9 @@ class TaskModals:
         return task, press
 
 
-def _block(plan: Plan, text: str, what: Submission) -> str:
-    """The block of the form that a sentence of the gate is about; "" where none of its blocks was in the form."""
-    named = STEP.search(text)
-    place = int(named[1]) if named else 0
-    step = plan.steps[place - 1] if 0 < place <= len(plan.steps) else None
+def _block(plan: Plan, step_id: str, what: Submission) -> str:
+    """The block of the form that this step has there; else the first of the form, and "" where it has none."""
+    step = step_of(plan, step_id)
     likely = [*([step] if step else []), *open_steps(plan)]
     blocks = [block_of(kind, one) for one in likely for kind in (ARGS, PLACE)]
     return next((block for block in blocks if block in what.values), "")
