@@ -567,7 +567,7 @@ def test_every_trigger_stands_in_both_meanings():
         ("build it 🤔", "because of an emoji that doubts or refuses"),
         ("b\u0443ild it", "because it holds characters that may not be what they look like"),
         ("JWT tokens", "because nothing in it asks to build it now"),
-        ("x" * (LONGEST + 1), "because it is longer than 40,000 characters"),
+        ("x" * (LONGEST + 1), "because it is longer than 4,000 characters"),
     ],
 )
 def test_the_words_that_decided_are_named(text, because):
