@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import json
 import logging
 import weakref
 from collections.abc import Sequence
 
-from bot.outgoing import checked
+from bot.outgoing import checked, digest
 from bot.patience import Refused
 from bot.task_cards import Show
 from gate import groups
@@ -20,7 +18,6 @@ from gate.states import State
 from gate.world import Ledger, Posted
 from handlers.door import To
 from views import group_card
-from views.kit import Message
 
 log = logging.getLogger(__name__)
 
@@ -71,7 +68,7 @@ class GroupCards:
         to = To("", posted.channel if posted else session.channel, session.thread)
         await self._announce(to, members)
         try:
-            if posted and posted.ts and posted.digest == _digest(message) and not again:
+            if posted and posted.ts and posted.digest == digest(message) and not again:
                 at = (posted.channel, posted.ts)
             else:
                 at = await self._show(group, posted, to, message)
@@ -79,7 +76,7 @@ class GroupCards:
             log.error("the card of the group %s cannot be shown: %s", group, error)
             return False
         await self._known(members, at)
-        await self._ledger.set_posted(group, Posted(*at, groups.revision(members), _digest(message)))
+        await self._ledger.set_posted(group, Posted(*at, groups.revision(members), digest(message)))
         return True
 
     async def _announce(self, to: To, members: Sequence[Action]) -> None:
@@ -102,11 +99,6 @@ class GroupCards:
                 async with self._ledger.begin() as tx:
                     tx.audit(entry("shown", action, "system"))
             await self._ledger.set_posted(action.id, now)
-
-
-def _digest(message: Message) -> str:
-    seen = json.dumps([message.text, message.blocks], sort_keys=True)
-    return hashlib.sha256(seen.encode("ascii")).hexdigest()[:32]
 
 
 def speaks_for(members: Sequence[Action]) -> Action:

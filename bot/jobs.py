@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from functools import partial
 from weakref import WeakValueDictionary
 
 from bot.engine import Job
@@ -33,25 +32,26 @@ def jobs(world: World) -> dict[str, Job]:
     async def expire(action_id: str, version: str) -> None:
         await sweep.expire(world, action_id, int(version))
 
-    def bound(flow: Work) -> Work:
-        async def work(*args: str) -> None:
-            await flow(world, *args)
-
-        return work
-
     return {
-        "take_in": Job("events", bound(ask.take_in)),
+        "take_in": Job("events", _bound(world, ask.take_in)),
         "refresh": Job("events", refresh),
-        "renew": Job("events", bound(renew.renew)),
-        "undo": Job("calls", bound(undo.go_on)),
-        "check": Job("calls", bound(settle.check)),
-        "carry_out": Job("calls", bound(carry_out.carry_out)),
+        "renew": Job("events", _bound(world, renew.renew)),
+        "undo": Job("calls", _bound(world, undo.go_on)),
+        "check": Job("calls", _bound(world, settle.check)),
+        "carry_out": Job("calls", _bound(world, carry_out.carry_out)),
         "draw": Job("cards", draw),
         "post": Job("cards", post),
         "expire": Job("timers", expire),
-        "close_undo": Job("timers", bound(undo.close_bar)),
+        "close_undo": Job("timers", _bound(world, undo.close_bar)),
         **_of_tasks(world),
     }
+
+
+def _bound(world: World, flow: Work) -> Work:
+    async def work(*args: str) -> None:
+        await flow(world, *args)
+
+    return work
 
 
 def one_by_one(work: Work) -> Work:
@@ -70,9 +70,6 @@ def one_by_one(work: Work) -> Work:
 def _of_tasks(world: World) -> dict[str, Job]:
     """What may wait for a model, minutes long, has a kind of its own: no message waits behind it."""
 
-    async def on(flow: Work, *args: str) -> None:
-        await flow(world, *args)
-
     async def draw_task(task_id: str) -> None:
         task = await world.ledger.task(task_id)
         if task is not None:
@@ -82,8 +79,8 @@ def _of_tasks(world: World) -> dict[str, Job]:
         await satisfy.settle(world, task_id, int(ends))
 
     return {
-        "turn": Job("plans", one_by_one(partial(on, turn.go_on))),
-        "task": Job("plans", partial(on, drive.go_on)),
+        "turn": Job("plans", one_by_one(_bound(world, turn.go_on))),
+        "task": Job("plans", _bound(world, drive.go_on)),
         "draw_task": Job("cards", draw_task),
         "settle_task": Job("timers", settle_task),
     }

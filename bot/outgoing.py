@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
 from collections.abc import Sequence
 from typing import Any
@@ -42,6 +44,12 @@ def checked(message: Message) -> Message:
         return message
     log.error("a message broke the rules: %s", problems[:3])
     return notes.answer(PLAIN)
+
+
+def digest(message: Message) -> str:
+    """Of all that people see of a message: equal ones need not be sent again."""
+    seen = json.dumps([message.text, message.blocks], sort_keys=True)
+    return hashlib.sha256(seen.encode("ascii")).hexdigest()[:32]
 
 
 async def shown(call: Any, message: Message, strict: bool = False, **arguments: Any) -> Any:

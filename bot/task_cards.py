@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import json
 import logging
 import time
 import weakref
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
-from bot.outgoing import checked
+from bot.outgoing import checked, digest
 from bot.patience import REFUSED, Refused
 from gate.task import Flow, Task, Wish
 from gate.task_states import TaskState
@@ -155,9 +153,7 @@ def _running(card: TaskCard, task: Task) -> bool:
 
 def _digest(card: TaskCard, task: Task) -> str:
     """Of all that people see of it; and whether it ticks, or is closed for good."""
-    seen = json.dumps([card.message.text, card.message.blocks], sort_keys=True)
-    digest = hashlib.sha256(seen.encode("ascii")).hexdigest()[:32]
-    return f"{CLOSED if card.closed else RUNNING if _running(card, task) else ''}{digest}"
+    return f"{CLOSED if card.closed else RUNNING if _running(card, task) else ''}{digest(card.message)}"
 
 
 def status_of(task: Task) -> str:
