@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
+import tempfile
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +17,19 @@ import redis
 from bot.embedded import EmbeddedRedis, launch
 from storage.migrate import migrate
 from tests.services import Postgres, find_postgres, start_postgres, unavailable
+
+MEMORY = Path("/dev/shm")
+ROOM = 4 << 30  # bytes that must be free there
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep the tests' files in memory, where there is room: no test then waits for a disk that others use, too.
+    Workers of xdist are told their place by the one that starts them."""
+    chosen = config.option.basetemp is not None or hasattr(config, "workerinput")
+    if not chosen and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM:
+        config.option.basetemp = tempfile.mkdtemp(prefix="countersign-", dir=MEMORY)
+        config.add_cleanup(partial(shutil.rmtree, config.option.basetemp, ignore_errors=True))
 
 
 @pytest.fixture(scope="session")
