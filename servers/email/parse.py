@@ -16,6 +16,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from servers.filesystem import disk
 
 MOST_PARTS = 200
+BOUNDARY = re.compile(rb"boundary\s*=", re.IGNORECASE)
 BLANKS = re.compile(r"\n{3,}")
 QUOTED = re.compile(r"^\s*(>|On .{5,200} wrote:\s*$|-{2,} ?Original Message)", re.IGNORECASE)
 SIGNATURE = "-- "
@@ -23,6 +24,8 @@ SIGNATURE = "-- "
 
 def message(data: bytes, said: str) -> EmailMessage:
     """The parsed message. Raises ToolError naming it when the parser cannot make sense of it."""
+    if len(BOUNDARY.findall(data)) > MOST_PARTS:  # thousands inside each other would keep the parser busy for long
+        raise ToolError(f"{said} has more than {MOST_PARTS} parts. Open it in a mail program.")
     try:
         found = email.message_from_bytes(data, policy=email.policy.default)
     except Exception as error:  # the parser over foreign bytes may raise anything
