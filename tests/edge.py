@@ -25,11 +25,11 @@ from gate.switches import Switches
 from gate.talk import Call, Mode, Propose
 from gate.world import Limits, Unavailable, World
 from handlers.register import register
-from storage.engine import open_engine
 from storage.leases import RedisLeases, open_redis
 from storage.ledger import SqlLedger
 from storage.people import PeopleStore
 from storage.tx import SqlTx
+from tests.engines import engine_for
 from tests.flows.desk import Desk
 from tests.flows.scene import CountedIds, FixedClock, Obeying
 from views.preview import fits, reviewable
@@ -319,7 +319,7 @@ async def joined(
     """
     ws = Workspace(INSTALLED, rules=Rules(timing=timing))
     await ws.start()
-    engine, redis, pump = open_engine(sqlite_url), open_redis(redis_url), Pump()
+    engine, redis, pump = engine_for(sqlite_url), open_redis(redis_url), Pump()
     session = slack.http_session(seconds)
     fast, patient = slack.clients(session, INSTALLED.bot_token, ws.api_url)
     ledger = PumpedLedger(engine, pump.enqueue, b"key")

@@ -12,10 +12,10 @@ import pytest
 from sqlalchemy import Connection, make_url
 
 from gate.runs import Run
-from storage.engine import open_engine
 from storage.leases import RedisLeases, open_redis
 from storage.ledger import SqlLedger
 from storage.migrate import migrate
+from tests.engines import engine_for
 from tests.flows.scene import Scene, scene
 from tests.services import Postgres
 
@@ -46,7 +46,7 @@ async def both(migrated_sqlite: Path, database_url: str, redis_url: str) -> Asyn
 
 @asynccontextmanager
 async def staged(url: str, redis_url: str) -> AsyncIterator[Scene]:
-    engine, redis = open_engine(url), open_redis(redis_url)
+    engine, redis = engine_for(url), open_redis(redis_url)
     runs: list[Run] = []
 
     def enqueue(connection: Connection, run: Run) -> None:

@@ -38,11 +38,12 @@ from gate.task_states import TaskState as S
 from gate.tool import Answer
 from gate.world import Sheet
 from storage.chain import verify
-from storage.engine import open_engine, reading
+from storage.engine import reading
 from storage.leases import RedisLeases, open_redis
 from storage.ledger import SqlLedger
 from storage.rows import to_action
 from storage.tables import actions
+from tests.engines import engine_for
 from tests.flows.desk import Desk
 from tests.flows.scene import ANN, BEN, CHANNEL, GIL, TEAM, scene
 
@@ -128,7 +129,7 @@ class Machine(RuleBasedStateMachine):
     async def _open(self) -> None:
         path = Path(self.folder.name) / "machine.db"
         shutil.copy(self.template, path)
-        self.engine, self.redis = open_engine(f"sqlite:///{path}"), open_redis(self.server.url)
+        self.engine, self.redis = engine_for(f"sqlite:///{path}"), open_redis(self.server.url)
         await self.redis.flushall()
         runs: list[Run] = []
 

@@ -8,13 +8,13 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection
+from sqlalchemy import Connection, make_url
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from gate.runs import Run
-from storage.engine import open_engine
 from storage.ledger import SqlLedger
 from storage.migrate import migrate
+from tests.engines import engine_for
 from tests.services import Postgres
 
 KEY = b"the key of the tests"
@@ -50,9 +50,9 @@ def new_postgres_url(postgres: Postgres) -> str:
 @pytest.fixture
 async def engine(database_url: str, sqlite_template: Path) -> AsyncIterator[AsyncEngine]:
     """An engine on a migrated database, which also has the table of the fake engine's runs."""
-    engine = open_engine(database_url)
+    engine = engine_for(database_url)
     if engine.dialect.name == "sqlite":
-        shutil.copy(sqlite_template, str(engine.url.database))
+        shutil.copy(sqlite_template, str(make_url(database_url).database))
     async with engine.begin() as connection:
         await connection.exec_driver_sql("CREATE TABLE ran (key TEXT PRIMARY KEY)")
     yield engine

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager, nullcontext, suppress
 
 import psycopg
 import pytest
-from sqlalchemy import text
+from sqlalchemy import make_url, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from gate.runs import Run, draw
@@ -125,7 +125,7 @@ def locked(database_url: str, engine: AsyncEngine) -> Callable[[], object]:
     @asynccontextmanager
     async def lock() -> AsyncIterator[None]:
         if engine.dialect.name == "sqlite":
-            holder = sqlite3.connect(str(engine.url.database), isolation_level=None)
+            holder = sqlite3.connect(str(make_url(database_url).database), isolation_level=None)
             holder.execute("BEGIN EXCLUSIVE")
             yield
             holder.close()
