@@ -28,8 +28,10 @@ def pytest_configure(config: pytest.Config) -> None:
     Workers of xdist are told their place by the one that starts them."""
     chosen = config.option.basetemp is not None or hasattr(config, "workerinput")
     if not chosen and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM:
-        config.option.basetemp = tempfile.mkdtemp(prefix="countersign-", dir=MEMORY)
-        config.add_cleanup(partial(shutil.rmtree, config.option.basetemp, ignore_errors=True))
+        home = tempfile.mkdtemp(prefix="countersign-", dir=MEMORY)
+        config.add_cleanup(partial(shutil.rmtree, home, ignore_errors=True))
+        config.option.basetemp = f"{home}/tests"
+        os.environ["TMPDIR"] = tempfile.tempdir = home
 
 
 @pytest.fixture(scope="session")

@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from inspect import iscoroutinefunction
+from pathlib import Path
 
 import pytest
+import pytest_asyncio
 from playwright.async_api import Browser, Page, async_playwright, expect
 
+from tests.browser.loops import on_one_loop
 from tests.browser.page_fake import FakeWorkspace, OpenPage, serve
 
+HERE = Path(__file__).parent
 PATIENCE_MS = 15_000  # long enough for a machine that does much else; nothing waits for it in vain
 expect.set_options(timeout=PATIENCE_MS)
 
 
-@pytest.fixture
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        asynchronous = iscoroutinefunction(getattr(item, "function", None))
+        if asynchronous and item.path.parent == HERE:
+            item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def browser(chromium_path: str) -> AsyncIterator[Browser]:
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=chromium_path)
@@ -21,7 +33,7 @@ async def browser(chromium_path: str) -> AsyncIterator[Browser]:
         await browser.close()
 
 
-@pytest.fixture
+@on_one_loop
 async def open_page(browser: Browser) -> AsyncIterator[OpenPage]:
     """Opens an address in a window of its own; script errors and refused content fail the test at its end."""
     complaints: list[str] = []
@@ -35,10 +47,12 @@ async def open_page(browser: Browser) -> AsyncIterator[OpenPage]:
         return page
 
     yield open_one
+    for context in browser.contexts:
+        await context.close()
     assert complaints == []
 
 
-@pytest.fixture
+@on_one_loop
 async def fake() -> AsyncIterator[FakeWorkspace]:
     """The page's contract without a Slack behind it; serves workspace/page/ itself."""
     fake = FakeWorkspace()

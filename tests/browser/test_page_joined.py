@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from playwright.async_api import expect
 
+from tests.browser.loops import on_one_loop
 from tests.browser.page_fake import OpenPage, actions, button, field_block, mrkdwn, plain, section
 from tests.workspace.connected import Connected, bolt_for
 from workspace.parts import Installation
@@ -19,7 +20,7 @@ PHRASE = field_block("phrase", "plain_text_input")
 MODAL = {"type": "modal", "callback_id": "typed", "title": plain("Delete a file"), "submit": plain("Delete")}
 
 
-@pytest.fixture
+@on_one_loop
 async def joined() -> AsyncIterator[Connected]:
     workspace = Workspace(Installation())
     await workspace.start()

@@ -11,6 +11,7 @@ import pytest
 from playwright.async_api import expect
 
 from gate.world import Limits
+from tests.browser.loops import on_one_loop
 from tests.browser.page_fake import OpenPage
 from tests.browser.windows import Seat, Window
 from tests.model_stub import Answer, Heard, ModelStub, assesses, calls, fails, says
@@ -55,7 +56,7 @@ class House:
         return self.stub.requests[-1]
 
 
-@pytest.fixture
+@on_one_loop
 async def house(tmp_path: Path) -> AsyncIterator[House]:
     script = Script()
     async with ModelStub(script, assessment=None) as stub:
@@ -64,7 +65,7 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
     assert (script.left, script.surprises) == ([], [])
 
 
-@pytest.fixture
+@on_one_loop
 async def seat(house: House, open_page: OpenPage) -> Seat:
     async def take(user: str) -> Window:
         return Window(await open_page(f"{house.whole.ws.url}/?as={user}"))

@@ -9,6 +9,7 @@ import pytest
 from playwright.async_api import expect
 
 from gate.world import Limits
+from tests.browser.loops import on_one_loop
 from tests.browser.page_fake import OpenPage
 from tests.browser.windows import Seat, Window
 from tests.whole import Whole, whole
@@ -27,7 +28,7 @@ servers:
 """
 
 
-@pytest.fixture
+@on_one_loop
 async def house(tmp_path: Path) -> AsyncIterator[Whole]:
     strange = ServerConfig(
         name="strange", inproc="tests.browser.strange_server:server", args=(str(tmp_path),)
@@ -36,7 +37,7 @@ async def house(tmp_path: Path) -> AsyncIterator[Whole]:
         yield running
 
 
-@pytest.fixture
+@on_one_loop
 async def seat(house: Whole, open_page: OpenPage) -> Seat:
     async def take(user: str) -> Window:
         return Window(await open_page(f"{house.ws.url}/?as={user}"))

@@ -9,6 +9,7 @@ import pytest
 from playwright.async_api import expect
 
 from gate.world import Limits
+from tests.browser.loops import on_one_loop
 from tests.browser.page_fake import OpenPage
 from tests.browser.windows import Seat, Window
 from tests.whole import Whole, whole
@@ -20,13 +21,13 @@ NOTES, DRAFT = "drafts/meeting-notes.md", "drafts/q3-draft.md"
 THREE = f"copy {SUMMARY} to archive then copy {FIGURES} to archive then move {NOTES} to archive"
 
 
-@pytest.fixture
+@on_one_loop
 async def house(tmp_path: Path) -> AsyncIterator[Whole]:
     async with whole(tmp_path, limits=Limits(undo_bar=30)) as running:
         yield running
 
 
-@pytest.fixture
+@on_one_loop
 async def seat(house: Whole, open_page: OpenPage) -> Seat:
     async def take(user: str) -> Window:
         return Window(await open_page(f"{house.ws.url}/?as={user}"))

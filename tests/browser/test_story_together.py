@@ -9,6 +9,7 @@ import pytest
 from playwright.async_api import expect
 
 from gate.world import Limits
+from tests.browser.loops import on_one_loop
 from tests.browser.page_fake import OpenPage
 from tests.browser.windows import Seat, Window
 from tests.whole import Whole, whole
@@ -19,13 +20,13 @@ FILES = ("reports/q3-summary.md", "reports/q3-figures.csv")  # three would be a 
 ASKED = f"move {FILES[0]} and {FILES[1]} to archive"
 
 
-@pytest.fixture
+@on_one_loop
 async def house(tmp_path: Path) -> AsyncIterator[Whole]:
     async with whole(tmp_path, limits=Limits(undo_bar=30)) as running:
         yield running
 
 
-@pytest.fixture
+@on_one_loop
 async def seat(house: Whole, open_page: OpenPage) -> Seat:
     async def take(user: str) -> Window:
         return Window(await open_page(f"{house.ws.url}/?as={user}"))

@@ -130,14 +130,14 @@ async def _judge(stage: Scene, sql: AsyncEngine, actions: dict[str, Action], end
     assert {State.APPROVED, State.EXPIRED} <= set(ended.values())  # the aim was good
 
 
-@pytest.mark.parametrize("count", [60, pytest.param(2000, marks=[pytest.mark.soak, pytest.mark.timeout(0)])])
+@pytest.mark.parametrize("count", [30, pytest.param(2000, marks=[pytest.mark.soak, pytest.mark.timeout(0)])])
 async def test_everything_at_once_at_the_end_of_time_has_one_outcome_on_sqlite(
     count: int, home: Path, new_sqlite: New, redis_url: str, claim: Callable[[str], None]
 ) -> None:
     claim("SQLite: " + await races(home, new_sqlite(home), redis_url, count))
 
 
-@pytest.mark.parametrize("count", [60, pytest.param(2000, marks=[pytest.mark.soak, pytest.mark.timeout(0)])])
+@pytest.mark.parametrize("count", [30, pytest.param(2000, marks=[pytest.mark.soak, pytest.mark.timeout(0)])])
 async def test_everything_at_once_at_the_end_of_time_has_one_outcome_on_postgresql(
     count: int, home: Path, new_postgres: New, redis_url: str, claim: Callable[[str], None]
 ) -> None:

@@ -89,14 +89,14 @@ async def hammer(home: Path, url: str, redis_url: str, count: int, processes: in
             await asyncio.to_thread(process.close)
 
 
-@pytest.mark.parametrize("count", [50, pytest.param(1000, marks=[pytest.mark.soak, pytest.mark.timeout(0)])])
+@pytest.mark.parametrize("count", [30, pytest.param(1000, marks=[pytest.mark.soak, pytest.mark.timeout(0)])])
 async def test_two_replicas_on_postgresql_run_each_action_once(
     count: int, home: Path, new_postgres: New, redis_url: str, claim: Callable[[str], None]
 ) -> None:
     claim("hammer, PostgreSQL: " + await hammer(home, new_postgres(home), redis_url, count, 2))
 
 
-@pytest.mark.parametrize("count", [50, pytest.param(1000, marks=[pytest.mark.soak, pytest.mark.timeout(0)])])
+@pytest.mark.parametrize("count", [30, pytest.param(1000, marks=[pytest.mark.soak, pytest.mark.timeout(0)])])
 async def test_one_process_on_sqlite_runs_each_action_once(
     count: int, home: Path, new_sqlite: New, redis_url: str, claim: Callable[[str], None]
 ) -> None:

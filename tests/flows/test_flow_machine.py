@@ -498,7 +498,7 @@ def play(template: Path, server: EmbeddedRedis, examples: int, steps: int, **mor
 
 
 def test_whatever_people_clocks_and_intruders_do(migrated_sqlite: Path, redis_server: EmbeddedRedis) -> None:
-    play(migrated_sqlite, redis_server, 40, 35, derandomize=True)
+    play(migrated_sqlite, redis_server, 20, 35, derandomize=True)
 
 
 @pytest.mark.soak

@@ -307,7 +307,7 @@ async def test_a_turn_is_over_after_its_first_reply(planner: Phrases) -> None:
     assert (await planner.reply(again, Brief("list"), ())).reply == Done()
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(text=st.text(max_size=200))
 def test_any_text_gets_a_reply(text: str, planner: Phrases) -> None:
     assert isinstance(planner.understand(text), Propose | Say | ListPending | Clarify)
@@ -345,7 +345,7 @@ WORDS += [
 ]
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(words=st.lists(st.sampled_from(WORDS), max_size=14), glue=st.sampled_from([" ", ""]))
 def test_any_jumble_of_its_own_words_gets_a_reply(words: list[str], glue: str, planner: Phrases) -> None:
     assert isinstance(planner.understand(glue.join(words)), Propose | Say | ListPending | Clarify)
@@ -356,7 +356,7 @@ values = st.text(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(content=values, path=values)
 def test_quoted_values_come_through_unchanged(content: str, path: str, planner: Phrases) -> None:
     expected = [("write_file", {"path": path, "content": content})]
