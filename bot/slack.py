@@ -84,6 +84,7 @@ def bolt(client: AsyncWebClient, signing_secret: str, me: AuthorizeResult) -> As
     logger = logging.getLogger("slack_bolt.countersign")
     logger.addFilter(_NoBodies())
     return AsyncApp(
+        name="countersign",  # else Bolt looks for one through the whole stack
         client=client,
         signing_secret=signing_secret,
         authorize=authorize,
