@@ -62,7 +62,7 @@ async def _take(tx: Tx, task: Task, found: Assessment, way: Route) -> None:
     event, mode = WAYS[flow]
     turn = await begun_turn(tx, task, mode, task.text)
     kept_too: dict[str, Json] = {"flow": flow, "assessment": found, "usage": usage, "turn": turn}
-    await moved(tx, task, event, **kept_too)
+    await moved(tx, task, event, note=way.reason, **kept_too)
 
 
 def held(other: Task, user: str) -> str:

@@ -32,7 +32,8 @@ async def go_on(world: World, task: Task) -> bool:
     compile_it = isinstance(last, Implement) or seen
     if not compile_it or not task.switches.allow_execution_transition:
         return False
-    said = await _said(world, task, found)
+    listed = last.requirements if isinstance(last, Implement) else ()
+    requirements = tuple(listed or await _said(world, task, found))[:MOST]
     async with world.ledger.begin() as tx:
         now = await unchanged(tx, task)
         because = now.because or (seen.because if seen else PLANNER)
@@ -40,8 +41,6 @@ async def go_on(world: World, task: Task) -> bool:
             spoken = await begun_turn(tx, now, Mode.TALK, ASKED)
             await kept(tx, now, "intent seen", turn=spoken, because=because)
             return False
-        listed = last.requirements if isinstance(last, Implement) else ()
-        requirements = tuple(listed or said)[:MOST]
         await kept(tx, now, "compiled", requirements=requirements, because=because)
     return False
 

@@ -43,11 +43,19 @@ def record(tx: Tx, task: Task, event: str, actor: str = "system", reason: str = 
 
 
 async def moved(
-    tx: Tx, task: Task, event: TaskEvent, actor: str = "system", *, go: bool = False, **changes: Json
+    tx: Tx,
+    task: Task,
+    event: TaskEvent,
+    actor: str = "system",
+    *,
+    go: bool = False,
+    note: str = "",
+    **changes: Json,
 ) -> Task:
-    """Follow an arrow and write it down. With `go`, a run lets the task go on. `reason`, where given, is kept."""
+    """Follow an arrow and write it down. With `go`, a run lets the task go on. A `reason` is kept with the task; a
+    `note` stands on the record alone."""
     now = await tx.move_task(task, event, **changes)
-    record(tx, now, event.value, actor, str(changes.get("reason", "")))
+    record(tx, now, event.value, actor, note or str(changes.get("reason", "")))
     if go:
         tx.enqueue(runs.task(now.id, now.revision))
     return now

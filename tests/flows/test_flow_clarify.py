@@ -13,6 +13,7 @@ from gate.switches import Switches
 from gate.talk import Call, Clarify, Propose, Say
 from gate.task import Assessment, Flow, Missing, Question, Task
 from gate.task_states import TaskState as S
+from tests.flows.planning import entries, planned, write
 from tests.flows.scene import ANN, BEN, GIL, TEAM, Scene
 
 WHERE = Question("where", "Where to?", Missing.OUTPUTS)
@@ -154,3 +155,8 @@ async def test_no_cancels_what_is_being_asked_about(stage: Scene):
 
 def with_switches(stage: Scene, switches: Switches):
     return replace(stage.world, switches=lambda channel: switches)
+
+
+async def test_why_a_request_took_its_way_is_on_the_record(stage: Scene):
+    await planned(stage, write("a.md"))
+    assert [one.reason for one in await entries(stage, "task_plan")] == ["it takes several steps"]
