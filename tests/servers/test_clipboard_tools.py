@@ -6,7 +6,7 @@ import shutil
 import stat
 import subprocess
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -21,7 +21,6 @@ from servers.clipboard.host import LARGEST, Clipboard, Held, Host
 from servers.clipboard.models import Kind
 from tests.servers.files import Ask, Clock
 from tests.servers.gated import Gate, gated
-from tests.services import unavailable
 
 TOKEN = "ghp_" + "aB3" * 12
 
@@ -157,18 +156,6 @@ def test_a_folder_that_cannot_be_used_is_refused_with_a_sentence(tmp_path: Path)
         configured(["--folder", tmp_path / "file"])
 
 
-@pytest.fixture(scope="module")
-def screen() -> Iterator[str]:
-    """The name of an X display of our own."""
-    if not shutil.which("Xvfb") or not shutil.which("xclip"):
-        unavailable("there is no Xvfb or no xclip: apt-get install xvfb xclip", "REQUIRE_SCREEN")
-    command = ["Xvfb", "-displayfd", "1", "-screen", "0", "320x240x24", "-nolisten", "tcp"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as program:
-        assert program.stdout
-        yield f":{int(program.stdout.readline())}"
-        program.terminate()
-
-
 def copied(host: Host, data: bytes, kind: str, seen: Held) -> None:
     """Another program puts something there; wait until the host sees it."""
     command = ["xclip", "-selection", "clipboard", "-in", "-target", kind]
@@ -179,9 +166,9 @@ def copied(host: Host, data: bytes, kind: str, seen: Held) -> None:
 
 
 def test_the_real_clipboard_gives_back_what_it_was_given(
-    screen: str, monkeypatch: pytest.MonkeyPatch
+    screen_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("DISPLAY", screen)
+    monkeypatch.setenv("DISPLAY", screen_name)
     monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
     host = Host()
     for text in ("Grüße\nline two\n", "x" * 200_000, ""):
