@@ -45,7 +45,7 @@ UNDO = {
     "calendar.create_event": {"delete_event"},
     "task.create_task": {"delete_task"},
 }
-FINAL = {"email.send_draft", "system.open_application", "system.open_file_with"}
+FINAL = {"filesystem.purge_trash", "email.send_draft", "system.open_application", "system.open_file_with"}
 Listed = dict[str, list[Tool]]
 
 
