@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import AwareDatetime, BaseModel, Field
 
 LONGEST = 50_000  # characters that are set at once
-EMPTY, OTHER = "empty", "other"
+EMPTY: Final = "empty"
+OTHER: Final = "other"
 Kind = Literal["text", "empty", "other"]
 
 TextArg = Annotated[str, Field(max_length=LONGEST, description="The text to put there; “” empties it.")]

@@ -192,5 +192,5 @@ def _dated(words: list[str], month: int, held: date | None) -> date | None:
         return date(year, month, number)
     if held is None:
         return None
-    found = date(held.year, month, number)
-    return found if found >= held else date(held.year + 1, month, number)
+    this_year = date(held.year, month, number)
+    return this_year if this_year >= held else date(held.year + 1, month, number)
