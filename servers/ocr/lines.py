@@ -34,7 +34,7 @@ class Line(NamedTuple):
 
 def words(told: Iterable[Sequence[Any]]) -> list[Word]:
     """As the process apart gives them."""
-    return [Word(*rest, (line[0], line[1], line[2])) for *rest, line in told]
+    return [Word._make([*one[:6], tuple(one[6])]) for one in told]
 
 
 def sure(found: Sequence[Word]) -> float:
