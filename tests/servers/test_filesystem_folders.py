@@ -13,6 +13,7 @@ import pytest
 
 from servers.filesystem import server
 from servers.filesystem.whole import MOST_NAMES
+from servers.meeting import server as meeting_server
 from tests.servers.files import Clock, files, sample, tree
 from tests.servers.gated import Gate, gated
 
@@ -176,6 +177,14 @@ async def test_a_folder_goes_neither_into_itself_nor_with_an_allowed_folder(tmp_
         assert "holds an allowed folder" in await ask.refused("delete_file", path="deep")
         twice = await ask.refused("delete_file", path=["sample/archive", "sample/archive/x"])
         assert "lies in sample/archive" in twice
+
+
+async def test_servers_whose_work_is_files_delete_no_folders(tmp_path: Path) -> None:
+    root = folders(tmp_path)
+    async with gated(tmp_path / "logs", "meeting", meeting_server([root], Clock())) as gate:
+        assert "is a folder" in await gate.blind("delete_file", path="archive")
+        assert "is a folder" in await gate.refused("delete_file", path="archive")
+    assert (root / "archive").is_dir()
 
 
 async def test_too_much_in_a_folder_is_said(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ LETTER = "Invoice 2026-117\nDate: 21 November 2026\nTotal: EUR 1,250.00\nWrite t
 TABLE = [["Goods", "Quantity", "Price"], ["Pens", "12", "4.50"], ["Red ink", "", "7.25"]]
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="session")
 def tesseract() -> None:
     if not shutil.which("tesseract"):
         unavailable("there is no Tesseract: apt-get install tesseract-ocr", "REQUIRE_TESSERACT")
@@ -70,6 +70,7 @@ async def pictures(root: Path, **files: bytes) -> AsyncIterator[Ask]:
         yield Ask(client)
 
 
+@pytest.mark.usefixtures("tesseract")
 async def test_text_is_read_off_pictures_of_several_kinds(tmp_path: Path) -> None:
     async with pictures(tmp_path, b_jpg=drawn("JPEG")) as ask:
         for name in ("b.jpg",):
@@ -79,6 +80,7 @@ async def test_text_is_read_off_pictures_of_several_kinds(tmp_path: Path) -> Non
             assert seen["note"] == ""
 
 
+@pytest.mark.usefixtures("tesseract")
 async def test_the_pages_of_a_pdf_are_read_as_people_see_them(tmp_path: Path) -> None:
     pages = papers.pdf("# One lease\n\n---\n\n# Two keys\n\n---\n\n# Three dogs\n")
     async with pictures(tmp_path, a_pdf=pages) as ask:
@@ -91,6 +93,7 @@ async def test_the_pages_of_a_pdf_are_read_as_people_see_them(tmp_path: Path) ->
         assert "has 3 pages" in await ask.refused("extract_text_from_pdf", path="a.pdf", first_page=4)
 
 
+@pytest.mark.usefixtures("tesseract")
 async def test_values_and_tables_are_found(tmp_path: Path) -> None:
     async with pictures(tmp_path, a_png=drawn(), t_png=drawn_table()) as ask:
         seen = await ask("extract_structured_data", path="a.png")
@@ -107,6 +110,7 @@ async def test_values_and_tables_are_found(tmp_path: Path) -> None:
         assert table["rows"] == TABLE
 
 
+@pytest.mark.usefixtures("tesseract")
 async def test_an_empty_page_and_an_unknown_language_are_said(tmp_path: Path) -> None:
     blank = io.BytesIO()
     Image.new("L", (300, 300), 255).save(blank, "PNG")
@@ -132,6 +136,7 @@ BAD: list[tuple[str, bytes, str]] = [
 ]
 
 
+@pytest.mark.usefixtures("tesseract")
 async def test_bombs_and_broken_files_are_refused_with_a_sentence(tmp_path: Path) -> None:
     for name, data, _ in BAD:
         (tmp_path / name).write_bytes(data)
