@@ -149,9 +149,18 @@ def remove(spot: Spot) -> None:
     if info is None:
         return
     if stat.S_ISDIR(info.st_mode):
+        _writable(spot)
         shutil.rmtree(spot.name, dir_fd=spot.folder)
     else:
         disk.remove(spot)
+
+
+def _writable(spot: Spot) -> None:
+    """Let us remove what is in a folder of ours: one that its owner may only read keeps its names."""
+    os.chmod(spot.name, 0o700, dir_fd=spot.folder)
+    with _entered(spot) as folder, os.scandir(folder) as scan:
+        for name in [one.name for one in scan if one.is_dir(follow_symlinks=False)]:
+            _writable(Spot(folder, name, spot.said))
 
 
 def free(roots: Roots, source: Place, destination: Place | None = None) -> None:

@@ -211,6 +211,14 @@ async def test_a_folder_in_the_trash_goes_when_its_days_are_over(tmp_path: Path)
     assert staged(root) == []
 
 
+async def test_a_folder_that_may_only_be_read_is_purged_too(tmp_path: Path) -> None:
+    async with gate_over(tmp_path) as (gate, root):
+        (root / "reports" / "deep").chmod(0o500)
+        done = await gate.do("delete_file", path="reports")
+        await gate.do("purge_trash", trash_id=done.result["trash_id"])
+    assert staged(root) == []
+
+
 async def test_the_trash_is_purged_of_exactly_what_was_shown_and_nothing_brings_it_back(
     tmp_path: Path,
 ) -> None:
