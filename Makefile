@@ -13,7 +13,7 @@ choose = $(shell for p in $(CANDIDATES); do if $$p -c '$(1)' >/dev/null 2>&1; th
 PYTHON ?= $(or $(call choose,$(WHOLE)),$(call choose,$(NEW)))
 
 .DEFAULT_GOAL := run
-.PHONY: run setup test lint types browser soak bench lock
+.PHONY: run setup test lint types browser programs soak bench lock
 
 run: setup
 	@exec $(PY) -m bot demo
@@ -31,7 +31,7 @@ $(STAMP): $(LOCK)
 	@$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r $(LOCK)
 	@touch $@
 
-test: setup browser lint types
+test: setup browser programs lint types
 	$(PY) -m pytest -n $(WORKERS) --dist loadfile $(ARGS)
 
 lint: setup
@@ -49,6 +49,17 @@ browser:
 	    { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium; } \
 	      >/dev/null || echo "Chromium could not be installed: the browser tests will be SKIPPED"; \
 	  else echo "There is no Chromium: the browser tests will be SKIPPED"; fi; fi
+
+# Tests of OCR, of a screen and of its clipboard want these. The same: without them they are skipped, and say so.
+programs:
+	@missing=$$(for pair in tesseract:tesseract-ocr Xvfb:xvfb xclip:xclip; do \
+	  command -v $${pair%%:*} >/dev/null || echo $${pair##*:}; done); \
+	if [ -n "$$missing" ]; then \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then \
+	    echo "Installing for the tests:" $$missing; \
+	    { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing; } \
+	      >/dev/null || echo "Not installed, so tests will be SKIPPED:" $$missing; \
+	  else echo "Missing, so tests will be SKIPPED:" $$missing; fi; fi
 
 soak: setup
 	$(PY) -m pytest -m soak --timeout 0 $(ARGS)

@@ -29,7 +29,7 @@ STAND_ALONE = {"servers", "workspace"}
 FACING_SLACK = {"handlers", "bot"}  # elsewhere a `body` is no payload and `say` no Slack call
 # The rooms that may know a library; bot, which wires them, may know all.
 LIBRARIES = {
-    "sqlalchemy": {"storage"},
+    "sqlalchemy": {"storage", "servers"},  # a server may read a database that is not its own
     "alembic": {"storage"},
     "psycopg": {"storage"},
     "aiosqlite": {"storage"},

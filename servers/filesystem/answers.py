@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
@@ -22,6 +22,7 @@ _SENTENCES = {
     errno.ENOENT: "Something on that path was removed meanwhile. Look again with list_dir.",
     errno.ENOSPC: "The disk is full. Free some space and try again.",
     errno.EDQUOT: "The disk quota is used up. Free some space and try again.",
+    errno.EBUSY: "That is in use, perhaps as the place of another disk. Leave it where it is.",
     errno.EROFS: "That folder can only be read. Choose another one.",
     errno.EXDEV: "That would cross from one disk to another. Copy the file, then delete the first one.",
     errno.ENAMETOOLONG: "That name is too long for the disk. Choose a shorter one.",
@@ -43,28 +44,39 @@ def spoken(tool: Callable[P, R]) -> Callable[P, R]:
     return told
 
 
-def summed(items: list[Described]) -> Description:
-    """Several paths and what to call them together."""
+def summed(items: list[Described], inside: Sequence[Sequence[Item]] = ()) -> Description:
+    """Several paths and what to call them together. `inside`: what is in each, shown below it."""
+    held = list(zip(items, inside or [[]] * len(items), strict=True))
+    shown = [[item, *(Described(**one.model_dump(), exists=True) for one in ones)] for item, ones in held]
+    files = sum(one.kind == "file" for one in inside[0]) if len(inside) == 1 else 0
+    more = f" (a folder with {files} {'file' if files == 1 else 'files'})" if len(inside) == 1 else ""
+    word = things(item.kind for item in items)
     return Description(
-        what=in_words([item.name for item in items]),
-        noun=noun([item.name for item in items]),
-        items=items,
+        what=in_words([item.name for item in items], word)
+        + (more if len(items) == 1 and items[0].kind == "folder" else ""),
+        noun=noun([item.name for item in items], word),
+        items=[one for each in shown for one in each],
         count=len(items),
         size=sum(item.size or 0 for item in items),
         expected={item.name: item.sha256 or item.kind for item in items},
     )
 
 
-def in_words(paths: list[str]) -> str:
+def things(kinds: Iterable[str]) -> str:
+    """What several of these are called together."""
+    return "items" if "folder" in kinds else "files"
+
+
+def in_words(paths: list[str], word: str = "files") -> str:
     """`a.md`, or `5 files: a.md, b.md, c.md and 2 more`."""
     if len(paths) == 1:
         return paths[0]
     more = f" and {len(paths) - 3} more" if len(paths) > 3 else ""
-    return f"{noun(paths)}: {', '.join(paths[:3])}{more}"
+    return f"{noun(paths, word)}: {', '.join(paths[:3])}{more}"
 
 
-def noun(paths: list[str]) -> str:
-    return paths[0].rpartition("/")[2] if len(paths) == 1 else f"{len(paths)} files"
+def noun(paths: list[str], word: str = "files") -> str:
+    return paths[0].rpartition("/")[2] if len(paths) == 1 else f"{len(paths)} {word}"
 
 
 def trash_entries(roots: Roots) -> list[TrashEntry]:
@@ -80,7 +92,13 @@ def _entry(roots: Roots, root: Root, manifest: Manifest) -> TrashEntry:
         deleted_at=manifest.deleted_at,
         kept_until=manifest.deleted_at + trash.KEEP,
         items=[
-            Item(name=roots.place(root, tuple(file.path.split("/"))).said, kind="file", size=file.size)
+            Item.model_validate(
+                {
+                    "name": roots.place(root, tuple(file.path.split("/"))).said,
+                    "kind": file.kind,
+                    "size": file.size,
+                }
+            )
             for file in manifest.files
         ],
     )

@@ -31,7 +31,7 @@ def server(roots: Sequence[Path], clock: Callable[[], datetime] = utc_now) -> MC
     house = Roots.at(roots)
     for root in house.roots:
         trash.purge(root, clock())
-    reading, changing = Reading(house), Changing(house, trash.Daily(house, clock).now)
+    reading, changing = Reading(house, True), Changing(house, trash.Daily(house, clock).now, True)
     names = ", ".join(root.name for root in house.roots)
     return MCPServer(
         "countersign-filesystem",

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
 
 from mcp.server.mcpserver.exceptions import ToolError
 
-from servers.filesystem import disk, rename, trash
+from servers.filesystem import disk, rename, trash, whole
 from servers.filesystem.disk import Found
 from servers.filesystem.models import Manifest, TrashedFile
 from servers.filesystem.roots import Place, Root, Spot, private, spot
@@ -34,13 +33,13 @@ def create(place: Place, data: bytes) -> Found:
 
 
 def _publish(staged: Spot, target: Spot) -> Found:
-    found = disk.examine(staged)
+    found = whole.examine(staged)
     try:
         rename.put(staged, target)
     except FileExistsError:
         raise taken(target.said) from None
     finally:
-        disk.remove(staged)
+        whole.remove(staged)
     disk.settle(target)
     return found
 
@@ -111,17 +110,17 @@ def _account(mine: Spot, entry: int, manifest: Manifest) -> None:
 
 
 def _is(at: Spot, sha256: str) -> bool:
-    """Whether a plain file with these bytes and no second name is at a spot."""
+    """Whether a plain file with these bytes and no second name is at a spot, or a folder of such."""
     try:
-        return disk.sole(at.said, disk.examine(at)).sha256 == sha256
+        return whole.examine(at).sha256 == sha256
     except ToolError:
         return False
 
 
 def move(source: Place, destination: Place, expected: str | None) -> Found:
-    """Rename a file onto a free name. Raises ToolError when either end is not as it was shown."""
+    """Rename a file or a folder onto a free name. Raises ToolError when either end is not as it was shown."""
     with alone(source.root, destination.root), spot(source) as start, spot(destination) as end:
-        before = disk.sole(source.said, disk.examine(start))
+        before = whole.examine(start)
         disk.agree(source.said, before, expected)
         try:
             rename.put(start, end)
@@ -137,30 +136,33 @@ def move(source: Place, destination: Place, expected: str | None) -> Found:
 
 
 def copy(source: Place, destination: Place, expected: str | None) -> Found:
-    """Copy a file onto a free name. Raises ToolError when either end is not as it was shown."""
+    """Copy a file or a folder onto a free name. Raises ToolError when either end is not as it was shown."""
     with alone(destination.root), spot(source) as start, spot(destination) as end:
         if disk.status(end):
             raise taken(destination.said)
-        with private(destination.root, "tmp") as folder, disk.reading(start) as open_source:
+        with private(destination.root, "tmp") as folder:
             staged = disk.temporary(folder, destination.said)
-            with disk.staging(staged, os.fstat(open_source).st_mode) as file:
-                disk.agree(source.said, disk.measure(open_source, source.said, copy_to=file), expected)
+            try:
+                disk.agree(source.said, whole.examine(start, staged), expected)
+            except BaseException:
+                whole.remove(staged)
+                raise
             return _publish(staged, end)
 
 
 def delete(
     places: Sequence[Place], expected: Mapping[str, str] | None, at: datetime
 ) -> tuple[Manifest, list[Found]]:
-    """Move files to the trash of their root, all or none."""
+    """Move files and folders to the trash of their root, all or none."""
     root = places[0].root
     with ExitStack() as stack:
         stack.enter_context(alone(root))
         spots = [stack.enter_context(spot(place)) for place in places]
-        found = [disk.sole(here.said, disk.examine(here)) for here in spots]
+        found = [whole.examine(here) for here in spots]
         for here, file in zip(spots, found, strict=True):
             disk.agree(here.said, file, None if expected is None else expected[here.said])
         kept = [
-            TrashedFile(path=place.inner, sha256=file.sha256, size=file.size)
+            TrashedFile(path=place.inner, sha256=file.sha256, size=file.size, kind=disk.kind(file.mode))
             for place, file in zip(places, found, strict=True)
         ]
         manifest, entry = stack.enter_context(trash.added(root, "deleted", at, kept))

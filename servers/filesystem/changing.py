@@ -10,7 +10,7 @@ from typing import Annotated
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
 
-from servers.filesystem import change, disk, landing, restore, room, trash, watch
+from servers.filesystem import change, disk, landing, purge, restore, room, trash, watch, whole
 from servers.filesystem.answers import spoken
 from servers.filesystem.models import (
     Deleted,
@@ -18,9 +18,11 @@ from servers.filesystem.models import (
     Moved,
     PathArg,
     PathsArg,
+    Purged,
     Restored,
     Sha256,
     TrashIdArg,
+    TrashIdsArg,
     Unwatched,
     Watching,
     Written,
@@ -41,10 +43,14 @@ ExpectedMap = Annotated[
 
 @dataclass(frozen=True)
 class Changing:
-    """The changing tools over some roots, with the clock that dates what they keep."""
+    """The changing tools over some roots, with the clock that dates what they keep.
+
+    `folders`: whether whole folders may be deleted there.
+    """
 
     roots: Roots
     clock: Callable[[], datetime]
+    folders: bool = False
 
     @spoken
     def write_file(
@@ -81,7 +87,7 @@ class Changing:
         expected_sha256: ExpectedArg = None,
         expected_destination: ExpectedPath = None,
     ) -> Moved:
-        """Move or rename a file. It goes into an existing folder under its own name; nothing is overwritten."""
+        """Move or rename a file or folder. It goes into an existing folder under its name; nothing is overwritten."""
         start, end = self._ends(source, destination, expected_destination)
         return _moved(start, end, change.move(start, end, expected_sha256))
 
@@ -93,13 +99,14 @@ class Changing:
         expected_sha256: ExpectedArg = None,
         expected_destination: ExpectedPath = None,
     ) -> Moved:
-        """Copy a file. It goes into an existing folder under its own name; nothing is overwritten."""
+        """Copy a file or a whole folder. It goes into an existing folder under its name; nothing is overwritten."""
         start, end = self._ends(source, destination, expected_destination)
         return _moved(start, end, change.copy(start, end, expected_sha256))
 
     def _ends(self, source: str, destination: str, expected: str | None) -> tuple[Place, Place]:
-        start = landing.file(self.roots, source)
+        start = landing.thing(self.roots, source)
         end = landing.end_of(self.roots, start, destination)
+        whole.free(self.roots, start, end)
         if expected is not None and end.said != expected:
             raise ToolError(
                 f"{destination} has changed since it was shown: {expected} is now {end.said}. Ask again."
@@ -108,10 +115,12 @@ class Changing:
 
     @spoken
     def delete_file(self, path: PathsArg, expected: ExpectedMap = None) -> Deleted:
-        """Delete one file or a list of files, all or none. They stay in the trash for 30 days."""
+        """Delete a file or a folder, or a list of them, all or none. They stay in the trash for 30 days."""
         places, at = landing.several(self.roots, path), self.clock()
         if len({place.root for place in places}) > 1:
             raise ToolError("These files are in different roots. Delete those of one root at a time.")
+        for place in places:
+            landing.deletable(self.roots, place, self.folders)
         if expected is not None and set(expected) != {place.said for place in places}:
             raise ToolError("“expected” must name exactly the paths to delete. Take it from describe_paths.")
         manifest, found = change.delete(places, expected, at)
@@ -135,7 +144,7 @@ class Changing:
             Field(description="SHA-256 of the file it takes the place of; “absent” when there must be none."),
         ] = disk.ABSENT,
     ) -> Restored:
-        """Bring files back from the trash to where they were. What they take the place of goes to the trash."""
+        """Bring back from the trash, to where it was. A file that it takes the place of goes to the trash."""
         back = restore.restore(self.roots, trash_id, expected_sha256, self.clock())
         paths = [place.said for place in back.places]
         return Restored(
@@ -145,6 +154,17 @@ class Changing:
             sha256=back.sha256[0] if len(paths) == 1 else None,
             expected=dict(zip(paths, back.sha256, strict=True)),
         )
+
+    @spoken
+    def purge_trash(
+        self,
+        trash_id: TrashIdsArg,
+        expected: Annotated[
+            Sha256 | None, Field(description="SHA-256 of all that preview_purge showed. Empty: as it is.")
+        ] = None,
+    ) -> Purged:
+        """Remove entries of the trash for good. Nothing brings them back, and what relies on them is not undone."""
+        return purge.carry_out(self.roots, trash_id, expected)
 
     @spoken
     def watch_folder(

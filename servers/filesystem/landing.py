@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import stat
+from collections.abc import Sequence
+from typing import Literal
 
 from mcp.server.mcpserver.exceptions import ToolError
 
-from servers.filesystem import disk
+from servers.filesystem import disk, whole
 from servers.filesystem.disk import Found
 from servers.filesystem.models import Item, Transfer
 from servers.filesystem.roots import Place, Roots, spot
@@ -22,6 +24,16 @@ def file(roots: Roots, path: str) -> Place:
     return place
 
 
+def thing(roots: Roots, path: str) -> Place:
+    """The place of one file or folder. Raises ToolError for the root itself."""
+    place = roots.find(path)
+    if not place.parts:
+        raise ToolError(
+            f"{place.said} is an allowed folder itself, which stays where it is. Name something in it."
+        )
+    return Place(place.root, place.parts, place.prefix)
+
+
 def several(roots: Roots, paths: str | list[str]) -> list[Place]:
     """The places of one path or a list of them. Raises ToolError for none, too many, or one twice."""
     listed = [paths] if isinstance(paths, str) else paths
@@ -30,11 +42,19 @@ def several(roots: Roots, paths: str | list[str]) -> list[Place]:
     places = [roots.find(path) for path in listed]
     if len({(place.root, place.parts) for place in places}) < len(places):
         raise ToolError("One path is in the list twice. Name each file once.")
+    for place in places:
+        held = [
+            one
+            for one in places
+            if one.root == place.root and one.parts[:-1][: len(place.parts)] == place.parts
+        ]
+        if held and place.parts:
+            raise ToolError(f"{held[0].said} lies in {place.said}. Name the folder alone, or what is in it.")
     return places
 
 
 def end_of(roots: Roots, source: Place, destination: str) -> Place:
-    """Where a file would go: into a folder that exists under its own name, else to the name given."""
+    """Where a file or a folder would go: into a folder that exists under its own name, else to the name given."""
     place = roots.find(destination)
     if not place.parts:
         return place.child(source.parts[-1])
@@ -49,18 +69,40 @@ def end_of(roots: Roots, source: Place, destination: str) -> Place:
 
 def transfer(roots: Roots, source: str, destination: str) -> Transfer:
     """A move or copy as it would be. Raises ToolError for what would be refused."""
-    start = file(roots, source)
+    start = thing(roots, source)
     end = end_of(roots, start, destination)
-    found = _movable(start)
+    whole.free(roots, start, end)
+    found, kind, inside = _movable(start)
     with spot(end) as there:
         if disk.status(there):
             raise ToolError(f"{end.said} exists already, and nothing is overwritten. Choose another name.")
-    item = Item(name=f"{start.said} → {end.said}", kind="file", size=found.size, modified=found.modified)
+    name = f"{start.said} → {end.said}{inside}"
+    item = Item(name=name, kind=kind, size=found.size, modified=found.modified)
     return Transfer(
         source=start.said, destination=end.said, sha256=found.sha256, size=found.size, items=[item]
     )
 
 
-def _movable(place: Place) -> Found:
+def _movable(place: Place) -> tuple[Found, Literal["file", "folder"], str]:
+    """What would move, and of a folder in words what is in it."""
     with spot(place) as here:
-        return disk.sole(place.said, disk.examine(here))
+        info = disk.status(here)
+        if info is None or not stat.S_ISDIR(info.st_mode):
+            return whole.examine(here), "file", ""
+        found, parts = whole.parts(here)
+        return found, "folder", f" ({in_it(parts)})"
+
+
+def deletable(roots: Roots, place: Place, folders: bool) -> None:
+    """Raise ToolError for what may not be deleted: a root, what holds one, and, unless `folders`, any folder."""
+    whole.free(roots, place)
+    with spot(place) as here:
+        info = disk.status(here)
+    if info and stat.S_ISDIR(info.st_mode) and not folders:
+        raise ToolError(f"{place.said} is a folder. This works on single files: name the files in it.")
+
+
+def in_it(parts: Sequence[whole.Part]) -> str:
+    """In words, how much is in a folder."""
+    files = sum(part.kind == "file" for part in parts)
+    return f"a folder with {files} {'file' if files == 1 else 'files'}" if parts else "an empty folder"

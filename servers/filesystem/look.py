@@ -9,12 +9,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 
-from servers.filesystem import disk, names, room
+from mcp.server.mcpserver.exceptions import ToolError
+
+from servers.filesystem import disk, names, room, whole
 from servers.filesystem.models import Described, Item, Metadata
 from servers.filesystem.roots import Place, Spot, opened, spot
 
 MOST_VISITED = 50_000
 DEEPEST = 64
+MOST_SHOWN = 300  # names in a folder that is deleted: a person reads them
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -138,20 +141,38 @@ def _metadata(said: str, info: os.stat_result, sha256: str | None) -> Metadata:
     )
 
 
-def described(place: Place, files_only: bool) -> Described:
-    """One path for a list of what is affected. `files_only` refuses what delete_file would refuse."""
-    if files_only:
-        with spot(place) as here:
-            found = disk.sole(place.said, disk.examine(here))
-            return Described(
-                name=place.said,
-                kind="file",
-                size=found.size,
-                modified=found.modified,
-                exists=True,
-                sha256=found.sha256,
-            )
+def hashed(place: Place) -> tuple[Described, list[Item]]:
+    """A file or a folder that could be deleted, with its hash; and what is in it. Raises ToolError for the rest."""
+    with spot(place) as here:
+        info = disk.status(here)
+        folder = info is not None and stat.S_ISDIR(info.st_mode)
+        found, parts = whole.parts(here) if folder else (whole.examine(here), [])
+        kind = "folder" if folder else "file"
+        top = Described.model_validate(
+            {
+                "name": place.said,
+                "kind": kind,
+                "size": found.size,
+                "modified": found.modified,
+                "exists": True,
+                "sha256": found.sha256,
+            }
+        )
+    if len(parts) > MOST_SHOWN:
+        raise ToolError(
+            f"{place.said} holds {len(parts)} names, more than {MOST_SHOWN} that can be shown. Take the folders in it "
+            "one by one."
+        )
+    inside = [{"name": f"{place.said}/{part.path}", "kind": part.kind, "size": part.size} for part in parts]
+    return top, [Item.model_validate(item) for item in inside]
+
+
+def described(place: Place, whole_folders: bool = False) -> Described:
+    """One path for a list. `whole_folders`: folders are hashed too, with all that is in them."""
     seen = metadata(place)
+    if whole_folders and seen.kind == "folder" and place.parts:
+        with spot(place) as here:
+            seen = seen.model_copy(update={"sha256": whole.examine(here).sha256})
     return Described(
         name=seen.path,
         kind=seen.kind,

@@ -13,9 +13,13 @@ PathsArg = Annotated[
 ]
 Sha256 = Annotated[str, Field(pattern=r"^(absent|[0-9a-f]{64})$")]
 TrashIdArg = Annotated[str, Field(description="An id of the trash, from list_trash.", max_length=64)]
+TrashIdsArg = Annotated[
+    str | list[str],
+    Field(description="An id of the trash, a list of at most 100, or “all” for everything in it."),
+]
 ExpectedArg = Annotated[
     Sha256 | None,
-    Field(description="SHA-256 the file must have now, or “absent” when it must not exist. Empty: anything."),
+    Field(description="SHA-256 it must have now, or “absent” when it must not exist. Empty: anything."),
 ]
 Kind = Literal["file", "folder", "link", "other", "absent"]
 
@@ -159,9 +163,12 @@ class Restoring(BaseModel):
 
 
 class TrashedFile(BaseModel):
+    """A file in the trash, or a folder with all that is in it."""
+
     path: str = Field(description="inside its root")
     sha256: str
     size: int
+    kind: str = "file"
 
 
 class Manifest(BaseModel):
@@ -179,6 +186,22 @@ class TrashEntry(BaseModel):
     deleted_at: datetime
     kept_until: datetime
     items: list[Item]
+
+
+class Purging(BaseModel):
+    """What purging entries of the trash would remove for good."""
+
+    what: str = Field(description="in a few words: the path, or “3 files: a, b, c”")
+    noun: str
+    items: list[Item]
+    trash_ids: list[str]
+    expected: Sha256 = Field(description="of all that these entries hold")
+
+
+class Purged(BaseModel):
+    trash_ids: list[str]
+    count: int = Field(description="files and folders that are gone")
+    size: int
 
 
 class Trash(BaseModel):

@@ -8,7 +8,7 @@ from typing import Annotated
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
 
-from servers.filesystem import answers, disk, landing, look, restore, room, search, text, watch
+from servers.filesystem import answers, disk, landing, look, purge, restore, room, search, text, watch
 from servers.filesystem.answers import spoken
 from servers.filesystem.models import (
     Before,
@@ -21,10 +21,12 @@ from servers.filesystem.models import (
     Metadata,
     PathArg,
     PathsArg,
+    Purging,
     Restoring,
     Transfer,
     Trash,
     TrashIdArg,
+    TrashIdsArg,
 )
 from servers.filesystem.roots import Roots
 
@@ -33,9 +35,10 @@ Limit = Annotated[int, Field(ge=1, le=room.MOST_ENTRIES, description="At most th
 
 @dataclass(frozen=True)
 class Reading:
-    """The reading tools over some roots."""
+    """The reading tools over some roots. `folders`: whether whole folders may be deleted there."""
 
     roots: Roots
+    folders: bool = False
 
     @spoken
     def list_dir(self, path: PathArg, recursive: bool = False, limit: Limit = room.MOST_ENTRIES) -> Listing:
@@ -81,11 +84,21 @@ class Reading:
     def describe_paths(
         self,
         paths: PathsArg,
-        files_only: Annotated[bool, Field(description="Refuse what delete_file would refuse.")] = False,
+        to_delete: Annotated[bool, Field(description="Refuse what delete_file would refuse.")] = False,
+        whole_folders: Annotated[bool, Field(description="Hash folders too, with all in them.")] = False,
     ) -> Description:
         """Describe several paths at once, with the hashes that delete_file wants."""
         places = landing.several(self.roots, paths)
-        return answers.summed([look.described(place, files_only) for place in places])
+        if not to_delete:
+            return answers.summed([look.described(place, whole_folders) for place in places])
+        for place in places:
+            landing.deletable(self.roots, place, self.folders)
+        found = [look.hashed(place) for place in places]
+        if sum(1 + len(inside) for _, inside in found) > look.MOST_SHOWN:
+            raise ToolError(
+                f"These hold more than {look.MOST_SHOWN} names, too many to be shown. Name fewer."
+            )
+        return answers.summed([top for top, _ in found], [inside for _, inside in found])
 
     @spoken
     def preview_write(self, path: PathArg) -> Before:
@@ -94,7 +107,7 @@ class Reading:
 
     @spoken
     def preview_transfer(self, source: PathArg, destination: PathArg) -> Transfer:
-        """Say which file a move or copy would take and where it would go; an existing folder takes it in."""
+        """Say what a move or copy would take and where it would go; an existing folder takes it in."""
         return landing.transfer(self.roots, source, destination)
 
     @spoken
@@ -102,20 +115,25 @@ class Reading:
         """Say what restoring an entry of the trash would bring back, and what it would replace."""
         files, places, now = restore.preview(self.roots, trash_id)
         replaces = now != [disk.ABSENT] * len(now)
-        if replaces and len(now) > 1:
-            raise ToolError("Something is where these files were. Move it away first, then restore them.")
+        if replaces and (len(now) > 1 or files[0].kind == "folder" or not now[0]):
+            raise ToolError("Something is where this was. Move it away first, then restore it.")
         note = " (in place of the present one, which goes to the trash)" if replaces else ""
-        said = [place.said for place in places]
+        said, word = [place.said for place in places], answers.things(file.kind for file in files)
         return Restoring(
             trash_id=trash_id,
-            what=answers.in_words(said),
-            noun=answers.noun(said),
+            what=answers.in_words(said, word),
+            noun=answers.noun(said, word),
             items=[
-                Item(name=name + note, kind="file", size=file.size)
+                Item.model_validate({"name": name + note, "kind": file.kind, "size": file.size})
                 for name, file in zip(said, files, strict=True)
             ],
             expected_sha256=now[0],
         )
+
+    @spoken
+    def preview_purge(self, trash_id: TrashIdsArg) -> Purging:
+        """Say what purge_trash would remove for good."""
+        return purge.plan(self.roots, trash_id)
 
     @spoken
     def list_trash(self, limit: Limit = 100) -> Trash:

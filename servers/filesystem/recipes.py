@@ -12,6 +12,11 @@ __all__ = ["CARDS", "META"]
 _TRASH = "stays in .countersign/trash"
 
 
+def _same(paths: str, expected: str) -> dict[str, Any]:
+    args = {"paths": paths, "whole_folders": True}
+    return {"tool": "describe_paths", "args": args, "same": {"expected": expected}}
+
+
 def _transfer(title: str, verb: str, undo: dict[str, Any]) -> Card:
     return change(
         title,
@@ -31,11 +36,7 @@ def _transfer(title: str, verb: str, undo: dict[str, Any]) -> Card:
         preview={"kind": "affected", "items": "{capture.plan.items}"},
         recoverable="Nothing is overwritten",
         undo=[undo],
-        drift={
-            "tool": "get_metadata",
-            "args": {"path": "{result.destination}"},
-            "same": {"sha256": "{result.sha256}"},
-        },
+        drift=_same("{result.destination}", "{result.expected}"),
     )
 
 
@@ -70,23 +71,19 @@ _WRITE = change(
 )
 
 _DELETE = change(
-    "Delete files",
+    "Delete files and folders",
     "Delete",
     "Delete {capture.targets.what}",
     cls="destructive",
     risk="high",
     noun="{capture.targets.noun}",
-    capture={"targets": {"tool": "describe_paths", "args": {"paths": "{args.path}", "files_only": True}}},
+    capture={"targets": {"tool": "describe_paths", "args": {"paths": "{args.path}", "to_delete": True}}},
     bind={"expected": "{capture.targets.expected}"},
     preview={"kind": "affected", "items": "{capture.targets.items}"},
     recoverable=f"What is deleted {_TRASH}",
     keeps_days=KEEP.days,
     undo=[{"tool": "restore_file", "args": {"trash_id": "{result.trash_id}"}}],
-    drift={
-        "tool": "describe_paths",
-        "args": {"paths": "{result.paths}"},
-        "same": {"expected": "{result.after}"},
-    },
+    drift=_same("{result.paths}", "{result.after}"),
 )
 
 _RESTORE = change(
@@ -116,11 +113,20 @@ _RESTORE = change(
             "args": {"path": "{result.paths}", "expected": "{result.expected}"},
         },
     ],
-    drift={
-        "tool": "describe_paths",
-        "args": {"paths": "{result.paths}"},
-        "same": {"expected": "{result.expected}"},
-    },
+    drift=_same("{result.paths}", "{result.expected}"),
+)
+
+_PURGE = change(
+    "Purge trash",
+    "Purge",
+    "Remove {capture.plan.what} from the trash for good",
+    cls="destructive",
+    risk="critical",
+    noun="{capture.plan.noun}",
+    capture={"plan": {"tool": "preview_purge", "args": {"trash_id": "{args.trash_id}"}}},
+    bind={"expected": "{capture.plan.expected}"},
+    preview={"kind": "affected", "items": "{capture.plan.items}"},
+    recoverable="Nothing brings it back",
 )
 
 _LOOK_DRIFT = {"tool": "list_changes", "args": {"path": "{result.path}"}, "same": {"look": "{result.look}"}}
@@ -136,9 +142,10 @@ CARDS: dict[str, Card] = {
     "preview_write": reading("Preview a write", "Read {args.path}"),
     "preview_transfer": reading("Preview a move or copy", "Look at {args.source} and {args.destination}"),
     "preview_restore": reading("Preview a restore", "Look at {args.trash_id} in the trash"),
+    "preview_purge": reading("Preview a purge", "Look at {args.trash_id} in the trash"),
     "write_file": _WRITE,
     "move_file": _transfer(
-        "Move file",
+        "Move file or folder",
         "Move",
         {
             "tool": "move_file",
@@ -151,12 +158,13 @@ CARDS: dict[str, Card] = {
         },
     ),
     "copy_file": _transfer(
-        "Copy file",
+        "Copy file or folder",
         "Copy",
         {"tool": "delete_file", "args": {"path": "{result.destination}", "expected": "{result.expected}"}},
     ),
     "delete_file": _DELETE,
     "restore_file": _RESTORE,
+    "purge_trash": _PURGE,
     "watch_folder": change(
         "Watch folder",
         "Watch",

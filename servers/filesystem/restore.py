@@ -77,8 +77,8 @@ def _put(there: Spot, here: Spot) -> None:
 
 
 def _exchange(held: list[tuple[Spot, TrashedFile]], places: list[Place], expected: str, at: datetime) -> str:
-    if len(held) != 1:
-        raise ToolError("This entry holds several files; they only go back to free names.")
+    if len(held) != 1 or held[0][1].kind == "folder":
+        raise ToolError("This entry holds a folder or several files; they only go back to free names.")
     [(there, _)], [place] = held, places
     with disk.reading(there) as version:
         info = os.fstat(version)

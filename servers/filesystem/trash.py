@@ -14,7 +14,7 @@ from threading import Lock
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import ValidationError
 
-from servers.filesystem import disk
+from servers.filesystem import disk, whole
 from servers.filesystem.models import Manifest, TrashedFile
 from servers.filesystem.names import PRIVATE
 from servers.filesystem.roots import Root, Roots, Spot, private
@@ -64,7 +64,7 @@ def opened(root: Root, trash_id: str) -> Iterator[tuple[list[tuple[Spot, Trashed
         if not held:
             raise ToolError(_NONE)
         for spot, file in held:
-            if disk.examine(spot).sha256 != file.sha256:
+            if whole.examine(spot).sha256 != file.sha256:
                 raise ToolError(
                     f"What the trash holds of {file.path} is not what was put there. Look at it by hand."
                 )
@@ -131,15 +131,21 @@ def purge(root: Root, now: datetime) -> int:
         _clear(staged)  # files are staged under the lock only, so these belong to a write that never ended
         old = [manifest.id for manifest, _ in _each(root) if manifest.deleted_at + KEEP <= now]
         for name in old:
-            with private(root, "trash", name) as entry:
-                _clear(entry)
-            os.rmdir(name, dir_fd=trash)
+            drop(root, trash, name)
     return len(old)
+
+
+def drop(root: Root, trash: int, name: str) -> None:
+    """Remove an entry and all that it holds, for good."""
+    with private(root, "trash", name, make=False) as entry:
+        _clear(entry)
+    os.rmdir(name, dir_fd=trash)
+    os.fsync(trash)
 
 
 def _clear(folder: int) -> None:
     for name in os.listdir(folder):
-        os.unlink(name, dir_fd=folder)
+        whole.remove(Spot(folder, name, name))
 
 
 class Daily:

@@ -14,7 +14,9 @@ _ITEM = re.compile(r"( *)([-*+]|\d{1,4}[.)]) +(.*)")
 _RULE = re.compile(r" *(-{3,}|\*{3,}|_{3,}) *")
 _TABLE_RULE = re.compile(r"\|? *:?-+:? *(\| *:?-+:? *)*\|?")
 _FENCE = re.compile(r"(`{3,}|~{3,}).*")
-INLINE = re.compile(r"\*\*(?P<bold>[^*\n]+)\*\*|\*(?P<italic>[^*\n]+)\*|`(?P<code>[^`\n]+)`")
+INLINE = re.compile(
+    r"\\(?P<escaped>[*`])|\*\*(?P<bold>[^*\n]+)\*\*|\*(?P<italic>[^*\n]+)\*|`(?P<code>[^`\n]+)`"
+)
 
 
 class Refused(Exception):
@@ -39,7 +41,7 @@ def runs(text: str) -> Iterator[tuple[str, str]]:
         if found.start() > at:
             yield text[at : found.start()], ""
         style = found.lastgroup or ""
-        yield found[style], style
+        yield found[style], "" if style == "escaped" else style
         at = found.end()
     if at < len(text):
         yield text[at:], ""

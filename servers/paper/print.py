@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
@@ -41,13 +42,19 @@ _SIZES = {1: 20, 2: 16, 3: 14, 4: 12, 5: 11, 6: 10}
 _TAGS = {"": "{}", "bold": "<b>{}</b>", "italic": "<i>{}</i>", "code": '<font name="mono">{}</font>'}
 
 
-def write(blocks: Sequence[Block], title: str) -> bytes:
+def write(blocks: Sequence[Block], title: str, lenient: bool = False) -> bytes:
     """A PDF of these blocks on A4 pages; the same blocks give the same bytes.
 
-    Raises Refused for letters that no font here has, and for more pages than anybody reads.
+    `lenient`: a letter that no font here has is written as its number, such as \\u{6f22}, instead of refused.
+    Raises Refused for such letters, and for more pages than anybody reads.
     """
     shown = [*([Block("heading", title, 1)] if title else []), *blocks]
-    _readable(shown, _fonts())
+    missing = _missing(shown, _fonts())
+    if missing and not lenient:
+        named = " ".join(c if c.isprintable() else repr(c) for c in missing[:8])
+        raise Refused(f"cannot be made: no font here has these letters: {named}. Make a .docx file instead.")
+    if missing:
+        shown = _numbered(shown, missing)
     out = io.BytesIO()
     margins = dict.fromkeys(("leftMargin", "rightMargin", "topMargin", "bottomMargin"), 20 * mm)
     template = SimpleDocTemplate(out, pagesize=A4, title=title, author="", invariant=1, **margins)
@@ -77,14 +84,23 @@ def _fonts() -> TTFont:
     return text
 
 
-def _readable(blocks: Sequence[Block], font: TTFont) -> None:
+def _numbered(blocks: Sequence[Block], missing: Sequence[str]) -> list[Block]:
+    numbers = {ord(c): f"\\u{{{ord(c):x}}}" for c in missing}
+    return [
+        replace(
+            block,
+            text=block.text.translate(numbers),
+            rows=[[cell.translate(numbers) for cell in row] for row in block.rows],
+        )
+        for block in blocks
+    ]
+
+
+def _missing(blocks: Sequence[Block], font: TTFont) -> list[str]:
     known = font.face.charToGlyph
     cells = (cell for block in blocks for row in block.rows for cell in row)
     letters = set().union(*(block.text for block in blocks), *cells)
-    missing = sorted(c for c in letters if ord(c) not in known and c not in "\n\t\r\u00ad")
-    if missing:
-        named = " ".join(c if c.isprintable() else repr(c) for c in missing[:8])
-        raise Refused(f"cannot be made: no font here has these letters: {named}. Make a .docx file instead.")
+    return sorted(c for c in letters if ord(c) not in known and c not in "\n\t\r\u00ad")
 
 
 def _parts(block: Block) -> list[Flowable]:

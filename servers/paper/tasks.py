@@ -54,16 +54,16 @@ def convert(data: bytes, ending: str, to: str, title: str) -> Result:
     return _made(_blocks(data, ending), to, title)
 
 
-def make(content: str, to: str, title: str) -> Result:
+def make(content: str, to: str, title: str, lenient: bool = False) -> Result:
     """A document out of Markdown."""
-    return _made(from_markdown(content), to, title)
+    return _made(from_markdown(content), to, title, lenient)
 
 
-def _made(blocks: Sequence[Block], to: str, title: str) -> Result:
+def _made(blocks: Sequence[Block], to: str, title: str, lenient: bool = False) -> Result:
     if to == ".pdf":
         from servers.paper import pdf, print
 
-        made = print.write(blocks, title)
+        made = print.write(blocks, title, lenient)
         return {"pages": len(pdf.reader(made).pages)}, made
     if to == ".docx":
         from servers.paper import word
@@ -174,6 +174,13 @@ def fill(data: bytes, values: dict[str, str]) -> Result:
     return {"before": before, "after": pdf.fields(made), "pages": len(pdf.reader(made).pages)}, made
 
 
+def words(data: bytes, ending: str, **asked: Any) -> Result:
+    """The words on pictures of pages, and where each stands; how many pages there are."""
+    from servers.paper import pictures
+
+    return pictures.words(data, ending, **asked), b""
+
+
 TASKS: dict[str, Callable[..., Result]] = {
-    one.__name__: one for one in (text, sheet, convert, make, merge, fields, fill)
+    one.__name__: one for one in (text, sheet, convert, make, merge, fields, fill, words)
 }

@@ -26,9 +26,11 @@ READS = {
     "preview_write",
     "preview_transfer",
     "preview_restore",
+    "preview_purge",
 }
 WRITES = {"write_file", "move_file", "copy_file", "watch_folder", "unwatch_folder", "restore_file"}
-DESTROYS = {"delete_file"}
+DESTROYS = {"delete_file", "purge_trash"}
+FINAL = {"purge_trash"}
 
 
 async def listed(tmp_path: Path, mode: Mode = "auto") -> dict[str, Tool]:
@@ -68,9 +70,8 @@ async def test_every_recipe_is_one_that_the_gate_can_use(tmp_path: Path) -> None
         assert misfits(recipe, name, shapes) == []
         assert {read.tool for read in recipe.capture.values()} <= READS
         if name not in READS:
-            assert recipe.undo
-            assert recipe.drift
-            assert recipe.drift.read.tool in READS
+            assert bool(recipe.undo) is (name not in FINAL)
+            assert recipe.drift is None if name in FINAL else recipe.drift.read.tool in READS
             assert recipe.recoverable
 
 

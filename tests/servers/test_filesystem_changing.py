@@ -115,7 +115,6 @@ async def test_move_and_copy_go_into_folders_and_never_over_anything(tmp_path: P
         onto_file = await ask.refused("move_file", source="reports/q4.md", destination="archive/q3.md")
         copy_onto = await ask.refused("copy_file", source="notes.txt", destination="archive/q3.md")
         onto_self = await ask.refused("move_file", source="notes.txt", destination="notes.txt")
-        a_folder = await ask.refused("move_file", source="reports", destination="archive")
         no_folder = await ask.refused("move_file", source="notes.txt", destination="none/")
         top = await ask("move_file", source="archive/q3.md", destination=".")
     assert moved["destination"] == "archive/q3.md"
@@ -125,7 +124,6 @@ async def test_move_and_copy_go_into_folders_and_never_over_anything(tmp_path: P
     assert "exists now" in onto_file
     assert "exists now" in copy_onto
     assert "exists now" in onto_self
-    assert "is a folder" in a_folder
     assert "does not exist" in no_folder
     assert {path: data for path, (data, _) in tree(root).items() if data} == {
         "archive/q4.md": b"Q4\n",
@@ -158,10 +156,7 @@ async def test_previews_refuse_what_the_change_would_refuse(tmp_path: Path) -> N
         assert "not UTF-8" in await ask.refused("preview_write", path="image.bin")
         assert "too large to show" in await ask.refused("preview_write", path="big.txt")
         assert "does not exist" in await ask.refused("preview_write", path="none/x")
-        assert "is a folder" in await ask.refused(
-            "describe_paths", paths=["notes.md", "reports"], files_only=True
-        )
-        assert "does not exist" in await ask.refused("describe_paths", paths="none", files_only=True)
+        assert "does not exist" in await ask.refused("describe_paths", paths="none", to_delete=True)
         whole = await ask("preview_write", path="notes.md")
         fresh = await ask("preview_write", path="new.md")
     assert (whole["text"], whole["sha256"], whole["exists"]) == (OLD, sha(OLD), True)
@@ -171,7 +166,7 @@ async def test_previews_refuse_what_the_change_would_refuse(tmp_path: Path) -> N
 async def test_a_delete_goes_to_the_trash_with_a_manifest(tmp_path: Path) -> None:
     root, clock = sample(tmp_path), Clock()
     async with files(root, clock=clock) as ask:
-        seen = await ask("describe_paths", paths=["notes.md", "reports/q3.md"], files_only=True)
+        seen = await ask("describe_paths", paths=["notes.md", "reports/q3.md"], to_delete=True)
         deleted = await ask("delete_file", path=["notes.md", "reports/q3.md"], expected=seen["expected"])
         [entry] = (await ask("list_trash"))["entries"]
     assert seen["what"] == "2 files: notes.md, reports/q3.md"
@@ -195,7 +190,6 @@ async def test_a_list_is_deleted_whole_or_not_at_all(tmp_path: Path) -> None:
         stale = {**hashes, "reports/q3.md": sha("something else")}
         assert "changed since" in await ask.refused("delete_file", path=both, expected=stale)
         assert "does not exist" in await ask.refused("delete_file", path=["notes.md", "none"])
-        assert "is a folder" in await ask.refused("delete_file", path=["notes.md", "reports"])
         assert "twice" in await ask.refused("delete_file", path=["notes.md", "./notes.md"])
         assert "exactly the paths" in await ask.refused("delete_file", path="notes.md", expected=hashes)
         assert "exactly the paths" in await ask.refused("delete_file", path=both, expected={})

@@ -179,7 +179,7 @@ async def test_a_file_with_a_second_name_is_not_changed(tmp_path: Path) -> None:
             "move_file": {"source": "hard.txt", "destination": "archive"},
             "preview_transfer": {"source": "hard.txt", "destination": "archive"},
             "delete_file": {"path": "hard.txt"},
-            "describe_paths": {"paths": "hard.txt", "files_only": True},
+            "describe_paths": {"paths": "hard.txt", "to_delete": True},
         }.items():
             assert "hard link" in await ask.refused(tool, **args)
     assert secret.read_text() == SECRET

@@ -13,11 +13,16 @@ import pytest
 from mcp.server import MCPServer
 
 from gate.action import Preview
+from servers.audit import server as audit_server
+from servers.clipboard import server as clipboard_server
+from servers.clipboard.host import Held
 from servers.data import server as data_server
 from servers.document import server as document_server
 from servers.knowledge import server as knowledge_server
+from servers.meeting import server as meeting_server
 from servers.security import server as security_server
 from tests.servers import papers
+from tests.servers.every import log
 from tests.servers.files import Clock, tree
 from tests.servers.gated import Gate, gated
 
@@ -112,6 +117,31 @@ def other_index(root: Path) -> None:
 def data_state(root: Path) -> State:
     files = {name: what for name, what in tree(root).items() if not name.endswith(".sqlite")}
     return files, dump(root / "books.sqlite")
+
+
+class Board:
+    """A clipboard that is a file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def read(self) -> Held:
+        text = self.path.read_text() if self.path.exists() else ""
+        return Held("text" if text else "empty", text)
+
+    def write(self, text: str) -> None:
+        self.path.write_text(text)
+
+
+def fill_meeting(root: Path) -> None:
+    (root / "notes.md").write_text(
+        "Attendees: Ann, Bob\nDecision: move in May\nAction: Ann will call by 2026-12-01\n"
+    )
+    (root / "old.md").write_text("old\n")
+
+
+def fill_audit(root: Path) -> None:
+    (root / "old.pdf").write_bytes(b"old")
 
 
 def rewrite(name: str) -> Callable[[Path], None]:
@@ -239,6 +269,36 @@ HOUSES = {
                 other_index,
                 before=(("index_folder", {"path": "."}),),
             ),
+        ],
+    ),
+    "clipboard": House(
+        app=lambda root: clipboard_server(root.parent / "kept", Board(root / "board.txt"), Clock()),
+        fill=lambda root: Board(root / "board.txt").write("former"),
+        state=lambda root: Board(root / "board.txt").read(),
+        cases=[
+            Case("set_clipboard", {"text": "new"}, ("-former\n+new",), rewrite("board.txt")),
+            Case("set_clipboard", {"text": ""}, ("-former",), rewrite("board.txt")),
+            Case("restore_clipboard", {"record": "{record}"}, ("-new\n+former",), rewrite("board.txt"), before=(("set_clipboard", {"text": "new"}),)),
+        ],
+    ),
+    "meeting": House(
+        app=lambda root: meeting_server([root], Clock()),
+        fill=fill_meeting,
+        state=tree,
+        cases=[
+            Case("generate_minutes", {"source": "notes.md", "destination": "old.md"}, ("-old", "+| Call | Ann | 2026-12-01 | 3 |"), rewrite("old.md")),
+            Case("restore_file", {"trash_id": "{trash_id}"}, ("old.md",), rewrite("old.md"), before=(("delete_file", {"path": "old.md"}),)),
+            Case("delete_file", {"path": "old.md"}, ("old.md",), rewrite("old.md")),
+        ],
+    ),
+    "audit": House(
+        app=lambda root: audit_server(str(log(root.parent / "bot.db")), [root], clock=Clock()),
+        fill=fill_audit,
+        state=tree,
+        cases=[
+            Case("export_audit_pdf", {"path": "old.pdf"}, ("old.pdf (in place of", "1 page, 1 entry, before 2026-03-01"), rewrite("old.pdf")),
+            Case("restore_file", {"trash_id": "{trash_id}"}, ("old.pdf",), rewrite("old.pdf"), before=(("delete_file", {"path": "old.pdf"}),)),
+            Case("delete_file", {"path": "old.pdf"}, ("old.pdf",), rewrite("old.pdf")),
         ],
     ),
 }  # fmt: skip

@@ -1,0 +1,11 @@
+"""The audit server on standard input and output: `python -m servers.audit --database URL --root DIR`."""
+
+from __future__ import annotations
+
+import sys
+
+from servers.arguments import serve
+from servers.audit.app import configured
+
+if __name__ == "__main__":
+    serve(configured, sys.argv[1:])

@@ -1,0 +1,177 @@
+"""The audit table of the bot, read and never written: the connection itself is read-only, on both databases."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from mcp.server.mcpserver.exceptions import ToolError
+from sqlalchemy import (
+    URL,
+    BigInteger,
+    Boolean,
+    Column,
+    ColumnElement,
+    Connection,
+    Dialect,
+    Engine,
+    Integer,
+    MetaData,
+    Row,
+    Table,
+    Text,
+    create_engine,
+    event,
+    func,
+    inspect,
+    make_url,
+    select,
+)
+from sqlalchemy.dialects.postgresql import TIMESTAMP
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.pool import NullPool
+from sqlalchemy.types import TypeDecorator, TypeEngine
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+SECONDS = 5
+_UNUSABLE = "{} is no database of the bot that can be read. Give the one that DATABASE_URL names."
+_AWAY = "The log cannot be read now. Try again in a moment, and tell an operator when it stays so."
+# What the bot writes for what a column cannot hold: ESC and four digits.
+_ESCAPED = re.compile("\x1b([0-9a-f]{4})")
+
+
+class Moment(TypeDecorator[datetime]):
+    """As the bot writes it: on SQLite the microseconds since 1970."""
+
+    impl = BigInteger
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        return TIMESTAMP(timezone=True) if dialect.name == "postgresql" else BigInteger()
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> Any:
+        return value if value is None or dialect.name == "postgresql" else (value - EPOCH) // MICROSECOND
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> datetime | None:
+        return value.astimezone(UTC) if isinstance(value, datetime) else EPOCH + int(value) * MICROSECOND
+
+
+class Said(TypeDecorator[str]):
+    """Text, with signs that no column holds shown by their numbers."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> str | None:
+        return value and _ESCAPED.sub(r"\\u\1", value)
+
+
+_TEXTS = (
+    "session_id tool_name arguments result result_status event actor action_id outcome reason prev mac team"
+)
+LOG = Table(
+    "audit_log",
+    MetaData(),
+    Column("seq", BigInteger, primary_key=True),
+    Column("timestamp", Moment),
+    Column("user_confirmed", Boolean),
+    Column("execution_time_ms", BigInteger),
+    Column("version", Integer),
+    *(Column(name, Said) for name in _TEXTS.split()),
+)
+Line = Row[Any]
+
+
+@dataclass(frozen=True)
+class Log:
+    """The log of one bot; of one Slack workspace when a team is named."""
+
+    engine: Engine
+    team: str
+
+    @classmethod
+    def at(cls, database: str, team: str) -> Log:
+        """The log in this database, by URL or by the path of a SQLite file. Raises ValueError with a sentence."""
+        try:
+            log = cls(_engine(database), team)
+            with log.engine.connect() as connection:
+                there = inspect(connection).has_table(LOG.name)
+        except (SQLAlchemyError, ImportError):
+            there = False
+        if not there:
+            raise ValueError(_UNUSABLE.format(database.rpartition("@")[2])) from None
+        return log
+
+    def newest(self, where: Sequence[ColumnElement[bool]], limit: int) -> list[Line]:
+        """The last entries that fit, the newest first."""
+        asked = select(LOG).where(*self._mine(where)).order_by(LOG.c.seq.desc()).limit(limit)
+        with self._reading() as connection:
+            return list(connection.execute(asked))
+
+    def count(self, where: Sequence[ColumnElement[bool]]) -> int:
+        with self._reading() as connection:
+            return connection.scalar(select(func.count()).select_from(LOG).where(*self._mine(where))) or 0
+
+    def last(self) -> int:
+        """The number of the newest entry, of whichever team; 0 when there is none."""
+        with self._reading() as connection:
+            return connection.scalar(select(func.max(LOG.c.seq))) or 0
+
+    def unbroken(self, first: int, last: int) -> bool:
+        """Whether no number is missing there and every entry names the one before. No more is known without the key."""
+        links = select(LOG.c.seq, LOG.c.prev, LOG.c.mac).where(LOG.c.seq >= first, LOG.c.seq <= last)
+        expected, before = first, None
+        with self._reading() as connection:
+            for seq, prev, mac in connection.execute(links.order_by(LOG.c.seq)):
+                if seq != expected or before not in (None, prev):
+                    return False
+                expected, before = seq + 1, mac
+        return expected == last + 1
+
+    def _mine(self, where: Sequence[ColumnElement[bool]]) -> Sequence[ColumnElement[bool]]:
+        return [*where, LOG.c.team == self.team] if self.team else where
+
+    @contextmanager
+    def _reading(self) -> Iterator[Connection]:
+        try:
+            with self.engine.connect() as connection:
+                yield connection
+        except SQLAlchemyError as error:
+            raise ToolError(_AWAY) from error
+
+
+def _engine(database: str) -> Engine:
+    if "://" not in database:
+        return _sqlite(database)
+    try:
+        url = make_url(database)
+        if url.drivername.startswith("sqlite"):
+            return _sqlite(url.database or "")
+        if url.drivername.startswith("postgres"):
+            return _postgres(url)
+    except (ArgumentError, NoSuchModuleError, ValueError):
+        pass
+    raise ValueError(_UNUSABLE.format("The database"))
+
+
+def _sqlite(path: str) -> Engine:
+    # `mode=ro`: SQLite itself refuses to write, and makes no file where there is none.
+    file = f"file:{quote(str(Path(path).absolute()))}"
+    url = URL.create("sqlite", database=file, query={"mode": "ro", "uri": "true"})
+    engine = create_engine(url, poolclass=NullPool, connect_args={"timeout": SECONDS})
+    event.listen(engine, "connect", lambda base, _: base.execute("PRAGMA query_only = ON").close())
+    return engine
+
+
+def _postgres(url: URL) -> Engine:
+    limits = f"-c default_transaction_read_only=on -c statement_timeout={SECONDS * 1000}"
+    reach = {"options": limits, "connect_timeout": SECONDS}
+    engine = create_engine(url.set(drivername="postgresql+psycopg"), poolclass=NullPool, connect_args=reach)
+    return engine.execution_options(postgresql_readonly=True)

@@ -1,0 +1,11 @@
+"""The clipboard server on standard input and output: `python -m servers.clipboard --folder DIR`."""
+
+from __future__ import annotations
+
+import sys
+
+from servers.arguments import serve
+from servers.clipboard.app import configured
+
+if __name__ == "__main__":
+    serve(configured, sys.argv[1:])

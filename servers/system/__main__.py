@@ -1,0 +1,11 @@
+"""The system server on standard input and output: `python -m servers.system --application NAME=PROGRAM`."""
+
+from __future__ import annotations
+
+import sys
+
+from servers.arguments import serve
+from servers.system.app import configured
+
+if __name__ == "__main__":
+    serve(configured, sys.argv[1:])

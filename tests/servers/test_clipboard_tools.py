@@ -1,0 +1,189 @@
+"""The clipboard: read, set, put back; secrets are neither shown nor kept; and the real one of a host with a screen."""
+
+from __future__ import annotations
+
+import shutil
+import stat
+import subprocess
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from mcp import Client
+from mcp.server.mcpserver.exceptions import ToolError
+
+from servers.clipboard import configured, server
+from servers.clipboard.history import secret
+from servers.clipboard.host import LARGEST, Clipboard, Held, Host
+from servers.clipboard.models import Kind
+from tests.servers.files import Ask, Clock
+from tests.servers.gated import Gate, gated
+
+TOKEN = "ghp_" + "aB3" * 12
+
+
+class Memory:
+    """A clipboard that is a variable."""
+
+    def __init__(self, text: str = "") -> None:
+        self.held = Held("empty")
+        self.write(text)
+
+    def read(self) -> Held:
+        return self.held
+
+    def write(self, text: str) -> None:
+        kind: Kind = "text" if text else "empty"
+        self.held = Held(kind, text)
+
+
+@asynccontextmanager
+async def asking(folder: Path, clipboard: Clipboard, clock: Clock | None = None) -> AsyncIterator[Ask]:
+    async with Client(server(folder, clipboard, clock or Clock()), read_timeout_seconds=60) as client:
+        yield Ask(client)
+
+
+@asynccontextmanager
+async def gate_over(folder: Path, clipboard: Clipboard) -> AsyncIterator[Gate]:
+    async with gated(folder / "logs", "clipboard", server(folder / "kept", clipboard, Clock())) as gate:
+        yield gate
+
+
+async def test_a_text_is_set_shown_and_put_back(tmp_path: Path) -> None:
+    board = Memory("one\ntwo")
+    async with gate_over(tmp_path, board) as gate:
+        done = await gate.do("set_clipboard", text="one\nthree")
+        assert done.preview.diff == "@@ -1,2 +1,2 @@\n one\n-two\n+three"
+        assert (await gate("get_clipboard"))["text"] == "one\nthree"
+        past = (await gate("clipboard_history"))["entries"]
+        assert [(one["why"], one["text"]) for one in past] == [
+            ("set", "one\nthree"),
+            ("replaced", "one\ntwo"),
+        ]
+        assert (await gate("clipboard_history", contains="TWO"))["entries"] == past[1:]
+        await gate.undo(done)
+    assert board.held.text == "one\ntwo"
+
+
+async def test_what_looks_secret_is_neither_shown_nor_written_down_and_still_put_back(tmp_path: Path) -> None:
+    board = Memory(TOKEN)
+    async with gate_over(tmp_path, board) as gate:
+        seen = await gate("get_clipboard")
+        assert not seen["text"]
+        assert "looks like a password" in seen["note"]
+        assert (await gate("get_clipboard", show_secret=True))["text"] == TOKEN
+        done = await gate.do("set_clipboard", text="plain")
+        assert TOKEN not in repr(done)
+        assert "looks secret, so it is not shown: 40 characters" in done.preview.diff
+        assert [one["text"] for one in (await gate("clipboard_history"))["entries"]] == ["plain"]
+        await gate.undo(done)
+        assert board.held.text == TOKEN
+        again = await gate.do("set_clipboard", text="plain")
+    assert TOKEN.encode() not in (tmp_path / "kept" / "clipboard.sqlite").read_bytes()
+    async with asking(tmp_path / "kept", board) as ask:
+        assert "started anew" in await ask.refused("restore_clipboard", record=again.result["record"])
+
+
+@pytest.mark.parametrize("text", [TOKEN, "password: hunter2!", "xK9#mQ2$vL7pW4", "a\n" + TOKEN + "\nb"])
+def test_it_looks_secret(text: str) -> None:
+    assert secret(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "Call the printer.", "reports/Q3/summary-2026.md", "Dampfschiff", "12.50"]
+)
+def test_it_does_not_look_secret(text: str) -> None:
+    assert not secret(text)
+
+
+async def test_what_is_no_text_is_named_and_its_loss_is_said_before(tmp_path: Path) -> None:
+    board = Memory()
+    board.held = Held("other", what="image/png")
+    async with gate_over(tmp_path, board) as gate:
+        assert (await gate("get_clipboard"))["note"] == "It holds image/png."
+        done = await gate.do("set_clipboard", text="x")
+        assert done.preview.diff == "@@ -1 +1 @@\n-(image/png)\n+x"
+        assert done.preview.undo == "no: not in this case"
+        assert done.result["record"] is None
+
+
+async def test_what_changed_since_is_left_alone(tmp_path: Path) -> None:
+    board = Memory("shown")
+    async with gate_over(tmp_path, board) as gate:
+        seen = await gate.look("set_clipboard", text="x")
+        board.write("copied meanwhile")
+        assert "has changed since" in await gate.refused("set_clipboard", **seen.args)
+        done = await gate.do("set_clipboard", text="x")
+        board.write("copied later")
+        assert not await gate.unchanged(done)
+        assert "has changed since" in await gate.undo_refused(done)
+    assert board.held.text == "copied later"
+
+
+class Deaf(Memory):
+    """A clipboard that another program takes at once."""
+
+    def write(self, text: str) -> None:
+        self.held = Held("text", "another program's")
+
+
+async def test_what_cannot_be_set_is_said(tmp_path: Path) -> None:
+    async with asking(tmp_path, Deaf()) as ask:
+        assert "another program took it" in await ask.refused("set_clipboard", text="x")
+        assert "no clipboard takes" in await ask.refused("set_clipboard", text="a\0b")
+        assert "would change nothing" in await ask.refused("preview_clipboard", text="another program's")
+
+
+async def test_the_history_ends_after_thirty_days_and_belongs_to_its_owner(tmp_path: Path) -> None:
+    clock = Clock()
+    async with asking(tmp_path / "kept", Memory(), clock) as ask:
+        await ask("set_clipboard", text="old")
+        clock.time += timedelta(days=31)
+        await ask("set_clipboard", text="new")
+        past = (await ask("clipboard_history"))["entries"]
+        assert [(one["why"], one["text"]) for one in past] == [("set", "new"), ("replaced", "old")]
+        long = await ask("clipboard_history", contains="nothing like it")
+        assert long["note"] == "There is nothing."
+    assert stat.S_IMODE((tmp_path / "kept" / "clipboard.sqlite").stat().st_mode) == 0o600
+
+
+def test_a_folder_that_cannot_be_used_is_refused_with_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ValueError, match="Name another folder"):
+        configured(["--folder", tmp_path / "file"])
+
+
+def copied(host: Host, data: bytes, kind: str, seen: Held) -> None:
+    """Another program puts something there; wait until the host sees it."""
+    command = ["xclip", "-selection", "clipboard", "-in", "-target", kind]
+    subprocess.run(command, input=data, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 10
+    while host.read() != seen:
+        assert time.monotonic() < deadline, host.read()
+
+
+def test_the_real_clipboard_gives_back_what_it_was_given(
+    screen_name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DISPLAY", screen_name)
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    host = Host()
+    for text in ("Grüße\nline two\n", "x" * 200_000, ""):
+        host.write(text)
+        assert host.read() == Held("text" if text else "empty", text)
+    copied(host, b"\x89PNG", "image/png", Held("other", what="image/png"))
+    copied(host, b"y" * (LARGEST + 10), "UTF8_STRING", Held("other", what="more than 1 MB of text"))
+
+
+def test_a_host_without_a_screen_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    if shutil.which("xclip") and not shutil.which("pbpaste"):
+        with pytest.raises(ToolError, match=r"xclip finds no screen\. On Linux install"):
+            Host().read()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ToolError, match="none of pbcopy, wl-copy, xclip and xsel is installed"):
+        Host().read()

@@ -1,0 +1,192 @@
+"""Text in pictures: read off images and pages, put into fields and tables; bombs and broken files are refused."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import zlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client
+from PIL import Image, ImageDraw, ImageFont
+
+from servers.ocr import server
+from servers.ocr.fields import labelled, mentions
+from servers.ocr.lines import Line, Word
+from servers.ocr.table import rows
+from tests.servers import papers
+from tests.servers.files import Ask
+from tests.services import unavailable
+
+LETTER = "Invoice 2026-117\nDate: 21 November 2026\nTotal: EUR 1,250.00\nWrite to ann@example.com\n"
+TABLE = [["Goods", "Quantity", "Price"], ["Pens", "12", "4.50"], ["Red ink", "", "7.25"]]
+
+
+@pytest.fixture(scope="session")
+def tesseract() -> None:
+    if not shutil.which("tesseract"):
+        unavailable("there is no Tesseract: apt-get install tesseract-ocr", "REQUIRE_TESSERACT")
+
+
+def drawn(form: str = "PNG", mode: str = "RGB") -> bytes:
+    """A letter as a picture."""
+    page = Image.new("RGB", (900, 420), "white")
+    ImageDraw.Draw(page).text((40, 40), LETTER, "black", ImageFont.load_default(38), spacing=24)
+    out = io.BytesIO()
+    page.convert(mode).save(out, form)
+    return out.getvalue()
+
+
+def drawn_table() -> bytes:
+    page = Image.new("RGB", (1000, 320), "white")
+    for y, row in enumerate(TABLE):
+        for x, cell in enumerate(row):
+            ImageDraw.Draw(page).text((40 + 340 * x, 40 + 80 * y), cell, "black", ImageFont.load_default(38))
+    out = io.BytesIO()
+    page.save(out, "PNG")
+    return out.getvalue()
+
+
+def bomb(width: int, height: int) -> bytes:
+    """A PNG of a few bytes that unpacks to very many."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return len(data).to_bytes(4, "big") + kind + data + zlib.crc32(kind + data).to_bytes(4, "big")
+
+    head = width.to_bytes(4, "big") + height.to_bytes(4, "big") + b"\x08\0\0\0\0"
+    body = zlib.compress(bytes(1 << 20), 9)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", body) + chunk(b"IEND", b"")
+
+
+@asynccontextmanager
+async def pictures(root: Path, **files: bytes) -> AsyncIterator[Ask]:
+    for name, data in files.items():
+        (root / name.replace("_", ".")).write_bytes(data)
+    async with Client(server([root]), read_timeout_seconds=60) as client:
+        yield Ask(client)
+
+
+@pytest.mark.usefixtures("tesseract")
+async def test_text_is_read_off_pictures_of_several_kinds(tmp_path: Path) -> None:
+    async with pictures(tmp_path, b_jpg=drawn("JPEG")) as ask:
+        for name in ("b.jpg",):
+            seen = await ask("extract_text_from_image", path=name)
+            assert "Date: 21 November 2026" in seen["text"], name
+            assert seen["confidence"] > 0.7
+            assert seen["note"] == ""
+
+
+@pytest.mark.usefixtures("tesseract")
+async def test_the_pages_of_a_pdf_are_read_as_people_see_them(tmp_path: Path) -> None:
+    pages = papers.pdf("# One lease\n\n---\n\n# Two keys\n\n---\n\n# Three dogs\n")
+    async with pictures(tmp_path, a_pdf=pages) as ask:
+        seen = await ask("extract_text_from_pdf", path="a.pdf", pages=2)
+        assert [(one["page"], one["text"]) for one in seen["read"]] == [(1, "One lease"), (2, "Two keys")]
+        assert (seen["pages"], seen["next_page"]) == (3, 3)
+        rest = await ask("extract_text_from_pdf", path="a.pdf", first_page=3)
+        assert [one["text"] for one in rest["read"]] == ["Three dogs"]
+        assert rest["next_page"] is None
+        assert "has 3 pages" in await ask.refused("extract_text_from_pdf", path="a.pdf", first_page=4)
+
+
+@pytest.mark.usefixtures("tesseract")
+async def test_values_and_tables_are_found(tmp_path: Path) -> None:
+    async with pictures(tmp_path, a_png=drawn(), t_png=drawn_table()) as ask:
+        seen = await ask("extract_structured_data", path="a.png")
+        assert {one["label"]: one["value"] for one in seen["fields"]} == {
+            "Date": "21 November 2026",
+            "Total": "EUR 1,250.00",
+        }
+        assert {(one["kind"], one["text"]) for one in seen["mentions"]} == {
+            ("date", "21 November 2026"),
+            ("amount", "EUR 1,250.00"),
+            ("email", "ann@example.com"),
+        }
+        table = await ask("extract_table", path="t.png")
+        assert table["rows"] == TABLE
+
+
+@pytest.mark.usefixtures("tesseract")
+async def test_an_empty_page_and_an_unknown_language_are_said(tmp_path: Path) -> None:
+    blank = io.BytesIO()
+    Image.new("L", (300, 300), 255).save(blank, "PNG")
+    async with pictures(tmp_path, a_png=blank.getvalue()) as ask:
+        seen = await ask("extract_text_from_image", path="a.png")
+        assert (seen["text"], seen["note"]) == ("", "No text was found on it.")
+        unknown = await ask.refused("extract_text_from_image", path="a.png", language="eng+tlh")
+        assert "does not know tlh on this host. Install tesseract-ocr-tlh" in unknown
+        await ask.refused("extract_text_from_image", path="a.png", language="eng --psm 0")
+
+
+BAD: list[tuple[str, bytes, str]] = [
+    ("huge.png", bomb(30_000, 30_000), "has 30000 by 30000 pixels, more than 50,000,000"),
+    ("vast.png", bomb(2**31 - 1, 2**31 - 1), "pixels"),
+    ("cut.png", drawn()[:900], "no picture that can be opened"),
+    ("text.png", b"no picture", "no picture that can be opened"),
+    ("script.tif", b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n", "no picture that can be opened"),
+    ("empty.jpg", b"", "no picture that can be opened"),
+    ("big.bmp", bytes((30 << 20) + 1), "larger than 30 MB"),
+    ("a.txt", b"x", "must end in .png or"),
+    ("a.pdf", b"%PDF-1.7\nbroken", "no PDF that can be opened"),
+    ("loop.pdf", papers.pdf()[:700], "no PDF that can be opened"),
+]
+
+
+@pytest.mark.usefixtures("tesseract")
+async def test_bombs_and_broken_files_are_refused_with_a_sentence(tmp_path: Path) -> None:
+    for name, data, _ in BAD:
+        (tmp_path / name).write_bytes(data)
+    async with pictures(tmp_path) as ask:
+        for name, _, why in BAD:
+            tool = "extract_text_from_pdf" if name.endswith(".pdf") else "extract_text_from_image"
+            assert why in await ask.refused(tool, path=name), name
+
+
+async def test_without_tesseract_the_package_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with pictures(tmp_path, a_png=drawn()) as ask:
+        monkeypatch.setenv("PATH", str(tmp_path))
+        assert "Install the package tesseract-ocr" in await ask.refused(
+            "extract_text_from_image", path="a.png"
+        )
+
+
+@pytest.mark.parametrize(
+    ("text", "field"),
+    [
+        ("Total: 12.50", ("Total", "12.50")),
+        ("  Due date : 2026-11-24", ("Due date", "2026-11-24")),
+        ("at 12:30 we met", None),
+        ("https://example.com/a: b", None),
+        ("no label here", None),
+        ("Total:", None),
+    ],
+)
+def test_a_field_is_a_label_and_what_stands_behind_it(text: str, field: tuple[str, str] | None) -> None:
+    found: Any = labelled([Line(text, 0.9)])
+    assert [(one.label, one.value) for one in found] == ([field] if field else [])
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("paid $1,250.00 on Nov 3, 2026", [("date", "Nov 3, 2026"), ("amount", "$1,250.00")]),
+        ("DE89 3704 0044 0532 0130 00", [("bank account", "DE89 3704 0044 0532 0130 00")]),
+        ("see https://example.com/a?b", [("web address", "https://example.com/a?b")]),
+        ("+49 30 123456", [("phone number", "+49 30 123456")]),
+        ("12 pens and 3 ink", []),
+    ],
+)
+def test_what_has_a_form_of_its_own_is_mentioned(text: str, found: list[tuple[str, str]]) -> None:
+    assert [(one.kind, one.text) for one in mentions([Line(text, 1.0)])] == found
+
+
+def test_words_in_no_columns_are_no_table() -> None:
+    line = [Word(word, 60 * n, 0, 50, 20, 0.9, (1, 1, 1)) for n, word in enumerate("a plain line".split())]
+    assert rows(line) == []
+    assert rows([]) == []
