@@ -24,7 +24,9 @@ SIGNATURE = "-- "
 
 def message(data: bytes, said: str) -> EmailMessage:
     """The parsed message. Raises ToolError naming it when the parser cannot make sense of it."""
-    if len(BOUNDARY.findall(data)) > MOST_PARTS:  # thousands inside each other would keep the parser busy for long
+    if (
+        len(BOUNDARY.findall(data)) > MOST_PARTS
+    ):  # thousands inside each other would keep the parser busy for long
         raise ToolError(f"{said} has more than {MOST_PARTS} parts. Open it in a mail program.")
     try:
         found = email.message_from_bytes(data, policy=email.policy.default)
