@@ -26,6 +26,7 @@ PERSON, GROUP, CHANNEL = r"[UW][A-Z0-9_]+", r"S[A-Z0-9_]+", r"[CGD][A-Z0-9_]+"
 KINDS = {PERSON: "a member ID (U…)", GROUP: "the ID of a user group (S…)", CHANNEL: "a channel ID (C…)"}
 LONGEST = 64 * 1024  # characters of arguments: every pattern must be checkable on a text as long as this
 DAY = 86_400  # seconds
+ANY = "*"  # in place of a server's name: what is known of tools by their names
 
 
 def load_policy(path: Path) -> Policy:
@@ -67,6 +68,9 @@ class _Server:
         self.name = name
         keys = value.mapping(("trust", "tools"))
         self.trust = keys["trust"].choice(Trust) if "trust" in keys else None
+        self.any = name == ANY
+        if self.any and "trust" in keys:
+            keys["trust"].wrong("cannot be given to every server at once: name each server")
         self._tools = _entries(keys.get("tools"))
 
     def rules(self) -> Iterator[Rule]:
@@ -74,7 +78,8 @@ class _Server:
             name = f"{self.name}.{pattern}"
             keys = value.mapping(("class", "raise_if", *STRICT))
             cls = keys["class"].choice(Class) if "class" in keys else None
-            yield Rule(name=name, tools=(name,), cls=cls, **_strict(keys))
+            said = {"known": cls} if self.any else {"cls": cls}
+            yield Rule(name=name, tools=(name,), **said, **_strict(keys))
             for raising in _items(keys.get("raise_if")):
                 yield self._raising(name, raising)
 

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
 from gate.action import Approvers, Class, Json, Risk, Verdict
-from gate.tool import ToolSpec, Trust
+from gate.tool import Hints, ToolSpec, Trust
 
 Matches = Callable[[Mapping[str, Json], Json], bool]  # does the value keep this JSON Schema?
 
 CLASS_ORDER = (Class.READ, Class.WRITE, Class.UNKNOWN, Class.DESTRUCTIVE)
+NOTHING_SAID = ("no rule", "no annotations")  # the rules of `_claimed` where a server gave no hint
 RISK_ORDER = (Risk.LOW, Risk.MEDIUM, Risk.HIGH, Risk.CRITICAL)
 RISK_OF = {
     Class.READ: Risk.LOW,
@@ -35,11 +36,14 @@ DESTROYING = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One line of the operator's policy. Everything but `cls` can only make the answer stricter."""
+    """One line of the operator's policy. Everything but `cls` and `known` can only make the answer stricter."""
 
     name: str
     tools: tuple[str, ...]  # patterns on "server.tool"
     cls: Class | None = None  # may lower: this is the operator speaking
+    known: Class | None = (
+        None  # of a tool of this name on any server that says nothing of it; else only raises
+    )
     at_least: Class | None = None
     schema: Mapping[str, Json] | None = None  # holds only where the arguments keep this schema
     texts: tuple[str, ...] = ()  # and where each of these patterns is found in some text among the arguments
@@ -204,13 +208,30 @@ def _classify(spec: ToolSpec, rules: Sequence[Rule]) -> tuple[Class, str, str]:
     """First found: the operator's class (the most exact pattern, then the strictest), else the server's."""
     stated = [r for r in rules if r.cls]
     if not stated or spec.changed:
-        cls, reason, rule = _claimed(spec)
+        cls, reason, rule = _by_name(spec, rules)
         if spec.changed and stated:  # a lowered class was given to another definition
             return _highest([cls, *(r.cls for r in stated if r.cls)]), reason, rule
         return cls, reason, rule
     exact = [r for r in stated if spec.full_name in r.tools] or stated
     best = max(exact, key=lambda r: CLASS_ORDER.index(r.cls or Class.READ))
     return best.cls or Class.UNKNOWN, f"the operator's policy says so (“{best.name}”)", best.name
+
+
+def _by_name(spec: ToolSpec, rules: Sequence[Rule]) -> tuple[Class, str, str]:
+    """What the server claims; where it claims nothing, what is known of tools of this name.
+
+    A name is chosen by the server, so beside any claim, and for a server that is not believed, it only raises.
+    """
+    claimed = _claimed(spec)
+    known = [r for r in rules if r.known]
+    if not known:
+        return claimed
+    best = max(known, key=lambda r: CLASS_ORDER.index(r.known or Class.READ))
+    named = best.known or Class.UNKNOWN
+    silent = claimed[2] in NOTHING_SAID and spec.hints == Hints() and spec.recipe.cls is None
+    if not silent and CLASS_ORDER.index(named) <= CLASS_ORDER.index(claimed[0]):
+        return claimed
+    return named, f"the policy says so of every tool of this name (“{best.name}”)", best.name
 
 
 def _refusal(policy: Policy, spec: ToolSpec, rules: Sequence[Rule], channel: str) -> tuple[str, str] | None:

@@ -104,6 +104,33 @@ def test_the_most_exact_word_of_the_operator_counts() -> None:
     assert decided(tool(), exact, on_s("other", ("s.frobnicate",), cls=Class.UNKNOWN)).cls is Class.UNKNOWN
 
 
+@pytest.mark.parametrize(
+    ("known", "more", "cls"),
+    [
+        (Class.READ, {}, Class.READ),
+        (Class.WRITE, {}, Class.WRITE),
+        (Class.READ, {"trust": R}, Class.READ),
+        (Class.READ, {"trust": U}, Class.UNKNOWN),  # it chose the name itself
+        (Class.READ, {"hints": CHANGES}, Class.WRITE),
+        (Class.READ, {"hints": Hints(open_world=True)}, Class.UNKNOWN),
+        (Class.READ, {"changed": True}, Class.UNKNOWN),
+        (Class.READ, {"trust": R, "recipe": Recipe(cls=Class.UNKNOWN)}, Class.UNKNOWN),
+        (Class.READ, {"trust": B, "recipe": Recipe(cls=Class.WRITE)}, Class.WRITE),
+        (Class.WRITE, {"hints": READS}, Class.WRITE),
+        (Class.DESTRUCTIVE, {"trust": B, "hints": CHANGES}, Class.DESTRUCTIVE),
+        (Class.READ, {"hints": DESTROYS}, Class.DESTRUCTIVE),
+    ],
+)
+def test_a_name_is_believed_where_nothing_is_claimed_and_else_only_raises(
+    known: Class, more: dict[str, Any], cls: Class
+) -> None:
+    assert decided(tool(**more), on_s("known", known=known)).cls is cls
+
+
+def test_the_operators_word_on_a_server_goes_before_what_a_name_is_known_for() -> None:
+    assert decided(tool(), on_s("known", known=Class.DESTRUCTIVE), on_s(cls=Class.READ)).cls is Class.READ
+
+
 def test_patterns_are_matched_with_case_so_that_a_twin_of_a_trusted_tool_gets_nothing() -> None:
     assert decided(tool("Read_File"), on_s(tools=("s.read_file",), cls=Class.READ)).cls is Class.UNKNOWN
 
@@ -299,7 +326,13 @@ STRICT = st.builds(
     ttl=st.none() | st.floats(1, 600),
     private=st.booleans(),
 )
-STATED = st.builds(Rule, st.just("stated"), st.sampled_from([("s.*",), ("s.delete_file",)]), cls=CLASSES)
+STATED = st.builds(
+    Rule,
+    st.just("stated"),
+    st.sampled_from([("s.*",), ("s.delete_file",)]),
+    cls=CLASSES,
+    known=CLASSES,
+)
 RULES = st.lists(STRICT | STATED, max_size=3)
 
 

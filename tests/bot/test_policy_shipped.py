@@ -1,0 +1,158 @@
+"""manifests/policy.yaml as it comes along: one line for each name and argument that it knows, and what they lead to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.policy_file import load_policy
+from gate.action import Class, Json, Risk
+from gate.policy import Decision, decide
+from gate.tool import Hints, Recipe, ToolSpec, Trust
+from servers.filesystem import server as filesystem
+from tests.tools.hosts import hosting
+from tools.schema import problems
+from tools.servers import ServerConfig
+
+SHIPPED = load_policy(Path(__file__).parents[2] / "manifests" / "policy.yaml")
+READ, WRITE, UNKNOWN, DESTRUCTIVE = Class.READ, Class.WRITE, Class.UNKNOWN, Class.DESTRUCTIVE
+# The two lists of spec 003, "Per-tool-call approval".
+NEVER_PROMPTED = (
+    "read_file search_files list_directory glob_find ripgrep_search analyze_code ask_user web_search web_fetch "
+    "task_tracker"
+).split()
+NEEDS_APPROVAL = "write_file edit_file delete_file move_file shell_execute git_command".split()
+SPEC_PATTERNS = [
+    "rm ",
+    "drop ",
+    "delete ",
+    "truncate ",
+]  # of spec 003, looked for in the command of shell_execute
+
+
+def decided(name: str, args: Json = None, **more: Any) -> Decision:
+    spec = ToolSpec("loom", name, name, "", {}, "d", **more)
+    return decide(SHIPPED, spec, args or {}, "C1", lambda schema, value: not problems(schema, value))
+
+
+@pytest.mark.parametrize("name", NEVER_PROMPTED)
+def test_what_the_spec_never_prompts_for_runs_at_once(name: str) -> None:
+    assert decided(name).cls is READ
+    assert decided(name, hints=Hints(read_only=True)).cls is READ
+    assert decided(name, trust=Trust.UNTRUSTED).cls is UNKNOWN
+    assert decided(name, hints=Hints(False, False)).cls is WRITE
+
+
+@pytest.mark.parametrize("name", NEEDS_APPROVAL)
+def test_what_the_spec_wants_approved_is_asked_about_whatever_its_server_says(name: str) -> None:
+    wanted = DESTRUCTIVE if name == "delete_file" else WRITE
+    assert decided(name).cls is wanted
+    assert decided(name, hints=Hints(read_only=True)).cls in (wanted, UNKNOWN)
+    assert decided(name, trust=Trust.REVIEWED, hints=Hints(read_only=True)).cls is wanted
+    assert decided(name, trust=Trust.UNTRUSTED).cls in (UNKNOWN, DESTRUCTIVE)
+
+
+@pytest.mark.parametrize("pattern", SPEC_PATTERNS)
+@pytest.mark.parametrize("command", ["{}x", "cd a && {}x", "psql -c '{}table x'", "{}", "SUDO {}x"])
+def test_the_destructive_patterns_of_the_spec_are_typed_for(pattern: str, command: str) -> None:
+    for text in (command.format(pattern), command.format(pattern.upper())):
+        assert decided("shell_execute", {"command": text}).cls is DESTRUCTIVE
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "cls"),
+    [
+        ("shell_execute", {"command": "ls -la reports"}, WRITE),
+        ("shell_execute", {"command": "cat confirm.md droplet.txt"}, WRITE),
+        ("shell_execute", {"command": "npm run format-check"}, WRITE),
+        ("shell_execute", {"command": "dropdb app"}, DESTRUCTIVE),
+        ("shell_execute", {"command": "mysql -e 'DELETE from a'"}, DESTRUCTIVE),
+        ("shell_execute", {"command": "terraform destroy"}, DESTRUCTIVE),
+        ("shell_execute", {"argv": ["/bin/rm", "x"]}, DESTRUCTIVE),
+        ("shell_execute", {"command": "pip install x"}, DESTRUCTIVE),
+        ("shell_execute", {"command": "true\nrm x"}, DESTRUCTIVE),
+        ("git_command", {"args": ["status"]}, WRITE),
+        ("git_command", {"args": ["commit", "-m", "Say it"]}, WRITE),
+        ("git_command", {"command": "git push origin main"}, WRITE),
+        ("git_command", {"command": "git push --force origin main"}, DESTRUCTIVE),
+        ("git_command", {"command": "git push -f"}, DESTRUCTIVE),
+        ("git_command", {"args": ["push", "--force-with-lease=main"]}, DESTRUCTIVE),
+        ("git_command", {"args": ["push", "origin", "--delete", "main"]}, DESTRUCTIVE),
+        ("git_command", {"args": ["reset", "--hard"]}, DESTRUCTIVE),
+        ("git_command", {"args": ["branch", "-D", "main"]}, DESTRUCTIVE),
+        ("git_command", {"args": ["clean", "-xdf"]}, DESTRUCTIVE),
+        ("git_command", {"args": ["checkout", "--", "a.md"]}, DESTRUCTIVE),
+        ("git_command", {"args": ["stash", "drop"]}, DESTRUCTIVE),
+        ("git_command", {"command": "rebase main"}, DESTRUCTIVE),
+        ("git_command", {"args": ["-c", "alias.x=!sh", "x"]}, DESTRUCTIVE),
+        ("git_command", {"args": ["fetch", "--upload-pack=touch x", "."]}, DESTRUCTIVE),
+        ("web_fetch", {"url": "https://example.com/docs/a"}, READ),
+        ("web_fetch", {"url": "https://example.com/?q=secret"}, UNKNOWN),
+        ("web_fetch", {"url": "https://example.com/" + "a" * 200}, UNKNOWN),
+        ("web_fetch", {"url": "file:///etc/passwd"}, UNKNOWN),
+        ("web_fetch", {"url": "https://example.com#token"}, UNKNOWN),
+        ("web_fetch", {"url": "https://example.com", "method": "POST", "body": "secret"}, UNKNOWN),
+        ("web_search", {"query": "aiohttp timeouts"}, READ),
+        ("web_search", {"query": "a " * 150}, UNKNOWN),
+        ("edit_file", {"path": "a.md"}, WRITE),
+        ("edit_file", {"path": ".env"}, DESTRUCTIVE),
+        ("write_file", {"path": "deploy/prod.yaml"}, DESTRUCTIVE),
+        ("move_file", {"source": "a", "destination": "b"}, WRITE),
+    ],
+)
+def test_what_the_arguments_make_of_a_name_of_the_spec(name: str, args: Json, cls: Class) -> None:
+    assert decided(name, args).cls is cls
+
+
+SAYS_IT_READS = Hints(read_only=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "cls"),
+    [
+        ("aggregate", {"pipeline": [{"$match": {"a": 1}}]}, READ),
+        ("aggregate", {"pipeline": [{"$match": {}}, {"$out": "b"}]}, DESTRUCTIVE),
+        ("aggregate", {"pipeline": [{"$merge": {"into": "b"}}]}, DESTRUCTIVE),
+        ("aggregate", {"pipeline": [{"$facet": {"x": [{"$out": "b"}]}}]}, DESTRUCTIVE),
+        ("aggregate-db", {"pipeline": '[{"$merge": "b"}]'}, DESTRUCTIVE),
+        ("aggregate", {"pipeline": [{"$project": {"$output": 1}}]}, READ),
+        ("export", {}, UNKNOWN),
+        ("connect", {"connectionString": "mongodb://x"}, UNKNOWN),
+        ("switch-connection", {}, UNKNOWN),
+        ("get-env", {}, UNKNOWN),
+        ("jira_download_attachments", {"issue_key": "A-1"}, WRITE),
+        ("fetch", {"url": "https://example.com"}, UNKNOWN),
+        ("query", {"sql": "SELECT * FROM a WHERE updated_at > 1"}, READ),
+        ("query", {"sql": "SELECT 1;"}, READ),
+        ("query", {"sql": "COMMIT; DELETE FROM a"}, DESTRUCTIVE),
+        ("query", {"sql": "WITH x AS (DELETE FROM a RETURNING *) SELECT * FROM x"}, WRITE),
+        ("query", {"sql": "EXPLAIN ANALYZE UPDATE a SET b = 1"}, WRITE),
+        ("query", {"sql": "SELECT pg_sleep(9)"}, WRITE),
+        ("query", {"sql": "COPY a TO PROGRAM 'sh'"}, WRITE),
+        ("read_query", {"query": "PRAGMA writable_schema = 1"}, WRITE),
+        ("read_query", {"query": "ATTACH 'x' AS y"}, WRITE),
+    ],
+)
+def test_reads_that_are_more_than_reads_are_raised(name: str, args: Json, cls: Class) -> None:
+    assert decided(name, args, hints=SAYS_IT_READS).cls is cls
+    assert decided(name, args, trust=Trust.REVIEWED, hints=SAYS_IT_READS).cls in (cls, WRITE)
+
+
+def test_a_shell_and_git_are_of_high_risk() -> None:
+    assert {decided(name).risk for name in ("shell_execute", "git_command")} == {Risk.HIGH}
+
+
+def test_a_recipe_of_a_reviewed_server_is_not_lowered_by_the_names_in_the_policy() -> None:
+    for name in (*NEVER_PROMPTED, *NEEDS_APPROVAL):
+        spec = {"trust": Trust.REVIEWED, "recipe": Recipe(cls=DESTRUCTIVE)}
+        assert decided(name, **spec).cls is DESTRUCTIVE
+
+
+async def test_the_names_in_the_policy_change_nothing_for_the_bundled_servers(tmp_path: Path) -> None:
+    config = ServerConfig(name="filesystem", inproc="x", trust=Trust.BUNDLED)
+    async with hosting(tmp_path, config, inproc={"filesystem": filesystem([tmp_path])}) as host:
+        for spec in host.specs():
+            found = decide(SHIPPED, spec, {}, "C1", lambda schema, value: not problems(schema, value))
+            assert (spec.name, found.cls) == (spec.name, spec.recipe.cls)
