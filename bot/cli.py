@@ -67,6 +67,7 @@ def parser() -> argparse.ArgumentParser:
     top.set_defaults(does="bot.start:everything", takes=(), slack=True)
     _serving(commands)
     _tools(commands)
+    _recipes(commands)
     _audit(commands)
     return top
 
@@ -120,6 +121,20 @@ def _tools(commands: Any) -> None:
     review.add_argument("server", metavar="SERVER")
     review.add_argument("--yes", action="store_true", help="do not ask")
     review.add_argument("--by", default="operator", metavar="NAME", help="who has read them")
+
+
+def _recipes(commands: Any) -> None:
+    recipes = _group(commands, "recipes", "draft and check the recipes for other people's servers")
+    new = _add(
+        recipes,
+        "new",
+        "bot.cli_recipes:new",
+        "a draft of recipes for one server, to be read by a person",
+        takes=("server", "schemas"),
+    )
+    new.add_argument("server", metavar="SERVER")
+    new.add_argument("--schemas", action="store_true", help="instead: what its recipes are checked against")
+    _add(recipes, "test", "bot.cli_recipes:test", "check every recipe file against the tools it is for")
 
 
 def _audit(commands: Any) -> None:

@@ -78,7 +78,7 @@ class _Server:
             name = f"{self.name}.{pattern}"
             keys = value.mapping(("class", "raise_if", *STRICT))
             cls = keys["class"].choice(Class) if "class" in keys else None
-            said = {"known": cls} if self.any else {"cls": cls}
+            said: dict[str, Any] = {"known": cls} if self.any else {"cls": cls}
             yield Rule(name=name, tools=(name,), **said, **_strict(keys))
             for raising in _items(keys.get("raise_if")):
                 yield self._raising(name, raising)

@@ -159,7 +159,8 @@ def decide(
     """
     # Also without what the recipe bound: the same call must never be judged milder for being looked at.
     shapes = [args, *_unbound(spec, args)]
-    rules = [r for r in policy.rules if any(r.holds(spec.full_name, shape, matches) for shape in shapes)]
+    known = (*policy.rules, *_of_recipe(spec))
+    rules = [r for r in known if any(r.holds(spec.full_name, shape, matches) for shape in shapes)]
     cls, reason, rule = _classify(spec, rules)
     for raising in rules:
         if raising.at_least and CLASS_ORDER.index(raising.at_least) > CLASS_ORDER.index(cls):
@@ -181,6 +182,13 @@ def decide(
         ttl=min((r.ttl for r in rules if r.ttl), default=None),
         private=any(r.private for r in rules),
     )
+
+
+def _of_recipe(spec: ToolSpec) -> Iterator[Rule]:
+    """The argument rules of a recipe. They only raise, so they count whoever wrote them."""
+    for found in spec.recipe.raises:
+        texts = (found.text,) if found.text else ()
+        yield Rule("its recipe", (spec.full_name,), at_least=found.cls, schema=found.schema, texts=texts)
 
 
 def _unbound(spec: ToolSpec, args: Json) -> list[Json]:

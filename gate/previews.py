@@ -162,6 +162,8 @@ def undo_words(spec: ToolSpec, args: Json, capture: Mapping[str, Json]) -> str:
         return "no: not in this case"
     if _too_long(way, scope):
         return "no: what is there now is too long to be put back"
+    if way.partly:
+        return f"partly: {way.partly}"
     days = spec.recipe.keeps_days
     return f"yes, for {days} days" if days else "yes"
 

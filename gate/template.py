@@ -1,4 +1,7 @@
-"""Strict templates of recipes, such as `{args.path}`: filled from what is known, or an error."""
+"""Strict templates of recipes, such as `{args.path}`: filled from what is known, or an error.
+
+Many servers answer with JSON as text: a step into a text goes on inside it, as in `{capture.issue.text.key}`.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,8 @@ from collections.abc import Callable, Mapping
 from gate.action import Json
 
 PLACEHOLDER = re.compile(r"\{([a-z_][\w-]*(?:\.[\w$-]+|\[\d+\])*)(?:\|([a-z]+))?\}", re.IGNORECASE)
+NAMED = ("display_name", "displayName", "name", "login")
+MOST_NAMES = 12
 STEP = re.compile(r"[^.\[\]]+")
 
 
@@ -32,11 +37,35 @@ def _last_part(value: Json) -> str:
     return str(value).rstrip("/").rsplit("/", 1)[-1]
 
 
+def _people(value: Json) -> str:
+    """The names in a list of people, as an issue tracker gives it."""
+    found = value if isinstance(value, list) else [value]
+    told = [str(next((one[k] for k in NAMED if one.get(k)), one)) if isinstance(one, dict) else str(one)
+            for one in found if one]  # fmt: skip
+    more = len(told) - MOST_NAMES
+    return ", ".join(told[:MOST_NAMES]) + (f" and {more} others" if more > 0 else "") if told else "nobody"
+
+
+def _rows(value: Json) -> str:
+    """A list of things, one on a line with what is simple of each: `id 31, name Done`."""
+    found = json.loads(value) if isinstance(value, str) else value
+    lines = [
+        ", ".join(f"{k} {v}" for k, v in one.items() if isinstance(v, str | int))
+        if isinstance(one, dict)
+        else str(one)
+        for one in (found if isinstance(found, list) else [found])
+    ]
+    return "\n".join(lines)
+
+
 FILTERS: dict[str, Callable[[Json], str]] = {
     "name": _last_part,
     "size": lambda v: human_size(v if isinstance(v, int) else len(str(v).encode("utf-8", "surrogatepass"))),
     "count": lambda v: str(len(v) if isinstance(v, list | dict) else 1),
     "lines": lambda v: str(len(str(v).splitlines())),
+    "people": _people,
+    "rows": _rows,
+    "intact": lambda v: "" if "\ufffd" in str(v) else str(v),  # nothing where bytes were lost in reading
     "json": lambda v: json.dumps(v, ensure_ascii=False, sort_keys=True),
 }
 
@@ -63,8 +92,9 @@ def look_up(path: str, scope: Mapping[str, Json]) -> Json:
     value: Json = scope
     for step in STEP.findall(path):
         try:
-            value = value[int(step)] if isinstance(value, list) else value[step]
-        except (KeyError, IndexError, TypeError, ValueError):
+            inside = json.loads(value) if isinstance(value, str) else value
+            value = inside[int(step)] if isinstance(inside, list) else inside[step]
+        except (KeyError, IndexError, TypeError, ValueError, RecursionError):
             raise TemplateError(f"{{{path}}} is not there: no “{step}”") from None
     return value
 

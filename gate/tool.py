@@ -29,21 +29,51 @@ class Hints:
 
 
 @dataclass(frozen=True, slots=True)
+class Each:
+    """Repeats a read for everything that a pattern finds in a text: the people who are mentioned, perhaps.
+
+    The first group that is not empty is `{each}` among the arguments. `take` picks from `{read}`, the answer.
+    """
+
+    text: str
+    find: str
+    take: str
+
+
+@dataclass(frozen=True, slots=True)
 class Read:
-    """A read call of the same server, with templates as arguments."""
+    """A read call of the same server, with templates as arguments.
+
+    `absent`: a pattern for the error that means that nothing is there yet; any other error ends the look.
+    """
 
     tool: str
     args: Mapping[str, Json]
+    absent: str = ""
+    each: Each | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Raise:
+    """Arguments that make a call worse than its tool: where they fit, the class is at least `cls`."""
+
+    cls: Class
+    schema: Mapping[str, Json] | None = None
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Undo:
-    """One way back: used when its condition holds. Both conditions empty: always."""
+    """One way back: used when its condition holds. Both conditions empty: always.
+
+    `partly`: what it does not bring back, for people; empty when it brings back everything.
+    """
 
     tool: str
     args: Mapping[str, Json]
     when: str = ""
     unless: str = ""
+    partly: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +81,7 @@ class Drift:
     """How to see whether a target is still as the action left it."""
 
     read: Read
-    same: Mapping[str, str]  # field of the read's result -> template of the value it must have
+    same: Mapping[str, str]  # path in the read's result -> template of the value it must have
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +102,7 @@ class Recipe:
 
     cls: Class | None = None
     risk: Risk | None = None
+    raises: Sequence[Raise] = ()
     summary: str = ""
     verb: str = ""
     noun: str = ""

@@ -32,6 +32,7 @@ class Catalogue:
 
     specs: Mapping[str, ToolSpec] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
+    calls_itself: str = ""
 
     @classmethod
     def of(cls, config: ServerConfig, listing: Listing, files: RecipeFiles, pins: Pins) -> Catalogue:
@@ -59,7 +60,7 @@ class _Reading:
     """Reads one listing."""
 
     def __init__(self, config: ServerConfig, listing: Listing, files: RecipeFiles, pins: Pins) -> None:
-        self.config, self.pins = config, pins
+        self.config, self.pins, self.calls_itself = config, pins, listing.calls_itself
         self.problems: list[str] = []
         for name, why in listing.rejected.items():
             self._problem(name, f"is left out, because its definition is not valid ({why})")
@@ -78,7 +79,7 @@ class _Reading:
             specs = {name: self._changed(spec) for name, spec in specs.items()}
         elif not reviewed and self.config.trust is not Trust.BUNDLED:
             specs = {name: self._against_pin(spec) for name, spec in specs.items()}
-        return Catalogue(specs, tuple(self.problems))
+        return Catalogue(specs, tuple(self.problems), self.calls_itself)
 
     def _problem(self, tool: str, what: str) -> None:
         label = tool if NAME.fullmatch(tool) else repr(tool[:60])
@@ -110,8 +111,14 @@ class _Reading:
                 f"itself {listing.calls_itself}. They are not used."
             )
             return None
+        elif found.draft:
+            self.problems.append(
+                f"{self.config.name}: the recipes “{wanted}” are a draft and not used: read them, then remove "
+                "`draft: true`."
+            )
+            return None
         else:
-            for tool in found.tools.keys() - self.tools.keys():
+            for tool in () if found.partial else found.tools.keys() - self.tools.keys():
                 self._problem(tool, f"has a recipe in “{wanted}”, but the server has no such tool")
         return found
 

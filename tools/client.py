@@ -102,6 +102,10 @@ class Host:
         """What an operator should mend: broken tools and recipes, one sentence each, as of the last listing."""
         return [problem for catalogue in self._catalogues.values() for problem in catalogue.problems]
 
+    def calls_itself(self, server: str) -> str:
+        """The name that a server gives itself; "" while it was not heard."""
+        return self._catalogues[server].calls_itself
+
     def problems(self, schema: Mapping[str, Json], value: Json) -> tuple[Problem, ...]:
         return problems(schema, value)
 

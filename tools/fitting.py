@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gate.action import Class, Json
 from gate.template import PLACEHOLDER, TemplateError, names
-from gate.tool import Recipe
+from gate.tool import Read, Recipe
 
 ALWAYS = {"text", "error"}  # what every read gives, beside its structured fields
 
@@ -37,6 +37,7 @@ class _Fitting:
         for name, read in recipe.capture.items():
             yield from self._call(f"capture.{name}", read.tool, read.args)
             yield from self._template(f"capture.{name}.args", read.args, known, bound=False)
+            yield from self._each(f"capture.{name}.each", read, known)
             known.append(name)
         for key, template in recipe.bind.items():
             if key not in _properties(self.shape.takes):
@@ -56,6 +57,21 @@ class _Fitting:
             yield from self._template(key, template, known)
         yield from self._after(known)
 
+    def _repeated(self) -> set[str]:
+        """Where `{each}` is known."""
+        return {f"capture.{name}.args" for name, read in self.recipe.capture.items() if read.each}
+
+    def _each(self, where: str, read: Read, known: list[str]) -> Iterator[str]:
+        if read.each is None:
+            return
+        yield from self._template(f"{where}.text", read.each.text, known, bound=False)
+        gives = self.shapes[read.tool].gives if read.tool in self.shapes else None
+        for path in sorted(_paths(read.each.take)):
+            dotted = "{" + ".".join(path) + "}"
+            if path[0] != "read":
+                yield f"`{where}.take` names {dotted}: there is only {{read…}}, the answer"
+            yield from _given(f"{where}.take", dotted, path[1:2], gives, read.tool)
+
     def _after(self, known: list[str]) -> Iterator[str]:
         """Undo and drift, which also know the result."""
         for index, undo in enumerate(self.recipe.undo):
@@ -69,7 +85,7 @@ class _Fitting:
             yield from self._template("drift.args", drift.read.args, known, after=True)
             gives = self.shapes[drift.read.tool].gives if drift.read.tool in self.shapes else None
             for field, template in drift.same.items():
-                if gives is not None and field not in {*_properties(gives), *ALWAYS}:
+                if gives is not None and field.split(".")[0] not in {*_properties(gives), *ALWAYS}:
                     yield f"`drift.same.{field}` is not in what {drift.read.tool} gives"
                 yield from self._template(f"drift.same.{field}", template, known, after=True)
 
@@ -104,6 +120,8 @@ class _Fitting:
                 yield f"`{where}` has a placeholder that cannot be read: {text}"
         for path in paths:
             dotted = "{" + ".".join(path) + "}"
+            if path == ("each",) and where in self._repeated():
+                continue
             if path == ("args",) and not bound:
                 continue  # all that was asked for, as one object: a read of our own may preview the whole call
             if path[0] == "args" and len(path) > 1:
@@ -131,6 +149,8 @@ class _Fitting:
             return
         tool = self.recipe.capture[path[1]].tool
         gives = self.shapes[tool].gives if tool in self.shapes else None
+        if self.recipe.capture[path[1]].each:
+            gives = {"properties": {"items": {}}}
         yield from _given(where, dotted, path[2:3], gives, tool)
 
 
@@ -149,6 +169,13 @@ def _properties(schema: Mapping[str, Json]) -> set[str]:
 
 def _required(schema: Mapping[str, Json]) -> set[str]:
     return set(schema.get("required") or ())
+
+
+def _paths(template: Json) -> set[tuple[str, ...]]:
+    try:
+        return names(template)
+    except TemplateError:
+        return set()
 
 
 def _texts(template: Json) -> Iterator[str]:

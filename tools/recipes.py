@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
 import yaml
 
 from gate.action import Class, Json, Risk
-from gate.tool import Drift, Read, Recipe, Show, Undo
+from gate.tool import Drift, Each, Raise, Read, Recipe, Show, Undo
+from tools.patterns import always_checkable
+from tools.schema import flaw
 
 KEYS = set(
-    "class risk confirmationRequired summary verb noun capture bind preview recoverable keeps_days notifies "
+    "class risk raise_if confirmationRequired summary verb noun capture bind preview recoverable keeps_days notifies "
     "idempotent undo drift".split()
 )
+FLAGS = ("partial", "draft")
+LONGEST = 256 * 1024  # characters of an answer, which is longer than arguments may be
 Kind = TypeVar("Kind", Class, Risk)
 SHOWS = {"fields": set[str](), "diff": {"before", "after", "path"}, "text": {"after"}, "affected": {"items"}}
 
@@ -30,10 +35,15 @@ class BadRecipe(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RecipeFile:
-    """Recipes for one server that this project did not write. `server`: what it calls itself, as a pattern."""
+    """Recipes for one server that this project did not write. `server`: what it calls itself, as a pattern.
+
+    `partial`: its settings choose what it offers, so not every tool need be there. A `draft` is not used.
+    """
 
     server: str
     tools: Mapping[str, Json]
+    partial: bool = False
+    draft: bool = False
 
 
 RecipeFiles = Mapping[str, RecipeFile]
@@ -49,11 +59,18 @@ def _load(path: Path) -> RecipeFile:
         data = yaml.safe_load(path.read_text("utf-8"))
     except yaml.YAMLError as error:
         raise BadRecipe([f"{path.name} is not YAML: {' '.join(str(error).split())}"]) from error
-    if not isinstance(data, dict) or data.keys() != {"server", "tools"}:
-        raise BadRecipe([f"{path.name} must have exactly the keys `server` and `tools`"])
+    if not isinstance(data, dict) or not {"server", "tools"} <= data.keys() <= {"server", "tools", *FLAGS}:
+        raise BadRecipe(
+            [
+                f"{path.name} must have exactly the keys `server` and `tools`, and may have `partial` and `draft`"
+            ]
+        )
+    flags = {flag: data.get(flag, False) for flag in FLAGS}
+    if not all(isinstance(value, bool) for value in flags.values()):
+        raise BadRecipe([f"{path.name}: {' and '.join(FLAGS)} are true or false"])
     if not isinstance(data["server"], str) or not isinstance(data["tools"], dict):
         raise BadRecipe([f"{path.name}: `server` must be text and `tools` a mapping"])
-    return RecipeFile(data["server"], data["tools"])
+    return RecipeFile(data["server"], data["tools"], **flags)
 
 
 def read_recipe(data: Json) -> Recipe:
@@ -73,6 +90,7 @@ class _Reader:
         recipe = Recipe(
             cls=cls,
             risk=self._one_of("risk", Risk),
+            raises=self._raises(),
             summary=self._text("summary"),
             verb=self._text("verb"),
             noun=self._text("noun"),
@@ -151,7 +169,49 @@ class _Reader:
 
     def _captures(self) -> dict[str, Read]:
         captures = self._any_object(self.data.get("capture", {}), "`capture`")
-        return {str(name): self._read(entry, f"`capture.{name}`") for name, entry in captures.items()}
+        return {str(name): self._capture(entry, f"`capture.{name}`") for name, entry in captures.items()}
+
+    def _capture(self, data: Json, where: str) -> Read:
+        entry = self._object(data, where, {"tool", "args", "absent", "each"}, {"tool"})
+        read = self._read({k: v for k, v in entry.items() if k in ("tool", "args")}, where)
+        absent = self._pattern(entry["absent"], f"{where}: `absent`") if "absent" in entry else ""
+        return replace(
+            read, absent=absent, each=self._each(entry["each"], where) if "each" in entry else None
+        )
+
+    def _each(self, data: Json, where: str) -> Each:
+        keys = ("text", "find", "take")
+        entry = self._object(data, f"{where}: `each`", set(keys), set(keys))
+        text, find, take = (self._string(entry.get(key, ""), f"{where}: `each.{key}`") for key in keys)
+        return Each(text, self._pattern(find, f"{where}: `each.find`"), take)
+
+    def _pattern(self, data: Json, where: str) -> str:
+        pattern = self._string(data, where)
+        if not always_checkable(pattern, LONGEST):
+            self.problems.append(f"{where} is no pattern that can be searched in bounded time: {pattern}")
+            return ""
+        return pattern
+
+    def _raises(self) -> tuple[Raise, ...]:
+        entries = self.data.get("raise_if", [])
+        if not isinstance(entries, list):
+            self.problems.append("`raise_if` must be a list")
+            return ()
+        return tuple(self._raise(entry, f"`raise_if[{i}]`") for i, entry in enumerate(entries))
+
+    def _raise(self, data: Json, where: str) -> Raise:
+        entry = self._object(data, where, {"class", "schema", "text"}, {"class"})
+        if not entry.keys() & {"schema", "text"}:
+            self.problems.append(f"{where} needs `schema` or `text`: when is the class raised?")
+        cls = entry.get("class")
+        if cls not in [str(one) for one in Class]:
+            self.problems.append(f"{where}: `class` must be one of {', '.join(Class)}")
+            cls = Class.UNKNOWN
+        schema = self._object(entry["schema"], where, set(entry["schema"])) if "schema" in entry else None
+        if schema is not None and (why := flaw(json.dumps(schema, sort_keys=True))):
+            self.problems.append(f"{where}: {why}")
+        text = self._pattern(entry["text"], f"{where}: `text`") if "text" in entry else ""
+        return Raise(Class(str(cls)), schema, text)
 
     def _show(self) -> Show:
         entry = self._any_object(self.data.get("preview", {}), "`preview`")
@@ -170,10 +230,12 @@ class _Reader:
         return tuple(self._undo(entry, f"`undo[{i}]`") for i, entry in enumerate(entries))
 
     def _undo(self, data: Json, where: str) -> Undo:
-        entry = self._object(data, where, {"tool", "args", "when", "unless"}, {"tool"})
+        words = ("when", "unless", "partly")
+        entry = self._object(data, where, {"tool", "args", *words}, {"tool"})
         read = self._read({k: v for k, v in entry.items() if k in ("tool", "args")}, where)
-        conditions = (self._string(entry.get(key, ""), f"{where}: `{key}`") for key in ("when", "unless"))
-        return Undo(read.tool, read.args, *conditions)
+        return Undo(
+            read.tool, read.args, *(self._string(entry.get(key, ""), f"{where}: `{key}`") for key in words)
+        )
 
     def _drift(self) -> Drift | None:
         if "drift" not in self.data:

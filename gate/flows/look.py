@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -9,12 +10,13 @@ from typing import Any
 from gate.action import Class, Json, Preview, Verdict
 from gate.canonical import BadArguments, canonical
 from gate.policy import Decision, decide
-from gate.previews import build, default_verb, facts
-from gate.template import TemplateError, expand
+from gate.previews import build, default_verb, facts, text_of
+from gate.template import TemplateError, expand, names
 from gate.tool import OutcomeUnknown, Read, ServerUnavailable, ToolSpec
 from gate.world import World
 
 READ_SECONDS = 10.0
+MOST_EACH = 20  # reads of one kind for one card
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +76,32 @@ async def captured(world: World, spec: ToolSpec, args: Mapping[str, Json], chann
     """
     found: dict[str, Json] = {}
     for name, read in spec.recipe.capture.items():
-        found[name] = await run_read(world, spec.server, read, {"args": args, "capture": found}, channel)
+        run = run_each if read.each else run_read
+        found[name] = await run(world, spec.server, read, {"args": args, "capture": found}, channel)
     return found
+
+
+async def run_each(
+    world: World, server: str, read: Read, scope: Mapping[str, Json], channel: str
+) -> dict[str, Json]:
+    """The read of a recipe for each that its pattern finds, and what was taken of each answer as `items`.
+
+    Raises NotSeen, also where one of them cannot be looked up, or TemplateError.
+    """
+    each = read.each
+    assert each is not None
+    hits = re.finditer(each.find, text_of(expand(each.text, scope)))
+    wanted = dict.fromkeys(next(filter(None, hit.groups()), hit[0]) for hit in hits)
+    if len(wanted) > MOST_EACH:
+        raise NotSeen(f"it names {len(wanted):,} things to look up, and {MOST_EACH} are the most")
+    items: list[Json] = []
+    for one in wanted:
+        answer = await run_read(world, server, read, {**scope, "each": one}, channel)
+        try:
+            items.append(expand(each.take, {"read": answer}))
+        except TemplateError:
+            raise NotSeen(f"{server}.{read.tool} does not know “{one}”") from None
+    return {"text": ", ".join(map(text_of, items)), "error": False, "items": items}
 
 
 async def run_read(
@@ -95,13 +121,23 @@ async def run_read(
         raise NotSeen(f"{spec.full_name} did not answer ({error})") from error
     if answer.clipped:
         raise NotSeen(f"the answer of {spec.full_name} is too long")
+    if answer.is_error and read.absent and not re.search(read.absent, answer.text):
+        raise NotSeen(f"{spec.full_name} says: {answer.text}")
     structured = answer.structured if isinstance(answer.structured, dict) else {}
     return {"text": answer.text, "error": answer.is_error, **structured}
 
 
 def _bind(spec: ToolSpec, args: Mapping[str, Json], capture: Mapping[str, Json]) -> dict[str, Json]:
     scope = {"args": args, "capture": capture}
-    return {key: expand(template, scope) for key, template in spec.recipe.bind.items()}
+    bind = spec.recipe.bind.items()
+    return {key: expand(form, scope) for key, form in bind if not _left_out(spec, key, form, capture)}
+
+
+def _left_out(spec: ToolSpec, key: str, form: str, capture: Mapping[str, Json]) -> bool:
+    """Whether there is nothing to bind: what it would come from is not there yet, and the tool does not need it."""
+    sources = [path[1] for path in names(form) if path[0] == "capture"]
+    gone = [name for name in sources if spec.recipe.capture[name].absent and capture[name]["error"]]
+    return bool(gone) and key not in spec.schema.get("required", ())
 
 
 def _must_fit(world: World, spec: ToolSpec, args: Mapping[str, Json]) -> None:

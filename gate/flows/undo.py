@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import count
@@ -19,7 +20,7 @@ from gate.flows.seal import announce, entry, lease, ruled, sealed
 from gate.people import Verb
 from gate.previews import text_of, way_back
 from gate.states import Event, NoSuchArrow, State
-from gate.template import TemplateError, expand
+from gate.template import TemplateError, expand, look_up
 from gate.tool import Read, ToolSpec
 from gate.world import Stale, World
 
@@ -164,10 +165,17 @@ async def _changes(world: World, inverse: Inverse, channel: str) -> tuple[str, .
     except (NotSeen, TemplateError) as error:
         return (f"I could not look whether it changed since: {error}.",)
     return tuple(
-        f"Changed since: {key} was {_short(was)}, is {_short(now.get(key))}."
+        f"Changed since: {key} was {_short(was)}, is {_short(_at(now, key))}."
         for key, was in inverse.drift_same.items()
-        if now.get(key) != was
+        if _at(now, key) != was
     )
+
+
+def _at(read: Mapping[str, Json], path: str) -> Json:
+    try:
+        return look_up(path, read)
+    except TemplateError:
+        return None  # gone
 
 
 def _short(value: Json) -> str:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from gate.action import Class
-from gate.previews import STRANGE, build, facts
+from gate.previews import STRANGE, build, facts, undo_words
 from gate.tool import Hints, Recipe, Show, ToolSpec, Trust, Undo
 
 SPEC = ToolSpec(
@@ -39,6 +39,13 @@ def test_a_way_back_is_promised_only_where_there_is_one():
     assert made().undo == "yes, for 7 days"
     assert made("x" * 70_000).undo.startswith("no: what is there now is too long")
     assert made(spec=replace(SPEC, recipe=Recipe())).undo.startswith("no: I know no way")
+
+
+def test_a_way_back_that_brings_back_a_part_says_which():
+    spec = ToolSpec(
+        "s", "t", "t", "", {}, "d", recipe=Recipe(undo=[Undo("u", {}, partly="the mail has gone out")])
+    )
+    assert undo_words(spec, {}, {}) == "partly: the mail has gone out"
 
 
 def test_strange_characters_are_noticed():

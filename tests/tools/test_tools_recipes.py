@@ -197,17 +197,6 @@ def test_a_recipe_file_is_read_strictly(text: str, said: str, tmp_path: Path) ->
         load_recipes(tmp_path)
 
 
-def test_every_reviewed_recipe_can_be_read() -> None:
-    files = load_recipes(MANIFESTS)
-    assert files.keys() == {"server-filesystem", "server-git", "server-memory"}
-    for file in files.values():
-        for data in file.tools.values():
-            recipe = read_recipe(data)
-            assert recipe.cls
-            assert recipe.summary
-            assert recipe.verb
-
-
 async def test_the_recipes_of_the_bundled_server_fit_its_tools(tmp_path: Path) -> None:
     config = ServerConfig(name="filesystem", inproc="x", trust=Trust.BUNDLED)
     async with hosting(tmp_path, config, inproc={"filesystem": filesystem([tmp_path])}) as host:
@@ -249,6 +238,55 @@ async def test_the_reviewed_recipes_fit_the_real_git_server(tmp_path: Path) -> N
         name="git", command=program("mcp-server-git"), trust=Trust.REVIEWED, recipes="server-git"
     )
     await check_outside(tmp_path, config, 12)
+
+
+EACH = {"text": "{args.content}", "find": "@([a-z]{1,20})", "take": "{read.sha}"}
+
+
+@pytest.mark.parametrize(
+    ("where", "value", "said"),
+    [
+        ("raise_if", [{"class": "write"}], "needs `schema` or `text`"),
+        ("raise_if", [{"class": "wirte", "text": "a"}], "`class` must be one of"),
+        ("raise_if", [{"class": "write", "text": "(a+)+b"}], "no pattern that can be searched"),
+        ("raise_if", [{"class": "write", "schema": {"type": "strin"}}], "its schema is not valid"),
+        ("raise_if", {}, "`raise_if` must be a list"),
+        ("capture/before/absent", "(a+)+b", "no pattern that can be searched"),
+        ("capture/before/each", {"text": "x"}, "lacks the key `find`"),
+        ("undo/0/partly", 5, "`partly` must be text"),
+    ],
+)
+def test_a_mistake_in_what_a_recipe_adds_to_the_rules_is_named(where: str, value: Any, said: str) -> None:
+    with pytest.raises(BadRecipe, match=said):
+        read_recipe(changed(where, value))
+
+
+def test_a_read_for_each_is_checked_like_any_other() -> None:
+    def told(**more: Any) -> list[str]:
+        recipe = changed("capture/who", {"tool": "read", "args": {"path": "p/{each}"}, "each": EACH | more})
+        recipe["notifies"] = "{capture.who.items|people}"
+        return misfits(read_recipe(recipe), "write", SHAPES)
+
+    assert told() == []
+    assert "`capture.who.each.take` names {read.size}, which is not in what read gives" in told(
+        take="{read.size}"
+    )
+    assert "`capture.who.each.take` names {args.path}" in told(take="{args.path}")[0]
+    assert "which is no parameter" in told(text="{args.pth}")[0]
+
+
+def test_each_is_known_in_the_arguments_of_its_own_read_alone() -> None:
+    recipe = changed("capture/before/args", {"path": "{each}"})
+    assert "names {each}, which is not known there" in misfits(read_recipe(recipe), "write", SHAPES)[0]
+
+
+async def test_a_draft_is_not_used(tmp_path: Path) -> None:
+    files = {"mine": RecipeFile("raw*", {"echo": {"class": "read", "summary": "Echo"}}, draft=True)}
+    async with hosting(tmp_path, raw(only=["echo"], recipes="mine"), recipes=files) as host:
+        echo = host.find("raw", "echo")
+        assert echo is not None
+        assert echo.recipe.cls is None
+        assert "are a draft and not used" in host.problems_found[0]
 
 
 def test_a_recipe_survives_its_way_through_meta() -> None:
