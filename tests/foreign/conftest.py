@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from gate.tool import Trust
-from tests.foreign.install import git_server, npm_servers
+from tests.foreign.install import atlassian_server, git_server, npm_servers
+from tests.foreign.rest_fake import Rest, github, jira, serving
 from tests.whole import Whole, whole
 from tools.servers import ServerConfig
 
@@ -63,6 +64,37 @@ async def git_house(tmp_path: Path) -> AsyncIterator[tuple[Whole, Path]]:
     server = reviewed("git", str(python), "-m", "mcp_server_git", "--repository", str(repo))
     async with whole(tmp_path / "home", servers=[server]) as house:
         yield house, repo
+
+
+@pytest.fixture
+async def jira_house(tmp_path: Path) -> AsyncIterator[tuple[Whole, Rest]]:
+    """mcp-atlassian against a local Jira Cloud: its address is one of Atlassian's, reached through a local proxy."""
+    python = atlassian_server()
+    async with serving(jira()) as rest:
+        env = {
+            "JIRA_URL": "http://example.atlassian.net",
+            "JIRA_HTTP_PROXY": rest.url,
+            "JIRA_USERNAME": "bot@example.com",
+            "JIRA_API_TOKEN": "token",
+        }
+        server = ServerConfig(
+            name="jira", command=str(python), args=("-m", "mcp_atlassian"), env=env, trust=Trust.REVIEWED,
+            recipes="mcp-atlassian",
+        )  # fmt: skip
+        async with whole(tmp_path / "home", servers=[server]) as house:
+            yield house, rest
+
+
+@pytest.fixture
+async def github_house(tmp_path: Path) -> AsyncIterator[tuple[Whole, Rest]]:
+    """@modelcontextprotocol/server-github against a local GitHub."""
+    script = npm_servers() / "@modelcontextprotocol" / "server-github" / "dist" / "index.js"
+    async with serving(github()) as rest:
+        env = {"GITHUB_PERSONAL_ACCESS_TOKEN": "token", "LOCAL_API": rest.url}
+        local = Path(__file__).with_name("to_local.mjs").as_uri()
+        server = reviewed("github", NODE, "--import", local, str(script), **env)
+        async with whole(tmp_path / "home", servers=[server]) as house:
+            yield house, rest
 
 
 def git(folder: Path, *arguments: str) -> str:

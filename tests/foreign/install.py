@@ -37,17 +37,26 @@ def npm_servers() -> Path:
 
 
 def git_server() -> Path:
-    """The program mcp-server-git, in a venv of its own: its needs are not ours. Skips without a registry or git."""
+    """A Python with mcp-server-git, in a venv of its own: its needs are not ours. Skips without a registry or git."""
     if shutil.which("git") is None:
         unavailable("there is no git on PATH, which mcp-server-git calls", REQUIRED)
-    lock = HERE / "server-git.txt"
+    return _python("git", HERE / "server-git.txt")
+
+
+def atlassian_server() -> Path:
+    """A Python with mcp-atlassian (200 MB). Skips without a registry."""
+    return _python("atlassian", HERE / "mcp-atlassian.txt")
+
+
+def _python(name: str, lock: Path) -> Path:
+    """A venv with what a lock names, and nothing else."""
 
     def install(home: Path) -> None:
         _run("Python's venv module", [sys.executable, "-m", "venv", str(home)])
         pip = [str(home / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         _run("the Python registry", [*pip, "--require-hashes", "--only-binary", ":all:", "-r", str(lock)])
 
-    return _kept("git", (lock,), install) / "bin" / "python"
+    return _kept(name, (lock,), install) / "bin" / "python"
 
 
 def _kept(name: str, locked: Sequence[Path], install: Callable[[Path], None]) -> Path:
