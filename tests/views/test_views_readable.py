@@ -91,3 +91,7 @@ def test_a_result_in_brief_is_its_plain_values():
 @pytest.mark.parametrize("structured", [None, "text", {}, {"nested": {"a": 1}}])
 def test_without_plain_values_the_tools_own_words_stay(structured):
     assert brief(structured) is None
+
+
+def test_a_text_in_the_wrapping_of_its_server_is_not_shown_twice_over():
+    assert brief({"result": '{"key": "PROJ-456"}'}) is None
