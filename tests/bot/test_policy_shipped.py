@@ -123,6 +123,8 @@ SAYS_IT_READS = Hints(read_only=True)
         ("switch-connection", {}, UNKNOWN),
         ("get-env", {}, UNKNOWN),
         ("jira_download_attachments", {"issue_key": "A-1"}, WRITE),
+        ("confluence_download_content_attachments", {"content_id": "1"}, WRITE),
+        ("confluence_download_attachment", {"attachment_id": "1"}, WRITE),
         ("fetch", {"url": "https://example.com"}, UNKNOWN),
         ("query", {"sql": "SELECT * FROM a WHERE updated_at > 1"}, READ),
         ("query", {"sql": "SELECT 1;"}, READ),

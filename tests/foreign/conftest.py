@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
 from gate.tool import Trust
 from tests.foreign.install import atlassian_server, git_server, npm_servers
@@ -16,6 +17,7 @@ from tests.whole import Whole, whole
 from tools.servers import ServerConfig
 
 NODE = shutil.which("node") or "node"
+START = "from mcp_atlassian import main; main()"  # it has no __main__, and its script names the venv's first place
 WHO = ["-c", "user.name=Ann", "-c", "user.email=ann@example.com"]
 
 
@@ -66,9 +68,12 @@ async def git_house(tmp_path: Path) -> AsyncIterator[tuple[Whole, Path]]:
         yield house, repo
 
 
-@pytest.fixture
-async def jira_house(tmp_path: Path) -> AsyncIterator[tuple[Whole, Rest]]:
-    """mcp-atlassian against a local Jira Cloud: its address is one of Atlassian's, reached through a local proxy."""
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def atlassian(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tuple[Whole, Rest]]:
+    """mcp-atlassian against a local Jira Cloud: its address is one of Atlassian's, reached through a local proxy.
+
+    It takes its time to start, so it is started once.
+    """
     python = atlassian_server()
     async with serving(jira()) as rest:
         env = {
@@ -78,11 +83,21 @@ async def jira_house(tmp_path: Path) -> AsyncIterator[tuple[Whole, Rest]]:
             "JIRA_API_TOKEN": "token",
         }
         server = ServerConfig(
-            name="jira", command=str(python), args=("-m", "mcp_atlassian"), env=env, trust=Trust.REVIEWED,
+            name="jira", command=str(python), args=("-c", START), env=env, trust=Trust.REVIEWED,
             recipes="mcp-atlassian",
         )  # fmt: skip
-        async with whole(tmp_path / "home", servers=[server]) as house:
+        async with whole(tmp_path_factory.mktemp("atlassian"), servers=[server]) as house:
+            await house.ws.wait_for(lambda: house.parts.host.find("jira", "jira_get_issue"), 90)
             yield house, rest
+
+
+@pytest.fixture
+def jira_house(atlassian: tuple[Whole, Rest]) -> tuple[Whole, Rest]:
+    """The same house with a Jira as it was at the start."""
+    house, rest = atlassian
+    rest.calls.clear()
+    rest.state = jira().state
+    return house, rest
 
 
 @pytest.fixture

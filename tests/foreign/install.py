@@ -48,6 +48,11 @@ def atlassian_server() -> Path:
     return _python("atlassian", HERE / "mcp-atlassian.txt")
 
 
+def sqlite_server() -> Path:
+    """A Python with mcp-server-sqlite and the older mcp that it needs. Skips without a registry."""
+    return _python("sqlite", HERE / "server-sqlite.txt")
+
+
 def _python(name: str, lock: Path) -> Path:
     """A venv with what a lock names, and nothing else."""
 

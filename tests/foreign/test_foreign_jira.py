@@ -8,7 +8,7 @@ from tests.foreign.rest_fake import PEOPLE, Rest
 from tests.foreign.thread import Thread
 from tests.whole import Whole
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(300)]
 House = tuple[Whole, Rest]
 
 BUG = {
