@@ -38,7 +38,7 @@ def brief(structured: Json) -> str | None:
     if table is not None or not isinstance(structured, Mapping):
         return table
     if structured.keys() == {"result"} and isinstance(structured["result"], str):
-        return None  # a plain text in the wrapping that some servers give it: the text itself stands beside it
+        return None  # how some servers wrap a plain text: the text itself stands beside it
     rows = {key: _cell(key, value) for key, value in structured.items() if _is_cell(value)}
     kept = {key: clip(value, CELL) for key, value in rows.items() if value and LABEL.fullmatch(key)}
     width = max(map(len, kept), default=0)
