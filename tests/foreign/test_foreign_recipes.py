@@ -48,6 +48,7 @@ def test_every_server_that_can_be_installed_is_asked() -> None:
     assert load_recipes(FOLDER).keys() - REAL.keys() == {"github-mcp-server"}  # Go: not from npm or PyPI
 
 
+@pytest.mark.soak  # installs seven packages; the kept schemas are checked in every run
 @pytest.mark.parametrize("name", REAL)
 async def test_the_real_server_is_as_it_was_kept_and_its_recipes_fit(name: str, tmp_path: Path) -> None:
     command, args, env = REAL[name](tmp_path)
