@@ -9,12 +9,12 @@ from pathlib import Path
 
 from bot.planner import PLANNERS
 from bot.strict_yaml import File, Value
-from gate.switches import OLD_NAME, SETTABLE, Switches, flaw, switched
+from gate.switches import SETTABLE, Switches, flaw, switched
 from gate.world import Limits
 from tools.servers import BadServers, ServerConfig, read_servers
 
 MANIFESTS = Path(__file__).parents[1] / "manifests"
-SWITCHES = (*SETTABLE, OLD_NAME)  # the old name is known so as to say what it is called now
+SWITCHES = SETTABLE
 FILES = ("policy", "phrases", "recipes")
 TOP = ("mcpServers", "confirmation", "limits", "planner", "model", *FILES, "channels", *SWITCHES)
 CHANNEL = re.compile(r"[CGD][A-Z0-9_]+")

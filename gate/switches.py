@@ -1,4 +1,4 @@
-"""The presets and switches of spec 001: how much is asked before, between and after steps."""
+"""The presets and switches of specs 001 and 003: how much is asked before, between and after steps."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Switches:
     intelligent_routing: str = (
         "minimal"  # ask only where it cannot go on; "aggressive": whenever something is missing
     )
-    review: str = "none"  # "before_step", "after_step", "both"; called approval_mode in the spec
+    review: str = "none"  # "before_step", "after_step", "both"; called approval_mode in spec 001
     enable_planning: bool = True
     plan_approval: bool = True
     auto_approve_simple: bool = True
@@ -28,12 +28,15 @@ class Switches:
     allow_execution_transition: bool = True
     pause_enabled: bool = True
     satisfaction: str = "every"  # "changes": only where something was changed; "never"
+    approval_mode: str = "auto"  # who lets it go on after a step (spec 003); "manual", "confidence_threshold"
+    confidence: float = 0.8  # the threshold of the last
 
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "intelligent_routing": ("aggressive", "minimal"),
     "review": ("none", "before_step", "after_step", "both"),
     "satisfaction": ("every", "changes", "never"),
+    "approval_mode": ("auto", "manual", "confidence_threshold"),
 }
 FLAGS = (
     "enable_planning",
@@ -66,11 +69,17 @@ PRESETS: Mapping[str, Mapping[str, Json]] = {
         "pause_enabled": True,
     },
 }
-SETTABLE = ("preset", *CHOICES, *FLAGS)
-OLD_NAME = "approval_mode"  # of `review` in the spec; it has another meaning in the task API
+MODE, THRESHOLD = "approval_mode", "confidence"
+LEAST = 0.5  # below it lie steps of which something is known to be wrong, or destroyed
+SETTABLE = ("preset", *CHOICES, THRESHOLD, *FLAGS)
+BARE = {
+    **{preset: "preset" for preset in PRESETS},
+    **{mode: MODE for mode in CHOICES[MODE]},
+}  # words that need no key
 WORDS = {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False}
 BRACKET = re.compile(r"\[([^\[\]\n]{1,300})\]\s+(?=\S)")
-PART = re.compile(r"([A-Za-z][\w-]*)(?:\s*=\s*[\"'“”‘’]?([\w-]+)[\"'“”‘’]?)?(?:[\s,;]+|\Z)")
+NUMBER = re.compile(r"[01]?\.?[0-9]{1,6}", re.A)
+PART = re.compile(r"([A-Za-z][\w-]*)(?:\s*=\s*[\"'“”‘’]?([\w.-]+)[\"'“”‘’]?)?(?:[\s,;]+|\Z)")
 
 
 class BadSwitches(ValueError):
@@ -87,16 +96,20 @@ def switched(base: Switches, changes: Mapping[str, Json]) -> Switches:
         raise BadSwitches("; ".join(wrong) + ".")
     preset = PRESETS[str(changes["preset"]).lower()] if "preset" in changes else {}
     single = {key: _read(key, value) for key, value in changes.items() if key != "preset"}
+    if THRESHOLD in single:  # who names a threshold wants it to count
+        single.setdefault(MODE, "confidence_threshold")
     fields: dict[str, Any] = {**preset, **single}
     return replace(base, **fields)
 
 
 def flaw(key: str, value: Json) -> str:
     """What is wrong with this switch, to be said after its name; "" for nothing."""
-    if key == OLD_NAME:
-        return _old_name(value)
+    if key == MODE and value in CHOICES["review"]:
+        return f"is called “review” here: write “review” with {_shown(value)}"
     if key not in SETTABLE:
         return f"is not known{_hint(key, SETTABLE)}"
+    if key == THRESHOLD:
+        return "" if _number(value) is not None else f"must be a number from {LEAST} to 1, not {_shown(value)}"
     if key in FLAGS:
         fits = isinstance(value, bool) or (isinstance(value, str) and value.lower() in WORDS)
         return "" if fits else f"must be yes or no, not {_shown(value)}"
@@ -118,7 +131,7 @@ def header(text: str) -> tuple[Mapping[str, str], str]:
     parts = list(_parts(found[1])) if found else []
     if not found or not parts or not all(key for key, _ in parts):
         return {}, text
-    if not any(get_close_matches(key, (*SETTABLE, OLD_NAME), 1, 0.75) for key, _ in parts):
+    if not any(get_close_matches(key, SETTABLE, 1, 0.75) for key, _ in parts):
         return {}, text
     said: dict[str, str] = {}
     for key, value in parts:  # what stands there twice is no value that is allowed, and so told
@@ -131,23 +144,28 @@ def _parts(inside: str) -> Iterator[tuple[str, str]]:
     at, inside = 0, inside.strip()
     while at < len(inside):
         found = PART.match(inside, at)
-        if not found or (found[2] is None and found[1].lower() not in PRESETS):
+        name = found[1].lower().replace("-", "_") if found else ""
+        if not found or (found[2] is None and name not in BARE):
             yield "", ""
             return
-        name = found[1].lower().replace("-", "_")
-        yield ("preset", name) if found[2] is None else (name, found[2].replace("-", "_"))
+        yield (BARE[name], name) if found[2] is None else (name, found[2].replace("-", "_"))
         at = found.end()
 
 
-def _read(key: str, value: Json) -> str | bool:
+def _read(key: str, value: Json) -> str | bool | float:
+    if key == THRESHOLD:
+        return _number(value) or LEAST
     word = value.lower() if isinstance(value, str) else value
     return bool(WORDS.get(word, word)) if key in FLAGS else str(word)
 
 
-def _old_name(value: Json) -> str:
-    if value in CHOICES["review"]:
-        return f"is called “review” here: write “review” with {_shown(value)}"
-    return f"is not known here; when steps are checked says “review” ({', '.join(CHOICES['review'])})"
+def _number(value: Json) -> float | None:
+    """A threshold, also as it is written in a request; None for what is none."""
+    if isinstance(value, str):
+        value = float(value) if NUMBER.fullmatch(value) else None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if LEAST <= value <= 1 else None
 
 
 def _shown(value: Json) -> str:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gate.switches import CHOICES, FLAGS, PRESETS, SETTABLE, BadSwitches, Switches, header, switched
+from gate.switches import CHOICES, FLAGS, PRESETS, SETTABLE, THRESHOLD, BadSwitches, Switches, header, switched
 
 BASE = Switches()
 
@@ -25,7 +25,7 @@ def test_the_defaults_prefer_action_and_ask_for_plans():
 
 
 def test_every_switch_can_be_set_and_its_default_is_allowed():
-    assert {field.name for field in fields(Switches)} == {*CHOICES, *FLAGS} == {*SETTABLE} - {"preset"}
+    assert {field.name for field in fields(Switches)} == {*CHOICES, THRESHOLD, *FLAGS} == {*SETTABLE} - {"preset"}
     assert all(getattr(BASE, name) in allowed for name, allowed in CHOICES.items())
 
 
@@ -97,8 +97,8 @@ def test_a_flag_may_be_said_in_words(name, said, meant):
     ("changes", "said"),
     [
         ({"reviw": "both"}, "“reviw” is not known (did you mean “review”?)."),
-        ({"zzz": 1}, "“zzz” is not known (known are preset, intelligent_routing, review, satisfaction, enable_planning, "
-                     "plan_approval, auto_approve_simple, conversational, allow_execution_transition, pause_enabled)."),
+        ({"zzz": 1}, "“zzz” is not known (known are preset, intelligent_routing, review, satisfaction, approval_mode, confidence, "
+                     "enable_planning, plan_approval, auto_approve_simple, conversational, allow_execution_transition, pause_enabled)."),
         ({"review": "before"}, "“review” must be one of none, before_step, after_step, both, not “before” (did you mean “before_step”?)."),
         ({"review": 3}, "“review” must be one of none, before_step, after_step, both, not “3”."),
         ({"review": False}, "“review” must be one of none, before_step, after_step, both, not “false”."),
@@ -108,8 +108,13 @@ def test_a_flag_may_be_said_in_words(name, said, meant):
         ({"pause_enabled": "sometimes"}, "“pause_enabled” must be yes or no, not “sometimes”."),
         ({"pause_enabled": 1}, "“pause_enabled” must be yes or no, not “1”."),
         ({"approval_mode": "before_step"}, "“approval_mode” is called “review” here: write “review” with “before_step”."),
-        ({"approval_mode": "auto"}, "“approval_mode” is not known here; when steps are checked says “review” (none, before_step, after_step, both)."),
-        ({"approval_mode": ["x"]}, "“approval_mode” is not known here; when steps are checked says “review” (none, before_step, after_step, both)."),
+        ({"approval_mode": "automatic"}, "“approval_mode” must be one of auto, manual, confidence_threshold, not “automatic” (did you mean “auto”?)."),
+        ({"approval_mode": ["x"]}, "“approval_mode” must be one of auto, manual, confidence_threshold, not “[\"x\"]”."),
+        ({"confidence": 0.4}, "“confidence” must be a number from 0.5 to 1, not “0.4”."),
+        ({"confidence": True}, "“confidence” must be a number from 0.5 to 1, not “true”."),
+        ({"confidence": "80"}, "“confidence” must be a number from 0.5 to 1, not “80”."),
+        ({"confidence": "nan"}, "“confidence” must be a number from 0.5 to 1, not “nan”."),
+        ({"confidence": None}, "“confidence” must be a number from 0.5 to 1, not “null”."),
         ({"<@U1>\n": "x"}, "“‹@U1›” is not known"),
         ({"review": "<!channel>"}, "not “‹!channel›”."),
     ],
@@ -127,8 +132,8 @@ def test_everything_that_is_wrong_is_said_in_one_sentence():
 
 @given(
     st.dictionaries(
-        st.sampled_from([*SETTABLE, "approval_mode"]) | st.text(),
-        st.none() | st.booleans() | st.integers() | st.text() | st.lists(st.text()),
+        st.sampled_from(SETTABLE) | st.text(),
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.lists(st.text()),
     )
 )
 def test_whatever_is_set_the_switches_stay_allowed(changes):
@@ -141,11 +146,26 @@ def test_whatever_is_set_the_switches_stay_allowed(changes):
     assert not set("<>\n") & set(said)
     assert all(getattr(found, name) in allowed for name, allowed in CHOICES.items())
     assert all(isinstance(getattr(found, name), bool) for name in FLAGS)
+    assert 0.5 <= found.confidence <= 1
+
+
+def test_who_names_a_threshold_wants_it_to_count():
+    assert switched(BASE, {"confidence": 0.9}) == replace(
+        BASE, approval_mode="confidence_threshold", confidence=0.9
+    )
+    assert switched(BASE, {"confidence": "0.75", "approval_mode": "manual"}).approval_mode == "manual"
+    assert switched(BASE, {"confidence": 1}).confidence == 1.0
 
 
 @pytest.mark.parametrize(
     ("text", "said", "rest"),
     [
+        ("[auto] move a", {"approval_mode": "auto"}, "move a"),
+        ("[manual, complex] move a", {"approval_mode": "manual", "preset": "complex"}, "move a"),
+        ("[confidence_threshold] move a", {"approval_mode": "confidence_threshold"}, "move a"),
+        ("[confidence-threshold] move a", {"approval_mode": "confidence_threshold"}, "move a"),
+        ("[confidence=0.8] move a", {"confidence": "0.8"}, "move a"),
+        ("[confidence = “.75”] move a", {"confidence": ".75"}, "move a"),
         ("[complex] move a to b", {"preset": "complex"}, "move a to b"),
         ("  [Simple]  move a", {"preset": "simple"}, "move a"),
         ("[conversational]\nhelp me design", {"preset": "conversational"}, "help me design"),
