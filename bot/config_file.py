@@ -49,6 +49,7 @@ LIMITS: Mapping[str, Callable[[Value], float]] = {
     "turns_depth": lambda value: value.integer(1, 100),
     "steps": lambda value: value.integer(1, 100),
     "settle": lambda value: value.number(60, 30 * DAY),
+    "proceed": lambda value: value.number(3, 3600),
 }
 
 

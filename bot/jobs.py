@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from weakref import WeakValueDictionary
 
 from bot.engine import Job
-from gate.flows import ask, carry_out, drive, edit, renew, satisfy, settle, sweep, turn, undo
+from gate.flows import after_step, ask, carry_out, drive, edit, renew, satisfy, settle, sweep, turn, undo
 from gate.world import World
 
 Work = Callable[..., Awaitable[None]]
@@ -74,6 +74,10 @@ def _of_tasks(world: World) -> dict[str, Job]:
         task = await world.ledger.task(task_id)
         if task is not None:
             await world.chat.draw_task(task)
+            await after_step.posted(world, task_id)
+
+    async def proceed(task_id: str, number: str, round_: str) -> None:
+        await after_step.proceed(world, task_id, int(number), int(round_))
 
     async def settle_task(task_id: str, ends: str) -> None:
         await satisfy.settle(world, task_id, int(ends))
@@ -83,4 +87,5 @@ def _of_tasks(world: World) -> dict[str, Job]:
         "task": Job("plans", _bound(world, drive.go_on)),
         "draw_task": Job("cards", draw_task),
         "settle_task": Job("timers", settle_task),
+        "proceed": Job("timers", proceed),
     }

@@ -208,6 +208,7 @@ class Action:
     tries: int = 0  # wrong phrases typed for this version
     edited_by: str = ""
     checkable: bool = False  # a read exists that shows whether it happened
+    grant: str = ""  # the grant that it was approved by, where nobody was asked
 
     @property
     def name(self) -> str:

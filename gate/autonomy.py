@@ -9,7 +9,7 @@ from gate.confidence import HIGH, LOW, MEDIUM, Confidence
 from gate.switches import Switches
 
 
-class Mode(StrEnum):
+class ApprovalMode(StrEnum):
     """Who lets a task go on after a step (`approval_mode` of spec 003). None of them opens the gate before a call."""
 
     AUTO = "auto"  # the four bands
@@ -56,12 +56,12 @@ def band(score: float) -> Band:
 
 def after_step(switches: Switches, found: Confidence, seen: Seen) -> After:
     """What follows after a step that has run. Whatever cannot be told is asked."""
-    mode, told = Mode(switches.approval_mode), f"Confidence {found.text}."
+    mode, told = ApprovalMode(switches.approval_mode), f"Confidence {found.text}."
     if not found.score >= LOW:  # also where it is no number
         return After(Band.ABORT, told)
-    if mode is Mode.MANUAL:
+    if mode is ApprovalMode.MANUAL:
         return After(Band.ASK, f"Every step waits for a person here. {told}")
-    follows = _by_threshold if mode is Mode.THRESHOLD else _by_band
+    follows = _by_threshold if mode is ApprovalMode.THRESHOLD else _by_band
     decided = follows(switches, found, seen)
     return replace(decided, reason=f"{told} {decided.reason}".strip())
 

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from gate.action import Action, Inverse, Json, Session, Vote
 from gate.audit import Entry, Line
+from gate.learnt import Learnt, LearntTx
 from gate.records import Happening, Note, Posted, Sheet, UndoEntry
 from gate.runs import Run
 from gate.states import Event
@@ -39,6 +40,9 @@ class Unavailable(Exception):
 
 class Tx(Protocol):
     """One transaction of the ledger. Audit entries and runs are written with it or not at all."""
+
+    @property
+    def learnt(self) -> LearntTx: ...
 
     async def now(self) -> datetime:
         """The database's clock."""
@@ -127,6 +131,9 @@ class Tx(Protocol):
 
 class Ledger(Protocol):
     """SQL: the truth. Every method raises Unavailable when the database cannot be had in time."""
+
+    @property
+    def learnt(self) -> Learnt: ...
 
     def begin(self, seconds: float | None = None) -> AbstractAsyncContextManager[Tx]:
         """A transaction that commits on leaving; `seconds`, when given, are for all until COMMIT is sent. Inside

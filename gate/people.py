@@ -37,6 +37,7 @@ class TaskVerb(StrEnum):
     STOP = "stop"
     STEER = "steer"
     SATISFY = "settle"
+    MODE = "change the mode of"
     IMPLEMENT = "start"
     UNDO = "undo"
     LOOK = "look at"

@@ -39,6 +39,9 @@ ASSIGN = re.compile(
 )
 
 
+MODE = re.compile(r"mode[ \t]+([A-Za-z_-]{1,40}?)(?:[ \t]*[= \t][ \t]*([\w.]{1,10}))?", re.I)
+
+
 def is_yes(text: str) -> bool:
     return _plain(text) in YES
 
@@ -57,6 +60,16 @@ def command(text: str) -> Command | None:
     """`pending`, `undo 3`, `audit`, `help`, `cancel`: only as the whole text."""
     found = COMMAND.fullmatch(_plain(text))
     return Command(found[1], int(found[2]) if found[2] else None) if found else None
+
+
+def mode(text: str) -> dict[str, str] | None:
+    """`mode manual`, `mode confidence 0.9`: the switches that this names, as written; only as the whole text."""
+    found = MODE.fullmatch(text.strip(TRIM))
+    if not found:
+        return None
+    word, number = found[1].lower().replace("-", "_"), found[2]
+    word = "confidence_threshold" if word in ("confidence", "threshold") else word
+    return {"approval_mode": word} | ({"confidence": number} if number else {})
 
 
 @dataclass(frozen=True, slots=True)

@@ -274,7 +274,17 @@ LEFT = {
 def anew(step: Step) -> Step:
     """A step to be begun once more, as another action. Whoever approved it did so for one try."""
     return replace(
-        step, state=S.WAITING, action="", text="", result=None, attempt=step.attempt + 1, consent=""
+        step,
+        state=S.WAITING,
+        action="",
+        text="",
+        result=None,
+        attempt=step.attempt + 1,
+        consent="",
+        confidence=None,
+        shown=0,
+        held_for=0.0,
+        passed="",
     )
 
 

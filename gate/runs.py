@@ -78,6 +78,12 @@ def draw_task(task_id: str, revision: int) -> Run:
     return Run("draw_task", f"draw_task:{task_id}:{revision}", (task_id,))
 
 
+def proceed(task_id: str, pauses: int, round_: int, delay: float) -> Run:
+    """Let a task go on from a summary that nobody held. `round_`: 2 where its time was given once more."""
+    key = f"proceed:{task_id}:{pauses}:{round_}"
+    return Run("proceed", key, (task_id, str(pauses), str(round_)), delay)
+
+
 def settle_task(task_id: str, ends: int, delay: float) -> Run:
     """Take a finished task as done when nobody said otherwise."""
     return Run("settle_task", f"settle_task:{task_id}:{ends}", (task_id, str(ends)), delay)

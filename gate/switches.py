@@ -109,7 +109,9 @@ def flaw(key: str, value: Json) -> str:
     if key not in SETTABLE:
         return f"is not known{_hint(key, SETTABLE)}"
     if key == THRESHOLD:
-        return "" if _number(value) is not None else f"must be a number from {LEAST} to 1, not {_shown(value)}"
+        return (
+            "" if _number(value) is not None else f"must be a number from {LEAST} to 1, not {_shown(value)}"
+        )
     if key in FLAGS:
         fits = isinstance(value, bool) or (isinstance(value, str) and value.lower() in WORDS)
         return "" if fits else f"must be yes or no, not {_shown(value)}"

@@ -8,6 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from gate.action import Class, Json, Preview, Session, Verdict
+from gate.confidence import Confidence
 from gate.switches import Switches
 from gate.task_states import OVER, TaskState
 
@@ -135,6 +136,10 @@ class Step:
     attempt: int = 1
     text: str = ""  # the result in words, or what went wrong
     result: Json = None  # the structured result, for the refs of later steps
+    confidence: Confidence | None = None  # in the result; None where nothing was changed, or it did not run
+    shown: int = 0  # the number of the pause in which its result was looked at
+    held_for: float = 0.0  # seconds after which it goes on from there by itself; 0: never
+    passed: str = ""  # who let the task go on from there; "nobody" where its time ran out
 
     @property
     def name(self) -> str:
@@ -143,6 +148,11 @@ class Step:
     @property
     def over(self) -> bool:
         return self.state in (StepState.DONE, StepState.SKIPPED)
+
+    @property
+    def ran(self) -> bool:
+        """Whether its tool has come back with success, also where its result was not trusted."""
+        return self.state is StepState.DONE or self.confidence is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +191,9 @@ class Why(StrEnum):
     WISH = "wish"  # somebody pressed Pause
     STEP = "step"  # a step failed, was refused, or nobody knows whether it happened
     LAPSED = "lapsed"  # a step's card expired
-    REVIEW = "review"  # `review: after_step`
+    REVIEW = "review"  # a person is to look at what a step did
+    SUMMARY = "summary"  # the same, but it goes on by itself in a moment
+    DOUBT = "doubt"  # a step ran, and its result is not trusted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Protocol
 
 from gate.action import Action, Json, Person, Session, Vote
+from gate.confidence import Judgement
 from gate.ledger import Ledger as Ledger
 from gate.ledger import Stale as Stale
 from gate.ledger import StaleTask as StaleTask
@@ -22,7 +23,7 @@ from gate.records import Sheet as Sheet
 from gate.records import UndoEntry as UndoEntry
 from gate.switches import Switches
 from gate.talk import Planner
-from gate.task import Plan, Task
+from gate.task import Plan, Step, Task
 from gate.tool import Answer, Problem, ServerStatus, ToolSpec
 
 
@@ -61,6 +62,14 @@ class People(Protocol):
         """No older than `seconds`; asks Slack when it has to. None when Slack does not say."""
 
 
+class Judge(Protocol):
+    """Verification tier 2 of spec 003: a rule, or a model."""
+
+    async def judge(self, task: Task, step: Step, action: Action) -> Judgement | None:
+        """What it makes of the result of a step that succeeded; None where it has no opinion. What it cannot find
+        out is its own to tell, as a low judgement. Raises Unavailable: it is asked again."""
+
+
 class Chat(Protocol):
     """What people see. Called by runs, never inside a transaction. Raises Unavailable: try again later."""
 
@@ -85,6 +94,7 @@ class Limits:
     turns_depth: int = 12
     steps: int = 30  # of one plan
     settle: float = 86_400.0  # seconds after which a finished task counts as done
+    proceed: float = 10.0  # seconds for which a summary can be held before the task goes on
 
 
 class Clock(Protocol):
@@ -117,3 +127,4 @@ class World:
     switches: Callable[[str], Switches] = lambda channel: Switches()  # for a channel
     # The steps whose whole preview a plan's card shows: nothing else is covered by its approval.
     shows: Callable[[Plan], frozenset[str]] = lambda plan: frozenset()
+    judge: Judge | None = None  # of the results of steps; without one, their score is made of the rest

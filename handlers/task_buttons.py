@@ -32,6 +32,7 @@ FLOWS: Mapping[str, tuple[str, Flow]] = {  # action id -> which card it stands o
     buttons.PAUSE: ("plan", control.pause),
     buttons.STOP: ("", control.stop),
     buttons.RESUME: ("pause", control.resume),
+    buttons.HOLD: ("pause", control.hold),
     buttons.RETRY: ("pause", control.retry),
     buttons.SKIP: ("pause", control.skip_step),
     buttons.ABORT: ("pause", control.abort),

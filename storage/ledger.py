@@ -20,6 +20,7 @@ from gate.world import Note, Posted, Sheet, UndoEntry
 from storage import tables, task_tables
 from storage.columns import clock
 from storage.engine import CHECKPOINTS, READ_SECONDS, reached, reading
+from storage.learnt import Learnt
 from storage.rows import insert, plain, to_action, to_line, to_task, to_turn
 from storage.tables import actions, audit_log, inbox, undo_stack
 from storage.tx import Enqueue, SqlTx, turn_of, votes_of
@@ -59,6 +60,7 @@ class SqlLedger:
         # What nobody waits for takes turns before that line, so that little of it stands before what somebody does.
         self._patient = asyncio.Semaphore(1 if self._sqlite else PATIENT)
         self._inside: set[asyncio.Task[Any] | None] = set()
+        self.learnt = Learnt(self._ask, lambda: self.offset)
 
     @asynccontextmanager
     async def begin(self, seconds: float | None = None) -> AsyncIterator[SqlTx]:

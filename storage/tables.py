@@ -81,6 +81,7 @@ actions = Table(
     Column("tries", Integer, nullable=False),
     text("edited_by"),
     Column("checkable", Boolean, nullable=False),
+    text("grant"),
     Column("due", Time),  # when the janitor should look at it, if it is still so by then
 )
 # Conditions of partial indexes are written out: with parameters, neither database would see that they match.
@@ -90,6 +91,15 @@ partial("ix_actions_pending_user", PREPARED, actions.c.team, actions.c.requester
 partial("ix_actions_pending_session", PREPARED, actions.c.session, actions.c.created_at)
 partial("ix_actions_due", WAITED_FOR, actions.c.due)
 Index("ix_actions_turn", actions.c.turn, actions.c.call)
+SUCCEEDED = actions.c.state == literal_column("'succeeded'")
+partial(
+    "ix_actions_history",
+    SUCCEEDED,
+    actions.c.team,
+    actions.c.server,
+    actions.c.tool,
+    actions.c.definition,
+)
 GROUPED = actions.c.group != literal_column("''")
 partial("ix_actions_group", GROUPED, actions.c.group, actions.c.call)
 

@@ -22,6 +22,7 @@ from gate.world import Happening, Note, Sheet, Stale, StaleTask
 from storage import tables, task_tables
 from storage.chain import append
 from storage.columns import Words, clock
+from storage.learnt import LearntTx
 from storage.rows import LOOK, action_row, insert, plain, task_row, to_action, to_exchange, to_task, to_turn
 from storage.tables import actions, inbox
 
@@ -39,6 +40,10 @@ class SqlTx:
         self._entries: list[Entry] = []
         self._runs: list[Run] = []
         self._happenings: list[Happening] = []
+
+    @property
+    def learnt(self) -> LearntTx:
+        return LearntTx(self, self._connection.dialect.name, self._offset)
 
     def audit(self, entry: Entry) -> None:
         self._entries.append(entry)

@@ -334,7 +334,7 @@ async def joined(
     desk, planner, cards = _desk(), Obeying(), Cards(patient, ledger, gap=0)
     world = World(
         ledger=ledger, leases=RedisLeases(redis), tools=desk, people=people, chat=cards, planner=planner,
-        policy=POLICY, limits=Limits(decision=AGES), clock=FixedClock(), ids=CountedIds(), executor="me",
+        policy=POLICY, limits=Limits(decision=AGES, proceed=0), clock=FixedClock(), ids=CountedIds(), executor="me",
         fits=fits, reviewable=reviewable, shows=shows, switches=lambda channel: skewed[0].switches,
     )  # fmt: skip
     work = jobs(world)

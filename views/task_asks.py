@@ -30,7 +30,9 @@ from views.kit import (
     text_input,
     words,
 )
-from views.task_words import WHY, counted, ended, number
+from views.task_step import what
+from views.task_words import NOBODY, WHY, counted, ended, looked_at
+from views.task_words import number as place
 
 S = TaskState
 WORDS = "words"  # block and action id of a card's own input
@@ -173,10 +175,9 @@ def _points(task: Task) -> list[Block]:
 def pause(task: Task) -> Message:
     """Why it waits, and what can be done about it; afterwards that it went on."""
     if task.state is not S.PAUSED:
-        over = task.state in (S.CANCELLED, S.STOPPED_BY_USER, S.FAILED)
-        told = f"It was paused. {ended(task)}" if over else WENT_ON
-        return Message(told, [sentence(told)])
-    broken = task.why is Why.STEP
+        return Message(told, [sentence(told)]) if (told := _stopped(task)) else went_on(task, task.pauses)
+    broken = task.why in (Why.STEP, Why.DOUBT)
+    briefly = task.why is Why.SUMMARY
     reason = [quote(task.reason, 1_500)] if task.reason else []
     return Message(
         f"{WHY[task.why]}: {escaped(task.reason, 200)}",
@@ -190,15 +191,41 @@ def pause(task: Task) -> Message:
                 hint=TAKEN_IN,
                 optional=True,
             ),
-            actions(*buttons.paused(task, broken)),
+            *_briefly(task),
+            actions(*(buttons.holding(task) if briefly else buttons.paused(task, broken))),
             *_lapsed(task),
         ],
     )
 
 
-def went_on() -> Message:
-    """An older pause."""
-    return Message(WENT_ON, [sentence(WENT_ON)])
+def _stopped(task: Task) -> str:
+    over = task.state in (S.CANCELLED, S.STOPPED_BY_USER, S.FAILED)
+    return f"It was paused. {ended(task)}" if over else ""
+
+
+def went_on(task: Task, number: int) -> Message:
+    """A pause that is over: which step was looked at in it, and who let it go on."""
+    step = looked_at(task, number)
+    if task.plan is None or step is None or not step.passed:
+        return Message(WENT_ON, [sentence(WENT_ON)])
+    by = "Nobody held it, so it went on by itself" if step.passed == NOBODY else "It went on, as asked by"
+    done = f"Step {place(task.plan, step)} was shown: "
+    told = f"{by}." if step.passed == NOBODY else f"{by} {mention(step.passed)}."
+    sure = f" Confidence {step.confidence.score:.2f}." if step.confidence else ""
+    return Message(
+        told, [rich(line(words(done), words(what(step), "bold", most=EACH))), sentence(told + sure)]
+    )
+
+
+def _briefly(task: Task) -> list[Block]:
+    """That it goes on by itself, and when."""
+    step = looked_at(task, task.pauses)
+    if task.why is not Why.SUMMARY or step is None:
+        return []
+    seconds = counted(round(step.held_for), "second")
+    return [
+        sentence(f"*It goes on by itself* about {seconds} after this card appears, unless *Hold* is pressed.")
+    ]
 
 
 def _next(task: Task) -> list[Block]:
@@ -207,9 +234,9 @@ def _next(task: Task) -> list[Block]:
     if task.plan is None or step is None:
         return []
     label = "It stands at step" if step.state is not StepState.WAITING else "Next is step"
-    place = f"{label} {number(task.plan, step)} of {len(task.plan.steps)}: "
-    what = step.preview.summary if step.preview else step.title or step.name
-    return [rich(line(words(place), words(what, "bold", most=EACH)))]
+    where = f"{label} {place(task.plan, step)} of {len(task.plan.steps)}: "
+    named = step.preview.summary if step.preview else step.title or step.name
+    return [rich(line(words(where), words(named, "bold", most=EACH)))]
 
 
 def _lapsed(task: Task) -> list[Block]:

@@ -17,6 +17,7 @@ WHOLE = "plan_whole"
 PAUSE = "task_pause"
 STOP = "task_stop"
 RESUME = "task_resume"
+HOLD = "task_hold"
 RETRY = "step_retry"
 SKIP = "step_skip"
 ABORT = "task_abort"
@@ -68,8 +69,18 @@ def undo_all(task: Task, plan: Plan) -> Block:
     return button("Undo all", UNDO_ALL, of_plan(task, plan))
 
 
+def holding(task: Task) -> list[Block]:
+    """On what goes on by itself in a moment."""
+    at = value(task.id, task.pauses)
+    return [
+        button("Hold", HOLD, at, "primary"),
+        button("Go on now", RESUME, at),
+        button("Stop", STOP, at, "danger"),
+    ]
+
+
 def paused(task: Task, broken: bool) -> list[Block]:
-    """`broken`: the step before did not go through."""
+    """`broken`: the step before did not go through, or not well."""
     at = value(task.id, task.pauses)
     if broken:
         return [

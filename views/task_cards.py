@@ -75,7 +75,7 @@ def _pauses(task: Task) -> Iterator[TaskCard]:
     if task.flow is Flow.SIMPLE:
         return
     if task.pauses > 1:
-        yield _closing(task, "pause", task.pauses - 1, asks.went_on())
+        yield _closing(task, "pause", task.pauses - 1, asks.went_on(task, task.pauses - 1))
     if task.pauses:
         paused = task.state is S.PAUSED
         made = TaskCard(

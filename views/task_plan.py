@@ -26,7 +26,7 @@ from views.kit import (
     words,
 )
 from views.task_step import Shown, in_a_line, in_short, weigh, whole
-from views.task_words import counted, number
+from views.task_words import counted, mode, number
 
 ROOM = 9_500  # characters of all steps together on one card, of the 12,000 of a message
 BLOCKS = 36  # blocks of all steps together, of the 50 of a message
@@ -148,7 +148,8 @@ def _about(task: Task, plan: Plan) -> str:
     tally = Counter(step.cls for step in plan.steps)
     kinds = ", ".join(counted(tally[cls], COUNTS[cls]) for cls in Class if tally[cls])
     again = f" · version {plan.version}" if plan.version > 1 else ""
-    return f"Asked by {mention(task.requester)} · {counted(len(plan.steps), 'step')}: {kinds}{again}"
+    steps = f"{counted(len(plan.steps), 'step')}: {kinds}"
+    return f"Asked by {mention(task.requester)} · {steps}{again} · {mode(task.switches)}"
 
 
 def _consent(plan: Plan, covered: list[Step]) -> str:

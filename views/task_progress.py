@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gate.action import Class
-from gate.task import Instruction, Plan, Step, StepState, Task, Wish
+from gate.task import Instruction, Plan, Step, StepState, Task, Why, Wish
 from gate.task_states import TaskState
 from views import task_buttons as buttons
 from views.kit import (
@@ -28,7 +28,7 @@ from views.kit import (
     words,
 )
 from views.task_step import what
-from views.task_words import counted, ended, mark, number, waits
+from views.task_words import NOBODY, counted, ended, mark, mode, number, waits
 
 S = TaskState
 MOST = 50  # steps that a plan block takes, and one card names
@@ -84,6 +84,8 @@ def headline(task: Task, plan: Plan) -> str:
     place = f"step {number(plan, current)} of {len(plan.steps)}"
     if task.state is S.RUNNING:
         return f"Waiting for a decision on {place}" if waits(current) else f"Working on {place}"
+    if task.why is Why.SUMMARY:
+        return f"About to go on with {place}"
     return f"{STATE[task.state]} at {place}"
 
 
@@ -121,7 +123,12 @@ def _line(plan: Plan, step: Step) -> Block:
 
 def _result(step: Step) -> str:
     """What went wrong; of what went well its own card tells."""
-    return f" {step.text}" if step.text and step.state in (StepState.FAILED, StepState.SKIPPED) else " "
+    if step.text and step.state in (StepState.FAILED, StepState.SKIPPED):
+        return f" {step.text}"
+    if step.confidence is None:
+        return " "
+    alone = ", nobody held it" if step.passed == NOBODY else ""
+    return f" confidence {step.confidence.score:.2f}{alone}"
 
 
 def _plan_block(task: Task, plan: Plan) -> Block:
@@ -201,7 +208,7 @@ def _words(text: str) -> list[Block]:
 def _approved(task: Task, plan: Plan) -> str:
     how = "step by step" if plan.stepwise else "all of it"
     by = f" · approved by {mention(plan.approved_by)}, {how}" if plan.approved_by else ""
-    return f"Asked by {mention(task.requester)}{by}"
+    return f"Asked by {mention(task.requester)}{by} · {mode(task.switches)}"
 
 
 def _buttons(task: Task, plan: Plan) -> list[Block]:

@@ -24,7 +24,7 @@ from views.kit import (
 )
 from views.task_progress import WISHES
 from views.task_step import what
-from views.task_words import counted, number, spent, state
+from views.task_words import counted, mode, number, spent, state
 from views.words import may_confirm, title
 
 NOTHING = "Nothing is under way in this thread."
@@ -91,6 +91,7 @@ def _waiting(waiting: Sequence[Action]) -> list[Block]:
 def _notes(task: Task) -> list[Block]:
     unused = len(task.unused)
     told = [
+        f"Its {mode(task.switches)}." if task.plan else "",
         f"{counted(unused, 'instruction')} {'waits' if unused == 1 else 'wait'} for the next step."
         if unused
         else "",

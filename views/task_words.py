@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from gate.action import Class, Verdict
+from gate.switches import Switches
 from gate.task import Plan, Step, StepState, Task, Usage, Why
 from gate.task_states import TaskState
 from views.kit import mention
 
 S = TaskState
+NOBODY = "nobody"  # let it go on: its time ran out
 STATES = {
     S.TALKING: "Talking it over",
     S.CLARIFYING: "Looking at the request",
@@ -33,7 +35,28 @@ WHY = {
     Why.STEP: "Paused: a step did not go through",
     Why.LAPSED: "Paused: nobody decided in time",
     Why.REVIEW: "Paused for a look at what was done",
+    Why.SUMMARY: "A step is done, and the next one begins in a moment",
+    Why.DOUBT: "Paused: a step ran, and its result is not trusted",
 }
+
+
+MODES = {
+    "auto": "goes on by itself where it is sure",
+    "manual": "waits for a person after each step",
+    "confidence_threshold": "goes on at a confidence of {least:.2f} or more",
+}
+
+
+def mode(switches: Switches) -> str:
+    """How it goes on after a step, in one of our sentences' parts: ``mode `auto`: goes on …``."""
+    told = MODES[switches.approval_mode].format(least=switches.confidence)
+    return f"mode `{switches.approval_mode}`: {told}"
+
+
+def looked_at(task: Task, pause: int) -> Step | None:
+    """The step whose result stands on this pause card."""
+    steps = task.plan.steps if task.plan else ()
+    return next((step for step in steps if step.shown == pause), None)
 
 
 def state(task: Task) -> str:

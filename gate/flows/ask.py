@@ -8,7 +8,7 @@ from dataclasses import replace
 from gate import plain, runs
 from gate.action import Action, Json, Person, Ref, Session, Verdict
 from gate.derive import derived
-from gate.flows import steer
+from gate.flows import mode, steer
 from gate.flows.decide import cancel, confirm
 from gate.flows.edit import Unfit, by_words
 from gate.flows.open import open_task
@@ -74,7 +74,12 @@ async def _read(world: World, incoming: Incoming) -> None:
         if incoming.mentioned and person is not None and not person.is_bot:
             await say(world, incoming, "answer", {"text": ruling.reason}, to=incoming.user)
         return
-    if person is None or await _command(world, incoming) or await _about_pending(world, incoming, person):
+    if person is None or await _command(world, incoming):
+        return
+    changed = await mode.said(world, incoming)
+    if changed is not None:
+        return await _tell(world, incoming, changed)
+    if await _about_pending(world, incoming, person):
         return
     about = await steer.heard(world, incoming)
     if about is not None:

@@ -20,6 +20,7 @@ from gate.flows.original import move_original
 from gate.flows.seal import entry
 from gate.flows.step_action import current
 from gate.flows.undo import inverse_of, undo_kind
+from gate.grants import outside
 from gate.people import Verb, enough, may
 from gate.receipt import intact
 from gate.states import Event, NoSuchArrow, State
@@ -200,6 +201,8 @@ async def write_end(tx: Tx, world: World, action: Action, outcome: Outcome, spec
         action, ENDS[outcome.kind], outcome=outcome, inverse=inverse, undo_open=inverse is not None
     )
     tx.audit(ended(moved, outcome))
+    if spec is not None and outside(spec) and outcome.kind != "not_sent":
+        await tx.learnt.taint(moved.session, moved.name)
     if inverse:
         await tx.push_undo(moved, inverse, undo_kind(moved), moved.capture, outcome.structured)
         tx.enqueue(runs.close_undo(moved.id, world.limits.undo_bar))

@@ -8,7 +8,7 @@ from dataclasses import replace
 from gate import plans, runs
 from gate.action import Action, Json
 from gate.derive import derived
-from gate.flows import simple
+from gate.flows import after_step, simple
 from gate.flows.decide import forget
 from gate.flows.life import kept, late_task, moved, pressed, with_step
 from gate.flows.press import Said, TaskPress
@@ -28,7 +28,9 @@ NOTHING_TO_PAUSE = "There is nothing to pause here: decide on its card, or stop 
 BUSY = "That step is running right now. Please wait for its end."
 GONE_THROUGH = "That step has gone through meanwhile, so the task goes on."
 NOT_BROKEN = "No step waits for that. Please use the newest card in the thread."
-BROKEN = (Why.STEP, Why.LAPSED)
+BROKEN = (Why.STEP, Why.LAPSED, Why.DOUBT)
+TOO_LATE = "It has gone on already. *Pause* stops it after the current step."
+HELD = "It waits already, until somebody says how it goes on."
 STOPPED = "the task was stopped"
 AWAY = (State.SUCCEEDED, State.UNDOING)
 OnStep = Callable[[Tx, Task, Step], Awaitable[Task | Said]]
@@ -66,7 +68,7 @@ async def resume(world: World, press: TaskPress) -> Said:
     async def do(tx: Tx, task: Task) -> Task | Said:
         step = task.plan.current if task.plan else None
         if task.why not in BROKEN or step is None:
-            return await _on(tx, task, press.user)
+            return await _on(tx, task, press.user, plan=after_step.passed(task, press.user))
         return await _again(tx, task, step, press.user)
 
     return await _pressed(world, press, TaskVerb.CONTINUE, do)
@@ -78,6 +80,19 @@ async def _said(tx: Tx, task: Task, press: TaskPress, text: str) -> Instruction:
 
 async def _on(tx: Tx, task: Task, user: str, **changes: Json) -> Task:
     return await moved(tx, task, TaskEvent.CONTINUE, user, go=True, why=Why.NONE, reason="", **changes)
+
+
+async def hold(world: World, press: TaskPress) -> Said:
+    """*Hold*: what would have gone on by itself waits for a person. Raises Unavailable: then nothing changed."""
+
+    async def do(tx: Tx, task: Task) -> Task | Said:
+        if task.state is not TaskState.PAUSED:
+            return Said(False, "late", TOO_LATE, task=task)
+        if not after_step.briefly(task):
+            return Said(True, "held", HELD, task=task)
+        return await after_step.held(tx, task, press.user)
+
+    return await pressed(world, press, TaskVerb.PAUSE, lambda task: task.pauses, do)
 
 
 async def retry(world: World, press: TaskPress) -> Said:
@@ -101,7 +116,7 @@ async def _again(tx: Tx, task: Task, step: Step, user: str) -> Task | Said:
 def _under_way(tx: Tx, task: Task, action: Action | None) -> Said | None:
     if action is not None and action.state is State.EXECUTING:
         return Said(False, "busy", BUSY, task=task)
-    if action is not None and action.state in AWAY:
+    if action is not None and action.state in AWAY and task.why is not Why.DOUBT:
         tx.enqueue(runs.task(task.id, f"{action.id}:{action.state}:{task.revision}"))
         return Said(False, "late", GONE_THROUGH, task=task)
     return None
@@ -157,7 +172,8 @@ async def stop(world: World, press: TaskPress) -> Said:
 
 async def _stopped(tx: Tx, task: Task, step: Step | None, action: Action | None, user: str) -> Task:
     """End it now. A step that has just come to its end is written down first, by the run."""
-    if action is not None and action.state in AWAY and step is not None and not step.over:
+    ended = action is not None and action.state in AWAY and task.why is not Why.DOUBT
+    if ended and step is not None and not step.over:
         now = await kept(tx, task, "stop_asked", user, wish=Wish.STOP, ended_by=user)
         tx.enqueue(runs.task(now.id, now.revision))
         return now

@@ -12,6 +12,7 @@ from gate.audit import Entry
 from gate.canonical import BadArguments, canonical
 from gate.flows.look import Look, decided, look
 from gate.flows.seal import announce, entry, lease, ruled, sealed
+from gate.grants import outside
 from gate.people import Ruling, account
 from gate.policy import Decision
 from gate.states import State
@@ -193,6 +194,8 @@ async def read(world: World, asked: Asked, spec: ToolSpec, decision: Decision) -
         answer = Answer(text, is_error=True)
     took = round((world.clock.now() - started).total_seconds() * 1000)
     async with world.ledger.begin() as tx:
+        if outside(spec):
+            await tx.learnt.taint(asked.session, spec.full_name)
         tx.audit(
             Entry(
                 event="read",

@@ -39,6 +39,8 @@ WORDS: dict[TaskState, dict[str, Flowing]] = {
         "continue": control.resume,
         "go on": control.resume,
         "resume": control.resume,
+        "hold": control.hold,
+        "wait": control.hold,
         "stop": control.stop,
         "abort": control.abort,
         "retry": control.retry,

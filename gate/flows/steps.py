@@ -6,8 +6,10 @@ from dataclasses import replace
 
 from gate import plans, runs
 from gate.action import Action, Class, Json, Verdict
+from gate.autonomy import ApprovalMode
 from gate.derive import derived
-from gate.flows import simple
+from gate.flows import after_step, simple
+from gate.flows.after_step import Weighed
 from gate.flows.decide import forget
 from gate.flows.life import begun_turn, kept, moved, paused, unchanged, with_step
 from gate.flows.look_plan import asked_of
@@ -21,6 +23,7 @@ from gate.world import Note, Tx, World
 
 GOING = (State.PREPARED, State.APPROVED, State.EXECUTING)
 WENT_WELL = (State.SUCCEEDED, State.UNDOING)
+EVERY = "Every step waits for a person here."
 PRIVATE = "Its result was shown to whoever asked alone."
 
 
@@ -114,7 +117,8 @@ async def _fail(tx: Tx, task: Task, step: Step, reason: str, why: Why = Why.STEP
 
 
 async def _read(world: World, task: Task, step: Step, read: Answered) -> bool:
-    """A read has run: keep its answer for later steps. Reads never pause, unless they fail."""
+    """A read has run: keep its answer for later steps. Reads never pause, unless they fail or each step is to be
+    looked at by a person."""
     answer = read.answer
     assert task.plan is not None
     if answer.is_error:
@@ -124,7 +128,10 @@ async def _read(world: World, task: Task, step: Step, read: Answered) -> bool:
         now = await unchanged(tx, task)
         done = plans.kept_result(task.plan, step, answer.text, answer.structured)
         done = replace(done, cls=Class.READ, verdict=Verdict.RUN, text=PRIVATE if read.private else done.text)
-        await _keep(tx, now, done, "step_done")
+        if now.switches.approval_mode == ApprovalMode.MANUAL and now.wish is Wish.NONE:
+            await after_step.looked_at(tx, now, done, EVERY)
+        else:
+            await _keep(tx, now, done, "step_done")
         if read.private:
             await _show_alone(tx, now, step, read)
     return True
@@ -155,26 +162,33 @@ async def _follow(world: World, task: Task, step: Step) -> bool:
     action = await world.ledger.action(step.action)
     if action is None or action.state in GOING:
         return False
+    found = await _weighed(world, task, step, action)
     async with world.ledger.begin() as tx:
-        await _settled(tx, await unchanged(tx, task), step, action)
+        now = await unchanged(tx, task)
+        if found is not None:
+            await _done(tx, world, now, step, found)
+        else:
+            await _not_done(tx, now, step, action)
     return True
 
 
-async def _settled(tx: Tx, task: Task, step: Step, action: Action) -> Task:
-    """Write down what became of a step, and go on, wait for a person, or stop."""
+async def _weighed(world: World, task: Task, step: Step, action: Action) -> Weighed | None:
+    return await after_step.weighed(world, task, step, action) if action.state in WENT_WELL else None
+
+
+async def _done(tx: Tx, world: World, task: Task, step: Step, found: Weighed) -> Task:
+    """Write down that a step went through, and go on or let somebody look at it."""
     assert task.plan is not None
-    if action.state not in WENT_WELL:
-        why, reason = went_wrong(task.plan, step, action)
-        failed = replace(step, state=StepState.FAILED, text=plans.clipped(reason))
-        changed = task.changed or action.state is State.UNKNOWN
-        return await _fail(tx, await tx.keep_task(task, changed=changed), failed, reason, why)
-    done = happened(task.plan, step, action)
-    plan = with_step(task, done).plan
-    if not plans.reviews_each(task) or task.wish is Wish.STOP:
-        return await _keep(tx, task, done, "step_done", changed=True)
-    reason = f"Step {plans.place(task.plan, step)} is done: {done.text}"
-    looks = paused(task, Why.REVIEW)
-    return await moved(tx, task, TaskEvent.PAUSE, plan=plan, changed=True, reason=reason, **looks)
+    return await after_step.taken(tx, world, task, happened(task.plan, step, found.action), found)
+
+
+async def _not_done(tx: Tx, task: Task, step: Step, action: Action) -> Task:
+    """Write down why a step did not go through, and wait for a person, or stop."""
+    assert task.plan is not None
+    why, reason = went_wrong(task.plan, step, action)
+    failed = replace(step, state=StepState.FAILED, text=plans.clipped(reason))
+    changed = task.changed or action.state is State.UNKNOWN
+    return await _fail(tx, await tx.keep_task(task, changed=changed), failed, reason, why)
 
 
 async def follow(world: World, task: Task) -> bool:
@@ -186,11 +200,12 @@ async def follow(world: World, task: Task) -> bool:
     action = await world.ledger.action(step.action)
     if action is None or action.state in GOING:
         return False
+    found = await _weighed(world, task, step, action)
     async with world.ledger.begin() as tx:
         now = await unchanged(tx, task)
-        if action.state in WENT_WELL:
+        if found is not None:
             running = await moved(tx, now, TaskEvent.CONTINUE, why=Why.NONE, reason="")
-            await _settled(tx, running, step, action)
+            await _done(tx, world, running, step, found)
             return True
         return await _still_wrong(tx, now, step, action)
 

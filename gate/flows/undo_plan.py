@@ -11,7 +11,7 @@ from gate.flows.life import OLD_CARD, kept, pressed, told_in_thread, unchanged, 
 from gate.flows.press import Press, Said, TaskPress
 from gate.people import TaskVerb
 from gate.states import State
-from gate.task import Plan, Step, StepState, Task
+from gate.task import Plan, Step, Task
 from gate.task_states import TaskState
 from gate.world import Tx, World
 
@@ -54,7 +54,7 @@ async def undo_all(world: World, press: TaskPress) -> Said:
 
 def _changing(plan: Plan) -> list[Step]:
     """The steps to be taken back, the last one first."""
-    return [s for s in reversed(plan.steps) if s.state is StepState.DONE and s.cls is not Class.READ]
+    return [s for s in reversed(plan.steps) if s.ran and s.cls is not Class.READ]
 
 
 async def go_on(world: World, task: Task) -> bool:

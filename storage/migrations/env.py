@@ -2,9 +2,10 @@
 
 from alembic import context
 
-from storage import tables, task_tables
+from storage import learnt_tables, tables, task_tables
 from storage.schema import metadata
 
-assert metadata.tables.keys() >= {tables.actions.name, task_tables.tasks.name}  # both have filled it
+# Each of them has filled it.
+assert metadata.tables.keys() >= {tables.actions.name, task_tables.tasks.name, learnt_tables.grants.name}
 context.configure(connection=context.config.attributes["connection"], target_metadata=metadata)
 context.run_migrations()

@@ -60,7 +60,7 @@ class House:
 async def house(tmp_path: Path) -> AsyncIterator[House]:
     script = Script()
     async with ModelStub(script, assessment=None) as stub:
-        async with whole(tmp_path, limits=Limits(undo_bar=30), model=stub.config()) as running:
+        async with whole(tmp_path, limits=Limits(undo_bar=30, proceed=0.5), model=stub.config()) as running:
             yield House(running, stub, script)
     assert (script.left, script.surprises) == ([], [])
 

@@ -23,7 +23,7 @@ THREE = f"copy {SUMMARY} to archive then copy {FIGURES} to archive then move {NO
 
 @on_one_loop
 async def house(tmp_path: Path) -> AsyncIterator[Whole]:
-    async with whole(tmp_path, limits=Limits(undo_bar=30)) as running:
+    async with whole(tmp_path, limits=Limits(undo_bar=30, proceed=0.5)) as running:
         yield running
 
 

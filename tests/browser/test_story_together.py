@@ -22,7 +22,7 @@ ASKED = f"move {FILES[0]} and {FILES[1]} to archive"
 
 @on_one_loop
 async def house(tmp_path: Path) -> AsyncIterator[Whole]:
-    async with whole(tmp_path, limits=Limits(undo_bar=30)) as running:
+    async with whole(tmp_path, limits=Limits(undo_bar=30, proceed=0.5)) as running:
         yield running
 
 

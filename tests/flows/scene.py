@@ -201,7 +201,7 @@ def scene(ledger: SqlLedger, leases: RedisLeases, runs: list[Run]) -> Scene:
     desk, directory, wall, planner = Desk(), Directory(), Wall(ledger), Obeying()
     world = World(
         ledger=ledger, leases=leases, tools=desk, people=directory, chat=wall, planner=planner,
-        policy=Policy("p1"), limits=Limits(decision=20), clock=FixedClock(), ids=CountedIds(), executor="me",
+        policy=Policy("p1"), limits=Limits(decision=20, proceed=0), clock=FixedClock(), ids=CountedIds(), executor="me",
         fits=lambda a: len(a.args) < 3000, reviewable=lambda a: len(a.args) < 60_000,
         shows=lambda plan: frozenset(step.id for step in plan.steps),
     )  # fmt: skip

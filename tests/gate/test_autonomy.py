@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gate.autonomy import After, Band, Mode, Seen, after_step, band
+from gate.autonomy import After, ApprovalMode, Band, Seen, after_step, band
 from gate.confidence import Confidence
 from gate.switches import Switches
 
@@ -121,4 +121,4 @@ def test_every_decision_says_its_confidence_and_why():
 
 
 def test_every_mode_that_can_be_set_is_known():
-    assert {mode.value for mode in Mode} == {"auto", "manual", "confidence_threshold"}
+    assert {mode.value for mode in ApprovalMode} == {"auto", "manual", "confidence_threshold"}

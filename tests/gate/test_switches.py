@@ -6,7 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gate.switches import CHOICES, FLAGS, PRESETS, SETTABLE, THRESHOLD, BadSwitches, Switches, header, switched
+from gate.switches import (
+    CHOICES,
+    FLAGS,
+    PRESETS,
+    SETTABLE,
+    THRESHOLD,
+    BadSwitches,
+    Switches,
+    header,
+    switched,
+)
 
 BASE = Switches()
 
@@ -25,7 +35,11 @@ def test_the_defaults_prefer_action_and_ask_for_plans():
 
 
 def test_every_switch_can_be_set_and_its_default_is_allowed():
-    assert {field.name for field in fields(Switches)} == {*CHOICES, THRESHOLD, *FLAGS} == {*SETTABLE} - {"preset"}
+    assert (
+        {field.name for field in fields(Switches)}
+        == {*CHOICES, THRESHOLD, *FLAGS}
+        == {*SETTABLE} - {"preset"}
+    )
     assert all(getattr(BASE, name) in allowed for name, allowed in CHOICES.items())
 
 

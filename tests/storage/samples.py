@@ -31,6 +31,7 @@ SIMPLE: dict[Any, st.SearchStrategy[Any]] = {
     Any: json_values,
     str: texts,
     int: st.integers(0, 2**31 - 1),
+    float: st.floats(allow_nan=False),
     bool: st.booleans(),
     bytes: st.binary(max_size=20),
     NoneType: st.none(),

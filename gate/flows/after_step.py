@@ -1,0 +1,228 @@
+"""After a step: look whether it did what it should, score it, and go on, show it for a moment, ask, or give it up."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+
+from gate import plans, runs
+from gate.action import Action, Class, Json
+from gate.autonomy import After, ApprovalMode, Band, Seen, after_step
+from gate.canonical import parse
+from gate.confidence import Check, Confidence, Evidence, admission, score, wrong
+from gate.flows.life import kept, moved, paused, record, with_step
+from gate.flows.look import NotSeen, run_read
+from gate.task import Step, StepState, Task, Why, Wish
+from gate.task_states import TaskEvent, TaskState
+from gate.template import TemplateError, expand
+from gate.tool import ToolSpec
+from gate.world import Happening, Tx, World
+
+LATE = 30.0  # seconds after its time at which a timer counts as one that nobody could have stopped
+NOBODY = "nobody"
+HELD_ALONE = "no person decided: nobody pressed Hold within {seconds:g} s"
+READ_SINCE = "something from outside was read in this thread meanwhile"
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """What was found out about a step that went through, before anything is decided."""
+
+    action: Action
+    confidence: Confidence
+    wrong: bool  # something speaks against the result itself
+    gated: bool
+    tainted: bool
+
+
+async def weighed(world: World, task: Task, step: Step, action: Action) -> Weighed:
+    """Verify and score the result of a step, by reads alone. Raises Unavailable."""
+    spec = world.tools.find(action.server, action.tool)
+    outcome = action.outcome
+    checks = [Check("its tool reports success", outcome is not None and outcome.kind == "success")]
+    if spec is not None:
+        checks += [check async for check in _checks(world, spec, action)]
+    seen = Evidence(
+        checks=tuple(checks),
+        judgement=await world.judge.judge(task, step, action) if world.judge else None,
+        retries=step.attempt - 1,
+        destructive=action.cls is Class.DESTRUCTIVE,
+        calls=1,
+        succeeded=1 if checks[0].passed else 0,
+        known=await world.ledger.learnt.went_well(action),
+        admitted=admission(outcome.text, outcome.structured) if outcome else "",
+    )
+    gated = action.always_gated or action.cls is Class.DESTRUCTIVE
+    tainted = await world.ledger.learnt.tainted(task.session, task.since)
+    return Weighed(action, score(seen), wrong(seen), gated, tainted)
+
+
+async def _checks(world: World, spec: ToolSpec, action: Action) -> AsyncIterator[Check]:
+    """The result against the tool's schema, and the target against what the recipe says it must be now. A result
+    that somebody has vouched for instead of the tool has no structure, and nothing to compare."""
+    result = action.outcome.structured if action.outcome else None
+    if result is None:
+        return
+    if spec.output_schema is not None:
+        problems = world.tools.problems(spec.output_schema, result)
+        yield Check("its result has the form that the tool promises", not problems, _first(problems))
+    if spec.recipe.drift is not None:
+        yield await _as_left(world, spec, action)
+
+
+def _first(problems: tuple[Json, ...]) -> str:
+    return plans.clipped(str(problems[0].text), 200) if problems else ""
+
+
+async def _as_left(world: World, spec: ToolSpec, action: Action) -> Check:
+    name, drift, outcome = "its target is as it should be now", spec.recipe.drift, action.outcome
+    assert drift is not None
+    assert outcome is not None
+    fields = outcome.structured if isinstance(outcome.structured, dict) else {}
+    scope = {
+        "args": parse(action.args),
+        "capture": action.capture,
+        "result": {"text": outcome.text, **fields},
+    }
+    try:
+        wanted = {key: expand(template, scope) for key, template in drift.same.items()}
+        there = await run_read(world, action.server, drift.read, scope, action.session.channel)
+    except (NotSeen, TemplateError) as error:
+        return Check(name, False, f"it could not be read: {error}")
+    other = [key for key, value in wanted.items() if there.get(key) != value]
+    return Check(name, not other, f"another {', '.join(other)}" if other else "")
+
+
+async def taken(tx: Tx, world: World, task: Task, done: Step, found: Weighed) -> Task:
+    """Write a step down that went through, and do what its confidence asks for."""
+    done = replace(done, confidence=found.confidence)
+    plan = with_step(task, done).plan
+    assert plan is not None
+    task = await tx.keep_task(task, changed=True)
+    if task.wish is Wish.STOP:
+        return await kept(tx, task, "step_done", plan=plan, reason=plans.called(done))
+    seen = Seen(
+        gated=found.gated,
+        tainted=found.tainted,
+        last=plan.current is None,
+        wrong=found.wrong,
+        pausing=task.wish is Wish.PAUSE,
+    )
+    after = after_step(task.switches, found.confidence, seen)
+    if after.band is Band.ABORT:
+        return await _aborted(tx, task, done, after)
+    if after.band is Band.GO and plans.reviews_each(task):
+        after = After(Band.ASK, after.reason)
+    if after.band is Band.GO:
+        reason = f"{plans.called(done)}. {after.reason}"
+        return await kept(tx, task, "step_done", plan=plan, reason=reason)
+    timeout = world.limits.proceed if after.band is Band.SHOW and not plans.reviews_each(task) else None
+    return await looked_at(tx, task, done, after.reason, timeout)
+
+
+async def looked_at(tx: Tx, task: Task, done: Step, reason: str, timeout: float | None = None) -> Task:
+    """Wait for a person to look at the result of a step; with `timeout`, only for so many seconds once they can."""
+    done = replace(done, shown=task.pauses + 1, held_for=timeout or 0.0)
+    plan = with_step(task, done).plan
+    assert plan is not None
+    told = f"Step {plans.place(plan, done)} is done: {done.text}\n{reason}".strip()
+    why = Why.REVIEW if timeout is None else Why.SUMMARY
+    now = await moved(tx, task, TaskEvent.PAUSE, plan=plan, reason=told, **paused(task, why))
+    _request(tx, now, done, reason, timeout)
+    return now
+
+
+async def _aborted(tx: Tx, task: Task, done: Step, after: After) -> Task:
+    """The tool came back, and yet nothing good came of it: the step counts as failed, and a person decides."""
+    step = replace(done, state=StepState.FAILED, result=None)
+    plan = with_step(task, step).plan
+    assert plan is not None
+    reason = (
+        f"Step {plans.place(plan, step)} ran, but I do not trust its result.\n{after.reason}\n{done.text}"
+    )
+    now = await moved(tx, task, TaskEvent.PAUSE, plan=plan, reason=reason, **paused(task, Why.DOUBT))
+    _request(tx, now, step, after.reason, None)
+    return now
+
+
+def _request(tx: Tx, task: Task, step: Step, reason: str, timeout: float | None) -> None:
+    """The event of spec 003, for whoever listens."""
+    level = {Class.READ: "low", Class.WRITE: "medium"}.get(step.cls, "high")
+    body: dict[str, Json] = {
+        "task_id": task.id,
+        "subtask_id": step.id,
+        "reason": reason,
+        "proposed_action": "Go on after this step" if step.state is StepState.DONE else "Decide on this step",
+        "risk_level": level,
+        "details": {
+            "tool": step.name,
+            "step": plans.called(step),
+            "result": step.text,
+            "confidence": step.confidence.score if step.confidence else None,
+            "number": task.pauses,
+        },
+        "auto_approve_timeout": timeout,
+    }
+    tx.emit(Happening("approval_requested", task.session, task.id, body))
+
+
+def card_of(task: Task) -> str:
+    """The key of the card on which the result stands that is being looked at."""
+    return f"{task.id}:pause:{task.pauses}"
+
+
+def briefly(task: Task) -> bool:
+    """Whether the task goes on by itself in a moment."""
+    return task.state is TaskState.PAUSED and task.why is Why.SUMMARY
+
+
+async def posted(world: World, task_id: str) -> None:
+    """The cards of a task have been drawn: where one shows a summary, people can see it, and its time begins."""
+    task = await world.ledger.task(task_id)
+    if task is None or not briefly(task):
+        return
+    card = await world.ledger.posted(card_of(task))
+    if card is not None and card.ts:
+        async with world.ledger.begin() as tx:
+            tx.enqueue(runs.proceed(task.id, task.pauses, 1, world.limits.proceed))
+
+
+async def proceed(world: World, task_id: str, number: int, round_: int) -> None:
+    """The time of a summary is over. Does nothing when somebody has held it, or it has moved on. A timer that comes
+    late, as after a standstill in which nobody could have pressed *Hold*, gives its time once more."""
+    task = await world.ledger.task(task_id)
+    card = await world.ledger.posted(card_of(task)) if task else None
+    if task is None or card is None or card.at is None:
+        return
+    async with world.ledger.begin() as tx:
+        now = await tx.task(task_id)
+        if now is None or now.pauses != number or not briefly(now):
+            return
+        if now.switches.approval_mode != ApprovalMode.AUTO:
+            return
+        if await tx.learnt.tainted(now.session, now.since):
+            await held(tx, now, "system", READ_SINCE)
+            return
+        waited = (await tx.now() - card.at).total_seconds()
+        if round_ == 1 and waited > world.limits.proceed + LATE:
+            tx.enqueue(runs.proceed(task_id, number, 2, world.limits.proceed))
+            return
+        reason = HELD_ALONE.format(seconds=world.limits.proceed)
+        passed_on = {"why": Why.NONE, "reason": "", "plan": passed(now, NOBODY)}
+        on = await tx.move_task(now, TaskEvent.CONTINUE, **passed_on)
+        record(tx, on, "auto_proceeded", reason=reason)
+        tx.enqueue(runs.task(on.id, on.revision))
+
+
+def passed(task: Task, by: str) -> Json:
+    """The plan, with who let the task go on from the result that it waits at."""
+    plan = task.plan
+    if plan is None:
+        return None
+    steps = [replace(s, passed=by) if s.shown and s.shown == task.pauses else s for s in plan.steps]
+    return replace(plan, steps=tuple(steps))
+
+
+async def held(tx: Tx, task: Task, user: str, reason: str = "") -> Task:
+    """From now on it waits until somebody says how it goes on."""
+    return await kept(tx, task, "held", user, why=Why.REVIEW, reason=f"{task.reason}\n{reason}".strip())
