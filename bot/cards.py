@@ -119,6 +119,8 @@ class Cards:
             case "audit":
                 lines = await self._ledger.audit_tail(team=team, session=note.session, limit=count)
                 return notes.message(note, lines=lines)
+            case "grants":
+                return notes.message(note, allowed=await self._ledger.learnt.grants(note.session))
             case "talk" | "status":
                 task = await self._ledger.task(str(note.body.get("task", "")))
                 waiting = await self._ledger.pending(team, session=note.session)

@@ -34,7 +34,7 @@ class Seen:
     tainted: bool = False  # something from outside of the workspace was read in this thread
     last: bool = False  # no step is left that it would go on to
     wrong: bool = False  # something speaks against the result itself
-    pausing: bool = False  # somebody wants it to pause here
+    pausing: bool = False  # somebody has it wait here anyway
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ def _by_band(switches: Switches, found: Confidence, seen: Seen) -> After:
         return After(Band.ASK, GATED)
     if kind is Band.SHOW and seen.tainted:
         return After(Band.ASK, TAINTED)
-    return After(Band.ASK if seen.pausing else kind, "")
+    return After(Band.GO if kind is Band.SHOW and seen.pausing else kind, "")
 
 
 def _asks_anyway(switches: Switches, kind: Band, seen: Seen) -> bool:

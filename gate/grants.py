@@ -14,7 +14,7 @@ from gate.tool import ToolSpec, Trust
 
 HOURS = (1, 4, 8)  # for how long a grant may be given
 OFFERS = 12  # kinds of grants that are offered for one call
-LENGTH = 100  # characters of a value that a grant may be bound to
+LENGTH = 70  # characters that say what one of them is limited to: a menu shows them whole
 
 
 class Kind(StrEnum):
@@ -110,20 +110,20 @@ def _straight(path: str) -> bool:
 
 def offers(args: Mapping[str, Json]) -> tuple[tuple[Pattern, ...], ...]:
     """The kinds of grants that can be given on a call with these arguments, the narrowest first."""
-    found = [*_exact(args), *_inside(args)][: OFFERS - 1]
+    found = [one for one in (*_exact(args), *_inside(args)) if len(_described(one)) <= LENGTH][: OFFERS - 1]
     return (*((one,) for one in found), ())
 
 
 def _exact(args: Mapping[str, Json]) -> Iterator[Pattern]:
     for name, value in args.items():
-        if isinstance(value, str | int | bool) and len(str(value)) <= LENGTH:
+        if isinstance(value, str | int | bool):
             yield Pattern(name, Kind.IS, value)
 
 
 def _inside(args: Mapping[str, Json]) -> Iterator[Pattern]:
     for name, value in args.items():
         folder = value.rpartition("/")[0] if isinstance(value, str) and _straight(value) else ""
-        if folder and len(folder) <= LENGTH:
+        if folder:
             yield Pattern(name, Kind.UNDER, f"{folder}/")
 
 

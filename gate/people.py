@@ -21,6 +21,7 @@ class Verb(StrEnum):
     RENEW = "ask again"
     SETTLE = "settle"
     UNDO = "undo"
+    GRANT = "always allow"
     LOOK = "look at"
 
 
@@ -96,7 +97,7 @@ def may(policy: Policy, verb: Verb, action: Action, person: Person | None) -> Ru
         rejecting = own or is_approver(action.approvers, person) or admin
         return YES if rejecting else Ruling(False, f"Only {deciders(action)} can reject this.")
     asker = f"<@{action.requester}>, who asked for this,"
-    if verb in (Verb.EDIT, Verb.RENEW):
+    if verb in (Verb.EDIT, Verb.RENEW, Verb.GRANT):
         return YES if own else Ruling(False, f"Only {asker} can {verb} it.")
     if own or admin or (verb is Verb.SETTLE and is_approver(action.approvers, person)):
         return YES

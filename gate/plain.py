@@ -27,7 +27,7 @@ NO = frozenset(
 NO_AT_START = re.compile(
     r"(?:actually,?\s+)?(?:no|nope|cancel that|stop|don't|never\s?mind)\b[,.!;:]?(?:\s|$)", re.I
 )
-COMMAND = re.compile(r"(pending|undo|audit|help|cancel|status|stop)(?:\s+(\d{1,3}))?")
+COMMAND = re.compile(r"(pending|undo|audit|grants|help|cancel|status|stop)(?:\s+(\d{1,3}))?")
 TRIM = " \t\r\n.!"
 QUOTES = "'\"‘’“”`«»"
 REPLACE = re.compile(

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from gate.action import Ref
-from gate.flows import decide, renew, settle, together, undo
+from gate.flows import decide, grants, renew, settle, together, undo
 from gate.flows.edit import form
 from gate.flows.press import GONE, Press, Said, late, standing
 from gate.flows.together import GroupPress
@@ -18,6 +18,7 @@ from handlers.door import Opening, Reply
 from handlers.home import home_after
 from handlers.parse import Click
 from views import buttons, modals
+from views import grants as views
 
 ELSEWHERE = {
     "cancelled": "Cancelled. Nothing ran.",
@@ -80,6 +81,7 @@ class Buttons:
             buttons.EDIT: self.edit,
             buttons.FULL: self.full,
             buttons.MORE: self.more,
+            buttons.REVOKE: self.revoke,
         }
         return {**{key: self._flow(flow) for key, flow in flows.items()}, **opening}
 
@@ -99,6 +101,8 @@ class Buttons:
         kind, _ = buttons.untagged(what.value)
         if kind == buttons.REJECT:
             return await self.reject(what)
+        if kind == buttons.GRANT:
+            return self._opening(what, grants.KIND, self._grant)
         return await self.full(what)
 
     async def review(self, what: Click) -> Reply | Opening:
@@ -153,6 +157,20 @@ class Buttons:
         if action.state is not State.PREPARED:
             return late(action)
         return action, modals.reject(action)
+
+    async def _grant(self, pressed: Press) -> Said | tuple[Any, dict[str, Any]]:
+        offer = await grants.offered(self._world, pressed)
+        return offer if isinstance(offer, Said) else (offer.action, views.window(offer.action, offer.kinds))
+
+    async def revoke(self, what: Click) -> Reply:
+        ref = Ref.parse(what.value)
+        if ref is None:
+            return Reply(tell=grants.GONE)
+        said = await grants.revoke(self._world, what.team, what.user, ref.id)
+        reply = Reply(tell=said.text)
+        if not what.at_home:
+            return reply
+        return replace(reply, home=lambda: home_after(self._world, what.team, what.user, said))
 
     async def _full(self, pressed: Press) -> Said | tuple[Any, dict[str, Any]]:
         action = await standing(self._world, pressed, Verb.LOOK)

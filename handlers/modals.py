@@ -6,17 +6,23 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from gate.action import Ref
-from gate.flows import decide, edit
+from gate.flows import decide, edit, grants
 from gate.flows.press import GONE, Press, Said
 from gate.world import World
 from handlers import parse
 from handlers.door import Reply
 from handlers.parse import Submission
 from views import buttons, form, modals
+from views.grants import HOW_LONG, WHICH
 
 
 def errors(found: dict[str, str]) -> Reply:
     return Reply(ack={"response_action": "errors", "errors": found})
+
+
+def _number(text: str) -> int:
+    """The value of a chosen option; -1 for what is none."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 4 else -1
 
 
 class Modals:
@@ -27,7 +33,12 @@ class Modals:
 
     def all(self) -> dict[str, Callable[[Submission], Awaitable[Reply]]]:
         """Callback id -> handler."""
-        return {modals.TYPED: self.typed, modals.EDIT: self.edit, modals.REJECT: self.reject}
+        return {
+            modals.TYPED: self.typed,
+            modals.EDIT: self.edit,
+            modals.REJECT: self.reject,
+            modals.GRANT: self.grant,
+        }
 
     async def typed(self, what: Submission) -> Reply:
         pressed = self._press(what, typed=parse.typed(what.values, modals.PHRASE))
@@ -43,6 +54,14 @@ class Modals:
         if pressed is None:
             return Reply(tell=GONE)
         return Reply(tell=(await decide.reject(self._world, pressed)).text)
+
+    async def grant(self, what: Submission) -> Reply:
+        pressed = self._press(what)
+        if pressed is None:
+            return Reply(tell=GONE)
+        chosen = parse.filled(what.values)
+        kind, hours = (_number(chosen.get(block, {}).get(block, "")) for block in (WHICH, HOW_LONG))
+        return Reply(tell=(await grants.give(self._world, pressed, kind, hours)).text)
 
     async def edit(self, what: Submission) -> Reply:
         pressed = self._press(what)

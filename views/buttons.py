@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from gate import groups
 from gate.action import Action
+from gate.grants import floor
+from gate.states import State
 from views.kit import Block, button, option, overflow
 
 CONFIRM = "confirm"
@@ -18,8 +20,10 @@ HAPPENED = "settle_happened"
 NOT_HAPPENED = "settle_not"
 CHECK = "settle_check"
 FULL = "full"
-MORE = "more"  # the overflow menu; its options are REJECT and FULL
+MORE = "more"  # the overflow menu; its options are REJECT, FULL and GRANT
 REJECT = "reject"
+GRANT = "grant"
+REVOKE = "revoke"  # of a grant, in a list
 
 CONFIRM_ALL = "confirm_all"  # on a card of several
 APART = "show_apart"
@@ -38,6 +42,7 @@ IDS = (
     MORE,
     CONFIRM_ALL,
     APART,
+    REVOKE,
 )
 
 
@@ -92,7 +97,13 @@ def more(action: Action) -> Block:
         option("Reject with a reason…", tagged(REJECT, action.button)),
         option("Show everything", tagged(FULL, action.button)),
     ]
+    if action.state is State.PREPARED and not floor(action):
+        choices.append(option("Always allow in this thread…", tagged(GRANT, action.button)))
     return overflow(MORE, choices)
+
+
+def revoke(grant_id: str) -> Block:
+    return button("Take back", REVOKE, f"{grant_id}.1.0")
 
 
 def tagged(kind: str, button_value: str) -> str:

@@ -48,7 +48,9 @@ COMMANDS = (
     "`/undo` what can be taken back; `/undo 3` the newest three\n"
     "`/audit` the record; `/audit 20` its newest twenty entries\n"
     "`/countersign help` this text\n"
-    "Commands do not work inside threads. There, mention me: `pending`, `undo`, `audit`, `cancel`, `help`.\n"
+    "Commands do not work inside threads. There, mention me: `pending`, `undo`, `audit`, `grants`, `cancel`, `help`.\n"
+    "`grants` lists what runs there unasked. `mode manual`, `mode auto` or `mode confidence 0.9` says how a task "
+    "goes on after each step.\n"
     "A plain “yes” or “no” in the thread answers a single waiting action that is not destructive."
 )
 
@@ -92,8 +94,12 @@ def help_text() -> Message:
     )
 
 
-def home(waiting: Sequence[Action], entries: Sequence[UndoEntry]) -> dict[str, Json]:
-    """The App Home of one person: what waits for them, what they can take back, and how it works."""
+def home(
+    waiting: Sequence[Action], entries: Sequence[UndoEntry], allowed: Sequence[Block] = ()
+) -> dict[str, Json]:
+    """The App Home of one person: what waits for them, what they can take back, and how it works. `allowed`: what
+    views/grants.py says of their grants."""
+    grants = [header("Allowed without asking"), *allowed, divider()] if allowed else []
     blocks = [
         header("Waiting for you"),
         *_pending(_asked(waiting)),
@@ -101,6 +107,7 @@ def home(waiting: Sequence[Action], entries: Sequence[UndoEntry]) -> dict[str, J
         header("Your history"),
         *_undo(entries),
         divider(),
+        *grants,
         header("How to work with me"),
         sentence(HOW_TO),
         sentence(COMMANDS),

@@ -35,6 +35,7 @@ TYPED = "typed"
 EDIT = "edit"
 REJECT = "reject"
 FULL = "full"
+GRANT = "grant"
 LOADING = "loading"
 MESSAGE = "message"
 
@@ -65,7 +66,7 @@ def typed(action: Action) -> View:
         field(PHRASE, "The phrase", {"type": "plain_text_input", "action_id": PHRASE}),
         context(mrkdwn(f"Expires {moment(action.expires_at)}.")),
     ]
-    return _modal(TYPED, "Review", blocks, action, submit=told.verb or "Confirm")
+    return modal(TYPED, "Review", blocks, action, submit=told.verb or "Confirm")
 
 
 def edit(action: Action, schema: Mapping[str, Json], bound: Iterable[str] = ()) -> View:
@@ -73,7 +74,7 @@ def edit(action: Action, schema: Mapping[str, Json], bound: Iterable[str] = ()) 
     blocks = form.blocks(schema, parse(action.args), bound)
     fields = any(block["type"] == "input" for block in blocks)
     note = sentence("Nothing runs yet: a changed call gets a new preview, and earlier votes are void.")
-    return _modal(EDIT, "Edit", [head(action), note, *blocks], action, "Preview again" if fields else "")
+    return modal(EDIT, "Edit", [head(action), note, *blocks], action, "Preview again" if fields else "")
 
 
 def reject(action: Action) -> View:
@@ -85,7 +86,7 @@ def reject(action: Action) -> View:
     }
     hint = "People in the thread and the assistant will read it."
     blocks = [head(action), field(REASON, "Why not?", element, hint=hint)]
-    return _modal(REJECT, "Reject", blocks, action, "Reject")
+    return modal(REJECT, "Reject", blocks, action, "Reject")
 
 
 def full(action: Action, votes: Sequence[Vote] = ()) -> View:
@@ -101,7 +102,7 @@ def full(action: Action, votes: Sequence[Vote] = ()) -> View:
     ]
     answer = ANSWER
     while True:
-        made = _modal(FULL, "Everything", [*blocks, *ending(action, votes, answer)], action)
+        made = modal(FULL, "Everything", [*blocks, *ending(action, votes, answer)], action)
         if _holds(made) or answer < SAID:
             return made
         answer //= 2
@@ -121,7 +122,8 @@ def _holds(view: View) -> bool:
     return len(view["blocks"]) <= VIEW_BLOCKS and len(json.dumps(view)) <= VIEW_BYTES
 
 
-def _modal(kind: str, title: str, blocks: list[Block], action: Action, submit: str = "") -> View:
+def modal(kind: str, title: str, blocks: list[Block], action: Action, submit: str = "") -> View:
+    """A window about an action; without `submit` there is nothing to do but close it."""
     view = _view(kind, title, blocks, "Cancel" if submit else "Close")
     view["private_metadata"] = tagged(kind, action.button)
     return {**view, "submit": plain(submit, 24)} if submit else view

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 
 from gate.action import Action, Json
 from gate.audit import Line
+from gate.grants import Grant
 from gate.task import Task
 from gate.world import Note, UndoEntry
-from views import lists, task_status
+from views import grants, lists, task_status
 from views.kit import (
     Block,
     Message,
@@ -43,8 +44,9 @@ def message(
     entries: Sequence[UndoEntry] = (),
     lines: Sequence[Line] = (),
     task: Task | None = None,
+    allowed: Sequence[Grant] = (),
 ) -> Message:
-    """The message of a note. `waiting`, `entries`, `lines` and `task` are for the kinds that tell of them.
+    """The message of a note. `waiting`, `entries`, `lines`, `task` and `allowed` are for the kinds that tell of them.
 
     Raises ValueError for a kind that nobody has heard of.
     """
@@ -53,6 +55,7 @@ def message(
         "undo": lambda: lists.undo(entries),
         "audit": lambda: lists.audit(lines),
         "help": lists.help_text,
+        "grants": lambda: grants.listed(allowed, list(note.body.get("void") or ())),
     }
     if note.kind in listed:
         return listed[note.kind]()

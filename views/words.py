@@ -80,6 +80,10 @@ def decided(action: Action, votes: Sequence[Vote]) -> str:
     if not yes:
         return f"Decided by {by}." if by else ""
     settled = f" Settled by {by}." if by and action.decided_by not in yes else ""
+    if action.grant:
+        return (
+            f"Nobody was asked: allowed in this thread by {mentions(yes)} (grant `{action.grant}`).{settled}"
+        )
     return f"Confirmed by {mentions(yes)}.{settled}"
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from gate import plain, runs
 from gate.action import Action, Json, Person, Ref, Session, Verdict
 from gate.derive import derived
-from gate.flows import mode, steer
+from gate.flows import grants, mode, steer
 from gate.flows.decide import cancel, confirm
 from gate.flows.edit import Unfit, by_words
 from gate.flows.open import open_task
@@ -129,6 +129,12 @@ async def _command(world: World, incoming: Incoming) -> bool:
         return True
     if command.word == "status":
         return await _status(world, incoming)
+    if command.word == "grants":
+        void: list[Json] = [
+            one.grant.id for one in await grants.in_thread(world, incoming.session) if one.void
+        ]
+        await say(world, incoming, "grants", {"void": void}, to=incoming.user)
+        return True
     body: dict[str, Json] = {"count": command.count} if command.count else {}
     await say(world, incoming, command.word, body, to=incoming.user)
     return True

@@ -15,6 +15,7 @@ from gate.audit import Entry
 from gate.canonical import parse
 from gate.flows.decide import decision_now, same_rules, settled
 from gate.flows.edit import unbound
+from gate.flows.granted import withdrawn
 from gate.flows.look import NotSeen, captured
 from gate.flows.original import move_original
 from gate.flows.seal import entry
@@ -72,7 +73,18 @@ async def _hindrance(world: World, action: Action) -> str:
         return decision.reason
     if not same_rules(world, action):
         return "the rules for it changed after it was confirmed"
-    return await _deciders_changed(world, action) or await _drifted(world, action, spec)
+    return (
+        await _ungranted(world, action)
+        or await _deciders_changed(world, action)
+        or await _drifted(world, action, spec)
+    )
+
+
+async def _ungranted(world: World, action: Action) -> str:
+    if not action.grant:
+        return ""
+    async with world.ledger.begin() as tx:
+        return await withdrawn(tx, action)
 
 
 async def _deciders_changed(world: World, action: Action) -> str:
@@ -128,10 +140,13 @@ async def _claim(world: World, action: Action) -> Action | None:
         async with world.ledger.begin() as tx:
             if action.step and not current(await tx.task(action.task), action.step, action.id):
                 return None  # the task has just ended: it is called off when it is looked at the next time
+            if await withdrawn(tx, action):
+                return None  # just now: as above
             until = await tx.now() + timedelta(seconds=world.limits.claim)
             claim = Claim(world.ids.new(), world.executor, until)
             moved = await tx.move(action, Event.START, claim=claim)
-            tx.audit(entry("started", moved, action.decided_by, user_confirmed=True))
+            by = {"user_confirmed": not action.grant, "reason": by_grant(action)}
+            tx.audit(entry("started", moved, action.decided_by, **by))
             tx.enqueue(runs.draw(moved.id, moved.revision))
     except (Stale, NoSuchArrow):
         return None
@@ -220,9 +235,15 @@ def ended(action: Action, outcome: Outcome) -> Entry:
         result=outcome.text[:1000],
         status="success" if outcome.kind == "success" else "error",
         outcome=outcome.kind,
-        user_confirmed=True,
+        user_confirmed=not action.grant,
         execution_ms=outcome.took_ms,
+        reason=by_grant(action),
     )
+
+
+def by_grant(action: Action) -> str:
+    """Names the grant that an action ran by, for the record."""
+    return f"by grant {action.grant}" if action.grant else ""
 
 
 async def _until_written(world: World, write: Callable[[], Awaitable[None]]) -> None:

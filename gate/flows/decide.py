@@ -171,12 +171,13 @@ async def _vote(world: World, action: Action, press: Press) -> Said:
         return Said(True, "confirmed", action=await approve(tx, current, press.user))
 
 
-async def approve(tx: Tx, action: Action, user: str, reason: str = "") -> Action:
-    """The last yes: approved, on the record, and on its way, in this one transaction."""
-    moved = await tx.move(action, Event.APPROVE, decided_by=user)
+async def approve(tx: Tx, action: Action, user: str, reason: str = "", grant: str = "") -> Action:
+    """The last yes: approved, on the record, and on its way, in this one transaction. With `grant`, nobody was asked
+    for just this."""
+    moved = await tx.move(action, Event.APPROVE, decided_by=user, grant=grant)
     if action.undoes:
         await move_original(tx, moved, Event.UNDO)
-    tx.audit(entry("confirmed", moved, user, user_confirmed=True, reason=reason))
+    tx.audit(entry("confirmed", moved, user, user_confirmed=not grant, reason=reason))
     tx.enqueue(runs.carry_out(action.id))
     tx.enqueue(runs.draw(action.id, moved.revision))
     return moved

@@ -10,6 +10,8 @@ from datetime import datetime, timedelta
 from gate.action import Action, Class, Json, Session, Verdict
 from gate.audit import Entry
 from gate.canonical import BadArguments, canonical
+from gate.flows.decide import forget
+from gate.flows.granted import by_grant
 from gate.flows.look import Look, decided, look
 from gate.flows.seal import announce, entry, lease, ruled, sealed
 from gate.grants import outside
@@ -122,6 +124,8 @@ async def hold(world: World, asked: Asked, spec: ToolSpec, write: Write) -> Prep
     stored = await write(world, action)
     if stored is None:
         return await refuse(world, asked, spec.full_name, (CROWDED,))
+    if stored.state is State.APPROVED:
+        await forget(world, stored)
     if stored.receipt != action.receipt:  # another life of this run was first, and its card is the one
         await world.leases.put(lease(stored), seconds)
     return Prepared(stored)
@@ -130,6 +134,9 @@ async def hold(world: World, asked: Asked, spec: ToolSpec, write: Write) -> Prep
 async def waiting_write(world: World, action: Action) -> Action | None:
     """The action as it stands in the ledger now, waiting for its person."""
     async with world.ledger.begin() as tx:
+        granted = await by_grant(tx, action)
+        if granted is not None:
+            return granted
         if await crowded(tx, world, action):
             return None
         return await waits(tx, action)

@@ -8,6 +8,7 @@ from gate import plans
 from gate.action import Action, Vote
 from gate.canonical import parse
 from gate.flows.decide import approve, end
+from gate.flows.granted import by_grant
 from gate.flows.life import kept, unchanged, with_step
 from gate.flows.prepare import Write, crowded, waits
 from gate.flows.seal import entry
@@ -36,6 +37,8 @@ def begins(task: Task, step: Step) -> Write:
             now = await unchanged(tx, task)
             if plans.covers(now, step, action):
                 stored = await _approved(tx, now, action)
+            elif (granted := await _granted(tx, now, step, action)) is not None:
+                stored = granted
             elif await crowded(tx, world, action):
                 return None
             else:
@@ -44,6 +47,12 @@ def begins(task: Task, step: Step) -> Write:
         return stored
 
     return write
+
+
+async def _granted(tx: Tx, task: Task, step: Step, action: Action) -> Action | None:
+    """A grant is no answer where somebody has said that just this step, or every step, is to ask."""
+    asks = step.ask or plans.asks_each(task) or bool(task.plan and task.plan.stepwise)
+    return None if asks else await by_grant(tx, action)
 
 
 async def _approved(tx: Tx, task: Task, action: Action) -> Action:

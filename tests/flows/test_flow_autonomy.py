@@ -418,7 +418,7 @@ async def test_who_wants_to_pause_is_not_overruled_by_a_timer(stage: Scene):
     await work
     await stage.play(timers=True)
     task = await only(stage)
-    assert (task.state, task.why, task.wish) == (S.PAUSED, Why.REVIEW, Wish.NONE)
+    assert (task.state, task.why, task.wish) == (S.PAUSED, Why.WISH, Wish.NONE)
 
 
 async def test_a_wait_is_announced_to_who_listens(both: Scene):

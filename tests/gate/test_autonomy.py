@@ -104,8 +104,9 @@ def test_after_the_last_step_there_is_nothing_to_hold(satisfaction: str):
     assert after(switches, 0.4, last=True, gated=True) is expected
 
 
-def test_where_somebody_wants_to_pause_nothing_goes_on_by_itself():
-    assert after(AUTO, 0.6, pausing=True) is Band.ASK
+def test_where_somebody_has_it_wait_anyway_no_timer_is_needed():
+    assert after(AUTO, 0.6, pausing=True) is Band.GO
+    assert after(AUTO, 0.4, pausing=True) is Band.ASK
 
 
 def test_every_decision_says_its_confidence_and_why():

@@ -1,0 +1,331 @@
+""" "Always in this thread": given by a real press, used in the gate alone, listed, ended, and never below the floor."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from sqlalchemy import delete
+
+from gate.action import Action, Approvers
+from gate.flows import carry_out, grants
+from gate.flows.grants import Offer
+from gate.flows.prepare import Asked, prepare
+from gate.flows.press import Press, Said
+from gate.grants import Grant, described
+from gate.policy import Rule
+from gate.states import State
+from gate.talk import Call, Propose
+from gate.task_states import TaskState as S
+from gate.tool import Trust
+from gate.world import Sheet
+from storage.learnt_tables import grants as table
+from tests.flows.planning import approved, entries, look, only, planned, shred, waiting, write, wrote
+from tests.flows.scene import ANN, BEN, GIL, TEAM, Scene
+
+EXACT, FOLDER, ANY = "with path = drafts/a.md", "with path inside drafts/", "with any arguments"
+
+
+async def pressed(stage: Scene, action: Action, user: str = ANN, view: str = "VG") -> Press:
+    """The window was really opened on this action, by this person."""
+    async with stage.ledger.begin() as tx:
+        await tx.sheet(Sheet(view, grants.KIND, user, action.id, action.version, action.receipt))
+    return stage.press(action, user, view=view)
+
+
+async def give(stage: Scene, action: Action, which: str = ANY, hours: int = 1) -> Said:
+    press = await pressed(stage, action)
+    offer = await grants.offered(stage.world, press)
+    assert isinstance(offer, Offer), offer
+    said = await grants.give(stage.world, press, list(map(described, offer.kinds)).index(which), hours)
+    await stage.play()
+    return said
+
+
+async def granted(stage: Scene, which: str = ANY, hours: int = 1) -> Grant:
+    """A grant that was given on the card of a write, which it confirmed."""
+    action = await stage.prepare(path="drafts/a.md", content="one")
+    said = await give(stage, action, which, hours)
+    assert said.code == "granted", said
+    (grant,) = await stage.ledger.learnt.grants(stage.session)
+    return grant
+
+
+async def asked_for(stage: Scene, **args: Any) -> Action:
+    return await stage.prepare(**{"content": "two", **args})
+
+
+# Given
+
+
+async def test_always_confirms_this_one_and_lets_the_next_run_without_asking(both: Scene):
+    grant = await granted(both)
+    assert wrote(both) == ["drafts/a.md"]
+    action = await asked_for(both, path="b.md")
+    assert (action.state, action.grant, action.decided_by) == (State.SUCCEEDED, grant.id, ANN)
+    assert wrote(both) == ["drafts/a.md", "b.md"]
+    assert await both.world.leases.get(action.id) is None
+
+
+async def test_every_audit_entry_of_the_run_names_the_grant_and_claims_no_person(both: Scene):
+    grant = await granted(both)
+    action = await asked_for(both, path="b.md")
+    lines = await both.ledger.audit_tail(team=TEAM, limit=100)
+    own = {line.entry.event: line.entry for line in lines if line.entry.action == action.id}
+    for event in ("confirmed", "started", "succeeded"):
+        assert f"grant {grant.id}" in own[event].reason
+        assert not own[event].user_confirmed
+    assert own["confirmed"].reason == f"by grant {grant.id} of {ANN} for desk.write with any arguments"
+    (given,) = await entries(both, "granted")
+    assert (given.actor, given.user_confirmed) == (ANN, True)
+    assert given.reason.endswith("for 1 h")
+
+
+async def test_what_a_person_confirms_is_still_confirmed_by_a_person(stage: Scene):
+    action = await asked_for(stage, path="b.md")
+    await stage.confirm(action)
+    await stage.play()
+    (started,) = await entries(stage, "started")
+    assert (started.user_confirmed, started.reason) == (True, "")
+
+
+@pytest.mark.parametrize(
+    ("which", "path", "runs"),
+    [
+        (EXACT, "drafts/a.md", True),
+        (EXACT, "drafts/b.md", False),
+        (FOLDER, "drafts/b.md", True),
+        (FOLDER, "drafts/../b.md", False),
+        (FOLDER, "b.md", False),
+    ],
+)
+async def test_a_pattern_limits_it(stage: Scene, which: str, path: str, runs: bool):
+    await granted(stage, which)
+    action = await asked_for(stage, path=path)
+    assert action.state is (State.SUCCEEDED if runs else State.PREPARED)
+
+
+@pytest.mark.parametrize(("kind", "hours"), [(99, 1), (-1, 1), (0, 0), (0, 9), (0, -1)])
+async def test_what_was_not_offered_is_not_given(stage: Scene, kind: int, hours: int):
+    action = await asked_for(stage, path="b.md")
+    said = await grants.give(stage.world, await pressed(stage, action), kind, hours)
+    assert said.code == "empty"
+    assert (await stage.now(action.id)).state is State.PREPARED
+
+
+async def test_without_its_window_nothing_is_given(stage: Scene):
+    action = await asked_for(stage, path="b.md")
+    assert (await grants.give(stage.world, stage.press(action, view="V?"), 0, 1)).code == "stale"
+    async with stage.ledger.begin() as tx:
+        await tx.sheet(Sheet("VT", "typed", ANN, action.id, action.version, action.receipt))
+    assert (await grants.give(stage.world, stage.press(action, view="VT"), 0, 1)).code == "stale"
+    assert (await stage.now(action.id)).state is State.PREPARED
+
+
+@pytest.mark.parametrize("who", [BEN, GIL])
+async def test_nobody_gives_it_for_others(stage: Scene, who: str):
+    action = await asked_for(stage, path="b.md")
+    press = await pressed(stage, action, who)
+    assert (await grants.give(stage.world, press, 0, 1)).code == "not_allowed"
+    assert await stage.ledger.learnt.grants(stage.session) == ()
+
+
+async def test_it_covers_only_its_giver(stage: Scene):
+    await granted(stage)
+    assert (await stage.prepare(user=BEN, path="b.md", content="x")).state is State.PREPARED
+
+
+async def test_two_presses_at_once_give_one(both: Scene):
+    action = await both.prepare(path="drafts/a.md", content="one")
+    press = await pressed(both, action)
+    said = await asyncio.gather(*(grants.give(both.world, press, 0, 1) for _ in range(4)))
+    await both.play()
+    assert sorted(one.ok for one in said) == [False, False, False, True]
+    assert len(await both.ledger.learnt.grants(both.session)) == 1
+    assert wrote(both) == ["drafts/a.md"]
+
+
+# The floor
+
+
+async def test_what_destroys_is_never_offered_nor_covered(stage: Scene):
+    stage.desk.notes["a.md"] = "old"
+    action = await stage.prepare("shred", path="a.md")
+    assert (await grants.give(stage.world, await pressed(stage, action), 0, 1)).code == "floor"
+    forged = Grant(
+        id="forged", session=stage.session, user=ANN, server="desk", tool="shred", patterns=(),
+        definition="d-shred", given_at=action.created_at, until=action.created_at.replace(year=2100),
+    )  # fmt: skip
+    async with stage.ledger.begin() as tx:
+        await tx.learnt.give(forged)
+    stage.desk.notes["b.md"] = "old"
+    assert (await stage.prepare("shred", path="b.md")).state is State.PREPARED
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        Rule("mind", ("desk.write",), always=True),
+        Rule("two", ("desk.write",), approvers=Approvers(needed=2)),
+        Rule("boss", ("desk.write",), approvers=Approvers(frozenset({BEN}))),
+        Rule("hidden", ("desk.write",), private=True),
+    ],
+    ids=lambda rule: rule.name,
+)
+async def test_a_rule_that_came_later_is_stronger_than_any_grant(stage: Scene, rule: Rule):
+    await granted(stage)
+    stage.rule(rule)
+    assert (await asked_for(stage, path="b.md")).state is State.PREPARED
+
+
+async def test_what_the_policy_denies_is_refused_also_with_a_grant(stage: Scene):
+    await granted(stage)
+    stage.rule(Rule("no", ("desk.write",), deny=True))
+    stage.planner.script.append(Propose((Call("desk", "write", {"path": "b.md", "content": "x"}),)))
+    await stage.say("write b")
+    assert wrote(stage) == ["drafts/a.md"]
+
+
+async def test_once_the_thread_has_read_from_outside_everything_asks(both: Scene):
+    await granted(both)
+    spec = both.desk.specs_now["look"]
+    both.desk.specs_now["look"] = replace(spec, trust=Trust.REVIEWED)
+    both.planner.script.append(Propose((Call("desk", "look", {"path": "a.md"}),)))
+    await both.say("look at a")
+    action = await asked_for(both, path="b.md")
+    assert action.state is State.PREPARED
+    said = await grants.offered(both.world, both.press(action))
+    assert isinstance(said, Said)
+    assert said.text == grants.TAINTED
+
+
+async def test_another_thread_asks(stage: Scene):
+    grant = await granted(stage)
+    here = await asked_for(stage, path="b.md")
+    elsewhere = replace(here, session=replace(stage.session, thread="2.2"))
+    async with stage.ledger.begin() as tx:
+        assert await tx.learnt.grants_for(here) == (grant,)
+        assert await tx.learnt.grants_for(elsewhere) == ()
+
+
+# Ended
+
+
+async def test_its_time_ends(stage: Scene):
+    await granted(stage, hours=1)
+    stage.travel(3601)
+    assert (await asked_for(stage, path="b.md")).state is State.PREPARED
+
+
+async def test_a_changed_tool_voids_it(both: Scene):
+    grant = await granted(both)
+    both.desk.redefine("write")
+    action = await asked_for(both, path="b.md")
+    assert action.state is State.PREPARED
+    (listed,) = await grants.in_thread(both.world, both.session)
+    assert (listed.grant, listed.void) == (grant, grants.CHANGED)
+
+
+async def test_taken_back_it_covers_nothing(both: Scene):
+    grant = await granted(both)
+    assert (await grants.revoke(both.world, TEAM, ANN, grant.id)).ok
+    assert (await asked_for(both, path="b.md")).state is State.PREPARED
+    assert (await grants.revoke(both.world, TEAM, ANN, grant.id)).code == "gone"
+    (entry,) = await entries(both, "grant_revoked")
+    assert (entry.actor, entry.user_confirmed) == (ANN, True)
+
+
+async def test_only_its_giver_and_admins_take_it_back(stage: Scene):
+    grant = await granted(stage)
+    assert (await grants.revoke(stage.world, TEAM, BEN, grant.id)).code == "not_allowed"
+    assert (await grants.revoke(stage.world, "T9", ANN, grant.id)).code == "gone"
+    assert (await grants.revoke(stage.world, TEAM, ANN, "nothing")).code == "gone"
+    stage.rule(admins=frozenset({BEN}))
+    assert (await grants.revoke(stage.world, TEAM, BEN, grant.id)).ok
+
+
+@pytest.mark.parametrize("how", ["revoked", "late", "redefined", "tainted", "gone"])
+async def test_what_ends_between_the_approval_and_the_call_is_asked_instead(stage: Scene, how: str):
+    grant = await granted(stage)
+    await prepare(
+        stage.world,
+        Asked("next", stage.session, ANN, Call("desk", "write", {"path": "b.md", "content": "x"})),
+    )
+    assert (await stage.now("next")).state is State.APPROVED
+    if how == "revoked":
+        await grants.revoke(stage.world, TEAM, ANN, grant.id)
+    elif how == "late":
+        stage.travel(3601)
+    elif how == "redefined":
+        stage.desk.redefine("write")
+    else:
+        async with stage.ledger.begin() as tx:
+            if how == "tainted":
+                await tx.learnt.taint(stage.session, "web.fetch")
+            else:
+                await tx.execute(delete(table))
+    await stage.play()
+    assert (await stage.now("next")).state is State.CANCELLED
+    assert wrote(stage) == ["drafts/a.md"]
+    assert (await waiting(stage)).renews == "next"
+
+
+async def test_taking_back_and_beginning_have_one_winner(both: Scene):
+    grant = await granted(both)
+    await prepare(
+        both.world, Asked("next", both.session, ANN, Call("desk", "write", {"path": "b.md", "content": "x"}))
+    )
+    await asyncio.gather(
+        grants.revoke(both.world, TEAM, ANN, grant.id), carry_out.carry_out(both.world, "next")
+    )
+    await both.play()
+    lines = await both.ledger.audit_tail(team=TEAM, limit=100)
+    order = {line.entry.event: line.seq for line in lines if line.entry.action == "next"}
+    revoked = next(line.seq for line in lines if line.entry.event == "grant_revoked")
+    if "started" in order:
+        assert order["started"] < revoked
+    else:
+        assert wrote(both) == ["drafts/a.md"]
+
+
+# In plans
+
+
+async def test_a_step_that_nobody_has_approved_runs_by_a_grant(both: Scene):
+    grant = await granted(both)
+    task = await planned(both, write("b.md"), plan_approval=False)
+    assert (task.state, wrote(both)) == (S.SATISFACTION, ["drafts/a.md", "b.md"])
+    assert task.plan
+    assert (await both.now(task.plan.steps[0].action)).grant == grant.id
+
+
+@pytest.mark.parametrize("switches", [{"review": "before_step"}, {"review": "both"}])
+async def test_where_each_step_is_to_ask_a_grant_is_no_answer(stage: Scene, switches: dict[str, Any]):
+    await granted(stage)
+    await approved(stage, await planned(stage, write("b.md"), **switches))
+    assert (await waiting(stage)).step == "s1"
+
+
+async def test_a_step_that_is_set_to_ask_asks(stage: Scene):
+    await granted(stage)
+    await approved(stage, await planned(stage, write("b.md", ask=True), look("a.md")))
+    assert (await waiting(stage)).step == "s1"
+
+
+async def test_a_grant_covers_no_destructive_step(stage: Scene):
+    await granted(stage)
+    stage.desk.notes["b.md"] = "old"
+    await approved(stage, await planned(stage, shred("b.md")))
+    assert (await waiting(stage)).phrase
+    assert (await only(stage)).state is S.RUNNING
+
+
+async def test_grants_are_listed_to_who_asks(stage: Scene):
+    await granted(stage)
+    stage.desk.redefine("write")
+    await stage.say("grants")
+    note = stage.wall.notes[-1]
+    (grant,) = await stage.ledger.learnt.grants(stage.session)
+    assert (note.kind, note.to, note.body["void"]) == ("grants", ANN, [grant.id])
