@@ -379,7 +379,7 @@ async def test_skipping_withdraws_the_card_that_asks_again(stage: Scene):
 
 
 async def test_retry_and_skip_are_for_steps_that_did_not_go_through(stage: Scene):
-    task = await approved(stage, await planned(stage, shred("a.md"), write("b.md")))
+    task = await approved(stage, await planned(stage, write("a.md", ask=True), write("b.md")))
     await control.pause(stage.world, on_plan(task))
     task = await confirmed(stage)
     assert task.why is Why.WISH

@@ -87,8 +87,10 @@ async def test_what_destroys_asks_in_its_turn_and_needs_its_phrase(both: Scene):
     assert action.phrase
     assert (await both.confirm(action)).code == "needs_phrase"
     task = await confirmed(both)
+    assert (task.why, wrote(both)) == (Why.REVIEW, ["a.md"])  # and is looked at before anything follows
+    await pressed(both, control.resume, on_pause(task))
     assert wrote(both) == ["a.md", "b.md"]
-    assert task.state is S.SATISFACTION
+    assert (await only(both)).state is S.SATISFACTION
 
 
 async def test_what_changed_since_the_approval_asks(both: Scene):
@@ -345,7 +347,7 @@ async def test_each_step_is_looked_at_where_that_is_wanted(both: Scene, review: 
 
 
 async def test_an_instruction_is_taken_in_before_the_next_step(both: Scene):
-    task = await approved(both, await planned(both, shred("z.md"), write("a.md"), write("b.md")))
+    task = await approved(both, await planned(both, write("z.md", ask=True), write("a.md"), write("b.md")))
     both.planner.script = [proposes(keep(steps(task)[1]), write("c.md"))]
     await both.say("c.md instead of b.md", mentioned=False)
     assert any("after the current step" in text for text in both.texts)
@@ -363,7 +365,7 @@ async def test_an_instruction_is_taken_in_before_the_next_step(both: Scene):
 
 
 async def test_a_step_that_the_planner_changes_loses_its_approval(both: Scene):
-    task = await approved(both, await planned(both, shred("z.md"), write("a.md")))
+    task = await approved(both, await planned(both, write("z.md", ask=True), write("a.md")))
     both.planner.script = [proposes(write("a.md", "other", step="s2"))]
     await both.say("write something else", mentioned=False)
     task = await confirmed(both)
@@ -373,7 +375,7 @@ async def test_a_step_that_the_planner_changes_loses_its_approval(both: Scene):
 
 
 async def test_each_instruction_is_used_once(both: Scene):
-    task = await approved(both, await planned(both, shred("z.md"), write("a.md")))
+    task = await approved(both, await planned(both, write("z.md", ask=True), write("a.md")))
     both.planner.script = [proposes(keep(steps(task)[1]))]
     await both.say("be careful", mentioned=False)
     await confirmed(both)
@@ -382,7 +384,7 @@ async def test_each_instruction_is_used_once(both: Scene):
 
 
 async def test_after_the_last_step_there_is_still_time_to_say_something(stage: Scene):
-    await approved(stage, await planned(stage, shred("z.md")))
+    await approved(stage, await planned(stage, write("z.md", ask=True)))
     stage.planner.script = [proposes(write("a.md"))]
     await stage.say("then write a.md", mentioned=False)
     task = await confirmed(stage)
@@ -393,7 +395,7 @@ async def test_after_the_last_step_there_is_still_time_to_say_something(stage: S
 
 
 async def test_a_planner_with_nothing_left_to_do_ends_it(stage: Scene):
-    await approved(stage, await planned(stage, shred("z.md"), write("a.md")))
+    await approved(stage, await planned(stage, write("z.md", ask=True), write("a.md")))
     stage.planner.script = [proposes()]
     await stage.say("that is enough", mentioned=False)
     task = await confirmed(stage)
@@ -402,7 +404,7 @@ async def test_a_planner_with_nothing_left_to_do_ends_it(stage: Scene):
 
 @pytest.mark.parametrize("reply", [Say("What?"), Done()])
 async def test_what_cannot_be_worked_in_pauses_instead_of_going_on_unheard(both: Scene, reply):
-    task = await approved(both, await planned(both, shred("z.md"), write("a.md")))
+    task = await approved(both, await planned(both, write("z.md", ask=True), write("a.md")))
     both.planner.script = [reply]
     await both.say("leave a.md alone", mentioned=False)
     task = await confirmed(both)

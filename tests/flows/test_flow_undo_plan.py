@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from gate.action import Ref
-from gate.flows import drive, undo, undo_plan
+from gate.flows import control, drive, undo, undo_plan
 from gate.flows.press import Press
 from gate.states import State
 from gate.task_states import TaskState as S
@@ -17,6 +17,7 @@ from tests.flows.planning import (
     call,
     confirmed,
     look,
+    on_pause,
     on_plan,
     only,
     planned,
@@ -77,6 +78,7 @@ async def test_it_stops_where_something_was_changed_since_and_asks_there(both: S
 async def test_it_stops_at_what_cannot_be_taken_back_and_leaves_the_rest(stage: Scene):
     task = await approved(stage, await planned(stage, write("a.md"), call("poke", at="x"), write("b.md")))
     task = await confirmed(stage)
+    await pressed(stage, control.resume, on_pause(task))  # what nobody has reviewed comes from outside
     await pressed(stage, undo_plan.undo_all, on_plan(task))
     task = await only(stage)
     assert task.plan
