@@ -25,7 +25,7 @@ TAINTED = (
 )
 WHICH = "Please say which calls, and for how long."
 GONE = "There is no such grant (any more)."
-GIVEN = "From now until then I do not ask here for {name} {which}. `grants` lists it, and takes it back."
+GIVEN = "In that thread, {name} {which} runs for you without asking now. `grants` there lists it, and takes it back."
 REVOKED = "Taken back: {name} {which} asks again each time."
 CHANGED = "Its tool has changed since, so it covers nothing."
 

@@ -1,0 +1,130 @@
+"""What goes on by itself, through Slack as people see it: the summary with Hold, and “always” with its list."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gate.action import Session
+from gate.states import State
+from gate.talk import Call, Propose
+from gate.task_states import TaskState
+from tests.edge import ANN, BEN, OPS, TEAM, Card, Edge, said_in
+from tests.handlers.task_edge import Story, begun, proposes, write
+from tests.views.samples import shown
+
+
+async def summary(http: Edge) -> Story:
+    """The first of two writes is done, and shown before the second begins."""
+    http.pump.hurried.clear()
+    story = await begun(http, proposes(write("a.md"), write("b.md")))
+    assert "mode auto: goes on by itself where it is sure" in story.text("plan").replace("`", "")
+    await story.click("plan", "plan_approve")
+    assert http.desk.notes == {"a.md": "new"}
+    return story
+
+
+async def test_a_summary_is_held_and_let_go_on_by_its_requester(http: Edge) -> None:
+    story = await summary(http)
+    assert story.buttons("pause") == ["task_hold", "task_resume", "task_stop"]
+    text = story.text("pause")
+    assert "It goes on by itself about 10 seconds after this card appears" in text.replace("*", "")
+    assert "Confidence 0.79, because no step of this kind is known to have gone well before" in text
+    assert story.card("plan").text.startswith("About to go on with step 2 of 2")
+
+    await story.click("pause", "task_hold", BEN)
+    await http.told(BEN, "Only <@U_ANN>")
+    await story.click("pause", "task_hold")
+    assert story.buttons("pause") == ["task_resume", "task_stop"]
+    await http.pump.ring("proceed")
+    assert http.desk.notes == {"a.md": "new"}
+
+    await story.click("pause", "task_resume")
+    assert http.desk.notes == {"a.md": "new", "b.md": "new"}
+    assert "It went on, as asked by <@U_ANN>." in story.text("pause")
+    assert story.buttons("pause") == []
+
+
+async def test_a_summary_that_nobody_holds_goes_on_and_says_so(http: Edge) -> None:
+    story = await summary(http)
+    await http.pump.ring("proceed")
+    assert http.desk.notes == {"a.md": "new", "b.md": "new"}
+    assert (await story.task()).state is TaskState.SATISFACTION
+    assert "Nobody held it, so it went on by itself. Confidence 0.79." in story.text("pause")
+    assert "confidence 0.79, nobody held it" in story.text("plan")
+    assert "confidence 1.00" in story.text("plan")
+
+
+async def test_a_mode_said_in_the_thread_stands_on_the_card(http: Edge) -> None:
+    story = await begun(http, proposes(write("a.md"), write("b.md")))
+    await http.ann.say(OPS, "mode manual", thread_ts=story.said.ts)
+    await http.told(ANN, "is in mode `manual`")
+    await http.settled()
+    assert "waits for a person after each step" in story.text("plan")
+
+
+async def window(card: Card) -> Any:
+    """Choose *Always allow in this thread…*, and wait for its content."""
+    assert (await card.more("grant")).ok
+    return await card.modal(ANN, "grant")
+
+
+def chosen(modal: Any, **picked: str) -> dict[str, dict[str, Any]]:
+    """The options with these beginnings, by the names of their menus."""
+    menus = {b["block_id"]: b["element"]["options"] for b in modal.blocks if b["type"] == "input"}
+    return {
+        name: {name: {"selected_option": next(o for o in menus[name] if o["text"]["text"].startswith(text))}}
+        for name, text in picked.items()
+    }
+
+
+async def again(http: Edge, card: Card, path: str) -> list[str]:
+    """The same kind of call asked for once more in the thread; the texts of what hangs there."""
+    http.planner.script.append(Propose((Call("desk", "write", {"path": path, "content": "two"}),)))
+    await http.ann.say(OPS, "<@UBOT> once more", thread_ts=card.said.ts)
+    await http.ws.wait_for(lambda: any(path in m.text for m in http.ws.by_app(OPS, card.said.ts)))
+    await http.settled()
+    return [m.text for m in http.ws.by_app(OPS, card.said.ts)]
+
+
+async def test_always_is_given_used_listed_and_taken_back(http: Edge) -> None:
+    card = await http.propose("write", path="drafts/a.md", content="one")
+    modal = await window(card)
+    told = said_in(modal)
+    for words in ("Write drafts/a.md", "without asking", "With path inside drafts/", "8 hours"):
+        assert words in told, told
+    assert http.desk.calls == []
+
+    assert (await http.ann.submit(modal, chosen(modal, grant_which="With path inside", grant_hours="4"))).ok
+    await http.settled()
+    assert http.desk.notes == {"drafts/a.md": "one"}
+    said = "In that thread, desk.write with path inside drafts/ runs for you without asking now."
+    assert said in said_in(await card.modal(ANN, "message"))
+
+    texts = await again(http, card, "drafts/b.md")
+    assert "Done: Write drafts/b.md" in texts
+    assert http.desk.notes["drafts/b.md"] == "two"
+    (done,) = [m for m in http.ws.by_app(OPS, card.said.ts) if m.text == "Done: Write drafts/b.md"]
+    assert "Nobody was asked: allowed in this thread by <@U_ANN>" in shown(done.blocks)
+    assert "Prepared: Write c.md" in await again(http, card, "c.md")
+
+    await http.ann.say(OPS, "<@UBOT> grants", thread_ts=card.said.ts)
+    await http.told(ANN, "1 that run without asking")
+    listed = next(m for m in http.ws.messages(OPS) if m.text == "1 that run without asking")
+    assert "with path inside drafts/" in shown(listed.blocks)
+    assert (await http.ann.click(listed, "revoke")).ok
+    await http.told(ANN, "Taken back: desk.write")
+    assert "Prepared: Write drafts/d.md" in await again(http, card, "drafts/d.md")
+    assert await http.ledger.learnt.grants(Session(TEAM, OPS, card.said.ts)) == ()
+
+
+async def test_what_destroys_is_not_offered_and_nobody_else_gives_it(http: Edge) -> None:
+    http.desk.notes["a.md"] = "old"
+    card = await http.propose("shred", path="a.md")
+    menu = next(e for e in card.elements if e["type"] == "overflow")
+    assert [o["value"].split(":")[0] for o in menu["options"]] == ["reject", "full"]
+
+    card = await http.propose("write", path="b.md", content="one")
+    assert (await card.more("grant", BEN)).ok
+    modal = await card.modal(BEN, "message")
+    assert "Only <@U_ANN>" in said_in(modal)
+    assert (await card.action()).state is State.PREPARED
