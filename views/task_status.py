@@ -91,7 +91,7 @@ def _waiting(waiting: Sequence[Action]) -> list[Block]:
 def _notes(task: Task) -> list[Block]:
     unused = len(task.unused)
     told = [
-        f"Its {mode(task.switches)}." if task.plan else "",
+        f"M{mode(task.switches)[1:]}." if task.plan else "",
         f"{counted(unused, 'instruction')} {'waits' if unused == 1 else 'wait'} for the next step."
         if unused
         else "",

@@ -136,6 +136,7 @@ def _draft(action: Action, user: str, spec: ToolSpec) -> Action:
         undo_open=False,
         edited_by="",
         checkable=False,
+        grant="",
     )
 
 

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import delete
 
 from gate.action import Action, Approvers
-from gate.flows import carry_out, grants
+from gate.flows import carry_out, grants, undo
 from gate.flows.grants import Offer
 from gate.flows.prepare import Asked, prepare
 from gate.flows.press import Press, Said
@@ -208,6 +208,15 @@ async def test_another_thread_asks(stage: Scene):
     async with stage.ledger.begin() as tx:
         assert await tx.learnt.grants_for(here) == (grant,)
         assert await tx.learnt.grants_for(elsewhere) == ()
+
+
+async def test_what_ran_by_a_grant_is_taken_back_like_anything_else(stage: Scene):
+    await granted(stage)
+    action = await asked_for(stage, path="b.md")
+    await undo.ask(stage.world, stage.press(action))
+    await stage.play()
+    assert (await stage.now(action.id)).state is State.UNDONE
+    assert "b.md" not in stage.desk.notes
 
 
 # Ended

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from gate.action import Ref, Verdict
+from gate.confidence import Confidence
 from gate.plans import consented
 from gate.switches import Switches
 from gate.task import Flow, Plan, StepState, Why, Wish
@@ -276,6 +277,8 @@ def test_where_pausing_is_switched_off_only_stop_is_there():
         (Why.STEP, ["step_retry", "step_skip", "task_abort"]),
         (Why.LAPSED, ["task_resume", "task_stop"]),
         (Why.REVIEW, ["task_resume", "task_stop"]),
+        (Why.SUMMARY, ["task_hold", "task_resume", "task_stop"]),
+        (Why.DOUBT, ["step_retry", "step_skip", "task_abort"]),
     ],
 )
 def test_a_pause_says_why_takes_words_and_offers_what_helps(why, ids):
@@ -293,6 +296,65 @@ def test_a_pause_that_is_over_has_nothing_to_press():
     assert (text, ids) == ("It was paused, and went on.", [])
     text, _ = drawn(replace(paused(), state=S.STOPPED_BY_USER, ended_by="UBEN"), "pause")
     assert "Stopped by <@UBEN>." in text
+
+
+def looked_at(passed: str = "", state=S.PAUSED, why=Why.SUMMARY):
+    """A task whose second step was shown on its first pause."""
+    seen = step(
+        state=StepState.DONE,
+        confidence=Confidence(0.79, ("it is new",)),
+        shown=1,
+        held_for=10.0,
+        passed=passed,
+    )
+    return task(state, why=why, pauses=1, reason="Step 2 is done.", plan=approved(reading(), seen, step("c")))
+
+
+def test_what_goes_on_by_itself_says_when_and_what_is_held_does_not():
+    text, _ = drawn(looked_at(), "pause")
+    assert "about 10 seconds after this card appears, unless *Hold* is pressed" in text
+    text, ids = drawn(looked_at(why=Why.REVIEW), "pause")
+    assert "by itself" not in text
+    assert ids == ["task_resume", "task_stop"]
+
+
+@pytest.mark.parametrize(
+    ("passed", "told"),
+    [
+        ("nobody", "Nobody held it, so it went on by itself. Confidence 0.79."),
+        ("UANA", "It went on, as asked by <@UANA>. Confidence 0.79."),
+        ("", "It was paused, and went on."),
+    ],
+)
+def test_a_summary_that_is_over_says_who_let_it_go_on(passed, told):
+    of = looked_at(passed, S.RUNNING, Why.NONE)
+    text, ids = drawn(of, "pause")
+    assert told in text
+    assert ids == []
+    (older, _) = [card for card in cards(replace(of, pauses=2)) if ":pause:" in card.key]
+    assert told in shown(sent(older.message).blocks)
+
+
+def test_each_step_says_how_sure_it_is_and_whether_nobody_looked():
+    for plain in (True, False):
+        text, _ = drawn(looked_at("nobody", S.RUNNING, Why.NONE), "plan", plain)
+        assert "confidence 0.79, nobody held it" in text
+
+
+@pytest.mark.parametrize(
+    ("switches", "told"),
+    [
+        (Switches(), "mode `auto`: goes on by itself where it is sure"),
+        (Switches(approval_mode="manual"), "mode `manual`: waits for a person after each step"),
+        (
+            Switches(approval_mode="confidence_threshold", confidence=0.9),
+            "mode `confidence_threshold`: goes on at a confidence of 0.90 or more",
+        ),
+    ],
+)
+def test_the_mode_stands_on_the_plan_before_and_while_it_runs(switches, told):
+    for state in (S.PLAN_REVIEW, S.RUNNING):
+        assert told in drawn(task(state, plan=approved(), switches=switches), "plan")[0]
 
 
 def test_a_result_is_asked_about_once_and_closed_by_whoever_answered():

@@ -31,7 +31,7 @@ def test_the_state_the_step_what_waits_for_whom_and_the_cost_are_told():
         "Step 2 of 3: Move reports/q3.md to archive/q3.md",
         "Prepared: Move reports/q3.md to archive/q3.md",
         "Waits for <@UANA>.",
-        "1 instruction waits for the next step. The model was asked 3 times: 12,345 tokens in, 678 out.",
+        "Mode `auto`: goes on by itself where it is sure. 1 instruction waits for the next step. The model was asked 3 times: 12,345 tokens in, 678 out.",
     ]
 
 

@@ -82,6 +82,7 @@ def test_a_prepared_write_in_full():
         "Cancel",
         "Reject with a reason…",
         "Show everything",
+        "Always allow in this thread…",
     ]
     assert ids == ["confirm", "edit", "cancel", "more"]
 
