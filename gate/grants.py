@@ -140,9 +140,9 @@ def _described(pattern: Pattern) -> str:
 
 
 def outside(spec: ToolSpec) -> bool:
-    """Whether what a tool answers may come from outside of the workspace. Only where an operator has looked does
-    its server's word count that it does not; a bundled server has said so where it does."""
+    """Whether what a tool answers may come from outside of the workspace. It does where nothing is said, as MCP has
+    it, but for a bundled server, which says so where it does; of an untrusted one, no word counts."""
     said = spec.hints.open_world
     if spec.trust is Trust.BUNDLED:
         return said is True
-    return spec.trust is not Trust.REVIEWED or said is not False
+    return spec.trust is Trust.UNTRUSTED or said is not False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from gate.action import Action, Json
 from gate.audit import Line
@@ -50,7 +50,7 @@ def message(
 
     Raises ValueError for a kind that nobody has heard of.
     """
-    listed = {
+    listed: dict[str, Callable[[], Message]] = {
         "pending": lambda: lists.pending(waiting),
         "undo": lambda: lists.undo(entries),
         "audit": lambda: lists.audit(lines),

@@ -92,6 +92,14 @@ async def plan(stage: Stage) -> Walk:
     return walk
 
 
+async def timed(stage: Stage) -> Walk:
+    """The first step is of a new kind: it is shown, and goes on when nobody holds it, once."""
+    walk = await plan(stage)
+    alone = [line.entry async for line in entries(stage.sql) if line.entry.event == "task_auto_proceeded"]
+    assert [(entry.actor, entry.user_confirmed) for entry in alone] == [("system", False)]
+    return walk
+
+
 async def paused(stage: Stage) -> Walk:
     """Paused after each step, told something, and gone on with."""
     walk = await asked(stage, f"[review=after_step]\n{PLAN}")
@@ -122,6 +130,7 @@ Story = Callable[[Stage], Awaitable[Walk]]
 # Each story with the changes of its task that a replica dies before or after.
 STORIES: dict[Story, tuple[str, ...]] = {
     plan: ("opened", "plan", "present", "approve", "step_begun", "step_done", "finish", "settle"),
+    timed: ("auto_proceeded", "pause"),
     paused: ("pause", "continue"),
     talked: ("talk", "compiled"),
 }

@@ -176,11 +176,13 @@ def test_the_narrowest_kind_comes_first():
         (Trust.REVIEWED, False, False),
         (Trust.REVIEWED, None, True),
         (Trust.REVIEWED, True, True),
-        (Trust.DECLARED, False, True),
+        (Trust.DECLARED, False, False),
+        (Trust.DECLARED, None, True),
+        (Trust.DECLARED, True, True),
         (Trust.UNTRUSTED, False, True),
     ],
 )
-def test_what_a_tool_answers_comes_from_outside_unless_somebody_who_looked_says_no(
+def test_what_a_tool_answers_comes_from_outside_unless_who_is_believed_says_no(
     trust: Trust, said: bool | None, expected: bool
 ):
     spec = ToolSpec("s", "t", "", "", {}, "d", Hints(open_world=said), trust)
