@@ -69,6 +69,7 @@ def parser() -> argparse.ArgumentParser:
     _tools(commands)
     _recipes(commands)
     _audit(commands)
+    _tokens(commands)
     return top
 
 
@@ -154,3 +155,25 @@ def _audit(commands: Any) -> None:
     )
     _add(audit, "head", "bot.cli_audit:head", "the end of the log, to be kept elsewhere")
     _add(audit, "export", "bot.cli_audit:export", "all entries as JSON, one on each line")
+
+
+def _tokens(commands: Any) -> None:
+    tokens = _group(commands, "tokens", "let programs and people use the HTTP API")
+    new = _add(
+        tokens,
+        "new",
+        "bot.cli_tokens:new",
+        "make a token and show it, this once",
+        takes=("kind", "user", "team", "channel", "name", "days"),
+    )
+    new.add_argument("kind", choices=["agent", "person"], help="an agent proposes; a person also decides")
+    new.add_argument("--user", required=True, metavar="ID", help="the Slack member it acts for (U…)")
+    new.add_argument("--team", required=True, metavar="ID", help="their workspace (T…)")
+    new.add_argument(
+        "--channel", action="append", default=[], metavar="ID", help="where it may propose; may be repeated"
+    )
+    new.add_argument("--name", default="", help="what it is for, as people are told")
+    new.add_argument("--days", type=int, default=30, metavar="N", help="for how long it counts, at most 90")
+    _add(tokens, "list", "bot.cli_tokens:listing", "every token, without its secret")
+    revoke = _add(tokens, "revoke", "bot.cli_tokens:revoke", "end a token now", takes=("token",))
+    revoke.add_argument("token", metavar="ID", help="its id, as `tokens list` shows it")

@@ -17,7 +17,7 @@ from gate.states import State
 from gate.talk import Turn
 from gate.task import Task
 from gate.world import Note, Posted, Sheet, UndoEntry
-from storage import tables, task_tables
+from storage import api_tables, tables, task_tables
 from storage.columns import clock
 from storage.engine import CHECKPOINTS, READ_SECONDS, reached, reading
 from storage.learnt import Learnt
@@ -263,12 +263,13 @@ class SqlLedger:
         await self._write(new.on_conflict_do_update(index_elements=["key"], set_=row, where=newer))
 
     async def purge(self, before: datetime) -> None:
-        """Forget messages done with, modals and events from before then; close undo entries that are out of time."""
+        """Forget what was kept for a while only, from before then; close undo entries that are out of time."""
         sheets, stack = tables.sheets, undo_stack
         await self._write(
             delete(inbox).where(inbox.c.done_at.is_not(None), inbox.c.done_at < before),
             delete(sheets).where(sheets.c.opened_at < before),
             delete(task_tables.events).where(task_tables.events.c.at < before),
+            delete(api_tables.answers).where(api_tables.answers.c.at < before),
             update(stack)
             .where(tables.OPEN, stack.c.until <= self._now())
             .values(closed_at=clock(self.offset)),

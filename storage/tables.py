@@ -90,6 +90,8 @@ WAITED_FOR = actions.c.due.is_not(None)
 partial("ix_actions_pending_user", PREPARED, actions.c.team, actions.c.requester, actions.c.created_at)
 partial("ix_actions_pending_session", PREPARED, actions.c.session, actions.c.created_at)
 partial("ix_actions_due", WAITED_FOR, actions.c.due)
+# For pages of what somebody asked for, however much of it there is.
+Index("ix_actions_requester", actions.c.team, actions.c.requester, actions.c.created_at, actions.c.id)
 Index("ix_actions_turn", actions.c.turn, actions.c.call)
 SUCCEEDED = actions.c.state == literal_column("'succeeded'")
 partial(

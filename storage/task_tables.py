@@ -60,6 +60,7 @@ Index(
     postgresql_where=HOLDS,
 )
 Index("ix_tasks_session", tasks.c.session, tasks.c.created_at, tasks.c.id)
+Index("ix_tasks_requester", tasks.c.team, tasks.c.requester, tasks.c.created_at, tasks.c.id)
 partial("ix_tasks_due", tasks.c.due.is_not(None), tasks.c.due)
 
 events = Table(

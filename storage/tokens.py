@@ -1,0 +1,86 @@
+"""API tokens on record: only the hash of a secret is kept; and which token proposed what."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Collection
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import and_, select, update
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from gate.access import Token, Written, digest
+from storage.api_tables import made, tokens
+from storage.columns import clock
+from storage.engine import reached, reading
+from storage.rows import insert, plain
+
+COLUMNS = [column for column in tokens.c if column.name != "digest"]
+
+
+class TokenStore:
+    """Methods raise Unavailable when the database cannot be had. `offset`: added to its clock (tests)."""
+
+    def __init__(self, engine: AsyncEngine, offset: timedelta = timedelta(0)) -> None:
+        self._engine = engine
+        self.offset = offset
+
+    async def add(self, token: Token, secret: str) -> None:
+        await self._write(insert(tokens, self._dialect).values(**plain(token), digest=digest(secret)))
+
+    async def find(self, written: Written) -> Token | None:
+        """The token with this id and secret, expired and revoked ones included; None when there is none."""
+        found = await self._rows(select(tokens).where(tokens.c.id == written.id))
+        kept = found[0].digest if found else digest("")  # the same work, whether or not there is such an id
+        right = hmac.compare_digest(kept, digest(written.secret))
+        return _token(found[0]) if found and right else None
+
+    async def get(self, token_id: str) -> Token | None:
+        found = await self._rows(select(*COLUMNS).where(tokens.c.id == token_id))
+        return _token(found[0]) if found else None
+
+    async def all(self) -> tuple[Token, ...]:
+        return tuple(
+            map(_token, await self._rows(select(*COLUMNS).order_by(tokens.c.created_at, tokens.c.id)))
+        )
+
+    async def revoke(self, token_id: str) -> bool:
+        """Whether there was such a token that still counted."""
+        still = and_(tokens.c.id == token_id, tokens.c.revoked_at.is_(None))
+        return bool(await self._write(update(tokens).where(still).values(revoked_at=clock(self.offset))))
+
+    async def made(self, token: Token, about: str) -> None:
+        """Note that this token proposes what has, or will have, this id. The first one to say so stays."""
+        row = {"id": about, "token": token.id, "at": clock(self.offset)}
+        await self._write(insert(made, self._dialect).values(row).on_conflict_do_nothing())
+
+    async def makers(self, ids: Collection[str]) -> dict[str, str]:
+        """Id of a proposed thing -> id of the token; without those that no token proposed."""
+        wanted = [one for one in ids if one]
+        if not wanted:
+            return {}
+        return {row.id: row.token for row in await self._rows(select(made).where(made.c.id.in_(wanted)))}
+
+    async def now(self) -> datetime:
+        ((moment,),) = await self._rows(select(clock(self.offset)))
+        assert isinstance(moment, datetime)
+        return moment
+
+    @property
+    def _dialect(self) -> str:
+        return self._engine.dialect.name
+
+    async def _rows(self, question: Any) -> list[Any]:
+        with reached():
+            async with reading(self._engine).connect() as connection:
+                return list((await connection.execute(question)).all())
+
+    async def _write(self, statement: Any) -> int:
+        with reached():
+            async with self._engine.begin() as connection:
+                return int((await connection.execute(statement)).rowcount)
+
+
+def _token(row: Any) -> Token:
+    return Token(**{column.name: getattr(row, column.name) for column in COLUMNS})

@@ -1,0 +1,67 @@
+"""`python -m bot tokens …`: shown once, only the hash kept, listed and revoked."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from gate.access import read
+from storage.engine import open_engine
+from storage.tokens import TokenStore
+from tests.bot.test_cli import Run, home, run
+
+__all__ = ["home", "run"]
+ANN = ("--user", "U0ANN", "--team", "T0OURS")
+
+
+def test_a_token_is_shown_once_and_only_its_hash_is_kept(run: Run, home: Path) -> None:
+    run("migrate")
+    code, out, err = run("tokens", "new", "agent", *ANN, "--channel", "C0OPS", "--name", "nightly")
+    written = read(out.strip())
+    assert code == 0
+    assert written is not None
+    assert "not shown again" in err
+    assert written.secret.encode() not in (home / "var/countersign.db").read_bytes()
+    _, listed, _ = run("tokens", "list")
+    assert written.id in listed
+    assert "nightly" in listed
+    assert written.secret not in listed
+
+
+def test_a_revoked_token_is_listed_as_such_and_revoked_once(run: Run, home: Path) -> None:
+    run("migrate")
+    _, out, _ = run("tokens", "new", "person", *ANN)
+    token = read(out.strip())
+    assert token is not None
+    assert run("tokens", "revoke", token.id)[0] == 0
+    assert "revoked" in run("tokens", "list")[1]
+    code, _, err = run("tokens", "revoke", token.id)
+    assert code == 1
+    assert "still counts" in err
+
+    async def found() -> bool:
+        engine = open_engine(f"sqlite+aiosqlite:///{home / 'var/countersign.db'}")
+        kept = await TokenStore(engine).find(token)
+        await engine.dispose()
+        return kept is not None and kept.revoked_at is not None
+
+    assert asyncio.run(found())
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("agent", *ANN), "at least one --channel"),
+        (("agent", *ANN, "--channel", "#ops"), "a channel ID"),
+        (("person", "--user", "ann", "--team", "T1"), "a member ID"),
+        (("person", "--user", "U1", "--team", "ours"), "a workspace ID"),
+        (("person", *ANN, "--days", "91"), "from 1 to 90"),
+        (("person", *ANN, "--name", "x" * 81), "80 characters"),
+    ],
+)
+def test_a_wrong_wish_is_answered_with_what_to_do(run: Run, words: tuple[str, ...], told: str) -> None:
+    code, out, err = run("tokens", "new", *words)
+    assert (code, out) == (1, "")
+    assert told in err
