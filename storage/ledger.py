@@ -38,7 +38,7 @@ class NestedTransaction(RuntimeError):
 class SqlLedger:
     """gate.world.Ledger. `enqueue` is called on the transaction's own connection; `audit_key` chains the
     log; `offset` is added to the database's clock everywhere (tests travel in time with it). `wake` is called
-    after a commit with runs that are due at once."""
+    after a commit with runs that are due at once, `told` after one with events for API clients."""
 
     def __init__(
         self,
@@ -47,9 +47,10 @@ class SqlLedger:
         audit_key: bytes,
         offset: timedelta = timedelta(0),
         wake: Callable[[], None] = lambda: None,
+        told: Callable[[], None] = lambda: None,
     ) -> None:
         self.offset = offset
-        self._wake = wake
+        self._wake, self.told = wake, told
         self._engine = engine
         self._reader = reading(engine)
         self._enqueue = enqueue
@@ -77,6 +78,8 @@ class SqlLedger:
                 limit.reschedule(None)
         if tx.due:
             self._wake()
+        if tx.heard:
+            self.told()
 
     def _connected(self, limit: asyncio.Timeout) -> AbstractAsyncContextManager[AsyncConnection]:
         deadline = limit.when()

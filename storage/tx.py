@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gate.action import Action, Inverse, Json, Session, Vote
 from gate.audit import Entry
+from gate.happenings import of_action, of_task
 from gate.runs import Run
 from gate.states import Event, State, after
 from gate.talk import Exchange, Incoming, Told, Turn
@@ -40,6 +41,9 @@ class SqlTx:
         self._entries: list[Entry] = []
         self._runs: list[Run] = []
         self._happenings: list[Happening] = []
+        self._changed: dict[
+            str, tuple[int, Action]
+        ] = {}  # version before this transaction, and how it stands now
 
     @property
     def learnt(self) -> LearntTx:
@@ -56,20 +60,38 @@ class SqlTx:
         """Whether it asks for a run that may begin at once."""
         return any(run.delay <= 0 for run in self._runs)
 
+    @property
+    def heard(self) -> bool:
+        """Whether it tells API clients something."""
+        return bool(self._happenings or self._changed)
+
     async def finish(self, enqueue: Enqueue, key: bytes) -> None:
-        """Write events and runs, then audit entries: the end of the log is locked for the shortest time."""
+        """Write runs, then audit entries and events: the ends of both logs are locked for the shortest time."""
 
         def enqueue_all(connection: Connection) -> None:
             for run in self._runs:
                 enqueue(connection, run)
 
-        for one in self._happenings:
-            row = {**plain(one), "team": one.session.team, "at": self._clock}
-            await self.execute(self._new(task_tables.events).values(row))
         if self._runs:
             await self._connection.run_sync(enqueue_all)
         if self._entries:
             await append(self._connection, key, self._entries, self._offset)
+        if self.heard:
+            await self._tell()
+
+    async def _tell(self) -> None:
+        """Write the events, in turn with everybody else until the commit: whoever reads up to a number has then
+        seen all before it."""
+        await self._in_turn("events")
+        of_actions = [told for changed in self._changed.values() for told in of_action(*changed)]
+        for one in (*self._happenings, *of_actions):
+            row = {**plain(one), "team": one.session.team, "at": self._clock}
+            await self.execute(self._new(task_tables.events).values(row))
+
+    def _touched(self, version: int, action: Action) -> Action:
+        first, _ = self._changed.get(action.id, (version, action))
+        self._changed[action.id] = (first, action)
+        return action
 
     async def execute(self, statement: Any, values: Any = None) -> CursorResult[Any]:
         """One statement of the ledger's own in this transaction."""
@@ -83,7 +105,7 @@ class SqlTx:
     async def insert(self, action: Action) -> Action:
         new = self._new(actions).values(action_row(action, self._offset)).on_conflict_do_nothing()
         row = (await self.execute(new.returning(*actions.c))).one_or_none()
-        found = to_action(row) if row else await self.action(action.id)
+        found = self._touched(0, to_action(row)) if row else await self.action(action.id)
         assert found is not None  # neither inserted nor there: nothing deletes actions
         return found
 
@@ -95,10 +117,12 @@ class SqlTx:
     async def move(self, action: Action, event: Event, *, lost: bool = False, **changes: Any) -> Action:
         version = action.version + (event is Event.EDIT)
         moved = _changed(action, changes, version=version, state=after(action.state, event))
-        return await self._guarded(action, moved, *self._in_time(action, event, lost))
+        moved = await self._guarded(action, moved, *self._in_time(action, event, lost))
+        return self._touched(action.version, moved)
 
     async def keep(self, action: Action, **changes: Any) -> Action:
-        return await self._guarded(action, _changed(action, changes))
+        kept = await self._guarded(action, _changed(action, changes))
+        return self._touched(action.version, kept) if "preview" in changes else kept
 
     def _in_time(self, action: Action, event: Event, lost: bool) -> list[Any]:
         """The condition on the clock, compared inside the statement that also wins the race."""
@@ -184,7 +208,9 @@ class SqlTx:
         return to_task(row) if row else None
 
     async def move_task(self, task: Task, event: TaskEvent, **changes: Any) -> Task:
-        return await self._put_task(task, _kept(task, changes, state=follow(task.state, event)))
+        moved = await self._put_task(task, _kept(task, changes, state=follow(task.state, event)))
+        self._happenings += of_task(task, moved)
+        return moved
 
     async def keep_task(self, task: Task, **changes: Any) -> Task:
         return await self._put_task(task, _kept(task, changes))

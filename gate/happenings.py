@@ -1,0 +1,88 @@
+"""What API clients are told of a change: every change of an action or a task becomes events of one shape."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from gate.action import Action, Json
+from gate.records import Happening
+from gate.states import State
+from gate.task import StepState, Task, Why
+from gate.task_states import TaskState
+
+KINDS = (
+    "action_changed",
+    "approval_requested",
+    "task_changed",
+    "steer_instruction",
+    "workflow_paused",
+    "workflow_resumed",
+)
+BEFORE, AFTER = "BEFORE_EXECUTION", "AFTER_EXECUTION"
+MOST = 300  # characters of a text
+NAMED = 20  # affected things
+
+
+def of_action(version: int, one: Action) -> list[Happening]:
+    """What to tell of an action that a transaction has changed. `version`: before it; 0 for a new one."""
+    body: dict[str, Json] = {
+        "action_id": one.id,
+        "version": one.version,
+        "state": one.state.value,
+        "tool": one.name,
+        "risk_level": one.risk.value,
+        "requester": one.requester,
+        "step_id": one.step,
+    }
+    told = [Happening("action_changed", one.session, one.task, body)]
+    if one.state is State.PREPARED and one.preview.whole and one.version > version:
+        told.append(Happening("approval_requested", one.session, one.task, _request(one)))
+    return told
+
+
+def _request(one: Action) -> dict[str, Json]:
+    """The fields of an ApprovalRequest (spec 003). What is private to somebody is told in the action alone."""
+    details: dict[str, Json] = {"action_id": one.id, "version": one.version, "tool": one.name}
+    if not one.private:
+        details["affected"] = [a.name[:MOST] for a in one.preview.affected[:NAMED]]
+        details["undo"] = one.preview.undo[:MOST]
+    return {
+        "action_id": one.id,
+        "task_id": one.task or one.id,
+        "subtask_id": one.step or one.id,
+        "reason": one.reason[:MOST],
+        "proposed_action": one.name if one.private else one.preview.summary[:MOST],
+        "risk_level": one.risk.value,
+        "details": details,
+        "auto_approve_timeout": None,  # a call is never made because nobody said no
+    }
+
+
+def of_task(before: Task, after: Task) -> list[Happening]:
+    """What to tell of a task that was moved, besides that it changed (spec 004)."""
+    if after.state is TaskState.PAUSED and before.state is not TaskState.PAUSED:
+        body: dict[str, Json] = {
+            "executionId": after.id,
+            "nodeId": _node(after),
+            "triggerPhase": AFTER if after.why in (Why.REVIEW, Why.STEP) else BEFORE,
+        }
+        return [Happening("workflow_paused", after.session, after.id, body)]
+    if before.state is TaskState.PAUSED and after.state in (TaskState.RUNNING, TaskState.PLANNING):
+        return [Happening("workflow_resumed", after.session, after.id, {"executionId": after.id})]
+    return []
+
+
+def _node(task: Task) -> str:
+    """The step that the pause is about: the one that was just done, for a review; else the one that comes."""
+    if task.plan is None:
+        return ""
+    done = [step.id for step in task.plan.steps if step.state is StepState.DONE]
+    if task.why is Why.REVIEW and done:
+        return done[-1]
+    return task.plan.current.id if task.plan.current else ""
+
+
+def payload(kind: str, task: str, body: dict[str, Json], at: datetime) -> dict[str, Json]:
+    """An event as it is sent: its type and its time in milliseconds with it."""
+    known = {"task_id": task} if task and "executionId" not in body else {}
+    return {"type": kind, **known, **body, "timestamp": round(at.timestamp() * 1000)}

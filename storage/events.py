@@ -1,0 +1,72 @@
+"""The stream of events as it stands in SQL: the table decides what happened, and in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import func, select
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from gate.access import Logged, Subject
+from gate.action import Action
+from gate.task import Task
+from storage.api_tables import made
+from storage.engine import reached, reading
+from storage.rows import to_action, to_task
+from storage.tables import actions
+from storage.task_tables import events, tasks
+
+
+class EventLog:
+    """Methods raise Unavailable when the database cannot be had."""
+
+    def __init__(self, engine: AsyncEngine) -> None:
+        self._engine = engine
+
+    async def after(self, seq: int, limit: int) -> Sequence[Logged]:
+        """The events behind `seq`, oldest first, each with what it is about as that stands now."""
+        rows = await self._rows(select(events).where(events.c.seq > seq).order_by(events.c.seq).limit(limit))
+        if not rows:
+            return []
+        about = await self._actions({str(row.body.get("action_id", "")) for row in rows})
+        of_tasks = await self._tasks({row.task for row in rows})
+        ids = {
+            *about,
+            *of_tasks,
+            *(one.task for one in about.values()),
+            *(one.undoes for one in about.values()),
+        }
+        makers = {
+            row.id: row.token for row in await self._rows(select(made).where(made.c.id.in_(ids - {""})))
+        }
+        return [_logged(row, about, of_tasks, makers) for row in rows]
+
+    async def ends(self) -> tuple[int, int]:
+        """The numbers of the oldest event that is kept and of the newest; 0, 0 without any."""
+        ((first, last),) = await self._rows(select(func.min(events.c.seq), func.max(events.c.seq)))
+        return first or 0, last or 0
+
+    async def _actions(self, ids: Collection[str]) -> dict[str, Action]:
+        rows = await self._rows(select(actions).where(actions.c.id.in_(set(ids) - {""})))
+        return {row.id: to_action(row) for row in rows}
+
+    async def _tasks(self, ids: Collection[str]) -> dict[str, Task]:
+        rows = await self._rows(select(tasks).where(tasks.c.id.in_(set(ids) - {""})))
+        return {row.id: to_task(row) for row in rows}
+
+    async def _rows(self, question: Any) -> Sequence[Any]:
+        with reached():
+            async with reading(self._engine).connect() as connection:
+                return (await connection.execute(question)).all()
+
+
+def _logged(
+    row: Any, about: Mapping[str, Action], of_tasks: Mapping[str, Task], makers: Mapping[str, str]
+) -> Logged:
+    action = about.get(str(row.body.get("action_id", "")))
+    task = None if action else of_tasks.get(row.task)
+    ids = (action.id, action.task, action.undoes) if action else (row.task,)
+    made_by = frozenset(makers[one] for one in ids if one in makers)
+    subject = Subject(action, task, made_by)
+    return Logged(row.seq, row.at, row.kind, row.session, row.task, dict(row.body), subject)
