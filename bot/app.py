@@ -19,8 +19,10 @@ from typing import Any
 
 from aiohttp import web
 from mcp.server import MCPServer
+from sqlalchemy.ext.asyncio import AsyncEngine
 
 from bot import slack
+from bot.api import serve_api
 from bot.cards import Cards, Hints
 from bot.embedded import embedded_redis
 from bot.engine import Engine
@@ -101,7 +103,8 @@ class Parts:
 async def made(settings: Settings, roles: frozenset[str] = ALL, rig: Rig = RIG) -> AsyncIterator[Parts]:
     """Everything, started; taken down in the opposite order. Raises what stands in the way, as a sentence."""
     async with AsyncExitStack() as stack:
-        ledger, engine, people_store, pins = await _sql(stack, settings, rig.rhythm)
+        sql, ledger, engine = await _sql(stack, settings, rig.rhythm)
+        people_store, pins = PeopleStore(sql), PinStore(sql)
         redis_url = (
             settings.redis_url
             or (await stack.enter_async_context(embedded_redis(settings.home / "redis"))).url
@@ -143,12 +146,15 @@ async def made(settings: Settings, roles: frozenset[str] = ALL, rig: Rig = RIG) 
         app = slack.bolt(fast, settings.signing_secret.reveal() if settings.signing_secret else "", me)
         register(app, world, Hints(fast, cards), str(me.bot_user_id))
         sockets = await _sockets(stack, settings, app) if "web" in roles else None
-        yield Parts(world, engine, host, _web(settings, app, world, sockets), sockets)
+        site = _web(settings, app, world, sockets)
+        if "web" in roles:
+            serve_api(site, world, ledger, cards, sql, redis)
+        yield Parts(world, engine, host, site, sockets)
 
 
 async def _sql(
     stack: AsyncExitStack, settings: Settings, rhythm: Rhythm
-) -> tuple[SqlLedger, Engine, PeopleStore, PinStore]:
+) -> tuple[AsyncEngine, SqlLedger, Engine]:
     """The ledger and the durable engine, in one database."""
     held = serve_alone(settings.database_url)
     if held is not None:
@@ -159,7 +165,7 @@ async def _sql(
     executor = f"{socket.gethostname()}-{secrets.token_hex(6)}"
     engine = Engine(settings.database_url, executor, rhythm=rhythm)
     ledger = SqlLedger(sql, engine.enqueue, settings.audit_key(), wake=engine.wake)
-    return ledger, engine, PeopleStore(sql), PinStore(sql)
+    return sql, ledger, engine
 
 
 async def _host(

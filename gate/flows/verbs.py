@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gate.action import Action, Json, Ref, Risk, Session
+from gate.action import Action, Json, Preview, Ref, Risk, Session
 from gate.canonical import BadArguments, parse
 from gate.flows import decide
 from gate.flows.prepare import Answered, Asked, Prepared, Refused, prepare
@@ -108,8 +108,12 @@ def pending(action: Action) -> dict[str, Any]:
 
 
 def text(action: Action) -> str:
-    """The preview as plain text: the same facts as on the card."""
-    preview = action.preview
+    """The preview of an action as plain text."""
+    return text_of(action.preview)
+
+
+def text_of(preview: Preview) -> str:
+    """A preview as plain text: the same facts as on the card."""
     lines = [preview.summary, *(f"{fact.label}: {fact.value}" for fact in preview.facts)]
     if preview.diff:
         lines += ["", preview.diff]

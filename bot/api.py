@@ -1,0 +1,67 @@
+"""The HTTP API of a running Countersign: its stores, its threads in Slack, and the bell of its events."""
+
+from __future__ import annotations
+
+import asyncio
+from weakref import WeakValueDictionary
+
+from aiohttp import web
+from redis.asyncio import Redis
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from bot.cards import Cards
+from bot.outgoing import checked
+from bot.patience import Refused
+from gate.access import Token
+from gate.world import Ledger, Posted, World
+from handlers.api import site
+from handlers.api.ports import Bounds, NoThread, Office
+from handlers.door import To
+from storage.answers import AnswerStore
+from storage.events import EventLog
+from storage.ledger import SqlLedger
+from storage.pages import SqlPages
+from storage.rates import RedisRates
+from storage.tokens import TokenStore
+from views import api_notes
+
+NO_THREAD = "Slack does not let me post in {channel} ({code}). Invite me there, or name another channel."
+
+
+class SlackThreads:
+    """Implements handlers.api.ports.Threads: one message of ours is the thread that people are asked in."""
+
+    def __init__(self, cards: Cards, ledger: Ledger) -> None:
+        self._cards, self._ledger = cards, ledger
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    async def open(self, key: str, channel: str, token: Token, text: str) -> str:
+        """The thread of this key in this channel, opened on the first asking. Raises Unavailable, or NoThread."""
+        key, message = f"{key}:{channel}", checked(api_notes.opened(token, text))
+        async with self._locks.setdefault(key, asyncio.Lock()):
+            posted = await self._ledger.posted(key)
+            if posted and posted.ts:
+                return posted.ts
+            try:
+                at, ts = await self._cards.show(key, posted, To("", channel), message)
+            except Refused as error:
+                raise NoThread(NO_THREAD.format(channel=channel, code=error.code)) from error
+            await self._ledger.set_posted(key, Posted(at, ts, 1))
+            return ts
+
+
+def serve_api(
+    app: web.Application, world: World, ledger: SqlLedger, cards: Cards, sql: AsyncEngine, redis: Redis
+) -> None:
+    """Serve the API on this site."""
+    office = Office(
+        world=world,
+        tokens=TokenStore(sql),
+        answers=AnswerStore(sql),
+        pages=SqlPages(sql),
+        rates=RedisRates(redis, "countersign"),
+        threads=SlackThreads(cards, ledger),
+        events=EventLog(sql),
+        bounds=Bounds(),
+    )
+    ledger.told = site.serve(app, office).ring

@@ -1,0 +1,186 @@
+"""What goes in and out about actions: strict on the way in, plain on the way out."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+ID = r"^[A-Za-z0-9]{1,64}$"
+Tool = Annotated[str, Field(pattern=r"^[^.\s]{1,64}\.\S{1,128}$", description="SERVER.TOOL")]
+SessionId = Annotated[
+    str,
+    Field(
+        pattern=r"^[A-Z0-9_]{1,32}:[A-Z0-9_]{1,32}:[0-9.]{1,32}$",
+        description="team:channel:thread_ts of a Slack thread; without it, a thread is opened",
+    ),
+]
+ChannelId = Annotated[str, Field(pattern=r"^[A-Z0-9_]{1,32}$", description="one of the token's channels")]
+Words = Annotated[str, Field(max_length=4000)]
+
+
+class In(BaseModel):
+    """What a client sends: nothing unknown, nothing bent into shape."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class Nothing(In):
+    """An empty object; the body may also be left out."""
+
+
+class Propose(In):
+    """A call that somebody is asked about before it runs; a call that only reads runs at once."""
+
+    tool: Tool
+    arguments: dict[str, Any] = Field(description="by the tool's schema; 64 KiB and 32 levels at most")
+    risk_level: Literal["low", "medium", "high", "critical"] = Field(
+        default="low", description="may raise the risk, never lower it"
+    )
+    why: Annotated[str, Field(max_length=1000)] = Field(
+        default="", description="the proposer's own words, shown as unchecked"
+    )
+    session_id: SessionId | None = None
+    channel: ChannelId | None = None
+
+
+class Seen(In):
+    """Exactly what the caller saw and means: anything else is refused."""
+
+    version: Annotated[int, Field(ge=1, le=999_999_999)]
+    receipt: Annotated[
+        str, Field(pattern=r"^[0-9a-f]{16,64}$", description="at least its first 16 characters")
+    ]
+
+
+class Confirm(Seen):
+    """A yes to the version that was seen."""
+
+    phrase: Annotated[str, Field(max_length=400)] | None = Field(
+        default=None, description="typed by a person, where the action asks for it"
+    )
+    wait: Annotated[float, Field(ge=0, le=30)] = Field(
+        default=0, description="seconds to wait for the call's end", strict=False
+    )
+
+
+class Edit(Seen):
+    """Other arguments: a new version, which has to be looked at and confirmed anew."""
+
+    arguments: dict[str, Any]
+
+
+class Cancel(In):
+    """Withdraw what has not started, in whatever version."""
+
+    reason: Annotated[str, Field(max_length=500)] = ""
+
+
+class Reject(Seen):
+    """A no, with its reason."""
+
+    reason: Annotated[str, Field(min_length=1, max_length=500)]
+
+
+class Settle(In):
+    """What became of an action whose outcome nobody knows."""
+
+    happened: bool
+
+
+class ListActions(In):
+    """Which actions to list."""
+
+    state: Literal["pending", "all"] = "pending"
+    session_id: SessionId | None = None
+    after: Annotated[str, Field(pattern=ID)] | None = Field(
+        default=None, description="`next` of the page before"
+    )
+    limit: Annotated[int, Field(ge=1, le=100)] = Field(default=20, strict=False)
+
+
+class Fact(BaseModel):
+    label: str
+    value: str
+    old: str | None = Field(description="before an edit, where it changed")
+
+
+class Affected(BaseModel):
+    name: str
+    size: int | None = Field(description="bytes")
+    kind: str
+    modified: str
+
+
+class Preview(BaseModel):
+    """What the call would change, made by code; the same facts as on the card. `text` says all of it in words."""
+
+    summary: str
+    facts: list[Fact]
+    diff: str
+    affected: list[Affected]
+    notifies: str
+    undo: str
+    recoverable: str
+    notes: list[str]
+    unchecked: str = Field(description="the proposer's own words")
+    problem: str = Field(description="why there is no preview: then nothing can be confirmed")
+    text: str
+
+
+class Outcome(BaseModel):
+    status: Literal["success", "error", "unknown", "not_sent"]
+    text: str
+    result: Any = None
+    execution_time: float = Field(description="seconds")
+    at: datetime | None
+
+
+class Action(BaseModel):
+    """One proposed call and its life."""
+
+    id: str
+    version: int
+    receipt: str
+    state: str
+    status: Literal["pending", "executing", "success", "error", "unknown", "cancelled"]
+    tool: str
+    arguments: dict[str, Any]
+    risk_level: str
+    effect: str = Field(description="read, write, destructive or unknown")
+    reason: str = Field(description="the policy's sentence")
+    needs_phrase: bool
+    phrase: str = Field(description="what has to be typed; shown to people's tokens only")
+    deciders: str = Field(description="who may confirm it, in words")
+    preview: Preview
+    requester: str
+    session_id: str
+    task_id: str | None
+    step_id: str | None
+    created_at: datetime
+    expires_at: datetime
+    decided_by: str | None
+    decision: str
+    outcome: Outcome | None
+    can_undo: bool
+
+
+class Page(BaseModel):
+    actions: list[Action]
+    next: str | None = Field(description="give it as `after` for the next page; null on the last")
+
+
+class Answered(BaseModel):
+    """A call that only reads: it ran at once."""
+
+    status: Literal["success", "error"]
+    tool: str
+    result: Any = None
+
+
+class Proposed(BaseModel):
+    """Either an action that waits for a person, or the answer of a call that only reads."""
+
+    action: Action | None = None
+    answer: Answered | None = None

@@ -1,0 +1,114 @@
+"""The OpenAPI 3.1 document, made from the routes and the models that serve them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+from pydantic.json_schema import models_json_schema
+
+from handlers.api.intake import KEY_HEADER
+from handlers.api.models import ID
+from handlers.api.problems import ProblemOut
+from handlers.api.route import Route, by_place
+
+REF = "#/components/schemas/{model}"
+PROBLEM = "application/problem+json"
+TELLS = (
+    "A person countersigns what an agent proposes. An agent's token proposes, and sees and withdraws what it proposed; "
+    "a person's token decides what that person may decide in Slack. What is not yours answers 404."
+)
+RETRY = {"Retry-After": {"schema": {"type": "integer", "minimum": 1}, "description": "seconds to wait"}}
+
+
+def document(routes: tuple[Route, ...]) -> dict[str, Any]:
+    """The whole description."""
+    taken = {route.takes for route in routes if route.has_body}
+    given = {route.gives for route in routes if route.gives} | {ProblemOut}
+    names, schemas = models_json_schema(
+        [
+            *((model, "validation") for model in sorted(taken, key=lambda m: m.__name__)),
+            *((model, "serialization") for model in sorted(given, key=lambda m: m.__name__)),
+        ],
+        ref_template=REF,
+    )
+    refs = {model: schema for (model, _), schema in names.items()}
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Countersign", "version": "1", "description": TELLS},
+        "security": [{"token": []}],
+        "paths": {path: _path(ways, refs) for path, ways in by_place(routes).items()},
+        "components": {
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+            "schemas": schemas.get("$defs", {}),
+        },
+    }
+
+
+def _path(routes: list[Route], refs: Mapping[Any, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {route.method.lower(): _operation(route, refs) for route in routes}
+    if routes[0].has_id:
+        schema = {"type": "string", "pattern": ID}
+        found["parameters"] = [{"name": "id", "in": "path", "required": True, "schema": schema}]
+    return found
+
+
+def _operation(route: Route, refs: Mapping[Any, Any]) -> dict[str, Any]:
+    made: dict[str, Any] = {
+        "operationId": route.name,
+        "summary": route.tells,
+        "responses": _responses(route, refs),
+    }
+    if route.people_only:
+        made["description"] = "People's tokens only."
+    if route.has_body:
+        needed = bool(route.takes.model_json_schema().get("required"))
+        content = {"application/json": {"schema": refs[route.takes]}}
+        made["requestBody"] = {"required": needed, "content": content}
+        key = {"type": "string", "pattern": "^[!-~]{1,255}$"}
+        made["parameters"] = [
+            {
+                "name": KEY_HEADER,
+                "in": "header",
+                "schema": key,
+                "description": "the same request, carried out once",
+            }
+        ]
+        return made
+    query = route.takes.model_json_schema(ref_template=REF)
+    if route.stream:
+        number = {"type": "string", "pattern": "^[0-9]{1,18}$"}
+        made["parameters"] = [{"name": "Last-Event-ID", "in": "header", "schema": number}]
+    found = [_parameter(name, schema) for name, schema in query.get("properties", {}).items()]
+    if found:
+        made["parameters"] = [*made.get("parameters", []), *found]
+    return made
+
+
+def _parameter(name: str, schema: dict[str, Any]) -> dict[str, Any]:
+    """A parameter of the query: it is there or not, and never null."""
+    one = {
+        key: value for key, value in schema.items() if key not in ("title", "anyOf", "default", "description")
+    }
+    for branch in schema.get("anyOf", ()):
+        if branch.get("type") != "null":
+            one |= {key: value for key, value in branch.items() if key != "description"}
+    if schema.get("default") is not None:
+        one["default"] = schema["default"]
+    return {"name": name, "in": "query", "schema": one, "description": schema.get("description", "")}
+
+
+def _responses(route: Route, refs: Mapping[Any, Any]) -> dict[str, Any]:
+    content: dict[str, Any] = {"application/json": {"schema": refs[route.gives]}} if route.gives else {}
+    if route.text:
+        content["text/plain"] = {"schema": {"type": "string"}}
+    if route.stream:
+        content["text/event-stream"] = {"schema": {"type": "string"}}
+    found: dict[str, Any] = {str(route.status): {"description": route.tells, "content": content}}
+    for status in (*route.statuses, 500):
+        told = HTTPStatus(status).phrase
+        found[str(status)] = {"description": told, "content": {PROBLEM: {"schema": refs[ProblemOut]}}}
+        if status in (429, 503):
+            found[str(status)]["headers"] = RETRY
+    return found

@@ -1,0 +1,102 @@
+"""Every route of the API."""
+
+from __future__ import annotations
+
+from handlers.api import actions, models, stream, task_models, tasks
+from handlers.api.route import Route
+
+A, T = models.Action, task_models.Task
+N = models.Nothing
+
+ROUTES: tuple[Route, ...] = (
+    Route(
+        "POST", "/actions", "proposeAction", "Propose a call: a person is asked before it runs; a read runs at once.",
+        actions.propose, models.Propose, models.Proposed, 201, problems=(403,),
+    ),
+    Route(
+        "GET", "/actions", "listActions", "What waits, or all that was asked for; newest first.",
+        actions.listing, models.ListActions, models.Page,
+    ),
+    Route(
+        "GET", "/actions/{id}", "getAction", "One action with its whole preview; as text with Accept: text/plain.",
+        actions.get, N, A, text=True,
+    ),
+    Route(
+        "POST", "/actions/{id}/confirm", "confirmAction", "Say yes to exactly the version that was seen.",
+        actions.confirm, models.Confirm, A, people_only="confirm an action",
+    ),
+    Route(
+        "POST", "/actions/{id}/cancel", "cancelAction", "Withdraw what has not started.",
+        actions.cancel, models.Cancel, A, problems=(403,),
+    ),
+    Route(
+        "POST", "/actions/{id}/reject", "rejectAction", "Say no, with a reason. One ends it.",
+        actions.reject, models.Reject, A, people_only="reject an action",
+    ),
+    Route(
+        "POST", "/actions/{id}/edit", "editAction", "Other arguments: a new version, which voids every vote.",
+        actions.change, models.Edit, A, people_only="edit an action: withdraw it and propose another",
+    ),
+    Route(
+        "POST", "/actions/{id}/renew", "renewAction", "Ask again for what expired.",
+        actions.again, N, A, 202, people_only="ask again: propose it anew",
+    ),
+    Route(
+        "POST", "/actions/{id}/settle", "settleAction", "Say whether it happened, where nobody knows.",
+        actions.settled, models.Settle, A, people_only="settle an action",
+    ),
+    Route(
+        "POST", "/actions/{id}/undo", "undoAction", "Take it back.",
+        actions.take_back, N, A, 202, people_only="undo an action",
+    ),
+    Route(
+        "POST", "/tasks", "createTask", "Ask for something in words.",
+        tasks.create, task_models.CreateTask, T, 201, problems=(403,),
+    ),
+    Route(
+        "GET", "/tasks", "listTasks", "What was asked for, newest first.",
+        tasks.listing, task_models.ListTasks, task_models.TaskPage,
+    ),
+    Route("GET", "/tasks/{id}", "getTask", "One task with its plan.", tasks.get, N, T),
+    Route(
+        "PATCH", "/tasks/{id}", "instructTask", "Give an instruction, taken in before the next step.",
+        tasks.instruct, task_models.Instruct, T, people_only="instruct a task",
+    ),
+    Route(
+        "POST", "/tasks/{id}/plan", "decidePlan", "Approve, change, re-plan or cancel the plan that was seen.",
+        tasks.decide_plan, task_models.DecidePlan, T, people_only="decide on a plan",
+    ),
+    Route(
+        "POST", "/tasks/{id}/clarify", "answerQuestions", "Answer what it asks, or let it assume.",
+        tasks.answers, task_models.Clarify, T, people_only="answer what a task asks",
+    ),
+    Route(
+        "POST", "/tasks/{id}/requirements", "confirmRequirements", "Build what was talked about, or talk on.",
+        tasks.requirements, task_models.Requirements, T, people_only="confirm requirements",
+    ),
+    Route(
+        "POST", "/tasks/{id}/pause", "pauseTask", "Pause after the current step.",
+        tasks.pause, N, T, problems=(403,),
+    ),
+    Route(
+        "POST", "/tasks/{id}/continue", "continueTask", "Go on with what is paused.",
+        tasks.go_on, task_models.GoOn, T, people_only="let a task go on",
+    ),
+    Route("POST", "/tasks/{id}/stop", "stopTask", "Stop after the current step.", tasks.stop, N, T, problems=(403,)),
+    Route(
+        "POST", "/tasks/{id}/satisfaction", "settleTask", "Say whether the result was what was needed.",
+        tasks.verdict, task_models.Verdict, T, people_only="say whether a result was what was needed",
+    ),
+    Route(
+        "POST", "/tasks/{id}/undo", "undoTask", "Take back what its steps did, the last first.",
+        tasks.take_back, task_models.UndoTask, T, 202, people_only="undo a task",
+    ),
+    Route(
+        "GET", "/audit", "listAudit", "What was done and decided, newest first.",
+        tasks.record, task_models.ListAudit, task_models.Audit,
+    ),
+    Route(
+        "GET", "/events", "streamEvents", "Server-sent events; goes on behind Last-Event-ID.",
+        stream.events, stream.Listen, stream=True,
+    ),
+)  # fmt: skip

@@ -1,0 +1,203 @@
+"""What goes in and out about tasks, and the record of what was done."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, Field
+
+from handlers.api.models import ID, ChannelId, In, Preview, SessionId, Words
+
+Number = Annotated[int, Field(ge=0, le=999_999_999, description="`asks.number` as the caller saw it")]
+Said = Annotated[str, Field(min_length=1, max_length=4000)]
+
+
+class CreateTask(In):
+    """A request in words, as somebody would write it to the bot."""
+
+    text: Said
+    switches: dict[Annotated[str, Field(max_length=40)], str | bool] = Field(
+        default_factory=dict,
+        description="as in countersign.yaml: preset, review, plan_approval, …",
+        max_length=20,
+    )
+    session_id: SessionId | None = None
+    channel: ChannelId | None = None
+
+
+class Instruct(In):
+    """What is to be different from now on; taken in before the next step."""
+
+    instruction: Said
+
+
+class Change(In):
+    """What somebody wants of one step that is left."""
+
+    id: Annotated[str, Field(pattern=ID)]
+    place: Annotated[int, Field(ge=1, le=1000)]
+    drop: bool = False
+    ask: bool = False
+    note: Words = ""
+    arguments: dict[str, Any] | None = None
+
+
+class DecidePlan(In):
+    """A decision on exactly the plan that was seen."""
+
+    decision: Literal["approve_all", "step_by_step", "modify", "replan", "cancel"]
+    number: Number
+    seal: Annotated[str, Field(pattern=r"^([0-9a-f]{16,64})?$")] = Field(
+        default="", description="`plan.seal`"
+    )
+    text: Words = Field(default="", description="why, for replan")
+    changes: Annotated[list[Change], Field(max_length=100)] = Field(
+        default_factory=list, description="for modify: all steps that are left, in their order"
+    )
+
+
+class Clarify(In):
+    """Answers by question id; without any, go on with what is assumed."""
+
+    number: Number
+    answers: dict[Annotated[str, Field(max_length=64)], Words] = Field(default_factory=dict, max_length=20)
+
+
+class GoOn(In):
+    """How a paused task goes on."""
+
+    number: Number
+    how: Literal["continue", "retry", "skip"] = "continue"
+    text: Words = Field(default="", description="taken in before the next step")
+
+
+class Verdict(In):
+    """Whether the result was what they needed."""
+
+    number: Number
+    verdict: Literal["done", "changes", "start_over"]
+    text: Words = Field(default="", description="what should be different, for changes")
+
+
+class Requirements(In):
+    """Whether to build what was talked about."""
+
+    number: Number
+    decision: Literal["confirm", "keep_talking"]
+
+
+class UndoTask(In):
+    """Take back what the steps of the task did, last first."""
+
+    number: Number
+
+
+class ListTasks(In):
+    after: Annotated[str, Field(pattern=ID)] | None = Field(
+        default=None, description="`next` of the page before"
+    )
+    limit: Annotated[int, Field(ge=1, le=100)] = Field(default=20, strict=False)
+
+
+class ListAudit(In):
+    session_id: SessionId | None = None
+    limit: Annotated[int, Field(ge=1, le=100)] = Field(default=20, strict=False)
+
+
+class Asks(BaseModel):
+    """What waits for a person. `number` goes with the answer: an answer to an older one is refused."""
+
+    kind: Literal["question", "requirements", "plan", "pause", "satisfaction"]
+    number: int
+    text: str
+
+
+class Question(BaseModel):
+    id: str
+    text: str
+    options: list[str]
+    assumption: str = Field(description="what it goes on with when it is not answered")
+
+
+class Step(BaseModel):
+    id: str
+    title: str
+    tool: str
+    arguments: dict[str, Any]
+    state: str
+    effect: str
+    needs: str = Field(description="run, confirm or typed: what stands between it and its tool")
+    approved: bool
+    action_id: str | None
+    problem: str
+    result: str
+    preview: Preview | None
+
+
+class Plan(BaseModel):
+    version: int
+    seal: str
+    note: str = Field(description="the planner's own words, unchecked")
+    approved_by: str | None
+    steps: list[Step]
+
+
+class Instruction(BaseModel):
+    user: str
+    text: str
+    at: datetime
+    used: str
+
+
+class Task(BaseModel):
+    """What was asked for, and its life."""
+
+    id: str
+    revision: int
+    state: str
+    status: str = Field(
+        description="the state; waiting_approval while an action waits; PAUSED_FOR_REVIEW for a review"
+    )
+    text: str
+    requester: str
+    session_id: str
+    created_at: datetime
+    asks: Asks | None
+    questions: list[Question]
+    requirements: list[str]
+    plan: Plan | None
+    waiting: list[str] = Field(description="ids of its actions that wait for a person")
+    instructions: list[Instruction]
+    reason: str
+    result: str
+    ended_by: str | None
+
+
+class TaskPage(BaseModel):
+    tasks: list[Task]
+    next: str | None
+
+
+class Line(BaseModel):
+    """One entry of the audit log."""
+
+    seq: int
+    at: datetime
+    event: str
+    session_id: str
+    actor: str
+    action_id: str
+    tool: str
+    version: int
+    status: str | None
+    outcome: str
+    user_confirmed: bool
+    execution_ms: int | None
+    reason: str
+
+
+class Audit(BaseModel):
+    """Newest first."""
+
+    lines: list[Line]

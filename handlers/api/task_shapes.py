@@ -1,0 +1,114 @@
+"""Tasks as programs see them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gate.action import Action
+from gate.audit import Line
+from gate.task import Plan, Step, Task, Why
+from gate.task_states import TaskState
+from handlers.api import shapes
+from handlers.api import task_models as models
+from handlers.api.problems import unmarked
+
+WAITING = "waiting_approval"
+REVIEW = "PAUSED_FOR_REVIEW"
+
+
+def task(one: Task, waiting: Sequence[Action]) -> models.Task:
+    """A task, with the actions of it that wait for a person."""
+    return models.Task(
+        id=one.id,
+        revision=one.revision,
+        state=one.state.value,
+        status=status(one, waiting),
+        text=one.text,
+        requester=one.requester,
+        session_id=one.session.key,
+        created_at=one.created_at,
+        asks=_asks(one),
+        questions=[
+            models.Question(id=q.id, text=q.text, options=list(q.options), assumption=q.assumption)
+            for q in one.questions
+        ],
+        requirements=list(one.requirements),
+        plan=_plan(one.plan) if one.plan else None,
+        waiting=[action.id for action in waiting],
+        instructions=[
+            models.Instruction(user=said.user, text=said.text, at=said.at, used=said.used)
+            for said in one.instructions
+        ],
+        reason=unmarked(one.reason),
+        result=unmarked(one.result),
+        ended_by=one.ended_by or None,
+    )
+
+
+def status(one: Task, waiting: Sequence[Action]) -> str:
+    """The words of the specs where they have one, else the state."""
+    if one.state is TaskState.PAUSED and one.why is Why.REVIEW:
+        return REVIEW
+    return WAITING if waiting and not one.over else one.state.value
+
+
+def _asks(one: Task) -> models.Asks | None:
+    state, plan = one.state, one.plan
+    if state is TaskState.CLARIFYING and one.questions:
+        return models.Asks(kind="question", number=one.asked, text=one.questions[0].text)
+    if state is TaskState.TALKING and one.requirements:
+        return models.Asks(kind="requirements", number=one.attempts, text="\n".join(one.requirements))
+    if state is TaskState.PLAN_REVIEW and plan is not None:
+        return models.Asks(kind="plan", number=plan.version, text=unmarked(one.reason))
+    if state is TaskState.PAUSED:
+        return models.Asks(kind="pause", number=one.pauses, text=unmarked(one.reason))
+    if state is TaskState.SATISFACTION:
+        return models.Asks(kind="satisfaction", number=one.ends, text=unmarked(one.result))
+    return None
+
+
+def _plan(plan: Plan) -> models.Plan:
+    return models.Plan(
+        version=plan.version,
+        seal=plan.seal,
+        note=plan.note,
+        approved_by=plan.approved_by or None,
+        steps=[_step(step) for step in plan.steps],
+    )
+
+
+def _step(step: Step) -> models.Step:
+    return models.Step(
+        id=step.id,
+        title=step.title,
+        tool=step.name,
+        arguments=dict(step.args),
+        state=step.state.value,
+        effect=step.cls.value,
+        needs=step.verdict.value,
+        approved=bool(step.consent),
+        action_id=step.action or None,
+        problem=unmarked(step.problem),
+        result=unmarked(step.text),
+        preview=shapes.preview(step.preview) if step.preview else None,
+    )
+
+
+def line(one: Line) -> models.Line:
+    """An entry of the audit log, without what was passed to the tool and what came back."""
+    entry = one.entry
+    return models.Line(
+        seq=one.seq,
+        at=one.at,
+        event=entry.event,
+        session_id=entry.session,
+        actor=entry.actor,
+        action_id=entry.action,
+        tool=entry.tool,
+        version=entry.version,
+        status=entry.status,
+        outcome=unmarked(entry.outcome),
+        user_confirmed=entry.user_confirmed,
+        execution_ms=entry.execution_ms,
+        reason=unmarked(entry.reason),
+    )

@@ -1,0 +1,138 @@
+"""The API on a real server, over the scene of the flows: real stores, a fake desk, a fake wall for cards."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from itertools import count
+from typing import Any
+
+from aiohttp import ClientResponse, ClientSession, web
+from aiohttp.test_utils import TestServer
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from gate.access import Kind, Token, write
+from gate.world import Posted, World
+from handlers.api import site
+from handlers.api.feed import Feed
+from handlers.api.ports import Bounds, Office
+from storage.answers import AnswerStore
+from storage.events import EventLog
+from storage.pages import SqlPages
+from storage.rates import RedisRates
+from storage.tokens import TokenStore
+from tests.flows.scene import ANN, CHANNEL, TEAM, Scene
+
+
+@dataclass
+class Roots:
+    """Implements handlers.api.ports.Threads."""
+
+    scene: Scene
+    opened: dict[str, str] = field(default_factory=dict)
+    stamps: Any = field(default_factory=lambda: count(1))
+
+    async def open(self, key: str, channel: str, token: Token, text: str) -> str:
+        if key not in self.opened:
+            self.opened[key] = f"{1_600_000_000 + next(self.stamps)}.000000"
+            await self.scene.ledger.set_posted(key, Posted(channel, self.opened[key], 1))
+        return self.opened[key]
+
+
+@dataclass
+class Client:
+    """Somebody with a token."""
+
+    session: ClientSession
+    base: str
+    token: Token
+    text: str
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.text}"}
+
+    async def ask(self, method: str, path: str, sent: Any = None, **headers: str) -> tuple[int, Any]:
+        """The status and the JSON of the answer."""
+        async with self.raw(method, path, sent, **headers) as response:
+            return response.status, await response.json(content_type=None)
+
+    def raw(self, method: str, path: str, sent: Any = None, **headers: str) -> Any:
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return self.session.request(method, self.base + path, json=sent, headers={**self.headers, **named})
+
+    async def get(self, path: str) -> Any:
+        status, found = await self.ask("GET", path)
+        assert status == 200, found
+        return found
+
+    async def post(self, path: str, sent: Any = None, status: int = 200, **headers: str) -> Any:
+        got, found = await self.ask("POST", path, sent, **headers)
+        assert got == status, found
+        return found
+
+
+@dataclass
+class Api:
+    """The running API."""
+
+    scene: Scene
+    office: Office
+    feed: Feed
+    base: str
+    session: ClientSession
+    roots: Roots
+    numbers: Any = field(default_factory=lambda: count(1))
+
+    async def client(self, kind: Kind = Kind.PERSON, user: str = ANN, **more: Any) -> Client:
+        tokens = self.office.tokens
+        assert isinstance(tokens, TokenStore)
+        number, now = next(self.numbers), await tokens.now()
+        made = Token(f"{number:016x}", kind, "nightly", TEAM, user, (CHANNEL,), now, now + timedelta(days=1))
+        made = replace(made, **more)
+        secret = f"{number:064x}"
+        await tokens.add(made, secret)
+        return Client(self.session, self.base, made, write(kind, made.id, secret))
+
+    async def agent(self, **more: Any) -> Client:
+        return await self.client(Kind.AGENT, **more)
+
+
+@asynccontextmanager
+async def served(scene: Scene, engine: AsyncEngine, redis: Any, **bounds: Any) -> AsyncIterator[Api]:
+    """The API of this scene on a port of its own."""
+    roots = Roots(scene)
+    office = Office(
+        world=SceneWorld(scene),  # type: ignore[arg-type]
+        tokens=TokenStore(engine),
+        answers=AnswerStore(engine),
+        pages=SqlPages(engine),
+        rates=RedisRates(redis, "test"),
+        threads=roots,
+        events=EventLog(engine),
+        bounds=Bounds(**{"per_minute": 100_000, **bounds}),
+    )
+    app = web.Application()
+    feed = site.serve(app, office)
+    scene.ledger.told = feed.ring
+    server = TestServer(app)
+    await server.start_server()
+    async with ClientSession() as session:
+        yield Api(scene, office, feed, str(server.make_url("")).rstrip("/"), session, roots)
+    await server.close()
+
+
+class SceneWorld:
+    """The world of the scene as it stands at the moment: tests change its rules."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+
+    def __getattr__(self, name: str) -> Any:
+        world: World = self._scene.world
+        return getattr(world, name)
+
+
+__all__ = ["Api", "Client", "ClientResponse", "served"]

@@ -1,0 +1,291 @@
+"""Actions over the API: proposed by an agent, decided by a person, and the same in Slack."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from gate.action import Approvers
+from gate.policy import Rule
+from gate.states import State
+from tests.api.stage import Api, Client
+from tests.flows.scene import ANN, BEN, CHANNEL, CLEO, DORA, GIL, SAM, TEAM
+
+WRITE = {"tool": "desk.write", "arguments": {"path": "a.md", "content": "new"}}
+DELETE = {"tool": "desk.shred", "arguments": {"path": "a.md"}}
+
+
+async def proposed(api: Api, client: Client, sent: Any = WRITE) -> Any:
+    made = await client.post("/actions", sent, 201)
+    await api.scene.play()
+    return made["action"]
+
+
+def seen(action: Any, **more: Any) -> dict[str, Any]:
+    return {"version": action["version"], "receipt": action["receipt"], **more}
+
+
+async def test_an_agent_proposes_and_a_person_confirms(api: Api) -> None:
+    agent, ann = await api.agent(), await api.client()
+    action = await proposed(api, agent)
+    assert action["status"] == "pending"
+    assert "a.md" in action["preview"]["text"]
+    assert action["id"] in api.scene.wall.cards  # asked about in Slack, too
+    done = await ann.post(f"/actions/{action['id']}/confirm", seen(action))
+    assert done["status"] == "executing"
+    await api.scene.play()
+    assert (await agent.get(f"/actions/{action['id']}"))["status"] == "success"
+    assert api.scene.wall.cards[action["id"]].state is State.SUCCEEDED  # the card follows
+    assert api.scene.desk.notes["a.md"] == "new"
+
+
+async def test_what_was_decided_in_slack_is_decided_for_the_api(api: Api) -> None:
+    agent, ann = await api.agent(), await api.client()
+    action = await proposed(api, agent)
+    stored = await api.scene.now(action["id"])
+    assert (await api.scene.confirm(stored)).ok
+    status, problem = await ann.ask("POST", f"/actions/{action['id']}/confirm", seen(action))
+    assert (status, problem["code"]) == (409, "late")
+    assert ANN in problem["detail"]
+
+
+async def test_fifty_confirmations_at_once_have_one_winner(api: Api) -> None:
+    ann = await api.client()
+    action = await proposed(api, ann)
+    path = f"/actions/{action['id']}/confirm"
+    answers = await asyncio.gather(*(ann.ask("POST", path, seen(action)) for _ in range(50)))
+    assert sorted(status for status, _ in answers) == [200] + [409] * 49
+    await api.scene.play()
+    assert [name for name, _ in api.scene.desk.calls].count("write") == 1
+
+
+@pytest.mark.parametrize(
+    ("verb", "sent"),
+    [
+        ("confirm", {}),
+        ("reject", {"reason": "no"}),
+        ("edit", {"arguments": {"path": "b.md", "content": "x"}}),
+        ("renew", None),
+        ("settle", None),
+        ("undo", None),
+    ],
+)
+async def test_an_agent_decides_nothing(api: Api, verb: str, sent: Any) -> None:
+    agent = await api.agent()
+    action = await proposed(api, agent)
+    status, problem = await agent.ask(
+        "POST", f"/actions/{action['id']}/{verb}", seen(action, **sent) if sent is not None else {}
+    )
+    assert (status, problem["code"]) == (403, "agents_do_not_decide")
+    assert (await api.scene.now(action["id"])).revision == 1
+
+
+async def test_an_agent_lists_and_withdraws_its_own_alone(api: Api) -> None:
+    one, other = await api.agent(), await api.agent()
+    action = await proposed(api, one)
+    assert [a["id"] for a in (await one.get("/actions"))["actions"]] == [action["id"]]
+    assert (await other.get("/actions"))["actions"] == []
+    for method, path in (("GET", ""), ("POST", "/cancel")):
+        status, problem = await other.ask(method, f"/actions/{action['id']}{path}")
+        assert (status, problem["code"]) == (404, "gone")
+    await one.post(f"/actions/{action['id']}/cancel", {"reason": "changed my mind"})
+    stored = await api.scene.now(action["id"])
+    assert stored.state is State.CANCELLED
+    assert "nightly" in stored.decision
+
+
+@pytest.mark.parametrize(("user", "status"), [(BEN, 404), (GIL, 401), (SAM, 401), (DORA, 401)])
+async def test_for_everybody_else_it_does_not_exist(api: Api, user: str, status: int) -> None:
+    action = await proposed(api, await api.agent())
+    other = await api.client(user=user)
+    for method, path, sent in (
+        ("GET", "", None),
+        ("POST", "/confirm", seen(action)),
+        ("POST", "/cancel", {}),
+    ):
+        got, _ = await other.ask(method, f"/actions/{action['id']}{path}", sent)
+        assert got == status
+    assert (await api.scene.now(action["id"])).state is State.PREPARED
+
+
+async def test_a_named_approver_sees_lists_and_decides_it(api: Api) -> None:
+    api.scene.rule(Rule("ops decide", ("desk.write",), approvers=Approvers(groups=frozenset({"S_OPS"}))))
+    ann, ben = await api.client(), await api.client(user=BEN)
+    action = await proposed(api, ann)
+    path = f"/actions/{action['id']}/confirm"
+    status, problem = await ann.ask("POST", path, seen(action))
+    assert (status, problem["code"]) == (403, "not_allowed")
+    assert [a["id"] for a in (await ben.get("/actions"))["actions"]] == [action["id"]]
+    assert (await ben.post(path, seen(action)))["decided_by"] == BEN
+
+
+async def test_a_typed_phrase_is_typed_by_people(api: Api) -> None:
+    agent, ann = await api.agent(), await api.client()
+    api.scene.desk.notes["a.md"] = "old"
+    action = await proposed(api, agent, DELETE)
+    assert action["needs_phrase"]
+    assert action["phrase"] == ""  # an agent is not told
+    shown = await ann.get(f"/actions/{action['id']}")
+    path = f"/actions/{action['id']}/confirm"
+    for phrase, code in ((None, "needs_phrase"), ("delete", "wrong_phrase")):
+        status, problem = await ann.ask("POST", path, seen(shown, phrase=phrase))
+        assert (status, problem["code"]) == (422, code)
+    await ann.post(path, seen(shown, phrase=shown["phrase"]))
+    await api.scene.play()
+    assert "a.md" not in api.scene.desk.notes
+
+
+async def test_an_old_version_is_not_confirmed(api: Api) -> None:
+    ann = await api.client()
+    action = await proposed(api, ann)
+    edited = {"arguments": {"path": "a.md", "content": "newer"}}
+    await ann.post(f"/actions/{action['id']}/edit", seen(action, **edited))
+    await api.scene.play()
+    path = f"/actions/{action['id']}/confirm"
+    status, problem = await ann.ask("POST", path, seen(action))
+    assert (status, problem["code"]) == (409, "stale")
+    now = await ann.get(f"/actions/{action['id']}")
+    wrong = now["receipt"][:16] + "0" * 48
+    status, problem = await ann.ask("POST", path, {"version": now["version"], "receipt": wrong})
+    assert (status, problem["code"]) == (409, "stale")
+    await ann.post(path, seen(now))
+    await api.scene.play()
+    assert api.scene.desk.notes["a.md"] == "newer"
+
+
+async def test_wrong_arguments_are_told_field_by_field(api: Api) -> None:
+    ann = await api.client()
+    action = await proposed(api, ann)
+    status, problem = await ann.ask(
+        "POST", f"/actions/{action['id']}/edit", seen(action, arguments={"path": 7, "content": "x"})
+    )
+    assert (status, problem["code"]) == (422, "unfit")
+    assert problem["errors"][0]["pointer"] == "/arguments/path"
+
+
+async def test_a_read_runs_at_once(api: Api) -> None:
+    agent = await api.agent()
+    made = await agent.post("/actions", {"tool": "desk.look", "arguments": {"path": "a.md"}}, 201)
+    assert made["action"] is None
+    assert made["answer"]["status"] == "success"
+
+
+async def test_a_refusal_says_why(api: Api) -> None:
+    agent = await api.agent()
+    status, problem = await agent.ask("POST", "/actions", {"tool": "desk.wirte", "arguments": {}})
+    assert (status, problem["code"]) == (422, "refused")
+    assert "desk.write" in problem["detail"]
+
+
+async def test_it_is_undone_by_the_api_and_the_list_shows_all(api: Api) -> None:
+    ann = await api.client()
+    action = await proposed(api, ann)
+    await ann.post(f"/actions/{action['id']}/confirm", seen(action))
+    await api.scene.play()
+    assert (await ann.get(f"/actions/{action['id']}"))["can_undo"]
+    await ann.post(f"/actions/{action['id']}/undo", None, 202)
+    await api.scene.play()
+    assert (await ann.get(f"/actions/{action['id']}"))["state"] == "undone"
+    assert action["id"] in {a["id"] for a in (await ann.get("/actions?state=all"))["actions"]}
+    assert (await ann.get("/actions"))["actions"] == []
+
+
+async def test_what_expired_is_asked_again(api: Api) -> None:
+    ann = await api.client()
+    action = await proposed(api, ann)
+    api.scene.travel(301)
+    await api.scene.play(timers=True)
+    assert (await ann.get(f"/actions/{action['id']}"))["state"] == "expired"
+    await ann.post(f"/actions/{action['id']}/renew", None, 202)
+    await api.scene.play()
+    found = (await ann.get("/actions?state=all"))["actions"]
+    assert {a["state"] for a in found} == {"expired", "prepared"}
+
+
+async def test_a_rejection_ends_it_and_keeps_its_reason(api: Api) -> None:
+    ann = await api.client()
+    action = await proposed(api, ann)
+    ended = await ann.post(f"/actions/{action['id']}/reject", seen(action, reason="too early"))
+    assert (ended["state"], ended["decision"]) == ("rejected", "too early")
+
+
+async def test_pages_follow_each_other_without_gaps(api: Api) -> None:
+    ann = await api.client()
+    made = [
+        await proposed(api, ann, {**WRITE, "arguments": {"path": f"{n}.md", "content": "x"}})
+        for n in range(5)
+    ]
+    for state in ("pending", "all"):
+        found: list[str] = []
+        after = ""
+        while True:
+            page = await ann.get(f"/actions?state={state}&limit=2" + (f"&after={after}" if after else ""))
+            found += [a["id"] for a in page["actions"]]
+            after = page["next"]
+            if not after:
+                break
+        assert found == [a["id"] for a in reversed(made)]
+
+
+async def test_the_preview_comes_as_text_where_that_is_asked_for(api: Api) -> None:
+    agent = await api.agent()
+    action = await proposed(api, agent)
+    async with agent.raw("GET", f"/actions/{action['id']}", Accept="text/plain") as response:
+        text = await response.text()
+        assert response.content_type == "text/plain"
+    assert action["preview"]["text"] in text
+    assert "Waits for" in text
+
+
+async def test_it_proposes_in_its_own_channels_alone(api: Api) -> None:
+    agent = await api.agent()
+    for place in (
+        {"channel": "C_ELSE"},
+        {"session_id": f"{TEAM}:C_ELSE:1.0"},
+        {"session_id": f"T2:{CHANNEL}:1.0"},
+    ):
+        status, problem = await agent.ask("POST", "/actions", {**WRITE, **place})
+        assert (status, problem["code"]) == (403, "place")
+    named = await proposed(api, agent, {**WRITE, "session_id": f"{TEAM}:{CHANNEL}:1700000000.000000"})
+    assert named["session_id"] == f"{TEAM}:{CHANNEL}:1700000000.000000"
+    assert api.roots.opened == {}
+
+
+async def test_confirming_may_wait_for_the_end(api: Api) -> None:
+    ann = await api.client()
+    action = await proposed(api, ann)
+
+    runs, confirmed = api.scene.runs, asyncio.Event()
+    api.scene.ledger.told = confirmed.set
+
+    async def work() -> None:
+        while not any(run.name == "carry_out" for run in runs):
+            await confirmed.wait()
+            confirmed.clear()
+        await api.scene.play()
+
+    working = asyncio.create_task(work())
+    done = await ann.post(f"/actions/{action['id']}/confirm", seen(action, wait=20))
+    await working
+    assert done["status"] == "success"
+    assert done["outcome"]["status"] == "success"
+
+
+async def test_the_audit_shows_what_was_theirs(api: Api) -> None:
+    agent, ann, ben = await api.agent(), await api.client(), await api.client(user=BEN)
+    action = await proposed(api, agent)
+    other = await proposed(api, ann)
+    mine = {line["action_id"] for line in (await agent.get("/audit"))["lines"]}
+    assert mine == {action["id"]}
+    assert {action["id"], other["id"]} <= {line["action_id"] for line in (await ann.get("/audit"))["lines"]}
+    assert (await ben.get("/audit"))["lines"] == []
+
+
+async def test_an_admin_withdraws_for_others(api: Api) -> None:
+    api.scene.rule(admins=frozenset({CLEO}))
+    action = await proposed(api, await api.agent())
+    cleo = await api.client(user=CLEO)
+    await cleo.post(f"/actions/{action['id']}/cancel", {})
+    assert (await api.scene.now(action["id"])).decided_by == CLEO
