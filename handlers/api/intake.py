@@ -110,7 +110,7 @@ def body_of(raw: bytes, model: type[BaseModel]) -> Any:
 
 def query_of(request: web.Request, model: type[BaseModel]) -> Any:
     """The query by its model. Raises Problem."""
-    names = list(request.query)
+    names = [name for name, _ in request.query.items()]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise Problem(400, "bad_query", f"“{twice[0][:40]}” is given twice.")
