@@ -32,11 +32,13 @@ from bot.people import SlackPeople
 from bot.planner import planner
 from bot.policy_file import load_policy, trusted
 from bot.settings import Settings
+from bot.webhooks import Deliveries, Sender
 from gate.flows import sweep
 from gate.policy import Policy
 from gate.world import Unavailable, World
 from handlers.register import register
 from storage.engine import open_engine, serve_alone
+from storage.hooks import HookStore
 from storage.leases import RedisLeases, open_redis
 from storage.ledger import SqlLedger
 from storage.migrate import migrate
@@ -139,10 +141,12 @@ async def made(settings: Settings, roles: frozenset[str] = ALL, rig: Rig = RIG) 
             shows=shows,
         )
         world = rig.dress(world)
-        await engine.start(jobs(world), work="worker" in roles)
+        hooks = Deliveries(HookStore(sql), ledger, Sender(settings.webhooks))
+        await engine.start({**jobs(world), **hooks.jobs()}, work="worker" in roles)
         stack.push_async_callback(engine.drain, DRAIN_SECONDS)
         if "worker" in roles:
             await _background(stack, _sweep(world, ledger, rig.sweep))
+            await _background(stack, hooks.look())
         app = slack.bolt(fast, settings.signing_secret.reveal() if settings.signing_secret else "", me)
         register(app, world, Hints(fast, cards), str(me.bot_user_id))
         sockets = await _sockets(stack, settings, app) if "web" in roles else None

@@ -70,6 +70,7 @@ def parser() -> argparse.ArgumentParser:
     _recipes(commands)
     _audit(commands)
     _tokens(commands)
+    _webhooks(commands)
     return top
 
 
@@ -177,3 +178,21 @@ def _tokens(commands: Any) -> None:
     _add(tokens, "list", "bot.cli_tokens:listing", "every token, without its secret")
     revoke = _add(tokens, "revoke", "bot.cli_tokens:revoke", "end a token now", takes=("token",))
     revoke.add_argument("token", metavar="ID", help="its id, as `tokens list` shows it")
+
+
+def _webhooks(commands: Any) -> None:
+    hooks = _group(commands, "webhooks", "tell others over HTTP of what happens")
+    does = "bot.cli_webhooks"
+    add = _add(hooks, "add", f"{does}:add", "tell a URL, and show its secret, this once")
+    add.set_defaults(takes=("url", "team", "channel", "kind"))
+    add.add_argument("url", metavar="URL", help="https, port 443, on the open internet")
+    add.add_argument("--team", required=True, metavar="ID", help="the workspace (T…)")
+    add.add_argument("--channel", action="append", default=[], metavar="ID", help="only of this channel")
+    add.add_argument("--kind", action="append", default=[], metavar="EVENT", help="only this kind of event")
+    _add(hooks, "list", f"{does}:listing", "every webhook, and what came of its last delivery")
+    for name, tells in {
+        "remove": "tell it nothing more",
+        "rotate": "give it a new secret; the old one signs, too, until the next rotation",
+    }.items():
+        one = _add(hooks, name, f"{does}:{name}", tells, takes=("webhook",))
+        one.add_argument("webhook", metavar="ID", help="its id, as `webhooks list` shows it")

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from ipaddress import ip_network
 from pathlib import Path
 
 from bot.planner import PLANNERS
 from bot.strict_yaml import File, Value
+from gate.outside import Network
 from gate.switches import SETTABLE, Switches, flaw, switched
 from gate.world import Limits
 from tools.servers import BadServers, ServerConfig, read_servers
@@ -16,7 +18,7 @@ from tools.servers import BadServers, ServerConfig, read_servers
 MANIFESTS = Path(__file__).parents[1] / "manifests"
 SWITCHES = SETTABLE
 FILES = ("policy", "phrases", "recipes")
-TOP = ("mcpServers", "confirmation", "limits", "planner", "model", *FILES, "channels", *SWITCHES)
+TOP = ("mcpServers", "confirmation", "limits", "planner", "model", *FILES, "channels", "webhooks", *SWITCHES)
 CHANNEL = re.compile(r"[CGD][A-Z0-9_]+")
 DAY = 86_400
 
@@ -35,6 +37,7 @@ class Config:
     model: str = ""
     switches: Switches = field(default_factory=Switches)
     channel_switches: Mapping[str, Switches] = field(default_factory=dict)  # by channel id
+    webhooks: tuple[Network, ...] = ()  # networks of the operator's own that webhooks may reach
 
 
 DEFAULT = Config()
@@ -68,6 +71,7 @@ def read_config(path: Path, environ: Mapping[str, str]) -> Config:
         servers=_servers(top.get("mcpServers"), environ),
         switches=switches,
         channel_switches=_channels(top.get("channels"), switches),
+        webhooks=_allowed(top.get("webhooks")),
         planner=_planner(top.get("planner")),
         model=top["model"].text() if "model" in top else "",
         **{key: path.parent / top[key].text() for key in FILES if key in top},
@@ -125,3 +129,15 @@ def _channels(value: Value | None, base: Switches) -> Mapping[str, Switches]:
             own.wrong("must be a channel ID (C…), not a name")
         found[channel] = _switches(base, own.mapping(SWITCHES))
     return found
+
+
+def _allowed(value: Value | None) -> tuple[Network, ...]:
+    """`webhooks: {allow: [10.1.0.0/16]}`: where webhooks may go besides the open internet."""
+    keys = value.mapping(("allow",)) if value else {}
+    found: list[Network] = []
+    for one in keys["allow"].items() if "allow" in keys else ():
+        try:
+            found.append(ip_network(one.text()))
+        except ValueError:
+            one.wrong("must be a network such as 10.1.0.0/16")
+    return tuple(found)

@@ -53,7 +53,8 @@ class RunFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What runs of one name do. `kind` names the partition that they wait in: events, plans, calls, cards, timers.
+    """What runs of one name do. `kind` names the partition that they wait in: events, plans, calls, cards, timers,
+    hooks.
 
     `work` gets the arguments of the run, on the loop that started the engine. It is called again after a
     crash and after a transient error, and has to bear that; any other exception ends the run.

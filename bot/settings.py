@@ -11,6 +11,7 @@ from pathlib import Path
 from bot.config_file import DEFAULT, Config, read_config
 from bot.planner import read_model
 from bot.strict_yaml import BadFile
+from gate.outside import Network
 from gate.switches import Switches
 from gate.world import Limits
 from storage.engine import BadDatabaseUrl, parse
@@ -82,6 +83,7 @@ class Settings:
     model: ModelConfig | None = None  # None: the phrases plan
     switches: Switches = DEFAULT.switches
     channel_switches: Mapping[str, Switches] = field(default_factory=dict)  # by channel id
+    webhooks: tuple[Network, ...] = ()  # networks of the operator's own that webhooks may reach
 
     @classmethod
     def from_environment(cls, *, slack: bool = False) -> Settings:
@@ -118,6 +120,7 @@ class Settings:
             model=model,
             switches=config.switches,
             channel_switches=config.channel_switches,
+            webhooks=config.webhooks,
         )
         problems = [*reader.problems, *problems, *(settings.missing_for_slack() if slack else ())]
         if problems:

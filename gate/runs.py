@@ -87,3 +87,8 @@ def proceed(task_id: str, pauses: int, round_: int, delay: float) -> Run:
 def settle_task(task_id: str, ends: int, delay: float) -> Run:
     """Take a finished task as done when nobody said otherwise."""
     return Run("settle_task", f"settle_task:{task_id}:{ends}", (task_id, str(ends)), delay)
+
+
+def deliver(hook_id: str, seq: int, attempt: int = 0, delay: float = 0.0) -> Run:
+    """Send an event to a webhook; each try is a run of its own."""
+    return Run("deliver", f"deliver:{hook_id}:{seq}:{attempt}", (hook_id, str(seq), str(attempt)), delay)

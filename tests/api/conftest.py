@@ -26,3 +26,15 @@ async def api(migrated_sqlite: Path, sqlite_url: str, redis_url: str) -> AsyncIt
             yield found
         await redis.aclose()
         await engine.dispose()
+
+
+@pytest.fixture
+async def hasty(migrated_sqlite: Path, sqlite_url: str, redis_url: str) -> AsyncIterator[Api]:
+    """One that asks all the time whether a token still counts, and gives each two streams."""
+    shutil.copy(migrated_sqlite, str(make_url(sqlite_url).database))
+    async with staged(sqlite_url, redis_url) as scene:
+        engine, redis = open_engine(sqlite_url), open_redis(redis_url)
+        async with served(scene, engine, redis, streams=2, recheck=0.05, heartbeat=0.05, slow=0.5) as found:
+            yield found
+        await redis.aclose()
+        await engine.dispose()

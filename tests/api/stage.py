@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -18,6 +19,7 @@ from gate.world import Posted, World
 from handlers.api import site
 from handlers.api.feed import Feed
 from handlers.api.ports import Bounds, Office
+from handlers.api.stream import OPEN
 from storage.answers import AnswerStore
 from storage.events import EventLog
 from storage.pages import SqlPages
@@ -84,6 +86,7 @@ class Api:
     base: str
     session: ClientSession
     roots: Roots
+    open: Counter[str]  # streams, by token
     numbers: Any = field(default_factory=lambda: count(1))
 
     async def client(self, kind: Kind = Kind.PERSON, user: str = ANN, **more: Any) -> Client:
@@ -120,7 +123,7 @@ async def served(scene: Scene, engine: AsyncEngine, redis: Any, **bounds: Any) -
     server = TestServer(app)
     await server.start_server()
     async with ClientSession() as session:
-        yield Api(scene, office, feed, str(server.make_url("")).rstrip("/"), session, roots)
+        yield Api(scene, office, feed, str(server.make_url("")).rstrip("/"), session, roots, app[OPEN])
     await server.close()
 
 

@@ -1,0 +1,164 @@
+"""Sending webhooks: to addresses of the open internet only, looked up once, without following anybody elsewhere."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import socket
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from ipaddress import ip_address
+from typing import Any
+
+from aiohttp import ClientError, ClientSession, ClientTimeout, DummyCookieJar, TCPConnector
+from aiohttp.abc import AbstractResolver, ResolveResult
+
+from bot.engine import Job
+from gate import runs
+from gate.access import Logged
+from gate.happenings import payload
+from gate.outside import Network, Target, listed, needs_allowed, refused, target
+from gate.webhook import GONE, Webhook, again_after, headers, wants
+from gate.world import Unavailable
+from storage.hooks import HookStore
+from storage.ledger import SqlLedger
+
+log = logging.getLogger(__name__)
+
+SECONDS = 5.0  # for one try, all in all
+LOOK = 1.0  # seconds between two looks for what is to be sent
+MOST_BYTES = 64 * 1024  # of an answer; nobody reads it, so this is what is taken off the line
+
+
+class Forbidden(Exception):
+    """Nothing may be sent there. Its text is a sentence."""
+
+
+class Guarded(AbstractResolver):
+    """Looks a host up once, and gives out its addresses only when every one of them may be reached."""
+
+    def __init__(self, allowed: Sequence[Network], strict: bool) -> None:
+        self._allowed, self._strict = allowed, strict
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[ResolveResult]:
+        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        addresses = [str(entry[4][0]) for entry in found]
+        for address in addresses:
+            judge(address, self._allowed, self._strict)
+        return [
+            {
+                "hostname": host,
+                "host": address,
+                "port": port,
+                "family": entry[0],
+                "proto": entry[2],
+                "flags": socket.AI_NUMERICHOST,
+            }
+            for address, entry in zip(addresses, found, strict=True)
+        ]
+
+    async def close(self) -> None:
+        """It holds nothing."""
+
+
+def judge(address: str, allowed: Sequence[Network], strict: bool) -> None:
+    """Raise Forbidden unless this address may be reached. `strict`: only where the operator allows it by name."""
+    why = refused(address, allowed)
+    if not why and strict and not listed(address, allowed):
+        why = "Only https to port 443 leaves the networks that the operator allows."
+    if why:
+        raise Forbidden(why)
+
+
+class Sender:
+    """One POST after the other, each with a line of its own. `allowed`: networks of the operator's own."""
+
+    def __init__(self, allowed: Sequence[Network] = (), seconds: float = SECONDS, ssl: Any = True) -> None:
+        self._allowed, self._seconds, self._ssl = tuple(allowed), seconds, ssl
+
+    async def post(self, url: str, body: bytes, sent: dict[str, str]) -> int:
+        """The status of the answer. Raises Forbidden, or OSError, TimeoutError and ClientError as they come."""
+        found = target(url, self._allowed)
+        if isinstance(found, str):
+            raise Forbidden(found)
+        strict = needs_allowed(found)
+        self._literal(found, strict)
+        connector = TCPConnector(
+            resolver=Guarded(self._allowed, strict), use_dns_cache=False, force_close=True, ssl=self._ssl
+        )
+        limit = ClientTimeout(total=self._seconds)
+        async with ClientSession(
+            connector=connector, timeout=limit, trust_env=False, cookie_jar=DummyCookieJar()
+        ) as session:
+            async with session.post(url, data=body, headers=sent, allow_redirects=False) as answer:
+                await answer.content.read(MOST_BYTES)
+                return answer.status
+
+    def _literal(self, found: Target, strict: bool) -> None:
+        """An address in the URL itself is not looked up, so it is judged here."""
+        try:
+            ip_address(found.host)
+        except ValueError:
+            return
+        judge(found.host, self._allowed, strict)
+
+
+class Deliveries:
+    """Takes events to webhooks, as durable runs with a stable id each."""
+
+    def __init__(
+        self,
+        hooks: HookStore,
+        ledger: SqlLedger,
+        sender: Sender,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._hooks, self._ledger, self._sender, self._now = hooks, ledger, sender, now
+
+    def jobs(self) -> dict[str, Job]:
+        return {"deliver": Job("hooks", self.deliver)}
+
+    async def look(self) -> None:
+        """Ask for the deliveries of what happens, for ever."""
+        while True:
+            try:
+                await self._hooks.fan_out(self._ledger)
+            except Unavailable as error:
+                log.warning("webhooks will be looked at again: %s", error)
+            except Exception:
+                log.exception("webhooks will be looked at again")
+            await asyncio.sleep(LOOK)
+
+    async def deliver(self, hook_id: str, seq: str, attempt: str) -> None:
+        """One try. What fails is asked for again later; who is gone is asked no more."""
+        hook = await self._hooks.get(hook_id)
+        event = await self._hooks.event(int(seq))
+        if hook is None or event is None or not wants(hook, event):
+            return
+        problem, status = await self._try(hook, event)
+        if not problem:
+            return await self._hooks.noted(hook.id, "")
+        log.warning("webhook %s, event %s, try %s: %s", hook.id, seq, int(attempt) + 1, problem)
+        await self._hooks.noted(hook.id, problem, disable=status == GONE)
+        wait = again_after(int(attempt))
+        if wait is None or status == GONE:
+            return
+        async with self._ledger.begin() as tx:
+            tx.enqueue(runs.deliver(hook.id, event.seq, int(attempt) + 1, wait))
+
+    async def _try(self, hook: Webhook, event: Logged) -> tuple[str, int]:
+        """What went wrong, "" when nothing did; and the status of the answer, 0 without one."""
+        told = payload(event.kind, event.task, event.body, event.at)
+        body = json.dumps(told, ensure_ascii=True, separators=(",", ":"), sort_keys=True).encode("ascii")
+        try:
+            status = await self._sender.post(hook.url, body, headers(hook, event.seq, self._now(), body))
+        except Forbidden as error:
+            return str(error), 0
+        except TimeoutError:
+            return f"It did not answer within {SECONDS:.0f} s.", 0
+        except (ClientError, OSError, ValueError) as error:
+            return f"It could not be reached ({type(error).__name__}).", 0
+        return ("" if 200 <= status < 300 else f"It answered {status}."), status

@@ -1,0 +1,91 @@
+"""Webhooks: who is told what, signed by the scheme of Standard Webhooks, and when it is tried again."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+from dataclasses import dataclass
+from datetime import datetime
+
+from gate.access import Logged
+from gate.derive import derived
+
+PREFIX = "whsec_"
+SECRET_BYTES = 32
+# Seconds before each try after the first; all of it lies within the day for which events are kept.
+BACKOFF = (5, 300, 1800, 7200, 18_000, 36_000)
+GONE = 410
+
+
+@dataclass(frozen=True, slots=True)
+class Webhook:
+    """One receiver. Without `channels` or `kinds`: of all. `seq`: of the last event that it is sent, or not."""
+
+    id: str
+    url: str
+    secret: str
+    former: str  # the secret before the last rotation: both sign; "" without one
+    team: str
+    channels: tuple[str, ...]
+    kinds: tuple[str, ...]
+    seq: int
+    created_at: datetime
+    disabled_at: datetime | None = None
+    problem: str = ""
+
+
+def secret_of(key: bytes) -> str:
+    """A secret as both sides write it."""
+    return PREFIX + base64.b64encode(key).decode("ascii")
+
+
+def key_of(secret: str) -> bytes:
+    """The bytes of a secret. Raises ValueError when it is none."""
+    if not secret.startswith(PREFIX):
+        raise ValueError("a secret begins with whsec_")
+    try:
+        return base64.b64decode(secret.removeprefix(PREFIX), validate=True)
+    except binascii.Error as error:
+        raise ValueError("a secret is base64") from error
+
+
+def wants(hook: Webhook, one: Logged) -> bool:
+    """Whether this receiver is told of this event. What is private to a person is not told to anybody else."""
+    if hook.disabled_at is not None or hook.team != one.session.team:
+        return False
+    if one.subject.action is not None and one.subject.action.private:
+        return False
+    in_place = not hook.channels or one.session.channel in hook.channels
+    return in_place and (not hook.kinds or one.kind in hook.kinds)
+
+
+def message_id(hook: Webhook, seq: int) -> str:
+    """The same for every try: by it a receiver knows what it has had already."""
+    return f"msg_{derived('webhook', hook.id, seq)}"
+
+
+def headers(hook: Webhook, seq: int, at: datetime, body: bytes) -> dict[str, str]:
+    """What Standard Webhooks puts beside the body. `at`: of this try."""
+    message, stamp = message_id(hook, seq), str(int(at.timestamp()))
+    signed = [signature(secret, message, stamp, body) for secret in (hook.secret, hook.former) if secret]
+    return {
+        "webhook-id": message,
+        "webhook-timestamp": stamp,
+        "webhook-signature": " ".join(signed),
+        "content-type": "application/json",
+        "user-agent": "Countersign/1 (+webhooks)",
+    }
+
+
+def signature(secret: str, message: str, stamp: str, body: bytes) -> str:
+    """HMAC-SHA-256 over id, timestamp and body."""
+    signed = f"{message}.{stamp}.".encode() + body
+    made = hmac.new(key_of(secret), signed, hashlib.sha256).digest()
+    return "v1," + base64.b64encode(made).decode("ascii")
+
+
+def again_after(attempt: int) -> float | None:
+    """Seconds until the next try, after the try with this number (from 0) failed; None when it was the last."""
+    return float(BACKOFF[attempt]) if attempt < len(BACKOFF) else None

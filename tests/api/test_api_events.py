@@ -1,0 +1,226 @@
+"""GET /events: told in order, to those it concerns, from where they were; and ended when the token is."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from aiohttp import ClientResponse
+
+from gate.world import Happening
+from handlers.api.feed import KEPT, Feed
+from storage.tokens import TokenStore
+from tests.api.stage import Api, Client
+from tests.api.test_api_actions import WRITE, proposed
+from tests.api.test_api_actions import seen as version
+from tests.api.test_api_tasks import planned, seen
+from tests.flows.scene import BEN
+
+
+class Stream:
+    """What a client reads."""
+
+    def __init__(self, response: ClientResponse) -> None:
+        self.response = response
+        self.last = ""
+
+    async def next(self) -> dict[str, Any]:
+        """The next event that is one; its data, with what stands before it checked."""
+        found: dict[str, str] = {}
+        async with asyncio.timeout(20):
+            while True:
+                line = (await self.response.content.readline()).decode()
+                if not line:
+                    raise EOFError
+                if line == "\n" and "data" in found:
+                    break
+                name, _, value = line.rstrip("\n").partition(": ")
+                found[name] = value
+        data: dict[str, Any] = json.loads(found["data"])
+        assert data["type"] == found["event"]
+        self.last = found.get("id", "")
+        return data
+
+    async def until(self, kind: str) -> dict[str, Any]:
+        while (found := await self.next())["type"] != kind:
+            pass
+        return found
+
+
+@asynccontextmanager
+async def listening(client: Client, query: str = "", since: str = "") -> AsyncIterator[Stream]:
+    headers = {"Last_Event_ID": since} if since else {}
+    async with client.raw("GET", f"/events{query}", None, **headers) as response:
+        assert response.status == 200, await response.text()
+        assert response.content_type == "text/event-stream"
+        while (await response.content.readline()) != b"retry: 2000\n":
+            pass
+        yield Stream(response)
+
+
+async def test_an_approval_is_asked_for_with_the_fields_of_the_spec(api: Api) -> None:
+    agent = await api.agent()
+    async with listening(agent, "?kind=approval_requested") as stream:
+        action = await proposed(api, agent)
+        told = await stream.next()
+    fields = "task_id subtask_id reason proposed_action risk_level details auto_approve_timeout".split()
+    assert set(fields) <= told.keys()
+    assert told["action_id"] == action["id"]
+    assert told["proposed_action"] == action["preview"]["summary"]
+    assert told["auto_approve_timeout"] is None
+    assert told["risk_level"] in ("low", "medium", "high", "critical")
+
+
+async def test_a_pause_and_its_end_are_told_with_the_fields_of_the_spec(api: Api) -> None:
+    ann = await api.client()
+    task = await planned(api, ann, "a.md", "b.md")
+    path = f"/tasks/{task['id']}"
+    async with listening(ann) as stream:
+        await ann.post(f"{path}/plan", seen(task, decision="approve_all", seal=task["plan"]["seal"]))
+        await api.scene.play()
+        paused = await stream.until("workflow_paused")
+        await ann.post(f"{path}/continue", seen(await ann.get(path)))
+        resumed = await stream.until("workflow_resumed")
+    assert paused.keys() == {"type", "executionId", "nodeId", "triggerPhase", "timestamp"}
+    assert (paused["executionId"], paused["nodeId"]) == (task["id"], task["plan"]["steps"][0]["id"])
+    assert paused["triggerPhase"] == "AFTER_EXECUTION"
+    assert resumed.keys() == {"type", "executionId", "timestamp"}
+    assert paused["timestamp"] <= resumed["timestamp"]
+    assert paused["timestamp"] > 1_700_000_000_000  # milliseconds
+
+
+async def test_an_instruction_is_told(api: Api) -> None:
+    ann = await api.client()
+    made = await ann.post("/tasks", {"text": "something"}, 201)
+    async with listening(ann, f"?kind=steer_instruction&task_id={made['id']}") as stream:
+        await ann.ask("PATCH", f"/tasks/{made['id']}", {"instruction": "use b"})
+        assert (await stream.next())["instruction"] == "use b"
+
+
+async def test_it_goes_on_behind_the_last_event_that_was_seen(api: Api) -> None:
+    ann = await api.client()
+    async with listening(ann) as stream:
+        one = await proposed(api, ann)
+        await stream.until("approval_requested")
+    two = await proposed(api, ann)
+    await ann.post(f"/actions/{one['id']}/confirm", version(one))
+    async with listening(ann, since=stream.last) as again:
+        missed = [await again.next() for _ in range(3)]
+    assert [(told["type"], told["action_id"]) for told in missed] == [
+        ("action_changed", two["id"]),
+        ("approval_requested", two["id"]),
+        ("action_changed", one["id"]),
+    ]
+
+
+async def test_what_was_forgotten_is_told_as_a_gap(api: Api) -> None:
+    ann = await api.client()
+    await proposed(api, ann)
+    await api.scene.ledger.purge(await api.scene.ledger.now())
+    await proposed(api, ann)
+    async with listening(ann, since="1") as _:
+        pass
+    async with ann.raw("GET", "/events", None, Last_Event_ID="1") as response:
+        assert (await response.content.readline()) == b"event: stream_gap\n"
+
+
+@pytest.mark.parametrize("since", ["x", "-1", "1e3", "9" * 19])
+async def test_an_id_of_nothing_is_told(api: Api, since: str) -> None:
+    status, problem = await (await api.client()).ask("GET", "/events", None, Last_Event_ID=since)
+    assert (status, problem["code"]) == (400, "bad_last_event_id")
+
+
+async def test_nobody_hears_what_does_not_concern_them(api: Api) -> None:
+    agent, other, ann, ben = (
+        await api.agent(),
+        await api.agent(),
+        await api.client(),
+        await api.client(user=BEN),
+    )
+    first = await proposed(api, agent)
+    for client in (other, ben):
+        async with listening(client, since="0") as stream:
+            await proposed(api, agent)
+            mine = await proposed(api, client)
+            assert (await stream.next())["action_id"] == mine["id"]
+    async with listening(ann, since="0") as stream:
+        assert (await stream.next())["action_id"] == first["id"]
+
+
+async def test_a_stream_ends_soon_after_its_token(hasty: Api) -> None:
+    ann = await hasty.client()
+    tokens = hasty.office.tokens
+    assert isinstance(tokens, TokenStore)
+    async with listening(ann) as stream:
+        await tokens.revoke(ann.token.id)
+        with pytest.raises(EOFError):
+            await stream.next()
+
+
+async def test_a_token_has_so_many_streams(hasty: Api) -> None:
+    ann = await hasty.client()
+    async with listening(ann), listening(ann):
+        status, problem = await ann.ask("GET", "/events")
+        assert (status, problem["code"]) == (429, "too_many_streams")
+    async with listening(await hasty.client()):
+        pass
+
+
+async def test_who_does_not_read_is_dropped(hasty: Api) -> None:
+    """The socket's buffers fill, the write waits, and the stream ends: nothing is kept for one reader."""
+    ann = await hasty.client()
+    host, port = hasty.base.removeprefix("http://").split(":")
+    reader, writer = await asyncio.open_connection(host, int(port), limit=1024)
+    writer.write(
+        f"GET /events HTTP/1.1\r\nHost: x\r\nAuthorization: {ann.headers['Authorization']}\r\n\r\n".encode()
+    )
+    await reader.readuntil(b"retry: 2000")
+    writer.transport.pause_reading()  # type: ignore[attr-defined]
+    made = await ann.post("/tasks", {"text": "anything"}, 201)
+    for _ in range(60):
+        async with hasty.scene.ledger.begin() as tx:
+            for _ in range(100):
+                tx.emit(Happening("task_changed", hasty.scene.session, made["id"], {"fill": "x" * 2000}))
+    async with asyncio.timeout(60):
+        while hasty.open[ann.token.id]:
+            await asyncio.wait_for(hasty.feed.wait(hasty.feed.last, 0.1), 5)
+    writer.close()
+
+
+async def test_many_readers_of_one_feed_each_hear_everything_once(api: Api) -> None:
+    ann = await api.client()
+
+    async def hear(count: int) -> list[str]:
+        async with listening(ann) as stream:
+            ready.release()
+            return [(await stream.next())["action_id"] for _ in range(count)]
+
+    ready = asyncio.Semaphore(0)
+    hearing = [asyncio.create_task(hear(8)) for _ in range(8)]
+    for _ in hearing:
+        await ready.acquire()
+    made = [(await ann.post("/actions", WRITE, 201))["action"]["id"] for _ in range(4)]
+    expected = [one for one in made for _ in range(2)]
+    for heard in hearing:
+        assert await heard == expected
+
+
+async def test_a_feed_that_was_outrun_reads_the_table(api: Api) -> None:
+    """Who is behind what is kept in memory gets it all the same, in order, once."""
+    ann = await api.client()
+    feed = Feed(api.office.events, 60)
+    await feed.join()
+    start = feed.last
+    await proposed(api, ann)
+    feed.ring()
+    await feed.wait(start, 20)
+    feed._newest.clear()
+    feed._from = feed.last
+    found = await feed.after(start)
+    assert [one.kind for one in found] == ["action_changed", "approval_requested"]
+    assert len(found) < KEPT
+    await feed.leave()

@@ -1,0 +1,160 @@
+"""Tasks over the API: asked for in words, decided by their person, paused and stopped, told in the words of the specs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gate.talk import Call, Planned, ProposePlan
+from gate.task import Assessment
+from tests.api.stage import Api, Client
+from tests.flows.scene import ANN, BEN
+
+TEXT = "write a, then b"
+
+
+def wanted(api: Api, *names: str) -> None:
+    """The planner will propose to write these."""
+    steps = tuple(
+        Planned(Call("desk", "write", {"path": name, "content": "x"}), f"Write {name}") for name in names
+    )
+    api.scene.planner.assessments.append(Assessment(80, True, len(names)))
+    api.scene.planner.script.append(ProposePlan(steps))
+
+
+async def planned(api: Api, client: Client, *names: str, **more: Any) -> Any:
+    """A task whose plan waits for its decision."""
+    wanted(api, *names)
+    made = await client.post("/tasks", {"text": TEXT, **more}, 201)
+    await api.scene.play()
+    return await client.get(f"/tasks/{made['id']}")
+
+
+def seen(task: Any, **more: Any) -> dict[str, Any]:
+    return {"number": task["asks"]["number"], **more}
+
+
+async def test_a_plan_is_shown_approved_and_carried_out(api: Api) -> None:
+    agent, ann = await api.agent(), await api.client()
+    task = await planned(api, agent, "a.md", "b.md", switches={"review": "none"})
+    assert (task["status"], task["asks"]["kind"]) == ("plan_review", "plan")
+    assert "a.md" in task["plan"]["steps"][0]["preview"]["text"]
+    path = f"/tasks/{task['id']}"
+    approval = seen(task, decision="approve_all", seal=task["plan"]["seal"])
+    status, problem = await agent.ask("POST", f"{path}/plan", approval)
+    assert (status, problem["code"]) == (403, "agents_do_not_decide")
+    await ann.post(f"{path}/plan", approval)
+    await api.scene.play()
+    assert api.scene.desk.notes == {"a.md": "x", "b.md": "x"}
+    done = await ann.get(path)
+    assert done["asks"]["kind"] == "satisfaction"
+    assert (await ann.post(f"{path}/satisfaction", seen(done, verdict="done")))["state"] == "done"
+    assert api.scene.wall.tasks[task["id"]].state == "done"  # the card in Slack follows
+
+
+async def test_another_plan_than_the_one_that_was_seen_is_not_approved(api: Api) -> None:
+    ann = await api.client()
+    task = await planned(api, ann, "a.md", "b.md")
+    path = f"/tasks/{task['id']}/plan"
+    first, second = task["plan"]["steps"]
+    changes = [{"id": second["id"], "place": 1}, {"id": first["id"], "place": 2, "drop": True}]
+    await ann.post(path, seen(task, decision="modify", seal=task["plan"]["seal"], changes=changes))
+    await api.scene.play()
+    status, problem = await ann.ask(
+        "POST", path, seen(task, decision="approve_all", seal=task["plan"]["seal"])
+    )
+    assert (status, problem["code"]) == (409, "stale")
+    now = await ann.get(f"/tasks/{task['id']}")
+    assert [step["id"] for step in now["plan"]["steps"]] == [second["id"]]
+
+
+async def test_an_api_task_that_names_no_review_waits_after_each_step(api: Api) -> None:
+    ann = await api.client()
+    task = await planned(api, ann, "a.md", "b.md")
+    path = f"/tasks/{task['id']}"
+    await ann.post(f"{path}/plan", seen(task, decision="approve_all", seal=task["plan"]["seal"]))
+    await api.scene.play()
+    paused = await ann.get(path)
+    assert (paused["status"], paused["asks"]["kind"]) == ("PAUSED_FOR_REVIEW", "pause")
+    await ann.post(f"{path}/continue", seen(paused))
+    status, problem = await ann.ask("POST", f"{path}/continue", seen(paused))
+    assert status == 409
+    assert problem["code"] in ("late", "stale")
+
+
+async def test_a_step_that_waits_is_told_as_waiting(api: Api) -> None:
+    ann = await api.client()
+    task = await planned(api, ann, "a.md", switches={"review": "none"})
+    path = f"/tasks/{task['id']}"
+    await ann.post(f"{path}/plan", seen(task, decision="step_by_step", seal=task["plan"]["seal"]))
+    await api.scene.play()
+    waiting = await ann.get(path)
+    assert waiting["status"] == "waiting_approval"
+    action = await ann.get(f"/actions/{waiting['waiting'][0]}")
+    assert (action["task_id"], action["step_id"]) == (task["id"], task["plan"]["steps"][0]["id"])
+
+
+async def test_an_agent_sees_its_task_with_the_steps_and_stops_it(api: Api) -> None:
+    agent, other, ann = await api.agent(), await api.agent(), await api.client()
+    task = await planned(api, agent, "a.md", switches={"review": "none"})
+    path = f"/tasks/{task['id']}"
+    await ann.post(f"{path}/plan", seen(task, decision="step_by_step", seal=task["plan"]["seal"]))
+    await api.scene.play()
+    assert len((await agent.get("/actions"))["actions"]) == 1
+    assert [one["id"] for one in (await agent.get("/tasks"))["tasks"]] == [task["id"]]
+    assert (await other.get("/tasks"))["tasks"] == []
+    assert (await other.ask("POST", f"{path}/stop"))[0] == 404
+    assert (await agent.post(f"{path}/stop"))["state"] == "stopped_by_user"
+
+
+async def test_an_instruction_is_kept_as_a_reply_in_the_thread_would_be(api: Api) -> None:
+    agent, ann = await api.agent(), await api.client()
+    made = await agent.post("/tasks", {"text": TEXT}, 201)
+    path = f"/tasks/{made['id']}"
+    status, problem = await agent.ask("PATCH", path, {"instruction": "use b"})
+    assert (status, problem["code"]) == (403, "agents_do_not_decide")
+    status, told = await ann.ask("PATCH", path, {"instruction": "use b"}, Idempotency_Key="k")
+    again = await ann.ask("PATCH", path, {"instruction": "use b"}, Idempotency_Key="k")
+    assert (status, [said["text"] for said in told["instructions"]]) == (200, ["use b"])
+    assert again[1] == told
+    await ann.post(f"{path}/stop")
+    status, problem = await ann.ask("PATCH", path, {"instruction": "use c"})
+    assert (status, problem["code"]) == (409, "late")
+
+
+async def test_the_same_task_asked_for_twice_is_one(api: Api) -> None:
+    agent = await api.agent()
+    one = await agent.post("/tasks", {"text": TEXT}, 201, Idempotency_Key="k")
+    two = await agent.post("/tasks", {"text": TEXT}, 201, Idempotency_Key="k")
+    assert one["id"] == two["id"]
+    assert len((await agent.get("/tasks"))["tasks"]) == 1
+
+
+async def test_somebody_elses_task_does_not_exist(api: Api) -> None:
+    ann, ben = await api.client(), await api.client(user=BEN)
+    task = await planned(api, ann, "a.md")
+    for method, path, sent in (
+        ("GET", "", None),
+        ("PATCH", "", {"instruction": "x"}),
+        ("POST", "/plan", seen(task, decision="approve_all", seal=task["plan"]["seal"])),
+        ("POST", "/stop", {}),
+    ):
+        assert (await ben.ask(method, f"/tasks/{task['id']}{path}", sent))[0] == 404
+    assert (await ann.get(f"/tasks/{task['id']}"))["requester"] == ANN
+
+
+@pytest.mark.parametrize("switches", [{"review": "perhaps"}, {"nonsense": True}, {"approval_mode": "both"}])
+async def test_a_wrong_switch_is_told(api: Api, switches: dict[str, Any]) -> None:
+    ann = await api.client()
+    status, problem = await ann.ask("POST", "/tasks", {"text": TEXT, "switches": switches})
+    assert (status, problem["code"]) == (422, "bad_switches")
+
+
+async def test_pages_of_tasks_follow_each_other(api: Api) -> None:
+    ann = await api.client()
+    made = [(await ann.post("/tasks", {"text": f"{TEXT} {n}"}, 201))["id"] for n in range(3)]
+    first = await ann.get("/tasks?limit=2")
+    rest = await ann.get(f"/tasks?limit=2&after={first['next']}")
+    assert [one["id"] for one in (*first["tasks"], *rest["tasks"])] == made[::-1]
+    assert rest["next"] is None
