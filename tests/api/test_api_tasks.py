@@ -50,6 +50,7 @@ async def test_a_plan_is_shown_approved_and_carried_out(api: Api) -> None:
     done = await ann.get(path)
     assert done["asks"]["kind"] == "satisfaction"
     assert (await ann.post(f"{path}/satisfaction", seen(done, verdict="done")))["state"] == "done"
+    await api.scene.play()
     assert api.scene.wall.tasks[task["id"]].state == "done"  # the card in Slack follows
 
 

@@ -1,0 +1,218 @@
+"""Webhooks on the wire: what arrives, what is tried again, and what is never reached."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from ipaddress import ip_network
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+from sqlalchemy import make_url
+
+from bot.webhooks import Deliveries, Forbidden, Sender
+from gate import runs
+from gate.webhook import BACKOFF, Webhook, secret_of, signature
+from gate.world import Happening
+from storage.engine import open_engine
+from storage.hooks import HookStore
+from tests.flows.conftest import staged
+from tests.flows.scene import TEAM, Scene
+
+HOME = (ip_network("127.0.0.0/8"),)
+SECRET = secret_of(b"k" * 32)
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+class Receiver:
+    """Remembers what came, and answers as it is told."""
+
+    def __init__(self) -> None:
+        self.came: list[tuple[dict[str, str], bytes]] = []
+        self.answers: list[int] = []
+
+    async def handle(self, request: web.Request) -> web.Response:
+        named = {name.lower(): value for name, value in request.headers.items()}
+        self.came.append((named, await request.read()))
+        status = self.answers.pop(0) if self.answers else 200
+        moved = {"Location": "/elsewhere"} if 300 <= status < 400 else {}
+        return web.Response(status=status, headers=moved)
+
+
+@asynccontextmanager
+async def receiving() -> AsyncIterator[tuple[Receiver, str]]:
+    receiver = Receiver()
+    app = web.Application()
+    app.router.add_route("*", "/{tail:.*}", receiver.handle)
+    server = TestServer(app, host="127.0.0.1")
+    await server.start_server()
+    yield receiver, str(server.make_url("/hook"))
+    await server.close()
+
+
+@asynccontextmanager
+async def delivering(url: str, home: Path, file: Path, redis_url: str) -> AsyncIterator[Any]:
+    import shutil
+
+    shutil.copy(home, file)
+    database = f"sqlite+aiosqlite:///{file}"
+    async with staged(database, redis_url) as scene:
+        engine = open_engine(database)
+        store = HookStore(engine)
+        await store.add(Webhook("h1", url, SECRET, "", TEAM, (), (), 0, NOW))
+        yield scene, store, Deliveries(store, scene.ledger, Sender(HOME))
+        await engine.dispose()
+
+
+async def happened(scene: Scene, task: str = "t1") -> None:
+    async with scene.ledger.begin() as tx:
+        tx.emit(Happening("task_changed", scene.session, task, {"state": "running"}))
+
+
+async def carried(scene: Scene, deliveries: Deliveries) -> None:
+    for run in [one for one in scene.runs if one.name == "deliver" and one.key not in scene.done]:
+        scene.done.add(run.key)
+        await deliveries.deliver(*run.args)
+
+
+async def test_an_event_arrives_once_signed(migrated_sqlite: Path, sqlite_url: str, redis_url: str) -> None:
+    async with receiving() as (receiver, url):
+        file = Path(str(make_url(sqlite_url).database))
+        async with delivering(url, migrated_sqlite, file, redis_url) as (scene, store, deliveries):
+            await happened(scene)
+            assert await asyncio.gather(store.fan_out(scene.ledger), store.fan_out(scene.ledger)) in (
+                [1, 0],
+                [0, 1],
+            )
+            assert await store.fan_out(scene.ledger) == 0
+            await carried(scene, deliveries)
+    ((headers, body),) = receiver.came
+    right = signature(SECRET, headers["webhook-id"], headers["webhook-timestamp"], body)
+    assert headers["webhook-signature"] == right
+    assert b'"task_id":"t1"' in body
+    assert headers["content-type"] == "application/json"
+
+
+async def test_what_fails_is_tried_again_with_the_same_id(
+    migrated_sqlite: Path, sqlite_url: str, redis_url: str
+) -> None:
+    async with receiving() as (receiver, url):
+        file = Path(str(make_url(sqlite_url).database))
+        async with delivering(url, migrated_sqlite, file, redis_url) as (scene, store, deliveries):
+            await happened(scene)
+            receiver.answers = [500, 302, 404]
+            await store.fan_out(scene.ledger)
+            for _ in range(4):
+                await carried(scene, deliveries)
+            tries = [run for run in scene.runs if run.name == "deliver"]
+            assert [run.delay for run in tries] == [0, *map(float, BACKOFF[:3])]
+            assert len({run.key for run in tries}) == 4
+            assert (await store.get("h1")).problem == ""
+    assert len({headers["webhook-id"] for headers, _ in receiver.came}) == 1
+    assert len({body for _, body in receiver.came}) == 1
+    assert len(receiver.came) == 4  # a redirect was not followed
+
+
+async def test_who_is_gone_is_told_nothing_more(
+    migrated_sqlite: Path, sqlite_url: str, redis_url: str
+) -> None:
+    async with receiving() as (receiver, url):
+        file = Path(str(make_url(sqlite_url).database))
+        async with delivering(url, migrated_sqlite, file, redis_url) as (scene, store, deliveries):
+            await happened(scene)
+            await happened(scene, "t2")
+            receiver.answers = [410]
+            await store.fan_out(scene.ledger)
+            await carried(scene, deliveries)
+            await carried(scene, deliveries)
+            assert (await store.get("h1")).disabled_at is not None
+    assert len(receiver.came) == 1
+
+
+async def test_a_new_secret_signs_beside_the_old_one(
+    migrated_sqlite: Path, sqlite_url: str, redis_url: str
+) -> None:
+    async with receiving() as (receiver, url):
+        file = Path(str(make_url(sqlite_url).database))
+        async with delivering(url, migrated_sqlite, file, redis_url) as (scene, store, deliveries):
+            await store.rotate("h1", secret_of(b"n" * 32))
+            await happened(scene)
+            await store.fan_out(scene.ledger)
+            await carried(scene, deliveries)
+    ((headers, body),) = receiver.came
+    signed = headers["webhook-signature"].split(" ")
+    both = [
+        signature(secret, headers["webhook-id"], headers["webhook-timestamp"], body)
+        for secret in (secret_of(b"n" * 32), SECRET)
+    ]
+    assert signed == both
+
+
+SPELLED = [
+    "https://127.0.0.1/",
+    "https://127.1/",
+    "https://0x7f000001/",
+    "https://2130706433/",
+    "https://0177.0.0.1/",
+    "https://[::1]/",
+    "https://[::ffff:127.0.0.1]/",
+    "https://[64:ff9b::7f00:1]/",
+    "https://localhost/",
+    "https://169.254.169.254/latest/meta-data/",
+    "https://[::ffff:169.254.169.254]/",
+    "https://100.64.0.1/",
+    "https://0.0.0.0/",
+    "https://[::]/",
+    "http://127.0.0.1:6379/",
+]
+
+
+@pytest.mark.parametrize("url", SPELLED)
+async def test_nothing_inside_is_connected_to(url: str) -> None:
+    with pytest.raises(Forbidden):
+        await Sender(seconds=20).post(url, b"{}", {})
+
+
+async def test_a_name_that_leads_inside_is_not_connected_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor one of whose addresses only one does; and it is looked up once."""
+    asked: list[str] = []
+    loop = asyncio.get_running_loop()
+    inside = [("1.1.1.1", 443), ("10.0.0.1", 443)]
+
+    async def getaddrinfo(host: str, port: int, **_: Any) -> list[Any]:
+        asked.append(host)
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", where) for where in inside]
+
+    monkeypatch.setattr(loop, "getaddrinfo", getaddrinfo)
+    with pytest.raises(Forbidden, match="open internet"):
+        await Sender(seconds=3).post("https://rebinding.example/", b"{}", {})
+    assert asked == ["rebinding.example"]
+
+
+async def test_a_receiver_that_hangs_is_left() -> None:
+    async def hang(request: web.Request) -> web.Response:
+        await asyncio.Event().wait()
+        return web.Response()
+
+    app = web.Application()
+    app.router.add_post("/", hang)
+    server = TestServer(app, host="127.0.0.1")
+    await server.start_server()
+    with pytest.raises(TimeoutError):
+        await Sender(HOME, seconds=0.3).post(str(server.make_url("/")), b"{}", {})
+    await server.close()
+
+
+async def test_allowing_a_network_does_not_open_other_ports_of_the_internet() -> None:
+    with pytest.raises(Forbidden, match="port 443"):
+        await Sender(HOME, seconds=3).post("http://1.1.1.1:8080/", b"{}", {})
+
+
+def test_a_run_is_known_by_hook_event_and_try() -> None:
+    assert runs.deliver("h", 7).key == runs.deliver("h", 7).key != runs.deliver("h", 7, 1).key
