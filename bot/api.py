@@ -52,8 +52,8 @@ class SlackThreads:
 
 def serve_api(
     app: web.Application, world: World, ledger: SqlLedger, cards: Cards, sql: AsyncEngine, redis: Redis
-) -> None:
-    """Serve the API on this site."""
+) -> web.Application:
+    """The site, with the API on it."""
     office = Office(
         world=world,
         tokens=TokenStore(sql),
@@ -65,3 +65,4 @@ def serve_api(
         bounds=Bounds(),
     )
     ledger.told = site.serve(app, office).ring
+    return app

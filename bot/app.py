@@ -150,9 +150,7 @@ async def made(settings: Settings, roles: frozenset[str] = ALL, rig: Rig = RIG) 
         app = slack.bolt(fast, settings.signing_secret.reveal() if settings.signing_secret else "", me)
         register(app, world, Hints(fast, cards), str(me.bot_user_id))
         sockets = await _sockets(stack, settings, app) if "web" in roles else None
-        site = _web(settings, app, world, sockets)
-        if "web" in roles:
-            serve_api(site, world, ledger, cards, sql, redis)
+        site = serve_api(_web(settings, app, world, sockets), world, ledger, cards, sql, redis)
         yield Parts(world, engine, host, site, sockets)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
@@ -12,6 +13,7 @@ Network = IPv4Network | IPv6Network
 NAT64 = (ip_network("64:ff9b::/96"), ip_network("64:ff9b:1::/48"))
 MOST = 2000  # characters of a URL
 HTTPS_PORT = 443
+NUMBER = re.compile(r"[0-9]+|0[xX][0-9a-fA-F]*")  # a host that ends so is an address, in some spelling
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,7 @@ def refused(text: str, allowed: Sequence[Network] = ()) -> str:
     if any(one in network for one in (address, meant) for network in allowed):
         return ""
     local = meant.is_multicast or meant.is_reserved or meant.is_unspecified or not meant.is_global
+    local = local or (isinstance(meant, IPv6Address) and meant.is_site_local)
     if local or "%" in text:
         return f"{text[:60]} is not an address of the open internet, and the operator does not allow it."
     return ""
@@ -68,6 +71,8 @@ def target(url: str, allowed: Sequence[Network] = ()) -> Target | str:
     host = parts.hostname or ""
     if parts.scheme not in ("https", "http") or not host:
         return "A webhook needs a URL that begins with https:// and names a host."
+    if NUMBER.fullmatch(host.rstrip(".").rpartition(".")[2]) and not _plain(host):
+        return "An address in a URL is written plainly, such as 203.0.113.7."
     if parts.username is not None or parts.password is not None or "@" in parts.netloc:
         return "A URL of a webhook carries no user and no password."
     if parts.fragment:
@@ -77,6 +82,14 @@ def target(url: str, allowed: Sequence[Network] = ()) -> Target | str:
     if not allowed and (not secure or wanted != HTTPS_PORT):
         return "A webhook goes by https to port 443. The operator may allow networks of their own (webhooks: allow)."
     return Target(host, wanted, secure)
+
+
+def _plain(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
 
 
 def needs_allowed(found: Target) -> bool:
