@@ -38,6 +38,10 @@ LIBRARIES = {
     "slack_bolt": {"handlers"},
     "slack_sdk": {"handlers"},
 }
+# Inside handlers: Slack's edge and the API know nothing of each other.
+API = "handlers/api/"
+SLACKS = re.compile(r"slack_bolt|slack_sdk|views|handlers\.(?!api\b)\w+")
+APIS = re.compile(r"pydantic|handlers\.api")
 MODEL_LIBRARIES = {"pydantic_ai", "openai", "anthropic"}
 ENGINE = {"bot/engine.py", "bot/janitor.py"}
 IMPURE_MODULES = set("io os pathlib random secrets shutil socket ssl subprocess tempfile time".split())
@@ -119,6 +123,14 @@ def wrong_direction(module: Module) -> list[str]:
 def foreign_library(module: Module) -> list[str]:
     closed = {name for name, rooms in LIBRARIES.items() if module.room not in {*rooms, "bot"}}
     return [module.at(node, f"imports {name}") for node, name in imports(module) if top(name) in closed]
+
+
+def edges_that_meet(module: Module) -> list[str]:
+    """The API speaks no Slack, and what speaks Slack has no part in the API."""
+    if module.room != "handlers":
+        return []
+    closed = SLACKS if module.path.startswith(API) else APIS
+    return [module.at(node, f"imports {name}") for node, name in imports(module) if closed.match(name)]
 
 
 def engine_outside_its_port(module: Module) -> list[str]:

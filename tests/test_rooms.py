@@ -16,6 +16,10 @@ def test_each_library_is_known_in_its_own_room() -> None:
     require(rooms.foreign_library)
 
 
+def test_the_api_and_slacks_edge_know_nothing_of_each_other() -> None:
+    require(rooms.edges_that_meet)
+
+
 def test_only_the_engine_knows_dbos() -> None:
     require(rooms.engine_outside_its_port)
 
@@ -74,6 +78,10 @@ def test_names_say_what_a_thing_is() -> None:
         (rooms.wrong_direction, "servers/x.py", "import workspace"),
         (rooms.foreign_library, "handlers/x.py", "import redis.asyncio as r"),
         (rooms.foreign_library, "storage/x.py", "from mcp import ClientSession"),
+        (rooms.edges_that_meet, "handlers/api/x.py", "from slack_sdk.errors import SlackApiError"),
+        (rooms.edges_that_meet, "handlers/api/x.py", "from views.card import card"),
+        (rooms.edges_that_meet, "handlers/api/x.py", "from handlers.door import Reply"),
+        (rooms.edges_that_meet, "handlers/x.py", "from handlers.api.models import Action"),
         (rooms.engine_outside_its_port, "bot/wire.py", "from dbos import DBOS"),
         (rooms.model_outside_its_line, "tools/model.py", "from pydantic_ai import Agent"),
         (rooms.model_outside_its_line, "bot/planner.py", "def f():\n    import openai"),
@@ -116,6 +124,8 @@ def test_each_rule_catches_who_breaks_it(rule: Rule, path: str, text: str) -> No
     [
         (rooms.wrong_direction, "bot/x.py", "import gate, views, storage, tools, handlers"),
         (rooms.wrong_direction, "handlers/x.py", "from gate.flows import ask"),
+        (rooms.edges_that_meet, "handlers/api/x.py", "from handlers.api import models"),
+        (rooms.edges_that_meet, "handlers/x.py", "from handlers.door import Reply"),
         (rooms.engine_outside_its_port, "bot/engine.py", "from dbos import DBOS"),
         (rooms.model_outside_its_line, "tools/llm.py", "from pydantic_ai.direct import model_request"),
         (rooms.impure_gate, "gate/x.py", "import hashlib\nfrom datetime import datetime"),
