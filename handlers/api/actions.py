@@ -21,7 +21,6 @@ from handlers.api.route import Answer, Call
 
 POLL = 0.05  # seconds
 WITHDRAWN = "withdrawn by the agent “{name}”"
-PENDING = 500  # looked at for one page, of what waits in a workspace
 
 
 async def visible(office: Office, call: Call[Any], action_id: str) -> Action:
@@ -68,7 +67,7 @@ async def propose(call: Call[models.Propose]) -> Answer:
     """POST /actions. What one token proposes without naming a thread shares one thread in each channel."""
     office, given, token = call.office, call.given, call.token
     session = await place(office, call, given, f"api:{token.id}", "")
-    action_id = derived("api action", token.id, call.key) if call.key else office.world.ids.new()
+    action_id = derived("api action", call.once) if call.key else office.world.ids.new()
     await office.tokens.made(token, action_id)
     server, _, tool = given.tool.partition(".")
     proposal = Proposal(server, tool, given.arguments, Risk(given.risk_level), prose=given.why)

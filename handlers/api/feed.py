@@ -32,6 +32,7 @@ class Feed:
         self._more = asyncio.Event()  # set once there are more than those who wait for it have seen
         self._bell = asyncio.Event()
         self._listening = 0
+        self.closed = False  # for good: whoever listens is to go
         self._task: asyncio.Task[None] | None = None
 
     @property
@@ -44,22 +45,26 @@ class Feed:
 
     async def join(self) -> None:
         """Begin to listen. Raises Unavailable."""
+        newest = (await self._events.ends())[1] if self._task is None else 0
         self._listening += 1
-        if self._task is None or self._task.done():
-            _, newest = await self._events.ends()
-            if self._task is None or self._task.done():  # nobody else was faster
-                self._newest.clear()
-                self._last = self._from = newest
-                self._task = asyncio.create_task(self._run(), name="events")
+        if self._task is None:  # still, and nobody else was faster
+            self._newest.clear()
+            self._last = self._from = newest
+            self._task = asyncio.create_task(self._run(), name="events")
 
     async def leave(self) -> None:
         """Listen no more."""
         self._listening -= 1
         if not self._listening:
-            await self.stop()
+            await self._stop()
 
-    async def stop(self) -> None:
-        """Look no more; whoever still listens is told by `wait`, which ends."""
+    async def close(self) -> None:
+        """For good, so that no stream holds up the end of the process."""
+        self.closed = True
+        self._more.set()
+        await self._stop()
+
+    async def _stop(self) -> None:
         task, self._task = self._task, None
         if task is not None:
             task.cancel()
@@ -87,6 +92,8 @@ class Feed:
                 await self._look()
             except Unavailable as error:
                 log.warning("events will be looked for again: %s", error)
+            except Exception:
+                log.exception("events will be looked for again")
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(self._poll):
                     await self._bell.wait()

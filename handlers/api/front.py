@@ -6,6 +6,7 @@ import hashlib
 import logging
 import math
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
 
@@ -13,6 +14,7 @@ from aiohttp import web
 
 from gate import access
 from gate.access import Kind, Token
+from gate.derive import derived
 from gate.people import account
 from gate.world import Unavailable
 from handlers.api import intake
@@ -109,6 +111,7 @@ class Front:
         office, token, holder = self._office, call.token.id, self._office.world.ids.new()
         asked = f"{route.method} {route.path} {call.id}\n".encode() + raw
         digest = hashlib.sha256(asked).hexdigest()
+        call = replace(call, once=derived(token, call.key, digest))
         kept = await office.answers.begin(token, call.key, digest, holder)
         if kept is not None and kept.digest != digest:
             raise Problem(422, "key_reused", OTHER)

@@ -27,6 +27,7 @@ class Call(Generic[In]):
     given: In  # the body, or the query of a GET
     id: str = ""  # from the path
     key: str = ""  # Idempotency-Key
+    once: str = ""  # with a key: the same for the same request of this token alone; ids are derived from it
     wants_text: bool = False
     request: web.Request | None = None
 

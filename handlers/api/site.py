@@ -32,7 +32,7 @@ def serve(site: web.Application, office: Office) -> Feed:
         return web.json_response(made)
 
     async def close(_: web.Application) -> None:
-        await feed.stop()
+        await feed.close()
 
     site.router.add_get(DOCUMENT, openapi)
     site.middlewares.append(_in_shape)

@@ -59,15 +59,14 @@ async def events(call: Call[Listen]) -> web.StreamResponse:
             429, "too_many_streams", FULL.format(most=office.bounds.streams), headers={"Retry-After": "5"}
         )
     opened[token.id] += 1
-    await_join = False
     try:
         await feed.join()
-        await_join = True
-        return await _Listener(replace(call, request=request), feed).listen(request, since)
+        try:
+            return await _Listener(call, feed).listen(request, since)
+        finally:
+            await feed.leave()
     finally:
         opened[token.id] -= 1
-        if await_join:
-            await feed.leave()
 
 
 def _since(request: web.Request) -> int | None:
@@ -100,7 +99,7 @@ class _Listener:
             await self._send(response, GAP if gap else b"")
         await self._send(response, b": hello\nretry: 2000\n\n")
         try:
-            while await self._counts() and not _gone(request):
+            while not self._feed.closed and await self._counts() and not _gone(request):
                 seq = await self._more(response, seq)
         except (TimeoutError, ConnectionResetError):
             _drop(request)  # too slow, or gone: it comes again with the last id that it has seen

@@ -84,7 +84,7 @@ async def create(call: Call[models.CreateTask]) -> Answer:
     ruling = account(await office.world.people.fresh(token.team, token.user))
     if not ruling.allowed:
         raise Problem(403, "account", ruling.reason)
-    key = f"api:{token.id}:{call.key or office.world.ids.new()}"
+    key = f"api:{call.once or office.world.ids.new()}"
     task_id = derived("task", key)
     session = await place(office, call, given, f"api:{task_id}", given.text)
     named = {"review", "preset"} & given.switches.keys()
@@ -117,7 +117,7 @@ async def instruct(call: Call[models.Instruct]) -> Answer:
     """PATCH /tasks/{id}: an instruction, as a reply of the requester in the thread."""
     task = await visible(call)
     world, token = call.office.world, call.token
-    key = f"api:{token.id}:{call.key or world.ids.new()}"
+    key = f"api:{call.once or world.ids.new()}"
     incoming = Incoming(key, task.session, token.user, call.given.instruction, "", False)
     for _ in range(LOOKS):
         found = await standing_task(world, press(call, task, 0), TaskVerb.STEER)

@@ -191,6 +191,14 @@ async def test_who_does_not_read_is_dropped(hasty: Api) -> None:
     writer.close()
 
 
+async def test_open_streams_end_when_the_service_does(api: Api) -> None:
+    ann = await api.client()
+    async with listening(ann) as stream:
+        await api.feed.close()
+        with pytest.raises(EOFError):
+            await stream.next()
+
+
 async def test_many_readers_of_one_feed_each_hear_everything_once(api: Api) -> None:
     ann = await api.client()
 
