@@ -1,0 +1,116 @@
+"""What the API keeps, on both databases: pages, kept answers, and events in the order of their commits."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from gate.access import Kind, Token
+from gate.action import Session
+from gate.records import Happening
+from gate.states import Event
+from storage.answers import AnswerStore
+from storage.events import EventLog
+from storage.hooks import HookStore
+from storage.ledger import SqlLedger
+from storage.pages import SqlPages
+from storage.tokens import TokenStore
+from tests.storage.samples import action
+
+WHERE = Session("T1", "C1", "1.0")
+
+
+async def token(store: TokenStore, kind: Kind = Kind.PERSON, user: str = "") -> Token:
+    now = await store.now()
+    made = Token("0" * 16, kind, "x", action().session.team, user or action().requester, ("C1",), now, now)
+    return replace(made, expires_at=now + timedelta(days=1))
+
+
+async def test_pages_follow_each_other(engine: AsyncEngine, ledger: SqlLedger) -> None:
+    store, pages = TokenStore(engine), SqlPages(engine)
+    now = await ledger.now()
+    async with ledger.begin() as tx:
+        for number in range(5):
+            await tx.insert(action(id=f"a{number}", created_at=now, expires_at=now + timedelta(hours=1)))
+    whose = await token(store)
+    found, after = [], ""
+    while page := await pages.actions(whose, pending=True, session=None, after=after, limit=2):
+        found += [one.id for one in page]
+        after = page[-1].id
+    assert found == ["a4", "a3", "a2", "a1", "a0"]  # of the same moment: by id
+    other = await token(store, user="U_ELSE")
+    assert not await pages.actions(other, pending=False, session=None, after="", limit=9)
+    agent = await token(store, Kind.AGENT)
+    await store.made(agent, "a3")
+    mine = await pages.actions(agent, pending=True, session=action().session, after="", limit=9)
+    assert [one.id for one in mine] == ["a3"]
+    assert not await pages.tasks(agent, after="a0", limit=9)
+
+
+async def test_one_of_many_gets_the_key(engine: AsyncEngine) -> None:
+    store = AnswerStore(engine)
+    got = await asyncio.gather(*(store.begin("t", "k", "d", f"h{n}") for n in range(8)))
+    assert sum(kept is None for kept in got) == 1
+
+
+async def test_a_change_is_told_once_with_what_stands_at_the_end(
+    engine: AsyncEngine, ledger: SqlLedger
+) -> None:
+    now = await ledger.now()
+    async with ledger.begin() as tx:
+        made = await tx.insert(action(created_at=now, expires_at=now + timedelta(hours=1)))
+        await tx.move(made, Event.CANCEL)
+    async with ledger.begin() as tx:
+        await tx.insert(action(id="b", created_at=now, expires_at=now + timedelta(hours=1)))
+    told = await EventLog(engine).after(0, 9)
+    assert [(one.kind, one.body["action_id"]) for one in told] == [
+        ("action_changed", made.id),  # nobody was asked: it was withdrawn at once
+        ("action_changed", "b"),
+        ("approval_requested", "b"),
+    ]
+    assert told[0].body["state"] == "cancelled"
+    assert told[1].subject.action is not None
+
+
+async def test_nobody_reads_past_an_event_that_is_still_to_come(
+    engine: AsyncEngine, open_ledger: Callable[[], SqlLedger]
+) -> None:
+    """Readers that remember the last number see every event of 60 transactions at once, once and in order."""
+    log, seen = EventLog(engine), []
+    ledgers = [open_ledger() for _ in range(3)]
+
+    async def write(number: int) -> None:
+        async with ledgers[number % 3].begin() as tx:
+            tx.emit(Happening("task_changed", WHERE, f"t{number}", {}))
+            await asyncio.sleep(0)
+
+    writing = asyncio.gather(*(write(number) for number in range(60)))
+    last = 0
+    while len(seen) < 60:
+        for one in await log.after(last, 100):
+            seen.append(one.task)
+            last = one.seq
+    await writing
+    assert sorted(seen) == sorted({f"t{number}" for number in range(60)})
+
+
+async def test_two_replicas_ask_for_each_delivery_once(
+    engine: AsyncEngine, ledger: SqlLedger, other: SqlLedger
+) -> None:
+    from gate.webhook import Webhook, secret_of
+
+    store = HookStore(engine)
+    hook = Webhook("h", "https://example.com/", secret_of(b"k" * 32), "", "T1", (), (), 0, await ledger.now())
+    await store.add(hook)
+    for number in range(5):
+        async with ledger.begin() as tx:
+            tx.emit(Happening("task_changed", WHERE, f"t{number}", {}))
+    asked = await asyncio.gather(store.fan_out(ledger), store.fan_out(other))
+    assert sum(asked) == 5
+    async with engine.connect() as connection:
+        ran = (await connection.exec_driver_sql("SELECT count(*) FROM ran")).scalar_one()
+    assert ran == 5
