@@ -94,7 +94,9 @@ class Front:
             if not ruling.allowed:
                 raise Problem(401, "account", ruling.reason, headers=intake.CHALLENGE)
         text = route.text and request.headers.get("Accept", "").startswith("text/plain")
-        call: Call[Any] = Call(office, token, person, given, about, key, text, request)
+        call: Call[Any] = Call(
+            office, token, person, given, id=about, key=key, wants_text=text, request=request
+        )
         if not (key and route.has_body):
             return await self._rendered(route, call)
         return await self._once(route, call, raw)

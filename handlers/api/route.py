@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Generic, TypeVar
 
 from aiohttp import web
@@ -25,6 +25,7 @@ class Call(Generic[In]):
     token: Token
     person: Person | None  # of a person's token, no older than a minute
     given: In  # the body, or the query of a GET
+    _: KW_ONLY
     id: str = ""  # from the path
     key: str = ""  # Idempotency-Key
     once: str = ""  # with a key: the same for the same request of this token alone; ids are derived from it
