@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import logging
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import takewhile
 
 from gate.access import Logged
+from gate.happenings import payload
 from gate.world import Unavailable
 from handlers.api.ports import Events
 
@@ -16,6 +20,24 @@ log = logging.getLogger(__name__)
 
 KEPT = 2000  # events in memory; who is further behind reads the table
 PAGE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """An event, and as it goes over the line: written once, however many hear it."""
+
+    event: Logged
+    data: bytes
+
+    @property
+    def seq(self) -> int:
+        return self.event.seq
+
+
+def written(one: Logged) -> Line:
+    """An event with its id, its kind and its fields."""
+    data = json.dumps(payload(one.kind, one.task, one.body, one.at), ensure_ascii=True, separators=(",", ":"))
+    return Line(one, f"id: {one.seq}\nevent: {one.kind}\ndata: {data}\n\n".encode("ascii"))
 
 
 class Feed:
@@ -26,7 +48,7 @@ class Feed:
 
     def __init__(self, events: Events, poll: float) -> None:
         self._events, self._poll = events, poll
-        self._newest: deque[Logged] = deque(maxlen=KEPT)
+        self._newest: deque[Line] = deque(maxlen=KEPT)
         self._last = 0  # every event up to this number has been looked at
         self._from = 0  # and every one behind this is kept
         self._more = asyncio.Event()  # set once there are more than those who wait for it have seen
@@ -71,13 +93,18 @@ class Feed:
             with contextlib.suppress(asyncio.CancelledError):
                 await task
 
-    async def after(self, seq: int) -> Sequence[Logged]:
+    async def after(self, seq: int) -> Sequence[Line]:
         """Some of the events behind `seq`, oldest first; none when there are none yet. Raises Unavailable."""
         if seq >= self._last:
             return ()
         if seq >= self._from:
-            return [one for one in self._newest if one.seq > seq][:PAGE]
-        return await self._events.after(seq, PAGE)
+            return self._behind(seq)
+        return [written(one) for one in await self._events.after(seq, PAGE)]
+
+    def _behind(self, seq: int) -> Sequence[Line]:
+        """From the end: most who ask are only a few events behind."""
+        found = list(takewhile(lambda one: one.seq > seq, reversed(self._newest)))
+        return found[::-1][:PAGE]
 
     async def wait(self, seq: int, seconds: float) -> None:
         """Until there is something behind `seq`, for so long at most."""
@@ -100,7 +127,7 @@ class Feed:
             self._bell.clear()
 
     async def _look(self) -> None:
-        while found := await self._events.after(self._last, PAGE):
+        while found := [written(one) for one in await self._events.after(self._last, PAGE)]:
             lost = len(self._newest) + len(found) - KEPT
             if lost > 0:
                 self._from = [*self._newest, *found][lost - 1].seq

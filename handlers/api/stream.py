@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -15,10 +14,9 @@ from pydantic import Field
 
 from gate import access
 from gate.access import Kind, Logged
-from gate.happenings import payload
 from gate.people import account
 from gate.world import Unavailable
-from handlers.api.feed import Feed
+from handlers.api.feed import Feed, Line
 from handlers.api.models import ID, In
 from handlers.api.ports import Office
 from handlers.api.problems import Problem
@@ -122,8 +120,8 @@ class _Listener:
         await self._send(response, self._visible(found))
         return found[-1].seq
 
-    def _visible(self, found: Sequence[Logged]) -> bytes:
-        return b"".join(written(one) for one in found if self._wanted(one))
+    def _visible(self, found: Sequence[Line]) -> bytes:
+        return b"".join(one.data for one in found if self._wanted(one.event))
 
     def _wanted(self, one: Logged) -> bool:
         call, given = self._call, self._call.given
@@ -154,12 +152,6 @@ class _Listener:
             return False  # nobody can say so: the client comes again
         self._call = replace(self._call, person=person)
         return account(person).allowed
-
-
-def written(one: Logged) -> bytes:
-    """An event as it goes over the line."""
-    data = json.dumps(payload(one.kind, one.task, one.body, one.at), ensure_ascii=True, separators=(",", ":"))
-    return f"id: {one.seq}\nevent: {one.kind}\ndata: {data}\n\n".encode("ascii")
 
 
 def _gone(request: web.Request) -> bool:

@@ -229,6 +229,6 @@ async def test_a_feed_that_was_outrun_reads_the_table(api: Api) -> None:
     feed._newest.clear()
     feed._from = feed.last
     found = await feed.after(start)
-    assert [one.kind for one in found] == ["action_changed", "approval_requested"]
+    assert [one.event.kind for one in found] == ["action_changed", "approval_requested"]
     assert len(found) < KEPT
     await feed.leave()
