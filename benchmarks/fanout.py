@@ -23,7 +23,7 @@ from storage.engine import open_engine
 from storage.ledger import SqlLedger
 from storage.tokens import TokenStore
 
-LISTENERS, EVENTS, GAP = 1000, 50, 0.2  # seconds between two events
+LISTENERS, EVENTS, GAP = 1000, 20, 1.0  # seconds between two events, each of which concerns every listener
 PER_TOKEN = 10
 GOAL = 1.0  # seconds, p99
 TEAM, USER, CHANNEL = "T1", "U_ANN", "C_OPS"

@@ -40,6 +40,12 @@ class TokenStore:
         found = await self._rows(select(*COLUMNS).where(tokens.c.id == token_id))
         return _token(found[0]) if found else None
 
+    async def counting(self, ids: Collection[str]) -> frozenset[str]:
+        """Those of the ids whose token counts now."""
+        still = (tokens.c.revoked_at.is_(None), tokens.c.expires_at > clock(self.offset))
+        found = await self._rows(select(tokens.c.id).where(tokens.c.id.in_(set(ids)), *still))
+        return frozenset(row.id for row in found)
+
     async def all(self) -> tuple[Token, ...]:
         return tuple(
             map(_token, await self._rows(select(*COLUMNS).order_by(tokens.c.created_at, tokens.c.id)))

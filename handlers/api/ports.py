@@ -18,7 +18,10 @@ class Tokens(Protocol):
     """Methods raise Unavailable when the store cannot be had."""
 
     async def find(self, written: Written) -> Token | None: ...
-    async def get(self, token_id: str) -> Token | None: ...
+    async def counting(self, ids: Collection[str]) -> frozenset[str]:
+        """Those of the ids whose token counts now."""
+        ...
+
     async def made(self, token: Token, about: str) -> None:
         """Note that this token proposes what has, or will have, this id."""
 

@@ -13,7 +13,7 @@ from handlers.api.openapi import document
 from handlers.api.ports import Office
 from handlers.api.problems import Problem
 from handlers.api.routes import ROUTES
-from handlers.api.stream import FEED, OPEN
+from handlers.api.stream import FEED, OPEN, STANDING, Standing
 
 DOCUMENT = "/openapi.json"
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -24,6 +24,7 @@ def serve(site: web.Application, office: Office) -> Feed:
     """Put the API on the site; the feed is to be rung after each commit with events."""
     front, feed = Front(office), Feed(office.events, office.bounds.poll)
     site[FEED], site[OPEN] = feed, Counter()
+    site[STANDING] = Standing(office, site[OPEN])
     for route in ROUTES:
         site.router.add_route(route.method, route.path, front.serve(route))
     made = document(ROUTES)

@@ -60,7 +60,7 @@ async def events(call: Call[Listen]) -> web.StreamResponse:
     try:
         await feed.join()
         try:
-            return await _Listener(call, feed).listen(request, since)
+            return await _Listener(call, feed, request.app[STANDING]).listen(request, since)
         finally:
             await feed.leave()
     finally:
@@ -78,11 +78,34 @@ def _since(request: web.Request) -> int | None:
     return int(given)
 
 
+class Standing:
+    """Which of the tokens with open streams still count: one question for all of them, every few seconds."""
+
+    def __init__(self, office: Office, opened: Counter[str]) -> None:
+        self._office, self._opened = office, opened
+        self._asked, self._good = frozenset[str](), frozenset[str]()
+        self._at = 0.0
+        self._lock = asyncio.Lock()
+
+    async def counts(self, token_id: str) -> bool:
+        """Raises Unavailable."""
+        async with self._lock:
+            now = asyncio.get_running_loop().time()
+            if token_id not in self._asked or now - self._at >= self._office.bounds.recheck:
+                asked = frozenset(one for one, streams in self._opened.items() if streams)
+                self._good = await self._office.tokens.counting(asked)
+                self._asked, self._at = asked, now
+        return token_id in self._good
+
+
+STANDING: web.AppKey[Standing] = web.AppKey("standing", Standing)
+
+
 class _Listener:
     """One open stream."""
 
-    def __init__(self, call: Call[Listen], feed: Feed) -> None:
-        self._call, self._feed = call, feed
+    def __init__(self, call: Call[Listen], feed: Feed, standing: Standing) -> None:
+        self._call, self._feed, self._standing = call, feed, standing
         self._office: Office = call.office
         self._checked = asyncio.get_running_loop().time()
 
@@ -141,9 +164,9 @@ class _Listener:
         if now - self._checked < office.bounds.recheck:
             return True
         self._checked = now
+        token = self._call.token
         try:
-            token = await office.tokens.get(self._call.token.id)
-            if token is None or not access.usable(token, await office.tokens.now()).allowed:
+            if not await self._standing.counts(token.id):
                 return False
             if token.kind is not Kind.PERSON:
                 return True
