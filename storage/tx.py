@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -22,13 +21,13 @@ from gate.task_states import after as follow
 from gate.world import Happening, Note, Sheet, Stale, StaleTask
 from storage import tables, task_tables
 from storage.chain import append
+from storage.changes import GUARDS, changed, kept
 from storage.columns import Words, clock
 from storage.learnt import LearntTx
 from storage.rows import LOOK, action_row, insert, plain, task_row, to_action, to_exchange, to_task, to_turn
 from storage.tables import actions, inbox
 
 Enqueue = Callable[[Connection, Run], None]
-GUARDS = {"id", "version", "revision", "state"}
 
 
 class SqlTx:
@@ -116,13 +115,13 @@ class SqlTx:
 
     async def move(self, action: Action, event: Event, *, lost: bool = False, **changes: Any) -> Action:
         version = action.version + (event is Event.EDIT)
-        moved = _changed(action, changes, version=version, state=after(action.state, event))
+        moved = changed(action, changes, version=version, state=after(action.state, event))
         moved = await self._guarded(action, moved, *self._in_time(action, event, lost))
         return self._touched(action.version, moved)
 
     async def keep(self, action: Action, **changes: Any) -> Action:
-        kept = await self._guarded(action, _changed(action, changes))
-        return self._touched(action.version, kept) if "preview" in changes else kept
+        now = await self._guarded(action, changed(action, changes))
+        return self._touched(action.version, now) if "preview" in changes else now
 
     def _in_time(self, action: Action, event: Event, lost: bool) -> list[Any]:
         """The condition on the clock, compared inside the statement that also wins the race."""
@@ -131,9 +130,9 @@ class SqlTx:
         expired = actions.c.expires_at <= self._clock
         return [expired if event is Event.EXPIRE else ~expired]
 
-    async def _guarded(self, action: Action, changed: Action, *conditions: Any) -> Action:
+    async def _guarded(self, action: Action, now: Action, *conditions: Any) -> Action:
         guards = [actions.c[name] == getattr(action, name) for name in sorted(GUARDS)]
-        statement = update(actions).where(*guards, *conditions).values(action_row(changed, self._offset))
+        statement = update(actions).where(*guards, *conditions).values(action_row(now, self._offset))
         row = (await self.execute(statement.returning(*actions.c))).one_or_none()
         if row is None:
             raise Stale(await self.action(action.id))
@@ -208,17 +207,17 @@ class SqlTx:
         return to_task(row) if row else None
 
     async def move_task(self, task: Task, event: TaskEvent, **changes: Any) -> Task:
-        moved = await self._put_task(task, _kept(task, changes, state=follow(task.state, event)))
+        moved = await self._put_task(task, kept(task, changes, state=follow(task.state, event)))
         self._happenings += of_task(task, moved)
         return moved
 
     async def keep_task(self, task: Task, **changes: Any) -> Task:
-        return await self._put_task(task, _kept(task, changes))
+        return await self._put_task(task, kept(task, changes))
 
-    async def _put_task(self, task: Task, changed: Task) -> Task:
+    async def _put_task(self, task: Task, now: Task) -> Task:
         tasks = task_tables.tasks
         guards = [tasks.c[name] == getattr(task, name) for name in ("id", "revision", "state")]
-        statement = update(tasks).where(*guards).values(task_row(changed, self._offset))
+        statement = update(tasks).where(*guards).values(task_row(now, self._offset))
         row = (await self.execute(statement.returning(*tasks.c))).one_or_none()
         if row is None:
             raise StaleTask(await self.task(task.id))
@@ -274,21 +273,6 @@ class SqlTx:
         """Insert unless it is there already; whether it was inserted."""
         new = self._new(table).values(row).on_conflict_do_nothing()
         return (await self.execute(new.returning(*table.primary_key.columns))).first() is not None
-
-
-def _changed(action: Action, changes: dict[str, Any], **moved: Any) -> Action:
-    """The action with its changes, one revision on. Raises TypeError for what only an arrow may change."""
-    forbidden = GUARDS & changes.keys()
-    if forbidden:
-        raise TypeError(f"only an arrow changes {', '.join(sorted(forbidden))} of an action")
-    return replace(action, revision=action.revision + 1, **moved, **changes)
-
-
-def _kept(task: Task, changes: dict[str, Any], **moved: Any) -> Task:
-    forbidden = {"id", "revision", "state"} & changes.keys()
-    if forbidden:
-        raise TypeError(f"only an arrow changes {', '.join(sorted(forbidden))} of a task")
-    return replace(task, revision=task.revision + 1, **moved, **changes)
 
 
 def votes_of(action_id: str, version: int) -> Any:
