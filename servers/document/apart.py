@@ -29,12 +29,13 @@ _TOO_MUCH = "{what} is broken, or too much to open: it was stopped. Take a part 
 
 
 def run(
-    task: str, what: str, blobs: Sequence[bytes] = (), within: Limits = LIMITS, **args: Any
+    task: str, what: str, blobs: Sequence[bytes] = (), within: Limits | None = None, **args: Any
 ) -> tuple[dict[str, Any], bytes]:
     """What the task of the worker gives: facts and, for tasks that make a file, its bytes.
 
     `what` names the file in sentences. Raises ToolError when the task refuses the file or is stopped.
     """
+    within = within or LIMITS
     head = {"task": task, "args": args, "sizes": [len(blob) for blob in blobs], "limits": asdict(within)}
     try:
         done = subprocess.run(

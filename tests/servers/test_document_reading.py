@@ -225,21 +225,20 @@ async def test_a_locked_document_says_what_to_do(tmp_path: Path) -> None:
 async def test_a_document_without_an_end_is_stopped_and_the_server_lives(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(apart, "SECONDS", 1)
+    monkeypatch.setattr(apart, "LIMITS", apart.Limits(seconds=1))
     deep = b"%PDF-1.4\n" + b"[" * 3_000_000
     async with documents(tmp_path, a_md=b"fine", slow_pdf=deep) as ask:
         start = time.monotonic()
         assert await ask.refused("extract_text", path="slow.pdf")
         assert time.monotonic() - start < 10
-        monkeypatch.setattr(apart, "SECONDS", 30)
+        monkeypatch.undo()
         assert (await ask("extract_text", path="a.md"))["text"] == "fine"
 
 
-def test_the_process_apart_may_take_no_more_memory_than_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_process_apart_may_take_no_more_memory_than_is_given() -> None:
     assert apart.run("text", "a.md", [b"fine"], ending=".md")[1] == b"fine"
-    monkeypatch.setattr(apart, "MEMORY", 32 << 20)
     with pytest.raises(ToolError, match="it was stopped"):
-        apart.run("text", "a.pdf", [papers.pdf()], ending=".pdf")
+        apart.run("text", "a.pdf", [papers.pdf()], apart.Limits(memory=32 << 20), ending=".pdf")
 
 
 async def test_what_lies_outside_or_is_no_file_is_refused(tmp_path: Path) -> None:
