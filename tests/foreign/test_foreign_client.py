@@ -12,62 +12,92 @@ import pytest
 
 from tests.foreign.conftest import NODE
 from tests.foreign.install import npm_servers
+from tests.servers.every import log
 
 pytestmark = [pytest.mark.node, pytest.mark.slow]
 ROOT = Path(__file__).parents[2]
 CLIENT = Path(__file__).with_name("other_client.mjs")
 Call = tuple[str, dict[str, Any]]
 
-# For each server its arguments, a read and a write, and a file pattern below its folder that the write brings about.
-ALONE: dict[str, tuple[list[str], Call, Call, str]] = {
+# For each server its arguments, calls that any host can answer, and a file pattern below its folder of what they make.
+ALONE: dict[str, tuple[list[str], list[Call], str]] = {
     "filesystem": (
         ["--root", "{home}"],
-        ("list_dir", {"path": "."}),
-        ("write_file", {"path": "new.md", "content": "hello\n"}),
+        [
+            ("list_dir", {"path": "."}),
+            ("write_file", {"path": "new.md", "content": "hello\n"}),
+        ],
         "new.md",
     ),
     "task": (
         ["--file", "{home}/tasks.sqlite"],
-        ("list_tasks", {}),
-        ("create_task", {"title": "Send the report"}),
+        [
+            ("list_tasks", {}),
+            ("create_task", {"title": "Send the report"}),
+        ],
         "tasks.sqlite",
     ),
     "calendar": (
         ["--folder", "{home}", "--timezone", "UTC"],
-        ("list_events", {}),
-        ("create_event", {"title": "Review", "start": "2026-11-23T10:00", "minutes": 30}),
+        [
+            ("list_events", {}),
+            ("create_event", {"title": "Review", "start": "2026-11-23T10:00", "minutes": 30}),
+        ],
         "**/*.ics",
     ),
     "email": (
         ["--maildir", "{home}/mail", "--from", "ann@example.com"],
-        ("list_drafts", {}),
-        ("draft_email", {"to": "ben@example.com", "subject": "Report", "body": "Here it is."}),
+        [
+            ("list_drafts", {}),
+            ("draft_email", {"to": "ben@example.com", "subject": "Report", "body": "Here it is."}),
+        ],
         "mail/**/cur/*",
     ),
     "data": (
         ["--root", "{home}"],
-        ("deduplicate_records", {"path": "old.csv"}),
-        ("write_csv", {"path": "new.csv", "columns": ["a"], "rows": [["1"]]}),
+        [
+            ("deduplicate_records", {"path": "old.csv"}),
+            ("write_csv", {"path": "new.csv", "columns": ["a"], "rows": [["1"]]}),
+        ],
         "new.csv",
     ),
     "document": (
         ["--root", "{home}"],
-        ("extract_text", {"path": "old.md"}),
-        ("create_docx", {"path": "new.docx", "content": "# Report"}),
+        [
+            ("extract_text", {"path": "old.md"}),
+            ("create_docx", {"path": "new.docx", "content": "# Report"}),
+        ],
         "new.docx",
     ),
     "knowledge": (
         ["--root", "{home}"],
-        ("check_index", {"path": "."}),
-        ("index_folder", {"path": "."}),
+        [
+            ("check_index", {"path": "."}),
+            ("index_folder", {"path": "."}),
+        ],
         "**/*.sqlite",
     ),
     "security": (
         ["--root", "{home}"],
-        ("scan_for_pii", {"path": "old.md"}),
-        ("encrypt_file", {"path": "old.md"}),
+        [
+            ("scan_for_pii", {"path": "old.md"}),
+            ("encrypt_file", {"path": "old.md"}),
+        ],
         "*.age",
     ),
+    "meeting": (
+        ["--root", "{home}"],
+        [("generate_minutes", {"source": "old.md", "destination": "minutes.md"})],
+        "minutes.md",
+    ),
+    "audit": (
+        ["--database", "{home}/bot.db", "--root", "{home}"],
+        [("get_tool_log", {}), ("export_audit_pdf", {"path": "new.pdf"})],
+        "new.pdf",
+    ),
+    "clipboard": (["--folder", "{home}/clips"], [("clipboard_history", {})], ""),
+    "system": ([], [("get_system_info", {}), ("list_processes", {})], ""),
+    "ocr": (["--root", "{home}"], [], ""),  # its calls need Tesseract
 }  # fmt: skip
 
 
@@ -77,20 +107,21 @@ def test_every_server_that_comes_along_is_tried() -> None:
 
 @pytest.mark.parametrize("name", ALONE)
 def test_another_client_reads_and_writes_with_the_server_alone(name: str, tmp_path: Path) -> None:
-    arguments, read, write, made = ALONE[name]
-    (tmp_path / "old.md").write_text("Call 030 1234567\n")
+    arguments, calls, made = ALONE[name]
+    log(tmp_path / "bot.db")
+    (tmp_path / "old.md").write_text("Call 030 1234567\nAction: Ann will call back by 2026-12-01.\n")
     (tmp_path / "old.csv").write_text("a,b\n1,2\n1,2\n")
     (tmp_path / "mail").mkdir()
     asked = {
         "command": sys.executable,
         "args": ["-m", f"servers.{name}", *(argument.format(home=tmp_path) for argument in arguments)],
         "cwd": str(ROOT),
-        "calls": [read, write],
+        "calls": calls,
     }
     command = [NODE, str(CLIENT), str(npm_servers()), json.dumps(asked)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     found = json.loads(done.stdout)
-    assert {read[0], write[0]} <= set(found["tools"])
+    assert {tool for tool, _ in calls} <= set(found["tools"]) != set()
     assert [(one["isError"], one["text"][:300]) for one in found["answers"] if one["isError"]] == []
-    assert [path for path in tmp_path.glob(made) if path.is_file()]
+    assert not made or [path for path in tmp_path.glob(made) if path.is_file()]
