@@ -87,11 +87,13 @@ actions = Table(
 # Conditions of partial indexes are written out: with parameters, neither database would see that they match.
 PREPARED = actions.c.state == literal_column("'prepared'")
 WAITED_FOR = actions.c.due.is_not(None)
-partial("ix_actions_pending_user", PREPARED, actions.c.team, actions.c.requester, actions.c.created_at)
-partial("ix_actions_pending_session", PREPARED, actions.c.session, actions.c.created_at)
+# With the whole order, id included: else the index of pages, which has it, looks better to SQLite.
+ORDER = (actions.c.created_at, actions.c.id)
+partial("ix_actions_pending_user", PREPARED, actions.c.team, actions.c.requester, *ORDER)
+partial("ix_actions_pending_session", PREPARED, actions.c.session, *ORDER)
 partial("ix_actions_due", WAITED_FOR, actions.c.due)
 # For pages of what somebody asked for, however much of it there is.
-Index("ix_actions_requester", actions.c.team, actions.c.requester, actions.c.created_at, actions.c.id)
+Index("ix_actions_requester", actions.c.team, actions.c.requester, *ORDER)
 Index("ix_actions_turn", actions.c.turn, actions.c.call)
 SUCCEEDED = actions.c.state == literal_column("'succeeded'")
 partial(

@@ -22,7 +22,7 @@ DRAFTS = ("drafts/q3-draft.md", "drafts/meeting-notes.md")
 
 @on_one_loop
 async def house(tmp_path: Path) -> AsyncIterator[Whole]:
-    async with whole(tmp_path, limits=Limits(undo_bar=1.5)) as running:
+    async with whole(tmp_path, limits=Limits(undo_bar=4)) as running:
         yield running
 
 
@@ -160,6 +160,6 @@ async def test_an_undo_that_cannot_go_says_why(house: Whole, seat: Seat):
     await ann.sees("Done: Delete 2 files")
     (house.files / DRAFTS[0]).write_text("a new draft", encoding="utf-8")
     await ann.press("undo")
-    await ann.sees("Prepared to undo", "Move it away first, then restore them.")
+    await ann.sees("Prepared to undo", "Move it away first, then restore it.")
     assert house.text(DRAFTS[0]) == "a new draft"
     assert house.text(DRAFTS[1]) is None

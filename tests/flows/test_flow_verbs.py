@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from gate.flows import verbs
+from gate.states import State
 from tests.flows.scene import ANN, BEN, TEAM, Scene
 
 WRITE = {"path": "a.md", "content": "hello"}
@@ -37,7 +38,8 @@ async def test_confirm_waits_for_the_outcome(stage: Scene):
     waiting = asyncio.create_task(verbs.confirm_action(stage.world, made["action_id"], ANN, seconds=1000))
     async with asyncio.timeout(60):
         while not waiting.done():
-            await stage.play()
+            if (await stage.now(made["action_id"])).state is not State.PREPARED:  # stored, so its run is due
+                await stage.play()
             await asyncio.wait({waiting}, timeout=0.01)
     done = await waiting
     assert (done["status"], done["executed_tool"]) == ("success", "desk.write")

@@ -51,6 +51,12 @@ def upgrade() -> None:
     )
     for table in ("actions", "tasks"):
         op.create_index(f"ix_{table}_requester", table, ["team", "requester", "created_at", "id"])
+    waits = sa.text("state = 'prepared'")
+    for name, columns in (("user", ["team", "requester"]), ("session", ["session"])):
+        index = f"ix_actions_pending_{name}"
+        op.drop_index(index, "actions")
+        columns += ["created_at", "id"]
+        op.create_index(index, "actions", columns, sqlite_where=waits, postgresql_where=waits)
 
 
 def downgrade() -> None:
