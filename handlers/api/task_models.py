@@ -17,9 +17,9 @@ class CreateTask(In):
     """A request in words, as somebody would write it to the bot."""
 
     text: Said
-    switches: dict[Annotated[str, Field(max_length=40)], str | bool] = Field(
+    switches: dict[Annotated[str, Field(max_length=40)], str | bool | float] = Field(
         default_factory=dict,
-        description="as in countersign.yaml: preset, review, plan_approval, …",
+        description="as in countersign.yaml: approval_mode, confidence (a number from 0.5 to 1), preset, review, …",
         max_length=20,
     )
     session_id: SessionId | None = None

@@ -31,9 +31,10 @@ LISTENS = (TaskState.CLARIFYING, TaskState.PLANNING, TaskState.RUNNING)
 NOT_NOW = (
     "This task takes no instruction as it stands: answer what it asks (see “asks”), or open another one."
 )
-STEP_REVIEW = {
-    "review": "after_step"
+LOOKED_AT = {
+    "approval_mode": "manual"
 }  # of a task that says nothing of it: a person looks at each step's result
+SAYS_OF_IT = {"approval_mode", "confidence", "review", "preset"}
 PLAN: dict[str, Flow] = {
     "approve_all": plan.approve_all,
     "step_by_step": plan.step_by_step,
@@ -87,10 +88,10 @@ async def create(call: Call[models.CreateTask]) -> Answer:
     key = f"api:{call.once or office.world.ids.new()}"
     task_id = derived("task", key)
     session = await place(office, call, given, f"api:{task_id}", given.text)
-    named = {"review", "preset"} & given.switches.keys()
+    named = SAYS_OF_IT & given.switches.keys()
     try:
         base = office.world.switches(session.channel)
-        switches = switched(base, given.switches if named else {**STEP_REVIEW, **given.switches})
+        switches = switched(base, given.switches if named else {**LOOKED_AT, **given.switches})
     except BadSwitches as wrong:
         raise Problem(422, "bad_switches", str(wrong)) from None
     await office.tokens.made(token, task_id)

@@ -145,7 +145,43 @@ async def test_somebody_elses_task_does_not_exist(api: Api) -> None:
     assert (await ann.get(f"/tasks/{task['id']}"))["requester"] == ANN
 
 
-@pytest.mark.parametrize("switches", [{"review": "perhaps"}, {"nonsense": True}, {"approval_mode": "both"}])
+@pytest.mark.parametrize(
+    ("switches", "mode", "threshold"),
+    [
+        ({}, "manual", 0.8),
+        ({"approval_mode": "auto"}, "auto", 0.8),
+        ({"approval_mode": "confidence_threshold"}, "confidence_threshold", 0.8),
+        ({"confidence": 0.9}, "confidence_threshold", 0.9),
+        ({"approval_mode": "confidence_threshold", "confidence": 1}, "confidence_threshold", 1.0),
+        ({"plan_approval": False}, "manual", 0.8),
+        ({"review": "none"}, "auto", 0.8),
+    ],
+)
+async def test_a_task_names_its_mode_when_it_is_opened(
+    api: Api, switches: dict[str, Any], mode: str, threshold: float
+) -> None:
+    agent = await api.agent()
+    made = await agent.post("/tasks", {"text": TEXT, "switches": switches}, 201)
+    kept = await api.scene.ledger.task(made["id"])
+    assert kept
+    assert (kept.switches.approval_mode, kept.switches.confidence) == (mode, threshold)
+    assert kept.switches.review == "none"
+
+
+async def test_a_mode_that_is_named_is_the_one_it_runs_in(api: Api) -> None:
+    """In auto, two steps of a known kind go on alone; a task that names nothing waits after its first."""
+    ann = await api.client()
+    for switches, status in (({"approval_mode": "auto"}, "satisfaction"), ({}, "PAUSED_FOR_REVIEW")):
+        task = await planned(api, ann, "a.md", "b.md", switches=switches)
+        path = f"/tasks/{task['id']}"
+        await ann.post(f"{path}/plan", seen(task, decision="approve_all", seal=task["plan"]["seal"]))
+        await api.scene.play()
+        assert (await ann.get(path))["status"] == status
+
+
+@pytest.mark.parametrize(
+    "switches", [{"review": "perhaps"}, {"nonsense": True}, {"approval_mode": "both"}, {"confidence": 0.1}]
+)
 async def test_a_wrong_switch_is_told(api: Api, switches: dict[str, Any]) -> None:
     ann = await api.client()
     status, problem = await ann.ask("POST", "/tasks", {"text": TEXT, "switches": switches})
