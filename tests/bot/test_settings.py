@@ -84,6 +84,13 @@ def test_all_that_is_wrong_is_told_in_one_message(tmp_path: Path) -> None:
     assert "short" not in "".join(said)
 
 
+def test_the_times_and_names_of_the_specs_are_the_defaults(tmp_path: Path) -> None:
+    settings = Settings.load({}, tmp_path)
+    limits = settings.limits
+    assert (limits.ttl, limits.undo_bar, limits.proceed) == (300, 10, 10)
+    assert settings.namespace == "confirmation"
+
+
 def test_slack_needs_its_token_and_a_way_in(tmp_path: Path) -> None:
     assert len(problems({}, tmp_path, slack=True)) == 2
     with pytest.raises(SettingsError, match="SLACK_SIGNING_SECRET"):

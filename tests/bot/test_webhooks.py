@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -97,6 +98,23 @@ async def test_an_event_arrives_once_signed(migrated_sqlite: Path, sqlite_url: s
     assert headers["webhook-signature"] == right
     assert b'"task_id":"t1"' in body
     assert headers["content-type"] == "application/json"
+
+
+async def test_a_request_for_an_approval_arrives_with_the_fields_of_the_spec(
+    migrated_sqlite: Path, sqlite_url: str, redis_url: str
+) -> None:
+    async with receiving() as (receiver, url):
+        file = Path(str(make_url(sqlite_url).database))
+        async with delivering(url, migrated_sqlite, file, redis_url) as (scene, store, deliveries):
+            action = await scene.prepare(path="a.md", content="new")
+            await store.fan_out(scene.ledger)
+            await carried(scene, deliveries)
+    told = [json.loads(body) for _, body in receiver.came]
+    (asked,) = [one for one in told if one["type"] == "approval_requested"]
+    fields = "task_id subtask_id reason proposed_action risk_level details auto_approve_timeout".split()
+    assert set(fields) <= asked.keys()
+    assert (asked["action_id"], asked["proposed_action"]) == (action.id, action.preview.summary)
+    assert asked["auto_approve_timeout"] is None  # no call is ever made because nobody said no
 
 
 async def test_what_fails_is_tried_again_with_the_same_id(

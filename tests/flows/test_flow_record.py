@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import text
 
-from gate.flows import decide, undo
+from gate.flows import decide, undo, verbs
 from gate.states import State
 from tests.flows.scene import ANN, BEN, TEAM, Scene
 
@@ -41,6 +41,30 @@ async def test_a_whole_story_is_on_the_record(stage: Scene):
     assert ("confirmed", ANN, None, True) in found
     assert ("succeeded", ANN, "success", True) in found
     assert found[1] == ("turned_away", BEN, None, False)
+
+
+async def test_the_entry_of_a_call_has_the_fields_of_the_spec(stage: Scene):
+    action = await stage.prepare(path="a.md", content="new")
+    await stage.confirm(action)
+    await stage.play()
+    await verbs.prepare_action(stage.world, "desk.look", {"path": "a.md"}, "low", ANN, stage.session.key)
+    lines = await stage.ledger.audit_tail(team=TEAM, limit=50)
+    read, call = [line for line in lines if line.entry.status == "success"][:2]
+    for line, tool, confirmed in ((call, "desk.write", True), (read, "desk.look", False)):
+        entry = line.entry
+        assert (entry.session, entry.tool, entry.user_confirmed) == (stage.session.key, tool, confirmed)
+        assert '"path":"a.md"' in entry.arguments
+        assert "new" in entry.result
+        assert entry.execution_ms is not None
+        assert line.at <= await stage.ledger.now()
+
+
+async def test_an_error_is_on_the_record_as_one(stage: Scene):
+    stage.desk.behave = "says no"
+    action = await stage.prepare(path="a.md", content="new")
+    await stage.confirm(action)
+    await stage.play()
+    assert ("failed", ANN, "error", True) in await events(stage)
 
 
 async def test_a_rejection_is_no_confirmation(stage: Scene):

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from sqlalchemy import select
 
 from gate.flows import undo
 from gate.states import State
+from storage.tables import undo_stack
 from tests.flows.scene import ANN, BEN, Scene
 
 
@@ -88,6 +90,21 @@ async def test_the_button_leaves_after_its_time_and_the_history_stays(stage: Sce
     (entry,) = await stage.ledger.undoable(action.session.team, user=ANN)
     assert entry.action.id == action.id
     assert (await press(stage, await stage.now(action.id))).code == "undoing"
+
+
+async def test_each_change_leaves_an_entry_with_the_fields_of_the_spec(stage: Scene):
+    stage.desk.notes["a.md"] = "old"
+    action = await done(stage)
+    async with stage.ledger.begin() as tx:
+        (entry,) = (await tx.execute(select(undo_stack))).mappings()
+    assert (entry["session_id"], entry["tool_name"], entry["undone"]) == (stage.session, "desk.write", False)
+    assert entry["timestamp"] <= await stage.ledger.now()
+    assert entry["action_type"]
+    assert "old" in str(entry["original_state"])
+    assert "new" in str(entry["new_state"])
+    await press(stage, action)
+    async with stage.ledger.begin() as tx:
+        assert (await tx.execute(select(undo_stack.c.undone))).scalars().all() == [True]
 
 
 async def test_after_its_days_it_cannot_be_undone(stage: Scene):

@@ -59,6 +59,14 @@ async def test_what_cannot_be_used_is_sent_back(bad: Answer) -> None:
     assert "This could not be used" in stub.requests[1].text
 
 
+@pytest.mark.parametrize("missing", ["purpose", "inputs", "outputs", "constraints"])
+async def test_each_of_the_four_that_may_be_missing_is_understood(missing: str) -> None:
+    found = assesses(40, clear=False, missing=[missing], questions=[QUESTION])
+    async with planning([], assessment=found) as (planner, _):
+        made = await planner.assess(turn(), brief())
+    assert made.missing == (Missing(missing),)
+
+
 async def test_a_model_that_never_gives_an_assessment_leads_to_a_plan() -> None:
     async with planning([says("no idea")] * 3, assessment=None) as (planner, stub):
         made = await planner.assess(turn(), brief())
