@@ -8,6 +8,7 @@ from tests import rooms
 from tests.rooms import Rule, parse, require
 
 
+# promise: REVIEW-32
 def test_rooms_import_only_in_their_direction() -> None:
     require(rooms.wrong_direction)
 
@@ -48,6 +49,7 @@ def test_only_cards_speaks_to_slack() -> None:
     require(rooms.slack_call_outside_cards)
 
 
+# promise: ACT-08
 def test_only_the_client_calls_tools() -> None:
     require(rooms.tool_call_outside_client)
 

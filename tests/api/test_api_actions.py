@@ -27,6 +27,7 @@ def seen(action: Any, **more: Any) -> dict[str, Any]:
     return {"version": action["version"], "receipt": action["receipt"], **more}
 
 
+# promise: GATE-06
 async def test_an_agent_proposes_and_a_person_confirms(api: Api) -> None:
     agent, ann = await api.agent(), await api.client()
     action = await proposed(api, agent)
@@ -41,6 +42,7 @@ async def test_an_agent_proposes_and_a_person_confirms(api: Api) -> None:
     assert api.scene.desk.notes["a.md"] == "new"
 
 
+# promise: API-01
 async def test_what_was_decided_in_slack_is_decided_for_the_api(api: Api) -> None:
     agent, ann = await api.agent(), await api.client()
     action = await proposed(api, agent)
@@ -51,6 +53,7 @@ async def test_what_was_decided_in_slack_is_decided_for_the_api(api: Api) -> Non
     assert ANN in problem["detail"]
 
 
+# promise: REVIEW-23
 async def test_fifty_confirmations_at_once_have_one_winner(api: Api) -> None:
     ann = await api.client()
     action = await proposed(api, ann)
@@ -61,6 +64,7 @@ async def test_fifty_confirmations_at_once_have_one_winner(api: Api) -> None:
     assert [name for name, _ in api.scene.desk.calls].count("write") == 1
 
 
+# promise: API-02
 @pytest.mark.parametrize(
     ("verb", "sent"),
     [
@@ -96,6 +100,7 @@ async def test_an_agent_lists_and_withdraws_its_own_alone(api: Api) -> None:
     assert "nightly" in stored.decision
 
 
+# promise: API-03
 @pytest.mark.parametrize(("user", "status"), [(BEN, 404), (GIL, 401), (SAM, 401), (DORA, 401)])
 async def test_for_everybody_else_it_does_not_exist(api: Api, user: str, status: int) -> None:
     action = await proposed(api, await api.agent())
@@ -211,6 +216,7 @@ async def test_a_rejection_ends_it_and_keeps_its_reason(api: Api) -> None:
     assert (ended["state"], ended["decision"]) == ("rejected", "too early")
 
 
+# promise: API-06
 async def test_pages_follow_each_other_without_gaps(api: Api) -> None:
     ann = await api.client()
     made = [
@@ -229,6 +235,7 @@ async def test_pages_follow_each_other_without_gaps(api: Api) -> None:
         assert found == [a["id"] for a in reversed(made)]
 
 
+# promise: API-10
 async def test_the_preview_comes_as_text_where_that_is_asked_for(api: Api) -> None:
     agent = await api.agent()
     action = await proposed(api, agent)

@@ -62,6 +62,7 @@ async def listening(client: Client, query: str = "", since: str = "") -> AsyncIt
         yield Stream(response)
 
 
+# promise: GATE-20
 async def test_an_approval_is_asked_for_with_the_fields_of_the_spec(api: Api) -> None:
     agent = await api.agent()
     async with listening(agent, "?kind=approval_requested") as stream:
@@ -75,6 +76,7 @@ async def test_an_approval_is_asked_for_with_the_fields_of_the_spec(api: Api) ->
     assert told["risk_level"] in ("low", "medium", "high", "critical")
 
 
+# promise: REVIEW-12, REVIEW-18, REVIEW-26, REVIEW-27
 async def test_a_pause_and_its_end_are_told_with_the_fields_of_the_spec(api: Api) -> None:
     ann = await api.client()
     task = await planned(api, ann, "a.md", "b.md")
@@ -93,6 +95,7 @@ async def test_a_pause_and_its_end_are_told_with_the_fields_of_the_spec(api: Api
     assert paused["timestamp"] > 1_700_000_000_000  # milliseconds
 
 
+# promise: GATE-26
 async def test_an_instruction_is_told(api: Api) -> None:
     ann = await api.client()
     made = await ann.post("/tasks", {"text": "something"}, 201)
@@ -101,6 +104,7 @@ async def test_an_instruction_is_told(api: Api) -> None:
         assert (await stream.next())["instruction"] == "use b"
 
 
+# promise: API-12, REVIEW-28
 async def test_it_goes_on_behind_the_last_event_that_was_seen(api: Api) -> None:
     ann = await api.client()
     async with listening(ann) as stream:
@@ -134,6 +138,7 @@ async def test_an_id_of_nothing_is_told(api: Api, since: str) -> None:
     assert (status, problem["code"]) == (400, "bad_last_event_id")
 
 
+# promise: API-11
 async def test_nobody_hears_what_does_not_concern_them(api: Api) -> None:
     agent, other, ann, ben = (
         await api.agent(),
@@ -151,6 +156,7 @@ async def test_nobody_hears_what_does_not_concern_them(api: Api) -> None:
         assert (await stream.next())["action_id"] == first["id"]
 
 
+# promise: API-13
 async def test_a_stream_ends_soon_after_its_token(hasty: Api) -> None:
     ann = await hasty.client()
     tokens = hasty.office.tokens

@@ -62,6 +62,7 @@ async def test_a_token_ends_with_its_time_or_its_revocation(api: Api) -> None:
     assert (status, problem["code"]) == (401, "token_over")
 
 
+# promise: API-05
 async def test_the_same_request_is_carried_out_once(api: Api) -> None:
     agent = await api.agent()
     first, *rest = await asyncio.gather(
@@ -166,6 +167,7 @@ async def test_a_bad_query_is_told(api: Api, query: str) -> None:
     assert (status, problem["code"]) == (400, "bad_query")
 
 
+# promise: API-08
 @pytest.mark.parametrize(
     ("method", "path", "status"),
     [("PUT", "/actions", 405), ("GET", "/actions/a/b/c", 404), ("DELETE", "/tasks/x", 405)],
@@ -199,6 +201,7 @@ async def strict(migrated_sqlite: Path, sqlite_url: str, redis_url: str) -> Asyn
         await engine.dispose()
 
 
+# promise: API-07
 async def test_each_token_has_a_rate_of_its_own(strict: Api) -> None:
     one, other = await strict.agent(), await strict.agent()
     for _ in range(3):
@@ -210,6 +213,7 @@ async def test_each_token_has_a_rate_of_its_own(strict: Api) -> None:
     await other.get("/actions")
 
 
+# promise: API-09
 async def test_the_document_is_served_and_names_every_route(api: Api) -> None:
     async with api.session.get(api.base + DOCUMENT) as response:
         document = await response.json()

@@ -70,6 +70,7 @@ async def test_another_plan_than_the_one_that_was_seen_is_not_approved(api: Api)
     assert [step["id"] for step in now["plan"]["steps"]] == [second["id"]]
 
 
+# promise: REVIEW-01
 async def test_an_api_task_that_names_no_review_waits_after_each_step(api: Api) -> None:
     ann = await api.client()
     task = await planned(api, ann, "a.md", "b.md")
@@ -84,6 +85,7 @@ async def test_an_api_task_that_names_no_review_waits_after_each_step(api: Api) 
     assert problem["code"] in ("late", "stale")
 
 
+# promise: GATE-21
 async def test_a_step_that_waits_is_told_as_waiting(api: Api) -> None:
     ann = await api.client()
     task = await planned(api, ann, "a.md", switches={"review": "none"})
@@ -109,6 +111,7 @@ async def test_an_agent_sees_its_task_with_the_steps_and_stops_it(api: Api) -> N
     assert (await agent.post(f"{path}/stop"))["state"] == "stopped_by_user"
 
 
+# promise: GATE-25
 async def test_an_instruction_is_kept_as_a_reply_in_the_thread_would_be(api: Api) -> None:
     agent, ann = await api.agent(), await api.client()
     made = await agent.post("/tasks", {"text": TEXT}, 201)
@@ -145,6 +148,7 @@ async def test_somebody_elses_task_does_not_exist(api: Api) -> None:
     assert (await ann.get(f"/tasks/{task['id']}"))["requester"] == ANN
 
 
+# promise: GATE-23
 @pytest.mark.parametrize(
     ("switches", "mode", "threshold"),
     [

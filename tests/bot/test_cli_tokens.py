@@ -16,6 +16,7 @@ __all__ = ["home", "run"]
 ANN = ("--user", "U0ANN", "--team", "T0OURS")
 
 
+# promise: API-04
 def test_a_token_is_shown_once_and_only_its_hash_is_kept(run: Run, home: Path) -> None:
     run("migrate")
     code, out, err = run("tokens", "new", "agent", *ANN, "--channel", "C0OPS", "--name", "nightly")

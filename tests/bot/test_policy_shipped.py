@@ -37,6 +37,7 @@ def decided(name: str, args: Json = None, **more: Any) -> Decision:
     return decide(SHIPPED, spec, args or {}, "C1", lambda schema, value: not problems(schema, value))
 
 
+# promise: GATE-12, GATE-27
 @pytest.mark.parametrize("name", NEVER_PROMPTED)
 def test_what_the_spec_never_prompts_for_runs_at_once(name: str) -> None:
     assert decided(name).cls is READ
@@ -45,6 +46,7 @@ def test_what_the_spec_never_prompts_for_runs_at_once(name: str) -> None:
     assert decided(name, hints=Hints(False, False)).cls is WRITE
 
 
+# promise: GATE-28
 @pytest.mark.parametrize("name", NEEDS_APPROVAL)
 def test_what_the_spec_wants_approved_is_asked_about_whatever_its_server_says(name: str) -> None:
     wanted = DESTRUCTIVE if name == "delete_file" else WRITE
@@ -54,6 +56,7 @@ def test_what_the_spec_wants_approved_is_asked_about_whatever_its_server_says(na
     assert decided(name, trust=Trust.UNTRUSTED).cls in (UNKNOWN, DESTRUCTIVE)
 
 
+# promise: GATE-02
 @pytest.mark.parametrize("pattern", SPEC_PATTERNS)
 @pytest.mark.parametrize("command", ["{}x", "cd a && {}x", "psql -c '{}table x'", "{}", "SUDO {}x"])
 def test_the_destructive_patterns_of_the_spec_are_typed_for(pattern: str, command: str) -> None:

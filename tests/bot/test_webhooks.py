@@ -100,6 +100,7 @@ async def test_an_event_arrives_once_signed(migrated_sqlite: Path, sqlite_url: s
     assert headers["content-type"] == "application/json"
 
 
+# promise: GATE-22
 async def test_a_request_for_an_approval_arrives_with_the_fields_of_the_spec(
     migrated_sqlite: Path, sqlite_url: str, redis_url: str
 ) -> None:

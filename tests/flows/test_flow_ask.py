@@ -28,6 +28,7 @@ async def test_a_message_that_comes_three_times_is_one(stage: Scene):
     assert len(await pending(stage)) == 1
 
 
+# promise: VERB-13
 async def test_the_planner_proposes_and_nothing_runs(stage: Scene):
     stage.planner.script = [WRITE]
     with nothing_ran(stage):
@@ -36,6 +37,7 @@ async def test_the_planner_proposes_and_nothing_runs(stage: Scene):
     assert action.requester == ANN
 
 
+# promise: ACT-02
 async def test_a_read_is_answered_at_once(stage: Scene):
     stage.planner.script = [Propose((Call("desk", "look", {"path": "a.md"}),))]
     await stage.say("look at a.md")
@@ -43,6 +45,7 @@ async def test_a_read_is_answered_at_once(stage: Scene):
     assert await pending(stage) == ()
 
 
+# promise: VERB-16
 async def test_a_plain_yes_of_the_requester_confirms_one_that_stood_there_before(stage: Scene):
     stage.planner.script = [WRITE]
     await stage.say("write it")

@@ -87,6 +87,7 @@ def judged(stage: Scene, *args: object) -> Judging:
 # The four bands
 
 
+# promise: GATE-03, GATE-15
 async def test_a_step_of_a_known_kind_that_is_verified_lets_the_task_go_on(both: Scene):
     slowly(both)
     await known(both)
@@ -96,6 +97,7 @@ async def test_a_step_of_a_known_kind_that_is_verified_lets_the_task_go_on(both:
     assert any("Confidence 1.00" in entry.reason for entry in await entries(both, "task_step_done"))
 
 
+# promise: GATE-09, GATE-16
 async def test_a_step_of_a_new_kind_is_shown_and_goes_on_when_nobody_holds_it(both: Scene):
     task = await shown(both)
     first, second = steps(task)
@@ -160,6 +162,7 @@ async def test_where_no_question_follows_the_last_destruction_is_looked_at(stage
     assert (await only(stage)).state is S.DONE
 
 
+# promise: GATE-18
 async def test_a_result_that_admits_failure_aborts_its_step_with_diagnostics(both: Scene):
     def refuses(tool: str, given: dict[str, object]) -> Answer:
         return Answer("", {"ok": False, "sha": "absent", "why": "no room"})
@@ -250,6 +253,7 @@ async def test_a_judge_counts_as_the_second_tier(stage: Scene):
     assert [step.confidence.score for step in steps(task) if step.confidence] == [0.88, 0.88]
 
 
+# promise: GATE-17
 async def test_a_doubtful_judgement_stops_the_task(stage: Scene):
     await known(stage)
     judged(stage, 0.3, "it looks odd")
@@ -434,6 +438,7 @@ async def test_a_wait_is_announced_to_who_listens(both: Scene):
 # The modes
 
 
+# promise: GATE-04
 async def test_manual_waits_after_every_step_also_after_the_last_and_after_reads(both: Scene):
     await known(both)
     task = await approved(both, await planned(both, look("a.md"), write("b.md"), approval_mode="manual"))
@@ -446,6 +451,7 @@ async def test_manual_waits_after_every_step_also_after_the_last_and_after_reads
     assert (task.state, [step.passed for step in steps(task)]) == (S.SATISFACTION, [ANN, ANN])
 
 
+# promise: GATE-05
 @pytest.mark.parametrize(("threshold", "waits"), [(0.75, False), (0.8, True), (1.0, True)])
 async def test_a_task_waits_below_its_threshold(stage: Scene, threshold: float, waits: bool):
     switches = {"approval_mode": "confidence_threshold", "confidence": threshold}

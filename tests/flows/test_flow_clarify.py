@@ -46,6 +46,7 @@ async def test_a_clear_simple_request_asks_nothing(stage: Scene):
     assert (task.flow, task.state, task.asked) == (Flow.SIMPLE, S.DONE, 0)
 
 
+# promise: TASK-01
 async def test_what_is_missing_is_asked_before_anything_else_happens(stage: Scene):
     task = await asked(stage, WHERE)
     assert (task.state, task.questions, task.asked) == (S.CLARIFYING, (WHERE,), 1)
@@ -53,6 +54,7 @@ async def test_what_is_missing_is_asked_before_anything_else_happens(stage: Scen
     assert stage.desk.calls == []
 
 
+# promise: TASK-04
 async def test_the_answers_reach_the_planner_and_are_kept(stage: Scene):
     task = await asked(stage, WHERE)
     stage.planner.script = [Say("ok")]

@@ -66,6 +66,7 @@ async def finished(stage: Scene, work: asyncio.Task[None]) -> None:
 # Pause and continue
 
 
+# promise: TASK-16
 async def test_pause_lets_the_current_step_finish(both: Scene):
     task, work = await under_way(both, write("b.md"))
     said = await control.pause(both.world, on_plan(task))
@@ -97,6 +98,7 @@ async def test_pause_is_at_once_where_nothing_runs(stage: Scene):
     assert ((await only(stage)).state, wrote(stage)) == (S.PAUSED, [])
 
 
+# promise: TASK-17
 async def test_what_is_said_with_continue_is_taken_in_first(both: Scene):
     task, work = await under_way(both, write("b.md"))
     await control.pause(both.world, on_plan(task))
@@ -134,6 +136,7 @@ async def test_pausing_twice_is_pausing_once(both: Scene):
     assert (task.state, task.pauses) == (S.SATISFACTION, 0)  # nothing was left to pause before
 
 
+# promise: REVIEW-13
 async def test_continuing_twice_goes_on_once(both: Scene):
     task = await broken(both, write("b.md"))
     said = await twice(control.retry, both, on_pause(task))
@@ -287,6 +290,7 @@ async def test_stop_of_a_simple_task_withdraws_its_card(both: Scene):
 # Retry, skip, abort
 
 
+# promise: ACT-27
 async def test_retry_begins_the_step_once_more_and_asks(both: Scene):
     task = await broken(both, write("b.md"))
     assert (await pressed(both, control.retry, on_pause(task))).ok

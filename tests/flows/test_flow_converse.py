@@ -43,6 +43,7 @@ async def begun(stage: Scene) -> Task:
     return await said(stage, "OAuth with Google and GitHub", Say("Good. Session storage?"))
 
 
+# promise: TASK-13
 async def test_a_conversation_goes_on_over_several_turns(talk: Scene):
     task = await begun(talk)
     assert (task.state, task.flow, task.requirements) == (S.TALKING, Flow.TALK, ())
@@ -68,6 +69,7 @@ async def test_nothing_is_changed_while_they_talk(talk: Scene):
     assert "conversation" in talk.planner.seen[-1].exchanges[0].told[0].text
 
 
+# promise: TASK-15
 async def test_an_intent_in_their_words_has_the_requirements_compiled_and_shown(talk: Scene):
     await begun(talk)
     task = await said(talk, "yes, implement it", Say("Sure."), WANTS)
@@ -120,6 +122,7 @@ async def test_nothing_is_planned_before_the_requirements_are_confirmed(talk: Sc
     assert (turn.mode, turn.text) == (Mode.PLAN, "\n".join(WANTS.requirements))
 
 
+# promise: TASK-18
 async def test_all_of_the_conversation_flows_into_the_plan(talk: Scene):
     await begun(talk)
     task = await said(talk, "go ahead", WANTS)

@@ -16,6 +16,7 @@ from gate.world import Sheet
 from tests.flows.scene import ANN, BEN, BOT, CLEO, DORA, GIL, SAM, Scene, nothing_ran
 
 
+# promise: ACT-03
 async def test_a_write_waits_and_runs_once_when_its_requester_confirms(stage: Scene):
     action = await stage.prepare(path="a.md", content="hello")
     assert action.state is State.PREPARED
@@ -80,6 +81,7 @@ async def test_while_the_new_preview_is_made_nothing_can_be_confirmed(stage: Sce
         await stage.play()
 
 
+# promise: VERB-07
 async def test_it_expires_and_says_so(stage: Scene):
     action = await stage.prepare(path="a.md", content="hello")
     stage.travel(301)
@@ -89,6 +91,7 @@ async def test_it_expires_and_says_so(stage: Scene):
     assert (await stage.now(action.id)).state is State.EXPIRED
 
 
+# promise: GATE-24
 async def test_the_timer_expires_it_when_nobody_comes(stage: Scene):
     action = await stage.prepare(path="a.md", content="hello")
     stage.travel(301)

@@ -60,6 +60,7 @@ async def asked_for(stage: Scene, **args: Any) -> Action:
 # Given
 
 
+# promise: GATE-29
 async def test_always_confirms_this_one_and_lets_the_next_run_without_asking(both: Scene):
     grant = await granted(both)
     assert wrote(both) == ["drafts/a.md"]

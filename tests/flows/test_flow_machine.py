@@ -497,6 +497,7 @@ def play(template: Path, server: EmbeddedRedis, examples: int, steps: int, **mor
     run_state_machine_as_test(Machine, settings=chosen)
 
 
+# promise: VERB-10
 def test_whatever_people_clocks_and_intruders_do(migrated_sqlite: Path, redis_server: EmbeddedRedis) -> None:
     play(migrated_sqlite, redis_server, 20, 35, derandomize=True)
 

@@ -16,6 +16,7 @@ from tests.flows.planning import asked, call, look, only, planned, proposes, shr
 from tests.flows.scene import ANN, Scene
 
 
+# promise: ACT-22
 async def test_a_plan_shows_what_every_step_would_change(both: Scene):
     both.desk.notes["a.md"] = "old"
     task = await planned(both, look("a.md"), write("a.md"), shred("a.md"))

@@ -39,6 +39,7 @@ def change(step_id: str, place: int, **more) -> StepChange:
 # Approve
 
 
+# promise: ACT-23
 async def test_approve_all_is_one_consent_to_exactly_the_listed_writes(both: Scene):
     task = await planned(both, write("a.md"), look("a.md"), shred("a.md"), write("b.md"))
     said = await pressed(both, flow.approve_all, on_plan(task))
@@ -96,6 +97,7 @@ async def test_where_every_step_is_to_ask_an_approval_covers_none(stage: Scene, 
     assert (await waiting(stage)).step == "s1"
 
 
+# promise: ACT-25
 async def test_step_by_step_covers_none(both: Scene):
     task = await planned(both, look("a.md"), write("a.md"))
     await pressed(both, flow.step_by_step, on_plan(task))
@@ -330,6 +332,7 @@ async def test_two_changes_at_once_make_one_version(both: Scene):
 # Re-plan and cancel
 
 
+# promise: TASK-07
 async def test_a_plan_is_made_anew_for_a_reason(both: Scene):
     task = await planned(both, write("a.md"))
     both.planner.script = [proposes(write("b.md"))]

@@ -43,6 +43,7 @@ async def test_a_whole_story_is_on_the_record(stage: Scene):
     assert found[1] == ("turned_away", BEN, None, False)
 
 
+# promise: ACT-19, ACT-20, ACT-21
 async def test_the_entry_of_a_call_has_the_fields_of_the_spec(stage: Scene):
     action = await stage.prepare(path="a.md", content="new")
     await stage.confirm(action)

@@ -33,6 +33,7 @@ async def read(stage: Scene) -> Task:
     return await newest(stage)
 
 
+# promise: TASK-10
 async def test_a_finished_task_asks_once(stage: Scene):
     task = await read(stage)
     assert (task.state, task.ends, task.result, task.changed) == (S.SATISFACTION, 1, "1 done", False)
@@ -75,6 +76,7 @@ async def test_only_the_requester_judges(stage: Scene):
     assert (await newest(stage)).state is S.SATISFACTION
 
 
+# promise: TASK-11
 async def test_needs_changes_runs_again_with_the_feedback_and_the_context(stage: Scene):
     task = await read(stage)
     stage.planner.script = [READ]
@@ -88,6 +90,7 @@ async def test_needs_changes_runs_again_with_the_feedback_and_the_context(stage:
     assert (again.id, again.state, again.ends) == (task.id, S.SATISFACTION, 2)
 
 
+# promise: TASK-12
 async def test_start_over_is_a_new_task_without_the_context(stage: Scene):
     task = await read(stage)
     stage.planner.script = [READ]

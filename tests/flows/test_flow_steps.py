@@ -79,6 +79,7 @@ async def test_a_result_of_a_write_can_be_used_too(stage: Scene):
     assert task.state is S.SATISFACTION
 
 
+# promise: GATE-07
 async def test_what_destroys_asks_in_its_turn_and_needs_its_phrase(both: Scene):
     both.desk.notes["a.md"] = "old"
     task = await approved(both, await planned(both, shred("a.md"), write("b.md")))
@@ -130,6 +131,7 @@ async def test_a_consent_of_somebody_else_covers_nothing(stage: Scene):
     assert wrote(stage) == []
 
 
+# promise: ACT-24
 async def test_reads_never_pause(stage: Scene):
     task = await approved(stage, await planned(stage, look("a.md"), look("b.md"), review="both"))
     assert task.state is S.SATISFACTION
@@ -183,6 +185,7 @@ async def test_an_action_knows_its_task_and_step(both: Scene):
 # Not going well
 
 
+# promise: ACT-26
 async def test_a_failing_step_pauses_and_explains(both: Scene):
     both.desk.behave = "says no"
     task = await approved(both, await planned(both, write("a.md"), write("b.md")))
@@ -220,6 +223,7 @@ async def test_what_a_person_settles_is_followed(both: Scene, happened: bool, af
     assert happened or task.reason.startswith("Step 1 failed")
 
 
+# promise: GATE-08
 @pytest.mark.parametrize(("verb", "word"), [(decide.cancel, "cancelled"), (decide.reject, "rejected")])
 async def test_a_refused_card_pauses_with_the_reason(both: Scene, verb, word: str):
     await approved(both, await planned(both, write("a.md", ask=True), write("b.md")))
@@ -329,6 +333,7 @@ async def test_too_many_that_wait_pause_a_step(stage: Scene):
 # A look at each result
 
 
+# promise: TASK-08
 @pytest.mark.parametrize("review", ["after_step", "both"])
 async def test_each_step_is_looked_at_where_that_is_wanted(both: Scene, review: str):
     task = await planned(both, look("z.md"), write("a.md"), write("b.md"), review=review)

@@ -83,6 +83,7 @@ async def test_a_failed_undo_gives_the_action_back(stage: Scene):
     assert (await stage.now(action.id)).state is State.UNDONE
 
 
+# promise: ACT-17
 async def test_the_button_leaves_after_its_time_and_the_history_stays(stage: Scene):
     action = await done(stage)
     await stage.play(timers=True)
@@ -92,6 +93,7 @@ async def test_the_button_leaves_after_its_time_and_the_history_stays(stage: Sce
     assert (await press(stage, await stage.now(action.id))).code == "undoing"
 
 
+# promise: ACT-09
 async def test_each_change_leaves_an_entry_with_the_fields_of_the_spec(stage: Scene):
     stage.desk.notes["a.md"] = "old"
     action = await done(stage)

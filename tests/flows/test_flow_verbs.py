@@ -17,6 +17,7 @@ async def prepared(stage: Scene, tool: str = "desk.write", args: object = None, 
     return await verbs.prepare_action(stage.world, tool, args or WRITE, risk, ANN, stage.session.key)
 
 
+# promise: VERB-01, VERB-04
 async def test_prepare_shows_and_does_not_run(stage: Scene):
     made = await prepared(stage)
     assert set(made) >= {"action_id", "preview", "expires_at", "risk_level"}
@@ -33,6 +34,7 @@ async def test_a_callers_risk_may_raise_and_never_lower(stage: Scene):
     assert (await prepared(stage, risk="low"))["risk_level"] == "medium"
 
 
+# promise: VERB-02
 async def test_confirm_waits_for_the_outcome(stage: Scene):
     made = await prepared(stage)
     waiting = asyncio.create_task(verbs.confirm_action(stage.world, made["action_id"], ANN, seconds=1000))
@@ -52,6 +54,7 @@ async def test_confirm_says_executing_when_it_is_not_over_in_time(stage: Scene):
     assert (await verbs.confirm_action(stage.world, made["action_id"], ANN))["status"] == "executing"
 
 
+# promise: VERB-05
 @pytest.mark.parametrize("user", [BEN, "U_NOBODY"])
 async def test_the_user_must_match(stage: Scene, user: str):
     made = await prepared(stage)
@@ -62,6 +65,7 @@ async def test_the_user_must_match(stage: Scene, user: str):
         await verbs.cancel_action(stage.world, made["action_id"], user)
 
 
+# promise: VERB-03
 async def test_cancelled_is_over(stage: Scene):
     made = await prepared(stage)
     assert (await verbs.cancel_action(stage.world, made["action_id"], ANN))["status"] == "cancelled"

@@ -32,6 +32,7 @@ def evidence(draw: st.DrawFn) -> Evidence:
     )
 
 
+# promise: GATE-01
 @given(evidence())
 def test_the_score_stays_from_0_to_1_and_says_why_it_is_not_1(seen: Evidence):
     found = score(seen)
@@ -81,6 +82,7 @@ def test_the_caps_hold_whatever_speaks_for_a_step(seen: Evidence):
     assert score(replace(seen, checks=(*seen.checks, BADLY))).score < 0.5
 
 
+# promise: GATE-14
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [

@@ -535,6 +535,7 @@ def kind(text):
     return intent(text).kind
 
 
+# promise: TASK-14
 @pytest.mark.parametrize("text", EVERY_ASKING)
 def test_it_asks_to_build(text):
     assert kind(text) == "implement", intent(text).because

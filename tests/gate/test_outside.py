@@ -18,6 +18,7 @@ INSIDE = """127.0.0.1 127.8.8.8 0.0.0.0 10.0.0.1 172.16.0.1 172.31.255.255 192.1
 OUTSIDE = "1.1.1.1 8.8.8.8 93.184.215.14 2606:4700:4700::1111 2001:4860:4860::8888 ::ffff:8.8.8.8".split()
 
 
+# promise: API-15
 @pytest.mark.parametrize("address", INSIDE)
 def test_nothing_inside_is_reached(address: str) -> None:
     assert refused(address)

@@ -31,6 +31,7 @@ def test_not_a_yes(text):
     assert not is_yes(text)
 
 
+# promise: VERB-17
 @pytest.mark.parametrize(
     "text",
     [
@@ -73,6 +74,7 @@ def test_commands_are_the_whole_text(text, wanted):
     assert command(text) == wanted
 
 
+# promise: VERB-15
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [

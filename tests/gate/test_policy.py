@@ -215,6 +215,7 @@ def always(name: str, args: Json, hints: Hints = SAYS_NOTHING, *rules: Rule) -> 
     return decided(tool(name, hints=hints), *ALWAYS, *rules, args=args)
 
 
+# promise: GATE-11, GATE-19
 @pytest.mark.parametrize(
     ("name", "args", "rule"),
     [

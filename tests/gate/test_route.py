@@ -19,6 +19,7 @@ def assessed(complexity: int = 10, steps: int = 1, *questions: Question) -> Asse
     return Assessment(complexity, not questions, steps, tuple(q.missing for q in questions), questions)
 
 
+# promise: TASK-09
 @pytest.mark.parametrize(
     ("complexity", "steps", "flow"),
     [

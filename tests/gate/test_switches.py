@@ -43,6 +43,7 @@ def test_every_switch_can_be_set_and_its_default_is_allowed():
     assert all(getattr(BASE, name) in allowed for name, allowed in CHOICES.items())
 
 
+# promise: TASK-19
 def test_the_presets_are_those_of_the_spec():
     complex_ = switched(BASE, {"preset": "complex"})
     assert (complex_.intelligent_routing, complex_.review) == ("aggressive", "both")

@@ -25,6 +25,7 @@ def event(**more: Any) -> Logged:
     return replace(Logged(7, NOW, "task_changed", session, "t", {}, Subject()), **more)
 
 
+# promise: API-14
 def test_it_is_signed_as_the_reference_signs() -> None:
     assert signature(SECRET, ID, STAMP, BODY) == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
 

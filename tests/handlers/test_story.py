@@ -35,6 +35,7 @@ async def test_a_write_is_confirmed_done_and_taken_back(edge: Edge) -> None:
     assert edge.hints() == []
 
 
+# promise: ACT-16
 async def test_the_undo_bar_leaves_after_a_while(edge: Edge) -> None:
     card = await edge.propose("write", path="a.md", content="hello")
     await card.click("confirm")
@@ -87,6 +88,7 @@ async def test_three_wrong_phrases_end_it(edge: Edge) -> None:
     assert edge.desk.calls == []
 
 
+# promise: ACT-05
 async def test_an_edit_makes_a_new_version_with_a_new_preview(edge: Edge) -> None:
     card = await edge.propose("write", path="a.md", content="could you please come")
     before = await card.action()
@@ -151,6 +153,7 @@ async def test_everything_can_be_shown_before_and_after(edge: Edge) -> None:
     assert "Confirmed by" in said_in(await opened(card, "full"))
 
 
+# promise: ACT-04
 async def test_cancel_ends_it_and_nothing_runs(edge: Edge) -> None:
     card = await edge.propose("write", path="a.md", content="hello")
     assert (await card.click("cancel")).ok

@@ -54,6 +54,7 @@ async def test_a_question_that_may_be_skipped_is_assumed(http: Edge) -> None:
     assert (await story.task()).decided[0].by == ""
 
 
+# promise: TASK-05
 async def test_a_plan_is_approved_runs_and_is_judged(edge: Edge) -> None:
     story = await begun(edge, proposes(write("a.md", "one"), write("b.md", "two"), note="Both at once."))
     assert "Planner's words (not checked):" in story.text("plan")
@@ -80,6 +81,7 @@ async def test_a_finished_plan_is_taken_back_whole(http: Edge) -> None:
     assert story.buttons("plan") == []
 
 
+# promise: TASK-06
 async def test_a_plan_is_modified_in_its_window(http: Edge) -> None:
     story = await begun(http, proposes(write("a.md"), write("b.md"), write("c.md")))
     a, b, c = (await story.task()).plan.steps

@@ -54,6 +54,7 @@ async def listed(tmp_path: Path) -> Listed:
     return await tools(tmp_path)
 
 
+# promise: ACT-01
 async def test_every_tool_of_the_spec_is_there_with_its_class(listed: Listed) -> None:
     classes = {
         f"{server}.{tool.name}": (tool.meta or {})[META]["class"]

@@ -399,6 +399,7 @@ async def test_a_file_too_large_to_look_through_is_left_alone(tmp_path: Path) ->
     assert os.listdir(root / ".countersign" / "tmp") == []
 
 
+# promise: ACT-07
 async def test_the_trash_is_kept_for_thirty_days_and_purged_at_start_and_daily(tmp_path: Path) -> None:
     root, clock = sample(tmp_path), Clock()
     async with files(root, clock=clock) as ask:

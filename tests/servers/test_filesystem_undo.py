@@ -90,6 +90,7 @@ CHANGES: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
+# promise: ACT-10, ACT-11, ACT-12, ACT-13
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 @pytest.mark.parametrize(("tool", "args"), CHANGES)
 async def test_every_change_is_taken_back_byte_for_byte(
@@ -157,6 +158,7 @@ async def test_a_restore_says_what_it_would_replace(tmp_path: Path) -> None:
     assert not (root / "reports/q4.md").exists()
 
 
+# promise: ACT-18
 @pytest.mark.parametrize(
     ("tool", "args", "where"),
     [

@@ -51,6 +51,7 @@ async def gone(leases: RedisLeases, action: str) -> float:
     return time.monotonic() - started
 
 
+# promise: VERB-06
 async def test_a_lease_is_there_under_its_name_until_it_is_dropped(leases: RedisLeases, redis: Redis) -> None:
     await leases.put(LEASE, 60)
     assert await leases.get("a1") == LEASE

@@ -106,6 +106,7 @@ async def test_opened_twice_it_is_one_task(ledger: SqlLedger) -> None:
     assert (again.revision, again.state) == (2, TaskState.RUNNING)
 
 
+# promise: REVIEW-06
 async def test_an_arrow_is_followed_once_however_many_try(ledger: SqlLedger, other: SqlLedger) -> None:
     first = task()
     await stored(ledger, first)

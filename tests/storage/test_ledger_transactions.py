@@ -70,6 +70,7 @@ async def test_a_run_that_cannot_be_enqueued_leaves_nothing(engine: AsyncEngine)
     assert await counted(engine) == (0, 0, 0)
 
 
+# promise: REVIEW-24
 async def test_a_loser_leaves_no_entry_and_no_run(ledger: SqlLedger, engine: AsyncEngine) -> None:
     async with ledger.begin() as tx:
         before = await tx.insert(action("a1", await tx.now()))

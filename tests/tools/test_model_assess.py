@@ -14,6 +14,7 @@ from tools.controls import questions
 QUESTION = {"question": "Which folder?", "missing": "inputs", "options": ["a", "b"], "assumption": "a"}
 
 
+# promise: TASK-02
 async def test_the_request_is_assessed_in_one_request() -> None:
     found = assesses(70, 6, clear=False, missing=["inputs"], questions=[QUESTION], reason="many  steps")
     async with planning([], assessment=found) as (planner, stub):
@@ -59,6 +60,7 @@ async def test_what_cannot_be_used_is_sent_back(bad: Answer) -> None:
     assert "This could not be used" in stub.requests[1].text
 
 
+# promise: TASK-03
 @pytest.mark.parametrize("missing", ["purpose", "inputs", "outputs", "constraints"])
 async def test_each_of_the_four_that_may_be_missing_is_understood(missing: str) -> None:
     found = assesses(40, clear=False, missing=[missing], questions=[QUESTION])

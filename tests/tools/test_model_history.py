@@ -161,6 +161,7 @@ async def test_the_code_of_a_request_is_not_that_of_another() -> None:
     assert codes[0] != codes[1]
 
 
+# promise: GATE-10
 async def test_an_instruction_is_given_before_the_next_request_and_stays_where_it_was_given() -> None:
     said = Instruction("i1", ANN, "only the drafts", NOW)
     async with planning([calls(READ), calls(DELETE), says("I see.")]) as (planner, stub):

@@ -16,6 +16,7 @@ READ = ("files__read_file", {"path": "a.md"})
 LIE = "Done. I have deleted a.md."
 
 
+# promise: VERB-11
 async def test_a_claim_without_any_call_is_replaced_by_the_truth() -> None:
     async with planning([says(LIE)]) as (planner, _):
         replied = await reply(planner, turn())
@@ -89,6 +90,7 @@ async def test_a_conversation_may_speak_of_how_things_are_done() -> None:
     assert lied.text.startswith("Nothing was changed")
 
 
+# promise: VERB-09
 @pytest.mark.parametrize("mode", Mode)
 def test_every_prompt_holds_the_rule_and_the_prohibitions(mode: Mode) -> None:
     for prompt in (system_prompt(mode, Switches()), assess_prompt()):

@@ -55,6 +55,7 @@ def test_the_two_servers_of_github_agree_where_their_tools_have_one_name() -> No
         assert (tool, ours.cls, ours.risk) == (tool, theirs.cls, theirs.risk)
 
 
+# promise: VERB-08
 @pytest.mark.parametrize(
     ("file", "tool", "risk"),
     [

@@ -85,6 +85,7 @@ def test_every_button_carries_the_number_of_its_card_and_no_fact(state):
             assert ref == Ref(of.id, int(number), receipt)
 
 
+# promise: TASK-20
 def test_a_question_card_has_a_field_for_each_question_and_says_what_is_assumed():
     text, ids = drawn(task(S.CLARIFYING, questions=(WHICH, WHEN), asked=1), "question")
     assert ids == ["task_submit", "task_assume", "plan_cancel"]
@@ -112,6 +113,7 @@ def test_an_answered_question_card_says_what_was_decided_and_by_whom():
     assert "Since when? this year (assumed)" in text
 
 
+# promise: TASK-21
 def test_a_plan_shows_of_each_step_what_it_changes_and_what_is_not_known_yet():
     text, ids = drawn(task(plan=plan()), "plan")
     assert ids == REVIEW
@@ -214,6 +216,7 @@ def test_an_older_plan_says_that_a_newer_one_took_its_place():
     assert "version 3" in shown(found["plan:3"].message.blocks)
 
 
+# promise: TASK-23
 def test_a_running_plan_ticks_its_steps_off_and_names_the_current_one():
     steps = (
         replace(reading(), state=StepState.DONE),
@@ -357,6 +360,7 @@ def test_the_mode_stands_on_the_plan_before_and_while_it_runs(switches, told):
         assert told in drawn(task(state, plan=approved(), switches=switches), "plan")[0]
 
 
+# promise: TASK-22
 def test_a_result_is_asked_about_once_and_closed_by_whoever_answered():
     of = task(S.SATISFACTION, flow=Flow.SIMPLE, ends=1, result="2 done, 1 rejected")
     text, ids = drawn(of, "satisfaction")

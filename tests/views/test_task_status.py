@@ -63,6 +63,7 @@ def test_without_a_task_it_says_that_nothing_is_under_way():
     assert "nothing" in note("status", None).text.lower()
 
 
+# promise: TASK-24
 def test_words_of_a_conversation_carry_implement_now_while_it_is_talked_about():
     talking = task(S.TALKING, flow=Flow.TALK, attempts=3)
     made = note("talk", talking, text="Which login?\n`oauth` or not?")

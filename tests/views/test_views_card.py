@@ -67,6 +67,7 @@ def test_every_card_that_was_decided_names_who_decided(state):
     assert "<@UBEN>" in alone
 
 
+# promise: GATE-13
 def test_a_prepared_write_in_full():
     text, ids = drawn(action())
     assert text.split("\n") == [
@@ -87,6 +88,7 @@ def test_a_prepared_write_in_full():
     assert ids == ["confirm", "edit", "cancel", "more"]
 
 
+# promise: ACT-06
 def test_a_prepared_delete_warns_lists_sizes_and_is_reviewed_not_confirmed():
     text, ids = drawn(destructive())
     assert "This is destructive." in text
@@ -111,6 +113,7 @@ def test_an_unknown_tool_says_that_nobody_has_reviewed_it():
     assert ids[0] == "confirm"
 
 
+# promise: VERB-14
 def test_who_else_is_notified_and_what_cannot_be_undone_is_said_before():
     told = replace(MOVE, notifies="Ahmad, by mail", undo="no: mails cannot be called back")
     text, _ = drawn(action(told))

@@ -107,6 +107,7 @@ def test_arguments_of_64_kib_can_always_be_reviewed_when_they_are_one_text(value
     opened(modals.typed(asked))
 
 
+# promise: VERB-12
 def test_what_even_the_modal_cannot_show_has_no_way_to_a_yes():
     many = tuple(Fact(f"ids[{i}]", "1") for i in range(30_000))
     asked = action(Preview("s", "v", many), verdict=Verdict.TYPED, phrase="p")
