@@ -9,12 +9,12 @@ from datetime import UTC, datetime
 
 from benchmarks.generated import Wanted, catalogue, sampled
 from gate.action import Json, Session
+from gate.offers import model_name
 from gate.policy import Policy
 from gate.talk import Brief, Exchange, Propose, Told, Turn
 from gate.task import Usage
 from gate.tool import Answer, Problem, ServerStatus, ToolSpec
 from tools.dialogue import Answered, Asked, Message, Request, Results, Said
-from tools.gate_toolset import model_name
 from tools.model import ModelLimits, ModelPlanner
 from tools.schema import problems
 from tools.tool_search import ToolIndex

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from difflib import get_close_matches
 
-from gate.action import Class, Json, Verdict
+from gate.action import Class, Json
 from gate.canonical import BadArguments, parse
-from gate.policy import Policy, decide
+from gate.offers import LONGEST_NAME, asked_for, offered, without
+from gate.policy import Policy
 from gate.talk import Call
 from gate.tool import ToolSpec, Trust
 from gate.world import Tools
 from tools.dialogue import Offer
 from tools.sentences import either, unknown
 
-LONGEST_NAME = 64  # what providers take
 DESCRIPTION = 1000  # characters of a tool's own words
 ALL_AT_ONCE = 8000  # tokens of schemas that are sent as they are; above, tools are searched for
 CORE = 15  # tools that are sent in any case, when they are searched for
 CORE_TOKENS = 4000
 PROBLEMS = 3  # told at once
-NOT_OURS = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 class Unusable(Exception):
@@ -48,7 +45,7 @@ class Usable:
         """Without the arguments that our recipe fills in. A server's words are marked as such."""
         what = "reads" if self.reads else "changes something: a call prepares it, and a person decides"
         said = self.spec.description.strip()[:DESCRIPTION]
-        return Offer(self.name, f"({what}) The server says: {said}", _asked_for(self.spec))
+        return Offer(self.name, f"({what}) The server says: {said}", asked_for(self.spec))
 
 
 class Toolset:
@@ -56,12 +53,8 @@ class Toolset:
 
     def __init__(self, tools: Tools, policy: Policy, channel: str) -> None:
         self._tools = tools
-        self._by_name: dict[str, Usable] = {}
-        for spec in sorted(tools.specs(), key=lambda spec: (spec.server, spec.name)):
-            cls = _class_of(spec, policy, channel)
-            if cls is not None:
-                name = _free_name(spec, self._by_name)
-                self._by_name[name] = Usable(name, spec, cls)
+        found = offered(tools.specs(), policy, channel)
+        self._by_name = {name: Usable(name, one.spec, one.cls) for name, one in found.items()}
         self._of = {tool.spec.full_name: tool for tool in self._by_name.values()}
 
     def __iter__(self) -> Iterator[Usable]:
@@ -93,7 +86,7 @@ class Toolset:
         """A step of a plan; the arguments named in `refs` come from earlier results. Raises Unusable."""
         tool = self.named(name)
         given = {key: value for key, value in args.items() if key not in refs}
-        known = _asked_for(tool.spec)["properties"]
+        known = asked_for(tool.spec)["properties"]
         if strange := next((key for key in refs if known and key not in known), None):
             raise Unusable(f"from_results names `{strange}`, which is none of the arguments of {name}.")
         self._check(tool, given, refs)
@@ -101,7 +94,7 @@ class Toolset:
 
     def _check(self, tool: Usable, args: Mapping[str, Json], later: Collection[str]) -> None:
         """Raises Unusable where arguments break the schema; those named in `later` need not be there yet."""
-        schema = _asked_for(tool.spec)
+        schema = asked_for(tool.spec)
         known = schema["properties"]
         told = [unknown((key,), key, list(known)) for key in args if known and key not in known]
         told += [one.text for one in self._tools.problems(without(schema, later), dict(args))]
@@ -142,48 +135,3 @@ def arguments(written: str) -> dict[str, Json]:
         return parse(written)
     except BadArguments as error:
         raise Unusable(str(error)) from None
-
-
-def model_name(spec: ToolSpec) -> str:
-    """`server__tool` in the letters and the length that providers take.
-
-    What has to be changed for that, or could be read in two ways, gets a hash of its real name: so a name stays
-    the same whatever else there is.
-    """
-    plain = NOT_OURS.sub("_", f"{spec.server}__{spec.name}")
-    exact = plain == f"{spec.server}__{spec.name}" and len(plain) <= LONGEST_NAME
-    if exact and "__" not in spec.server and not spec.server.endswith("_"):
-        return plain
-    mark = hashlib.sha256(spec.full_name.encode()).hexdigest()[:12]
-    return f"{plain[: LONGEST_NAME - 13]}_{mark}"
-
-
-def without(schema: Mapping[str, Json], names: Collection[str]) -> dict[str, Json]:
-    """The schema where these properties need not be given."""
-    if not names:
-        return dict(schema)
-    required = [name for name in schema.get("required", ()) if name not in names]
-    return {**schema, "required": required}
-
-
-def _asked_for(spec: ToolSpec) -> dict[str, Json]:
-    """The schema that the model is shown: an object, and without what the recipe binds."""
-    schema = without(spec.schema, spec.recipe.bind.keys())
-    known = {k: v for k, v in schema.get("properties", {}).items() if k not in spec.recipe.bind}
-    return {**schema, "type": "object", "properties": known}
-
-
-def _free_name(spec: ToolSpec, taken: Mapping[str, Usable]) -> str:
-    """A name that is not taken; a hostile tool may be called as another one would be."""
-    name, text = model_name(spec), spec.full_name
-    while name in taken:
-        text += "'"
-        name = f"{name[: LONGEST_NAME - 13]}_{hashlib.sha256(text.encode()).hexdigest()[:12]}"
-    return name
-
-
-def _class_of(spec: ToolSpec, policy: Policy, channel: str) -> Class | None:
-    """What a call of it would be, as far as that does not depend on arguments; None when it is denied."""
-    always = replace(policy, rules=tuple(r for r in policy.rules if r.schema is None and not r.texts))
-    decision = decide(always, spec, {}, channel, lambda schema, value: False)
-    return None if decision.verdict is Verdict.DENY else decision.cls

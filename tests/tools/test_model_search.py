@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 
 from benchmarks.generated import catalogue, sampled
 from benchmarks.tokens import QUERY_KINDS, recall
+from gate.offers import model_name
 from gate.policy import Policy, Rule
 from gate.talk import Mode, Say
 from gate.tool import Hints, Trust
 from tests.model_stub import both, calls, says
 from tests.tools.model_scene import FILES, Listed, brief, done, planning, proposed, reply, then, tool, turn
-from tools.gate_toolset import Toolset, model_name
+from tools.gate_toolset import Toolset
 from tools.tool_search import ToolIndex, terms
 
 MANY, WANTED = catalogue(300)
