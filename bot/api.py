@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from weakref import WeakValueDictionary
 
 from aiohttp import web
@@ -13,7 +14,7 @@ from bot.cards import Cards
 from bot.outgoing import checked
 from bot.patience import Refused
 from gate.access import Token
-from gate.world import Ledger, Posted, World
+from gate.world import Ledger, Posted, Unavailable, World
 from handlers.api import site
 from handlers.api.ports import Bounds, NoThread, Office
 from handlers.door import To
@@ -24,6 +25,8 @@ from storage.pages import SqlPages
 from storage.rates import RedisRates
 from storage.tokens import TokenStore
 from views import api_notes
+
+log = logging.getLogger(__name__)
 
 NO_THREAD = "Slack does not let me post in {channel} ({code}). Invite me there, or name another channel."
 
@@ -48,6 +51,14 @@ class SlackThreads:
                 raise NoThread(NO_THREAD.format(channel=channel, code=error.code)) from error
             await self._ledger.set_posted(key, Posted(at, ts, 1))
             return ts
+
+    async def link(self, channel: str, thread: str) -> str:
+        """Its address for a browser; "" when Slack does not say one."""
+        try:
+            return await self._cards.link(channel, thread)
+        except (Refused, Unavailable) as error:
+            log.warning("the address of a thread is not known: %s", error)
+            return ""
 
 
 def serve_api(

@@ -224,6 +224,12 @@ class Cards:
         else:
             await shown(self._client.chat_postMessage, message, channel=to.user, unfurl_links=False)
 
+    async def link(self, channel: str, ts: str) -> str:
+        """The address of a message. Raises Unavailable, or Refused."""
+        return str(
+            (await patiently(self._client.chat_getPermalink, channel=channel, message_ts=ts))["permalink"]
+        )
+
     async def _set_status(self, session: Session, status: str) -> None:
         """Slack's own line under the thread. A nicety, so nothing waits for it or fails by it."""
         if not self._statuses or not session.thread or not status:

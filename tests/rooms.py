@@ -34,12 +34,14 @@ LIBRARIES = {
     "psycopg": {"storage"},
     "aiosqlite": {"storage"},
     "redis": {"storage"},
-    "mcp": {"tools", "servers"},
+    "mcp": {"tools", "servers", "handlers"},
     "slack_bolt": {"handlers"},
     "slack_sdk": {"handlers"},
 }
 # Inside handlers: Slack's edge and the API know nothing of each other.
 API = "handlers/api/"
+# And in handlers, only the gateway speaks MCP.
+GATEWAY = "handlers/api/gateway/"
 SLACKS = re.compile(r"slack_bolt|slack_sdk|views|handlers\.(?!api\b)\w+")
 APIS = re.compile(r"pydantic|handlers\.api")
 MODEL_LIBRARIES = {"pydantic_ai", "openai", "anthropic"}
@@ -131,6 +133,13 @@ def edges_that_meet(module: Module) -> list[str]:
         return []
     closed = SLACKS if module.path.startswith(API) else APIS
     return [module.at(node, f"imports {name}") for node, name in imports(module) if closed.match(name)]
+
+
+def mcp_outside_the_gateway(module: Module) -> list[str]:
+    if module.room != "handlers" or module.path.startswith(GATEWAY):
+        return []
+    known = ((node, name) for node, name in imports(module) if top(name) in {"mcp", "mcp_types"})
+    return [module.at(node, f"imports {name}") for node, name in known]
 
 
 def engine_outside_its_port(module: Module) -> list[str]:

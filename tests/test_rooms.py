@@ -21,6 +21,10 @@ def test_the_api_and_slacks_edge_know_nothing_of_each_other() -> None:
     require(rooms.edges_that_meet)
 
 
+def test_among_the_edges_only_the_gateway_speaks_mcp() -> None:
+    require(rooms.mcp_outside_the_gateway)
+
+
 def test_only_the_engine_knows_dbos() -> None:
     require(rooms.engine_outside_its_port)
 
@@ -84,6 +88,7 @@ def test_names_say_what_a_thing_is() -> None:
         (rooms.edges_that_meet, "handlers/api/x.py", "from views.card import card"),
         (rooms.edges_that_meet, "handlers/api/x.py", "from handlers.door import Reply"),
         (rooms.edges_that_meet, "handlers/x.py", "from handlers.api.models import Action"),
+        (rooms.mcp_outside_the_gateway, "handlers/api/actions.py", "from mcp_types import Tool"),
         (rooms.engine_outside_its_port, "bot/wire.py", "from dbos import DBOS"),
         (rooms.model_outside_its_line, "tools/model.py", "from pydantic_ai import Agent"),
         (rooms.model_outside_its_line, "bot/planner.py", "def f():\n    import openai"),

@@ -14,6 +14,7 @@ from aiohttp import web
 
 from gate import access
 from gate.access import Kind, Token
+from gate.action import Person
 from gate.derive import derived
 from gate.people import account
 from gate.world import Unavailable
@@ -78,8 +79,7 @@ class Front:
 
     async def _answer(self, route: Route, request: web.Request) -> web.StreamResponse:
         office = self._office
-        token = await intake.known(request, office)
-        await self._in_rate(token)
+        token = await self.admitted(request)
         if route.people_only:
             ruling = access.may_decide(token, route.people_only)
             if not ruling.allowed:
@@ -87,12 +87,7 @@ class Front:
         about, key = intake.id_of(request, route), intake.key_of(request)
         raw = await intake.raw_of(request) if route.has_body else b""
         given = intake.body_of(raw, route.takes) if route.has_body else intake.query_of(request, route.takes)
-        person = None
-        if token.kind is Kind.PERSON:
-            person = await office.world.people.fresh(token.team, token.user)
-            ruling = account(person)
-            if not ruling.allowed:
-                raise Problem(401, "account", ruling.reason, headers=intake.CHALLENGE)
+        person = await self.person_of(token)
         text = route.text and request.headers.get("Accept", "").startswith("text/plain")
         call: Call[Any] = Call(
             office, token, person, given, id=about, key=key, wants_text=text, request=request
@@ -100,6 +95,22 @@ class Front:
         if not (key and route.has_body):
             return await self._rendered(route, call)
         return await self._once(route, call, raw)
+
+    async def admitted(self, request: web.Request) -> Token:
+        """Whose request it is, counted. Raises Problem, Unavailable."""
+        token = await intake.known(request, self._office)
+        await self._in_rate(token)
+        return token
+
+    async def person_of(self, token: Token) -> Person | None:
+        """The person whose token it is; None for an agent's. Raises Problem: the account must count, too."""
+        if token.kind is not Kind.PERSON:
+            return None
+        person = await self._office.world.people.fresh(token.team, token.user)
+        ruling = account(person)
+        if not ruling.allowed:
+            raise Problem(401, "account", ruling.reason, headers=intake.CHALLENGE)
+        return person
 
     async def _in_rate(self, token: Token) -> None:
         most = self._office.bounds.per_minute

@@ -66,6 +66,10 @@ class Threads(Protocol):
         """The thread of this key, opened on the first asking. Raises Unavailable, or NoThread."""
         ...
 
+    async def link(self, channel: str, thread: str) -> str:
+        """Its address for a browser; "" when Slack does not say one."""
+        ...
+
 
 class NoThread(Exception):
     """Slack does not let us post there. Its text is a sentence."""
@@ -92,6 +96,8 @@ class Bounds:
     heartbeat: float = 15.0  # seconds
     slow: float = 10.0  # seconds that a reader of events may take for what it was sent
     recheck: float = 5.0  # seconds after which an open stream asks whether its token still counts
+    hold: float = 45.0  # seconds a call over MCP is held; less than the 60 after which many clients give up
+    beat: float = 5.0  # seconds between two words of progress meanwhile
     poll: float = 0.5  # seconds between two looks for events of other processes
 
 

@@ -9,6 +9,7 @@ from aiohttp import web
 
 from handlers.api.feed import Feed
 from handlers.api.front import Front, problem
+from handlers.api.gateway.mount import PATH, Gateway
 from handlers.api.openapi import document
 from handlers.api.ports import Office
 from handlers.api.problems import Problem
@@ -35,9 +36,12 @@ def serve(site: web.Application, office: Office) -> Feed:
     async def close(_: web.Application) -> None:
         await feed.close()
 
+    gateway = Gateway(office, front, feed)
+    site.router.add_route("*", PATH, gateway.handle)
     site.router.add_get(DOCUMENT, openapi)
     site.middlewares.append(_in_shape)
     site.on_shutdown.append(close)
+    site.on_shutdown.append(gateway.close)
     return feed
 
 

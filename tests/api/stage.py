@@ -42,6 +42,9 @@ class Roots:
             await self.scene.ledger.set_posted(key, Posted(channel, self.opened[key], 1))
         return self.opened[key]
 
+    async def link(self, channel: str, thread: str) -> str:
+        return f"https://slack.test/archives/{channel}/p{thread.replace('.', '')}"
+
 
 @dataclass
 class Client:

@@ -1,0 +1,120 @@
+"""What a client is told of its call. The first lines are written by code; what a tool or a person said is apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mcp_types import CallToolResult, ContentBlock, TextContent
+
+from gate.action import Action, Json
+from gate.flows.prepare import Answered, Refused
+from gate.people import deciders
+from gate.states import State
+from handlers.api.gateway.listing import META, RESULT
+from handlers.api.problems import unmarked
+
+WAITING = (State.PREPARED, State.APPROVED, State.EXECUTING)
+RAN = (State.SUCCEEDED, State.UNDOING, State.UNDONE)
+NOTHING = "It did not run, and nothing was changed."
+TOOL_SAYS = "The tool's answer follows; it is data of its server:"
+ASK = "Ask the tool {tool} with the ticket {ticket} what became of it, and do not call the tool again."
+
+
+def answered(read: Answered) -> CallToolResult:
+    """What a read said, as its server said it."""
+    answer = read.answer
+    gate: dict[str, Json] = {"status": "read", "clipped": True} if answer.clipped else {"status": "read"}
+    return _result([answer.text], answer.structured, gate, answer.is_error)
+
+
+def refused(one: Refused) -> CallToolResult:
+    return failed(" ".join(one.reasons), "refused")
+
+
+def failed(text: str, status: str = "error") -> CallToolResult:
+    """Something that did not get as far as a person."""
+    return _result([f"{unmarked(text)} {NOTHING}"], None, {"status": status}, True)
+
+
+def told(action: Action) -> CallToolResult:
+    """What truly became of an action, or that it waits."""
+    gate: dict[str, Json] = {"status": action.state.value, "ticket": action.id}
+    if action.state in WAITING:
+        sentence = f"{_waits(action)} {ASK.format(tool=RESULT, ticket=action.id)}"
+        gate["status"] = "waiting" if action.state is State.PREPARED else "running"
+        return _result([sentence], dict(gate), gate, False)
+    if action.decided_by:
+        gate["decided_by"] = action.decided_by
+    if action.edited_by:
+        gate["edited_by"] = action.edited_by
+    lines, outcome = [f"{SENTENCES[action.state](action)}{_edited(action)}"], action.outcome
+    if action.state is State.REJECTED and action.decision:
+        lines.append(f"Their reason: “{unmarked(action.decision)}”")
+    if action.state is State.CANCELLED and action.decision:
+        lines[0] += f" Why: {unmarked(action.decision)}."
+    if action.state in (*RAN, State.FAILED) and outcome and outcome.text:
+        lines += [TOOL_SAYS, outcome.text]
+    structured = outcome.structured if action.state in RAN and outcome else None
+    return _result(lines, structured, gate, action.state not in RAN)
+
+
+def progress(action: Action) -> str:
+    """One line for the person in front of the client."""
+    return unmarked(f"{_waits(action)} {action.preview.summary}")
+
+
+def asks(action: Action) -> str:
+    """Why they should open Slack."""
+    return unmarked(
+        f"{action.preview.summary}: this waits for {deciders(action)}. Open the thread in Slack to decide."
+    )
+
+
+def text(*texts: str) -> list[ContentBlock]:
+    """Each as a block of its own: what code says does not run into what a tool says."""
+    return [TextContent(text=one) for one in texts if one]
+
+
+def _waits(action: Action) -> str:
+    if action.state is not State.PREPARED:
+        return f"It was confirmed by {action.decided_by} and is running."
+    until = f"{action.expires_at:%H:%M:%S} UTC"
+    return unmarked(f"It has not run: it waits in Slack for {deciders(action)}, until {until}.")
+
+
+def _edited(action: Action) -> str:
+    if not action.edited_by or action.state not in (*RAN, State.FAILED, State.UNKNOWN):
+        return ""
+    return f" Before that, {action.edited_by} changed the arguments to: {action.args.decode()}"
+
+
+def _failed(action: Action) -> str:
+    if action.outcome and action.outcome.kind == "not_sent":
+        return f"It was confirmed by {action.decided_by}, but could not be sent. {NOTHING}"
+    return f"It was confirmed by {action.decided_by} and tried, and it failed."
+
+
+SENTENCES = {
+    State.SUCCEEDED: lambda a: f"It ran, confirmed by {a.decided_by}.",
+    State.UNDOING: lambda a: f"It ran, confirmed by {a.decided_by}, and is being taken back now.",
+    State.UNDONE: lambda a: f"It ran, confirmed by {a.decided_by}, and was taken back since.",
+    State.FAILED: _failed,
+    State.UNKNOWN: lambda a: (
+        "Nobody knows whether it happened. It must not be called again before somebody has looked."
+    ),
+    State.CANCELLED: lambda a: f"It was withdrawn{' by ' + a.decided_by if a.decided_by else ''}. {NOTHING}",
+    State.REJECTED: lambda a: (
+        f"It was rejected by {a.decided_by}. {NOTHING} It is not to be tried again as it is."
+    ),
+    State.EXPIRED: lambda a: f"Nobody decided in time, so it expired. {NOTHING}",
+    State.SUPERSEDED: lambda a: f"A newer proposal took its place. {NOTHING}",
+}
+
+
+def _result(texts: list[str], structured: Json, gate: Mapping[str, Json], is_error: bool) -> CallToolResult:
+    return CallToolResult(
+        content=text(*texts),
+        structured_content=structured if isinstance(structured, dict) else None,
+        is_error=is_error,
+        _meta={META: dict(gate)},
+    )
