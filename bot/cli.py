@@ -94,6 +94,12 @@ def _serving(commands: Any) -> None:
         function = {"serve": "everything"}.get(name, name)
         _add(commands, name, f"bot.start:{function}", tells, slack=True, log="INFO")
     _add(commands, "demo", "bot.demo:demo", "try it in a local Slack, in the browser", log="WARNING")
+    _add(
+        commands,
+        "gateway",
+        "bot.gateway:gateway",
+        "serve an MCP client on standard input and output, through the running service",
+    )
     _add(commands, "migrate", "bot.start:migrate", "bring the database to the tables of this version")
     _add(commands, "doctor", "bot.doctor:doctor", "check everything, and say how to mend what is wrong")
 

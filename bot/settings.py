@@ -73,6 +73,8 @@ class Settings:
     signing_secret: Secret | None = None
     app_token: Secret | None = None  # set: Socket Mode
     api_url: str = SLACK_API  # with a slash at its end
+    token: Secret | None = None  # of the API, for `gateway`
+    service_url: str = "http://127.0.0.1:3000"  # where `gateway` reaches the service
     audit_secret: Secret | None = None  # None: the key is a file in `home`
     namespace: str = DEFAULT.namespace
     limits: Limits = DEFAULT.limits
@@ -100,17 +102,20 @@ class Settings:
         home = cwd / reader.text("COUNTERSIGN_HOME", "var")
         config = reader.config()
         model, problems = read_model(environ, config.planner, config.model)
+        port = reader.port()
         settings = cls(
             home=home,
             database_url=reader.database(f"sqlite:///{home / 'countersign.db'}"),
             redis_url=reader.redis(),
             host=reader.text("HOST", "0.0.0.0"),
-            port=reader.port(),
+            port=port,
             bot_token=reader.secret("SLACK_BOT_TOKEN", "xoxb-"),
             signing_secret=reader.secret("SLACK_SIGNING_SECRET"),
             app_token=reader.secret("SLACK_APP_TOKEN", "xapp-"),
-            api_url=reader.api_url(),
+            api_url=reader.url("SLACK_API_URL", SLACK_API) + "/",
             audit_secret=reader.audit_secret(),
+            token=reader.secret("COUNTERSIGN_TOKEN", "cs_"),
+            service_url=reader.url("COUNTERSIGN_URL", f"http://127.0.0.1:{port}"),
             namespace=config.namespace,
             limits=config.limits,
             servers=config.servers,
@@ -226,11 +231,12 @@ class _Reader:
             return 3000
         return int(value)
 
-    def api_url(self) -> str:
-        url = self.text("SLACK_API_URL", SLACK_API)
+    def url(self, name: str, default: str) -> str:
+        """An address without a slash at its end."""
+        url = self.text(name, default)
         if not url.startswith(("https://", "http://")):
-            self.problems.append(f"SLACK_API_URL must begin with https://, as in {SLACK_API}.")
-        return url.rstrip("/") + "/"
+            self.problems.append(f"{name} must begin with https://, as in {default}.")
+        return url.rstrip("/")
 
 
 def _make_key(path: Path) -> None:
