@@ -16,7 +16,7 @@ from benchmarks.slack import Slack
 from bot.embedded import embedded_redis
 from tests.services import Postgres, find_postgres, start_postgres
 
-RIGGED = ("ack", "click", "read", "waiting", "stories", "fanout")
+RIGGED = ("ack", "click", "read", "waiting", "stories", "fanout", "gateway")
 ALONE = ("tokens",)  # they need no Slack, no Redis and no database
 NAMES = (*ALONE, *RIGGED)
 

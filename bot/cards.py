@@ -214,21 +214,15 @@ class Cards:
         Raises Unavailable, or Refused.
         """
         if to.channel:
-            await shown(
-                self._client.chat_postEphemeral,
-                message,
-                channel=to.channel,
-                user=to.user,
-                thread_ts=to.thread or None,
-            )
+            place = {"channel": to.channel, "thread_ts": to.thread or None}
+            await shown(self._client.chat_postEphemeral, message, user=to.user, **place)
         else:
             await shown(self._client.chat_postMessage, message, channel=to.user, unfurl_links=False)
 
     async def link(self, channel: str, ts: str) -> str:
         """The address of a message. Raises Unavailable, or Refused."""
-        return str(
-            (await patiently(self._client.chat_getPermalink, channel=channel, message_ts=ts))["permalink"]
-        )
+        found = await patiently(self._client.chat_getPermalink, channel=channel, message_ts=ts)
+        return str(found["permalink"])
 
     async def _set_status(self, session: Session, status: str) -> None:
         """Slack's own line under the thread. A nicety, so nothing waits for it or fails by it."""

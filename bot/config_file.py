@@ -52,6 +52,7 @@ LIMITS: Mapping[str, Callable[[Value], float]] = {
     "turns_depth": lambda value: value.integer(1, 100),
     "steps": lambda value: value.integer(1, 100),
     "settle": lambda value: value.number(60, 30 * DAY),
+    "hold": lambda value: value.number(0, 3600),
     "proceed": lambda value: value.number(3, 3600),
 }
 

@@ -128,7 +128,8 @@ class Stamp:
 
 def _own(method: str, params: Mapping[str, Any]) -> dict[str, str]:
     """The headers of a message that says its own version; none for others."""
-    version = (params.get("_meta") or {}).get(PROTOCOL_VERSION_META_KEY)
+    meta = params.get("_meta")
+    version = meta.get(PROTOCOL_VERSION_META_KEY) if isinstance(meta, dict) else None
     if not isinstance(version, str):
         return {}
     headers = {MCP_PROTOCOL_VERSION_HEADER: version, MCP_METHOD_HEADER: method}

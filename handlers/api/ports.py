@@ -96,8 +96,7 @@ class Bounds:
     heartbeat: float = 15.0  # seconds
     slow: float = 10.0  # seconds that a reader of events may take for what it was sent
     recheck: float = 5.0  # seconds after which an open stream asks whether its token still counts
-    hold: float = 45.0  # seconds a call over MCP is held; less than the 60 after which many clients give up
-    beat: float = 5.0  # seconds between two words of progress meanwhile
+    beat: float = 5.0  # seconds between two words of progress of a call over MCP that is held
     poll: float = 0.5  # seconds between two looks for events of other processes
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
+from functools import partial
 from typing import Any
 
+import anyio
 from mcp import MCPError
 from mcp.server import ServerRequestContext
 from mcp_types import (
@@ -23,16 +26,18 @@ from gate.access import Token
 from gate.action import Action, Json, Session, Verdict
 from gate.canonical import BadArguments, canonical
 from gate.flows.look import decided
-from gate.flows.prepare import Answered, Asked, Prepared, Refused, missing, prepare
+from gate.flows.prepare import Answered, Asked, Refused, missing, prepare
 from gate.offers import offered
 from gate.people import Ruling
+from gate.states import State
 from gate.talk import Call
 from gate.tool import ToolSpec
 from gate.world import Unavailable
 from handlers.api.feed import Feed
 from handlers.api.front import BROKEN, BUSY
 from handlers.api.gateway import outcomes
-from handlers.api.gateway.listing import RESULT
+from handlers.api.gateway.bridge import ended
+from handlers.api.gateway.listing import META, RESULT
 from handlers.api.gateway.slots import slot, standing
 from handlers.api.gateway.waiting import DECLINED, Caller, Waiting
 from handlers.api.models import ID
@@ -44,6 +49,7 @@ log = logging.getLogger(__name__)
 CALLER = "countersign.caller"  # in the scope of each request
 ASKED = "approval"  # the name of our question in an InputRequiredResult
 NO_TICKET = "There is no such ticket for this token. Give it exactly as the call was answered."
+OVER = "This token does not count any more, so it is not told what came of the call."
 Context = ServerRequestContext[Any, Any]
 Given = CallToolResult | InputRequiredResult
 
@@ -74,41 +80,46 @@ class Calls:
         except Exception:
             incident = self._office.world.ids.new()
             log.exception("a call over MCP failed, incident %s", incident)
-            return CallToolResult(content=outcomes.text(BROKEN.format(id=incident)), is_error=True)
+            return outcomes.failed(BROKEN.format(id=incident), "broken")
 
     async def _called(self, ctx: Context, caller: Caller, params: CallToolRequestParams) -> Given:
-        world, args = self._office.world, params.arguments or {}
-        known = offered(world.tools.specs(), world.policy, channel_of(caller.token))
+        world, token, args = self._office.world, caller.token, params.arguments or {}
+        known = offered(world.tools.specs(), world.policy, channel_of(token))
         if params.name not in known:
-            return outcomes.failed(missing(world, params.name.replace("__", ".", 1)), "refused")
-        made = await self._proposed(caller.token, known[params.name].spec, args)
+            return outcomes.refused(missing(world, params.name.replace("__", ".", 1)))
+        spec, session = known[params.name].spec, await self._place(token)
+        action_id = await self._slot(token, spec, args, session)
+        asked = Asked(action_id, session, token.user, Call(spec.server, spec.name, args))
+        work = partial(self._proposed, ctx, caller, asked)
+        return await self._waiting.guarded(caller, action_id, work) or outcomes.left()
+
+    async def _slot(self, token: Token, spec: ToolSpec, args: dict[str, Json], session: Session) -> str:
+        """The id of this call: that of an identical one which waits, where there is one."""
+        world = self._office.world
+        decision = decided(world, spec, args, session.channel)
+        if decision.verdict is Verdict.RUN:
+            return world.ids.new()
+        try:
+            return await slot(world.ledger, token.id, spec.full_name, canonical(args))
+        except BadArguments:
+            return world.ids.new()  # it is refused in a moment
+
+    async def _proposed(self, ctx: Context, caller: Caller, asked: Asked) -> Given:
+        """Through the gate. A client that leaves meanwhile finds it done, so that it can be withdrawn."""
+        office, modern = self._office, ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
+        with anyio.CancelScope(shield=True):
+            await office.tokens.made(caller.token, asked.id)
+            made = await prepare(office.world, asked)
         if isinstance(made, Answered):
             return outcomes.answered(made)
         if isinstance(made, Refused):
-            return outcomes.refused(made)
+            return outcomes.refused(*made.reasons)
         link = await self._link(ctx, made.action)
-        if link and ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
+        if link and modern:
             # Not sealed: the ticket says nothing, and what it stands for is asked of the ledger for this token.
-            return InputRequiredResult(
-                input_requests={ASKED: question(made.action, link)}, request_state=made.action.id
-            )
+            asks = {ASKED: question(made.action, link)}
+            return InputRequiredResult(input_requests=asks, request_state=made.action.id)
         return await self._held(ctx, caller, made.action, link)
-
-    async def _proposed(
-        self, token: Token, spec: ToolSpec, args: dict[str, Json]
-    ) -> Prepared | Answered | Refused:
-        office = self._office
-        session = await self._place(token)
-        decision = decided(office.world, spec, args, session.channel)
-        try:
-            same = b"" if decision.verdict is Verdict.RUN else canonical(args)
-        except BadArguments:
-            same = b""  # it is refused in a moment
-        ledger, ids = office.world.ledger, office.world.ids
-        action_id = await slot(ledger, token.id, spec.full_name, same) if same else ids.new()
-        await office.tokens.made(token, action_id)
-        call = Call(spec.server, spec.name, args)
-        return await prepare(office.world, Asked(action_id, session, token.user, call))
 
     async def _place(self, token: Token) -> Session:
         """The thread of this token's calls, the same as over the API."""
@@ -132,32 +143,57 @@ class Calls:
         action = await self._visible(caller.token, params.request_state or "")
         answer = (params.input_responses or {}).get(ASKED)
         if isinstance(answer, ElicitResult) and answer.action == "decline":
-            return await self._declined(caller, action)
-        return await self._held(ctx, caller, action, "")
+            await self._waiting.withdraw(caller.token, action.id, DECLINED)
+        work = partial(self._held, ctx, caller, action, "")
+        return await self._waiting.guarded(caller, action.id, work) or outcomes.left()
 
     async def _held(self, ctx: Context, caller: Caller, action: Action, link: str) -> CallToolResult:
-        """Hold the call until it is decided, then say what came of it; after a while, that it waits."""
+        """Hold the call until it is decided, then say what came of it; after a while, that it waits.
 
-        async def work() -> Action:
-            if link and not await elicited(ctx, action, link):
-                await self._waiting.withdraw(caller.token, action.id, DECLINED)
-            found = await self._waiting.settled(action, teller(ctx))
-            if link:
-                await ctx.session.send_elicit_complete(action.id, ctx.request_id)  # type: ignore[arg-type]
-            return found
+        Its person may decide in Slack without ever answering what a client of the handshake era shows them.
+        """
+        asking = asyncio.create_task(self._ask(ctx, caller, action, link)) if link else None
+        try:
+            found = await self._waiting.settled(action, self._hold(ctx), teller(ctx))
+        finally:
+            if asking is not None:
+                await ended(asking)
+        if asking is not None and found.state is not State.PREPARED:
+            await ctx.session.send_elicit_complete(action.id, str(ctx.request_id))
+        await self._still(caller.token)
+        return outcomes.told(found)
 
-        found = await self._waiting.guarded(caller, action, work)
-        return outcomes.told(found or action)
+    async def _ask(self, ctx: Context, caller: Caller, action: Action, link: str) -> None:
+        """Let a client of the handshake era show the address. If it cannot after all, it is held like any other."""
+        try:
+            answer = await ctx.session.elicit_url(outcomes.asks(action), link, action.id, ctx.request_id)
+        except (MCPError, ValueError) as error:
+            log.info("a client did not show an address: %s", error)
+            return
+        if answer.action == "decline":
+            await self._waiting.withdraw(caller.token, action.id, DECLINED)
 
-    async def _declined(self, caller: Caller, action: Action) -> CallToolResult:
-        await self._waiting.withdraw(caller.token, action.id, DECLINED)
-        return outcomes.told(await self._standing(action))
+    async def _still(self, token: Token) -> None:
+        """Raise Problem unless the token counts after all this time."""
+        tokens = self._office.tokens
+        now = await tokens.get(token.id)
+        if now is None or not access.usable(now, await tokens.now()).allowed:
+            raise Problem(401, "token_over", OVER)
 
     async def _result(self, ctx: Context, caller: Caller, args: dict[str, Json]) -> CallToolResult:
         """gate_result: a look, which may wait a while. Who leaves it withdraws nothing."""
         ticket = args.get("ticket")
         action = await self._visible(caller.token, ticket if isinstance(ticket, str) else "")
-        return outcomes.told(await self._waiting.settled(action, teller(ctx)))
+        found = await self._waiting.settled(action, self._hold(ctx), teller(ctx))
+        await self._still(caller.token)
+        return outcomes.told(found)
+
+    def _hold(self, ctx: Context) -> float:
+        """For how many seconds this call is held: as long as the operator says, or less where the client asks."""
+        most = self._office.world.limits.hold
+        gate = (ctx.meta or {}).get(META)
+        asked = gate.get("hold", most) if isinstance(gate, dict) else most
+        return min(most, asked) if isinstance(asked, int | float) and asked >= 0 else most
 
     async def _visible(self, token: Token, ticket: str) -> Action:
         """The action of a ticket, as it stands, where this token has proposed it."""
@@ -165,11 +201,7 @@ class Calls:
         made = await self._office.tokens.makers([ticket]) if found else {}
         if found is None or made.get(ticket) != token.id:
             raise Problem(404, "no_ticket", NO_TICKET)
-        return await self._standing(found)
-
-    async def _standing(self, action: Action) -> Action:
-        ledger = self._office.world.ledger
-        return await standing(ledger, await ledger.action(action.id) or action)
+        return await standing(self._office.world.ledger, found)
 
 
 def channel_of(token: Token) -> str:
@@ -180,19 +212,6 @@ def channel_of(token: Token) -> str:
 def question(action: Action, link: str) -> ElicitRequest:
     """What the client shows to its person."""
     return ElicitRequest(params=ElicitRequestURLParams(message=outcomes.asks(action), url=link))
-
-
-async def elicited(ctx: Context, action: Action, link: str) -> bool:
-    """Ask a client of the handshake era to show the address; False when its person does not want that.
-
-    A client that cannot after all, or whose person only closed the window, is held like any other.
-    """
-    try:
-        answer = await ctx.session.elicit_url(outcomes.asks(action), link, action.id, ctx.request_id)
-    except MCPError as error:
-        log.info("a client did not show an address: %s", error)
-        return True
-    return answer.action != "decline"
 
 
 def teller(ctx: Context) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from mcp_types import CallToolResult, ContentBlock, TextContent
 
 from gate.action import Action, Json
-from gate.flows.prepare import Answered, Refused
+from gate.flows.prepare import Answered
 from gate.people import deciders
 from gate.states import State
 from handlers.api.gateway.listing import META, RESULT
@@ -27,13 +27,19 @@ def answered(read: Answered) -> CallToolResult:
     return _result([answer.text], answer.structured, gate, answer.is_error)
 
 
-def refused(one: Refused) -> CallToolResult:
-    return failed(" ".join(one.reasons), "refused")
+def refused(*reasons: str) -> CallToolResult:
+    """A call that the gate did not take."""
+    return failed(" ".join([*reasons, NOTHING]), "refused")
 
 
-def failed(text: str, status: str = "error") -> CallToolResult:
-    """Something that did not get as far as a person."""
-    return _result([f"{unmarked(text)} {NOTHING}"], None, {"status": status}, True)
+def failed(sentence: str, status: str) -> CallToolResult:
+    """What went wrong before anything could be said of the call itself."""
+    return _result([unmarked(sentence)], None, {"status": status}, True)
+
+
+def left() -> CallToolResult:
+    """For nobody: who called has gone."""
+    return CallToolResult(content=text("The client went away."), is_error=True)
 
 
 def told(action: Action) -> CallToolResult:

@@ -7,16 +7,18 @@ import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import anyio
 
-from gate.access import Kind, Token
+from gate.access import Kind, Logged, Token
 from gate.action import Action, Ref
 from gate.flows import decide
 from gate.flows.press import Press
 from gate.states import SETTLED, State
 from gate.world import Unavailable
 from handlers.api.feed import Feed
+from handlers.api.gateway.bridge import ended
 from handlers.api.gateway.slots import standing
 from handlers.api.ports import Office
 
@@ -25,6 +27,7 @@ log = logging.getLogger(__name__)
 WITHDRAWN = "withdrawn by {who}: {why}"
 AWAY = "its MCP client went away or cancelled the call"
 DECLINED = "its MCP client declined to ask"
+T = TypeVar("T")
 Tell = Callable[
     [Action, float], Awaitable[None]
 ]  # the action as it stands, and for how many seconds it waits
@@ -45,47 +48,49 @@ class Waiting:
         self._office, self._feed = office, feed
         self._lines: Counter[str] = Counter()  # calls that are held, by action
 
-    async def guarded(
-        self, caller: Caller, action: Action, work: Callable[[], Awaitable[Action]]
-    ) -> Action | None:
-        """What `work` finds; None when the client went away meanwhile.
+    async def guarded(self, caller: Caller, action_id: str, work: Callable[[], Awaitable[T]]) -> T | None:
+        """What `work` gives; None when the client went away meanwhile.
 
         The last one on the line who goes, or cancels, withdraws the action. Not so when we go ourselves.
         """
-        self._lines[action.id] += 1
-        found: Action | None = None
+        self._lines[action_id] += 1
+        found: T | None = None
         try:
-            async with anyio.create_task_group() as group:
-                group.start_soon(_end, caller.gone, group.cancel_scope)
-                found = await work()
-                group.cancel_scope.cancel()
+            with anyio.CancelScope() as scope:
+                watch = asyncio.create_task(_end(caller.gone, scope))
+                try:
+                    found = await work()
+                finally:
+                    await ended(watch)
         finally:
-            self._lines[action.id] -= 1
-            left = self._lines[action.id]
+            left = self._lines[action_id] = self._lines[action_id] - 1
             if not left:
-                del self._lines[action.id]
+                del self._lines[action_id]
             if found is None and not left and not self._feed.closed:
                 with anyio.CancelScope(shield=True):
-                    await self.withdraw(caller.token, action.id, AWAY)
+                    await self.withdraw(caller.token, action_id, AWAY)
         return found
 
-    async def settled(self, action: Action, tell: Tell | None = None) -> Action:
-        """The action once it is decided and over, or as it stands when the time for holding is up."""
+    async def settled(self, action: Action, hold: float, tell: Tell) -> Action:
+        """The action once it is decided and over, or as it stands after `hold` seconds."""
         bounds, clock = self._office.bounds, asyncio.get_running_loop().time
         began, told = clock(), -bounds.beat
-        await self._feed.join()
+        try:
+            await self._feed.join()
+        except Unavailable:
+            return action
         try:
             seq = self._feed.last
             while True:
                 action = await self._now(action)
                 waited = clock() - began
                 over = action.state in SETTLED or action.state is State.UNKNOWN
-                if over or waited >= bounds.hold or self._feed.closed:
+                if over or waited >= hold or self._feed.closed:
                     return action
-                if tell and waited - told >= bounds.beat:
+                if waited - told >= bounds.beat:
                     await tell(action, waited)
                     told = waited
-                seq = await self._news(seq, action.id, min(bounds.beat, bounds.hold - waited))
+                seq = await self._news(seq, action.id, min(bounds.beat, hold - waited))
         finally:
             await self._feed.leave()
 
@@ -124,12 +129,14 @@ class Waiting:
                 await self._feed.wait(seq, left)
                 continue
             seq = found[-1].seq
-            # A fresh preview of what expired has an id of its own: a change of its thread is reason to look.
-            if any(
-                one.body.get("action_id") == action_id or one.kind == "approval_requested" for one in found
-            ):
+            # A fresh preview of what expired has an id of its own: whatever is asked for is a reason to look.
+            if any(_about(one.event, action_id) for one in found):
                 break
         return seq
+
+
+def _about(event: Logged, action_id: str) -> bool:
+    return event.kind == "approval_requested" or event.body.get("action_id") == action_id
 
 
 async def _end(gone: asyncio.Event, scope: anyio.CancelScope) -> None:
