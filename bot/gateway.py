@@ -19,7 +19,15 @@ from mcp.shared.inbound import (
     encode_header_value,
 )
 from mcp.shared.message import ClientMessageMetadata, SessionMessage
-from mcp_types import PROTOCOL_VERSION_META_KEY, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
+from mcp_types import (
+    INTERNAL_ERROR,
+    PROTOCOL_VERSION_META_KEY,
+    ErrorData,
+    JSONRPCError,
+    JSONRPCNotification,
+    JSONRPCRequest,
+    JSONRPCResponse,
+)
 
 from bot.cli import CommandError
 from bot.settings import Settings
@@ -34,6 +42,7 @@ NO_TOKEN = (
 NO_SERVICE = (
     "The service does not answer at {url} ({why}): start it, or set COUNTERSIGN_URL to where it is reached."
 )
+BREAKS = (httpx2.TransportError, anyio.BrokenResourceError, anyio.ClosedResourceError)
 TURNED_AWAY = "The service at {url} did not let this token in: {why}"
 
 
@@ -48,10 +57,10 @@ async def gateway(settings: Settings) -> None:
     patience = httpx2.Timeout(CONNECT_SECONDS, read=None)  # the service itself ends what takes too long
     async with httpx2.AsyncClient(headers=headers, timeout=patience) as http:
         await _let_in(http, settings.service_url)
-        try:
-            await _carry(http, settings.service_url + "/mcp")
-        except* httpx2.TransportError as group:
-            raise CommandError(NO_SERVICE.format(url=settings.service_url, why=_first(group))) from None
+        async with stdio_server() as (from_client, to_client):
+            carrier = Carrier(http, settings.service_url, from_client, to_client)
+            while await carrier.carry():
+                log.warning(carrier.broken)
 
 
 async def _let_in(http: httpx2.AsyncClient, url: str) -> None:
@@ -66,35 +75,66 @@ async def _let_in(http: httpx2.AsyncClient, url: str) -> None:
         raise CommandError(NO_SERVICE.format(url=url, why="another program is there"))
 
 
-async def _carry(http: httpx2.AsyncClient, url: str) -> None:
-    """Every message of either side to the other, until one of them ends. Then what is under way is cut off, and
-    so withdrawn by the service."""
-    stamp = Stamp()
-    async with (
-        streamable_http_client(url, http_client=http) as (from_service, to_service),
-        stdio_server() as (from_client, to_client),
-        anyio.create_task_group() as group,
-    ):
+class Carrier:
+    """Carries every message of either side to the other.
 
-        async def ahead() -> None:
-            async for message in from_client:
-                if isinstance(message, Exception):
-                    log.warning("the client wrote a line that is no message: %s", type(message).__name__)
-                else:
-                    await to_service.send(stamp.ahead(message))
-            group.cancel_scope.cancel()
+    The SDK's line to the service ends with the first request that fails: what was under way is answered then, and
+    the next message finds a new line, so that a restart of the service does not end the client's.
+    """
 
-        async def back() -> None:
-            async for message in from_service:
-                if isinstance(message, Exception):
-                    log.warning("the service sent something that is no message: %s", type(message).__name__)
-                else:
-                    stamp.back(message)
-                    await to_client.send(message)
-            group.cancel_scope.cancel()
+    def __init__(self, http: httpx2.AsyncClient, url: str, from_client: Any, to_client: Any) -> None:
+        self._http, self._url = http, url + "/mcp"
+        self._from_client, self._to_client = from_client, to_client
+        self._stamp = Stamp()
+        self._open: set[str | int] = set()  # requests without an answer
+        self._over = False  # the client has gone
+        self.broken = NO_SERVICE.format(url=url, why="the line broke")
 
-        group.start_soon(ahead)
-        group.start_soon(back)
+    async def carry(self) -> bool:
+        """Carry until the client goes, or the line breaks; whether it is to go on.
+
+        What is under way when the client goes is cut off, and so withdrawn by the service.
+        """
+        try:
+            async with (
+                streamable_http_client(self._url, http_client=self._http) as (from_service, to_service),
+                anyio.create_task_group() as group,
+            ):
+                group.start_soon(self._ahead, to_service, group.cancel_scope)
+                group.start_soon(self._back, from_service, group.cancel_scope)
+        except BaseExceptionGroup as error:
+            if error.split(BREAKS)[1] is not None:
+                raise
+        if not self._over:
+            for request in self._open:
+                answer = JSONRPCError(
+                    jsonrpc="2.0", id=request, error=ErrorData(code=INTERNAL_ERROR, message=self.broken)
+                )
+                await self._to_client.send(SessionMessage(answer))
+            self._open.clear()
+        return not self._over
+
+    async def _ahead(self, to_service: Any, scope: anyio.CancelScope) -> None:
+        async for message in self._from_client:
+            if isinstance(message, Exception):
+                log.warning("the client wrote a line that is no message: %s", type(message).__name__)
+                continue
+            if isinstance(message.message, JSONRPCRequest):
+                self._open.add(message.message.id)
+            await to_service.send(self._stamp.ahead(message))
+        self._over = True
+        scope.cancel()
+
+    async def _back(self, from_service: Any, scope: anyio.CancelScope) -> None:
+        async for message in from_service:
+            if isinstance(message, Exception):
+                log.warning("the service sent something that is no message: %s", type(message).__name__)
+                continue
+            if isinstance(message.message, JSONRPCResponse | JSONRPCError) and message.message.id is not None:
+                self._open.discard(message.message.id)
+            self._stamp.back(message)
+            await self._to_client.send(message)
+        scope.cancel()
 
 
 @dataclass
@@ -137,11 +177,3 @@ def _own(method: str, params: Mapping[str, Any]) -> dict[str, str]:
     if isinstance(name, str):
         headers[MCP_NAME_HEADER] = encode_header_value(name)
     return headers
-
-
-def _first(group: BaseExceptionGroup[Any]) -> str:
-    """The name of the first error in it."""
-    error: BaseException = group
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return type(error).__name__

@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any
 
 from aiohttp import web
-from multidict import CIMultiDict
 
 Message = MutableMapping[str, Any]
 App = Callable[
@@ -86,9 +85,9 @@ class _Line:
 
     async def _send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
-            headers = CIMultiDict(
+            headers = [
                 (name.decode("latin-1"), value.decode("latin-1")) for name, value in message["headers"]
-            )
+            ]
             self.response = web.StreamResponse(status=message["status"], headers=headers)
             await self.response.prepare(self._request)
             return

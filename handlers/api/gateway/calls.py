@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -63,7 +64,7 @@ class Calls:
 
     async def call(self, ctx: Context, params: CallToolRequestParams) -> Given:
         """The answer to one call. Whatever goes wrong is said in a sentence."""
-        caller: Caller = ctx.request.scope[CALLER]
+        caller = caller_of(ctx)
         try:
             if params.name == RESULT:
                 return await self._result(ctx, caller, params.arguments or {})
@@ -191,7 +192,8 @@ class Calls:
     def _hold(self, ctx: Context) -> float:
         """For how many seconds this call is held: as long as the operator says, or less where the client asks."""
         most = self._office.world.limits.hold
-        gate = (ctx.meta or {}).get(META)
+        meta: Mapping[str, object] = ctx.meta or {}
+        gate = meta.get(META)
         asked = gate.get("hold", most) if isinstance(gate, dict) else most
         return min(most, asked) if isinstance(asked, int | float) and asked >= 0 else most
 
@@ -202,6 +204,13 @@ class Calls:
         if found is None or made.get(ticket) != token.id:
             raise Problem(404, "no_ticket", NO_TICKET)
         return await standing(self._office.world.ledger, found)
+
+
+def caller_of(ctx: Context) -> Caller:
+    """Who is on the line of this request."""
+    assert ctx.request is not None
+    found: Caller = ctx.request.scope[CALLER]
+    return found
 
 
 def channel_of(token: Token) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 from aiohttp import web
-from mcp.server import Server, ServerRequestContext
+from mcp.server import Server
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -18,7 +19,7 @@ from handlers.api import intake
 from handlers.api.feed import Feed
 from handlers.api.front import AGAIN, BUSY, HEADERS, Front
 from handlers.api.gateway import bridge
-from handlers.api.gateway.calls import CALLER, Calls, channel_of
+from handlers.api.gateway.calls import CALLER, Calls, Context, caller_of, channel_of
 from handlers.api.gateway.listing import ASK, INSTRUCTIONS, tool
 from handlers.api.gateway.waiting import Caller
 from handlers.api.ports import Office
@@ -30,16 +31,13 @@ MOST_BYTES = 4 * intake.MOST_BYTES  # the arguments in it can have a quarter of 
 MOST_SESSIONS = 1000  # of clients of the handshake era, in one process
 
 
-def server(office: Office, feed: Feed) -> Server[object]:
+def server(office: Office, feed: Feed) -> Server[Any]:
     """The MCP server of one office."""
     calls = Calls(office, feed)
 
-    async def listing(
-        ctx: ServerRequestContext[object, web.Request], params: PaginatedRequestParams | None
-    ) -> ListToolsResult:
-        caller: Caller = ctx.request.scope[CALLER]  # type: ignore[union-attr,attr-defined]
-        world = office.world
-        known = offered(world.tools.specs(), world.policy, channel_of(caller.token))
+    async def listing(ctx: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
+        world, token = office.world, caller_of(ctx).token
+        known = offered(world.tools.specs(), world.policy, channel_of(token))
         return ListToolsResult(tools=[*map(tool, known.values()), ASK])
 
     return Server(
@@ -78,7 +76,7 @@ class Gateway:
         await self._open()
         gone = asyncio.Event()
         more = {CALLER: Caller(token, gone), "user": user(token)}
-        return await bridge.serve(self._manager.asgi_app, request, gone, more)  # type: ignore[arg-type]
+        return await bridge.serve(self._manager.asgi_app, request, gone, more)
 
     async def close(self, _: web.Application) -> None:
         """End all sessions."""

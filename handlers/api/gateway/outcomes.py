@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from mcp_types import CallToolResult, ContentBlock, TextContent
 
@@ -100,7 +100,7 @@ def _failed(action: Action) -> str:
     return f"It was confirmed by {action.decided_by} and tried, and it failed."
 
 
-SENTENCES = {
+SENTENCES: Mapping[State, Callable[[Action], str]] = {
     State.SUCCEEDED: lambda a: f"It ran, confirmed by {a.decided_by}.",
     State.UNDOING: lambda a: f"It ran, confirmed by {a.decided_by}, and is being taken back now.",
     State.UNDONE: lambda a: f"It ran, confirmed by {a.decided_by}, and was taken back since.",

@@ -1,14 +1,16 @@
-"""What goes on top of a message that leaves standard input for HTTP."""
+"""What carries messages between standard input and HTTP: what it puts on them, and a service that is away."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import anyio
+import httpx2
 import pytest
 from mcp.shared.message import ClientMessageMetadata, SessionMessage
-from mcp_types import JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
+from mcp_types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
-from bot.gateway import Stamp
+from bot.gateway import Carrier, Stamp
 
 VERSION = "io.modelcontextprotocol/protocolVersion"
 
@@ -42,3 +44,18 @@ def test_before_that_the_version_is_the_one_that_was_agreed_on() -> None:
 @pytest.mark.parametrize("meta", [None, "text", 3, {VERSION: 7}, {}])
 def test_what_is_not_as_it_should_be_is_left_to_the_service(meta: Any) -> None:
     assert headers(Stamp().ahead(asked("tools/call", name=7, _meta=meta))) == {}
+
+
+async def test_a_request_while_the_service_is_away_is_answered_and_the_next_one_finds_a_new_line() -> None:
+    to_us, from_client = anyio.create_memory_object_stream[SessionMessage](2)
+    to_client, answers = anyio.create_memory_object_stream[SessionMessage](2)
+    async with httpx2.AsyncClient() as http, to_us, from_client, to_client, answers:
+        carrier = Carrier(http, "http://127.0.0.1:9", from_client, to_client)
+        for _ in range(2):
+            await to_us.send(asked("tools/list", _meta={VERSION: "2026-07-28"}))
+            assert await carrier.carry()
+            answer = (await answers.receive()).message
+            assert isinstance(answer, JSONRPCError)
+            assert (answer.id, "does not answer" in answer.error.message) == (1, True)
+        await to_us.aclose()
+        assert not await carrier.carry()  # the client has gone
