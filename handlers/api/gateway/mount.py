@@ -28,7 +28,9 @@ from handlers.api.problems import Problem
 PATH = "/mcp"
 NAME, VERSION = "countersign", "1"
 MOST_BYTES = 4 * intake.MOST_BYTES  # the arguments in it can have a quarter of that, by the gate's own rule
-MOST_SESSIONS = 1000  # of clients of the handshake era, in one process
+# Of clients of the handshake era, in one process: more than one token can open, at its rate, before its first ones end.
+MOST_SESSIONS = 2000
+IDLE = 300.0  # seconds; a client that listens is not idle
 
 
 def server(office: Office, feed: Feed) -> Server[Any]:
@@ -59,7 +61,10 @@ class Gateway:
         self._front = front
         # No check of the Host or Origin header: a page in a browser has no token, and none goes with its requests.
         self._manager = StreamableHTTPSessionManager(
-            server(office, feed), max_request_body_size=MOST_BYTES, max_sessions=MOST_SESSIONS
+            server(office, feed),
+            max_request_body_size=MOST_BYTES,
+            max_sessions=MOST_SESSIONS,
+            session_idle_timeout=IDLE,
         )
         self._stop = asyncio.Event()
         self._task: asyncio.Task[None] | None = None

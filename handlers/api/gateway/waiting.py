@@ -26,6 +26,7 @@ log = logging.getLogger(__name__)
 
 WITHDRAWN = "withdrawn by {who}: {why}"
 AWAY = "its MCP client went away or cancelled the call"
+FAILED = "its call over MCP ended with an error"
 DECLINED = "its MCP client declined to ask"
 T = TypeVar("T")
 Tell = Callable[
@@ -55,6 +56,7 @@ class Waiting:
         """
         self._lines[action_id] += 1
         found: T | None = None
+        why = AWAY
         try:
             with anyio.CancelScope() as scope:
                 watch = asyncio.create_task(_end(caller.gone, scope))
@@ -62,13 +64,16 @@ class Waiting:
                     found = await work()
                 finally:
                     await ended(watch)
+        except Exception:
+            why = FAILED
+            raise
         finally:
             left = self._lines[action_id] = self._lines[action_id] - 1
             if not left:
                 del self._lines[action_id]
             if found is None and not left and not self._feed.closed:
                 with anyio.CancelScope(shield=True):
-                    await self.withdraw(caller.token, action_id, AWAY)
+                    await self.withdraw(caller.token, action_id, why)
         return found
 
     async def settled(self, action: Action, hold: float, tell: Tell) -> Action:
