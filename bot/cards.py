@@ -214,7 +214,7 @@ class Cards:
         Raises Unavailable, or Refused.
         """
         if to.channel:
-            place = {"channel": to.channel, "thread_ts": to.thread or None}
+            place: dict[str, Any] = {"channel": to.channel, "thread_ts": to.thread or None}
             await shown(self._client.chat_postEphemeral, message, user=to.user, **place)
         else:
             await shown(self._client.chat_postMessage, message, channel=to.user, unfurl_links=False)

@@ -18,6 +18,7 @@ from mcp_types import (
     ElicitRequest,
     ElicitRequestURLParams,
     ElicitResult,
+    InputRequests,
     InputRequiredResult,
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
@@ -118,7 +119,7 @@ class Calls:
         link = await self._link(ctx, made.action)
         if link and modern:
             # Not sealed: the ticket says nothing, and what it stands for is asked of the ledger for this token.
-            asks = {ASKED: question(made.action, link)}
+            asks: InputRequests = {ASKED: question(made.action, link)}
             return InputRequiredResult(input_requests=asks, request_state=made.action.id)
         return await self._held(ctx, caller, made.action, link)
 
@@ -176,9 +177,7 @@ class Calls:
 
     async def _still(self, token: Token) -> None:
         """Raise Problem unless the token counts after all this time."""
-        tokens = self._office.tokens
-        now = await tokens.get(token.id)
-        if now is None or not access.usable(now, await tokens.now()).allowed:
+        if token.id not in await self._office.tokens.counting([token.id]):
             raise Problem(401, "token_over", OVER)
 
     async def _result(self, ctx: Context, caller: Caller, args: dict[str, Json]) -> CallToolResult:
