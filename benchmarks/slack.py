@@ -96,8 +96,9 @@ class Slack:
 
     def _chat_postmessage(self, args: Any, at: float) -> dict[str, Any]:
         ts = f"{1_800_000_000 + next(self._stamps)}.000000"
-        card = self.cards[args["thread_ts"]]
-        card.ts, self._threads[ts] = ts, args["thread_ts"]
+        thread = args.get("thread_ts") or ts
+        card = self.cards[thread]
+        card.ts, self._threads[ts] = ts, thread
         self._draw(card, args, at)
         return {"channel": args["channel"], "ts": ts}
 
