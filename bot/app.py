@@ -42,6 +42,7 @@ from storage.hooks import HookStore
 from storage.leases import RedisLeases, open_redis
 from storage.ledger import SqlLedger
 from storage.migrate import migrate
+from storage.pending import RedisPending
 from storage.people import PeopleStore
 from storage.pins import PinStore
 from tools.client import Host, Setting
@@ -139,6 +140,7 @@ async def made(settings: Settings, roles: frozenset[str] = ALL, rig: Rig = RIG) 
             reviewable=reviewable,
             switches=settings.switches_for,
             shows=shows,
+            pending=RedisPending(redis, settings.namespace),
         )
         world = rig.dress(world)
         hooks = Deliveries(HookStore(sql), ledger, Sender(settings.webhooks))

@@ -209,6 +209,8 @@ class Action:
     edited_by: str = ""
     checkable: bool = False  # a read exists that shows whether it happened
     grant: str = ""  # the grant that it was approved by, where nobody was asked
+    review: str = ""  # the operator's review that it waits for, by name; "" where none does
+    proposed: str = ""  # the arguments before somebody edited them, as JSON; "" where nobody did
 
     @property
     def name(self) -> str:

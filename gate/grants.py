@@ -71,6 +71,8 @@ def floor(action: Action) -> str:
         return "What is of critical risk asks each time."
     if action.private:
         return "What is private to one person asks each time."
+    if action.review:
+        return "What the operator wants reviewed before it runs asks each time."
     if action.undoes or action.renews:
         return "What takes something back, or was asked before, asks each time."
     return ""

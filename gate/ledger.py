@@ -10,6 +10,7 @@ from gate.action import Action, Inverse, Json, Session, Vote
 from gate.audit import Entry, Line
 from gate.learnt import Learnt, LearntTx
 from gate.records import Happening, Note, Posted, Sheet, UndoEntry
+from gate.reviews import Reviews, ReviewsTx
 from gate.runs import Run
 from gate.states import Event
 from gate.talk import Exchange, Incoming, Told, Turn
@@ -43,6 +44,8 @@ class Tx(Protocol):
 
     @property
     def learnt(self) -> LearntTx: ...
+    @property
+    def reviews(self) -> ReviewsTx: ...
 
     async def now(self) -> datetime:
         """The database's clock."""
@@ -134,6 +137,8 @@ class Ledger(Protocol):
 
     @property
     def learnt(self) -> Learnt: ...
+    @property
+    def reviews(self) -> Reviews: ...
 
     def begin(self, seconds: float | None = None) -> AbstractAsyncContextManager[Tx]:
         """A transaction that commits on leaving; `seconds`, when given, are for all until COMMIT is sent. Inside

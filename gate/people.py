@@ -35,6 +35,7 @@ class TaskVerb(StrEnum):
     CANCEL = "cancel"
     PAUSE = "pause"
     CONTINUE = "continue"
+    REVIEW = "review"  # change or reject what a step gave
     STOP = "stop"
     STEER = "steer"
     SATISFY = "settle"

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from gate.action import Action, Class, Json, Outcome, Verdict
 from gate.policy import Decision
+from gate.reviews import used
 from gate.task import Plan, Step, StepState, Task
 from gate.template import STEP as PART
 from gate.template import TemplateError, expand, names
@@ -115,6 +116,7 @@ def coverable(action: Action) -> bool:
         and not action.approvers.named
         and action.approvers.needed <= 1
         and not action.undoes
+        and not action.review
     )
 
 
@@ -196,7 +198,7 @@ def bad_template(template: str) -> bool:
 
 def filled(plan: Plan, step: Step) -> dict[str, Json]:
     """The arguments of a step, with what earlier steps have given. Raises Lacking."""
-    done = {s.id: s.result for s in plan.steps if s.state is S.DONE and isinstance(s.result, dict)}
+    done = {s.id: used(s) for s in plan.steps if s.state is S.DONE and isinstance(used(s), dict)}
     args = dict(step.args)
     for name, template in step.refs.items():
         try:
@@ -218,7 +220,7 @@ def _lacking(plan: Plan, step: Step, name: str, template: str) -> str:
         if source.state is not S.DONE:
             return f"{which}, which is not done."
         try:
-            expand("{" + ".".join(path) + "}", {"steps": {source.id: source.result or {}}})
+            expand("{" + ".".join(path) + "}", {"steps": {source.id: used(source) or {}}})
         except TemplateError:
             return f"{which}, and there is no “{'.'.join(PART.findall('.'.join(path[2:])))}” in it."
     return f"{begin} {template}, which cannot be filled in."
@@ -285,6 +287,9 @@ def anew(step: Step) -> Step:
         shown=0,
         held_for=0.0,
         passed="",
+        revised=None,
+        revised_by="",
+        rejected_by="",
     )
 
 

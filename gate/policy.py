@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
 from gate.action import Approvers, Class, Json, Risk, Verdict
+from gate.reviews import Phase, Review
 from gate.tool import Hints, ToolSpec, Trust
 
 Matches = Callable[[Mapping[str, Json], Json], bool]  # does the value keep this JSON Schema?
@@ -77,6 +78,11 @@ class Policy:
     listed_bots: frozenset[str] = frozenset()  # may propose reads; can never decide
     channels: tuple[str, ...] = ()  # empty: everywhere
     trust: Mapping[str, Trust] = field(default_factory=dict)
+    reviews: tuple[Review, ...] = ()
+
+    def review(self, phase: Phase, full_name: str, step: Sequence[str] = ()) -> str:
+        """The name of the first review that wants this call, or its result, looked at by a person; "" for none."""
+        return next((one.name for one in self.reviews if one.holds(phase, full_name, step)), "")
 
 
 @dataclass(frozen=True, slots=True)

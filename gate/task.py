@@ -140,6 +140,9 @@ class Step:
     shown: int = 0  # the number of the pause in which its result was looked at
     held_for: float = 0.0  # seconds after which it goes on from there by itself; 0: never
     passed: str = ""  # who let the task go on from there; "nobody" where its time ran out
+    revised: Json = None  # the result as a reviewer changed it for later steps; `result` stays the true one
+    revised_by: str = ""
+    rejected_by: str = ""  # who rejected its result: it ran, and nothing may use what it gave
 
     @property
     def name(self) -> str:
@@ -152,7 +155,7 @@ class Step:
     @property
     def ran(self) -> bool:
         """Whether its tool has come back with success, also where its result was not trusted."""
-        return self.state is StepState.DONE or self.confidence is not None
+        return self.state is StepState.DONE or self.confidence is not None or bool(self.rejected_by)
 
 
 @dataclass(frozen=True, slots=True)

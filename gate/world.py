@@ -21,6 +21,7 @@ from gate.records import Note as Note
 from gate.records import Posted as Posted
 from gate.records import Sheet as Sheet
 from gate.records import UndoEntry as UndoEntry
+from gate.reviews import Pending as Pending
 from gate.switches import Switches
 from gate.talk import Planner
 from gate.task import Plan, Step, Task
@@ -129,3 +130,6 @@ class World:
     # The steps whose whole preview a plan's card shows: nothing else is covered by its approval.
     shows: Callable[[Plan], frozenset[str]] = lambda plan: frozenset()
     judge: Judge | None = None  # of the results of steps; without one, their score is made of the rest
+    pending: Pending | None = (
+        None  # the list of what waits for a review; without one, it is read from the ledger
+    )

@@ -77,16 +77,16 @@ class RedisLeases:
         """Write or replace, for `ttl` seconds; an older version never replaces a newer."""
         keys = [self._record(lease.action), *self._indexes(lease)]
         milliseconds = max(round(ttl * 1000), 1)
-        await _asked(self._put(keys, [dumps(Lease, lease), lease.version, milliseconds, lease.action]))
+        await asked(self._put(keys, [dumps(Lease, lease), lease.version, milliseconds, lease.action]))
 
     async def get(self, action_id: str) -> Lease | None:
-        text = await _asked(self._redis.get(self._record(action_id)))
+        text = await asked(self._redis.get(self._record(action_id)))
         return _read(text) if text else None
 
     async def drop(self, action_id: str) -> None:
         held = await self.get(action_id)
         indexes = self._indexes(held) if held else []
-        await _asked(self._drop([self._record(action_id), *indexes], [action_id]))
+        await asked(self._drop([self._record(action_id), *indexes], [action_id]))
 
     async def of_user(self, team: str, user: str) -> tuple[Lease, ...]:
         return await self._of(self._by_user(team, user))
@@ -95,7 +95,7 @@ class RedisLeases:
         return await self._of(self._by_session(session.key))
 
     async def _of(self, index: str) -> tuple[Lease, ...]:
-        texts = await _asked(self._list([index], [self._record("")]))
+        texts = await asked(self._list([index], [self._record("")]))
         return tuple(lease for lease in map(_read, texts) if lease)
 
     def _record(self, action_id: str) -> str:
@@ -122,7 +122,8 @@ def _read(text: str) -> Lease | None:
         return None
 
 
-async def _asked(answer: Awaitable[Any]) -> Any:
+async def asked(answer: Awaitable[Any]) -> Any:
+    """The answer of Redis. Raises Unavailable when there is none in time."""
     try:
         async with asyncio.timeout(SECONDS):  # the client's own limit counts anew for each of its attempts
             return await answer

@@ -21,6 +21,7 @@ from storage import api_tables, tables, task_tables
 from storage.columns import clock
 from storage.engine import CHECKPOINTS, READ_SECONDS, reached, reading
 from storage.learnt import Learnt
+from storage.reviews import Reviews
 from storage.rows import insert, plain, to_action, to_line, to_task, to_turn
 from storage.tables import actions, audit_log, inbox, undo_stack
 from storage.tx import Enqueue, SqlTx, turn_of, votes_of
@@ -62,6 +63,7 @@ class SqlLedger:
         self._patient = asyncio.Semaphore(1 if self._sqlite else PATIENT)
         self._inside: set[asyncio.Task[Any] | None] = set()
         self.learnt = Learnt(self._ask, lambda: self.offset)
+        self.reviews = Reviews(self._ask, lambda: self.offset)
 
     @asynccontextmanager
     async def begin(self, seconds: float | None = None) -> AsyncIterator[SqlTx]:

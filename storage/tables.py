@@ -82,6 +82,8 @@ actions = Table(
     text("edited_by"),
     Column("checkable", Boolean, nullable=False),
     text("grant"),
+    text("review"),
+    text("proposed"),
     Column("due", Time),  # when the janitor should look at it, if it is still so by then
 )
 # Conditions of partial indexes are written out: with parameters, neither database would see that they match.

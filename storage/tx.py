@@ -24,6 +24,7 @@ from storage.chain import append
 from storage.changes import GUARDS, changed, kept
 from storage.columns import Words, clock
 from storage.learnt import LearntTx
+from storage.reviews import ReviewsTx
 from storage.rows import LOOK, action_row, insert, plain, task_row, to_action, to_exchange, to_task, to_turn
 from storage.tables import actions, inbox
 
@@ -47,6 +48,10 @@ class SqlTx:
     @property
     def learnt(self) -> LearntTx:
         return LearntTx(self, self._connection.dialect.name, self._offset)
+
+    @property
+    def reviews(self) -> ReviewsTx:
+        return ReviewsTx(self)
 
     def audit(self, entry: Entry) -> None:
         self._entries.append(entry)

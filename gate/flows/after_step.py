@@ -12,6 +12,8 @@ from gate.canonical import parse
 from gate.confidence import Check, Confidence, Evidence, admission, score, wrong
 from gate.flows.life import kept, moved, paused, record, with_step
 from gate.flows.look import NotSeen, run_read
+from gate.flows.reviewed import under_review, waits_after
+from gate.reviews import Phase, names
 from gate.task import Step, StepState, Task, Why, Wish
 from gate.task_states import TaskEvent, TaskState
 from gate.template import TemplateError, expand
@@ -111,8 +113,9 @@ async def taken(tx: Tx, world: World, task: Task, done: Step, found: Weighed) ->
     after = after_step(task.switches, found.confidence, seen)
     if after.band is Band.ABORT:
         return await _aborted(tx, task, done, after)
-    if after.band is Band.GO and plans.reviews_each(task):
-        after = After(Band.ASK, after.reason)
+    wanted = world.policy.review(Phase.AFTER, done.name, names(done))
+    if after.band is not Band.ASK and (wanted or (after.band is Band.GO and plans.reviews_each(task))):
+        after = After(Band.ASK, f"{after.reason} {review_told(wanted)}".strip())
     if after.band is Band.GO:
         reason = f"{plans.called(done)}. {after.reason}"
         return await kept(tx, task, "step_done", plan=plan, reason=reason)
@@ -129,7 +132,14 @@ async def looked_at(tx: Tx, task: Task, done: Step, reason: str, timeout: float 
     why = Why.REVIEW if timeout is None else Why.SUMMARY
     now = await moved(tx, task, TaskEvent.PAUSE, plan=plan, reason=told, **paused(task, why))
     _request(tx, now, done, reason, timeout)
+    if timeout is None:
+        await waits_after(tx, now, done)
     return now
+
+
+def review_told(name: str) -> str:
+    """Why somebody has to look at a result, where the operator says so."""
+    return f"The operator wants its result reviewed (“{name}”)." if name else ""
 
 
 async def _aborted(tx: Tx, task: Task, done: Step, after: After) -> Task:
@@ -225,4 +235,8 @@ def passed(task: Task, by: str) -> Json:
 
 async def held(tx: Tx, task: Task, user: str, reason: str = "") -> Task:
     """From now on it waits until somebody says how it goes on."""
-    return await kept(tx, task, "held", user, why=Why.REVIEW, reason=f"{task.reason}\n{reason}".strip())
+    now = await kept(tx, task, "held", user, why=Why.REVIEW, reason=f"{task.reason}\n{reason}".strip())
+    step = under_review(now)
+    if step is not None:
+        await waits_after(tx, now, step)
+    return now

@@ -12,6 +12,7 @@ from gate.flows import after_step, simple
 from gate.flows.decide import forget
 from gate.flows.life import kept, late_task, moved, pressed, with_step
 from gate.flows.press import Said, TaskPress
+from gate.flows.reviewed import APPROVE, judged_after
 from gate.flows.step_action import withdrawn
 from gate.people import TaskVerb
 from gate.states import State
@@ -68,6 +69,7 @@ async def resume(world: World, press: TaskPress) -> Said:
     async def do(tx: Tx, task: Task) -> Task | Said:
         step = task.plan.current if task.plan else None
         if task.why not in BROKEN or step is None:
+            await judged_after(tx, task, press.user, APPROVE, press.text)
             return await _on(tx, task, press.user, plan=after_step.passed(task, press.user))
         return await _again(tx, task, step, press.user)
 

@@ -11,6 +11,7 @@ from gate.canonical import parse
 from gate.flows.look import decided
 from gate.flows.original import move_original
 from gate.flows.press import OLD, Press, Said, heeded, late, opened, standing
+from gate.flows.reviewed import APPROVE, REJECT, judged_before
 from gate.flows.seal import entry, lease
 from gate.people import Verb, enough
 from gate.phrase import MAX_TRIES, typed_right
@@ -166,8 +167,10 @@ async def _vote(world: World, action: Action, press: Press) -> Said:
         if not enough(action, await tx.votes(action.id, action.version)):
             moved = await tx.move(current, Event.VOTE)
             tx.audit(entry("voted", moved, press.user, user_confirmed=True))
+            await judged_before(tx, moved, press.user, APPROVE, press.reason, over=False)
             tx.enqueue(runs.draw(action.id, moved.revision))
             return Said(True, "voted", action=moved)
+        await judged_before(tx, current, press.user, APPROVE, press.reason)
         return Said(True, "confirmed", action=await approve(tx, current, press.user))
 
 
@@ -221,6 +224,8 @@ async def _refusal(world: World, press: Press, verb: Verb, event: Event, code: s
     try:
         async with world.ledger.begin(world.limits.decision) as tx:
             moved = await end(tx, action, event, press.user, press.reason)
+            if action.state is State.PREPARED:
+                await judged_before(tx, moved, press.user, REJECT, press.reason or code)
             await heeded(tx, press)
     except (Stale, NoSuchArrow):
         return await _lost(world, action)

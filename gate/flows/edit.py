@@ -93,14 +93,21 @@ async def submit(world: World, press: Press, args: Mapping[str, Json]) -> Said |
 async def _replace(world: World, press: Press, found: Form, args: dict[str, Json]) -> Said:
     action, spec = found.action, found.spec
     decision = decided(world, spec, args, action.session.channel)
-    if decision.verdict in (Verdict.DENY, Verdict.RUN):
+    wanted = Verdict.RUN if action.review else Verdict.DENY  # a read asks nobody, unless it is reviewed
+    if decision.verdict in (Verdict.DENY, Verdict.RUN) and decision.verdict is not wanted:
         return Said(False, "denied", sentence(decision.reason), action)
     before = {path: text_of(value) for path, value in leaves(found.args)}
     preview = replace(blind(spec, args, LOOKING), facts=facts(args, (), before), prose=action.preview.prose)
     try:
         async with world.ledger.begin(world.limits.decision) as tx:
             changed = await tx.move(
-                action, Event.EDIT, args=canonical(args), preview=preview, edited_by=press.user, tries=0
+                action,
+                Event.EDIT,
+                args=canonical(args),
+                preview=preview,
+                edited_by=press.user,
+                tries=0,
+                proposed=action.proposed or action.args.decode("ascii"),
             )
             tx.audit(entry("edited", changed, press.user, outcome="edited"))
             await heeded(tx, press)

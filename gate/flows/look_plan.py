@@ -15,6 +15,7 @@ from gate.flows.look import decided, look
 from gate.flows.prepare import Asked, draft, missing, sentence
 from gate.policy import Decision
 from gate.previews import default_verb
+from gate.reviews import Phase, names
 from gate.talk import Call
 from gate.task import Plan, Step, Task
 from gate.tool import ToolSpec
@@ -38,7 +39,7 @@ def asked_of(task: Task, step: Step, args: Mapping[str, Json]) -> Asked:
     """The call of a step, under the id that this attempt of it has."""
     action_id = derived("step", task.id, step.id, step.attempt)
     call = Call(step.server, step.tool, dict(args))
-    return Asked(action_id, task.session, task.requester, call, task=task.id, step=step.id)
+    return Asked(action_id, task.session, task.requester, call, task=task.id, step=step.id, title=step.title)
 
 
 async def looked(world: World, task: Task, plan: Plan) -> Plan:
@@ -95,7 +96,7 @@ async def _seen(world: World, task: Task, step: Step, spec: ToolSpec) -> Step:
     decision = decided(world, spec, seen.args, task.session.channel)
     if decision.verdict is Verdict.DENY:  # because of something that was bound
         return unfit(step, sentence(decision.reason))
-    if decision.verdict is Verdict.RUN:
+    if decision.verdict is Verdict.RUN and not world.policy.review(Phase.BEFORE, step.name, names(step)):
         return replace(step, cls=decision.cls, verdict=decision.verdict, preview=seen.preview)
     try:
         action = draft(world, asked_of(task, step, step.args), spec, decision, seen, await world.ledger.now())

@@ -13,10 +13,12 @@ from gate.canonical import BadArguments, canonical
 from gate.flows.decide import forget
 from gate.flows.granted import by_grant
 from gate.flows.look import Look, decided, look
+from gate.flows.reviewed import waits_before
 from gate.flows.seal import announce, entry, lease, ruled, sealed
 from gate.grants import outside
 from gate.people import Ruling, account
 from gate.policy import Decision
+from gate.reviews import Phase
 from gate.states import State
 from gate.talk import Call
 from gate.tool import Answer, OutcomeUnknown, ServerUnavailable, ToolSpec
@@ -43,6 +45,12 @@ class Asked:
     task: str = ""  # the task whose plan it is a step of
     step: str = ""
     group: str = ""  # the calls of the same reply that it shares a card with
+    title: str = ""  # of the step
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What a review may call the step."""
+        return (self.step, self.title) if self.step else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +110,7 @@ async def prepare(world: World, asked: Asked, write: Write | None = None) -> Pre
     problems = world.tools.problems(spec.schema, given)
     if problems:
         return await refuse(world, asked, name, tuple(p.text for p in problems[:SHOWN]))
-    if decision.verdict is Verdict.RUN:
+    if decision.verdict is Verdict.RUN and not world.policy.review(Phase.BEFORE, name, asked.names):
         return await read(world, asked, spec, decision)
     return await hold(world, asked, spec, write or waiting_write)
 
@@ -153,6 +161,7 @@ async def waits(tx: Tx, action: Action) -> Action:
     stored = await tx.insert(action)
     if stored.receipt == action.receipt:
         tx.audit(entry("proposed", action, action.requester, reason=action.reason))
+        await waits_before(tx, action)
         announce(tx, action)
     return stored
 
@@ -185,6 +194,7 @@ def draft(
         step=asked.step,
         group=asked.group,
         checkable=bool(spec.recipe.drift or spec.recipe.capture),
+        review=world.policy.review(Phase.BEFORE, spec.full_name, asked.names),
         **ruled(world, decision),
     )
     return sealed(world, spec, action)

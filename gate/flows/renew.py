@@ -15,6 +15,7 @@ from gate.flows.press import Press, Said, late, standing
 from gate.flows.seal import entry
 from gate.flows.step_action import asks_again, current
 from gate.people import Verb
+from gate.plans import step_of
 from gate.states import State
 from gate.talk import Call
 from gate.world import Note, World
@@ -66,4 +67,5 @@ async def _ask_step_again(world: World, asked: Asked, old: Action) -> Prepared |
     task = await world.ledger.task(old.task)
     if not current(task, old.step, old.id):
         return Refused(old.name, (MOVED_ON,))
-    return await prepare(world, asked, asks_again(old))
+    step = step_of(task.plan, old.step) if task else None
+    return await prepare(world, replace(asked, title=step.title if step else ""), asks_again(old))

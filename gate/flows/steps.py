@@ -15,6 +15,7 @@ from gate.flows.life import begun_turn, kept, moved, paused, unchanged, with_ste
 from gate.flows.look_plan import asked_of
 from gate.flows.prepare import Answered, Refused, prepare
 from gate.flows.step_action import Unseen, begins, begun, happened, went_wrong
+from gate.reviews import Phase, names
 from gate.states import State
 from gate.talk import Mode
 from gate.task import Step, StepState, Task, Why, Wish
@@ -128,8 +129,9 @@ async def _read(world: World, task: Task, step: Step, read: Answered) -> bool:
         now = await unchanged(tx, task)
         done = plans.kept_result(task.plan, step, answer.text, answer.structured)
         done = replace(done, cls=Class.READ, verdict=Verdict.RUN, text=PRIVATE if read.private else done.text)
-        if now.switches.approval_mode == ApprovalMode.MANUAL and now.wish is Wish.NONE:
-            await after_step.looked_at(tx, now, done, EVERY)
+        wanted = world.policy.review(Phase.AFTER, done.name, names(done)) if now.wish is not Wish.STOP else ""
+        if wanted or (now.switches.approval_mode == ApprovalMode.MANUAL and now.wish is Wish.NONE):
+            await after_step.looked_at(tx, now, done, after_step.review_told(wanted) or EVERY)
         else:
             await _keep(tx, now, done, "step_done")
         if read.private:

@@ -15,6 +15,7 @@ from gate.runs import Run
 from storage.leases import RedisLeases, open_redis
 from storage.ledger import SqlLedger
 from storage.migrate import migrate
+from storage.pending import RedisPending
 from tests.engines import engine_for
 from tests.flows.scene import Scene, scene
 from tests.services import Postgres
@@ -53,6 +54,6 @@ async def staged(url: str, redis_url: str) -> AsyncIterator[Scene]:
         if run.key not in {known.key for known in runs}:
             runs.append(run)
 
-    yield scene(SqlLedger(engine, enqueue, b"key"), RedisLeases(redis), runs)
+    yield scene(SqlLedger(engine, enqueue, b"key"), RedisLeases(redis), runs, RedisPending(redis))
     await redis.aclose()
     await engine.dispose()

@@ -22,6 +22,7 @@ from gate.task import Assessment, Task
 from gate.world import Limits, Note, Posted, World
 from storage.leases import RedisLeases
 from storage.ledger import SqlLedger
+from storage.pending import RedisPending
 from tests.flows.desk import Desk
 
 TEAM, CHANNEL = "T1", "C_OPS"
@@ -197,13 +198,15 @@ class Scene:
         return [str(note.body.get("text", note.kind)) for note in self.wall.notes]
 
 
-def scene(ledger: SqlLedger, leases: RedisLeases, runs: list[Run]) -> Scene:
+def scene(
+    ledger: SqlLedger, leases: RedisLeases, runs: list[Run], pending: RedisPending | None = None
+) -> Scene:
     desk, directory, wall, planner = Desk(), Directory(), Wall(ledger), Obeying()
     world = World(
         ledger=ledger, leases=leases, tools=desk, people=directory, chat=wall, planner=planner,
         policy=Policy("p1"), limits=Limits(decision=20, proceed=0), clock=FixedClock(), ids=CountedIds(), executor="me",
         fits=lambda a: len(a.args) < 3000, reviewable=lambda a: len(a.args) < 60_000,
-        shows=lambda plan: frozenset(step.id for step in plan.steps),
+        shows=lambda plan: frozenset(step.id for step in plan.steps), pending=pending,
     )  # fmt: skip
     return Scene(world, ledger, desk, directory, wall, planner, runs)
 

@@ -1,0 +1,156 @@
+"""What is paused for review, and what was decided before: lists from Redis, made anew from SQL; history from SQL."""
+
+from __future__ import annotations
+
+import contextlib
+
+from gate import plans
+from gate.action import Action, Json
+from gate.canonical import parse
+from gate.flows.look_plan import shown_here
+from gate.flows.reviewed import under_review
+from gate.reviews import Phase, ReviewRecord, Waiting, node, used
+from gate.states import State
+from gate.task import Task
+from gate.world import Pending, Unavailable, World
+
+LOOKS = 20  # times that a copy is compared with what it was made from, before somebody else has to go on
+
+
+async def listed(world: World, team: str, user: str) -> tuple[Waiting, ...]:
+    """What waits for a review in this team, as far as this person may know of it. From Redis; from SQL where Redis
+    is away, and into Redis where it has no such list. Raises Unavailable when SQL is needed and away, too."""
+    waiting = await _copied(world, team)
+    if waiting is None:
+        waiting = await _true(world, team)
+    seen = [one for one in waiting if not one.private or one.requester == user]
+    return tuple(sorted(seen, key=lambda one: (one.execution, one.node)))
+
+
+async def _copied(world: World, team: str) -> tuple[Waiting, ...] | None:
+    if world.pending is None:
+        return None
+    try:
+        found = await world.pending.all(team)
+        return await rebuilt(world, world.pending, team) if found is None else found
+    except Unavailable:
+        return None
+
+
+async def rebuilt(world: World, pending: Pending, team: str) -> tuple[Waiting, ...]:
+    """Make the list in Redis anew. What changes meanwhile is seen, since it is compared once more at the end.
+    Raises Unavailable."""
+    true = await _true(world, team)
+    for _ in range(LOOKS):
+        await pending.replace(team, true)
+        now = await _true(world, team)
+        if now == true:
+            break
+        true = now
+    return true
+
+
+async def copy_action(world: World, action_id: str) -> None:
+    """Bring what Redis says of an action in line with SQL. Raises Unavailable: then it is tried again."""
+    for _ in range(LOOKS):
+        action = await world.ledger.action(action_id)
+        if world.pending is None or action is None or not action.review:
+            return
+        waiting = _before(action) if action.state is State.PREPARED else None
+        await _copy(world.pending, action.session.team, action.id, waiting)
+        now = await world.ledger.action(action_id)
+        if now is None or now.revision == action.revision:
+            return  # whoever writes last has looked last
+
+
+async def copy_task(world: World, task_id: str) -> None:
+    """The same for a task, as after a step."""
+    for _ in range(LOOKS):
+        task = await world.ledger.task(task_id)
+        if world.pending is None or task is None or not task.pauses:
+            return
+        await _copy(world.pending, task.session.team, task.id, _after(task))
+        now = await world.ledger.task(task_id)
+        if now is None or now.revision == task.revision:
+            return
+
+
+async def settled(world: World, execution: str, action_id: str = "") -> None:
+    """Just decided: take it off the list at once. Only haste: the drawing of its card does it as well."""
+    with contextlib.suppress(Unavailable):
+        await copy_task(world, execution)
+        await copy_action(world, action_id or execution)
+
+
+async def _copy(pending: Pending, team: str, key: str, waiting: Waiting | None) -> None:
+    await (pending.put(waiting) if waiting else pending.drop(team, key))
+
+
+async def _true(world: World, team: str) -> tuple[Waiting, ...]:
+    actions, tasks = await world.ledger.reviews.waiting(team)
+    after = [_after(task) for task in tasks]
+    return (*map(_before, actions), *(one for one in after if one))
+
+
+def _before(action: Action) -> Waiting:
+    execution, at_node = node(action)
+    return Waiting(
+        key=action.id,
+        execution=execution,
+        node=at_node,
+        phase=Phase.BEFORE,
+        version=action.version,
+        revision=action.revision,
+        session=action.session,
+        requester=action.requester,
+        tool=action.name,
+        title=action.preview.summary[:200],
+        private=action.private,
+    )
+
+
+def _after(task: Task) -> Waiting | None:
+    step = under_review(task)
+    if step is None:
+        return None
+    return Waiting(
+        key=task.id,
+        execution=task.id,
+        node=step.id,
+        phase=Phase.AFTER,
+        version=task.pauses,
+        revision=task.revision,
+        session=task.session,
+        requester=task.requester,
+        tool=step.name,
+        title=plans.called(step),
+        private=not shown_here(step),
+    )
+
+
+async def detail(world: World, team: str, user: str, execution: str) -> tuple[Waiting, Json] | None:
+    """What waits in this execution, and its full inputs or outputs; None where nothing does, or it is not theirs to
+    see. From SQL. Raises Unavailable."""
+    task = await world.ledger.task(execution)
+    step = task.plan.current if task and task.plan else None
+    action = await world.ledger.action(step.action if step and step.action else execution)
+    found: tuple[Waiting | None, Json] = (None, None)
+    reviewed = under_review(task)
+    if task is not None and reviewed is not None:
+        found = (_after(task), used(reviewed))
+    elif action is not None and action.review and action.state is State.PREPARED:
+        found = (_before(action), parse(action.args))
+    waiting, data = found
+    if waiting is None or waiting.session.team != team or (waiting.private and waiting.requester != user):
+        return None
+    return waiting, data
+
+
+async def history(world: World, team: str, execution: str) -> tuple[ReviewRecord, ...]:
+    """Every review of an execution, the oldest first, from SQL. Raises Unavailable."""
+    return await world.ledger.reviews.of(team, execution)
+
+
+async def history_of(world: World, team: str, user: str, before: int = 0) -> tuple[ReviewRecord, ...]:
+    """The latest reviews by this person, newest first; `before`: the id of the last one of the page before."""
+    return await world.ledger.reviews.by(team, user, before=before)

@@ -1,0 +1,203 @@
+"""Review: decide on a step before or after it has run, by the version that was seen (spec 004)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from gate import plans
+from gate.action import Action, Json, Ref
+from gate.canonical import BadArguments, canonical
+from gate.flows import after_step, decide, edit, pending, undo
+from gate.flows.edit import Unfit
+from gate.flows.life import kept, moved, paused, pressed, with_step
+from gate.flows.press import GONE, Press, Said, TaskPress
+from gate.flows.reviewed import APPROVE, REJECT, judged_after, under_review
+from gate.people import TaskVerb
+from gate.plans import step_of
+from gate.reviews import ReviewDecision, dropped, undoable
+from gate.task import Step, StepState, Task, Why
+from gate.task_states import TaskEvent
+from gate.tool import Problem
+from gate.world import Tx, World
+
+LATE = "Somebody has decided on this meanwhile, or it was changed. Please look at it as it stands now."
+NOT_HERE = "That step does not wait for a review."
+NO_OBJECT = "The changed result must be a JSON object, as the result was."
+BOTH = "A rejection drops what the step gave, so there is nothing to change: send one or the other."
+NOTHING_TO_UNDO = "No step with a rejected result is left here to be taken back."
+ELSEWHERE = frozenset({"late", "stale", "already_voted"})  # codes of those who were not first
+REJECTED = (
+    "Step {place} ran, and <@{user}> rejected its result{why}. What it gave is dropped: nothing can use it. "
+    "The step counts as failed. {undo}"
+)
+UNDOABLE = "What it changed is still changed: *Undo this step* takes it back."
+NO_UNDO = "There is nothing that could be taken back."
+
+
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """`ResumeExecutionRequest` of spec 004, by whom. `edited`: inputs or outputs as the reviewer wants them."""
+
+    execution: str  # the task; for a call outside of plans its action
+    node: str  # the step; for a call outside of plans its action
+    version: int  # that was seen: gate.reviews.Waiting.version
+    decision: ReviewDecision
+    team: str
+    user: str
+    edited: dict[str, Json] | None = None
+    comment: str = ""
+    phrase: str | None = None  # where what runs has to be typed for
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Somebody else was first, or what was seen is no longer so (HTTP 409). Nothing changed."""
+
+    text: str
+
+
+async def resume(world: World, asked: Resume) -> Said | Unfit | Conflict:
+    """Decide on a step that is paused for review: exactly one who names the version that stands is heard.
+
+    Before it runs, `edited` makes another version with a preview of its own, which has to be approved (code
+    "edited"); after it has run, it is what later steps get. Raises Unavailable: then nothing changed.
+    """
+    if asked.decision is REJECT and asked.edited is not None:
+        return Unfit((Problem((), BOTH),))
+    task = await world.ledger.task(asked.execution)
+    step = step_of(task.plan, asked.node) if task else None
+    if task is not None and step is not None and (step.shown or step.over):
+        said = await _after(world, task, asked)
+    else:
+        said = await _before(world, step.action if step else asked.node, asked)
+    if isinstance(said, Said) and said.ok:
+        await pending.settled(world, asked.execution, step.action if step else "")
+    if isinstance(said, Said) and not said.ok and said.code in ELSEWHERE:
+        return Conflict(said.text or LATE)
+    return said
+
+
+# Before
+
+
+async def _before(world: World, action_id: str, asked: Resume) -> Said | Unfit:
+    action = await world.ledger.action(action_id)
+    if action is None or action.session.team != asked.team or asked.execution not in (action.task, action.id):
+        return Said(False, "gone", GONE)
+    if not action.review:
+        return Said(False, "no_review", NOT_HERE, action)
+    ref = Ref(action.id, asked.version, action.receipt[:16])
+    press = Press(ref, asked.team, asked.user, typed=asked.phrase, reason=asked.comment)
+    if asked.version != action.version:  # a rejection, too, is about what was seen
+        return Said(False, "stale", LATE, action)
+    if asked.decision is REJECT:
+        return await decide.reject(world, press)
+    if asked.edited is not None:
+        return await _edited(world, action, press, asked.edited)
+    return await decide.confirm(world, press)
+
+
+async def _edited(world: World, action: Action, press: Press, args: dict[str, Json]) -> Said | Unfit:
+    spec = world.tools.find(action.server, action.tool)
+    return await edit.submit(world, press, edit.unbound(spec, args) if spec else args)
+
+
+# After
+
+
+async def _after(world: World, task: Task, asked: Resume) -> Said | Unfit:
+    press = TaskPress(Ref(task.id, asked.version, "0"), asked.team, asked.user, text=asked.comment)
+    if asked.decision is REJECT:
+        return await reject_output(world, press, asked.node)
+    return await approve_output(world, press, asked.node, asked.edited)
+
+
+async def approve_output(
+    world: World, press: TaskPress, node: str = "", edited: dict[str, Json] | None = None
+) -> Said | Unfit:
+    """Let the task go on from the result that it waits at. `edited` is what later steps get in its place: it is kept
+    beside the true result. `node`: the step that is meant; "" for whichever it is. Raises Unavailable."""
+    unfit = await _misfit(world, press, edited)
+    if unfit is not None:
+        return unfit
+
+    async def do(tx: Tx, task: Task) -> Task | Said:
+        step = _asked_about(task, node)
+        if step is None:
+            return Said(False, "late", LATE, task=task)
+        changed = None if edited == step.result else edited
+        await judged_after(tx, task, press.user, APPROVE, press.text, changed)
+        by = press.user if changed is not None else ""
+        revised = with_step(task, replace(step, revised=changed, revised_by=by))
+        plan = after_step.passed(revised, press.user)
+        end = {"why": Why.NONE, "reason": "", "plan": plan}
+        return await moved(tx, task, TaskEvent.CONTINUE, press.user, go=True, **end)
+
+    verb = TaskVerb.CONTINUE if edited is None else TaskVerb.REVIEW
+    return await pressed(world, press, verb, lambda task: task.pauses, do)
+
+
+async def _misfit(world: World, press: TaskPress, edited: dict[str, Json] | None) -> Unfit | None:
+    """Why what somebody wrote cannot be the result of the step; None where it can."""
+    if edited is None:
+        return None
+    if not isinstance(edited, dict):
+        return Unfit((Problem((), NO_OBJECT),))
+    try:
+        canonical(edited)
+    except BadArguments as error:
+        return Unfit((Problem((), str(error)),))
+    step = under_review(await world.ledger.task(press.ref.id))
+    spec = world.tools.find(step.server, step.tool) if step else None
+    if spec is None or spec.output_schema is None:
+        return None
+    # `text` is the result in words, which we keep beside its fields: no schema of a tool knows it.
+    fields = (
+        {key: value for key, value in edited.items() if key != "text"}
+        if "text" not in _named(spec.output_schema)
+        else edited
+    )
+    problems = world.tools.problems(spec.output_schema, fields)
+    return Unfit(problems) if problems else None
+
+
+def _named(schema: object) -> set[str]:
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    return set(properties) if isinstance(properties, dict) else set()
+
+
+def _asked_about(task: Task, node: str) -> Step | None:
+    step = under_review(task)
+    return step if step is not None and node in ("", step.id) else None
+
+
+async def reject_output(world: World, press: TaskPress, node: str = "") -> Said:
+    """What the step gave is dropped, the step counts as failed, and its undo is offered on a card of its own, beside
+    *Retry*, *Skip* and *Abort*. Raises Unavailable: then nothing changed."""
+
+    async def do(tx: Tx, task: Task) -> Task | Said:
+        step = _asked_about(task, node)
+        if step is None or task.plan is None:
+            return Said(False, "late", LATE, task=task)
+        await judged_after(tx, task, press.user, REJECT, press.text)
+        why = f": “{plans.clipped(press.text, 300)}”" if press.text else ""
+        undo_told = UNDOABLE if undoable(step) else NO_UNDO
+        place = plans.place(task.plan, step)
+        reason = REJECTED.format(place=place, user=press.user, why=why, undo=undo_told)
+        failed = dropped(replace(step, state=StepState.FAILED), press.user, f"its result was rejected{why}")
+        fields = {**paused(task, Why.DOUBT), "plan": with_step(task, failed).plan, "reason": reason}
+        return await kept(tx, task, "review_rejected", press.user, **fields)
+
+    return await pressed(world, press, TaskVerb.REVIEW, lambda task: task.pauses, do)
+
+
+async def undo_rejected(world: World, press: TaskPress) -> Said:
+    """*Undo this step*, after its result was rejected: as its own card's button does it. Raises Unavailable."""
+    task = await world.ledger.task(press.ref.id)
+    if task is None or task.session.team != press.team:
+        return Said(False, "gone", GONE)
+    step = next((s for s in task.plan.steps if s.rejected_by and s.action), None) if task.plan else None
+    if step is None or task.pauses != press.ref.version:
+        return Said(False, "late", NOTHING_TO_UNDO, task=task)
+    said = await undo.ask(world, Press(Ref(step.action, 0, ""), press.team, press.user))
+    return replace(said, task=task)

@@ -1,0 +1,76 @@
+"""What a review leaves behind: the pause on the stream of events, and the decision as a record of its own."""
+
+from __future__ import annotations
+
+from gate.action import Action, Json
+from gate.canonical import parse
+from gate.reviews import COMMENT, Phase, ReviewDecision, ReviewRecord, node, paused, resumed
+from gate.task import Step, Task, Why
+from gate.task_states import TaskState
+from gate.world import Tx
+
+APPROVE, REJECT = ReviewDecision.APPROVE, ReviewDecision.REJECT
+
+
+async def waits_before(tx: Tx, action: Action) -> None:
+    """An action waits for its person: say so where that is a review."""
+    if action.review:
+        tx.emit(paused(action.session, node(action), Phase.BEFORE, await tx.now()))
+
+
+async def waits_after(tx: Tx, task: Task, step: Step) -> None:
+    """A task waits until somebody has looked at what this step gave."""
+    tx.emit(paused(task.session, (task.id, step.id), Phase.AFTER, await tx.now()))
+
+
+async def judged_before(
+    tx: Tx, action: Action, user: str, decision: ReviewDecision, comment: str, *, over: bool = True
+) -> None:
+    """Put somebody's decision on an action on record, where it is a review. `over`: nobody else is needed for it."""
+    if not action.review:
+        return
+    ran, proposed = parse(action.args), parse(action.proposed) if action.proposed else None
+    execution, at_node = node(action)
+    record = ReviewRecord(
+        execution_id=execution,
+        node_id=at_node,
+        reviewer_id=user,
+        decision=decision,
+        trigger_phase=Phase.BEFORE,
+        original_data=ran if proposed is None else proposed,
+        modified_data=None if proposed is None or proposed == ran else ran,
+        comment=comment[:COMMENT],
+        reviewed_at=await tx.now(),
+    )
+    await tx.reviews.save(record, action.session)
+    if over:
+        tx.emit(resumed(action.session, execution, record.reviewed_at))
+
+
+async def judged_after(
+    tx: Tx, task: Task, user: str, decision: ReviewDecision, comment: str = "", modified: Json = None
+) -> None:
+    """Put somebody's decision on what a step gave on record."""
+    step = under_review(task)
+    if step is None:
+        return
+    record = ReviewRecord(
+        execution_id=task.id,
+        node_id=step.id,
+        reviewer_id=user,
+        decision=decision,
+        trigger_phase=Phase.AFTER,
+        original_data=step.result,
+        modified_data=modified,
+        comment=comment[:COMMENT],
+        reviewed_at=await tx.now(),
+    )
+    await tx.reviews.save(record, task.session)
+    tx.emit(resumed(task.session, task.id, record.reviewed_at))
+
+
+def under_review(task: Task | None) -> Step | None:
+    """The step whose result a task waits to have looked at."""
+    if task is None or task.plan is None or task.state is not TaskState.PAUSED or task.why is not Why.REVIEW:
+        return None
+    return next((step for step in task.plan.steps if step.shown == task.pauses), None)

@@ -1,0 +1,169 @@
+"""Reviews of spec 004: where a person looks at a step before or after it runs, what they decided, and what waits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from fnmatch import fnmatchcase
+from typing import Protocol
+
+from gate.action import Action, Class, Json, Session
+from gate.records import Happening
+from gate.task import Step, Task
+
+COMMENT = 500  # characters kept of a comment, as in spec 004
+
+
+class Phase(StrEnum):
+    """`TriggerPhase` of spec 004."""
+
+    BEFORE = "BEFORE_EXECUTION"  # edits change what the step is given
+    AFTER = "AFTER_EXECUTION"  # edits change what later steps may use of it
+
+
+class ReviewDecision(StrEnum):
+    APPROVE = "APPROVE"
+    REJECT = "REJECT"
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """One entry of the operator's `reviews` (`HumanReviewConfig` of spec 004). It can only make stricter."""
+
+    name: str
+    trigger_phase: Phase
+    enabled: bool = True
+    tools: tuple[str, ...] = ("*",)  # patterns on "server.tool"
+    steps: tuple[str, ...] = ("*",)  # patterns on a step's id or title; "*" holds outside of plans, too
+
+    def holds(self, phase: Phase, full_name: str, step: Sequence[str] = ()) -> bool:
+        """Whether this call waits in this phase. `step`: the id and title of its step, where it is one."""
+        if not self.enabled or phase is not self.trigger_phase:
+            return False
+        named = any(fnmatchcase(full_name, pattern) for pattern in self.tools)
+        return named and any(fnmatchcase(one, pattern) for one in step or ("",) for pattern in self.steps)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewRecord:
+    """One decision of one person (`HumanReviewRecord` of spec 004, its ten fields). Written once, never changed."""
+
+    id: int = 0  # the ledger gives it
+    execution_id: str  # the task; for a call outside of plans its action
+    node_id: str  # the step; for a call outside of plans its action
+    reviewer_id: str  # a Slack user id
+    decision: ReviewDecision
+    trigger_phase: Phase
+    original_data: Json  # what the step was to be given, or what it gave
+    modified_data: Json = None  # the same as the reviewer made it; None where they changed nothing
+    comment: str = ""
+    reviewed_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """One line of the list of what is paused for review."""
+
+    key: str  # the id of the task or action that waits
+    execution: str
+    node: str
+    phase: Phase
+    version: int  # what a decision has to name
+    revision: int  # of the task or action it was made from
+    session: Session
+    requester: str
+    tool: str
+    title: str  # in a line
+    private: bool = False  # for the requester alone
+
+
+def names(step: Step) -> tuple[str, str]:
+    """What a review may call a step."""
+    return step.id, step.title
+
+
+def used(step: Step) -> Json:
+    """What later steps may use of a step: its result, or what a reviewer made of it."""
+    return step.result if step.revised is None else step.revised
+
+
+def dropped(step: Step, reviewer: str, text: str) -> Step:
+    """The step with its result rejected: nothing after it can use what it gave, though it ran."""
+    return replace(step, result=None, revised=None, revised_by="", rejected_by=reviewer, text=text)
+
+
+def undoable(step: Step) -> bool:
+    """Whether a step has changed something that was said to have a way back."""
+    way_back = step.preview.undo if step.preview else ""
+    return (
+        step.cls is not Class.READ and bool(step.action) and bool(way_back) and not way_back.startswith("no")
+    )
+
+
+def node(action: Action) -> tuple[str, str]:
+    """The execution and the node that an action belongs to."""
+    return action.task or action.id, action.step or action.id
+
+
+def paused(session: Session, where: tuple[str, str], phase: Phase, at: datetime) -> Happening:
+    """The event of spec 004 for a pause at execution and node."""
+    execution, at_node = where
+    body: dict[str, Json] = {
+        "type": "workflow_paused",
+        "executionId": execution,
+        "nodeId": at_node,
+        "triggerPhase": phase.value,
+        "timestamp": milliseconds(at),
+    }
+    return Happening("workflow_paused", session, execution, body)
+
+
+def resumed(session: Session, execution: str, at: datetime) -> Happening:
+    """The event of spec 004 for the end of such a pause, however it was decided."""
+    body: dict[str, Json] = {
+        "type": "workflow_resumed",
+        "executionId": execution,
+        "timestamp": milliseconds(at),
+    }
+    return Happening("workflow_resumed", session, execution, body)
+
+
+def milliseconds(at: datetime) -> int:
+    """Since 1970."""
+    return round(at.timestamp() * 1000)
+
+
+class ReviewsTx(Protocol):
+    """In a transaction of the ledger."""
+
+    async def save(self, record: ReviewRecord, session: Session) -> None:
+        """Write a review down for good."""
+
+
+class Reviews(Protocol):
+    """Questions. Each raises Unavailable when the database cannot be had in time."""
+
+    async def of(self, team: str, execution: str) -> tuple[ReviewRecord, ...]:
+        """All reviews of an execution, the oldest first."""
+
+    async def by(
+        self, team: str, reviewer: str, limit: int = 50, before: int = 0
+    ) -> tuple[ReviewRecord, ...]:
+        """The latest reviews by this person, newest first; with `before`, those with a smaller id."""
+
+    async def waiting(self, team: str) -> tuple[tuple[Action, ...], tuple[Task, ...]]:
+        """The actions that wait for a review before they run, and the tasks that wait for one after a step."""
+
+
+class Pending(Protocol):
+    """Redis: the list of what waits, without a time to live. Each raises Unavailable when Redis cannot be had."""
+
+    async def put(self, waiting: Waiting) -> None: ...
+    async def drop(self, team: str, key: str) -> None: ...
+    async def all(self, team: str) -> tuple[Waiting, ...] | None:
+        """What waits; None where nothing was ever put there, as in a Redis that was emptied."""
+
+    async def replace(self, team: str, waiting: Sequence[Waiting]) -> None:
+        """Put exactly these there, in one go."""

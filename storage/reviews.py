@@ -1,0 +1,72 @@
+"""Reviews in SQL: written once, read by execution and by reviewer; and what waits for one."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import fields
+from datetime import timedelta
+from typing import Any, Protocol
+
+from sqlalchemy import CursorResult, Row, insert, select
+
+from gate.action import Action, Session
+from gate.reviews import ReviewRecord
+from gate.task import Task
+from storage.columns import clock
+from storage.review_tables import IN_REVIEW, UNREVIEWED, WAITS, reviews
+from storage.rows import plain, to_action, to_task
+from storage.tables import actions
+from storage.task_tables import tasks
+
+COLUMNS = [reviews.c[field.name] for field in fields(ReviewRecord)]
+
+
+class Executing(Protocol):
+    """What is needed of a transaction."""
+
+    async def execute(self, statement: Any, values: Any = None) -> CursorResult[Any]: ...
+
+
+class ReviewsTx:
+    """gate.reviews.ReviewsTx."""
+
+    def __init__(self, tx: Executing) -> None:
+        self._tx = tx
+
+    async def save(self, record: ReviewRecord, session: Session) -> None:
+        row = {**plain(record), "session": session, "team": session.team}
+        del row["id"]
+        await self._tx.execute(insert(reviews).values(row))
+
+
+class Reviews:
+    """gate.reviews.Reviews. `ask` answers questions, each with its rows; `offset` is added to the clock."""
+
+    def __init__(
+        self, ask: Callable[..., Awaitable[list[Sequence[Row[Any]]]]], offset: Callable[[], timedelta]
+    ) -> None:
+        self._ask, self._offset = ask, offset
+
+    async def of(self, team: str, execution: str) -> tuple[ReviewRecord, ...]:
+        found = select(*COLUMNS).where(reviews.c.execution_id == execution, reviews.c.team == team)
+        (rows,) = await self._ask(found.order_by(reviews.c.id))
+        return tuple(map(_record, rows))
+
+    async def by(
+        self, team: str, reviewer: str, limit: int = 50, before: int = 0
+    ) -> tuple[ReviewRecord, ...]:
+        found = select(*COLUMNS).where(reviews.c.reviewer_id == reviewer, reviews.c.team == team)
+        found = found.where(reviews.c.id < before) if before else found
+        (rows,) = await self._ask(found.order_by(reviews.c.id.desc()).limit(limit))
+        return tuple(map(_record, rows))
+
+    async def waiting(self, team: str) -> tuple[tuple[Action, ...], tuple[Task, ...]]:
+        now = select(clock(self._offset())).scalar_subquery()
+        before = select(actions).where(UNREVIEWED, WAITS, actions.c.team == team, actions.c.expires_at > now)
+        after = select(tasks).where(IN_REVIEW, tasks.c.team == team)
+        found, paused = await self._ask(before, after)
+        return tuple(map(to_action, found)), tuple(map(to_task, paused))
+
+
+def _record(row: Row[Any]) -> ReviewRecord:
+    return ReviewRecord(**row._mapping)
