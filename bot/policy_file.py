@@ -14,12 +14,15 @@ from bot.strict_yaml import File, Value
 from gate.action import Approvers, Class, Json, Risk
 from gate.always import ALWAYS
 from gate.policy import Policy, Rule
+from gate.reviews import Phase, Review
 from gate.tool import Trust
 from tools.patterns import always_checkable
 from tools.schema import flaw
 from tools.servers import ServerConfig
 
-TOP = ("version", "admins", "listed_bots", "channels", "always_gate", "servers", "rules")
+TOP = ("version", "admins", "listed_bots", "channels", "always_gate", "servers", "rules", "reviews")
+REVIEW = ("name", "enabled", "trigger_phase", "tools", "steps")
+SPELLED = "triggerPhase"  # as spec 004 writes it
 WHEN = ("schema", "text")
 STRICT = ("deny", "risk", "approvers", "channels", "ttl", "private")
 PERSON, GROUP, CHANNEL = r"[UW][A-Z0-9_]+", r"S[A-Z0-9_]+", r"[CGD][A-Z0-9_]+"
@@ -51,6 +54,7 @@ def load_policy(path: Path) -> Policy:
         listed_bots=frozenset(_ids(top.get("listed_bots"), PERSON)),
         channels=_ids(top.get("channels"), CHANNEL),
         trust={name: server.trust for name, server in servers.items() if server.trust},
+        reviews=tuple(made for value in _items(top.get("reviews")) if (made := _review(value))),
     )
     file.done()
     return policy
@@ -104,16 +108,47 @@ def _rule(value: Value) -> Rule:
     return Rule(**_named(value, keys), at_least=cls, **_when(keys), **_strict(keys))
 
 
-def _named(value: Value, keys: dict[str, Value]) -> dict[str, Any]:
-    _needs(value, keys, "name", "tools")
-    tools = [(item, item.text()) for item in _items(keys.get("tools"))]
+def _review(value: Value) -> Review | None:
+    """Where a person looks before or after a call (spec 004). None where no phase is told, which is a mistake."""
+    keys = value.mapping((*REVIEW, SPELLED))
+    if SPELLED in keys and "trigger_phase" in keys:
+        keys[SPELLED].wrong("is the same as trigger_phase: write one of them")
+    keys.setdefault("trigger_phase", keys.get(SPELLED, value))
+    _needs(value, {k: v for k, v in keys.items() if v is not value}, "name", "trigger_phase")
+    if not keys.keys() & {"tools", "steps"}:
+        value.wrong('needs `tools` or `steps`: write `tools: ["*"]` for every call')
+    phase = keys["trigger_phase"].choice(Phase) if keys["trigger_phase"] is not value else None
+    return phase and Review(
+        name=keys["name"].text() if "name" in keys else "",
+        trigger_phase=phase,
+        enabled=keys["enabled"].flag() if "enabled" in keys else True,
+        tools=_tools(keys["tools"]) if "tools" in keys else ("*",),
+        steps=_steps(keys["steps"]) if "steps" in keys else ("*",),
+    )
+
+
+def _steps(value: Value) -> tuple[str, ...]:
+    found = tuple(item.text() for item in value.items())
+    if not found:
+        value.wrong('names no steps: leave it out, or write ["*"] for all')
+    return found
+
+
+def _tools(value: Value) -> tuple[str, ...]:
+    """Patterns on `server.tool`, at least one."""
+    tools = [(item, item.text()) for item in value.items()]
     for item, pattern in tools:
         if pattern and pattern != "*" and "." not in pattern:
             item.wrong(f"must be a pattern on server.tool: write “*.{pattern}” for every server")
-    if "tools" in keys and not tools:
-        keys["tools"].wrong('names no tools: write ["*"] for all')
+    if not tools:
+        value.wrong('names no tools: write ["*"] for all')
+    return tuple(pattern for _, pattern in tools)
+
+
+def _named(value: Value, keys: dict[str, Value]) -> dict[str, Any]:
+    _needs(value, keys, "name", "tools")
     name = keys["name"].text() if "name" in keys else ""
-    return {"name": name, "tools": tuple(pattern for _, pattern in tools)}
+    return {"name": name, "tools": _tools(keys["tools"]) if "tools" in keys else ()}
 
 
 def _when(keys: dict[str, Value]) -> dict[str, Any]:
