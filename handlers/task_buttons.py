@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from gate.action import Ref
-from gate.flows import clarify, control, converse, plan, satisfy, undo_plan
+from gate.flows import clarify, control, converse, plan, review, satisfy, undo_plan
 from gate.flows.decide import EARLY, EARLY_LOOKS, EARLY_PAUSE, NOT_MINE
 from gate.flows.life import OLD_CARD, standing_task
 from gate.flows.press import GONE, Said, TaskPress
@@ -42,6 +42,7 @@ FLOWS: Mapping[str, tuple[str, Flow]] = {  # action id -> which card it stands o
     buttons.CONFIRM: ("requirements", converse.confirm_requirements),
     buttons.KEEP_TALKING: ("requirements", converse.keep_talking),
     buttons.UNDO_ALL: ("plan", undo_plan.undo_all),
+    buttons.UNDO_STEP: ("pause", review.undo_rejected),
 }
 # action id -> who may open it, the card's number now, what it shows; None where there is nothing to show any more
 WINDOWS: Mapping[str, tuple[TaskVerb, Callable[[Task], int], Window]] = {
@@ -55,6 +56,8 @@ WINDOWS: Mapping[str, tuple[TaskVerb, Callable[[Task], int], Window]] = {
         lambda task: task.ends,
         lambda task: task_modals.changes(task) if task.state is TaskState.SATISFACTION else None,
     ),
+    buttons.REVISE: (TaskVerb.REVIEW, lambda task: task.pauses, task_modals.revise),
+    buttons.REFUSE: (TaskVerb.REVIEW, lambda task: task.pauses, task_modals.refuse),
     buttons.MODIFY: (
         TaskVerb.MODIFY,
         lambda task: _version(task),

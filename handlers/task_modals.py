@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
 from gate.action import Ref
-from gate.flows import clarify, plan, satisfy
+from gate.canonical import BadArguments
+from gate.canonical import parse as parse_json
+from gate.flows import clarify, plan, review, satisfy
+from gate.flows.edit import Unfit
 from gate.flows.life import OLD_CARD
 from gate.flows.press import GONE, Said, TaskPress, opened
 from gate.plans import step_of
@@ -20,7 +24,7 @@ from views import buttons as tags
 from views import task_buttons as buttons
 from views.task_asks import block_of as question_block
 from views.task_form import ARGS, PLACE, block_of, changed, open_steps
-from views.task_modals import FEEDBACK
+from views.task_modals import FEEDBACK, RESULT, unchanged
 
 
 class TaskModals:
@@ -36,6 +40,8 @@ class TaskModals:
             buttons.CHANGES: self.changes,
             buttons.REPLAN: self.replan,
             buttons.MODIFY: self.modify,
+            buttons.REVISE: self.revise,
+            buttons.REFUSE: self.refuse,
         }
 
     async def answer(self, what: Submission) -> Reply:
@@ -83,6 +89,27 @@ class TaskModals:
         if said.code == "unfit" and (block := _block(made, said.step, what)):
             return errors({block: said.text})
         return Reply(tell=said.text)
+
+    async def revise(self, what: Submission) -> Reply:
+        """What a step gave, changed for later steps."""
+        found = await self._standing(what)
+        if isinstance(found, Reply):
+            return found
+        task, press = found
+        raw = parse.typed(what.values, RESULT)
+        try:
+            edited = None if unchanged(task, raw) else parse_json(raw or "{}")
+        except BadArguments as error:
+            return errors({RESULT: str(error)})
+        press = replace(press, text=parse.typed(what.values, FEEDBACK))
+        said = await review.approve_output(self._world, press, edited=edited)
+        if isinstance(said, Unfit):
+            return errors({RESULT: " ".join(one.text for one in said.problems[:3])})
+        return Reply(tell=said.text)
+
+    async def refuse(self, what: Submission) -> Reply:
+        """What a step gave, rejected; the reason may be empty."""
+        return await self._with_words(what, review.reject_output)
 
     async def _standing(self, what: Submission) -> tuple[Task, TaskPress] | Reply:
         """The task and the press of a window that was really opened for this person; else what to tell them."""

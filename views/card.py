@@ -76,6 +76,7 @@ def _prepared(action: Action, votes: Sequence[Vote]) -> list[Block]:
         head(action),
         about(action),
         *_caution(action),
+        *_reviewed(action),
         *facts(action),
         *pack(around),
         *_reason(action),
@@ -133,6 +134,14 @@ def _caution(action: Action) -> list[Block]:
         return []
     own = DESTROYS if action.cls is Class.DESTRUCTIVE else TYPED
     return [sentence(own if preview.fits(action) else f"{own} {SHORTENED}")]
+
+
+def _reviewed(action: Action) -> list[Block]:
+    """That the operator wants it reviewed, and what each answer does."""
+    if not action.review:
+        return []
+    told = "Paused for review before it runs: *Edit* changes what it is given, and shows it to you anew."
+    return [context(mrkdwn(told), plain(f"Review: {action.review}", 200))]
 
 
 def _reason(action: Action) -> list[Block]:

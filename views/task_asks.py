@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 
+from gate.reviews import undoable
 from gate.task import Decided, Question, StepState, Task, Why
 from gate.task_states import TaskState
 from views import task_buttons as buttons
@@ -176,8 +177,6 @@ def pause(task: Task) -> Message:
     """Why it waits, and what can be done about it; afterwards that it went on."""
     if task.state is not S.PAUSED:
         return Message(told, [sentence(told)]) if (told := _stopped(task)) else went_on(task, task.pauses)
-    broken = task.why in (Why.STEP, Why.DOUBT)
-    briefly = task.why is Why.SUMMARY
     reason = [quote(task.reason, 1_500)] if task.reason else []
     return Message(
         f"{WHY[task.why]}: {escaped(task.reason, 200)}",
@@ -192,10 +191,34 @@ def pause(task: Task) -> Message:
                 optional=True,
             ),
             *_briefly(task),
-            actions(*(buttons.holding(task) if briefly else buttons.paused(task, broken))),
+            *_refusing(task),
+            actions(*_choices(task)),
             *_lapsed(task),
         ],
     )
+
+
+def _choices(task: Task) -> list[Block]:
+    if task.why is Why.SUMMARY:
+        return buttons.holding(task)
+    if task.why is Why.REVIEW and looked_at(task, task.pauses):
+        return buttons.looking(task)
+    step = task.plan.current if task.plan else None
+    back = step is not None and bool(step.rejected_by) and undoable(step)
+    return buttons.paused(task, task.why in (Why.STEP, Why.DOUBT), back)
+
+
+def _refusing(task: Task) -> list[Block]:
+    """What the two other answers to a result do."""
+    step = looked_at(task, task.pauses)
+    if task.why is not Why.REVIEW or step is None:
+        return []
+    undo = "you are offered to undo it" if undoable(step) else "there is nothing to undo"
+    told = (
+        "*Change result…* changes what later steps get; the true result stays on record. *Reject result…* drops "
+        f"what the step gave: nothing can use it, the step counts as failed, and {undo}."
+    )
+    return [context(mrkdwn(told))]
 
 
 def _stopped(task: Task) -> str:
@@ -206,14 +229,19 @@ def _stopped(task: Task) -> str:
 def went_on(task: Task, number: int) -> Message:
     """A pause that is over: which step was looked at in it, and who let it go on."""
     step = looked_at(task, number)
+    if task.plan is not None and step is not None and step.rejected_by:
+        by = mention(step.rejected_by)
+        told = f"The result of step {place(task.plan, step)} was rejected by {by}: it is dropped."
+        return Message(told, [sentence(told)])
     if task.plan is None or step is None or not step.passed:
         return Message(WENT_ON, [sentence(WENT_ON)])
     by = "Nobody held it, so it went on by itself" if step.passed == NOBODY else "It went on, as asked by"
     done = f"Step {place(task.plan, step)} was shown: "
     told = f"{by}." if step.passed == NOBODY else f"{by} {mention(step.passed)}."
     sure = f" Confidence {step.confidence.score:.2f}." if step.confidence else ""
+    edited = f" {mention(step.revised_by)} changed what later steps get of it." if step.revised_by else ""
     return Message(
-        told, [rich(line(words(done), words(what(step), "bold", most=EACH))), sentence(told + sure)]
+        told, [rich(line(words(done), words(what(step), "bold", most=EACH))), sentence(told + sure + edited)]
     )
 
 

@@ -21,6 +21,9 @@ HOLD = "task_hold"
 RETRY = "step_retry"
 SKIP = "step_skip"
 ABORT = "task_abort"
+REVISE = "review_revise"  # opens a window with what the step gave
+REFUSE = "review_refuse"  # opens a window for the reason
+UNDO_STEP = "review_undo"
 SATISFIED = "task_satisfied"
 CHANGES = "task_changes"
 START_OVER = "task_start_over"
@@ -79,13 +82,25 @@ def holding(task: Task) -> list[Block]:
     ]
 
 
-def paused(task: Task, broken: bool) -> list[Block]:
-    """`broken`: the step before did not go through, or not well."""
+def looking(task: Task) -> list[Block]:
+    """On the result of a step that waits for a person's look."""
+    at = value(task.id, task.pauses)
+    return [
+        button("Continue", RESUME, at, "primary"),
+        button("Change result…", REVISE, at),
+        button("Reject result…", REFUSE, at, "danger"),
+        button("Stop", STOP, at, "danger"),
+    ]
+
+
+def paused(task: Task, broken: bool, undoable: bool = False) -> list[Block]:
+    """`broken`: the step before did not go through, or not well. `undoable`: it can be taken back from here."""
     at = value(task.id, task.pauses)
     if broken:
         return [
             button("Retry", RETRY, at, "primary"),
             button("Skip", SKIP, at),
+            *([button("Undo this step", UNDO_STEP, at)] if undoable else []),
             button("Abort", ABORT, at, "danger"),
         ]
     return [button("Continue", RESUME, at, "primary"), button("Stop", STOP, at, "danger")]

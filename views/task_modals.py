@@ -5,17 +5,22 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
-from gate.task import Plan, Step, Task
+from gate.reviews import COMMENT, undoable, used
+from gate.task import Plan, Step, Task, Why
 from views import task_buttons as buttons
 from views.buttons import tagged
+from views.fields import MOST_TEXT, as_one
 from views.kit import Block, context, field, line, mrkdwn, pack, plain, rich, sentence, text_input, words
-from views.modals import View
+from views.modals import View, message
 from views.task_asks import ANSWER, answer_fields
 from views.task_form import step_fields
 from views.task_plan import head
 from views.task_step import Shown, in_short, whole
+from views.task_words import looked_at
 
 FEEDBACK = "feedback"  # block and action id of the one input of the modals that have one
+RESULT = "result"  # block and action id of what a step gave
+TOO_LONG = "This result is too long for Slack's input: it can be changed through the API, or rejected here."
 BLOCKS = 90
 BYTES = 220 * 1024
 
@@ -44,6 +49,45 @@ def modify(task: Task, plan: Plan) -> View:
     told = sentence("Nothing runs yet: the changed plan is shown to you first, and has to be approved.")
     blocks = [told, *step_fields(plan)]
     return _form(buttons.MODIFY, "Modify the plan", blocks, buttons.of_plan(task, plan), "Show the new plan")
+
+
+def revise(task: Task) -> View | None:
+    """What the step gave, to be changed for later steps; a message where it is too long for one input."""
+    step = looked_at(task, task.pauses)
+    if task.why is not Why.REVIEW or step is None:
+        return None
+    shown = _shown(step)
+    if len(shown) > MOST_TEXT:
+        return message(TOO_LONG)
+    hint = "As JSON. Later steps get this; what the step truly gave stays on record beside it."
+    element = text_input(RESULT, shown, most=MOST_TEXT)
+    blocks = [field(RESULT, "What later steps get", element, hint=hint), _comment()]
+    return _form(buttons.REVISE, "Change the result", blocks, _at(task, task.pauses), "Go on with this")
+
+
+def unchanged(task: Task, raw: str) -> bool:
+    """Whether what was submitted is the result as it was shown: then nothing of it is read."""
+    step = looked_at(task, task.pauses)
+    return step is not None and raw == _shown(step)
+
+
+def _shown(step: Step) -> str:
+    return as_one(used(step) or {})[0].shown
+
+
+def refuse(task: Task) -> View | None:
+    """Why what the step gave is not to be used."""
+    step = looked_at(task, task.pauses)
+    if task.why is not Why.REVIEW or step is None:
+        return None
+    undo = "You can undo it afterwards." if undoable(step) else "There is nothing to undo."
+    told = sentence(f"What the step gave is dropped and the step counts as failed. {undo}")
+    return _form(buttons.REFUSE, "Reject the result", [told, _comment()], _at(task, task.pauses), "Reject")
+
+
+def _comment() -> Block:
+    element = text_input(FEEDBACK, most=COMMENT)
+    return field(FEEDBACK, "Comment", element, hint="It is kept with your decision.", optional=True)
 
 
 def everything(task: Task, plan: Plan) -> View:
