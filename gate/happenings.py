@@ -7,8 +7,6 @@ from datetime import datetime
 from gate.action import Action, Json
 from gate.records import Happening
 from gate.states import State
-from gate.task import StepState, Task, Why
-from gate.task_states import TaskState
 
 KINDS = (
     "action_changed",
@@ -18,7 +16,6 @@ KINDS = (
     "workflow_paused",
     "workflow_resumed",
 )
-BEFORE, AFTER = "BEFORE_EXECUTION", "AFTER_EXECUTION"
 MOST = 300  # characters of a text
 NAMED = 20  # affected things
 
@@ -56,30 +53,6 @@ def _request(one: Action) -> dict[str, Json]:
         "details": details,
         "auto_approve_timeout": None,  # a call is never made because nobody said no
     }
-
-
-def of_task(before: Task, after: Task) -> list[Happening]:
-    """What to tell of a task that was moved, besides that it changed (spec 004)."""
-    if after.state is TaskState.PAUSED and before.state is not TaskState.PAUSED:
-        body: dict[str, Json] = {
-            "executionId": after.id,
-            "nodeId": _node(after),
-            "triggerPhase": AFTER if after.why in (Why.REVIEW, Why.STEP) else BEFORE,
-        }
-        return [Happening("workflow_paused", after.session, after.id, body)]
-    if before.state is TaskState.PAUSED and after.state in (TaskState.RUNNING, TaskState.PLANNING):
-        return [Happening("workflow_resumed", after.session, after.id, {"executionId": after.id})]
-    return []
-
-
-def _node(task: Task) -> str:
-    """The step that the pause is about: the one that was just done, for a review; else the one that comes."""
-    if task.plan is None:
-        return ""
-    done = [step.id for step in task.plan.steps if step.state is StepState.DONE]
-    if task.why is Why.REVIEW and done:
-        return done[-1]
-    return task.plan.current.id if task.plan.current else ""
 
 
 def payload(kind: str, task: str, body: dict[str, Json], at: datetime) -> dict[str, Json]:

@@ -107,8 +107,8 @@ def node(action: Action) -> tuple[str, str]:
     return action.task or action.id, action.step or action.id
 
 
-def paused(session: Session, where: tuple[str, str], phase: Phase, at: datetime) -> Happening:
-    """The event of spec 004 for a pause at execution and node."""
+def paused(session: Session, task: str, where: tuple[str, str], phase: Phase, at: datetime) -> Happening:
+    """The event of spec 004 for a pause at execution and node; `task`: of the event, "" outside of tasks."""
     execution, at_node = where
     body: dict[str, Json] = {
         "type": "workflow_paused",
@@ -117,17 +117,17 @@ def paused(session: Session, where: tuple[str, str], phase: Phase, at: datetime)
         "triggerPhase": phase.value,
         "timestamp": milliseconds(at),
     }
-    return Happening("workflow_paused", session, execution, body)
+    return Happening("workflow_paused", session, task, body)
 
 
-def resumed(session: Session, execution: str, at: datetime) -> Happening:
+def resumed(session: Session, task: str, execution: str, at: datetime) -> Happening:
     """The event of spec 004 for the end of such a pause, however it was decided."""
     body: dict[str, Json] = {
         "type": "workflow_resumed",
         "executionId": execution,
         "timestamp": milliseconds(at),
     }
-    return Happening("workflow_resumed", session, execution, body)
+    return Happening("workflow_resumed", session, task, body)
 
 
 def milliseconds(at: datetime) -> int:

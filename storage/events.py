@@ -29,7 +29,7 @@ class EventLog:
         rows = await self._rows(select(events).where(events.c.seq > seq).order_by(events.c.seq).limit(limit))
         if not rows:
             return []
-        about = await self._actions({str(row.body.get("action_id", "")) for row in rows})
+        about = await self._actions(set(map(_about, rows)))
         of_tasks = await self._tasks({row.task for row in rows})
         ids = {
             *about,
@@ -61,10 +61,15 @@ class EventLog:
                 return (await connection.execute(question)).all()
 
 
+def _about(row: Any) -> str:
+    """The action that an event is about: what is reviewed outside of plans is its own execution."""
+    return str(row.body.get("action_id") or row.body.get("executionId", ""))
+
+
 def _logged(
     row: Any, about: Mapping[str, Action], of_tasks: Mapping[str, Task], makers: Mapping[str, str]
 ) -> Logged:
-    action = about.get(str(row.body.get("action_id", "")))
+    action = about.get(_about(row))
     task = None if action else of_tasks.get(row.task)
     ids = (action.id, action.task, action.undoes) if action else (row.task,)
     made_by = frozenset(makers[one] for one in ids if one in makers)

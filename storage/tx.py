@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gate.action import Action, Inverse, Json, Session, Vote
 from gate.audit import Entry
-from gate.happenings import of_action, of_task
+from gate.happenings import of_action
 from gate.runs import Run
 from gate.states import Event, State, after
 from gate.talk import Exchange, Incoming, Told, Turn
@@ -212,9 +212,7 @@ class SqlTx:
         return to_task(row) if row else None
 
     async def move_task(self, task: Task, event: TaskEvent, **changes: Any) -> Task:
-        moved = await self._put_task(task, kept(task, changes, state=follow(task.state, event)))
-        self._happenings += of_task(task, moved)
-        return moved
+        return await self._put_task(task, kept(task, changes, state=follow(task.state, event)))
 
     async def keep_task(self, task: Task, **changes: Any) -> Task:
         return await self._put_task(task, kept(task, changes))

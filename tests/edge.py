@@ -20,6 +20,7 @@ from bot.people import SlackPeople
 from gate.action import Action, Approvers, Session
 from gate.derive import derived
 from gate.policy import Policy, Rule
+from gate.reviews import Phase, Review
 from gate.runs import Run
 from gate.switches import Switches
 from gate.talk import Call, Mode, Propose
@@ -55,6 +56,10 @@ POLICY = Policy(
         Rule("in private", ("desk.whisper",), private=True),
     ),
     admins=frozenset({CLEO}),
+    reviews=(
+        Review("first looks", Phase.BEFORE, steps=("look before*",)),
+        Review("second looks", Phase.AFTER, steps=("look after*",)),
+    ),
 )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from gate.task import Flow, Task
 from gate.task_states import TaskState
 from views import task_asks as asks
+from views import task_pause as pauses
 from views.kit import Message
 from views.task_plan import replaced, review
 from views.task_progress import progress
@@ -75,11 +76,11 @@ def _pauses(task: Task) -> Iterator[TaskCard]:
     if task.flow is Flow.SIMPLE:
         return
     if task.pauses > 1:
-        yield _closing(task, "pause", task.pauses - 1, asks.went_on(task, task.pauses - 1))
+        yield _closing(task, "pause", task.pauses - 1, pauses.went_on(task, task.pauses - 1))
     if task.pauses:
         paused = task.state is S.PAUSED
         made = TaskCard(
-            _key(task, "pause", task.pauses), asks.pause(task), closed=not paused, earlier=not paused
+            _key(task, "pause", task.pauses), pauses.pause(task), closed=not paused, earlier=not paused
         )
         yield made
 

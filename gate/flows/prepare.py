@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from gate.action import Action, Class, Json, Session, Verdict
+from gate.action import APART, Action, Class, Json, Session, Verdict
 from gate.audit import Entry
 from gate.canonical import BadArguments, canonical
 from gate.flows.decide import forget
@@ -169,7 +169,8 @@ async def waits(tx: Tx, action: Action) -> Action:
 def draft(
     world: World, asked: Asked, spec: ToolSpec, decision: Decision, seen: Look, now: datetime
 ) -> Action:
-    """A new action as it will be shown, sealed with its receipt."""
+    """A new action as it will be shown, sealed with its receipt. What is reviewed has a card of its own."""
+    review = world.policy.review(Phase.BEFORE, spec.full_name, asked.names)
     action = Action(
         id=asked.id,
         version=1,
@@ -192,9 +193,9 @@ def draft(
         renews=asked.renews,
         task=asked.task,
         step=asked.step,
-        group=asked.group,
+        group=asked.group + APART if asked.group and review else asked.group,
         checkable=bool(spec.recipe.drift or spec.recipe.capture),
-        review=world.policy.review(Phase.BEFORE, spec.full_name, asked.names),
+        review=review,
         **ruled(world, decision),
     )
     return sealed(world, spec, action)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from gate import plans
@@ -27,10 +28,10 @@ BOTH = "A rejection drops what the step gave, so there is nothing to change: sen
 NOTHING_TO_UNDO = "No step with a rejected result is left here to be taken back."
 ELSEWHERE = frozenset({"late", "stale", "already_voted"})  # codes of those who were not first
 REJECTED = (
-    "Step {place} ran, and <@{user}> rejected its result{why}. What it gave is dropped: nothing can use it. "
+    "Step {place} ran, and its result was rejected{why}. What it gave is dropped: nothing can use it. "
     "The step counts as failed. {undo}"
 )
-UNDOABLE = "What it changed is still changed: *Undo this step* takes it back."
+UNDOABLE = "What it changed is still changed: “Undo this step” takes it back."
 NO_UNDO = "There is nothing that could be taken back."
 
 
@@ -151,19 +152,15 @@ async def _misfit(world: World, press: TaskPress, edited: dict[str, Json] | None
     spec = world.tools.find(step.server, step.tool) if step else None
     if spec is None or spec.output_schema is None:
         return None
-    # `text` is the result in words, which we keep beside its fields: no schema of a tool knows it.
-    fields = (
-        {key: value for key, value in edited.items() if key != "text"}
-        if "text" not in _named(spec.output_schema)
-        else edited
-    )
-    problems = world.tools.problems(spec.output_schema, fields)
+    problems = world.tools.problems(spec.output_schema, _fields(spec.output_schema, edited))
     return Unfit(problems) if problems else None
 
 
-def _named(schema: object) -> set[str]:
-    properties = schema.get("properties") if isinstance(schema, dict) else None
-    return set(properties) if isinstance(properties, dict) else set()
+def _fields(schema: Mapping[str, Json], result: dict[str, Json]) -> dict[str, Json]:
+    """The result as its tool's schema knows it: its words, which we keep beside its fields, are mostly no part."""
+    if "text" in schema.get("properties", {}):
+        return result
+    return {key: value for key, value in result.items() if key != "text"}
 
 
 def _asked_about(task: Task, node: str) -> Step | None:
@@ -183,7 +180,7 @@ async def reject_output(world: World, press: TaskPress, node: str = "") -> Said:
         why = f": “{plans.clipped(press.text, 300)}”" if press.text else ""
         undo_told = UNDOABLE if undoable(step) else NO_UNDO
         place = plans.place(task.plan, step)
-        reason = REJECTED.format(place=place, user=press.user, why=why, undo=undo_told)
+        reason = REJECTED.format(place=place, why=why, undo=undo_told)
         failed = dropped(replace(step, state=StepState.FAILED), press.user, f"its result was rejected{why}")
         fields = {**paused(task, Why.DOUBT), "plan": with_step(task, failed).plan, "reason": reason}
         return await kept(tx, task, "review_rejected", press.user, **fields)

@@ -15,12 +15,12 @@ APPROVE, REJECT = ReviewDecision.APPROVE, ReviewDecision.REJECT
 async def waits_before(tx: Tx, action: Action) -> None:
     """An action waits for its person: say so where that is a review."""
     if action.review:
-        tx.emit(paused(action.session, node(action), Phase.BEFORE, await tx.now()))
+        tx.emit(paused(action.session, action.task, node(action), Phase.BEFORE, await tx.now()))
 
 
 async def waits_after(tx: Tx, task: Task, step: Step) -> None:
     """A task waits until somebody has looked at what this step gave."""
-    tx.emit(paused(task.session, (task.id, step.id), Phase.AFTER, await tx.now()))
+    tx.emit(paused(task.session, task.id, (task.id, step.id), Phase.AFTER, await tx.now()))
 
 
 async def judged_before(
@@ -44,7 +44,7 @@ async def judged_before(
     )
     await tx.reviews.save(record, action.session)
     if over:
-        tx.emit(resumed(action.session, execution, record.reviewed_at))
+        tx.emit(resumed(action.session, action.task, execution, record.reviewed_at))
 
 
 async def judged_after(
@@ -66,7 +66,7 @@ async def judged_after(
         reviewed_at=await tx.now(),
     )
     await tx.reviews.save(record, task.session)
-    tx.emit(resumed(task.session, task.id, record.reviewed_at))
+    tx.emit(resumed(task.session, task.id, task.id, record.reviewed_at))
 
 
 def under_review(task: Task | None) -> Step | None:

@@ -8,17 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from bot.policy_file import STRICT, TOP, WHEN, load_policy, trusted
+from bot.policy_file import REVIEW, SPELLED, STRICT, TOP, WHEN, load_policy, trusted
 from bot.strict_yaml import BadFile
 from gate.action import Approvers, Class, Json, Verdict
 from gate.always import ALWAYS
 from gate.policy import Decision, Policy, decide
+from gate.reviews import Phase, Review
 from gate.tool import ToolSpec, Trust
 from tools.schema import problems
 from tools.servers import ServerConfig
 
 ROOT = Path(__file__).parents[2]
-EXAMPLES = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs/policy.md").read_text("utf-8"), re.DOTALL)
+SPEC_004 = "{name: a, enabled: false, triggerPhase: AFTER_EXECUTION, steps: [s2, 'Send *']}"
+REVIEWS, *EXAMPLES = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs/policy.md").read_text("utf-8"), re.DOTALL)
 
 
 def policy(tmp_path: Path, text: str) -> Policy:
@@ -112,8 +114,28 @@ def test_the_examples_do_what_the_documentation_says(tmp_path: Path) -> None:
     assert decided(deploying, "bank.close_account").always_gated
 
 
+def test_the_reviews_of_the_documentation_hold_where_it_says(tmp_path: Path) -> None:
+    made = policy(tmp_path, REVIEWS)
+    assert made.review(Phase.BEFORE, "email.send") == "what leaves the house"
+    assert made.review(Phase.AFTER, "email.send") == made.review(Phase.BEFORE, "data.query") == ""
+    assert made.review(Phase.AFTER, "data.query", ("s1", "Count them")) == "what the database answers"
+
+
+def test_a_review_is_read_as_spec_004_spells_it_and_can_be_switched_off(tmp_path: Path) -> None:
+    (made,) = policy(tmp_path, f"reviews: [{SPEC_004}]").reviews
+    assert made == Review("a", Phase.AFTER, False, steps=("s2", "Send *"))
+
+
 @pytest.mark.parametrize(
-    "keys", [TOP, WHEN, STRICT, ("class", "raise_if", "at_least", "trust", "users", "groups", "count")]
+    "keys",
+    [
+        TOP,
+        WHEN,
+        STRICT,
+        REVIEW,
+        (SPELLED,),
+        ("class", "raise_if", "at_least", "trust", "users", "groups", "count"),
+    ],
 )
 def test_every_key_is_in_the_documentation(keys: tuple[str, ...]) -> None:
     told = (ROOT / "docs/policy.md").read_text("utf-8")
@@ -177,6 +199,22 @@ def test_every_key_is_in_the_documentation(keys: tuple[str, ...]) -> None:
         ("rules: [{name: a, tools: ['*'], text: '(a|b)*c'}]", "may take too long"),
         ("always_gate: [{name: a, tools: ['*'], deny: true}]", "“always_gate[0].deny” is not known"),
         ("always_gate: {a: b}", "“always_gate” must be a list."),
+        ("reviews: [{trigger_phase: BEFORE_EXECUTION, tools: ['*']}]", "“reviews[0]” needs `name`."),
+        ("reviews: [{name: a, tools: ['*']}]", "“reviews[0]” needs `trigger_phase`."),
+        (
+            "reviews: [{name: a, trigger_phase: BEFORE, tools: ['*']}]",
+            "one of BEFORE_EXECUTION, AFTER_EXECUTION.",
+        ),
+        ("reviews: [{name: a, trigger_phase: AFTER_EXECUTION}]", "needs `tools` or `steps`"),
+        ("reviews: [{name: a, trigger_phase: AFTER_EXECUTION, tools: []}]", "names no tools"),
+        ("reviews: [{name: a, trigger_phase: AFTER_EXECUTION, steps: []}]", "names no steps"),
+        ("reviews: [{name: a, trigger_phase: AFTER_EXECUTION, tools: [send]}]", "write “*.send”"),
+        ("reviews: [{name: a, triggerPhase: 1, trigger_phase: 2, tools: ['*']}]", "write one of them"),
+        (
+            "reviews: [{name: a, enabled: 1, triggerPhase: AFTER_EXECUTION, tools: ['*']}]",
+            "must be true or false.",
+        ),
+        ("reviews: [{name: a, phase: AFTER_EXECUTION, tools: ['*']}]", "“reviews[0].phase” is not known"),
         ("- a", "the file must be a mapping"),
     ],
 )

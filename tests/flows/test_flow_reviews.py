@@ -12,11 +12,13 @@ from sqlalchemy import select
 from gate.action import Action
 from gate.flows import control, pending, review
 from gate.flows.edit import Unfit
+from gate.flows.prepare import Asked, Prepared, prepare
 from gate.flows.press import Said
 from gate.flows.review import Conflict, Resume
 from gate.policy import Rule
 from gate.reviews import Phase, Review, ReviewDecision, undoable
 from gate.states import State
+from gate.talk import Call
 from gate.task import StepState, Task, Why
 from gate.task_states import TaskState as S
 from gate.world import Unavailable
@@ -174,6 +176,16 @@ async def test_a_call_outside_of_plans_is_reviewed_as_its_own_execution(stage: S
     assert await records(stage, action.id) == [(action.id, "BEFORE", "APPROVE", ANN)]
 
 
+async def test_what_is_reviewed_shares_no_card_with_other_calls(stage: Scene):
+    reviewing(stage, Phase.BEFORE)
+    for tool, own in (("write", True), ("shred", False)):
+        args = {"path": "a.md", "content": "x"} if own else {"path": "a.md"}
+        asked = Asked(f"id-{tool}", stage.session, ANN, Call("desk", tool, args), group="g")
+        made = await prepare(stage.world, asked)
+        assert isinstance(made, Prepared)
+        assert (made.action.shares == "") is own
+
+
 async def test_slacks_own_buttons_leave_the_same_record(stage: Scene):
     task, action = await before(stage)
     await confirmed(stage, action)
@@ -268,7 +280,7 @@ async def test_an_undo_is_offered_after_a_rejection_and_takes_it_back(both: Scen
     assert (task.why, both.desk.notes["a.md"]) == (Why.REVIEW, "new")
     await resumed(both, on(task, decision=REJECT))
     task = await only(both)
-    assert "*Undo this step*" in task.reason
+    assert "“Undo this step”" in task.reason
     assert undoable(steps(task)[0])
     assert (await pressed(both, review.undo_rejected, on_pause(task, BEN))).code == "not_allowed"
     assert (await pressed(both, review.undo_rejected, on_pause(task))).ok

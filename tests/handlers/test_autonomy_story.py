@@ -34,7 +34,7 @@ async def test_a_summary_is_held_and_let_go_on_by_its_requester(http: Edge) -> N
     await story.click("pause", "task_hold", BEN)
     await http.told(BEN, "Only <@U_ANN>")
     await story.click("pause", "task_hold")
-    assert story.buttons("pause") == ["task_resume", "task_stop"]
+    assert story.buttons("pause") == ["task_resume", "review_revise", "review_refuse", "task_stop"]
     await http.pump.ring("proceed")
     assert http.desk.notes == {"a.md": "new"}
 

@@ -33,6 +33,7 @@ from views.task_cards import cards
 from views.task_plan import numbers, shows
 
 S = TaskState
+LOOK = ["task_resume", "review_revise", "review_refuse", "task_stop"]
 REVIEW = ["plan_approve", "plan_stepwise", "plan_modify", "plan_replan", "plan_cancel"]
 
 
@@ -318,7 +319,45 @@ def test_what_goes_on_by_itself_says_when_and_what_is_held_does_not():
     assert "about 10 seconds after this card appears, unless *Hold* is pressed" in text
     text, ids = drawn(looked_at(why=Why.REVIEW), "pause")
     assert "by itself" not in text
-    assert ids == ["task_resume", "task_stop"]
+    assert ids == LOOK
+
+
+def reviewed(why: Why = Why.REVIEW, preview=MOVE, **changes):
+    """A task that waits for a look at its second step, or did."""
+    seen = step("b", preview, state=StepState.DONE, shown=1, action="a1", result={"text": "moved", "n": 2})
+    made = approved(reading(), replace(seen, **changes), step("c"))
+    return task(S.PAUSED, why=why, pauses=1, reason="Step 2 is done.", plan=made)
+
+
+@pytest.mark.parametrize(
+    ("undo", "told"),
+    [
+        ("yes: moves it back", "you are offered to undo it"),
+        ("no: it was sent", "there is nothing to undo"),
+    ],
+)
+def test_what_a_rejection_does_stands_on_the_card_before_it_is_pressed(undo, told):
+    text, ids = drawn(reviewed(preview=replace(MOVE, undo=undo)), "pause")
+    assert ids == LOOK
+    assert "drops what the step gave: nothing can use it, the step counts as failed" in text
+    assert told in text
+
+
+@pytest.mark.parametrize(("undo", "offered"), [("yes: moves it back", True), ("no: it was sent", False)])
+def test_a_rejected_result_offers_its_undo_where_there_is_one(undo, offered):
+    told = replace(MOVE, undo=undo)
+    of = reviewed(Why.DOUBT, told, state=StepState.FAILED, result=None, rejected_by="UBEN")
+    _, ids = drawn(replace(of, pauses=2), "pause")
+    assert ids == ["step_retry", "step_skip", *(["review_undo"] if offered else []), "task_abort"]
+    (older, _) = [card for card in cards(replace(of, pauses=2)) if ":pause:" in card.key]
+    assert "The result of step 2 was rejected by <@UBEN>: it is dropped." in shown(sent(older.message).blocks)
+
+
+def test_a_result_that_was_changed_says_so_and_by_whom():
+    of = replace(reviewed(Why.NONE, passed="UANA", revised={"n": 3}, revised_by="UANA"), state=S.RUNNING)
+    text, ids = drawn(of, "pause")
+    assert ids == []
+    assert "<@UANA> changed what later steps get of it." in text
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,96 @@
+"""Reviews through Slack as people see them: looked at before and after, changed, rejected, taken back."""
+
+from __future__ import annotations
+
+import json
+
+from gate.flows import pending
+from gate.talk import Call, Planned
+from gate.task import StepState
+from gate.task_states import TaskState
+from tests.edge import ANN, BEN, TEAM, Edge
+from tests.handlers.task_edge import Story, begun, proposes, write
+from tests.views.samples import shown
+from views.task_modals import FEEDBACK, RESULT
+
+
+async def looked_after(http: Edge, *more: Planned) -> Story:
+    """The first write has run and waits for a look."""
+    story = await begun(http, proposes(write("a.md", title="look after it"), *more))
+    await story.click("plan", "plan_approve")
+    assert "The operator wants its result reviewed (“second looks”)." in story.text("pause")
+    return story
+
+
+async def history(http: Edge, story: Story) -> list[tuple[str, str, str]]:
+    task = await story.task()
+    found = await pending.history(http.world, TEAM, task.id)
+    return [(one.trigger_phase.name, one.decision.value, one.comment) for one in found]
+
+
+async def test_a_step_under_review_asks_on_its_own_card_although_the_plan_was_approved(http: Edge) -> None:
+    story = await begun(http, proposes(write("a.md", title="look before it"), write("b.md")))
+    await story.click("plan", "plan_stepwise")
+    task = await story.task()
+    (action,) = await http.ledger.pending(TEAM)
+    assert http.desk.notes == {}
+    ours = http.ws.by_app("C_OPS", story.said.ts)
+    (card,) = [m for m in ours if (m.metadata or {}).get("event_payload", {}).get("key") == action.id]
+    assert "Paused for review before it runs" in shown(card.blocks)
+    assert "Review: first looks" in shown(card.blocks)
+    await http.ws.as_(ANN).click(card, "confirm")
+    await http.settled()
+    assert "a.md" in http.desk.notes
+    assert await history(http, story) == [("BEFORE", "APPROVE", "")]
+    assert task.plan
+
+
+async def test_a_result_is_changed_in_its_window_for_the_steps_after_it(http: Edge) -> None:
+    uses = Planned(Call("desk", "write", {"path": "b.md"}), refs={"content": "{steps.s1.content}"})
+    story = await looked_after(http, uses)
+    await story.click("pause", "review_revise")
+    view = await story.window("review_revise")
+    (element,) = [b["element"] for b in view.blocks if b.get("block_id") == RESULT]
+    true = json.loads(element["initial_value"])
+    bad = await story.submit({RESULT: {RESULT: "{"}})
+    assert list(bad.fields) == [RESULT]
+    given = {RESULT: {RESULT: json.dumps({**true, "content": "by hand"})}, FEEDBACK: {FEEDBACK: "a typo"}}
+    await story.submit(given)
+    task = await story.task()
+    assert task.plan
+    assert (task.plan.steps[0].result, task.plan.steps[0].revised_by) == (true, ANN)
+    assert "<@U_ANN> changed what later steps get of it." in story.text("pause")
+    assert await history(http, story) == [("AFTER", "APPROVE", "a typo")]
+    (action,) = await http.ledger.pending(TEAM)
+    assert b"by hand" in action.args
+
+
+async def test_a_rejected_result_is_dropped_and_its_undo_offered(http: Edge) -> None:
+    story = await looked_after(http, write("b.md"))
+    assert "*Reject result…* drops what the step gave" in story.text("pause")
+    await story.click("pause", "review_refuse", BEN)
+    await http.ws.wait_for(lambda: http.ws.as_(BEN).modal)
+    assert await history(http, story) == []
+    await story.click("pause", "review_refuse")
+    await story.window("review_refuse")
+    await story.submit({FEEDBACK: {FEEDBACK: "the wrong file"}})
+    task = await story.task()
+    assert task.plan
+    assert (task.state, task.plan.steps[0].state) == (TaskState.PAUSED, StepState.FAILED)
+    assert "its result was rejected: “the wrong file”. What it gave is dropped" in story.text("pause")
+    assert story.buttons("pause") == ["step_retry", "step_skip", "review_undo", "task_abort"]
+    assert http.desk.notes == {"a.md": "new"}
+    await story.click("pause", "review_undo")
+    assert http.desk.notes == {}
+    assert await history(http, story) == [("AFTER", "REJECT", "the wrong file")]
+
+
+async def test_a_result_that_was_left_as_it_was_is_simply_approved(http: Edge) -> None:
+    story = await looked_after(http)
+    await story.click("pause", "review_revise")
+    view = await story.window("review_revise")
+    (element,) = [b["element"] for b in view.blocks if b.get("block_id") == RESULT]
+    await story.submit({RESULT: {RESULT: element["initial_value"]}})
+    task = await story.task()
+    assert task.plan
+    assert (task.plan.steps[0].revised, task.state) == (None, TaskState.SATISFACTION)

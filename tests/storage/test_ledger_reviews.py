@@ -1,0 +1,121 @@
+"""Reviews are written once, refused to be changed, and found by the indexes of spec 004."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from gate.action import Session
+from gate.reviews import Phase, ReviewDecision, ReviewRecord
+from storage.ledger import SqlLedger
+from tests.storage.samples import THREAD, action, json_values
+from tests.storage.test_ledger_plans import explained
+
+ELSEWHERE = Session("T2", "C1", "1700000000.000100")
+
+
+async def record(ledger: SqlLedger, session: Session = THREAD, **changes: Any) -> ReviewRecord:
+    made = {
+        "execution_id": "t1",
+        "node_id": "s1",
+        "reviewer_id": "U1",
+        "decision": ReviewDecision.APPROVE,
+        "trigger_phase": Phase.AFTER,
+        "original_data": {"a": 1},
+        "comment": "fine",
+        "reviewed_at": await ledger.now(),
+    }
+    one = ReviewRecord(**{**made, **changes})
+    async with ledger.begin() as tx:
+        await tx.reviews.save(one, session)
+    return one
+
+
+async def test_a_review_comes_back_as_it_was_written(ledger: SqlLedger) -> None:
+    one = await record(ledger, modified_data={"a": [None, True, "\x00"]})
+    two = await record(ledger, decision=ReviewDecision.REJECT, node_id="s2")
+    first, second = await ledger.reviews.of("T1", "t1")
+    assert (first, second) == (
+        ReviewRecord(**{**fields(one), "id": first.id}),
+        ReviewRecord(**{**fields(two), "id": second.id}),
+    )
+    assert 0 < first.id < second.id
+    assert second.modified_data is None
+
+
+def fields(one: ReviewRecord) -> dict[str, Any]:
+    return {name: getattr(one, name) for name in ReviewRecord.__slots__}
+
+
+async def test_reviews_of_another_team_are_not_found(ledger: SqlLedger) -> None:
+    await record(ledger, ELSEWHERE)
+    assert await ledger.reviews.of("T1", "t1") == ()
+    assert await ledger.reviews.by("T1", "U1") == ()
+    assert len(await ledger.reviews.by("T2", "U1")) == 1
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=json_values)
+async def test_whatever_was_reviewed_is_kept_whole(ledger: SqlLedger, data: Any) -> None:
+    await record(ledger, original_data=data, modified_data={"x": data})
+    last = (await ledger.reviews.of("T1", "t1"))[-1]
+    assert (last.original_data, last.modified_data) == (data, {"x": data})
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE reviews SET comment = 'x'",
+        "UPDATE reviews SET decision = 'REJECT' WHERE id = 1",
+        "DELETE FROM reviews",
+        "DELETE FROM reviews WHERE id = 1",
+    ],
+)
+async def test_the_database_refuses_to_change_or_delete_a_review(
+    ledger: SqlLedger, engine: AsyncEngine, statement: str
+) -> None:
+    one = await record(ledger)
+    with pytest.raises(DBAPIError, match="append-only"):
+        async with engine.begin() as connection:
+            await connection.execute(text(statement))
+    assert [each.comment for each in await ledger.reviews.of("T1", "t1")] == [one.comment]
+
+
+async def test_the_database_refuses_the_ways_around(ledger: SqlLedger, engine: AsyncEngine) -> None:
+    await record(ledger)
+    around = {
+        "sqlite": "INSERT OR REPLACE INTO reviews SELECT * FROM reviews",
+        "postgresql": "TRUNCATE reviews",
+    }
+    with pytest.raises(DBAPIError, match="append-only"):
+        async with engine.begin() as connection:
+            await connection.execute(text(around[engine.dialect.name]))
+
+
+async def test_the_indexes_of_the_spec_are_used(ledger: SqlLedger, engine: AsyncEngine) -> None:
+    for number in range(50):
+        await record(ledger, execution_id=f"t{number}", reviewer_id=f"U{number}")
+    where = {
+        "ix_reviews_execution": "execution_id = 't7' AND node_id = 's1'",
+        "ix_reviews_reviewer": "reviewer_id = 'U7'",
+    }
+    for index, condition in where.items():
+        plan = await explained(engine, f"SELECT * FROM reviews WHERE {condition}", ())
+        assert index in str(plan)
+
+
+async def test_what_waits_before_it_runs_is_found_until_its_time_is_over(ledger: SqlLedger) -> None:
+    now = await ledger.now()
+    async with ledger.begin() as tx:
+        await tx.insert(action("a1", now, review="look"))
+        await tx.insert(action("a2", now))
+        await tx.insert(action("a3", now, review="look", session=ELSEWHERE))
+    found, tasks = await ledger.reviews.waiting("T1")
+    assert ([one.id for one in found], tasks) == (["a1"], ())
+    ledger.offset += found[0].expires_at - now
+    assert await ledger.reviews.waiting("T1") == ((), ())

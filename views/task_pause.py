@@ -1,0 +1,131 @@
+"""The card of a pause: why a task waits, what each answer does, and how it went on."""
+
+from __future__ import annotations
+
+from gate.reviews import undoable
+from gate.task import StepState, Task, Why
+from gate.task_states import TaskState
+from views import task_buttons as buttons
+from views.kit import (
+    Block,
+    Message,
+    actions,
+    context,
+    escaped,
+    field,
+    line,
+    mention,
+    mrkdwn,
+    quote,
+    rich,
+    sentence,
+    text_input,
+    words,
+)
+from views.task_asks import ANSWER, EACH, WORDS
+from views.task_step import what
+from views.task_words import NOBODY, WHY, counted, ended, looked_at
+from views.task_words import number as place
+
+S = TaskState
+WENT_ON = "It was paused, and went on."
+TAKEN_IN = "What you write is taken in before it goes on."
+
+
+def pause(task: Task) -> Message:
+    """Why it waits, and what can be done about it; afterwards that it went on."""
+    if task.state is not S.PAUSED:
+        return Message(told, [sentence(told)]) if (told := _stopped(task)) else went_on(task, task.pauses)
+    reason = [quote(task.reason, 1_500)] if task.reason else []
+    return Message(
+        f"{WHY[task.why]}: {escaped(task.reason, 200)}",
+        [
+            rich(line(words(f"{WHY[task.why]}.", "bold")), *reason),
+            *_next(task),
+            field(
+                WORDS,
+                "What should I know before it goes on?",
+                text_input(WORDS, most=ANSWER),
+                hint=TAKEN_IN,
+                optional=True,
+            ),
+            *_briefly(task),
+            *_refusing(task),
+            actions(*_choices(task)),
+            *_lapsed(task),
+        ],
+    )
+
+
+def _choices(task: Task) -> list[Block]:
+    if task.why is Why.SUMMARY:
+        return buttons.holding(task)
+    if task.why is Why.REVIEW and looked_at(task, task.pauses):
+        return buttons.looking(task)
+    step = task.plan.current if task.plan else None
+    back = step is not None and bool(step.rejected_by) and undoable(step)
+    return buttons.paused(task, task.why in (Why.STEP, Why.DOUBT), back)
+
+
+def _refusing(task: Task) -> list[Block]:
+    """What the two other answers to a result do."""
+    step = looked_at(task, task.pauses)
+    if task.why is not Why.REVIEW or step is None:
+        return []
+    undo = "you are offered to undo it" if undoable(step) else "there is nothing to undo"
+    told = (
+        "*Change result…* changes what later steps get; the true result stays on record. *Reject result…* drops "
+        f"what the step gave: nothing can use it, the step counts as failed, and {undo}."
+    )
+    return [context(mrkdwn(told))]
+
+
+def _stopped(task: Task) -> str:
+    over = task.state in (S.CANCELLED, S.STOPPED_BY_USER, S.FAILED)
+    return f"It was paused. {ended(task)}" if over else ""
+
+
+def went_on(task: Task, number: int) -> Message:
+    """A pause that is over: which step was looked at in it, and who let it go on."""
+    step = looked_at(task, number)
+    if task.plan is not None and step is not None and step.rejected_by:
+        by = mention(step.rejected_by)
+        told = f"The result of step {place(task.plan, step)} was rejected by {by}: it is dropped."
+        return Message(told, [sentence(told)])
+    if task.plan is None or step is None or not step.passed:
+        return Message(WENT_ON, [sentence(WENT_ON)])
+    by = "Nobody held it, so it went on by itself" if step.passed == NOBODY else "It went on, as asked by"
+    done = f"Step {place(task.plan, step)} was shown: "
+    told = f"{by}." if step.passed == NOBODY else f"{by} {mention(step.passed)}."
+    sure = f" Confidence {step.confidence.score:.2f}." if step.confidence else ""
+    edited = f" {mention(step.revised_by)} changed what later steps get of it." if step.revised_by else ""
+    return Message(
+        told, [rich(line(words(done), words(what(step), "bold", most=EACH))), sentence(told + sure + edited)]
+    )
+
+
+def _briefly(task: Task) -> list[Block]:
+    """That it goes on by itself, and when."""
+    step = looked_at(task, task.pauses)
+    if task.why is not Why.SUMMARY or step is None:
+        return []
+    seconds = counted(round(step.held_for), "second")
+    return [
+        sentence(f"*It goes on by itself* about {seconds} after this card appears, unless *Hold* is pressed.")
+    ]
+
+
+def _next(task: Task) -> list[Block]:
+    """Which step it stands at."""
+    step = task.plan.current if task.plan else None
+    if task.plan is None or step is None:
+        return []
+    label = "It stands at step" if step.state is not StepState.WAITING else "Next is step"
+    where = f"{label} {place(task.plan, step)} of {len(task.plan.steps)}: "
+    named = step.preview.summary if step.preview else step.title or step.name
+    return [rich(line(words(where), words(named, "bold", most=EACH)))]
+
+
+def _lapsed(task: Task) -> list[Block]:
+    told = "*Continue* asks again with a fresh card; so does *Ask again* on the old one."
+    return [context(mrkdwn(told))] if task.why is Why.LAPSED else []
