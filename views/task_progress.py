@@ -225,7 +225,7 @@ def _undoable(plan: Plan) -> Iterable[bool]:
         tried = bool(plan.undone) and bool(step.undo)
         told = step.preview.undo if step.preview else ""
         yield (
-            step.state is StepState.DONE
+            (step.state is StepState.DONE or bool(step.rejected_by))
             and step.cls is not Class.READ
             and not told.startswith("no")
             and not tried

@@ -8,10 +8,12 @@ from dataclasses import replace
 
 from gate import plain
 from gate.action import Ref
-from gate.flows import clarify, control, converse, plan, satisfy, simple
+from gate.flows import after_step, clarify, control, converse, plan, satisfy, simple
 from gate.flows.life import kept, told_in_thread
 from gate.flows.press import Said, TaskPress
+from gate.flows.reviewed import under_review
 from gate.people import TaskVerb, may_task
+from gate.reviews import Phase, names
 from gate.stamps import later
 from gate.talk import Incoming
 from gate.task import Flow, Instruction, Remark, Task, Why
@@ -24,6 +26,10 @@ REMARKS, INSTRUCTIONS = 20, 50  # kept of one task
 RECEIPT = "Got it. It applies {when}."
 FULL = "That is too many instructions for one task. Please stop it and ask anew with all of them."
 UNSEEN = "The card was not there yet when you wrote this. Please look at it and answer again."
+ON_CARD = (
+    "The operator wants this result reviewed, so words alone do not decide on it, and nothing changed. "
+    "Press a button on its card; what I should know before it goes on belongs into its field."
+)
 S = TaskState
 ASSESSING = (S.CLARIFYING, S.PLANNING, S.RUNNING)
 START_OVER = re.compile(r"(?:please\s+)?(?:start|begin) (?:over|again|anew|from scratch)[.! ]*", re.I)
@@ -143,8 +149,24 @@ async def _paused(world: World, incoming: Incoming, task: Task) -> Said:
     if plain.is_no(incoming.text) and len(incoming.text) < 20:
         return await control.stop(world, _press(task, incoming, task.pauses))
     text = "" if plain.is_yes(incoming.text) else incoming.text
+    hindrance = await _unreviewed(world, incoming, task, text)
+    if hindrance is not None:
+        return hindrance
     flow = control.retry if task.why is Why.STEP and not text else control.resume
     return await flow(world, _press(task, incoming, task.pauses, text))
+
+
+async def _unreviewed(world: World, incoming: Incoming, task: Task, text: str) -> Said | None:
+    """Why a message is no decision on a result that the operator wants reviewed: it is not a plain yes, or not one
+    to what the card shows."""
+    step = under_review(task)
+    if step is None or not world.policy.review(Phase.AFTER, step.name, names(step)):
+        return None
+    if text:
+        return Said(False, "review", ON_CARD, task=task)
+    if await _unseen(world, after_step.card_of(task), incoming):
+        return Said(False, "unseen", UNSEEN, task=task)
+    return None
 
 
 async def instruct(world: World, incoming: Incoming, task: Task) -> Said:
