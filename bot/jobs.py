@@ -32,9 +32,8 @@ def jobs(world: World) -> dict[str, Job]:
     async def draw(action_id: str) -> None:
         action = await world.ledger.action(action_id)
         if action is not None:
-            # The first calls of a card of several are not drawn for themselves.
-            for one in await world.ledger.of_group(action.group) if action.group else (action,):
-                await pending.copy_action(world, one.id)
+            if action.review:
+                await pending.copy_action(world, action_id)
             await world.chat.draw(action, await world.ledger.votes(action.id, action.version))
 
     async def post(note_id: str) -> None:
@@ -89,7 +88,8 @@ def _of_tasks(world: World) -> dict[str, Job]:
     async def draw_task(task_id: str) -> None:
         task = await world.ledger.task(task_id)
         if task is not None:
-            await pending.copy_task(world, task_id)
+            if task.pauses:
+                await pending.copy_task(world, task_id)
             await world.chat.draw_task(task)
             await after_step.posted(world, task_id)
 

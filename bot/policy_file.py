@@ -54,7 +54,7 @@ def load_policy(path: Path) -> Policy:
         listed_bots=frozenset(_ids(top.get("listed_bots"), PERSON)),
         channels=_ids(top.get("channels"), CHANNEL),
         trust={name: server.trust for name, server in servers.items() if server.trust},
-        reviews=tuple(made for value in _items(top.get("reviews")) if (made := _review(value))),
+        reviews=tuple(filter(None, map(_review, _items(top.get("reviews"))))),
     )
     file.done()
     return policy
@@ -109,22 +109,22 @@ def _rule(value: Value) -> Rule:
 
 
 def _review(value: Value) -> Review | None:
-    """Where a person looks before or after a call (spec 004). None where no phase is told, which is a mistake."""
+    """Where a person looks before or after a call (spec 004); None for a mistake."""
     keys = value.mapping((*REVIEW, SPELLED))
-    if SPELLED in keys and "trigger_phase" in keys:
+    told = keys.get("trigger_phase", keys.get(SPELLED))
+    if told is None:
+        value.wrong("needs `trigger_phase`")
+    if {"trigger_phase", SPELLED} <= keys.keys():
         keys[SPELLED].wrong("is the same as trigger_phase: write one of them")
-    keys.setdefault("trigger_phase", keys.get(SPELLED, value))
-    _needs(value, {k: v for k, v in keys.items() if v is not value}, "name", "trigger_phase")
+    _needs(value, keys, "name")
     if not keys.keys() & {"tools", "steps"}:
         value.wrong('needs `tools` or `steps`: write `tools: ["*"]` for every call')
-    phase = keys["trigger_phase"].choice(Phase) if keys["trigger_phase"] is not value else None
-    return phase and Review(
-        name=keys["name"].text() if "name" in keys else "",
-        trigger_phase=phase,
-        enabled=keys["enabled"].flag() if "enabled" in keys else True,
-        tools=_tools(keys["tools"]) if "tools" in keys else ("*",),
-        steps=_steps(keys["steps"]) if "steps" in keys else ("*",),
-    )
+    name = keys["name"].text() if "name" in keys else ""
+    enabled = keys["enabled"].flag() if "enabled" in keys else True
+    tools = _tools(keys["tools"]) if "tools" in keys else ("*",)
+    steps = _steps(keys["steps"]) if "steps" in keys else ("*",)
+    phase = told.choice(Phase) if told else None
+    return None if phase is None else Review(name, phase, enabled, tools, steps)
 
 
 def _steps(value: Value) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 from typing import Protocol
 
 from gate.action import Action, Class, Json, Session
+from gate.receipt import receipt
 from gate.records import Happening
 from gate.task import Step, Task
 
@@ -70,7 +71,7 @@ class Waiting:
     execution: str
     node: str
     phase: Phase
-    version: int  # what a decision has to name
+    version: int  # what a decision has to name: see `version_before`; after a step the number of the pause
     revision: int  # of the task or action it was made from
     session: Session
     requester: str
@@ -105,6 +106,12 @@ def undoable(step: Step) -> bool:
 def node(action: Action) -> tuple[str, str]:
     """The execution and the node that an action belongs to."""
     return action.task or action.id, action.step or action.id
+
+
+def version_before(action: Action) -> int:
+    """What a decision on an action has to name: a number made of all that its receipt binds, so that it is another
+    one after every edit, every further try and every change of the tool; above every number of a pause."""
+    return 1 << 28 | int(receipt(action)[:7], 16)
 
 
 def paused(session: Session, task: str, where: tuple[str, str], phase: Phase, at: datetime) -> Happening:

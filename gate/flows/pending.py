@@ -9,7 +9,7 @@ from gate.action import Action, Json
 from gate.canonical import parse
 from gate.flows.look_plan import shown_here
 from gate.flows.reviewed import under_review
-from gate.reviews import Phase, ReviewRecord, Waiting, node, used
+from gate.reviews import Phase, ReviewRecord, Waiting, node, used, version_before
 from gate.states import State
 from gate.task import Task
 from gate.world import Pending, Unavailable, World
@@ -99,7 +99,7 @@ def _before(action: Action) -> Waiting:
         execution=execution,
         node=at_node,
         phase=Phase.BEFORE,
-        version=action.version,
+        version=version_before(action),
         revision=action.revision,
         session=action.session,
         requester=action.requester,

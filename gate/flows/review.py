@@ -15,7 +15,7 @@ from gate.flows.press import GONE, Press, Said, TaskPress
 from gate.flows.reviewed import APPROVE, REJECT, judged_after, under_review
 from gate.people import TaskVerb
 from gate.plans import step_of
-from gate.reviews import ReviewDecision, dropped, undoable
+from gate.reviews import ReviewDecision, dropped, undoable, version_before
 from gate.task import Step, StepState, Task, Why
 from gate.task_states import TaskEvent
 from gate.tool import Problem
@@ -41,7 +41,7 @@ class Resume:
 
     execution: str  # the task; for a call outside of plans its action
     node: str  # the step; for a call outside of plans its action
-    version: int  # that was seen: gate.reviews.Waiting.version
+    version: int  # gate.reviews.Waiting.version, as it was seen
     decision: ReviewDecision
     team: str
     user: str
@@ -87,10 +87,10 @@ async def _before(world: World, action_id: str, asked: Resume) -> Said | Unfit:
         return Said(False, "gone", GONE)
     if not action.review:
         return Said(False, "no_review", NOT_HERE, action)
-    ref = Ref(action.id, asked.version, action.receipt[:16])
-    press = Press(ref, asked.team, asked.user, typed=asked.phrase, reason=asked.comment)
-    if asked.version != action.version:  # a rejection, too, is about what was seen
+    if asked.version != version_before(action):  # a rejection, too, is about what was seen
         return Said(False, "stale", LATE, action)
+    ref = Ref(action.id, action.version, action.receipt[:16])
+    press = Press(ref, asked.team, asked.user, typed=asked.phrase, reason=asked.comment)
     if asked.decision is REJECT:
         return await decide.reject(world, press)
     if asked.edited is not None:

@@ -18,7 +18,7 @@ from gate.flows.prepare import Asked, Prepared, prepare
 from gate.flows.press import Said
 from gate.flows.review import Conflict, Resume
 from gate.policy import Policy
-from gate.reviews import Phase, Review, ReviewDecision
+from gate.reviews import Phase, Review, ReviewDecision, version_before
 from gate.runs import Run
 from gate.switches import Switches
 from gate.talk import Call
@@ -69,7 +69,7 @@ async def _made(world: World, number: int, phase: Phase) -> tuple[str, str, int]
         asked = Asked(f"a{number}", session, ANN, Call("desk", "poke", {"at": str(number)}))
         made = await insisting(lambda: prepare(world, asked))
         assert isinstance(made, Prepared), made
-        return made.action.id, made.action.id, made.action.version
+        return made.action.id, made.action.id, version_before(made.action)
     result = {"text": "poked", "number": number}
     step = Step("s1", "", "desk", "poke", {}, state=StepState.DONE, action="x", result=result, shown=1)
     task = Task(

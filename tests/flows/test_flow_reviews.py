@@ -16,7 +16,7 @@ from gate.flows.prepare import Asked, Prepared, prepare
 from gate.flows.press import Said
 from gate.flows.review import Conflict, Resume
 from gate.policy import Rule
-from gate.reviews import Phase, Review, ReviewDecision, undoable
+from gate.reviews import Phase, Review, ReviewDecision, undoable, version_before
 from gate.states import State
 from gate.talk import Call
 from gate.task import StepState, Task, Why
@@ -85,9 +85,12 @@ async def after(stage: Scene, *more: Any, tools: str = "desk.look") -> Task:
     return task
 
 
-def on(task: Task, version: int | None = None, decision: ReviewDecision = APPROVE, **more: Any) -> Resume:
+def on(
+    task: Task, version: Action | int | None = None, decision: ReviewDecision = APPROVE, **more: Any
+) -> Resume:
     given = {"team": TEAM, "user": ANN, **more}
-    return Resume(task.id, "s1", task.pauses if version is None else version, decision, **given)
+    seen = version_before(version) if isinstance(version, Action) else version
+    return Resume(task.id, "s1", task.pauses if seen is None else seen, decision, **given)
 
 
 async def resumed(stage: Scene, asked: Resume) -> Any:
@@ -107,7 +110,7 @@ async def test_a_reviewed_step_waits_although_its_plan_was_approved(both: Scene)
     told = (body["type"], body["executionId"], body["nodeId"], body["triggerPhase"])
     assert told == ("workflow_paused", task.id, "s1", "BEFORE_EXECUTION")
     assert abs(body["timestamp"] - action.created_at.timestamp() * 1000) < 60_000
-    said = await resumed(both, on(task, action.version, comment="looks right"))
+    said = await resumed(both, on(task, action, comment="looks right"))
     assert (said.code, wrote(both)) == ("confirmed", ["a.md"])
     assert await records(both, task.id) == [("s1", "BEFORE", "APPROVE", ANN)]
     (record,) = await pending.history(both.world, TEAM, task.id)
@@ -122,12 +125,12 @@ async def test_a_reviewed_step_waits_although_its_plan_was_approved(both: Scene)
 
 async def test_an_edit_before_changes_the_inputs_and_is_shown_before_it_runs(both: Scene):
     task, action = await before(both)
-    said = await resumed(both, on(task, 1, edited={"path": "b.md", "content": "other"}))
+    said = await resumed(both, on(task, action, edited={"path": "b.md", "content": "other"}))
     assert (said.code, wrote(both)) == ("edited", [])
-    assert isinstance(await resumed(both, on(task, 1)), Conflict)
+    assert isinstance(await resumed(both, on(task, action)), Conflict)
     now = await both.now(action.id)
     assert now.version > 1
-    assert (await resumed(both, on(task, now.version))).code == "confirmed"
+    assert (await resumed(both, on(task, now))).code == "confirmed"
     assert wrote(both) == ["b.md"]
     (record,) = await pending.history(both.world, TEAM, task.id)
     assert (record.original_data["path"], record.modified_data["path"]) == ("a.md", "b.md")
@@ -136,14 +139,14 @@ async def test_an_edit_before_changes_the_inputs_and_is_shown_before_it_runs(bot
 
 async def test_inputs_that_break_the_schema_are_told_and_change_nothing(stage: Scene):
     task, action = await before(stage)
-    said = await resumed(stage, on(task, 1, edited={"path": 7, "content": "x"}))
+    said = await resumed(stage, on(task, action, edited={"path": 7, "content": "x"}))
     assert isinstance(said, Unfit)
     assert (await stage.now(action.id)).version == 1
 
 
 async def test_a_rejection_before_runs_nothing_and_is_on_record_with_its_reason(both: Scene):
-    task, _ = await before(both)
-    assert (await resumed(both, on(task, 1, REJECT, comment="not this folder"))).code == "rejected"
+    task, action = await before(both)
+    assert (await resumed(both, on(task, action, REJECT, comment="not this folder"))).code == "rejected"
     task = await only(both)
     assert (task.state, task.why, wrote(both)) == (S.PAUSED, Why.STEP, [])
     assert "not this folder" in task.reason
@@ -158,10 +161,10 @@ async def test_a_reviewed_read_waits_and_its_answer_is_used(stage: Scene):
     task = await approved(stage, await planned(stage, look("a.md"), uses))
     action = await waiting(stage)
     assert (action.tool, states(task)) == ("look", [ASKED, WAITING])
-    assert (await resumed(stage, on(task, 1, edited={"path": "a.md"}))).code == "unchanged"
+    assert (await resumed(stage, on(task, action, edited={"path": "a.md"}))).code == "unchanged"
     stage.desk.notes["c.md"] = "d.md"
-    assert (await resumed(stage, on(task, 1, edited={"path": "c.md"}))).code == "edited"
-    await resumed(stage, on(task, (await stage.now(action.id)).version))
+    assert (await resumed(stage, on(task, action, edited={"path": "c.md"}))).code == "edited"
+    await resumed(stage, on(task, await stage.now(action.id)))
     await confirmed(stage)
     assert wrote(stage) == ["d.md"]
 
@@ -171,7 +174,7 @@ async def test_a_call_outside_of_plans_is_reviewed_as_its_own_execution(stage: S
     action = await stage.prepare(path="a.md", content="x")
     (line,) = await pending.listed(stage.world, TEAM, ANN)
     assert (line.execution, line.node, line.phase) == (action.id, action.id, Phase.BEFORE)
-    said = await resumed(stage, Resume(action.id, action.id, 1, APPROVE, TEAM, ANN))
+    said = await resumed(stage, Resume(action.id, action.id, line.version, APPROVE, TEAM, ANN))
     assert (said.code, wrote(stage)) == ("confirmed", ["a.md"])
     assert await records(stage, action.id) == [(action.id, "BEFORE", "APPROVE", ANN)]
 
@@ -211,19 +214,35 @@ async def test_each_of_several_approvers_leaves_a_record_and_the_last_resumes(bo
     from gate.action import Approvers
 
     both.rule(Rule("two", ("desk.write",), approvers=Approvers(needed=2)))
-    task, _ = await before(both)
-    assert (await resumed(both, on(task, 1, user=BEN))).code == "voted"
-    assert isinstance(await resumed(both, on(task, 1, user=BEN)), Conflict)
+    task, action = await before(both)
+    assert (await resumed(both, on(task, action, user=BEN))).code == "voted"
+    assert isinstance(await resumed(both, on(task, action, user=BEN)), Conflict)
     assert [kind for kind, _ in await happened(both)] == ["workflow_paused"]
-    assert (await resumed(both, on(task, 1, user="U_CLEO"))).code == "confirmed"
+    assert (await resumed(both, on(task, action, user="U_CLEO"))).code == "confirmed"
     assert [one[3] for one in await records(both, task.id)] == [BEN, "U_CLEO"]
 
 
 @pytest.mark.parametrize("who", [BEN, GIL])
 async def test_who_may_not_decide_is_told_so_and_changes_nothing(stage: Scene, who: str):
-    task, _ = await before(stage)
-    assert (await resumed(stage, on(task, 1, user=who))).code == "not_allowed"
+    task, action = await before(stage)
+    assert (await resumed(stage, on(task, action, user=who))).code == "not_allowed"
     assert (wrote(stage), await records(stage, task.id)) == ([], [])
+
+
+async def test_an_answer_to_one_phase_or_try_is_none_to_the_next(both: Scene):
+    reviewing(both, Phase.AFTER)
+    task, action = await before(both, write("b.md"))
+    await resumed(both, on(task, action))
+    task = await only(both)
+    assert (task.why, task.pauses) == (Why.REVIEW, 1)
+    assert isinstance(await resumed(both, on(task, action)), Conflict)  # it was about the inputs
+    await resumed(both, on(task, decision=REJECT))
+    await pressed(both, control.retry, on_pause(await only(both)))
+    again = await waiting(both)
+    assert (again.version, again.step) == (action.version, action.step)
+    assert isinstance(await resumed(both, on(task, action)), Conflict)  # it was about the first try
+    assert (await both.now(again.id)).state is State.PREPARED
+    assert (await resumed(both, on(task, again))).code == "confirmed"
 
 
 # After
@@ -350,8 +369,8 @@ async def test_switched_off_and_other_steps_do_not_wait(stage: Scene):
 @pytest.mark.parametrize("phase", list(Phase))
 async def test_of_fifty_resumes_with_one_version_exactly_one_wins(both: Scene, phase: Phase):
     if phase is Phase.BEFORE:
-        task, _ = await before(both)
-        version = 1
+        task, action = await before(both)
+        version = version_before(action)
     else:
         task = await after(both)
         version = task.pauses
@@ -375,10 +394,11 @@ async def test_of_fifty_resumes_with_one_version_exactly_one_wins(both: Scene, p
 async def test_what_waits_is_listed_until_it_is_decided(both: Scene):
     task, action = await before(both)
     (line,) = await pending.listed(both.world, TEAM, ANN)
-    assert (line.key, line.execution, line.node, line.version) == (action.id, task.id, "s1", 1)
+    version = version_before(action)
+    assert (line.key, line.execution, line.node, line.version) == (action.id, task.id, "s1", version)
     assert both.world.pending
     assert await both.world.pending.all(TEAM) == (line,)
-    await review.resume(both.world, on(task, 1))
+    await review.resume(both.world, on(task, action))
     assert await both.world.pending.all(TEAM) == ()
     await both.play()
     assert await pending.listed(both.world, TEAM, ANN) == ()
