@@ -32,9 +32,10 @@ def jobs(world: World) -> dict[str, Job]:
     async def draw(action_id: str) -> None:
         action = await world.ledger.action(action_id)
         if action is not None:
-            if action.review:
-                await pending.copy_action(world, action_id)
-            await world.chat.draw(action, await world.ledger.votes(action.id, action.version))
+            try:
+                await pending.copy_action(world, action)
+            finally:  # also without Redis: then both are done once more
+                await world.chat.draw(action, await world.ledger.votes(action.id, action.version))
 
     async def post(note_id: str) -> None:
         note = await world.ledger.note(note_id)
@@ -88,10 +89,11 @@ def _of_tasks(world: World) -> dict[str, Job]:
     async def draw_task(task_id: str) -> None:
         task = await world.ledger.task(task_id)
         if task is not None:
-            if task.pauses:
-                await pending.copy_task(world, task_id)
-            await world.chat.draw_task(task)
-            await after_step.posted(world, task_id)
+            try:
+                await pending.copy_task(world, task)
+            finally:
+                await world.chat.draw_task(task)
+                await after_step.posted(world, task_id)
 
     async def proceed(task_id: str, number: str, round_: str) -> None:
         await after_step.proceed(world, task_id, int(number), int(round_))

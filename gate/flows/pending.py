@@ -50,36 +50,34 @@ async def rebuilt(world: World, pending: Pending, team: str) -> tuple[Waiting, .
     return true
 
 
-async def copy_action(world: World, action_id: str) -> None:
+async def copy_action(world: World, action: Action | None) -> None:
     """Bring what Redis says of an action in line with SQL. Raises Unavailable: then it is tried again."""
+    if world.pending is None or action is None or not action.review:
+        return
     for _ in range(LOOKS):
-        action = await world.ledger.action(action_id)
-        if world.pending is None or action is None or not action.review:
-            return
         waiting = _before(action) if action.state is State.PREPARED else None
         await _copy(world.pending, action.session.team, action.id, waiting)
-        now = await world.ledger.action(action_id)
-        if now is None or now.revision == action.revision:
+        before, action = action, await world.ledger.action(action.id) or action
+        if before.revision == action.revision:
             return  # whoever writes last has looked last
 
 
-async def copy_task(world: World, task_id: str) -> None:
+async def copy_task(world: World, task: Task | None) -> None:
     """The same for a task, as after a step."""
+    if world.pending is None or task is None or not task.pauses:
+        return
     for _ in range(LOOKS):
-        task = await world.ledger.task(task_id)
-        if world.pending is None or task is None or not task.pauses:
-            return
         await _copy(world.pending, task.session.team, task.id, _after(task))
-        now = await world.ledger.task(task_id)
-        if now is None or now.revision == task.revision:
+        before, task = task, await world.ledger.task(task.id) or task
+        if before.revision == task.revision:
             return
 
 
 async def settled(world: World, execution: str, action_id: str = "") -> None:
     """Just decided: take it off the list at once. Only haste: the drawing of its card does it as well."""
     with contextlib.suppress(Unavailable):
-        await copy_task(world, execution)
-        await copy_action(world, action_id or execution)
+        await copy_task(world, await world.ledger.task(execution))
+        await copy_action(world, await world.ledger.action(action_id or execution))
 
 
 async def _copy(pending: Pending, team: str, key: str, waiting: Waiting | None) -> None:
@@ -89,7 +87,8 @@ async def _copy(pending: Pending, team: str, key: str, waiting: Waiting | None) 
 async def _true(world: World, team: str) -> tuple[Waiting, ...]:
     actions, tasks = await world.ledger.reviews.waiting(team)
     after = [_after(task) for task in tasks]
-    return (*map(_before, actions), *(one for one in after if one))
+    waiting = [*map(_before, actions), *(one for one in after if one)]
+    return tuple(sorted(waiting, key=lambda one: one.key))
 
 
 def _before(action: Action) -> Waiting:

@@ -193,8 +193,8 @@ async def undo_rejected(world: World, press: TaskPress) -> Said:
     task = await world.ledger.task(press.ref.id)
     if task is None or task.session.team != press.team:
         return Said(False, "gone", GONE)
-    step = next((s for s in task.plan.steps if s.rejected_by and s.action), None) if task.plan else None
-    if step is None or task.pauses != press.ref.version:
+    step = task.plan.current if task.plan else None
+    if step is None or not step.rejected_by or not step.action or task.pauses != press.ref.version:
         return Said(False, "late", NOTHING_TO_UNDO, task=task)
     said = await undo.ask(world, Press(Ref(step.action, 0, ""), press.team, press.user))
     return replace(said, task=task)

@@ -325,7 +325,8 @@ def test_what_goes_on_by_itself_says_when_and_what_is_held_does_not():
 def reviewed(why: Why = Why.REVIEW, preview=MOVE, **changes):
     """A task that waits for a look at its second step, or did."""
     seen = step("b", preview, state=StepState.DONE, shown=1, action="a1", result={"text": "moved", "n": 2})
-    made = approved(reading(), replace(seen, **changes), step("c"))
+    read = replace(reading(), state=StepState.DONE)
+    made = approved(read, replace(seen, **changes), step("c"))
     return task(S.PAUSED, why=why, pauses=1, reason="Step 2 is done.", plan=made)
 
 
