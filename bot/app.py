@@ -19,6 +19,7 @@ from typing import Any
 
 from aiohttp import web
 from mcp.server import MCPServer
+from redis.asyncio import Redis
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from bot import slack
@@ -108,12 +109,7 @@ async def made(settings: Settings, roles: frozenset[str] = ALL, rig: Rig = RIG) 
     async with AsyncExitStack() as stack:
         sql, ledger, engine = await _sql(stack, settings, rig.rhythm)
         people_store, pins = PeopleStore(sql), PinStore(sql)
-        redis_url = (
-            settings.redis_url
-            or (await stack.enter_async_context(embedded_redis(settings.home / "redis"))).url
-        )
-        redis = open_redis(redis_url)
-        stack.push_async_callback(redis.aclose)
+        redis = await _redis(stack, settings)
         policy = load_policy(settings.policy)
         servers = trusted(settings.servers, policy)
         host = await _host(stack, settings, servers, pins)
@@ -154,6 +150,16 @@ async def made(settings: Settings, roles: frozenset[str] = ALL, rig: Rig = RIG) 
         sockets = await _sockets(stack, settings, app) if "web" in roles else None
         site = serve_api(_web(settings, app, world, sockets), world, ledger, cards, sql, redis)
         yield Parts(world, engine, host, site, sockets)
+
+
+async def _redis(stack: AsyncExitStack, settings: Settings) -> Redis:
+    """The operator's Redis, or one of our own."""
+    url = settings.redis_url
+    if not url:
+        url = (await stack.enter_async_context(embedded_redis(settings.home / "redis"))).url
+    redis = open_redis(url)
+    stack.push_async_callback(redis.aclose)
+    return redis
 
 
 async def _sql(
