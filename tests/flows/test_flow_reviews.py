@@ -23,6 +23,7 @@ from gate.task import StepState, Task, Why
 from gate.task_states import TaskState as S
 from gate.world import Unavailable
 from storage.task_tables import events
+from tests.chaos.hammering import insisting
 from tests.flows.planning import (
     approved,
     confirmed,
@@ -379,7 +380,7 @@ async def test_of_fifty_resumes_with_one_version_exactly_one_wins(both: Scene, p
     async def one(number: int) -> Any:
         edited = {**OTHER, "content": f"{number}.md"} if phase is Phase.AFTER and number % 3 == 1 else None
         decision = REJECT if number % 3 == 2 else APPROVE
-        return await review.resume(both.world, on(task, version, decision, edited=edited))
+        return await insisting(lambda: review.resume(both.world, on(task, version, decision, edited=edited)))
 
     said = await asyncio.gather(*map(one, range(50)))
     assert sum(isinstance(each, Said) and each.ok for each in said) == 1
