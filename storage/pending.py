@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from redis.asyncio import Redis
 
@@ -36,7 +37,7 @@ class RedisPending:
             return None
 
     async def replace(self, team: str, waiting: Sequence[Waiting]) -> None:
-        rows = {BUILT: "1", **{one.key: dumps(Waiting, one) for one in waiting}}
+        rows: dict[Any, Any] = {BUILT: "1", **{one.key: dumps(Waiting, one) for one in waiting}}
         async with self._redis.pipeline(transaction=True) as both:
             both.delete(self._of(team))
             both.hset(self._of(team), mapping=rows)
