@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from handlers.api import actions, models, stream, task_models, tasks
+from handlers.api import actions, models, review_models, reviews, stream, task_models, tasks
 from handlers.api.route import Route
 
 A, T = models.Action, task_models.Task
@@ -90,6 +90,23 @@ ROUTES: tuple[Route, ...] = (
     Route(
         "POST", "/tasks/{id}/undo", "undoTask", "Take back what its steps did, the last first.",
         tasks.take_back, task_models.UndoTask, T, 202, people_only="undo a task",
+    ),
+    Route(
+        "GET", "/pending-review", "listPendingReviews", "What is paused for review, in short.",
+        reviews.listing, N, review_models.PendingList,
+    ),
+    Route(
+        "GET", "/pending-review-detail/{id}", "getPendingReview", "What is under review in one execution, whole.",
+        reviews.detail, N, review_models.Detail,
+    ),
+    Route(
+        "POST", "/resume", "resumeExecution", "Approve, edit or reject what is paused for review.",
+        reviews.resume, review_models.Resume, review_models.Resumed, people_only="decide on a review",
+        problems=(404,),
+    ),
+    Route(
+        "GET", "/history", "listReviews", "Reviews as they were decided.",
+        reviews.history, review_models.ListReviews, review_models.History,
     ),
     Route(
         "GET", "/audit", "listAudit", "What was done and decided, newest first.",

@@ -47,7 +47,8 @@ def task(one: Task, waiting: Sequence[Action]) -> models.Task:
 
 def status(one: Task, waiting: Sequence[Action]) -> str:
     """The words of the specs where they have one, else the state."""
-    if one.state is TaskState.PAUSED and one.why is Why.REVIEW:
+    before = not one.over and any(action.review for action in waiting)
+    if before or (one.state is TaskState.PAUSED and one.why is Why.REVIEW):
         return REVIEW
     return WAITING if waiting and not one.over else one.state.value
 

@@ -1,0 +1,77 @@
+"""Reviews over the API: listed, looked at, decided by one of many, and on record."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+from gate.reviews import Phase, Review
+from tests.api.stage import Api, Client
+from tests.api.test_api_tasks import planned, seen
+from tests.flows.scene import BEN
+
+
+async def reviewed(api: Api, ann: Client, phase: Phase) -> tuple[Any, Any]:
+    """A task that is paused for review at its first step, and its line in the list."""
+    world = api.scene.world
+    policy = replace(world.policy, reviews=(Review("look", phase, tools=("desk.write",)),))
+    api.scene.world = replace(world, policy=policy)
+    task = await planned(api, ann, "a.md", "b.md", switches={"review": "none"})
+    approval = seen(task, decision="approve_all", seal=task["plan"]["seal"])
+    await ann.post(f"/tasks/{task['id']}/plan", approval)
+    await api.scene.play()
+    task = await ann.get(f"/tasks/{task['id']}")
+    assert task["status"] == "PAUSED_FOR_REVIEW"
+    (line,) = (await ann.get("/pending-review"))["reviews"]
+    assert (line["execution_id"], line["trigger_phase"]) == (task["id"], phase.value)
+    return task, line
+
+
+def decided(line: Any, decision: str = "APPROVE", **more: Any) -> dict[str, Any]:
+    return {
+        **{key: line[key] for key in ("execution_id", "node_id", "version")},
+        "decision": decision,
+        **more,
+    }
+
+
+async def test_inputs_are_edited_looked_at_anew_and_approved(api: Api) -> None:
+    ann = await api.client()
+    task, line = await reviewed(api, ann, Phase.BEFORE)
+    detail = await ann.get(f"/pending-review-detail/{task['id']}")
+    assert detail["data"]["path"] == "a.md"
+    status, problem = await ann.ask("POST", "/resume", decided(line, edited={"path": 7, "content": "x"}))
+    assert (status, problem["errors"][0]["pointer"]) == (422, "/edited/path")
+    edited = decided(line, edited={"path": "c.md", "content": "x"})
+    assert (await ann.post("/resume", edited))["code"] == "edited"
+    await api.scene.play()
+    assert (await ann.ask("POST", "/resume", decided(line)))[0] == 409
+    (again,) = (await ann.get("/pending-review"))["reviews"]
+    await ann.post("/resume", decided(again, comment="that file"))
+    await api.scene.play()
+    assert "c.md" in api.scene.desk.notes
+    (record,) = (await ann.get(f"/history?execution_id={task['id']}"))["reviews"]
+    assert (record["original_data"]["path"], record["modified_data"]["path"]) == ("a.md", "c.md")
+    assert (record["comment"], record["decision"]) == ("that file", "APPROVE")
+    assert (await ann.get("/history"))["reviews"] == [record]
+
+
+async def test_outputs_are_decided_by_one_of_many(api: Api) -> None:
+    ann = await api.client()
+    _, line = await reviewed(api, ann, Phase.AFTER)
+    answers = await asyncio.gather(
+        *(ann.ask("POST", "/resume", decided(line, "REJECT" if n % 2 else "APPROVE")) for n in range(20))
+    )
+    assert sorted(status for status, _ in answers) == [200] + [409] * 19
+
+
+async def test_what_is_somebody_elses_does_not_exist_and_agents_do_not_decide(api: Api) -> None:
+    ann, ben, agent = await api.client(), await api.client(user=BEN), await api.agent()
+    task, line = await reviewed(api, ann, Phase.AFTER)
+    for other in (ben, agent):
+        assert (await other.get("/pending-review"))["reviews"] == []
+        assert (await other.ask("GET", f"/pending-review-detail/{task['id']}"))[0] == 404
+        assert (await other.get(f"/history?execution_id={task['id']}"))["reviews"] == []
+    assert (await ben.ask("POST", "/resume", decided(line)))[0] == 404
+    assert (await agent.ask("POST", "/resume", decided(line)))[0] == 403
