@@ -60,9 +60,22 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
+class Look:
+    """One read that a runbook needs before its steps are known. `each`: a list parameter, or a list that an
+    earlier look gives, as `looks.NAME.field`."""
+
+    name: str
+    server: str
+    tool: str
+    args: Mapping[str, Json] = field(default_factory=dict)
+    each: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class RunStep:
-    """One step of a runbook: a sentence (`say`), or a tool and its arguments. `each`: the list parameter that
-    gives one call for each of its items. `{steps.NAME.field}` in an argument is a result of an earlier step."""
+    """One step of a runbook: a sentence (`say`), or a tool and its arguments. `each`: the list, of a parameter or
+    of a look, that gives one call for each of its items, but for those in the list `without`.
+    `{steps.NAME.field}` in an argument is a result of an earlier step."""
 
     name: str
     say: str = ""
@@ -70,6 +83,7 @@ class RunStep:
     tool: str = ""
     args: Mapping[str, Json] = field(default_factory=dict)
     each: str = ""
+    without: str = ""
     ask: bool = False
     title: str = ""
 
@@ -83,6 +97,7 @@ class Runbook:
     description: str
     parameters: tuple[Parameter, ...]
     steps: tuple[RunStep, ...]
+    looks: tuple[Look, ...] = ()
     example: str = ""
 
 

@@ -78,7 +78,8 @@ def meant(phrase: Phrase, slots: Mapping[str, Json], said: str, tools: Tools) ->
 def made(spec: ToolSpec, args: Mapping[str, Json], said: str, key: str, tools: Tools) -> Piece:
     """One call as the tool wants it. Raises Unclear."""
     properties = spec.schema.get("properties", {})
-    known, refs = separated({name: fitted(value, properties.get(name)) for name, value in args.items()})
+    fit = {k: v if isinstance(v, Later) else fitted(v, properties.get(k)) for k, v in args.items()}
+    known, refs = separated(fit)
     wrong = unfit(spec, known, tools, refs)
     if wrong:
         raise Unclear(wrong.text, wrong.blamed)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 
 from gate.world import Tools
-from tools.book import Phrase, PhraseBook
+from tools.book import Phrase, PhraseBook, Runbook
 from tools.matching import VALUE
 from tools.slots import plain, readable
 from tools.speech import Heard
@@ -31,7 +31,8 @@ def examples(book: PhraseBook, tools: Tools) -> str:
     name = next((spec.full_name for spec in tools.specs()), "server.tool")
     if not said:
         return f"Name a tool and its arguments, for example: `{name} name=value`."
-    more = "\nSeveral steps have names: write `runbooks` to see them." if book.runbooks else ""
+    names = ", ".join(f"`{runbook.name}`" for runbook in book.runbooks if _can_run(runbook, tools))
+    more = f"\nSeveral steps have names: {names}; write `runbooks` to see them." if names else ""
     return f"You can write, for example:\n{bullets(said)}\nor any tool by name: `{name} name=value`.{more}"
 
 
@@ -43,6 +44,12 @@ def _closest(line: str, book: PhraseBook, tools: Tools) -> list[str]:
         score = max(SequenceMatcher(None, typed, plain(pattern.say)).ratio() for pattern in phrase.patterns)
         scored.append((-score, place, phrase.example or readable(phrase.patterns[0].say)))
     return [text for score, _, text in sorted(scored)[:CLOSEST] if score <= -0.5]
+
+
+def _can_run(runbook: Runbook, tools: Tools) -> bool:
+    """Whether the tools that it names are there."""
+    calls = [*runbook.looks, *(step for step in runbook.steps if step.tool)]
+    return all(tools.find(call.server, call.tool) for call in calls)
 
 
 def _usable(book: PhraseBook, tools: Tools) -> Sequence[Phrase]:

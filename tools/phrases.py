@@ -23,6 +23,7 @@ from gate.task import Assessment, Question, Step
 from gate.world import Tools
 from tools.assess import assessed
 from tools.book import BadPhrases, PhraseBook
+from tools.looks import AT_ONCE, seen
 from tools.phrase_file import load_phrases
 from tools.pieces import Piece, Unclear, planned
 from tools.replan import Changing
@@ -58,7 +59,7 @@ class Phrases:
 
     async def reply(self, turn: Turn, brief: Brief, pending: tuple[Action, ...]) -> Replied:
         """Propose what the words mean, or say what was not understood. Never half of it."""
-        if turn.exchanges:
+        if turn.exchanges and turn.mode is not Mode.PLAN:
             return Replied(Done())
         if turn.mode is Mode.PLAN:
             return Replied(self._plan(turn, brief))
@@ -79,6 +80,8 @@ class Phrases:
             return Say(str(unclear))
         if meant.needed:
             return Clarify(meant.needed)
+        if meant.looks:
+            return Say(PLANS)
         if any(piece.refs for piece in meant.pieces):  # what is not known yet cannot be proposed as a call
             return ProposePlan(planned(meant.pieces), _assumed(meant, brief))
         return Propose(tuple(piece.call for piece in meant.pieces))
@@ -96,7 +99,7 @@ class Phrases:
 
     def _plan(self, turn: Turn, brief: Brief) -> Reply:
         """A plan of what is left to do: from what was asked for, or from the plan before and what was said of it."""
-        understanding = Understanding(self.book, self.tools)
+        understanding = Understanding(self.book, self.tools, seen(turn.exchanges))
         old = [_kept(step) for step in brief.left]
         note = ""
         if not old and not brief.done:
@@ -106,6 +109,8 @@ class Phrases:
                 return Say(str(unclear))
             if meant.needed:
                 return Clarify(meant.needed)
+            if meant.looks:
+                return Propose(meant.looks[:AT_ONCE])
             old, note = [*meant.pieces], _assumed(meant, brief)
         changing = Changing(old, brief.done, understanding, brief.decided)
         for text in _new(brief):
@@ -119,6 +124,7 @@ class Phrases:
         return ProposePlan(planned(changing.pieces), said)
 
 
+PLANS = "This runbook looks around and then makes a plan, and planning is switched off here."
 NOTHING_LEFT = "Nothing is left to do. Write what else you want."
 
 

@@ -6,12 +6,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from gate.action import Json
+from gate.action import Class, Json
 from gate.template import PLACEHOLDER, expand, names
 from gate.tool import ToolSpec
 from gate.world import Tools
-from tools.book import Parameter, Phrase, Runbook, RunStep
+from tools.book import Look, Parameter, Phrase, Runbook, RunStep
+from tools.classes import class_of
 from tools.direct import unfit
+from tools.looks import is_look, rounds, trial
 from tools.matching import best
 from tools.meaning import made, meant, sentence_of, slots_of
 from tools.pieces import RESULT, Later, Piece, Unclear
@@ -27,18 +29,25 @@ def pieces(
     runbook: Runbook, values: Mapping[str, Json], phrases: Sequence[Phrase], tools: Tools
 ) -> list[Piece]:
     """All calls of the runbook, in order. Keys are the names of its steps, with a number where one runs for each
-    of several. Raises Unclear."""
+    of several. A step that takes an empty list from a look is left out. Raises Unclear."""
     several = {step.name for step in runbook.steps if step.each}
     found = []
     for step in runbook.steps:
-        items = values[step.each] if step.each else (None,)
-        assert isinstance(items, list | tuple)
-        for place, item in enumerate(items, 1):
-            scope, ending = ({**values, step.each: item}, f"-{place}") if step.each else (dict(values), "")
+        if _of_nothing(step, values):
+            continue
+        for place, item in enumerate(rounds(step.each, values, step.without), 1):
+            scope, ending = {**values, **item}, f"-{place}" if step.each else ""
             for piece in _step(step, scope, ending, phrases, tools):
                 refs = {name: _of_same(ref, several, ending) for name, ref in piece.refs.items()}
                 found.append(replace(piece, refs=refs))
     return found
+
+
+def _of_nothing(step: RunStep, values: Mapping[str, Json]) -> bool:
+    """Whether an argument is a list that a look found empty: there is nothing to do it to."""
+    alone = [PLACEHOLDER.fullmatch(value) for value in step.args.values() if isinstance(value, str)]
+    paths = [found[0] for found in alone if found and is_look(found[1])]
+    return any(expand(path, values) == [] for path in paths)
 
 
 def _of_same(template: str, several: set[str], ending: str) -> str:
@@ -120,30 +129,38 @@ def unsaid(step: RunStep, parameters: Sequence[Parameter], phrases: Sequence[Phr
 
 
 def step_misfits(runbook: Runbook, phrases: Sequence[Phrase], tools: Tools) -> Iterator[str]:
-    """Steps whose arguments their tool does not take, or that use what no earlier step gives."""
-    gives: dict[str, ToolSpec | None] = {}
-    for place, step in enumerate(runbook.steps, 1):
-        where = f"The runbook {runbook.name}, step {place}: "
+    """Looks and steps whose arguments their tool does not take, or that use what none before gives."""
+    gives: dict[tuple[str, str], ToolSpec | None] = {}
+    numbered = [("look", n, one) for n, one in enumerate(runbook.looks, 1)]
+    for kind, place, step in (*numbered, *(("step", n, one) for n, one in enumerate(runbook.steps, 1))):
+        where = f"The runbook {runbook.name}, {kind} {place}: "
         server, tool = _tool(step, runbook.parameters, phrases)
-        spec = gives[step.name] = tools.find(server, tool)
+        spec = gives[f"{kind}s", step.name] = tools.find(server, tool)
+        if spec and isinstance(step, Look) and class_of(spec) is not Class.READ:
+            yield f"{where}`{spec.full_name}` changes something, and a look only reads."
         if spec and step.tool:
             later = {name for name, value in step.args.items() if names(value)}
             wrong = unfit(spec, {k: v for k, v in step.args.items() if k not in later}, tools, later)
             if wrong:
                 yield f"{where}{wrong.text}"
-        for path in sorted(names([step.say, dict(step.args)])):
-            source = gives.get(path[1]) if len(path) > 2 else None
+        said = "" if isinstance(step, Look) else step.say
+        listed = f"{{{step.each}}}" if is_look(step.each) else ""
+        for path in sorted(names([said, listed, dict(step.args)])):
+            source = gives.get(path[:2]) if len(path) > 2 else None
             fields = (source.output_schema or {}).get("properties") if source else None
             if fields and path[2] not in fields:
                 yield f"{where}`{source.full_name}` gives no `{path[2]}`." if source else ""
 
 
-def _tool(step: RunStep, parameters: Sequence[Parameter], phrases: Sequence[Phrase]) -> tuple[str, str]:
-    if step.tool:
+def _tool(
+    step: RunStep | Look, parameters: Sequence[Parameter], phrases: Sequence[Phrase]
+) -> tuple[str, str]:
+    if isinstance(step, Look) or step.tool:
         return step.server, step.tool
     found = best(phrases, spoken(step.say, _trial(step, parameters)).text)
     return (found.phrase.server, found.phrase.tool) if found else ("", "")
 
 
 def _trial(step: RunStep, parameters: Sequence[Parameter]) -> dict[str, Json]:
-    return {p.name: TRIAL[p.kind] for p in parameters} | ({step.each: "x"} if step.each else {})
+    given = {p.name: TRIAL[p.kind] for p in parameters} | ({step.each: "x"} if step.each else {})
+    return trial(sorted(names([step.say])), given)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from gate.action import Json
 from gate.template import TemplateError, names
-from tools.book import TOOL, Parameter, Phrase, Runbook, RunStep
+from tools.book import TOOL, Look, Parameter, Phrase, Runbook, RunStep
+from tools.looks import ITEM, LOOKS, is_list, is_look
 from tools.run_steps import unsaid
 
-KEYS = {"name", "title", "description", "parameters", "steps", "example"}
+KEYS = {"name", "title", "description", "parameters", "looks", "steps", "example"}
 PARAMETER = {"name", "question", "type", "default", "options"}
-STEP = {"name", "title", "say", "call", "args", "each", "ask"}
+LOOK = {"name", "call", "args", "each"}
+STEP = {"name", "title", "say", "call", "args", "each", "without", "ask"}
 TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),
     "number": (int, float),
@@ -64,13 +67,15 @@ class _Reader:
             self._wrong("`name` must be words in small letters with hyphens between, like tidy-up")
         parameters = tuple(self._parameter(raw, f"parameter {i}") for i, raw in self._list("parameters"))
         self._once("parameter", [p.name for p in parameters])
-        steps = tuple(self._step(raw, i, parameters) for i, raw in self._list("steps"))
+        looks = tuple(self._look(raw, f"look {i}: ") for i, raw in self._list("looks"))
+        self._once("look", [look.name for look in looks])
+        steps = tuple(self._step(raw, i) for i, raw in self._list("steps"))
         self._once("step", [step.name for step in steps])
         if not steps:
             self._wrong("`steps` must list at least one step")
-        self._names(parameters, steps)
+        self._names(parameters, looks, steps)
         texts = [self._text(self.entry, key, "") for key in ("title", "description", "example")]
-        return Runbook(name, texts[0] or name, texts[1], parameters, steps, texts[2])
+        return Runbook(name, texts[0] or name, texts[1], parameters, steps, looks, texts[2])
 
     def _wrong(self, what: str) -> None:
         self.problems.append(f"{self.where}: {what}")
@@ -101,8 +106,10 @@ class _Reader:
         self._keys(raw, PARAMETER, f"{place}: ")
         name, question = (self._text(raw, key, f"{place}: ") for key in ("name", "question"))
         kind, options, default = raw.get("type", "string"), raw.get("options", []), raw.get("default")
-        if not VALUE.fullmatch(name) or name == STEPS:
-            self._wrong(f"{place}: `name` must be a word in small letters, and not `{STEPS}`")
+        if not VALUE.fullmatch(name) or name in (STEPS, LOOKS, ITEM):
+            self._wrong(
+                f"{place}: `name` must be a word in small letters, and not `{STEPS}`, `looks` or `each`"
+            )
         if not question.strip():
             self._wrong(f"{place}: `question` must say what to ask people for")
         if kind not in TYPES:
@@ -117,10 +124,25 @@ class _Reader:
             self._wrong(f"{place}: `default` is no value of its type")
         return Parameter(name, question, kind, default, tuple(options))
 
-    def _step(self, raw: dict[str, Any], place: int, parameters: Sequence[Parameter]) -> RunStep:
+    def _look(self, raw: dict[str, Any], where: str) -> Look:
+        self._keys(raw, LOOK, where)
+        name, call, each = (self._text(raw, key, where) for key in ("name", "call", "each"))
+        tool, args = TOOL.fullmatch(call), raw.get("args", {})
+        if not tool:
+            self._wrong(f"{where}`call` must be server.tool")
+        if not isinstance(args, dict):
+            self._wrong(f"{where}`args` must be a mapping")
+            args = {}
+        if not VALUE.fullmatch(name):
+            self._wrong(f"{where}`name` must be a word in small letters")
+        return Look(name, tool[1] if tool else "", tool[2] if tool else "", args, each)
+
+    def _step(self, raw: dict[str, Any], place: int) -> RunStep:
         where = f"step {place}: "
         self._keys(raw, STEP, where)
-        say, call, each, title = (self._text(raw, key, where) for key in ("say", "call", "each", "title"))
+        say, call, each, without, title = (
+            self._text(raw, key, where) for key in ("say", "call", "each", "without", "title")
+        )
         name, args, ask = (
             self._text(raw, "name", where) or str(place),
             raw.get("args", {}),
@@ -136,26 +158,22 @@ class _Reader:
             self._wrong(f"{where}`name` must be words in small letters with hyphens between")
         if not isinstance(ask, bool):
             self._wrong(f"{where}`ask` must be true or false")
-        if each and each not in [p.name for p in parameters if p.kind == "list"]:
-            self._wrong(f"{where}`each` must name a parameter of the type list")
         server, named = (tool[1], tool[2]) if tool else ("", "")
-        return RunStep(name, say, server, named, args, each, ask is True, title)
+        return RunStep(name, say, server, named, args, each, without, ask is True, title)
 
-    def _names(self, parameters: Sequence[Parameter], steps: Sequence[RunStep]) -> None:
-        """Every placeholder names a parameter or an earlier step, and every parameter is used."""
+    def _names(
+        self, parameters: Sequence[Parameter], looks: Sequence[Look], steps: Sequence[RunStep]
+    ) -> None:
+        """Every placeholder names a parameter, or a look or step before it, and every parameter is used."""
         used: set[str] = set()
-        before: dict[str, RunStep] = {}
+        known = _Known(parameters)
+        for place, look in enumerate(looks, 1):
+            used |= self._used(f"look {place}: ", dict(look.args), look, known)
+            known.looks.add(look.name)
         for place, step in enumerate(steps, 1):
-            try:
-                paths = names([step.say, dict(step.args), step.title])
-            except TemplateError as error:
-                self._wrong(f"step {place}: {error}")
-                paths = set()
-            used |= {path[0] for path in paths} | {step.each}
-            for path in sorted(paths):
-                self._name(f"step {place}: ", path, step, parameters, before)
+            used |= self._used(f"step {place}: ", [step.say, dict(step.args), step.title], step, known)
             self._results(f"step {place}: ", step)
-            before[step.name] = step
+            known.steps[step.name] = step
             self.problems += [f"{self.where}: step {place}: {w}" for w in self._unsaid(step, parameters)]
         for parameter in parameters:
             if parameter.name not in used:
@@ -164,23 +182,38 @@ class _Reader:
     def _unsaid(self, step: RunStep, parameters: Sequence[Parameter]) -> list[str]:
         return [*unsaid(step, parameters, self.phrases)] if step.say and not self.problems else []
 
-    def _name(
-        self,
-        where: str,
-        path: tuple[str, ...],
-        step: RunStep,
-        parameters: Sequence[Parameter],
-        before: dict[str, RunStep],
-    ) -> None:
+    def _used(self, where: str, template: Json, step: RunStep | Look, known: _Known) -> set[str]:
+        """The names that a step or a look takes its values from."""
+        try:
+            paths = names(template)
+        except TemplateError as error:
+            self._wrong(f"{where}{error}")
+            paths = set()
+        for path in sorted(paths):
+            self._name(where, path, step, known)
+        if step.each and not is_list(step.each, known.parameters, known.looks):
+            self._wrong(f"{where}`each` must name a parameter of the type list, or a list that a look gives")
+        without = step.without if isinstance(step, RunStep) else ""
+        if without and not (step.each and is_look(without) and is_list(without, (), known.looks)):
+            self._wrong(f"{where}`without` belongs to `each`, and must name a list that a look gives")
+        return {path[0] for path in paths} | {step.each}
+
+    def _name(self, where: str, path: tuple[str, ...], step: RunStep | Look, known: _Known) -> None:
         shown = f"{{{'.'.join(path)}}}"
+        if path[0] == LOOKS:
+            if len(path) < 3 or path[1] not in known.looks:
+                self._wrong(f"{where}{shown} must name an earlier look and a field of its result")
+            return
+        if path[0] == ITEM and is_look(step.each):
+            return
         if path[0] != STEPS:
-            if path[0] not in [p.name for p in parameters] or len(path) > 1:
+            if path[0] not in [p.name for p in known.parameters] or len(path) > 1:
                 self._wrong(f"{where}{shown} names no parameter")
             return
-        source = before.get(path[1]) if len(path) > 2 else None
+        source = known.steps.get(path[1]) if len(path) > 2 else None
         if source is None:
             self._wrong(f"{where}{shown} must name an earlier step and a field of its result")
-        elif source.each and source.each != step.each:
+        elif isinstance(step, RunStep) and source.each and _items(source) != _items(step):
             self._wrong(
                 f"{where}{shown} is one result for each of `{source.each}`: add `each: {source.each}` here"
             )
@@ -198,6 +231,19 @@ class _Reader:
                 )
         if any(path[0] == STEPS for path in (names(step.title) if _readable(step.title) else ())):
             self._wrong(f"{where}`title` cannot show a result that is not there yet")
+
+
+@dataclass
+class _Known:
+    """What placeholders may name at some place of a runbook."""
+
+    parameters: Sequence[Parameter]
+    looks: set[str] = field(default_factory=set)
+    steps: dict[str, RunStep] = field(default_factory=dict)
+
+
+def _items(step: RunStep) -> tuple[str, str]:
+    return step.each, step.without
 
 
 def _readable(template: Json) -> bool:

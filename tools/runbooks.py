@@ -10,8 +10,10 @@ from itertools import zip_longest
 
 from gate.action import Json
 from gate.task import Missing, Question
+from gate.template import TemplateError
 from gate.world import Tools
 from tools.book import Parameter, PhraseBook, Runbook
+from tools.looks import LOOKS, Seen, looked
 from tools.matching import spoken
 from tools.meaning import Answers, Asked, again
 from tools.pieces import Piece, Unclear
@@ -34,6 +36,15 @@ BEHIND = re.compile(r"(?<=[ \t,\0])(?:and|with)$|^(?:and|with)$", re.I)
 STRANGE = re.compile(r"([A-Za-z_][\w-]*)[ \t]*=")
 BLANKS = " \t,:"
 NUMBER = {"type": "number"}
+
+
+@dataclass(frozen=True, slots=True)
+class At:
+    """What a run is worked out with: the phrases, the tools that are there, and what was read so far."""
+
+    book: PhraseBook
+    tools: Tools
+    seen: Seen
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +118,8 @@ def _line(runbook: Runbook) -> str:
     )
 
 
-def wanted(run: Run, heard: Heard, answers: Answers, book: PhraseBook, tools: Tools) -> list[Piece]:
-    """The calls of this run. Raises Asked with what it still needs, Unclear."""
+def wanted(run: Run, heard: Heard, answers: Answers, at: At) -> list[Piece]:
+    """The calls of this run. Raises Asked with what it still needs, Looking with what it reads first, Unclear."""
     given = _given(run, heard)
     values: dict[str, Json] = {}
     asking: list[Question] = []
@@ -120,9 +131,17 @@ def wanted(run: Run, heard: Heard, answers: Answers, book: PhraseBook, tools: To
     if asking:
         raise Asked(tuple(asking))
     try:
-        return pieces(run.runbook, values, book.phrases, tools)
+        looks = looked(run.runbook, values, at.seen, at.tools)
+        found = pieces(run.runbook, {**values, LOOKS: looks}, at.book.phrases, at.tools)
     except Unclear as unclear:
         raise Unclear(f"The runbook {run.runbook.name} cannot be run like this. {unclear}") from None
+    except TemplateError as error:
+        raise Unclear(
+            f"The runbook {run.runbook.name} looked, and what it found lacks this: {error}."
+        ) from None
+    if not found:
+        raise Unclear(f"{run.runbook.title}: nothing was found, so there is nothing to do.")
+    return found
 
 
 def open_questions(run: Run, heard: Heard) -> list[Question]:

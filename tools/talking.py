@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from gate.action import Class
 from gate.intent import intent
 from gate.talk import Brief, Implement, Mode, Propose, Reply, Say, Turn
-from tools.assess import class_of
+from tools.classes import class_of
 from tools.pieces import Unclear
 from tools.speech import hear
 from tools.understand import Meant, Understanding

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count, islice
 
 from gate.talk import Call
@@ -12,11 +12,12 @@ from gate.task import Decided, Question
 from gate.world import Tools
 from tools.book import PhraseBook
 from tools.direct import direct
+from tools.looks import Looking, Seen
 from tools.matching import LONGEST, begun, best, match
 from tools.meaning import Answers, Asked, completed, meant, slots_of
 from tools.near import examples, near
 from tools.pieces import Piece, Unclear, renumbered, title
-from tools.runbooks import is_list, listed, misnamed, named, open_questions, wanted
+from tools.runbooks import At, is_list, listed, misnamed, named, open_questions, wanted
 from tools.speech import Heard, headed, hear, joints, lines
 
 MOST = 12  # instructions in one message
@@ -29,12 +30,14 @@ HELP = re.compile(
 @dataclass(frozen=True, slots=True)
 class Meant:
     """What a message means. `questions` without an assumption have to be answered first: then there are no calls
-    yet. `said`: its instructions, each as it was typed. `runbook`: one was asked for by name."""
+    yet; nor where there are `looks`, reads that have to be done first. `said`: its instructions, each as it was
+    typed. `runbook`: one was asked for by name."""
 
     pieces: tuple[Piece, ...] = ()
     questions: tuple[Question, ...] = ()
     said: tuple[str, ...] = ()
     runbook: bool = False
+    looks: tuple[Call, ...] = ()
 
     @property
     def needed(self) -> tuple[Question, ...]:
@@ -43,10 +46,12 @@ class Meant:
 
 @dataclass(frozen=True, slots=True)
 class Understanding:
-    """Reads messages with a phrase book and the tools that are there. The same words mean the same."""
+    """Reads messages with a phrase book and the tools that are there. The same words mean the same. `seen`: what
+    was read for them so far."""
 
     book: PhraseBook
     tools: Tools
+    seen: Seen = field(default_factory=dict)
 
     def answer(self, heard: Heard) -> str:
         """What to say to a question about this planner itself; "" for anything else."""
@@ -69,6 +74,7 @@ class Understanding:
             tuple(question for one in found for question in one.questions),
             tuple(line for one in found for line in one.said),
             any(one.runbook for one in found),
+            tuple(call for one in found for call in one.looks),
         )
 
     def read(self, heard: Heard, decided: Sequence[Decided] = (), place: int = 1) -> Meant:
@@ -83,7 +89,8 @@ class Understanding:
             raise Unclear(f"{several if len(found) > 1 else ''}{unclear}") from None
 
     def _read(self, found: list[str], heard: Heard, decided: Sequence[Decided], place: int) -> Meant:
-        pieces, asking, missing, runbook = list[Piece](), list[Question](), False, False
+        pieces, asking, looks = list[Piece](), list[Question](), list[Call]()
+        missing, runbook = False, False
         keys = (f"new-{number}" for number in count(1))
         for at, line in enumerate(found, place):
             answers = Answers(decided, at)
@@ -95,12 +102,15 @@ class Understanding:
                 ]
             try:
                 pieces += renumbered(self._pieces(line, heard, answers), keys)
+            except Looking as looking:
+                looks += looking.calls
             except Asked as asked:
                 missing, new = True, [answers.mine(question) for question in asked.questions]
                 ids = {question.id for question in new}
                 asking = [q for q in asking if q.id not in ids] + new
         said = tuple(self.typed(line, heard) for line in found)
-        return Meant(() if missing else tuple(pieces), tuple(asking), said, runbook)
+        known = () if missing or looks else tuple(pieces)
+        return Meant(known, tuple(asking), said, runbook, tuple(looks))
 
     def typed(self, line: str, heard: Heard) -> str:
         """An instruction as it was typed, line breaks and all, so that it means the same when it is read again."""
@@ -149,7 +159,7 @@ class Understanding:
             raise Unclear("That is too long for one instruction. Put long text in quotes or between ```.")
         run = named(line, heard, self.book)
         if run:
-            return wanted(run, heard, answers, self.book, self.tools)
+            return wanted(run, heard, answers, At(self.book, self.tools, self.seen))
         typed = heard.typed(line).strip()
         said = direct(line.strip(), heard, self.tools)
         if isinstance(said, Call):

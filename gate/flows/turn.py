@@ -108,6 +108,8 @@ def over(planner: Planner, turn: Turn) -> bool:
     last = turn.exchanges[-1] if turn.exchanges else None
     if last is None or not _settled(last):
         return False
+    if turn.mode is Mode.PLAN and isinstance(last.reply, Propose):  # it has read, to know what to plan
+        return False
     return isinstance(last.reply, Say | Clarify | ProposePlan | Implement | Done) or not planner.follows
 
 

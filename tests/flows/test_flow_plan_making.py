@@ -112,6 +112,24 @@ async def test_a_denied_tool_says_why(stage: Scene):
     assert len(stage.planner.seen) == 1
 
 
+async def test_who_reads_in_order_to_plan_is_asked_again_even_where_it_never_follows(stage: Scene):
+    stage.planner.follows = False
+    stage.desk.notes["a.md"] = "old"
+    reads = Propose((Call("desk", "look", {"path": "a.md"}),))
+    task = await asked(stage, reads, proposes(write("a.md")))
+    assert [step.name for step in steps(task)] == ["desk.write"]
+    assert [told.status for told in stage.planner.seen[1].exchanges[0].told] == ["succeeded"]
+
+
+async def test_nothing_is_changed_in_order_to_plan(stage: Scene):
+    stage.planner.follows = False
+    changes = Propose((Call("desk", "write", {"path": "a.md", "content": "x"}),))
+    task = await asked(stage, changes, Say("I may not."))
+    assert task.state is S.FAILED
+    assert "changes something" in stage.planner.seen[1].exchanges[0].told[0].text
+    assert stage.desk.calls == []
+
+
 async def test_too_many_steps_are_said(stage: Scene):
     long = proposes(*[write(f"{n}.md") for n in range(31)])
     task = await asked(stage, long, long, long)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ import pytest
 
 from gate.action import Json
 from gate.canonical import canonical
-from gate.talk import Brief, Clarify, Mode, Planned, Propose, ProposePlan, Reply, Say
+from gate.talk import Brief, Clarify, Exchange, Mode, Planned, Propose, ProposePlan, Reply, Say, Told
 from gate.task import Decided, Question
 from gate.template import expand
 from servers.filesystem import server as filesystem
@@ -132,6 +134,8 @@ def test_the_shipped_runbooks_fit_their_tools(planner: Phrases) -> None:
 
 async def test_every_example_is_a_whole_request(planner: Phrases) -> None:
     for runbook in planner.book.runbooks:
+        if runbook.looks:  # those need other servers: tests/tools/test_tools_stories.py
+            continue
         assert len(await planned(planner, runbook.example)) >= 3
 
 
@@ -273,6 +277,10 @@ def given(**parameter: Any) -> dict[str, Any]:
     return book(parameters=[{"name": "folder", "question": "Which?", **parameter}])
 
 
+def looking(*looks: Mapping[str, Any]) -> dict[str, Any]:
+    return book(looks=[*looks])
+
+
 CALLED = {"call": "filesystem.list_dir", "args": {"path": "{folder}"}}
 
 
@@ -335,6 +343,17 @@ def step(**more: Any) -> dict[str, Any]:
             ),
             "add `each: folder` here",
         ),
+        (given(name="each"), "and not `steps`, `looks` or `each`"),
+        (looking({"call": "filesystem.list_dir"}), "look 1: `name` must be a word in small letters"),
+        (looking({"name": "a", "call": "list"}), "look 1: `call` must be server.tool"),
+        (looking({"name": "a", "say": "list x"}), "look 1: the key `say` is not known"),
+        (looking({"name": "a", **CALLED, "args": []}), "look 1: `args` must be a mapping"),
+        (looking({"name": "a", **CALLED}, {"name": "a", **CALLED}), "the look `a` is there twice"),
+        (looking({"name": "a", **CALLED, "args": {"path": "{looks.b.path}"}}), "must name an earlier look"),
+        (looking({"name": "a", **CALLED, "each": "folder"}), "or a list that a look gives"),
+        (book(step(), step(each="looks.a.items")), "or a list that a look gives"),
+        (book({"say": "list {each.path}"}), "{each.path} names no parameter"),
+        (book(step(without="looks.a.items")), "`without` belongs to `each`"),
         ({**book(), "runbooks": book()["runbooks"] * 2}, "runbook 2: there is a runbook “look” already"),
     ],
 )
@@ -394,3 +413,96 @@ def test_what_does_not_fit_a_tool_is_found_after_connecting(
 ) -> None:
     (found,) = misfits(read_phrases(book(*steps)), planner.tools)
     assert said in found
+
+
+# Looks
+
+
+SEARCH = {"name": "found", "call": "filesystem.search_files", "args": {"path": "{folder}", "pattern": "*"}}
+EACH = {"say": "copy {each.path} to x", "each": "looks.found.matches"}
+
+
+async def looked(planner: Phrases, data: Any, found: Json) -> Reply:
+    """What is planned once the first look has given this."""
+    runs = Phrases(read_phrases(data), planner.tools)
+    asked = turn("run look for a", Mode.PLAN)
+    first = (await runs.reply(asked, Brief(asked.text), ())).reply
+    assert isinstance(first, Propose), first
+    told = tuple(Told(place, "succeeded", json.dumps(found)) for place, _ in enumerate(first.calls))
+    again = replace(asked, exchanges=(Exchange(first, told),))
+    return (await runs.reply(again, Brief(asked.text), ())).reply
+
+
+def matches(*paths: str) -> Json:
+    return {"matches": [{"path": path, "kind": "file"} for path in paths]}
+
+
+async def test_what_a_look_finds_is_a_value_and_nothing_else(planner: Phrases) -> None:
+    strange = "a to b then delete c.md {steps.1.path} `x`"
+    steps = plan(await looked(planner, book(EACH, looks=[SEARCH]), matches("a.md", strange)))
+    assert [(step.call.args["source"], dict(step.refs)) for step in steps] == [("a.md", {}), (strange, {})]
+
+
+async def test_what_another_look_found_can_be_left_out(planner: Phrases) -> None:
+    twice = {**SEARCH, "name": "old", "args": {"path": "{folder}", "pattern": "*"}}
+    data = book({**EACH, "without": "looks.old.matches"}, looks=[SEARCH, twice])
+    assert "nothing was found" in says(await looked(planner, data, {"matches": ["a.md"]}))
+
+
+async def test_an_answer_without_what_the_runbook_takes_is_said(planner: Phrases) -> None:
+    data = book(EACH, looks=[SEARCH])
+    assert "lacks this: {looks.found.matches}" in says(await looked(planner, data, {}))
+    assert "has no fields" in says(await looked(planner, data, "words"))
+    assert "for a list, but it is none" in says(await looked(planner, data, {"matches": 5}))
+
+
+async def test_many_looks_are_taken_a_dozen_at_a_time_and_none_twice(planner: Phrases) -> None:
+    names = [f"{n}.md" for n in range(30)]
+    each = {
+        "name": "files",
+        "call": "filesystem.get_metadata",
+        "args": {"path": "{folder}"},
+        "each": "folder",
+    }
+    data = book(
+        {"say": "copy {each.path} to x", "each": "looks.files"},
+        looks=[each],
+        parameters=[{"name": "folder", "question": "?", "type": "list", "default": names}],
+    )
+    runs, asked, counts = Phrases(read_phrases(data), planner.tools), turn("run look", Mode.PLAN), list[int]()
+    while isinstance(reply := (await runs.reply(asked, Brief(asked.text), ())).reply, Propose):
+        counts.append(len(reply.calls))
+        told = [
+            Told(at, "succeeded", json.dumps({"path": call.args["path"]}))
+            for at, call in enumerate(reply.calls)
+        ]
+        asked = replace(asked, exchanges=(*asked.exchanges, Exchange(reply, tuple(told))))
+    assert counts == [12, 12, 6]
+    assert [step.call.args["source"] for step in plan(reply)] == names
+
+
+async def test_without_planning_a_runbook_that_looks_says_so(planner: Phrases) -> None:
+    runs = Phrases(read_phrases(book(EACH, looks=[SEARCH])), planner.tools)
+    assert "planning is switched off" in says(await replied(runs, "run look for a", Mode.ACT))
+    found = await runs.assess(turn("run look for a"), Brief("run look for a"))
+    assert (found.complexity, found.reason) == (30, "it looks first, and then knows its steps")
+
+
+@pytest.mark.parametrize(
+    ("look", "said"),
+    [
+        (
+            {"name": "found", "call": "filesystem.delete_file", "args": {"path": "{folder}"}},
+            "a look only reads",
+        ),
+        (
+            {"name": "found", "call": "filesystem.list_dir", "args": {"path": "{folder}"}},
+            "gives no `matches`",
+        ),
+        ({**SEARCH, "args": {"path": "{folder}"}}, "look 1: `filesystem.search_files`: `pattern` is missing"),
+    ],
+)
+def test_looks_that_do_not_fit_their_tools_are_found_after_connecting(
+    look: dict[str, Any], said: str, planner: Phrases
+) -> None:
+    assert any(said in text for text in misfits(read_phrases(book(EACH, looks=[look])), planner.tools))
