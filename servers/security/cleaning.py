@@ -46,6 +46,7 @@ def twins(roots: Roots, path: str, smallest: int) -> Duplicates:
         path=place.said,
         files=len(seen),
         groups=listed,
+        extra=[said for group in listed for said in group.paths if said != _kept(group.paths)],
         wasted=wasted,
         truncated=more or bool(budget.spent),
         note=note,
@@ -116,7 +117,7 @@ def _proposals(
 ) -> Iterator[Proposal]:
     named: set[str] = set()
     for group in _same(roots, seen, looked.budget):
-        keep = min(group.paths, key=lambda said: (said.count("/"), len(said), said))
+        keep = _kept(group.paths)
         extra = [said for said in group.paths if said != keep]
         named.update(extra)
         why = f"The same bytes as {keep}."
@@ -137,6 +138,11 @@ def _proposals(
         elif one.size >= large:
             yield _proposal("large", [one.said], one.size, f"{one.size >> 20} MB.", "move to archive")
     yield from _sensitive(roots, seen, named, looked)
+
+
+def _kept(paths: list[str]) -> str:
+    """Of twins, the one to keep: the one closest to the top, with the shortest name."""
+    return min(paths, key=lambda said: (said.count("/"), len(said), said))
 
 
 def _sensitive(roots: Roots, seen: list[Seen], named: set[str], looked: Looked) -> Iterator[Proposal]:

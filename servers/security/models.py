@@ -35,6 +35,7 @@ class Scan(BaseModel):
     path: str
     files: int = Field(description="how many were looked through")
     findings: list[Finding]
+    paths: list[str] = Field(description="the files with findings, each once")
     kinds: dict[str, int]
     skipped: list[str] = Field(description="files that could not be looked into, at most 50")
     truncated: bool = False
@@ -52,6 +53,7 @@ class Duplicates(BaseModel):
     path: str
     files: int
     groups: list[Twins]
+    extra: list[str] = Field(description="all but one of each group: what could go")
     wasted: int = Field(description="bytes that would be free if one of each were kept")
     truncated: bool = False
     note: str = ""
@@ -90,7 +92,9 @@ class Plan(BaseModel):
     items: list[Item]
     expected_source: Sha256
     expected_target: Sha256
-    recipients: list[str] = Field(description="public keys that can read it then")
+    recipients: list[str] = Field(
+        description="who can read it then: “this server”, and public keys of others"
+    )
 
 
 class Made(Written):

@@ -43,6 +43,7 @@ def scan(roots: Roots, path: str, patterns: tuple[Pattern, ...]) -> Scan:
         path=place.said,
         files=looked.files,
         findings=found,
+        paths=list(dict.fromkeys(one.path for one in found)),
         kinds=dict(kinds),
         skipped=looked.skipped[:50],
         truncated=more or bool(looked.budget.spent),

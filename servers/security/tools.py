@@ -34,6 +34,7 @@ from servers.security.patterns import PERSONAL, SECRETS
 from servers.security.scan import scan
 
 ENDING = ".age"
+MINE = "this server"
 FileArg = Annotated[str, Field(description="A file in the allowed folders.")]
 WhereArg = Annotated[
     str, Field(description="Where the new file goes. Empty: beside it, with or without .age.")
@@ -89,9 +90,8 @@ class Reading:
         """Say which file encrypt_file would read, where it would write, and who could read that. Changes nothing."""
         place, goal = _encrypted(self.roots, call.path, call.destination)
         others = [str(one) for one in keys.recipients(call.recipients)]
-        found = keys.identity(place.root)
-        mine = str(found.to_public()) if found else "this server, with a key that is made now"
-        return _plan(place, goal, [mine, *others])
+        keys.identity(place.root)  # a broken key is said now
+        return _plan(place, goal, [MINE, *others])  # the same before and after the first use makes the key
 
     @spoken
     def preview_decrypt(self, call: CryptCall) -> Plan:
