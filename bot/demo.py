@@ -14,6 +14,7 @@ from pathlib import Path
 from bot.app import made
 from bot.desk import desk_servers, sample_desk
 from bot.settings import Secret, Settings
+from bot.stories import sample_stories, story_servers
 from gate.tool import Trust
 from tools.servers import ServerConfig
 from workspace.parts import Installation
@@ -28,6 +29,11 @@ WELCOME = """
   Write in #ops, for example:  @Countersign what is in reports
   Then:  @Countersign move reports/q3-summary.md to archive/q3-summary.md
   Or:    @Countersign brief me   -   what is on my calendar   -   what is in my inbox   -   help
+  Whole stories, several servers each:
+         @Countersign run clean-up-secrets for private
+         @Countersign run sort-downloads for downloads
+         @Countersign run compare-contracts for contracts/lease-2026.md   (it asks for the rest)
+         @Countersign run reconcile-receipts for receipts
   The files are in {files}. Mail is sent to {mails} and no further. Ctrl-C stops everything.
 """
 
@@ -40,9 +46,9 @@ async def demo(settings: Settings) -> None:
     workspace, postbox = Workspace(), Postbox(settings.home / "mails")
     url = await _start(workspace)
     try:
-        files = sample_files(settings.home / "files")
+        files = sample_stories(sample_files(settings.home / "files"))
         desk = desk_servers(sample_desk(settings.home / "desk", datetime.now(UTC)), await postbox.start())
-        async with made(local(settings, url, files, desk)):
+        async with made(local(settings, url, files, (*desk, *story_servers(files)))):
             sys.stdout.write(WELCOME.format(url=url, files=files, mails=postbox.folder))
             sys.stdout.flush()
             await stop.wait()

@@ -1,0 +1,136 @@
+"""The four stories over several servers, as a new user runs them by mouse: one sentence, a plan that shows what will
+really happen, one approval, and the files on the disk."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from playwright.async_api import expect
+
+from bot.demo import sample_files
+from bot.desk import desk_servers, sample_desk
+from bot.stories import sample_stories, story_servers
+from gate.world import Limits
+from tests.browser.loops import on_one_loop
+from tests.browser.page_fake import OpenPage
+from tests.browser.windows import Window
+from tests.services import unavailable
+from tests.whole import Whole, whole
+
+pytestmark = pytest.mark.browser
+
+NOWHERE = 9  # a port at which nobody takes mail: nothing is sent here
+
+
+@on_one_loop
+async def house(tmp_path: Path) -> AsyncIterator[Whole]:
+    files = sample_stories(sample_files(tmp_path / "files"))
+    desk = sample_desk(tmp_path / "desk", datetime.now(UTC))
+    servers = (*desk_servers(desk, NOWHERE), *story_servers(files))
+    async with whole(tmp_path, limits=Limits(undo_bar=60), servers=servers) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def tesseract() -> None:
+    if not shutil.which("tesseract"):
+        unavailable("there is no Tesseract: apt-get install tesseract-ocr", "REQUIRE_TESSERACT")
+
+
+@on_one_loop
+async def ann(house: Whole, open_page: OpenPage) -> Window:
+    return Window(await open_page(f"{house.ws.url}/?as=U_ANN"))
+
+
+async def typed(ann: Window) -> None:
+    """Open the newest Review…, type the phrase that it shows, and submit."""
+    await ann.press("review")
+    phrase = await ann.modal.locator("pre").last.inner_text()
+    await ann.page.get_by_label("The phrase").fill(phrase.strip())
+    await ann.submit()
+    await expect(ann.modal).to_have_count(0)
+
+
+async def test_secrets_are_found_encrypted_and_put_into_the_trash_and_all_of_it_is_taken_back(
+    house: Whole, ann: Window
+):
+    before = house.names()
+    await ann.ask("run clean-up-secrets for private")
+    await ann.sees("3 steps", "1 destruction", "private/mail-server.txt.age", "private/backup.ini")
+    await expect(ann.thread.get_by_text("tulip-harbour-29")).to_have_count(0)  # shown masked, always
+    assert house.names() == before
+    await ann.press("plan_approve")
+    await ann.sees("Prepared: Delete 2 files")
+    assert {"private/mail-server.txt", "private/mail-server.txt.age"} <= house.names()
+    await typed(ann)
+    await ann.sees("3 of 3 steps done")
+    gone = {"private/mail-server.txt", "private/backup.ini"}
+    assert house.names() == before - gone | {f"{name}.age" for name in gone}
+    await ann.press("task_undo_all")
+    await ann.sees("Taken back: step")
+    await expect(ann.thread.get_by_text("Taken back: step 1")).to_be_visible()
+    assert house.names() == before
+
+
+async def test_downloads_are_moved_into_their_folders_and_copies_go_to_the_trash(house: Whole, ann: Window):
+    await ann.ask("run sort-downloads")
+    await ann.sees("5 steps", "downloads/ticket.pdf", "documents/ticket.pdf", "pictures/holiday.png")
+    await ann.press("plan_approve")
+    await ann.sees("Prepared: Delete 2 files")
+    assert house.text("documents/offer.md") is not None
+    await typed(ann)
+    await ann.sees("5 of 5 steps done")
+    assert [name for name in house.names() if name.startswith("downloads/")] == []
+    sorted_into = {name for name in house.names() if name.startswith(("documents/", "pictures/"))}
+    assert sorted_into == {
+        "documents/minutes.txt",
+        "documents/offer.md",
+        "documents/ticket.pdf",
+        "pictures/holiday.png",
+    }
+
+
+async def test_contracts_are_compared_and_what_changed_is_written_down_and_drafted_as_shown(
+    house: Whole, ann: Window, tmp_path: Path
+):
+    await ann.ask("run compare-contracts for contracts/lease-2026.md")
+    await ann.sees("Before I start", "Which is the later version?", "Who is the draft for?")
+    await ann.thread.get_by_label("Which is the later version?").fill("contracts/lease-2027.md")
+    await ann.thread.get_by_label("Who is the draft for?").fill("bob@example.com")
+    await ann.press("task_submit")
+    await ann.sees("2 steps", "Lines that went: 3. Lines that came: 4.", "bob@example.com")
+    assert house.text("contracts/changes.md") is None
+    await ann.press("plan_approve")
+    await ann.sees("2 of 2 steps done")
+    written = house.text("contracts/changes.md") or ""
+    assert "-2. The lease ends on 31 May 2027." in written
+    assert "+2. The lease ends on 31 May 2029." in written
+    drafts = [path.read_text("utf-8") for path in (tmp_path / "desk" / "mail" / ".Drafts").rglob("*:2,*")]
+    assert ["What changed in lease-2027.md" in text for text in drafts] == [True]
+
+
+@pytest.mark.usefixtures("tesseract")
+async def test_receipts_are_read_held_against_the_bookings_and_what_is_open_becomes_a_task(
+    house: Whole, ann: Window, tmp_path: Path
+):
+    await ann.ask("run reconcile-receipts for receipts")
+    await ann.sees("7 steps", "City Taxi", "Settle what is in receipts/open.csv")
+    await ann.press("plan_approve")
+    await ann.sees("Prepared: Write 2 rows to receipts/open.csv", "no booking,receipts/taxi.png")
+    assert house.text("receipts/open.csv") is None
+    await ann.press("confirm")
+    await ann.sees("7 of 7 steps done")
+    report = house.text("receipts/open.csv") or ""
+    assert report.splitlines()[1:] == [
+        "no booking,receipts/taxi.png",
+        "no receipt,2026-11-12 Hotel Mar 120.00",
+    ]
+    with closing(sqlite3.connect(tmp_path / "desk" / "tasks.sqlite")) as tasks:
+        found = tasks.execute("SELECT count(*) FROM task WHERE title = 'Settle what is in receipts/open.csv'")
+        assert found.fetchone() == (1,)
