@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
 
 from gate.action import Json
 from gate.talk import Call, Exchange, Propose, Told
@@ -76,21 +75,16 @@ def _plain(item: Json) -> Json:
 
 
 def _list(path: str, scope: Mapping[str, Json]) -> list[Json]:
-    """The list at a path. Of a look that was taken for each of several, the lists one after another."""
-    head, _, field = path.partition(".") if not is_look(path) else _cut(path)
+    """The list at a path. Through a list on the way, the lists of its items, one after another. Raises Unclear."""
+    parts = path.split(".")
+    head, field = ".".join(parts[:2]), ".".join(parts[2:])
     value = look_up(head, scope)
     if field and isinstance(value, list):
-        return [*chain.from_iterable(_list(f"one.{field}", {"one": one}) for one in value)]
+        return [item for one in value for item in _list(f"one.{field}", {"one": one})]
     value = look_up(path, scope)
     if not isinstance(value, list):
         raise Unclear(f"This runbook takes `{path}` for a list, but it is none.")
     return value
-
-
-def _cut(path: str) -> tuple[str, str, str]:
-    """`looks.NAME.field` to `looks.NAME` and the rest."""
-    _, name, *fields = path.split(".")
-    return f"{LOOKS}.{name}", ".", ".".join(fields)
 
 
 def _call(look: Look, scope: Mapping[str, Json], tools: Tools) -> Call:

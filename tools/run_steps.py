@@ -130,9 +130,8 @@ def unsaid(step: RunStep, parameters: Sequence[Parameter], phrases: Sequence[Phr
 
 def step_misfits(runbook: Runbook, phrases: Sequence[Phrase], tools: Tools) -> Iterator[str]:
     """Looks and steps whose arguments their tool does not take, or that use what none before gives."""
-    gives: dict[tuple[str, str], ToolSpec | None] = {}
-    numbered = [("look", n, one) for n, one in enumerate(runbook.looks, 1)]
-    for kind, place, step in (*numbered, *(("step", n, one) for n, one in enumerate(runbook.steps, 1))):
+    gives: dict[tuple[str, ...], ToolSpec | None] = {}
+    for kind, place, step in _numbered(runbook):
         where = f"The runbook {runbook.name}, {kind} {place}: "
         server, tool = _tool(step, runbook.parameters, phrases)
         spec = gives[f"{kind}s", step.name] = tools.find(server, tool)
@@ -150,6 +149,13 @@ def step_misfits(runbook: Runbook, phrases: Sequence[Phrase], tools: Tools) -> I
             fields = (source.output_schema or {}).get("properties") if source else None
             if fields and path[2] not in fields:
                 yield f"{where}`{source.full_name}` gives no `{path[2]}`." if source else ""
+
+
+def _numbered(runbook: Runbook) -> Iterator[tuple[str, int, Look | RunStep]]:
+    for place, look in enumerate(runbook.looks, 1):
+        yield "look", place, look
+    for place, step in enumerate(runbook.steps, 1):
+        yield "step", place, step
 
 
 def _tool(

@@ -8,9 +8,9 @@ import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import closing
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
+import pytest_asyncio
 from playwright.async_api import expect
 
 from bot.demo import sample_files
@@ -28,12 +28,14 @@ pytestmark = pytest.mark.browser
 NOWHERE = 9  # a port at which nobody takes mail: nothing is sent here
 
 
-@on_one_loop
-async def house(tmp_path: Path) -> AsyncIterator[Whole]:
-    files = sample_stories(sample_files(tmp_path / "files"))
-    desk = sample_desk(tmp_path / "desk", datetime.now(UTC))
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Whole]:
+    """One for all four: each story has a folder and a thread of its own."""
+    home = tmp_path_factory.mktemp("stories")
+    files = sample_stories(sample_files(home / "files"))
+    desk = sample_desk(home / "desk", datetime.now(UTC))
     servers = (*desk_servers(desk, NOWHERE), *story_servers(files))
-    async with whole(tmp_path, limits=Limits(undo_bar=60), servers=servers) as running:
+    async with whole(home, limits=Limits(undo_bar=60), servers=servers) as running:
         yield running
 
 
@@ -97,7 +99,7 @@ async def test_downloads_are_moved_into_their_folders_and_copies_go_to_the_trash
 
 
 async def test_contracts_are_compared_and_what_changed_is_written_down_and_drafted_as_shown(
-    house: Whole, ann: Window, tmp_path: Path
+    house: Whole, ann: Window
 ):
     await ann.ask("run compare-contracts for contracts/lease-2026.md")
     await ann.sees("Before I start", "Which is the later version?", "Who is the draft for?")
@@ -111,13 +113,15 @@ async def test_contracts_are_compared_and_what_changed_is_written_down_and_draft
     written = house.text("contracts/changes.md") or ""
     assert "-2. The lease ends on 31 May 2027." in written
     assert "+2. The lease ends on 31 May 2029." in written
-    drafts = [path.read_text("utf-8") for path in (tmp_path / "desk" / "mail" / ".Drafts").rglob("*:2,*")]
+    drafts = [
+        path.read_text("utf-8") for path in (house.files.parent / "desk" / "mail" / ".Drafts").rglob("*:2,*")
+    ]
     assert ["What changed in lease-2027.md" in text for text in drafts] == [True]
 
 
 @pytest.mark.usefixtures("tesseract")
 async def test_receipts_are_read_held_against_the_bookings_and_what_is_open_becomes_a_task(
-    house: Whole, ann: Window, tmp_path: Path
+    house: Whole, ann: Window
 ):
     await ann.ask("run reconcile-receipts for receipts")
     await ann.sees("7 steps", "City Taxi", "Settle what is in receipts/open.csv")
@@ -131,6 +135,6 @@ async def test_receipts_are_read_held_against_the_bookings_and_what_is_open_beco
         "no booking,receipts/taxi.png",
         "no receipt,2026-11-12 Hotel Mar 120.00",
     ]
-    with closing(sqlite3.connect(tmp_path / "desk" / "tasks.sqlite")) as tasks:
+    with closing(sqlite3.connect(house.files.parent / "desk" / "tasks.sqlite")) as tasks:
         found = tasks.execute("SELECT count(*) FROM task WHERE title = 'Settle what is in receipts/open.csv'")
         assert found.fetchone() == (1,)
