@@ -75,12 +75,13 @@ def _plain(item: Json) -> Json:
 
 
 def _list(path: str, scope: Mapping[str, Json]) -> list[Json]:
-    """The list at a path. Through a list on the way, the lists of its items, one after another. Raises Unclear."""
+    """The list at a path. Through a list on the way, what is in the lists of its items, each once. Raises Unclear."""
     parts = path.split(".")
     head, field = ".".join(parts[:2]), ".".join(parts[2:])
     value = look_up(head, scope)
     if field and isinstance(value, list):
-        return [item for one in value for item in _list(f"one.{field}", {"one": one})]
+        items = [item for one in value for item in _list(f"one.{field}", {"one": one})]
+        return [*{json.dumps(item, sort_keys=True): item for item in items}.values()]
     value = look_up(path, scope)
     if not isinstance(value, list):
         raise Unclear(f"This runbook takes `{path}` for a list, but it is none.")
@@ -110,6 +111,8 @@ def _result(call: Call, told: Told) -> Json:
         fields = None
     if not isinstance(fields, dict):
         raise Unclear(f"The answer of `{name}` is too long, or has no fields. Name a smaller folder.")
+    if fields.get("truncated") is True:  # a plan over half of it would look like one over all of it
+        raise Unclear(f"`{name}` found more than it can tell at once. Name a smaller folder.")
     return fields
 
 

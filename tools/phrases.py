@@ -59,10 +59,10 @@ class Phrases:
 
     async def reply(self, turn: Turn, brief: Brief, pending: tuple[Action, ...]) -> Replied:
         """Propose what the words mean, or say what was not understood. Never half of it."""
-        if turn.exchanges and turn.mode is not Mode.PLAN:
-            return Replied(Done())
         if turn.mode is Mode.PLAN:
             return Replied(self._plan(turn, brief))
+        if turn.exchanges:
+            return Replied(Done())
         return Replied(
             self.understand(turn.text, brief) if turn.mode is Mode.ACT else self._talk(turn, brief)
         )

@@ -44,10 +44,10 @@ def pieces(
 
 
 def _of_nothing(step: RunStep, values: Mapping[str, Json]) -> bool:
-    """Whether an argument is a list that a look found empty: there is nothing to do it to."""
+    """Whether it takes a list that a look found empty: there is nothing to do it to."""
     alone = [PLACEHOLDER.fullmatch(value) for value in step.args.values() if isinstance(value, str)]
-    paths = [found[0] for found in alone if found and is_look(found[1])]
-    return any(expand(path, values) == [] for path in paths)
+    taken = [*alone, *PLACEHOLDER.finditer(step.say)]
+    return any(expand(found[0], values) == [] for found in taken if found and is_look(found[1]))
 
 
 def _of_same(template: str, several: set[str], ending: str) -> str:

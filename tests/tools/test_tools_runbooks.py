@@ -422,10 +422,10 @@ SEARCH = {"name": "found", "call": "filesystem.search_files", "args": {"path": "
 EACH = {"say": "copy {each.path} to x", "each": "looks.found.matches"}
 
 
-async def looked(planner: Phrases, data: Any, found: Json) -> Reply:
+async def looked(planner: Phrases, data: Any, found: Json, text: str = "run look for a") -> Reply:
     """What is planned once the first look has given this."""
     runs = Phrases(read_phrases(data), planner.tools)
-    asked = turn("run look for a", Mode.PLAN)
+    asked = turn(text, Mode.PLAN)
     first = (await runs.reply(asked, Brief(asked.text), ())).reply
     assert isinstance(first, Propose), first
     told = tuple(Told(place, "succeeded", json.dumps(found)) for place, _ in enumerate(first.calls))
@@ -443,6 +443,16 @@ async def test_what_a_look_finds_is_a_value_and_nothing_else(planner: Phrases) -
     assert [(step.call.args["source"], dict(step.refs)) for step in steps] == [("a.md", {}), (strange, {})]
 
 
+async def test_a_step_takes_a_whole_list_of_a_look_and_is_left_out_where_that_is_empty(
+    planner: Phrases,
+) -> None:
+    data = book({"say": "list {folder}"}, {"say": "delete {looks.found.matches}"}, looks=[SEARCH])
+    steps = plan(await looked(planner, data, {"matches": ["a.md", "then b.md"]}))
+    assert steps[1].call.args == {"path": ["a.md", "then b.md"]}
+    steps = plan(await looked(planner, data, {"matches": []}))
+    assert [step.call.tool for step in steps] == ["list_dir"]
+
+
 async def test_what_another_look_found_can_be_left_out(planner: Phrases) -> None:
     twice = {**SEARCH, "name": "old", "args": {"path": "{folder}", "pattern": "*"}}
     data = book({**EACH, "without": "looks.old.matches"}, looks=[SEARCH, twice])
@@ -453,7 +463,20 @@ async def test_an_answer_without_what_the_runbook_takes_is_said(planner: Phrases
     data = book(EACH, looks=[SEARCH])
     assert "lacks this: {looks.found.matches}" in says(await looked(planner, data, {}))
     assert "has no fields" in says(await looked(planner, data, "words"))
+    assert "more than it can tell at once" in says(
+        await looked(planner, data, {"matches": [], "truncated": True})
+    )
     assert "for a list, but it is none" in says(await looked(planner, data, {"matches": 5}))
+
+
+async def test_what_several_looks_find_alike_is_done_once(planner: Phrases) -> None:
+    search = {**SEARCH, "args": {"path": "{folder}", "pattern": "*"}, "each": "folder"}
+    parameter = {"name": "folder", "question": "?", "type": "list", "default": ["a", "b"]}
+    data = book(EACH, looks=[search], parameters=[parameter])
+    steps = plan(
+        await looked(planner, data, {"matches": [{"path": "a/1.md"}, {"path": "a/2.md"}]}, "run look")
+    )
+    assert [step.call.args["source"] for step in steps] == ["a/1.md", "a/2.md"]
 
 
 async def test_many_looks_are_taken_a_dozen_at_a_time_and_none_twice(planner: Phrases) -> None:
