@@ -59,10 +59,11 @@ class Phrases:
 
     async def reply(self, turn: Turn, brief: Brief, pending: tuple[Action, ...]) -> Replied:
         """Propose what the words mean, or say what was not understood. Never half of it."""
+        looked = turn.mode is Mode.PLAN and all(isinstance(e.reply, Propose) for e in turn.exchanges)
+        if turn.exchanges and not looked:
+            return Replied(Done())
         if turn.mode is Mode.PLAN:
             return Replied(self._plan(turn, brief))
-        if turn.exchanges:
-            return Replied(Done())
         return Replied(
             self.understand(turn.text, brief) if turn.mode is Mode.ACT else self._talk(turn, brief)
         )

@@ -24,6 +24,7 @@ FORMS = (
     "“skip step 2”, “first do step 3”, “use new.md instead of old.md”, “ask me before step 2”, or “also …”"
 )
 KEPT = "I kept “{said}”, but I cannot act on it. I understand {forms} with one of my phrases."
+LOOKS_FIRST = "That runbook looks first, so it cannot join a plan that is there. Ask for it in a new message."
 INSTEAD = re.compile(
     r"(?:no[ \t]*,[ \t]*|rather[ \t]+|instead[ \t]*,?[ \t]+)(?P<a>\S.*)|(?P<b>.*\S)[ \t,]+instead[ \t.!]*",
     re.I | re.S,
@@ -210,6 +211,8 @@ class Changing:
         if meant.needed:
             self.questions += meant.needed
             return
+        if meant.looks:
+            raise Refused(LOOKS_FIRST)
         fresh = renumbered(meant.pieces, self.keys)
         if rather:
             self._instead(fresh)

@@ -30,6 +30,7 @@ from gate.talk import (
     Planner,
     Propose,
     ProposePlan,
+    Reply,
     Say,
     Told,
     Turn,
@@ -108,7 +109,7 @@ def over(planner: Planner, turn: Turn) -> bool:
     last = turn.exchanges[-1] if turn.exchanges else None
     if last is None or not _settled(last):
         return False
-    if turn.mode is Mode.PLAN and isinstance(last.reply, Propose):  # it has read, to know what to plan
+    if _looking(turn, last.reply):
         return False
     return isinstance(last.reply, Say | Clarify | ProposePlan | Implement | Done) or not planner.follows
 
@@ -128,8 +129,14 @@ async def _ask(world: World, turn: Turn) -> bool:
         first = await tx.exchange(turn.id, index, made) is made
         now = await tx.task(turn.task) if task and first else None
         if now and (said.usage.requests or brief.instructions):
-            await tx.keep_task(now, usage=now.usage + said.usage, instructions=_used(now, brief, index))
+            taken = now.instructions if _looking(turn, said.reply) else _used(now, brief, index)
+            await tx.keep_task(now, usage=now.usage + said.usage, instructions=taken)
     return True
+
+
+def _looking(turn: Turn, reply: Reply) -> bool:
+    """Whether it only reads before it plans: what people said is taken in by the plan that comes of it."""
+    return turn.mode is Mode.PLAN and isinstance(reply, Propose)
 
 
 def _used(task: Task, brief: Brief, index: int) -> tuple[Instruction, ...]:

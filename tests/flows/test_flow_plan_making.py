@@ -196,6 +196,24 @@ async def test_what_is_said_while_a_plan_is_made_goes_into_it(stage: Scene):
     assert [one.used for one in (await only(stage)).instructions] == ["for the plan"]
 
 
+async def test_what_is_said_before_a_look_goes_into_the_plan_that_comes_of_the_look(stage: Scene):
+    said = Incoming("k", stage.session, ANN, "and b.md", "1900000000.0", False)
+    reply = stage.planner.reply
+
+    async def interrupted(turn, brief, pending):
+        answer = await reply(turn, brief, pending)
+        if len(stage.planner.seen) == 1:
+            assert (await steer.heard(stage.world, said)).code == "steered"
+        return answer
+
+    stage.planner.reply = interrupted
+    reads = Propose((Call("desk", "look", {"path": "a.md"}),))
+    await asked(stage, proposes(write("a.md")), reads, proposes(write("a.md"), write("b.md")))
+    seen = [[(one.text, one.used) for one in brief.instructions] for brief in stage.planner.briefs]
+    assert seen == [[], [("and b.md", "")], [("and b.md", "")]]
+    assert [one.used for one in (await only(stage)).instructions] == ["for the plan"]
+
+
 async def test_a_plan_that_only_reads_asks_nobody(stage: Scene):
     task = await planned(stage, look("a.md"), look("b.md"), look("c.md"))
     assert task.state is S.SATISFACTION

@@ -16,6 +16,7 @@ from gate.talk import Brief, Clarify, Done, Exchange, Mode, Planned, ProposePlan
 from gate.task import Decided, Instruction, Plan, Step, StepState
 from tests.tools.phrasing import AT, bundled, replied, turn
 from tools.phrases import Phrases
+from tools.runbook_file import read_runbooks
 
 THREE = "list reports\nmove a.md to archive\ndelete b.md"
 
@@ -83,6 +84,20 @@ async def test_confirmed_requirements_are_planned_one_after_the_other(planner: P
 
 async def test_what_was_never_understood_is_said(planner: Phrases) -> None:
     assert "I did not understand “sing a song”" in says(await replied(planner, "sing a song", Mode.PLAN))
+
+
+async def test_a_runbook_that_looks_first_cannot_join_a_plan(planner: Phrases) -> None:
+    runbook = {
+        "name": "gather",
+        "parameters": [{"name": "folder", "question": "?"}],
+        "looks": [
+            {"name": "found", "call": "filesystem.search_files", "args": {"path": "{folder}", "pattern": "*"}}
+        ],
+        "steps": [{"say": "copy {each.path} to x", "each": "looks.found.matches"}],
+    }
+    book = replace(planner.book, runbooks=read_runbooks([runbook], "x", planner.book.phrases, []))
+    reply = await again(replace(planner, book=book), "also run gather for a")
+    assert "it cannot join a plan that is there" in says(reply)
 
 
 async def test_a_turn_is_over_after_its_plan(planner: Phrases) -> None:
