@@ -60,7 +60,7 @@ def rounds(each: str, scope: Mapping[str, Json], without: str = "") -> list[dict
     """What is put in for each item of a list: under the parameter's name, or as `each` where a look gave it."""
     if not each:
         return [{}]
-    left_out = _list(without, scope) if without else []
+    left_out = [_plain(item) for item in _list(without, scope)] if without else []
     name = ITEM if is_look(each) else each
     return [{name: item} for item in _list(each, scope) if _plain(item) not in left_out]
 
@@ -70,7 +70,9 @@ def is_look(each: str) -> bool:
 
 
 def _plain(item: Json) -> Json:
-    """What an item of a list is compared by: a found file by its path."""
+    """What an item of a list is compared by: a found file by its path, a row of one column by its value."""
+    if isinstance(item, list) and len(item) == 1:
+        return item[0]
     return item["path"] if isinstance(item, Mapping) and "path" in item else item
 
 

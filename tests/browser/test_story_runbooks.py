@@ -1,5 +1,4 @@
-"""The four stories over several servers, as a new user runs them by mouse: one sentence, a plan that shows what will
-really happen, one approval, and the files on the disk."""
+"""The four stories over several servers by mouse, as a new user: a sentence, a plan, an approval, and the disk."""
 
 from __future__ import annotations
 
@@ -26,6 +25,9 @@ from tests.whole import Whole, whole
 pytestmark = pytest.mark.browser
 
 NOWHERE = 9  # a port at which nobody takes mail: nothing is sent here
+READING_MS = (
+    90_000  # three pictures are read before there is a plan: seconds each where the machine does much else
+)
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
@@ -123,7 +125,8 @@ async def test_receipts_are_read_held_against_the_bookings_and_what_is_open_beco
     house: Whole, ann: Window
 ):
     await ann.ask("run reconcile-receipts for receipts")
-    await ann.sees("7 steps", "City Taxi", "Settle what is in receipts/open.csv")
+    await expect(ann.thread).to_contain_text("7 steps", timeout=READING_MS)
+    await ann.sees("City Taxi", "Settle what is in receipts/open.csv")
     await ann.press("plan_approve")
     await ann.sees("Prepared: Write 2 rows to receipts/open.csv", "no booking,receipts/taxi.png")
     assert house.text("receipts/open.csv") is None

@@ -447,6 +447,9 @@ async def test_a_step_takes_a_whole_list_of_a_look_and_is_left_out_where_that_is
     planner: Phrases,
 ) -> None:
     data = book({"say": "list {folder}"}, {"say": "delete {looks.found.matches}"}, looks=[SEARCH])
+    data["phrases"].append(
+        {"say": "delete {path...}", "call": "filesystem.delete_file", "args": {"path": "{path}"}}
+    )
     steps = plan(await looked(planner, data, {"matches": ["a.md", "then b.md"]}))
     assert steps[1].call.args == {"path": ["a.md", "then b.md"]}
     steps = plan(await looked(planner, data, {"matches": []}))
