@@ -48,8 +48,9 @@ def _closest(line: str, book: PhraseBook, tools: Tools) -> list[str]:
 
 def _can_run(runbook: Runbook, tools: Tools) -> bool:
     """Whether the tools that it names are there."""
-    calls = [*runbook.looks, *(step for step in runbook.steps if step.tool)]
-    return all(tools.find(call.server, call.tool) for call in calls)
+    named = [(look.server, look.tool) for look in runbook.looks]
+    named += [(step.server, step.tool) for step in runbook.steps if step.tool]
+    return all(tools.find(server, tool) for server, tool in named)
 
 
 def _usable(book: PhraseBook, tools: Tools) -> Sequence[Phrase]:
