@@ -36,6 +36,7 @@ def decided(line: Any, decision: str = "APPROVE", **more: Any) -> dict[str, Any]
     }
 
 
+# promise: REVIEW-07, REVIEW-21
 async def test_inputs_are_edited_looked_at_anew_and_approved(api: Api) -> None:
     ann = await api.client()
     task, line = await reviewed(api, ann, Phase.BEFORE)
@@ -57,6 +58,7 @@ async def test_inputs_are_edited_looked_at_anew_and_approved(api: Api) -> None:
     assert (await ann.get("/history"))["reviews"] == [record]
 
 
+# promise: REVIEW-21
 async def test_outputs_are_decided_by_one_of_many(api: Api) -> None:
     ann = await api.client()
     _, line = await reviewed(api, ann, Phase.AFTER)

@@ -61,6 +61,7 @@ async def card(product: Whole, words: str) -> Message:
     return await product.ws.wait_for(find, SECONDS)
 
 
+# promise: API-16, API-17
 @pytest.mark.slow
 async def test_clients_on_standard_input_climb_the_ladder_and_people_decide_in_slack(tmp_path: Path) -> None:
     async with whole(tmp_path) as product:

@@ -121,6 +121,7 @@ def test_the_reviews_of_the_documentation_hold_where_it_says(tmp_path: Path) -> 
     assert made.review(Phase.AFTER, "data.query", ("s1", "Count them")) == "what the database answers"
 
 
+# promise: REVIEW-03
 def test_a_review_is_read_as_spec_004_spells_it_and_can_be_switched_off(tmp_path: Path) -> None:
     (made,) = policy(tmp_path, f"reviews: [{SPEC_004}]").reviews
     assert made == Review("a", Phase.AFTER, False, steps=("s2", "Send *"))

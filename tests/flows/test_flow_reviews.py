@@ -103,6 +103,7 @@ async def resumed(stage: Scene, asked: Resume) -> Any:
 # Before
 
 
+# promise: REVIEW-02, REVIEW-11
 async def test_a_reviewed_step_waits_although_its_plan_was_approved(both: Scene):
     task, action = await before(both)
     (kind, body), *rest = await happened(both)
@@ -124,6 +125,7 @@ async def test_a_reviewed_step_waits_although_its_plan_was_approved(both: Scene)
     assert (end[0], end[1].keys()) == ("workflow_resumed", {"type", "executionId", "timestamp"})
 
 
+# promise: REVIEW-14, REVIEW-30
 async def test_an_edit_before_changes_the_inputs_and_is_shown_before_it_runs(both: Scene):
     task, action = await before(both)
     said = await resumed(both, on(task, action, edited={"path": "b.md", "content": "other"}))
@@ -145,6 +147,7 @@ async def test_inputs_that_break_the_schema_are_told_and_change_nothing(stage: S
     assert (await stage.now(action.id)).version == 1
 
 
+# promise: REVIEW-07, REVIEW-16
 async def test_a_rejection_before_runs_nothing_and_is_on_record_with_its_reason(both: Scene):
     task, action = await before(both)
     assert (await resumed(both, on(task, action, REJECT, comment="not this folder"))).code == "rejected"
@@ -211,6 +214,7 @@ async def test_what_is_not_reviewed_leaves_no_record_and_no_event(stage: Scene):
     assert isinstance(said, Said | Conflict)
 
 
+# promise: REVIEW-17
 async def test_each_of_several_approvers_leaves_a_record_and_the_last_resumes(both: Scene):
     from gate.action import Approvers
 
@@ -230,6 +234,7 @@ async def test_who_may_not_decide_is_told_so_and_changes_nothing(stage: Scene, w
     assert (wrote(stage), await records(stage, task.id)) == ([], [])
 
 
+# promise: REVIEW-05
 async def test_an_answer_to_one_phase_or_try_is_none_to_the_next(both: Scene):
     reviewing(both, Phase.AFTER)
     task, action = await before(both, write("b.md"))
@@ -249,6 +254,7 @@ async def test_an_answer_to_one_phase_or_try_is_none_to_the_next(both: Scene):
 # After
 
 
+# promise: REVIEW-02, REVIEW-11
 async def test_a_read_that_is_reviewed_waits_with_its_result(both: Scene):
     task = await after(both)
     (kind, body), *rest = await happened(both)
@@ -265,6 +271,7 @@ async def test_a_read_that_is_reviewed_waits_with_its_result(both: Scene):
     assert await records(both, task.id) == [("s1", "AFTER", "APPROVE", ANN)]
 
 
+# promise: REVIEW-15, REVIEW-30
 async def test_an_edit_after_changes_what_later_steps_use_beside_the_true_result(both: Scene):
     task = await after(both)
     true = steps(task)[0].result
@@ -277,6 +284,7 @@ async def test_an_edit_after_changes_what_later_steps_use_beside_the_true_result
     assert (record.original_data, record.modified_data, record.comment) == (true, OTHER, "the other file")
 
 
+# promise: REVIEW-16
 async def test_a_rejection_after_drops_the_result_and_fails_the_step(both: Scene):
     task = await after(both)
     assert (await resumed(both, on(task, decision=REJECT, comment="wrong file"))).ok
@@ -357,6 +365,7 @@ async def test_a_result_that_breaks_its_tools_schema_is_told(stage: Scene):
     assert (await resumed(stage, on(task, edited=OTHER))).ok
 
 
+# promise: REVIEW-03
 async def test_switched_off_and_other_steps_do_not_wait(stage: Scene):
     reviewing(stage, Phase.AFTER, "*", enabled=False)
     reviewing(stage, Phase.AFTER, "*", steps=("s2",))
@@ -367,6 +376,7 @@ async def test_switched_off_and_other_steps_do_not_wait(stage: Scene):
 # One winner
 
 
+# promise: REVIEW-31
 @pytest.mark.parametrize("phase", list(Phase))
 async def test_of_fifty_resumes_with_one_version_exactly_one_wins(both: Scene, phase: Phase):
     if phase is Phase.BEFORE:
@@ -392,6 +402,7 @@ async def test_of_fifty_resumes_with_one_version_exactly_one_wins(both: Scene, p
 # Lists
 
 
+# promise: REVIEW-19
 async def test_what_waits_is_listed_until_it_is_decided(both: Scene):
     task, action = await before(both)
     (line,) = await pending.listed(both.world, TEAM, ANN)
@@ -405,6 +416,7 @@ async def test_what_waits_is_listed_until_it_is_decided(both: Scene):
     assert await pending.listed(both.world, TEAM, ANN) == ()
 
 
+# promise: REVIEW-19
 async def test_a_redis_that_was_emptied_is_filled_from_sql_and_nothing_in_it_ends(stage: Scene):
     task = await after(stage)
     before_ = await pending.listed(stage.world, TEAM, ANN)
@@ -428,6 +440,7 @@ async def test_without_redis_the_list_is_read_from_sql(stage: Scene):
     assert [one.execution for one in await pending.listed(stage.world, TEAM, ANN)] == [task.id]
 
 
+# promise: REVIEW-20
 async def test_the_detail_holds_inputs_or_outputs_whole(stage: Scene):
     task = await after(stage)
     found = await pending.detail(stage.world, TEAM, BEN, task.id)
@@ -439,6 +452,7 @@ async def test_the_detail_holds_inputs_or_outputs_whole(stage: Scene):
     assert await pending.detail(stage.world, TEAM, ANN, task.id) is None
 
 
+# promise: REVIEW-22
 async def test_what_a_reviewer_has_decided_is_found_page_by_page(stage: Scene):
     task = await after(stage, look("b.md"))
     await resumed(stage, on(task))

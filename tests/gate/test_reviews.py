@@ -35,6 +35,7 @@ def step(**changes: object) -> Step:
     return replace(made, **changes)
 
 
+# promise: REVIEW-08
 def test_it_has_the_ten_fields_of_spec_004() -> None:
     spec = "id execution_id node_id reviewer_id decision trigger_phase original_data modified_data comment"
     assert [field.name for field in fields(ReviewRecord)] == [*spec.split(), "reviewed_at"]

@@ -36,6 +36,7 @@ async def record(ledger: SqlLedger, session: Session = THREAD, **changes: Any) -
     return one
 
 
+# promise: REVIEW-10
 async def test_a_review_comes_back_as_it_was_written(ledger: SqlLedger) -> None:
     one = await record(ledger, modified_data={"a": [None, True, "\x00"]})
     two = await record(ledger, decision=ReviewDecision.REJECT, node_id="s2")
@@ -67,6 +68,7 @@ async def test_whatever_was_reviewed_is_kept_whole(ledger: SqlLedger, data: Any)
     assert (last.original_data, last.modified_data) == (data, {"x": data})
 
 
+# promise: REVIEW-09
 @pytest.mark.parametrize(
     "statement",
     [
@@ -86,6 +88,7 @@ async def test_the_database_refuses_to_change_or_delete_a_review(
     assert [each.comment for each in await ledger.reviews.of("T1", "t1")] == [one.comment]
 
 
+# promise: REVIEW-09
 async def test_the_database_refuses_the_ways_around(ledger: SqlLedger, engine: AsyncEngine) -> None:
     await record(ledger)
     around = {
@@ -97,6 +100,7 @@ async def test_the_database_refuses_the_ways_around(ledger: SqlLedger, engine: A
             await connection.execute(text(around[engine.dialect.name]))
 
 
+# promise: REVIEW-25
 async def test_the_indexes_of_the_spec_are_used(ledger: SqlLedger, engine: AsyncEngine) -> None:
     for number in range(50):
         await record(ledger, execution_id=f"t{number}", reviewer_id=f"U{number}")
