@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from functools import partial
+from multiprocessing.util import Finalize
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,8 @@ def pytest_configure(config: pytest.Config) -> None:
     chosen = config.option.basetemp is not None or hasattr(config, "workerinput")
     if not chosen and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM:
         home = tempfile.mkdtemp(prefix="countersign-", dir=MEMORY)
-        config.add_cleanup(partial(shutil.rmtree, home, ignore_errors=True))
+        # At the very end: multiprocessing, at -100, takes its own directory away from there.
+        Finalize(None, shutil.rmtree, (home,), {"ignore_errors": True}, exitpriority=-200)
         config.option.basetemp = f"{home}/tests"
         os.environ["TMPDIR"] = tempfile.tempdir = home
 
