@@ -182,10 +182,6 @@ class Engine:
         """Make a delayed run due now; it starts within about a second. Nothing happens to other runs."""
         await self._client.set_workflow_delay_async(key, delay_seconds=0)
 
-    async def resume_dead(self) -> int:
-        """Hand on the runs of dead replicas now, instead of at the next beat; how many there were."""
-        return await asyncio.to_thread(self._janitor.adopt)
-
     async def purge(self, before: datetime) -> int:
         """Forget the runs that ended before this time; how many there were."""
         return await asyncio.to_thread(self.forget, before)

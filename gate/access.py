@@ -10,7 +10,6 @@ from datetime import datetime
 from enum import StrEnum
 
 from gate.action import Action, Json, Person, Session
-from gate.audit import Line
 from gate.people import YES, Ruling, account, is_approver
 from gate.policy import Policy
 from gate.task import Task
@@ -147,11 +146,6 @@ def _concerns(action: Action, token: Token, person: Person) -> bool:
 def shown(token: Token, action: Action) -> Action:
     """The action as this token is shown it: the phrase to type is for people."""
     return action if token.kind is Kind.PERSON else replace(action, phrase="")
-
-
-def line_of(token: Token, line: Line, mine: frozenset[str]) -> bool:
-    """Whether a line of the audit log is about what an agent proposed."""
-    return token.kind is Kind.PERSON or line.entry.action in mine
 
 
 def place(token: Token, session_key: str, channel: str) -> Session | Ruling:

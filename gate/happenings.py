@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Literal, get_args
 
 from gate.action import Action, Json
 from gate.records import Happening
 from gate.states import State
 
-KINDS = (
+EventKind = Literal[
     "action_changed",
     "approval_requested",
     "task_changed",
     "steer_instruction",
     "workflow_paused",
     "workflow_resumed",
-)
+]
+KINDS: tuple[str, ...] = get_args(EventKind)
 MOST = 300  # characters of a text
 NAMED = 20  # affected things
 

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from gate.action import Action, Class, Json, Outcome, Verdict
+from gate.action import Action, Class, Json, Verdict
 from gate.policy import Decision
 from gate.reviews import used
 from gate.task import Plan, Step, StepState, Task
@@ -291,7 +291,3 @@ def anew(step: Step) -> Step:
         revised_by="",
         rejected_by="",
     )
-
-
-def outcome_text(outcome: Outcome | None) -> str:
-    return outcome.text if outcome else ""

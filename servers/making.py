@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any
 
 from mcp.server.mcpserver.exceptions import ToolError
 
 from servers.cards import Card
 from servers.cards import change as changing
-from servers.filesystem import change, disk, landing, trash
-from servers.filesystem.models import Item, Written
+from servers.filesystem import change, disk, landing
+from servers.filesystem.change import Answer
+from servers.filesystem.models import Item
 from servers.filesystem.recipes import CARDS
 from servers.filesystem.roots import Place, Roots, spot
 from servers.filesystem.text import read_at
@@ -24,7 +25,6 @@ WAYS_BACK: dict[str, Card] = {
     for name in ("get_metadata", "describe_paths", "preview_restore", "delete_file", "restore_file")
 }
 _BACK = {key: CARDS["write_file"].recipe[key] for key in ("recoverable", "keeps_days", "undo", "drift")}
-Answer = TypeVar("Answer", bound=Written)
 
 
 @dataclass(frozen=True)
@@ -72,24 +72,7 @@ def put(
         raise ToolError(
             f"{place.said} would be {len(data)} bytes long, more than {LARGEST_MADE}. Make it smaller."
         )
-    with spot(place) as here:
-        exists = disk.status(here) is not None
-    trash_id = None
-    if exists and expected != disk.ABSENT:
-        found, trash_id = change.replace(place, data, expected, at)
-    else:
-        disk.agree(place.said, None, expected)
-        found = change.create(place, data)
-    return kind(
-        path=place.said,
-        sha256=found.sha256,
-        size=found.size,
-        replaced=trash_id is not None,
-        trash_id=trash_id,
-        kept_until=at + trash.KEEP if trash_id else None,
-        expected={place.said: found.sha256},
-        **more,
-    )
+    return change.put(place, data, expected, at, kind, **more)
 
 
 def bytes_of(place: Place, most: int, expected: str | None = None) -> tuple[bytes, str]:

@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from gate.kept import Kept
 from storage.api_tables import answers
 from storage.columns import clock
-from storage.engine import reached
+from storage.engine import carry, reached
 from storage.rows import insert
 
 HELD = timedelta(seconds=120)  # longer than any request takes: by then whoever holds the key is dead
@@ -54,16 +54,13 @@ class AnswerStore:
         return Kept(found.digest, found.status, found.body) if found else Kept(digest, 0, "")
 
     async def keep(self, token: str, key: str, holder: str, status: int, body: str) -> None:
-        await self._write(update(answers).where(*_held(token, key, holder)).values(status=status, body=body))
+        await carry(
+            self._engine, update(answers).where(*_held(token, key, holder)).values(status=status, body=body)
+        )
 
     async def drop(self, token: str, key: str, holder: str) -> None:
         """Give the reservation up: the same request may be tried again."""
-        await self._write(delete(answers).where(*_held(token, key, holder)))
-
-    async def _write(self, statement: Any) -> None:
-        with reached():
-            async with self._engine.begin() as connection:
-                await connection.execute(statement)
+        await carry(self._engine, delete(answers).where(*_held(token, key, holder)))
 
 
 def _held(token: str, key: str, holder: str) -> tuple[Any, ...]:

@@ -164,6 +164,20 @@ def reached(limit: asyncio.Timeout | None = None) -> Iterator[None]:
         raise
 
 
+async def ask(engine: AsyncEngine, question: Any) -> list[Any]:
+    """What one question finds, outside of transactions. Raises Unavailable."""
+    with reached():
+        async with reading(engine).connect() as connection:
+            return list((await connection.execute(question)).all())
+
+
+async def carry(engine: AsyncEngine, statement: Any) -> int:
+    """Carry out one statement in a transaction of its own; how many rows it changed. Raises Unavailable."""
+    with reached():
+        async with engine.begin() as connection:
+            return int((await connection.execute(statement)).rowcount)
+
+
 def _connect_sqlite(connection: Any, _: Any) -> None:
     # Python's sqlite3 would begin transactions by its own rules, too late to keep a read and a write together.
     connection.isolation_level = None

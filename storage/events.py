@@ -12,7 +12,7 @@ from gate.access import Logged, Subject
 from gate.action import Action
 from gate.task import Task
 from storage.api_tables import made
-from storage.engine import reached, reading
+from storage.engine import ask
 from storage.rows import to_action, to_task
 from storage.tables import actions
 from storage.task_tables import events, tasks
@@ -26,7 +26,9 @@ class EventLog:
 
     async def after(self, seq: int, limit: int) -> Sequence[Logged]:
         """The events behind `seq`, oldest first, each with what it is about as that stands now."""
-        rows = await self._rows(select(events).where(events.c.seq > seq).order_by(events.c.seq).limit(limit))
+        rows = await ask(
+            self._engine, select(events).where(events.c.seq > seq).order_by(events.c.seq).limit(limit)
+        )
         if not rows:
             return []
         about = await self._actions(set(map(_about, rows)))
@@ -38,27 +40,23 @@ class EventLog:
             *(one.undoes for one in about.values()),
         }
         makers = {
-            row.id: row.token for row in await self._rows(select(made).where(made.c.id.in_(ids - {""})))
+            row.id: row.token
+            for row in await ask(self._engine, select(made).where(made.c.id.in_(ids - {""})))
         }
         return [_logged(row, about, of_tasks, makers) for row in rows]
 
     async def ends(self) -> tuple[int, int]:
         """The numbers of the oldest event that is kept and of the newest; 0, 0 without any."""
-        ((first, last),) = await self._rows(select(func.min(events.c.seq), func.max(events.c.seq)))
+        ((first, last),) = await ask(self._engine, select(func.min(events.c.seq), func.max(events.c.seq)))
         return first or 0, last or 0
 
     async def _actions(self, ids: Collection[str]) -> dict[str, Action]:
-        rows = await self._rows(select(actions).where(actions.c.id.in_(set(ids) - {""})))
+        rows = await ask(self._engine, select(actions).where(actions.c.id.in_(set(ids) - {""})))
         return {row.id: to_action(row) for row in rows}
 
     async def _tasks(self, ids: Collection[str]) -> dict[str, Task]:
-        rows = await self._rows(select(tasks).where(tasks.c.id.in_(set(ids) - {""})))
+        rows = await ask(self._engine, select(tasks).where(tasks.c.id.in_(set(ids) - {""})))
         return {row.id: to_task(row) for row in rows}
-
-    async def _rows(self, question: Any) -> Sequence[Any]:
-        with reached():
-            async with reading(self._engine).connect() as connection:
-                return (await connection.execute(question)).all()
 
 
 def _about(row: Any) -> str:

@@ -13,7 +13,7 @@ from gate.access import Logged
 from gate.webhook import Webhook, wants
 from storage.api_tables import webhooks
 from storage.columns import clock
-from storage.engine import reached, reading
+from storage.engine import ask, carry
 from storage.events import EventLog
 from storage.ledger import SqlLedger
 from storage.rows import insert, plain
@@ -34,23 +34,23 @@ class HookStore:
         """It is told of what happens from now on."""
         newest = select(func.coalesce(func.max(events.c.seq), 0)).scalar_subquery()
         row = {**plain(hook), "seq": newest, "created_at": NOW}
-        await self._write(insert(webhooks, self._engine.dialect.name).values(row))
+        await carry(self._engine, insert(webhooks, self._engine.dialect.name).values(row))
 
     async def all(self) -> tuple[Webhook, ...]:
-        found = await self._rows(select(webhooks).order_by(webhooks.c.created_at, webhooks.c.id))
+        found = await ask(self._engine, select(webhooks).order_by(webhooks.c.created_at, webhooks.c.id))
         return tuple(Webhook(**row._mapping) for row in found)
 
     async def get(self, hook_id: str) -> Webhook | None:
-        found = await self._rows(select(webhooks).where(webhooks.c.id == hook_id))
+        found = await ask(self._engine, select(webhooks).where(webhooks.c.id == hook_id))
         return Webhook(**found[0]._mapping) if found else None
 
     async def remove(self, hook_id: str) -> bool:
-        return bool(await self._write(delete(webhooks).where(webhooks.c.id == hook_id)))
+        return bool(await carry(self._engine, delete(webhooks).where(webhooks.c.id == hook_id)))
 
     async def rotate(self, hook_id: str, secret: str) -> bool:
         """Sign with a new secret, and with the one before it until the next rotation."""
         changed = update(webhooks).where(webhooks.c.id == hook_id)
-        return bool(await self._write(changed.values(former=webhooks.c.secret, secret=secret)))
+        return bool(await carry(self._engine, changed.values(former=webhooks.c.secret, secret=secret)))
 
     async def noted(self, hook_id: str, problem: str, *, disable: bool = False) -> None:
         """What came of the last try. A receiver that says it is gone is sent nothing more."""
@@ -59,7 +59,7 @@ class HookStore:
             values["disabled_at"] = NOW
         changed = update(webhooks).where(webhooks.c.id == hook_id)
         same = webhooks.c.problem == values["problem"]
-        await self._write((changed if disable else changed.where(~same)).values(values))
+        await carry(self._engine, (changed if disable else changed.where(~same)).values(values))
 
     async def event(self, seq: int) -> Logged | None:
         """An event that is still kept."""
@@ -87,13 +87,3 @@ class HookStore:
             for one in wanted:
                 tx.enqueue(runs.deliver(hook.id, one.seq))
         return True
-
-    async def _rows(self, question: Any) -> list[Any]:
-        with reached():
-            async with reading(self._engine).connect() as connection:
-                return list((await connection.execute(question)).all())
-
-    async def _write(self, statement: Any) -> int:
-        with reached():
-            async with self._engine.begin() as connection:
-                return int((await connection.execute(statement)).rowcount)

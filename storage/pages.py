@@ -15,7 +15,7 @@ from gate.task import Task
 from storage import tables
 from storage.api_tables import made
 from storage.columns import clock
-from storage.engine import reached, reading
+from storage.engine import ask
 from storage.rows import to_action, to_task
 from storage.tables import actions
 from storage.task_tables import tasks
@@ -41,18 +41,13 @@ class SqlPages:
             asked = asked.where(tables.PREPARED, actions.c.expires_at > now)
         if session is not None:
             asked = asked.where(actions.c.session == session)
-        return [to_action(row) for row in await self._rows(asked.limit(limit))]
+        return [to_action(row) for row in await ask(self._engine, asked.limit(limit))]
 
     async def tasks(self, token: Token, *, after: str, limit: int) -> Sequence[Task]:
         asked = _page(tasks, token, after)
         if token.kind is Kind.AGENT:
             asked = asked.where(tasks.c.id.in_(select(made.c.id).where(made.c.token == token.id)))
-        return [to_task(row) for row in await self._rows(asked.limit(limit))]
-
-    async def _rows(self, question: Any) -> Sequence[Any]:
-        with reached():
-            async with reading(self._engine).connect() as connection:
-                return (await connection.execute(question)).all()
+        return [to_task(row) for row in await ask(self._engine, asked.limit(limit))]
 
 
 def _page(table: Any, token: Token, after: str) -> Any:

@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from gate.access import Token, Written, digest
 from storage.api_tables import made, tokens
 from storage.columns import clock
-from storage.engine import reached, reading
+from storage.engine import ask, carry
 from storage.rows import insert, plain
 
 COLUMNS = [column for column in tokens.c if column.name != "digest"]
@@ -27,65 +27,59 @@ class TokenStore:
         self.offset = offset
 
     async def add(self, token: Token, secret: str) -> None:
-        await self._write(insert(tokens, self._dialect).values(**plain(token), digest=digest(secret)))
+        await carry(self._engine, insert(tokens, self._dialect).values(**plain(token), digest=digest(secret)))
 
     async def find(self, written: Written) -> Token | None:
         """The token with this id and secret, expired and revoked ones included; None when there is none."""
-        found = await self._rows(select(tokens).where(tokens.c.id == written.id))
+        found = await ask(self._engine, select(tokens).where(tokens.c.id == written.id))
         kept = found[0].digest if found else digest("")  # the same work, whether or not there is such an id
         right = hmac.compare_digest(kept, digest(written.secret))
         return _token(found[0]) if found and right else None
 
     async def get(self, token_id: str) -> Token | None:
-        found = await self._rows(select(*COLUMNS).where(tokens.c.id == token_id))
+        found = await ask(self._engine, select(*COLUMNS).where(tokens.c.id == token_id))
         return _token(found[0]) if found else None
 
     async def counting(self, ids: Collection[str]) -> frozenset[str]:
         """Those of the ids whose token counts now."""
         still = (tokens.c.revoked_at.is_(None), tokens.c.expires_at > clock(self.offset))
-        found = await self._rows(select(tokens.c.id).where(tokens.c.id.in_(set(ids)), *still))
+        found = await ask(self._engine, select(tokens.c.id).where(tokens.c.id.in_(set(ids)), *still))
         return frozenset(row.id for row in found)
 
     async def all(self) -> tuple[Token, ...]:
         return tuple(
-            map(_token, await self._rows(select(*COLUMNS).order_by(tokens.c.created_at, tokens.c.id)))
+            map(_token, await ask(self._engine, select(*COLUMNS).order_by(tokens.c.created_at, tokens.c.id)))
         )
 
     async def revoke(self, token_id: str) -> bool:
         """Whether there was such a token that still counted."""
         still = and_(tokens.c.id == token_id, tokens.c.revoked_at.is_(None))
-        return bool(await self._write(update(tokens).where(still).values(revoked_at=clock(self.offset))))
+        return bool(
+            await carry(self._engine, update(tokens).where(still).values(revoked_at=clock(self.offset)))
+        )
 
     async def made(self, token: Token, about: str) -> None:
         """Note that this token proposes what has, or will have, this id. The first one to say so stays."""
         row = {"id": about, "token": token.id, "at": clock(self.offset)}
-        await self._write(insert(made, self._dialect).values(row).on_conflict_do_nothing())
+        await carry(self._engine, insert(made, self._dialect).values(row).on_conflict_do_nothing())
 
     async def makers(self, ids: Collection[str]) -> dict[str, str]:
         """Id of a proposed thing -> id of the token; without those that no token proposed."""
         wanted = [one for one in ids if one]
         if not wanted:
             return {}
-        return {row.id: row.token for row in await self._rows(select(made).where(made.c.id.in_(wanted)))}
+        return {
+            row.id: row.token for row in await ask(self._engine, select(made).where(made.c.id.in_(wanted)))
+        }
 
     async def now(self) -> datetime:
-        ((moment,),) = await self._rows(select(clock(self.offset)))
+        ((moment,),) = await ask(self._engine, select(clock(self.offset)))
         assert isinstance(moment, datetime)
         return moment
 
     @property
     def _dialect(self) -> str:
         return self._engine.dialect.name
-
-    async def _rows(self, question: Any) -> list[Any]:
-        with reached():
-            async with reading(self._engine).connect() as connection:
-                return list((await connection.execute(question)).all())
-
-    async def _write(self, statement: Any) -> int:
-        with reached():
-            async with self._engine.begin() as connection:
-                return int((await connection.execute(statement)).rowcount)
 
 
 def _token(row: Any) -> Token:

@@ -7,13 +7,14 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import Annotated
 
 from aiohttp import web
 from pydantic import Field
 
 from gate import access
 from gate.access import Kind, Logged
+from gate.happenings import EventKind
 from gate.people import account
 from gate.world import Unavailable
 from handlers.api.feed import Feed, Line
@@ -29,20 +30,12 @@ OPEN: web.AppKey[Counter[str]] = web.AppKey("open streams", Counter)
 HEADERS = {"Content-Type": "text/event-stream", "Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 FULL = "This token has {most} streams open already. Close one first."
 GAP = b'event: stream_gap\ndata: {"type":"stream_gap"}\n\n'  # what was missed is forgotten: list everything anew
-Kinds = Literal[
-    "action_changed",
-    "approval_requested",
-    "task_changed",
-    "steer_instruction",
-    "workflow_paused",
-    "workflow_resumed",
-]
 
 
 class Listen(In):
     """What to listen to; everything without these."""
 
-    kind: Kinds | None = None
+    kind: EventKind | None = None
     task_id: Annotated[str, Field(pattern=ID)] | None = None
 
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
+from typing import Any, TypeVar
 
 from mcp.server.mcpserver.exceptions import ToolError
 
 from servers.filesystem import disk, rename, trash, whole
 from servers.filesystem.disk import Found
-from servers.filesystem.models import Manifest, TrashedFile
+from servers.filesystem.models import Manifest, TrashedFile, Written
 from servers.filesystem.roots import Place, Root, Spot, private, spot
+
+Answer = TypeVar("Answer", bound=Written)
 
 
 @contextmanager
@@ -30,6 +33,33 @@ def create(place: Place, data: bytes) -> Found:
         with disk.staging(staged) as file:
             disk.write_all(file, data)
         return _publish(staged, target)
+
+
+def put(
+    place: Place, data: bytes, expected: str | None, at: datetime, kind: type[Answer], **more: Any
+) -> Answer:
+    """Write the bytes. `expected`: SHA-256 that is replaced, or “absent”; None: whatever is there.
+
+    Returns a `kind` with `more` in it. Raises ToolError when something else is there; then nothing has changed.
+    """
+    with spot(place) as here:
+        exists = disk.status(here) is not None
+    trash_id = None
+    if exists and expected != disk.ABSENT:
+        found, trash_id = replace(place, data, expected, at)
+    else:
+        disk.agree(place.said, None, expected)
+        found = create(place, data)
+    return kind(
+        path=place.said,
+        sha256=found.sha256,
+        size=found.size,
+        replaced=trash_id is not None,
+        trash_id=trash_id,
+        kept_until=at + trash.KEEP if trash_id else None,
+        expected={place.said: found.sha256},
+        **more,
+    )
 
 
 def _publish(staged: Spot, target: Spot) -> Found:

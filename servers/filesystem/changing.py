@@ -28,7 +28,7 @@ from servers.filesystem.models import (
     Written,
 )
 from servers.filesystem.names import PRIVATE
-from servers.filesystem.roots import Place, Roots, spot
+from servers.filesystem.roots import Place, Roots
 
 LARGEST_WRITE = 1 << 20  # bytes of UTF-8
 
@@ -60,24 +60,8 @@ class Changing:
         expected_sha256: ExpectedArg = None,
     ) -> Written:
         """Write a text file. A version before it is kept in the trash for 30 days."""
-        place, data, at = landing.file(self.roots, path), _encoded(content), self.clock()
-        with spot(place) as here:
-            exists = disk.status(here) is not None
-        trash_id = None
-        if exists and expected_sha256 != disk.ABSENT:
-            found, trash_id = change.replace(place, data, expected_sha256, at)
-        else:
-            disk.agree(place.said, None, expected_sha256)
-            found = change.create(place, data)
-        return Written(
-            path=place.said,
-            sha256=found.sha256,
-            size=found.size,
-            replaced=trash_id is not None,
-            trash_id=trash_id,
-            kept_until=at + trash.KEEP if trash_id else None,
-            expected={place.said: found.sha256},
-        )
+        place, data = landing.file(self.roots, path), _encoded(content)
+        return change.put(place, data, expected_sha256, self.clock(), Written)
 
     @spoken
     def move_file(
