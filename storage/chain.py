@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import cache
 from typing import Any
 
 from sqlalchemy import bindparam, insert, select, update
@@ -19,6 +20,9 @@ from storage.tables import actions, audit_head, audit_log
 
 CHUNK = 2000
 REQUESTER = select(actions.c.requester).where(actions.c.id == bindparam("of")).scalar_subquery()
+# Built once: three statements for every change there is.
+ADDED = insert(audit_log).values(requester=REQUESTER)
+MOVED = update(audit_head).values(mac=bindparam("end"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +46,7 @@ async def append(
     connection: AsyncConnection, key: bytes, entries: Sequence[Entry], offset: timedelta
 ) -> None:
     """Write the entries at the end of the log. Locks the end until the transaction is over: do it last."""
-    taken = update(audit_head).values(seq=audit_head.c.seq + len(entries))
-    head = (
-        await connection.execute(taken.returning(audit_head.c.seq, audit_head.c.mac, clock(offset)))
-    ).one()
+    head = (await connection.execute(_taken(offset), {"more": len(entries)})).one()
     seq, prev, at = head[0] - len(entries), head[1], head[2]
     rows = []
     for entry in entries:
@@ -53,8 +54,15 @@ async def append(
         value = mac(key, prev, seq, at, entry)
         rows.append(_row(Line(seq, at, entry, prev, value)))
         prev = value
-    await connection.execute(insert(audit_log).values(requester=REQUESTER), rows)
-    await connection.execute(update(audit_head).values(mac=prev))
+    await connection.execute(ADDED, rows)
+    await connection.execute(MOVED, {"end": prev})
+
+
+@cache
+def _taken(offset: timedelta) -> Any:
+    """Take so many numbers, and learn where the log ended and what time it is."""
+    taken = update(audit_head).values(seq=audit_head.c.seq + bindparam("more"))
+    return taken.returning(audit_head.c.seq, audit_head.c.mac, clock(offset))
 
 
 def _row(line: Line) -> dict[str, Any]:

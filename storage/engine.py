@@ -18,6 +18,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from gate.world import Unavailable
+from storage.one_trip import WRITE, OneTripConnection, connect
 
 DRIVERS = {
     "sqlite": "sqlite+aiosqlite",
@@ -90,6 +91,9 @@ class Tidy(sqlite3.Connection):
             cursor.close()
 
 
+SQLITE_REACH = {"factory": Tidy, "async_creator_fn": connect}
+
+
 def open_engine(url: str, *, connections: int = 10) -> AsyncEngine:
     """The engine for a database URL. Opens nothing yet; `await engine.dispose()` ends it.
 
@@ -98,7 +102,7 @@ def open_engine(url: str, *, connections: int = 10) -> AsyncEngine:
     """
     address = parse(url)
     if address.get_backend_name() == "sqlite":
-        engine = create_async_engine(address, connect_args={"factory": Tidy}, pool_size=connections)
+        engine = create_async_engine(address, connect_args=SQLITE_REACH, pool_size=connections)
         event.listen(engine.sync_engine, "connect", _connect_sqlite)
         event.listen(engine.sync_engine, "begin", _begin_sqlite)
     else:
@@ -185,15 +189,17 @@ def _connect_sqlite(connection: Any, _: Any) -> None:
 
 def _begin_sqlite(connection: Connection) -> None:
     options, known = connection.get_execution_options(), connection.info
-    wait = options.get("wait", WRITE_SECONDS)
-    if known.get("wait") != wait:
-        connection.exec_driver_sql(f"PRAGMA busy_timeout = {round(wait * 1000)}")
-        known["wait"] = wait
+    line = connection.connection.driver_connection
+    assert isinstance(line, OneTripConnection)
+    line.wait, line.first = round(options.get("wait", WRITE_SECONDS) * 1000), options.get("first", False)
     if "settled" not in known:  # here, not on connecting: this may wait for a lock, and now it knows how long
         for pragma in SQLITE_SETTINGS:
             connection.exec_driver_sql(pragma)
         known["settled"] = True
-    connection.exec_driver_sql("BEGIN" if options.get("reads") else "BEGIN IMMEDIATE")
+    if options.get("reads"):
+        line.begins = True
+    else:
+        connection.exec_driver_sql(WRITE)
 
 
 def _settle_postgres(connection: Any, _: Any) -> None:

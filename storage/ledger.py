@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Self
 
 from sqlalchemy import Row, case, delete, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from sqlalchemy.util import greenlet_spawn
 
 from gate.action import APART, Action, Session, Vote
 from gate.audit import Line
@@ -21,10 +23,24 @@ from storage import api_tables, tables, task_tables
 from storage.columns import clock
 from storage.engine import CHECKPOINTS, READ_SECONDS, reached, reading
 from storage.learnt import Learnt
+from storage.questions import (
+    ACTION,
+    EXCHANGES,
+    FIRST_TASK,
+    FIRST_TURN,
+    HISTORY,
+    OF_TURN,
+    POSTED,
+    TASK,
+    TASKS_OF,
+    TURN,
+    UNREAD,
+    VOTES,
+)
 from storage.reviews import Reviews
 from storage.rows import insert, plain, to_action, to_line, to_task, to_turn
 from storage.tables import actions, audit_log, inbox, undo_stack
-from storage.tx import Enqueue, SqlTx, turn_of, votes_of
+from storage.tx import Enqueue, SqlTx
 
 PATIENT = 6  # transactions at once that nobody waits for, on PostgreSQL: the other connections are for those
 
@@ -57,13 +73,18 @@ class SqlLedger:
         self._enqueue = enqueue
         self._key = audit_key
         self._sqlite = engine.dialect.name == "sqlite"
-        # SQLite has one writer, and its own waiting is by polling: here they stand in line, first come first served.
-        self._line = asyncio.Lock() if self._sqlite else nullcontext()
-        # What nobody waits for takes turns before that line, so that little of it stands before what somebody does.
-        self._patient = asyncio.Semaphore(1 if self._sqlite else PATIENT)
+        # On SQLite they stand in line (storage/write_line.py), and need no connection until it is their turn.
+        self._patient = asyncio.Semaphore(PATIENT)
         self._inside: set[asyncio.Task[Any] | None] = set()
         self.learnt = Learnt(self._ask, lambda: self.offset)
         self.reviews = Reviews(self._ask, lambda: self.offset)
+        self._token = ""
+
+    def through(self, token: str) -> Self:
+        """The same ledger, in the same line: its entries name this API token."""
+        other = copy.copy(self)
+        other._token = token
+        return other
 
     @asynccontextmanager
     async def begin(self, seconds: float | None = None) -> AsyncIterator[SqlTx]:
@@ -73,8 +94,8 @@ class SqlLedger:
         limit = asyncio.timeout(seconds)
         turn = self._patient if seconds is None else nullcontext()
         with self._alone(), reached(limit):
-            async with turn, limit, self._line, self._connected(limit) as connection:
-                tx = SqlTx(connection, self.offset)
+            async with turn, limit, self._connected(limit) as connection:
+                tx = SqlTx(connection, self.offset, self._token)
                 yield tx
                 await tx.finish(self._enqueue, self._key)
                 limit.reschedule(None)
@@ -89,7 +110,7 @@ class SqlLedger:
             return self._engine.begin()
         # A statement that waits in SQLite cannot be called off from here: it has to know its limit itself.
         left = max(deadline - asyncio.get_running_loop().time(), 0)
-        return self._engine.execution_options(wait=left).begin()
+        return self._engine.execution_options(wait=left, first=True).begin()
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -110,17 +131,22 @@ class SqlLedger:
         async with self.begin(), self._reader.connect() as other:
             await other.exec_driver_sql("PRAGMA wal_checkpoint(PASSIVE)")
 
-    async def _ask(self, *questions: Any) -> list[Sequence[Row[Any]]]:
-        """The rows of each question."""
+    async def _ask(self, *questions: Any, **values: Any) -> list[Sequence[Row[Any]]]:
+        """The rows of each question; `values` are those of all of them, by name."""
         if asyncio.current_task() in self._inside:
             raise NestedTransaction
+
+        def ask() -> list[Sequence[Row[Any]]]:
+            with self._reader.sync_engine.connect() as connection:
+                return [connection.execute(question, values).all() for question in questions]
+
         limit = asyncio.timeout(READ_SECONDS)
         with reached(limit):
-            async with limit, self._reader.connect() as connection:
-                return [(await connection.execute(question)).all() for question in questions]
+            async with limit:
+                return await greenlet_spawn(ask)  # at once: AsyncConnection would make one for each call
 
-    async def _one(self, question: Any) -> Row[Any] | None:
-        (rows,) = await self._ask(question)
+    async def _one(self, question: Any, **values: Any) -> Row[Any] | None:
+        (rows,) = await self._ask(question, **values)
         return rows[0] if rows else None
 
     def _now(self) -> Any:
@@ -133,11 +159,11 @@ class SqlLedger:
         return moment
 
     async def action(self, action_id: str) -> Action | None:
-        row = await self._one(select(actions).where(actions.c.id == action_id))
+        row = await self._one(ACTION, of=action_id)
         return to_action(row) if row else None
 
     async def votes(self, action_id: str, version: int) -> tuple[Vote, ...]:
-        (rows,) = await self._ask(votes_of(action_id, version))
+        (rows,) = await self._ask(VOTES, of=action_id, version=version)
         return tuple(Vote(**row._mapping) for row in rows)
 
     async def overdue(self, limit: int = 100) -> tuple[Action, ...]:
@@ -159,8 +185,7 @@ class SqlLedger:
         return tuple(map(to_action, rows))
 
     async def of_turn(self, turn_id: str) -> tuple[Action, ...]:
-        of = select(actions).where(actions.c.turn == turn_id)
-        (rows,) = await self._ask(of.order_by(actions.c.call, actions.c.created_at, actions.c.id))
+        (rows,) = await self._ask(OF_TURN, of=turn_id)
         return tuple(map(to_action, rows))
 
     async def of_group(self, group: str) -> tuple[Action, ...]:
@@ -169,31 +194,22 @@ class SqlLedger:
         return tuple(map(to_action, rows))
 
     async def turn(self, turn_id: str) -> Turn | None:
-        turn, exchanges = await self._ask(*turn_of(turn_id))
+        turn, exchanges = await self._ask(TURN, EXCHANGES, of=turn_id)
         return to_turn(turn[0], exchanges) if turn else None
 
     async def has_session(self, session: Session) -> bool:
-        unread = select(inbox.c.key).where(inbox.c.session == session, inbox.c.done_at.is_(None)).limit(1)
-        return await self.starter(session) is not None or await self._one(unread) is not None
+        return await self.starter(session) is not None or await self._one(UNREAD, session=session) is not None
 
     async def starter(self, session: Session) -> str | None:
-        tasks, turns = task_tables.tasks, tables.turns
-        first_task = select(tasks.c.requester).where(tasks.c.session == session)
-        first_turn = select(turns.c.requester).where(turns.c.session == session)
-        asked, said = await self._ask(
-            first_task.order_by(tasks.c.created_at, tasks.c.id).limit(1),
-            first_turn.order_by(turns.c.at, turns.c.id).limit(1),
-        )
+        asked, said = await self._ask(FIRST_TASK, FIRST_TURN, session=session)
         return next((row.requester for row in (*asked, *said)), None)
 
     async def task(self, task_id: str) -> Task | None:
-        row = await self._one(select(task_tables.tasks).where(task_tables.tasks.c.id == task_id))
+        row = await self._one(TASK, of=task_id)
         return to_task(row) if row else None
 
     async def tasks_of(self, session: Session, limit: int = 10) -> tuple[Task, ...]:
-        tasks = task_tables.tasks
-        newest = select(tasks).where(tasks.c.session == session)
-        (rows,) = await self._ask(newest.order_by(tasks.c.created_at.desc(), tasks.c.id.desc()).limit(limit))
+        (rows,) = await self._ask(TASKS_OF, session=session, count=limit)
         return tuple(map(to_task, rows))
 
     async def overdue_tasks(self, limit: int = 100) -> tuple[str, ...]:
@@ -203,10 +219,10 @@ class SqlLedger:
         return tuple(row.id for row in rows)
 
     async def history(self, session: Session, since: datetime, limit: int = 30) -> tuple[Turn, ...]:
-        turns, exchanges = tables.turns, tables.exchanges
-        newest = select(turns).where(turns.c.session == session, turns.c.at >= since)
-        newest = newest.order_by(turns.c.at.desc(), turns.c.id.desc()).limit(limit)
-        (rows,) = await self._ask(newest)
+        (rows,) = await self._ask(HISTORY, session=session, since=since, count=limit)
+        if not rows:
+            return ()
+        exchanges = tables.exchanges
         said = select(exchanges).where(exchanges.c.turn.in_([row.id for row in rows]))
         (replies,) = await self._ask(said.order_by(exchanges.c.turn, exchanges.c.index))
         return tuple(to_turn(row, [one for one in replies if one.turn == row.id]) for row in reversed(rows))
@@ -255,9 +271,7 @@ class SqlLedger:
         return tuple(sorted(unique.values(), key=lambda line: (line.at, line.seq), reverse=True)[:limit])
 
     async def posted(self, key: str) -> Posted | None:
-        table = tables.posted.c
-        columns = [column for column in table if column.name != "key"]
-        row = await self._one(select(*columns).where(table.key == key))
+        row = await self._one(POSTED, of=key)
         return Posted(**row._mapping) if row else None
 
     async def set_posted(self, key: str, posted: Posted) -> None:

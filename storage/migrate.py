@@ -43,11 +43,11 @@ def _is_current(connection: Connection) -> bool:
     return set(there) == set(ScriptDirectory.from_config(_config(connection)).get_heads())
 
 
-def upgrade(connection: Connection) -> None:
-    """Apply the migrations that are missing, in the transaction of this connection."""
+def upgrade(connection: Connection, to: str = "head") -> None:
+    """Apply the migrations that are missing, in the transaction of this connection; up to one, in tests."""
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": LOCK})
-    command.upgrade(_config(connection), "head")
+    command.upgrade(_config(connection), to)
 
 
 def _config(connection: Connection) -> Config:

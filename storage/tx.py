@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, CursorResult, and_, func, literal, select, update
+from sqlalchemy import ClauseElement, Connection, CursorResult, and_, bindparam, func, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gate.action import Action, Inverse, Json, Session, Vote
@@ -19,23 +20,28 @@ from gate.task import Task
 from gate.task_states import TaskEvent
 from gate.task_states import after as follow
 from gate.world import Happening, Note, Sheet, Stale, StaleTask
-from storage import tables, task_tables
+from storage import questions, tables
+from storage.api_tables import made
 from storage.chain import append
 from storage.changes import GUARDS, changed, kept
 from storage.columns import Words, clock
+from storage.events import happened
 from storage.learnt import LearntTx
 from storage.reviews import ReviewsTx
 from storage.rows import LOOK, action_row, insert, plain, task_row, to_action, to_exchange, to_task, to_turn
+from storage.subscriptions import HooksTx
 from storage.tables import actions, inbox
+from storage.task_tables import HOLDS, tasks
 
+IN_TURN = select(func.pg_advisory_xact_lock(func.hashtextextended(bindparam("key", type_=Words), 0)))
 Enqueue = Callable[[Connection, Run], None]
 
 
 class SqlTx:
     """gate.world.Tx over one connection. Entries and runs are kept until `finish`, which the ledger calls."""
 
-    def __init__(self, connection: AsyncConnection, offset: timedelta) -> None:
-        self._connection = connection
+    def __init__(self, connection: AsyncConnection, offset: timedelta, token: str = "") -> None:
+        self._connection, self._token = connection, token
         self._offset = offset
         self._clock = clock(offset)
         self._entries: list[Entry] = []
@@ -53,8 +59,20 @@ class SqlTx:
     def reviews(self) -> ReviewsTx:
         return ReviewsTx(self)
 
+    @property
+    def hooks(self) -> HooksTx:
+        return HooksTx(self, self._connection.dialect.name, self._in_turn)
+
     def audit(self, entry: Entry) -> None:
-        self._entries.append(entry)
+        self._entries.append(replace(entry, token=self._token) if self._token else entry)
+
+    async def token_of(self, task: str, turn: str) -> str:
+        asked = questions.TOKEN_OF_TASK if task else questions.TOKEN_OF_TURN
+        return (await self.execute(asked, {"of": task or turn})).scalar() or "" if task or turn else ""
+
+    async def made_by(self, token: str, action_id: str) -> None:
+        row = {"id": action_id, "token": token, "at": self._clock}
+        await self.execute(self._new(made).values(row).on_conflict_do_nothing())
 
     def enqueue(self, run: Run) -> None:
         self._runs.append(run)
@@ -89,8 +107,7 @@ class SqlTx:
         await self._in_turn("events")
         of_actions = [told for changed in self._changed.values() for told in of_action(*changed)]
         for one in (*self._happenings, *of_actions):
-            row = {**plain(one), "team": one.session.team, "at": self._clock}
-            await self.execute(self._new(task_tables.events).values(row))
+            await self.execute(happened(self._offset), {**plain(one), "team": one.session.team})
 
     def _touched(self, version: int, action: Action) -> Action:
         first, _ = self._changed.get(action.id, (version, action))
@@ -114,8 +131,7 @@ class SqlTx:
         return found
 
     async def action(self, action_id: str) -> Action | None:
-        found = select(actions).where(actions.c.id == action_id).with_for_update()  # no-op on SQLite
-        row = (await self.execute(found)).one_or_none()
+        row = (await self.execute(questions.LOCKED_ACTION, {"of": action_id})).one_or_none()
         return to_action(row) if row else None
 
     async def move(self, action: Action, event: Event, *, lost: bool = False, **changes: Any) -> Action:
@@ -154,7 +170,10 @@ class SqlTx:
         return await self._put(tables.votes, plain(vote))
 
     async def votes(self, action_id: str, version: int) -> tuple[Vote, ...]:
-        return tuple(Vote(**row._mapping) for row in await self.execute(votes_of(action_id, version)))
+        return tuple(
+            Vote(**row._mapping)
+            for row in await self.execute(questions.VOTES, {"of": action_id, "version": version})
+        )
 
     async def receive(self, incoming: Incoming) -> bool:
         return await self._put(inbox, {**plain(incoming), "reader": ""})
@@ -178,7 +197,9 @@ class SqlTx:
     async def open_turn(self, turn: Turn) -> Turn:
         row = {name: value for name, value in plain(turn).items() if name != "exchanges"}
         if not await self._put(tables.turns, row):
-            found, said = [await self.execute(query) for query in turn_of(turn.id)]
+            found, said = [
+                await self.execute(query, {"of": turn.id}) for query in (questions.TURN, questions.EXCHANGES)
+            ]
             return to_turn(found.one(), said)
         for index, exchange in enumerate(turn.exchanges):
             await self.exchange(turn.id, index, exchange)
@@ -195,19 +216,16 @@ class SqlTx:
         await self.execute(update(tables.exchanges).where(*place).values(told=told))
 
     async def open_task(self, task: Task) -> Task | None:
-        inserted = await self._put(task_tables.tasks, task_row(task, self._offset))
+        inserted = await self._put(tasks, task_row(task, self._offset))
         return task if inserted else await self.task(task.id)
 
     async def task(self, task_id: str) -> Task | None:
-        found = (
-            select(task_tables.tasks).where(task_tables.tasks.c.id == task_id).with_for_update()
-        )  # no-op on SQLite
-        row = (await self.execute(found)).one_or_none()
+        row = (await self.execute(questions.LOCKED_TASK, {"of": task_id})).one_or_none()
         return to_task(row) if row else None
 
     async def holder(self, session: Session) -> Task | None:
         await self._in_turn(f"task:{session.key}")
-        held = select(task_tables.tasks).where(task_tables.HOLDS, task_tables.tasks.c.session == session)
+        held = select(tasks).where(HOLDS, tasks.c.session == session)
         row = (await self.execute(held)).one_or_none()
         return to_task(row) if row else None
 
@@ -218,7 +236,6 @@ class SqlTx:
         return await self._put_task(task, kept(task, changes))
 
     async def _put_task(self, task: Task, now: Task) -> Task:
-        tasks = task_tables.tasks
         guards = [tasks.c[name] == getattr(task, name) for name in ("id", "revision", "state")]
         statement = update(tasks).where(*guards).values(task_row(now, self._offset))
         row = (await self.execute(statement.returning(*tasks.c))).one_or_none()
@@ -227,7 +244,6 @@ class SqlTx:
         return to_task(row)
 
     async def look_later(self, task_id: str) -> None:
-        tasks = task_tables.tasks
         later = update(tasks).where(tasks.c.id == task_id, tasks.c.due.is_not(None))
         await self.execute(later.values(due=clock(self._offset + LOOK)))
 
@@ -266,27 +282,14 @@ class SqlTx:
     async def _in_turn(self, key: str) -> None:
         """Wait until no other transaction is in turn for this key. On SQLite there is only one at a time."""
         if self._connection.dialect.name == "postgresql":
-            hashed = func.hashtextextended(literal(key, Words), 0)
-            await self.execute(select(func.pg_advisory_xact_lock(hashed)))
+            await self.execute(IN_TURN, {"key": key})
 
     def _new(self, table: Any) -> Any:
         return insert(table, self._connection.dialect.name)
 
     async def _put(self, table: Any, row: dict[str, Any]) -> bool:
         """Insert unless it is there already; whether it was inserted."""
-        new = self._new(table).values(row).on_conflict_do_nothing()
-        return (await self.execute(new.returning(*table.primary_key.columns))).first() is not None
-
-
-def votes_of(action_id: str, version: int) -> Any:
-    """The votes on one version, in the order in which they came."""
-    votes = tables.votes
-    wanted = select(votes).where(votes.c.action == action_id, votes.c.version == version)
-    return wanted.order_by(votes.c.at, votes.c.person)
-
-
-def turn_of(turn_id: str) -> tuple[Any, Any]:
-    """The two questions for a turn and its exchanges."""
-    turns, exchanges = tables.turns, tables.exchanges
-    said = select(exchanges).where(exchanges.c.turn == turn_id).order_by(exchanges.c.index)
-    return select(turns).where(turns.c.id == turn_id), said
+        made = {name: value for name, value in row.items() if isinstance(value, ClauseElement)}
+        given = {name: value for name, value in row.items() if name not in made}
+        new = questions.unless_there(table, self._connection.dialect.name)
+        return (await self.execute(new.values(made) if made else new, given)).first() is not None

@@ -5,15 +5,20 @@ from __future__ import annotations
 import asyncio
 import itertools
 import random
+from datetime import UTC, datetime
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import insert, text, update
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from gate.audit import GENESIS
+from gate.audit import GENESIS, mac
 from storage.chain import CHUNK, Head, head, verify
+from storage.engine import open_engine
 from storage.ledger import SqlLedger
+from storage.migrate import migrate, upgrade
+from storage.rows import entry_row
+from storage.tables import audit_head, audit_log
 from tests.storage.conftest import KEY
 from tests.storage.samples import said
 
@@ -37,9 +42,13 @@ CHANGES = [
     "receipt = 'x'",
     "outcome = 'x'",
     "reason = 'x'",
+    "token = 'x'",
     "prev = 'x'",
     "mac = 'x'",
 ]
+
+
+NAMED = ["token = ''", "token = 'y'"]  # changes of an entry that names a token
 
 
 async def fill(ledger: SqlLedger, count: int) -> None:
@@ -125,6 +134,55 @@ async def test_every_field_that_is_tampered_with_is_found(ledger: SqlLedger, eng
         assert (change, verified.broken_at, verified.count) == (change, 3, 2)
         await as_owner(engine, "DELETE FROM audit_log", "INSERT INTO audit_log SELECT * FROM kept")
     assert (await verify(engine, KEY)).broken_at is None
+
+
+# promise: API-22
+async def test_a_token_that_is_taken_off_an_entry_or_exchanged_is_found(
+    ledger: SqlLedger, engine: AsyncEngine
+) -> None:
+    await fill(ledger, 2)
+    async with ledger.through("f00d").begin() as tx:
+        tx.audit(said())
+    await fill(ledger, 1)
+    assert [line.entry.token for line in await ledger.audit_tail(team="T1")] == ["", "f00d", "", ""]
+    assert (await verify(engine, KEY)).broken_at is None
+    await unprotect(engine)
+    for change in NAMED:
+        await as_owner(engine, f"UPDATE audit_log SET {change} WHERE seq = 3")
+        assert (await verify(engine, KEY)).broken_at == 3
+
+
+def test_an_entry_from_before_there_were_tokens_has_the_same_mac() -> None:
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    old = "fa2504d2eb33246869d72f79ed0570de1f728fea46f034d6eb0cfc474384c859"
+    assert mac(KEY, GENESIS, 1, at, said(reason="as ever")) == old
+
+
+@pytest.mark.parametrize("name", ["sqlite_url", "new_postgres_url"])
+async def test_a_log_from_before_there_were_tokens_still_verifies(
+    request: pytest.FixtureRequest, name: str
+) -> None:
+    """Entries are written with the tables of r005; then the database is brought to those of now."""
+    url, at, prev = request.getfixturevalue(name), datetime(2026, 1, 1, tzinfo=UTC), GENESIS
+    engine = open_engine(url)
+    try:
+        async with engine.begin() as connection:
+            await connection.run_sync(upgrade, "r005")
+            columns = [column for column in audit_log.c if column.name != "token"]
+            for seq in (1, 2):
+                entry = said(reason=f"number {seq}")
+                row = {**entry_row(entry), "seq": seq, "timestamp": at, "prev": prev, "team": "T1"}
+                row |= {"mac": (prev := mac(KEY, prev, seq, at, entry)), "requester": None}
+                await connection.execute(insert(audit_log).values({c.name: row[c.name] for c in columns}))
+            await connection.execute(update(audit_head).values(seq=2, mac=prev))
+        await migrate(url)
+        found = await verify(engine, KEY)
+        assert (found.count, found.broken_at) == (2, None)
+        async with SqlLedger(engine, lambda _, run: None, KEY).through("f00d").begin() as tx:
+            tx.audit(said())
+        assert (await verify(engine, KEY)).count == 3
+    finally:
+        await engine.dispose()
 
 
 async def test_deleted_swapped_and_cut_off_entries_are_found(ledger: SqlLedger, engine: AsyncEngine) -> None:

@@ -1,0 +1,170 @@
+"""Who writes to a SQLite file next, of all threads of this process: first whoever somebody waits for.
+
+SQLite alone would let them draw lots, by sleeping and trying again. Here each comes in the order in which they came.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+import threading
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakValueDictionary
+
+LOCKED = "database is locked"  # SQLite's own words
+CHANGES = ("INSERT", "UPDATE", "DELETE", "REPLACE")  # before these, Python's sqlite3 begins a transaction
+PATIENCE = 30.0  # seconds that the engine's own connections wait, here and for SQLite's lock
+
+
+@dataclass(eq=False, slots=True)
+class Place:
+    """Of one that waits. `go` tells them that it is their turn, on whatever thread."""
+
+    go: Callable[[], object]
+    called: bool = False
+
+
+class WriteLine:
+    """Whose turn it is ends with `leave`. For any thread; nothing here waits while it holds `_guard`."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._taken = False
+        self._first: deque[Place] = deque()
+        self._then: deque[Place] = deque()
+
+    async def turn(self, seconds: float, first: bool = False) -> None:
+        """Wait for one's turn without holding up the loop. `first`: somebody waits for what will be written.
+        Raises sqlite3.OperationalError after so many seconds."""
+        loop = asyncio.get_running_loop()
+        called = asyncio.Event()
+        place = self._join(lambda: loop.call_soon_threadsafe(called.set), first)
+        if place.called:
+            return
+        try:
+            async with asyncio.timeout(seconds):
+                await called.wait()
+        except BaseException as error:
+            self._give_up(place)
+            if isinstance(error, TimeoutError):
+                raise sqlite3.OperationalError(LOCKED) from None
+            raise
+
+    def turn_here(self, seconds: float) -> None:
+        """The same for a thread that may be held up."""
+        called = threading.Event()
+        place = self._join(called.set, first=False)
+        if not place.called and not called.wait(seconds):
+            self._give_up(place)
+            raise sqlite3.OperationalError(LOCKED)
+
+    def leave(self) -> None:
+        """It is the next one's turn."""
+        while True:
+            with self._guard:
+                waiting = self._first or self._then
+                if not waiting:
+                    self._taken = False
+                    return
+                place = waiting.popleft()
+                place.called = True
+            with suppress(RuntimeError):  # the loop that it waited on is gone
+                place.go()
+                return
+
+    def _join(self, go: Callable[[], object], first: bool) -> Place:
+        place = Place(go)
+        with self._guard:
+            if self._taken:
+                (self._first if first else self._then).append(place)
+            else:
+                self._taken = place.called = True
+        return place
+
+    def _give_up(self, place: Place) -> None:
+        with self._guard:
+            for waiting in (self._first, self._then):
+                if place in waiting:
+                    waiting.remove(place)
+                    return
+        self.leave()  # it was called at this very moment
+
+
+_lines: WeakValueDictionary[str, WriteLine] = WeakValueDictionary()
+_naming = threading.Lock()
+
+
+def line_of(database: str) -> WriteLine:
+    """The one line before this file."""
+    with _naming:
+        return _lines.setdefault(os.path.realpath(database), WriteLine())
+
+
+class OrderlyCursor(sqlite3.Cursor):
+    """Stands in line where its statement begins a transaction."""
+
+    def execute(self, statement: str, *parameters: Any) -> Any:
+        return self._in_turn(super().execute, statement, parameters)
+
+    def executemany(self, statement: str, *parameters: Any) -> Any:
+        return self._in_turn(super().executemany, statement, parameters)
+
+    def _in_turn(self, how: Callable[..., Any], statement: str, parameters: Any) -> Any:
+        connection = self.connection
+        assert isinstance(connection, OrderlyConnection)
+        connection.before(statement)
+        try:
+            return how(statement, *parameters)
+        finally:
+            connection.after()
+
+
+class OrderlyConnection(sqlite3.Connection):
+    """A synchronous connection, as the durable engine wants them, whose transactions stand in line with all others.
+    From Python's sqlite3 it has their beginning: the first statement that changes something."""
+
+    _inside = False
+
+    def __init__(self, database: str, *args: Any, **options: Any) -> None:
+        super().__init__(database, *args, **options)
+        self._line = line_of(database)
+
+    def cursor(self, *_: Any) -> Any:
+        return super().cursor(OrderlyCursor)
+
+    def execute(self, statement: str, *parameters: Any) -> Any:
+        return self.cursor().execute(statement, *parameters)  # else it would make a cursor of its own kind
+
+    def before(self, statement: str) -> None:
+        if not self._inside and not self.in_transaction and statement.lstrip().upper().startswith(CHANGES):
+            self._line.turn_here(PATIENCE)
+            self._inside = True
+
+    def after(self) -> None:
+        if not self.in_transaction:
+            self._leave()
+
+    def commit(self) -> None:
+        super().commit()
+        self.after()
+
+    def rollback(self) -> None:
+        super().rollback()
+        self.after()
+
+    def close(self) -> None:
+        super().close()
+        self._leave()
+
+    def __del__(self) -> None:
+        self._leave()
+
+    def _leave(self) -> None:
+        if self._inside:
+            self._inside = False
+            self._line.leave()
