@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 
 from gate.flows.waiting import waiting_for
 from gate.people import account
+from gate.plain import helped
 from gate.world import World
 from handlers.door import Reply
 from handlers.parse import Slash, count
@@ -55,7 +56,10 @@ class Commands:
         return self._message(lists.audit(lines))
 
     async def help(self, what: Slash) -> Reply:
-        return self._message(lists.help_text())
+        """`/countersign help files`: about one server; anything else, about all."""
+        about = helped(what.text) or ""
+        text = self._world.guide(about)
+        return self._message(lists.guided(text) if about and text else lists.help_text(text))
 
     def _wrong(self, what: Slash) -> Reply:
         return Reply(

@@ -73,7 +73,7 @@ class _Fitting:
             yield from _given(f"{where}.take", dotted, path[1:2], gives, read.tool)
 
     def _after(self, known: list[str]) -> Iterator[str]:
-        """Undo and drift, which also know the result."""
+        """Undo, drift and what is expected, which also know the result."""
         for index, undo in enumerate(self.recipe.undo):
             yield from self._call(f"undo[{index}]", undo.tool, undo.args)
             yield from self._template(f"undo[{index}].args", undo.args, known, after=True)
@@ -88,6 +88,11 @@ class _Fitting:
                 if gives is not None and field.split(".")[0] not in {*_properties(gives), *ALWAYS}:
                     yield f"`drift.same.{field}` is not in what {drift.read.tool} gives"
                 yield from self._template(f"drift.same.{field}", template, known, after=True)
+
+        for index, expect in enumerate(self.recipe.expect):
+            for key, template in (("that", expect.that), *expect.tests.items()):
+                if key != "matches":
+                    yield from self._template(f"expect[{index}].{key}", template, known, after=True)
 
     def _call(self, where: str, tool: str, args: Mapping[str, Json]) -> Iterator[str]:
         """The other tool is there, takes these arguments, and gets all that it needs."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from tools.book import Pattern, Phrase
 from tools.slots import beginnings
@@ -81,11 +82,13 @@ def match(pattern: Pattern, line: str) -> dict[str, str] | None:
     return None
 
 
-def spoken(line: str, to_the_end: bool = False) -> Iterator[str]:
+@lru_cache(maxsize=64)  # each line is held against hundreds of patterns
+def spoken(line: str, to_the_end: bool = False) -> tuple[str, ...]:
     """The line as it is and without its polite beginning, each without closing punctuation and thanks; text that
     goes to the end of the line keeps its own."""
     line = line.strip()
     polite = POLITE.match(line)
-    for start in dict.fromkeys((0, polite.end() if polite else 0)):
-        rest = line[start:]
-        yield rest if to_the_end else FULL_STOP.sub("", THANKS.sub("", FULL_STOP.sub("", rest)))
+    begun = [line[start:] for start in dict.fromkeys((0, polite.end() if polite else 0))]
+    if to_the_end:
+        return tuple(begun)
+    return tuple(FULL_STOP.sub("", THANKS.sub("", FULL_STOP.sub("", rest))) for rest in begun)

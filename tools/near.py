@@ -1,57 +1,87 @@
-"""What is said where nothing was understood: the closest phrases, or examples of all."""
+"""What is said where nothing was understood: the closest that could be written, else where to look."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from difflib import SequenceMatcher
+import re
+from collections.abc import Iterator
+from difflib import get_close_matches
 
+from gate.tool import ToolSpec
 from gate.world import Tools
-from tools.book import Phrase, PhraseBook, Runbook
+from tools.book import PhraseBook
+from tools.closest import Choice, closest, words_of
+from tools.guide import called, can_run, examples, form, of_server, servers, usable
 from tools.matching import VALUE
-from tools.slots import plain, readable
+from tools.slots import readable
 from tools.speech import Heard
 from tools.wording import bullets
 
 CLOSEST = 3
+SHOWN = 80  # characters of the line
+NAME = re.compile(r"(?:[\w-]+\.)?[A-Za-z][\w-]*_[\w-]+|[\w-]+\.[a-z]\w*")  # list_tasks, task.list
+ALMOST = 0.7  # of a tool's name
+SURE = 4  # letters of a server's name
+HELP = "`help` shows what else there is."
+COMMANDS = (
+    Choice(
+        "`undo`: what can be taken back", ("undo", "undo that", "take it back", "revert it"), "last", "undo"
+    ),
+    Choice(
+        "`pending`: what waits for you", ("pending", "what waits for approval"), "confirm open", "pending"
+    ),
+    Choice("`audit`: the record of this thread", ("audit", "what happened"), "history record log", "audit"),
+)
 
 
 def near(line: str, heard: Heard, book: PhraseBook, tools: Tools) -> str:
-    """“I did not understand …”, with the phrases that look most alike."""
-    close = _closest(line, book, tools)
+    """“I did not understand …”, with what comes closest: at most five lines."""
     shown = heard.typed(line).strip()
-    shown = shown if len(shown) <= 80 else shown[:79] + "…"
-    if not close:
-        return f"I did not understand “{shown}”.\n{examples(book, tools)}"
-    return f"I did not understand “{shown}”. You can write:\n{bullets(close)}"
+    shown = " ".join(shown.split())
+    shown = shown if len(shown) <= SHOWN else shown[: SHOWN - 1] + "…"
+    missed = f"I did not understand “{shown}”."
+    named = _named(heard.typed(line), tools)
+    if named:
+        return f"{missed} There is a tool of that name. Write:\n{bullets(named)}"
+    close = closest(line, [*_choices(book, tools), *COMMANDS], CLOSEST)
+    if close:
+        best = close[0].server
+        more = f"`help {best}` shows more like this, `help` what else there is." if best else HELP
+        return f"{missed} You can write:\n{bullets([choice.text for choice in close])}\n{more}"
+    server = _server(line, tools)
+    return f"{missed} {of_server(server, book, tools) if server else examples(book, tools)}"
 
 
-def examples(book: PhraseBook, tools: Tools) -> str:
-    """What can be written, for those who ask."""
-    said = [phrase.example for phrase in _usable(book, tools) if phrase.example]
-    name = next((spec.full_name for spec in tools.specs()), "server.tool")
-    if not said:
-        return f"Name a tool and its arguments, for example: `{name} name=value`."
-    names = ", ".join(f"`{runbook.name}`" for runbook in book.runbooks if _can_run(runbook, tools))
-    more = f"\nSeveral steps have names: {names}; write `runbooks` to see them." if names else ""
-    return f"You can write, for example:\n{bullets(said)}\nor any tool by name: `{name} name=value`.{more}"
+def _server(line: str, tools: Tools) -> str:
+    """The one server that the line names; "" where it names none."""
+    for word in words_of(VALUE.sub(" ", line)):
+        found = called(word, list(servers(tools)), nearly=False) if len(word) >= SURE else []
+        if len(found) == 1:
+            return found[0]
+    return ""
 
 
-def _closest(line: str, book: PhraseBook, tools: Tools) -> list[str]:
-    """Example sentences of the phrases that look most alike, values left out of the comparison."""
-    typed = VALUE.sub("{}", line.lower())[:200]
-    scored: list[tuple[float, int, str]] = []
-    for place, phrase in enumerate(_usable(book, tools)):
-        score = max(SequenceMatcher(None, typed, plain(pattern.say)).ratio() for pattern in phrase.patterns)
-        scored.append((-score, place, phrase.example or readable(phrase.patterns[0].say)))
-    return [text for score, _, text in sorted(scored)[:CLOSEST] if score <= -0.5]
+def _named(line: str, tools: Tools) -> list[str]:
+    """How tools are called whose name the line begins with, with or without their server; nearly so will do."""
+    word = line.split()[0].strip("`:,") if line.split() else ""
+    if not NAME.fullmatch(word):
+        return []
+    by_name: dict[str, list[ToolSpec]] = {}
+    for spec in tools.specs():
+        for name in (spec.full_name, spec.name):
+            by_name.setdefault(name, []).append(spec)
+    names = [word] if word in by_name else get_close_matches(word.lower(), by_name, CLOSEST, ALMOST)
+    found = {spec.full_name: spec for name in names for spec in by_name[name]}
+    return [f"`{form(spec)}`" for spec in list(found.values())[:CLOSEST]]
 
 
-def _can_run(runbook: Runbook, tools: Tools) -> bool:
-    """Whether the tools that it names are there."""
-    named = [(look.server, look.tool) for look in runbook.looks]
-    named += [(step.server, step.tool) for step in runbook.steps if step.tool]
-    return all(tools.find(server, tool) for server, tool in named)
-
-
-def _usable(book: PhraseBook, tools: Tools) -> Sequence[Phrase]:
-    return [phrase for phrase in book.phrases if tools.find(phrase.server, phrase.tool)]
+def _choices(book: PhraseBook, tools: Tools) -> Iterator[Choice]:
+    """All phrases and runbooks whose tools are there."""
+    for phrase in usable(book, tools):
+        says = [pattern.say for pattern in phrase.patterns]
+        hints = f"{phrase.tool} {phrase.server}"
+        yield Choice(phrase.example or readable(says[0]), says, hints, phrase.full_name, phrase.server)
+    for runbook in book.runbooks:
+        if can_run(runbook, tools):
+            name = runbook.name.replace("-", " ")
+            text = f"`{runbook.example or f'run {runbook.name}'}`: {runbook.title.lower()}, in several steps"
+            yield Choice(text, [f"run {name}", name, runbook.title], runbook.description, runbook.name)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import yaml
-
 from gate.action import Json
 from gate.template import TemplateError, names
 from tools.book import TOOL, BadPhrases, Pattern, Phrase, PhraseBook
 from tools.runbook_file import read_runbooks
 from tools.slots import SLOT, compiled
+from tools.yaml_file import NotYaml, read_yaml
 
 __all__ = ["BadPhrases", "PhraseBook", "load_phrases", "read_phrases"]
 
@@ -23,8 +22,8 @@ WAITING = "pending"  # instead of a tool: show what waits
 def load_phrases(path: Path) -> PhraseBook:
     """Read the file. Raises BadPhrases with everything that is wrong in it."""
     try:
-        data = yaml.safe_load(path.read_text("utf-8"))
-    except yaml.YAMLError as error:
+        data = read_yaml(path)
+    except NotYaml as error:
         raise BadPhrases([f"{path.name} is not YAML: {' '.join(str(error).split())}"]) from error
     return read_phrases(data, path.name)
 

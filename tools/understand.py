@@ -7,22 +7,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import count, islice
 
+from gate.plain import helped
 from gate.talk import Call
 from gate.task import Decided, Question
 from gate.world import Tools
 from tools.book import PhraseBook
 from tools.direct import direct
+from tools.guide import guide, welcome
 from tools.looks import Looking, Seen
 from tools.matching import LONGEST, begun, best, match
 from tools.meaning import Answers, Asked, completed, meant, slots_of
-from tools.near import examples, near
+from tools.near import near
 from tools.pieces import Piece, Unclear, renumbered, title
 from tools.runbooks import At, is_list, listed, misnamed, named, open_questions, wanted
 from tools.speech import Heard, headed, hear, joints, lines
 
 MOST = 12  # instructions in one message
 HELP = re.compile(
-    r"(?:help|hi|hello|hey|what can (?:you|i) (?:do|say)|how does this work|commands|examples)?[ \t.!?]*",
+    r"(?:hi|hello|hey)?[ \t,]*(?:there|countersign)?[ \t,.!?]*"
+    r"(?:what (?:can|do) (?:you|i) (?:do|say|write|ask)|what are you|who are you|how (?:does this|do you) work|"
+    r"commands|examples)?[ \t.!?]*",
     re.I,
 )
 
@@ -56,7 +60,10 @@ class Understanding:
     def answer(self, heard: Heard) -> str:
         """What to say to a question about this planner itself; "" for anything else."""
         if HELP.fullmatch(heard.text):
-            return examples(self.book, self.tools)
+            return welcome(self.book, self.tools)
+        about = helped(heard.text)
+        if about is not None:
+            return guide(about, self.tools, self.book) if about else welcome(self.book, self.tools)
         return listed(self.book) if is_list(heard.text, self.book) else ""
 
     def asks_what_waits(self, heard: Heard) -> bool:

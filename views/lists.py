@@ -13,13 +13,16 @@ from views.kit import (
     Message,
     actions,
     bullets,
+    coded,
     context,
     divider,
+    escaped,
     header,
     line,
     mention,
     mrkdwn,
     pack,
+    parts,
     person,
     rich,
     sentence,
@@ -44,14 +47,12 @@ HOW_TO = (
     "• What is done can often be taken back with *Undo*."
 )
 COMMANDS = (
-    "`/pending` what waits for you\n"
-    "`/undo` what can be taken back; `/undo 3` the newest three\n"
-    "`/audit` the record; `/audit 20` its newest twenty entries\n"
-    "`/countersign help` this text\n"
-    "Commands do not work inside threads. There, mention me: `pending`, `undo`, `audit`, `grants`, `cancel`, `help`.\n"
-    "`grants` lists what runs there unasked. `mode manual`, `mode auto` or `mode confidence 0.9` says how a task "
-    "goes on after each step.\n"
-    "A plain “yes” or “no” in the thread answers a single waiting action that is not destructive."
+    "`/pending` what waits for you, `/undo` what can be taken back, `/audit` the record (`/audit 20`: twenty "
+    "entries), `/countersign help` this text.\n"
+    "Inside threads mention me instead: `pending`, `undo`, `audit`, `cancel`, `status`, `stop`, `help`, and `grants`: "
+    "what runs there unasked.\n"
+    "A plain “yes” or “no” in the thread answers a single waiting action that is not destructive. `mode manual`, "
+    "`mode auto` or `mode confidence 0.9` says how a task goes on after each step."
 )
 
 
@@ -88,10 +89,20 @@ def audit(lines: Sequence[Line]) -> Message:
     return Message(f"{len(entries)} entries of the record", [header("On the record"), *pack(entries), *rest])
 
 
-def help_text() -> Message:
-    return Message(
-        "How to work with me", [header("How to work with me"), sentence(HOW_TO), sentence(COMMANDS)]
-    )
+def help_text(guide: str = "") -> Message:
+    """What I do, the commands, and what a planner says of its servers."""
+    head = "How to work with me"
+    return Message(head, [header(head), sentence(HOW_TO), sentence(COMMANDS), *_guide(guide)])
+
+
+def guided(guide: str) -> Message:
+    """Help about one server."""
+    return Message(escaped(" ".join(guide.split()), 300), _guide(guide))
+
+
+def _guide(text: str) -> list[Block]:
+    """Names in it come from servers, and examples from a file: nothing in them is parsed."""
+    return pack([line(*coded(part)) for part in parts(text)]) if text else []
 
 
 def home(
@@ -162,6 +173,7 @@ def _audited(entry: Line) -> Block:
     """One line: when, what, who, which tool, how it ended. Arguments stay in the log."""
     said = entry.entry
     who = words(NOBODY[said.actor]) if NOBODY.get(said.actor) else person(said.actor)
+    through = f" (API token {said.token})" if said.token else ""
     tool = f" · {said.tool}" if said.tool else ""
     ended = f" · {said.outcome or said.status}" if said.outcome or said.status else ""
     reason = f" · {said.reason}" if said.reason else ""
@@ -170,5 +182,5 @@ def _audited(entry: Line) -> Block:
         words(said.event, "bold", most=40),
         words(" by "),
         who,
-        words(f"{tool}{ended}{reason}", most=200),
+        words(f"{through}{tool}{ended}{reason}", most=200),
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Sequence
 
 from gate.action import Action, Json
@@ -17,6 +16,7 @@ from views.kit import (
     Message,
     boxes,
     bullets,
+    coded,
     context,
     escaped,
     line,
@@ -32,8 +32,6 @@ from views.kit import (
 from views.readable import readable
 
 TEXT = 300
-MOST_PIECES = 90  # Slack takes 100 in one section
-CODE = re.compile(r"`([^`\n]{1,200})`")
 SAID = 6_000  # characters of a text or an answer in one message
 
 
@@ -54,7 +52,7 @@ def message(
         "pending": lambda: lists.pending(waiting),
         "undo": lambda: lists.undo(entries),
         "audit": lambda: lists.audit(lines),
-        "help": lists.help_text,
+        "help": lambda: lists.help_text(str(note.body.get("text") or "")),
         "grants": lambda: grants.listed(allowed, list(note.body.get("void") or ())),
     }
     if note.kind in listed:
@@ -89,15 +87,7 @@ def _text(note: Note) -> Message:
 
 def _paragraphs(text: str) -> list[Block]:
     shown, hidden = _cut(text)
-    return [*(line(*_coded(part)) for part in parts(shown)), *hidden]
-
-
-def _coded(text: str) -> list[Block]:
-    """What stands between backticks on one line as code; a style, which can call nobody and link nowhere."""
-    pieces = CODE.split(text)
-    if len(pieces) > MOST_PIECES:
-        return [words(text)]
-    return [words(piece, *(["code"] if i % 2 else [])) for i, piece in enumerate(pieces) if piece]
+    return [*(line(*coded(part)) for part in parts(shown)), *hidden]
 
 
 def _read(note: Note) -> Message:

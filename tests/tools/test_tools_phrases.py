@@ -276,7 +276,8 @@ def test_values_are_typed_by_the_tool_s_schema(text: str, args: dict[str, Any], 
         ("notes.md", "I did not understand “notes.md”"),
         ("", "You can write, for example:"),
         ("help", "You can write, for example:"),
-        ("Hello!", "filesystem."),
+        ("Hello!", "I work with 2 servers (in brackets: how many tools): `filesystem` ("),
+        ("what can you do?", "mention me with `help filesystem`"),
         ("x" * 3000, "too long for one instruction"),
         ("read a.md\nsing a song", "I took none of the 2 instructions"),
         ("\n".join(["list"] * 13), "at most 12"),
@@ -296,7 +297,8 @@ def test_a_list_and_a_near_miss_are_short(planner: Phrases) -> None:
 def test_a_tool_that_is_away_is_named() -> None:
     nothing = Phrases(load_phrases(FILE), Listed({}))
     assert "`filesystem.list_dir`" in says(nothing.understand("list"))
-    assert "server.tool" in says(nothing.understand("help"))
+    assert "No server is connected right now" in says(nothing.understand("help"))
+    assert "server.tool" in says(nothing.understand("sing a song"))
 
 
 @pytest.mark.parametrize("text", ["what is waiting?", "What's pending", "show me pending actions"])

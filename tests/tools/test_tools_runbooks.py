@@ -237,7 +237,8 @@ async def test_a_wrong_value_is_asked_for_again(planner: Phrases) -> None:
             "Takes quarter, folder (reports), archive (archive). Write: `run archive-quarter",
         ),
         ("show me the runbooks", "Runbooks:"),
-        ("help", "write `runbooks` to see them"),
+        ("help", "`runbooks` lists plans with a name"),
+        ("help runbooks", "Publish a note: Writes a note, copies it"),
     ],
 )
 async def test_what_cannot_be_run_is_said(text: str, said: str, planner: Phrases) -> None:

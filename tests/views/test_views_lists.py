@@ -56,6 +56,11 @@ def test_the_record_is_listed_newest_first_with_who_did_what_and_how_it_ended():
     ]
 
 
+def test_the_record_names_the_api_token_beside_the_person():
+    told = shown(sent(lists.audit([entry(1, token="f00d")])).blocks)
+    assert "confirmed by <@UANA> (API token f00d) · filesystem.move_file" in told
+
+
 def test_the_record_keeps_arguments_to_itself():
     assert "secret" not in shown(sent(lists.audit([entry(1, arguments='{"path":"secret.md"}')])).blocks)
 
@@ -152,7 +157,9 @@ def test_notes_that_list_are_given_what_they_list():
         sent(notes.message(note("undo"), entries=[UndoEntry(done(), NOW, "move", False)])).blocks
     )
     assert "confirmed" in shown(sent(notes.message(note("audit", count=1), lines=[entry(1)])).blocks)
-    assert "/pending" in shown(sent(notes.message(note("help"))).blocks)
+    told = shown(sent(notes.message(note("help", text="Servers: `a<!channel>`"))).blocks)
+    assert "/pending" in told
+    assert "Servers: a<!channel>" in told  # a style: nothing in a server's name is parsed
 
 
 def test_a_note_of_an_unknown_kind_is_an_error():
