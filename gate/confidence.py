@@ -38,6 +38,17 @@ class Judgement:
     confidence: float
     reason: str = ""
     admits: bool = False
+    by: str = ""  # who judged, in words: "the model"
+
+
+PASSED = 0.9  # a model's word is no proof: it never makes a score whole
+DOUBTFUL, FAILED = 0.4, 0.1
+
+
+def judgement(verdict: str, reason: str, by: str, passed: float = PASSED) -> Judgement | None:
+    """A verdict in words ("passed", "doubtful", "failed") as the scorer takes it; None for any other word."""
+    value = {"passed": passed, "doubtful": DOUBTFUL, "failed": FAILED}.get(verdict)
+    return None if value is None else Judgement(value, reason, verdict == "failed", by)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,12 +71,15 @@ class Confidence:
 
     score: float
     reasons: tuple[str, ...] = ()
+    judged: str = (
+        ""  # who has judged the result good, and why; a judgement that speaks against it is a reason
+    )
 
     @property
     def text(self) -> str:
         """`0.79, because there is no earlier step of this kind`."""
         because = f", because {'; '.join(self.reasons)}" if self.reasons else ""
-        return f"{self.score:.2f}{because}"
+        return f"{self.score:.2f}{because}{f'; {self.judged}' if self.judged else ''}"
 
 
 def score(seen: Evidence) -> Confidence:
@@ -75,7 +89,15 @@ def score(seen: Evidence) -> Confidence:
     caps = list(_caps(seen))
     # Rounded, so that 0.8 made of tenths is 0.8.
     held = min([round(mean, 4), *(cap for cap, _ in caps)])
-    return Confidence(held, tuple([*(reason for _, reason in caps), *_shortfalls(seen)]))
+    return Confidence(
+        held, tuple([*(reason for _, reason in caps), *_shortfalls(seen)]), _good(seen.judgement)
+    )
+
+
+def _good(judged: Judgement | None) -> str:
+    if judged is None or not judged.by or judged.admits or not _within(judged.confidence) >= MEDIUM:
+        return ""
+    return f"its result was judged good by {judged.by}{f': {judged.reason}' if judged.reason else ''}"
 
 
 def _parts(seen: Evidence) -> Iterator[tuple[float, float]]:
@@ -98,16 +120,17 @@ def _caps(seen: Evidence) -> Iterator[tuple[float, str]]:
     """Each cap that holds, with its reason. A mean alone would let a failed check pass as 0.79."""
     failed = [check for check in seen.checks if not check.passed]
     judged = seen.judgement
+    by = f" by {judged.by}" if judged and judged.by else ""
     if seen.admitted:
         yield BELOW_LOW, f"its result says that it failed: “{seen.admitted}”"
     elif judged and judged.admits:
-        yield BELOW_LOW, f"the judgement of its result says that it failed: {judged.reason}"
+        yield BELOW_LOW, f"the judgement of its result{by} says that it failed: {judged.reason}"
     if failed and seen.retries >= MOST_RETRIES:
         yield BELOW_LOW, "it was tried again and again"
     for check in failed:
         yield BELOW_MEDIUM, f"it is not so that {check.name}{f' ({check.detail})' if check.detail else ''}"
     if judged and not _within(judged.confidence) >= MEDIUM:
-        yield BELOW_MEDIUM, f"its result was judged doubtful: {judged.reason or judged.confidence}"
+        yield BELOW_MEDIUM, f"its result was judged doubtful{by}: {judged.reason or judged.confidence}"
     if seen.destructive:
         yield BELOW_MEDIUM, "it destroyed something"
     if not seen.known:

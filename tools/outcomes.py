@@ -24,6 +24,8 @@ STATUSES = {
     "expired": "Nobody decided in time. It did not run.",
     "unknown": "Nobody knows whether it happened. It must not be tried again before somebody has looked.",
     "waiting": "It waits for a person and has not run.",
+    "held": "It ran. What it gave is not known here: a person has to look at it first.",
+    "dropped": "It ran. A person rejected what it gave, so that is dropped; what it changed is still changed.",
 }
 NOES = frozenset({"rejected", "denied", "cancelled"})
 PATIENCE = 2  # replies after a no, before the turn ends
@@ -39,6 +41,8 @@ WORDS = {
     "expired": "expired: nobody decided in time",
     "unknown": "may or may not have happened",
     "waiting": "waits for a decision",
+    "held": "was done; its result waits for a review",
+    "dropped": "was done; its result was rejected",
 }
 LEFT_OUT = "The planner's own words told it otherwise, so they are left out."
 NOTHING = "Nothing was changed for this message."

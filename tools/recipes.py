@@ -8,17 +8,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
-import yaml
-
 from gate.action import Class, Json, Risk
-from gate.tool import Drift, Each, Raise, Read, Recipe, Show, Undo
+from gate.template import PLACEHOLDER
+from gate.tool import Drift, Each, Expect, Raise, Read, Recipe, Show, Undo
 from tools.patterns import always_checkable
 from tools.schema import flaw
+from tools.yaml_file import NotYaml, read_yaml
 
 KEYS = set(
     "class risk raise_if confirmationRequired summary verb noun capture bind preview recoverable keeps_days notifies "
-    "idempotent undo drift".split()
+    "idempotent undo drift expect".split()
 )
+TESTS = ("equals", "contains", "matches", "least", "most")  # of `expect`
+AGAINST = ("doubtful", "failed")  # what is said of a result that is not as expected
 FLAGS = ("partial", "draft")
 LONGEST = 256 * 1024  # characters of an answer, which is longer than arguments may be
 Kind = TypeVar("Kind", Class, Risk)
@@ -56,8 +58,8 @@ def load_recipes(folder: Path) -> RecipeFiles:
 
 def _load(path: Path) -> RecipeFile:
     try:
-        data = yaml.safe_load(path.read_text("utf-8"))
-    except yaml.YAMLError as error:
+        data = read_yaml(path)
+    except NotYaml as error:
         raise BadRecipe([f"{path.name} is not YAML: {' '.join(str(error).split())}"]) from error
     if not isinstance(data, dict) or not {"server", "tools"} <= data.keys() <= {"server", "tools", *FLAGS}:
         raise BadRecipe(
@@ -103,6 +105,7 @@ class _Reader:
             idempotent=self._flag("idempotent"),
             undo=self._undos(),
             drift=self._drift(),
+            expect=self._expects(),
         )
         if "confirmationRequired" in self.data and self._flag("confirmationRequired") is (cls is Class.READ):
             self.problems.append(f"`confirmationRequired` contradicts the class {cls}")
@@ -243,3 +246,28 @@ class _Reader:
         entry = self._object(self.data["drift"], "`drift`", {"tool", "args", "same"}, {"tool", "same"})
         read = self._read({k: v for k, v in entry.items() if k in ("tool", "args")}, "`drift`")
         return Drift(read, self._texts(entry.get("same", {}), "drift.same"))
+
+    def _expects(self) -> tuple[Expect, ...]:
+        entries = self.data.get("expect", [])
+        if not isinstance(entries, list):
+            self.problems.append("`expect` must be a list")
+            return ()
+        return tuple(self._expect(entry, f"`expect[{i}]`") for i, entry in enumerate(entries))
+
+    def _expect(self, data: Json, where: str) -> Expect:
+        entry = self._object(data, where, {"that", "verdict", "why", *TESTS}, {"that"})
+        tests = {key: value for key, value in entry.items() if key in TESTS}
+        if not tests:
+            self.problems.append(f"{where} needs one of {', '.join(TESTS)}: what is good of it?")
+        for key in ("least", "most"):
+            if key in tests and (isinstance(tests[key], bool) or not isinstance(tests[key], int | float)):
+                self.problems.append(f"{where}: `{key}` must be a number")
+        if "matches" in tests:
+            self._pattern(tests["matches"], f"{where}: `matches`")
+        verdict = entry.get("verdict", AGAINST[0])
+        if verdict not in AGAINST:
+            self.problems.append(f"{where}: `verdict` must be {' or '.join(AGAINST)}")
+        that, why = (self._string(entry.get(key, ""), f"{where}: `{key}`") for key in ("that", "why"))
+        if "that" in entry and not PLACEHOLDER.fullmatch(that):
+            self.problems.append(f"{where}: `that` must be one placeholder, such as {{result.status}}")
+        return Expect(that, tests, str(verdict), why)

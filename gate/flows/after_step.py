@@ -14,14 +14,16 @@ from gate.flows.life import kept, moved, paused, record, with_step
 from gate.flows.look import NotSeen, run_read
 from gate.flows.reviewed import under_review, waits_after
 from gate.reviews import Phase, names
-from gate.task import Step, StepState, Task, Why, Wish
+from gate.task import NOBODY, Step, StepState, Task, Why, Wish
 from gate.task_states import TaskEvent, TaskState
 from gate.template import TemplateError, expand
 from gate.tool import ToolSpec
 from gate.world import Happening, Tx, World
 
 LATE = 30.0  # seconds after its time at which a timer counts as one that nobody could have stopped
-NOBODY = "nobody"
+# What the audit log and the events say of a pause; its card quotes the result, and why it is (not) trusted.
+TO_LOOK_AT = "A person is to look at what it gave."
+NOT_TRUSTED = "What it gave is not trusted, and a person is to decide."
 HELD_ALONE = "no person decided: nobody pressed Hold within {seconds:g} s"
 READ_SINCE = "something from outside was read in this thread meanwhile"
 
@@ -101,8 +103,6 @@ async def taken(tx: Tx, world: World, task: Task, done: Step, found: Weighed) ->
     plan = with_step(task, done).plan
     assert plan is not None
     task = await tx.keep_task(task, changed=True)
-    if task.wish is Wish.STOP:
-        return await kept(tx, task, "step_done", plan=plan, reason=plans.called(done))
     seen = Seen(
         gated=found.gated,
         tainted=found.tainted,
@@ -111,9 +111,12 @@ async def taken(tx: Tx, world: World, task: Task, done: Step, found: Weighed) ->
         pausing=task.wish is Wish.PAUSE,
     )
     after = after_step(task.switches, found.confidence, seen)
+    wanted = world.policy.review(Phase.AFTER, done.name, names(done))
+    if task.wish is Wish.STOP:
+        looks = wanted or after.band is not Band.GO or plans.reviews_each(task)
+        return await stopping(tx, task, done, looks=bool(looks))
     if after.band is Band.ABORT:
         return await _aborted(tx, task, done, after)
-    wanted = world.policy.review(Phase.AFTER, done.name, names(done))
     if after.band is not Band.ASK and (wanted or (after.band is Band.GO and plans.reviews_each(task))):
         after = After(Band.ASK, f"{after.reason} {review_told(wanted)}".strip())
     if after.band is Band.GO:
@@ -123,6 +126,13 @@ async def taken(tx: Tx, world: World, task: Task, done: Step, found: Weighed) ->
     return await looked_at(tx, task, done, after.reason, timeout)
 
 
+async def stopping(tx: Tx, task: Task, done: Step, *, looks: bool) -> Task:
+    """Write down a step after which its task ends. `looks`: somebody would have had to look at what it gave. Then it
+    stays without an answer, as after a pause that nobody let it go on from: a stop lets nothing out."""
+    done = replace(done, shown=task.pauses + 1) if looks else done
+    return await kept(tx, task, "step_done", plan=with_step(task, done).plan, reason=plans.called(done))
+
+
 async def looked_at(tx: Tx, task: Task, done: Step, reason: str, timeout: float | None = None) -> Task:
     """Wait for a person to look at the result of a step; with `timeout`, only for so many seconds once they can."""
     done = replace(done, shown=task.pauses + 1, held_for=timeout or 0.0)
@@ -130,8 +140,9 @@ async def looked_at(tx: Tx, task: Task, done: Step, reason: str, timeout: float 
     assert plan is not None
     told = f"Step {plans.place(plan, done)} is done: {done.text}\n{reason}".strip()
     why = Why.REVIEW if timeout is None else Why.SUMMARY
-    now = await moved(tx, task, TaskEvent.PAUSE, plan=plan, reason=told, **paused(task, why))
-    _request(tx, now, done, reason, timeout)
+    note = f"Step {plans.place(plan, done)} is done. {TO_LOOK_AT}"
+    now = await moved(tx, task, TaskEvent.PAUSE, plan=plan, reason=told, note=note, **paused(task, why))
+    _request(tx, now, done, TO_LOOK_AT, timeout)
     if timeout is None:
         await waits_after(tx, now, done)
     return now
@@ -150,13 +161,16 @@ async def _aborted(tx: Tx, task: Task, done: Step, after: After) -> Task:
     reason = (
         f"Step {plans.place(plan, step)} ran, but I do not trust its result.\n{after.reason}\n{done.text}"
     )
-    now = await moved(tx, task, TaskEvent.PAUSE, plan=plan, reason=reason, **paused(task, Why.DOUBT))
-    _request(tx, now, step, after.reason, None)
+    note = f"Step {plans.place(plan, step)} ran. {NOT_TRUSTED}"
+    now = await moved(
+        tx, task, TaskEvent.PAUSE, plan=plan, reason=reason, note=note, **paused(task, Why.DOUBT)
+    )
+    _request(tx, now, step, NOT_TRUSTED, None)
     return now
 
 
 def _request(tx: Tx, task: Task, step: Step, reason: str, timeout: float | None) -> None:
-    """The event of spec 003, for whoever listens."""
+    """The event of spec 003, for whoever listens: without what the step gave, as nobody has let that out."""
     level = {Class.READ: "low", Class.WRITE: "medium"}.get(step.cls, "high")
     body: dict[str, Json] = {
         "task_id": task.id,
@@ -167,7 +181,6 @@ def _request(tx: Tx, task: Task, step: Step, reason: str, timeout: float | None)
         "details": {
             "tool": step.name,
             "step": plans.called(step),
-            "result": step.text,
             "confidence": step.confidence.score if step.confidence else None,
             "number": task.pauses,
         },
@@ -235,7 +248,8 @@ def passed(task: Task, by: str) -> Json:
 
 async def held(tx: Tx, task: Task, user: str, reason: str = "") -> Task:
     """From now on it waits until somebody says how it goes on."""
-    now = await kept(tx, task, "held", user, why=Why.REVIEW, reason=f"{task.reason}\n{reason}".strip())
+    told = f"{task.reason}\n{reason}".strip()
+    now = await kept(tx, task, "held", user, note=reason or TO_LOOK_AT, why=Why.REVIEW, reason=told)
     step = under_review(now)
     if step is not None:
         await waits_after(tx, now, step)

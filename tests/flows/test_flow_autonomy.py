@@ -17,7 +17,7 @@ from gate.runs import Run
 from gate.states import Event, State
 from gate.task import Step, StepState, Task, Why, Wish
 from gate.task_states import TaskState as S
-from gate.tool import Answer, Trust
+from gate.tool import Answer, Expect, Trust
 from storage.task_tables import events
 from tests.flows.planning import (
     approved,
@@ -36,6 +36,7 @@ from tests.flows.planning import (
     wrote,
 )
 from tests.flows.scene import ANN, BEN, GIL, Scene
+from tools.expected import Rules
 
 DONE, FAILED, WAITING = StepState.DONE, StepState.FAILED, StepState.WAITING
 SECONDS = 10.0
@@ -260,6 +261,49 @@ async def test_a_doubtful_judgement_stops_the_task(stage: Scene):
     task = await approved(stage, await planned(stage, write("a.md"), write("b.md")))
     assert (task.why, wrote(stage)) == (Why.REVIEW, ["a.md"])
     assert "judged doubtful: it looks odd" in task.reason
+
+
+def expecting(stage: Scene, *rules: Expect) -> None:
+    """The recipe of the desk's `write` says what a good result is, and the recipes' rules judge."""
+    spec = stage.desk.specs_now["write"]
+    stage.desk.specs_now["write"] = replace(spec, recipe=replace(spec.recipe, expect=rules))
+    stage.world = replace(stage.world, judge=Rules(stage.desk))
+
+
+# promise: GATE-17
+async def test_a_result_that_is_not_as_the_recipe_expects_stops_the_task(stage: Scene):
+    await known(stage)
+    expecting(stage, Expect("{result.content}", {"equals": "y"}))
+    task = await approved(stage, await planned(stage, write("a.md"), write("b.md")))
+    assert (task.why, wrote(stage)) == (Why.REVIEW, ["a.md"])
+    told = "judged doubtful by the recipe's rule: {result.content} is “new”, not “y”"
+    assert told in task.reason
+    (entry,) = await entries(stage, "task_pause")
+    assert "new" not in entry.reason  # agents can read the log, and nobody has let the result out
+
+
+# promise: GATE-18
+async def test_a_result_that_the_recipe_calls_failed_counts_as_failed(stage: Scene):
+    await known(stage)
+    expecting(stage, Expect("{result.content}", {"equals": "y"}, "failed", "nothing was written"))
+    task = await approved(stage, await planned(stage, write("a.md"), write("b.md")))
+    assert (task.why, steps(task)[0].state) == (Why.DOUBT, FAILED)
+    assert (
+        "the judgement of its result by the recipe's rule says that it failed: nothing was written"
+        in task.reason
+    )
+
+
+async def test_a_good_judgement_stands_on_the_record_with_the_score(stage: Scene):
+    await known(stage)
+    expecting(stage, Expect("{result.content}", {"equals": "{args.content}"}))
+    task = await approved(stage, await planned(stage, write("a.md"), write("b.md")))
+    assert task.state is S.SATISFACTION
+    found = steps(task)[0].confidence
+    assert found
+    assert (found.score, found.judged) == (1.0, "its result was judged good by the recipe's rule")
+    (first, _) = await entries(stage, "task_step_done")
+    assert "Confidence 1.00; its result was judged good by the recipe's rule." in first.reason
 
 
 async def test_what_was_taken_back_is_no_history(stage: Scene):

@@ -1,0 +1,38 @@
+"""Who judges the results of steps: nobody, the recipes' rules, or the model that plans as well."""
+
+from __future__ import annotations
+
+import secrets
+from contextlib import AsyncExitStack
+from dataclasses import replace
+
+from bot.planner import line
+from gate.world import Judge, Tools
+from tools.expected import Rules
+from tools.provider import ModelConfig
+
+JUDGES = ("none", "rules", "model")
+WITHOUT = (
+    "`judge: model` asks the model that plans, and phrases plan: name a model in COUNTERSIGN_MODEL, or in `model`, "
+    "or write `judge: rules`."
+)
+ANSWER = 2048  # tokens of its answer, thinking included
+
+
+def unjudged(judge: str, model: ModelConfig | None) -> list[str]:
+    """Why nobody can judge as it is said, in sentences."""
+    return [WITHOUT] if judge == "model" and model is None else []
+
+
+async def judge(stack: AsyncExitStack, name: str, config: ModelConfig | None, tools: Tools) -> Judge | None:
+    """One of JUDGES, made; a line to the model is closed with the stack."""
+    if name == "none":
+        return None
+    rules = Rules(tools)
+    if name == "rules" or config is None:
+        return rules
+    from tools.second_look import SECONDS, Both, SecondLook
+
+    model = await line(replace(config, seconds=SECONDS, output_tokens=ANSWER))
+    stack.push_async_callback(model.close)
+    return Both(rules, SecondLook(model, secrets.token_bytes(32)))
