@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -9,7 +10,7 @@ from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import Protocol
 
-from gate.action import Action, Class, Json, Session
+from gate.action import Action, Class, Json, Outcome, Session
 from gate.receipt import receipt
 from gate.records import Happening
 from gate.task import Step, Task
@@ -114,6 +115,34 @@ def version_before(action: Action) -> int:
     return 1 << 28 | int(receipt(action)[:7], 16)
 
 
+def version_after(action: Action) -> int:
+    """The same for what it gave, above every number of a call that waits to run."""
+    return 1 << 29 | int(receipt(action)[:7], 16)
+
+
+def gave(action: Action) -> dict[str, Json]:
+    """What a call gave, in the form in which the result of a step is kept: the tool's words beside its fields."""
+    outcome = action.outcome or Outcome("unknown")
+    fields = outcome.structured if isinstance(outcome.structured, dict) else {}
+    return {"text": outcome.text, **fields}
+
+
+def released(action: Action) -> Outcome | None:
+    """What became of a call as far as whoever asked for it may know: nothing of what it gave while that waits for a
+    person, or where one has dropped it; and what they made of it where they changed it."""
+    judged, outcome = action.judged, action.outcome
+    if outcome is None or (judged is None and not action.held):
+        return outcome
+    if judged is None or not judged.kept:
+        return replace(outcome, text="", structured=None)
+    if judged.revised is None:
+        return outcome
+    fields = {key: value for key, value in judged.revised.items() if key != "text"}
+    text = judged.revised.get("text") or fields or ""
+    shown = text if isinstance(text, str) else json.dumps(text, ensure_ascii=False)
+    return replace(outcome, text=shown, structured=fields or None)
+
+
 def paused(session: Session, task: str, where: tuple[str, str], phase: Phase, at: datetime) -> Happening:
     """The event of spec 004 for a pause at execution and node; `task`: of the event, "" outside of tasks."""
     execution, at_node = where
@@ -161,7 +190,8 @@ class Reviews(Protocol):
         """The latest reviews by this person, newest first; with `before`, those with a smaller id."""
 
     async def waiting(self, team: str) -> tuple[tuple[Action, ...], tuple[Task, ...]]:
-        """The actions that wait for a review before they run, and the tasks that wait for one after a step."""
+        """The actions that wait for a review, to run or with what they gave, and the tasks that wait for one after a
+        step."""
 
 
 class Pending(Protocol):

@@ -13,7 +13,7 @@ from gate.action import Action, Session
 from gate.reviews import ReviewRecord
 from gate.task import Task
 from storage.columns import clock
-from storage.review_tables import IN_REVIEW, UNREVIEWED, WAITS, reviews
+from storage.review_tables import HELD, IN_REVIEW, UNREVIEWED, WAITS, reviews
 from storage.rows import plain, to_action, to_task
 from storage.tables import actions
 from storage.task_tables import tasks
@@ -63,9 +63,10 @@ class Reviews:
     async def waiting(self, team: str) -> tuple[tuple[Action, ...], tuple[Task, ...]]:
         now = select(clock(self._offset())).scalar_subquery()
         before = select(actions).where(UNREVIEWED, WAITS, actions.c.team == team, actions.c.expires_at > now)
+        held = select(actions).where(HELD, actions.c.team == team)
         after = select(tasks).where(IN_REVIEW, tasks.c.team == team)
-        found, paused = await self._ask(before, after)
-        return tuple(map(to_action, found)), tuple(map(to_task, paused))
+        found, kept, paused = await self._ask(before, held, after)
+        return tuple(map(to_action, [*found, *kept])), tuple(map(to_task, paused))
 
 
 def _record(row: Row[Any]) -> ReviewRecord:

@@ -118,7 +118,7 @@ async def say(world: World, incoming: Incoming, kind: str, body: Mapping[str, Js
 
 
 async def _command(world: World, incoming: Incoming) -> bool:
-    """`@bot pending | undo | audit | help | cancel`: slash commands do not work inside threads."""
+    """`@bot pending | undo | audit | help | cancel | …`: slash commands do not work inside threads."""
     command = plain.command(incoming.text) if incoming.mentioned else None
     if command is None:
         return False
@@ -134,6 +134,11 @@ async def _command(world: World, incoming: Incoming) -> bool:
             one.grant.id for one in await grants.in_thread(world, incoming.session) if one.void
         ]
         await say(world, incoming, "grants", {"void": void}, to=incoming.user)
+        return True
+    if command.word == "help":
+        text = world.guide(command.about)
+        kind = "text" if command.about and text else "help"
+        await say(world, incoming, kind, {"text": text}, to=incoming.user)
         return True
     body: dict[str, Json] = {"count": command.count} if command.count else {}
     await say(world, incoming, command.word, body, to=incoming.user)

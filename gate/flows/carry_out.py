@@ -18,6 +18,7 @@ from gate.flows.edit import unbound
 from gate.flows.granted import withdrawn
 from gate.flows.look import NotSeen, captured
 from gate.flows.original import move_original
+from gate.flows.reviewed import holds, waits_held
 from gate.flows.seal import entry
 from gate.flows.step_action import current
 from gate.flows.undo import inverse_of, undo_kind
@@ -212,14 +213,18 @@ async def write_end(tx: Tx, world: World, action: Action, outcome: Outcome, spec
     inverse = (
         inverse_of(spec, action, outcome, await tx.now()) if outcome.kind == "success" and spec else None
     )
+    held = holds(world, action) if outcome.kind == "success" else ""
+    bar = inverse is not None and not held  # where the result waits, the bar opens with the answer
     moved = await tx.move(
-        action, ENDS[outcome.kind], outcome=outcome, inverse=inverse, undo_open=inverse is not None
+        action, ENDS[outcome.kind], outcome=outcome, inverse=inverse, undo_open=bar, held=held
     )
     tx.audit(ended(moved, outcome))
+    await waits_held(tx, moved)
     if spec is not None and outside(spec) and outcome.kind != "not_sent":
         await tx.learnt.taint(moved.session, moved.name)
     if inverse:
         await tx.push_undo(moved, inverse, undo_kind(moved), moved.capture, outcome.structured)
+    if bar:
         tx.enqueue(runs.close_undo(moved.id, world.limits.undo_bar))
     if moved.undoes and outcome.kind != "unknown":
         await move_original(tx, moved, Event.UNDO_DONE if outcome.kind == "success" else Event.UNDO_FAILED)
@@ -232,7 +237,7 @@ def ended(action: Action, outcome: Outcome) -> Entry:
         action.state,
         action,
         action.decided_by,
-        result=outcome.text[:1000],
+        result="" if action.held else outcome.text[:1000],  # then the review keeps it: the log can be read
         status="success" if outcome.kind == "success" else "error",
         outcome=outcome.kind,
         user_confirmed=not action.grant,

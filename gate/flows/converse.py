@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gate.action import Json
 from gate.flows import turn
 from gate.flows.life import begun_turn, kept, moved, pressed, unchanged
 from gate.flows.press import Said, TaskPress
@@ -76,7 +77,7 @@ async def hear(world: World, task: Task, incoming: Incoming) -> None:
         spoken = await begun_turn(tx, now, Mode.TALK, incoming.text)
         # A card with requirements that stands there is an old one from now on.
         newer = now.attempts + bool(now.requirements)
-        cleared = {"requirements": (), "because": "", "attempts": newer}
+        cleared: dict[str, Json] = {"requirements": (), "because": "", "attempts": newer}
         await kept(tx, now, "heard", now.requester, turn=spoken, **cleared)
         await tx.done_with(incoming.key)
 

@@ -89,7 +89,8 @@ async def _lease_problem(world: World, action: Action) -> Said | None:
     """Redis keeps time: without its lease an action counts as expired; a lease of another version is mended."""
     held = await world.leases.get(action.id)
     if held is None:
-        return await lapse(world, action, lost=True) or late(action)
+        # Nor has a lease what somebody has decided on since we looked.
+        return await lapse(world, action, lost=True) or await _lost(world, action)
     if (held.version, held.receipt) == (action.version, action.receipt):
         return None
     left = (action.expires_at - await world.ledger.now()).total_seconds()
@@ -246,12 +247,13 @@ async def end(tx: Tx, action: Action, event: Event, user: str, reason: str) -> A
 
 
 def settled(tx: Tx, action: Action) -> None:
-    """What every end of an action asks for: its card, and the planner's ear."""
+    """What every end of an action asks for: its card, and the planner's ear, unless its result is held."""
     tx.enqueue(runs.draw(action.id, action.revision))
-    if action.turn:
-        tx.enqueue(runs.turn(action.turn, f"{action.id}:{action.state}"))
-    if action.task:
-        tx.enqueue(runs.task(action.task, f"{action.id}:{action.state}"))
+    cause = f"{action.id}:{action.state}{':judged' if action.judged else ''}"
+    if action.turn and not action.held:
+        tx.enqueue(runs.turn(action.turn, cause))
+    if action.task and not action.held:
+        tx.enqueue(runs.task(action.task, cause))
 
 
 async def lapse(world: World, action: Action, *, lost: bool = False) -> Said | None:

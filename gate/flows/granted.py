@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gate.action import Action, Vote
 from gate.flows.decide import approve
-from gate.flows.seal import entry
+from gate.flows.seal import propose
 from gate.grants import Grant, covers, described
 from gate.world import Tx
 
@@ -25,7 +25,7 @@ async def by_grant(tx: Tx, action: Action) -> Action | None:
     stored = await tx.insert(action)
     if stored.receipt != action.receipt:
         return stored  # it was there already, and is decided as it stands
-    tx.audit(entry("proposed", action, action.requester, reason=action.reason))
+    await propose(tx, action)
     await tx.vote(Vote(action.id, action.version, grant.user, True, await tx.now(), named(grant)))
     return await approve(tx, stored, grant.user, named(grant), grant.id)
 

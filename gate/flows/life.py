@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
@@ -12,7 +11,7 @@ from gate.audit import Entry
 from gate.derive import derived
 from gate.flows.press import GONE, Said, TaskPress, heeded
 from gate.people import TaskVerb, may_task
-from gate.plans import clipped
+from gate.plans import as_revised
 from gate.talk import Brief, Mode, Turn
 from gate.task import Step, Task, Why, Wish
 from gate.task_states import NoSuchTaskArrow, TaskEvent, TaskState
@@ -63,10 +62,12 @@ async def moved(
     return now
 
 
-async def kept(tx: Tx, task: Task, event: str, actor: str = "system", **changes: Json) -> Task:
-    """Change what is no matter of state, and write it down."""
+async def kept(
+    tx: Tx, task: Task, event: str, actor: str = "system", *, note: str = "", **changes: Json
+) -> Task:
+    """Change what is no matter of state, and write it down. Of `reason` and `note` as above."""
     now = await tx.keep_task(task, **changes)
-    record(tx, now, event, actor, str(changes.get("reason", "")))
+    record(tx, now, event, actor, note or str(changes.get("reason", "")))
     return now
 
 
@@ -100,19 +101,12 @@ async def brief_of(world: World, task: Task) -> Brief:
         instructions=task.instructions,
         # Why a task is paused may be a tool's words; every other reason is the requester's, or ours.
         reason="" if task.state is TaskState.PAUSED else task.reason,
-        done=tuple(_as_revised(s) for s in steps if s.over),
+        done=tuple(as_revised(s) for s in steps if s.over),
         left=tuple(s for s in steps if not s.over),
         earlier=tuple(t for t in earlier if t.id != task.turn),
         remarks=task.remarks,
         attempts=task.attempts,
     )
-
-
-def _as_revised(step: Step) -> Step:
-    """The step as later ones may know it: a result that a reviewer has changed is not told beside the change."""
-    if step.revised is None:
-        return step
-    return replace(step, text=clipped(json.dumps(step.revised, ensure_ascii=False)), result=step.revised)
 
 
 async def standing_task(world: World, press: TaskPress, verb: TaskVerb) -> Task | Said:

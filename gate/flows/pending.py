@@ -9,7 +9,7 @@ from gate.action import Action, Json
 from gate.canonical import parse
 from gate.flows.look_plan import shown_here
 from gate.flows.reviewed import under_review
-from gate.reviews import Phase, ReviewRecord, Waiting, node, used, version_before
+from gate.reviews import Phase, ReviewRecord, Waiting, gave, node, used, version_after, version_before
 from gate.states import State
 from gate.task import Task
 from gate.world import Pending, Unavailable, World
@@ -52,10 +52,10 @@ async def rebuilt(world: World, pending: Pending, team: str) -> tuple[Waiting, .
 
 async def copy_action(world: World, action: Action | None) -> None:
     """Bring what Redis says of an action in line with SQL. Raises Unavailable: then it is tried again."""
-    if world.pending is None or action is None or not action.review:
+    if world.pending is None or action is None or not (action.review or action.held or action.judged):
         return
     for _ in range(LOOKS):
-        waiting = _before(action) if action.state is State.PREPARED else None
+        waiting = _of_action(action)
         await _copy(world.pending, action.session.team, action.id, waiting)
         before, action = action, await world.ledger.action(action.id) or action
         if before.revision == action.revision:
@@ -87,18 +87,23 @@ async def _copy(pending: Pending, team: str, key: str, waiting: Waiting | None) 
 async def _true(world: World, team: str) -> tuple[Waiting, ...]:
     actions, tasks = await world.ledger.reviews.waiting(team)
     after = [_after(task) for task in tasks]
-    waiting = [*map(_before, actions), *(one for one in after if one)]
+    found = [*map(_of_action, actions), *after]
+    waiting = [one for one in found if one]
     return tuple(sorted(waiting, key=lambda one: one.key))
 
 
-def _before(action: Action) -> Waiting:
+def _of_action(action: Action) -> Waiting | None:
+    """An action that waits to run, or whose result waits; None where neither does."""
+    before = bool(action.review) and action.state is State.PREPARED
+    if not before and not action.held:
+        return None
     execution, at_node = node(action)
     return Waiting(
         key=action.id,
         execution=execution,
         node=at_node,
-        phase=Phase.BEFORE,
-        version=version_before(action),
+        phase=Phase.BEFORE if before else Phase.AFTER,
+        version=version_before(action) if before else version_after(action),
         revision=action.revision,
         session=action.session,
         requester=action.requester,
@@ -137,8 +142,8 @@ async def detail(world: World, team: str, user: str, execution: str) -> tuple[Wa
     reviewed = under_review(task)
     if task is not None and reviewed is not None:
         found = (_after(task), used(reviewed))
-    elif action is not None and action.review and action.state is State.PREPARED:
-        found = (_before(action), parse(action.args))
+    elif action is not None:
+        found = (_of_action(action), gave(action) if action.held else parse(action.args))
     waiting, data = found
     if waiting is None or waiting.session.team != team or (waiting.private and waiting.requester != user):
         return None

@@ -10,14 +10,35 @@ from gate.action import Verdict
 from gate.flows import clarify, turn
 from gate.flows.life import begun_turn, failed, kept, moved, paused, told_in_thread, unchanged
 from gate.flows.look_plan import looked
-from gate.flows.plan_review import approve_all, cancel, look_again, modify, replan, step_by_step
+from gate.flows.plan_review import (
+    approve_all,
+    ask_again,
+    cancel,
+    lapse,
+    look_again,
+    modify,
+    replan,
+    step_by_step,
+    timed,
+)
 from gate.plan_changes import StepChange, composed
-from gate.talk import Clarify, Mode, ProposePlan, Reply, Turn
+from gate.talk import Clarify, Mode, ProposePlan, Turn
 from gate.task import Plan, Step, Task, Why
 from gate.task_states import TaskEvent, TaskState
 from gate.world import Tx, World
 
-__all__ = ["StepChange", "approve_all", "cancel", "look_again", "make", "modify", "replan", "step_by_step"]
+__all__ = [
+    "StepChange",
+    "approve_all",
+    "ask_again",
+    "cancel",
+    "lapse",
+    "look_again",
+    "make",
+    "modify",
+    "replan",
+    "step_by_step",
+]
 
 REPAIRS = 2  # times that a planner may mend a plan that cannot run
 NOTE = 1000  # characters of a planner's note
@@ -38,7 +59,7 @@ async def make(world: World, task: Task) -> bool:
     if isinstance(reply, ProposePlan):
         plan = await _proposed(world, task, reply)
         return await _write(world, task, lambda tx, now: _take(tx, world, now, plan))
-    return await _write(world, task, lambda tx, now: _other(tx, now, found, reply))
+    return await _write(world, task, lambda tx, now: _other(tx, world, now, found))
 
 
 async def _proposed(world: World, task: Task, reply: ProposePlan) -> Plan:
@@ -84,15 +105,17 @@ async def _take(tx: Tx, world: World, task: Task, plan: Plan) -> Task:
         return await failed(tx, task, problems[0])
     if not plan.steps:
         return await failed(tx, task, NO_PLAN)
-    return await _show(tx, task, plan)
+    return await _show(tx, world, task, plan)
 
 
-async def _show(tx: Tx, task: Task, plan: Plan) -> Task:
+async def _show(tx: Tx, world: World, task: Task, plan: Plan) -> Task:
     """An approved plan that an instruction changed goes on: what is new in it asks for itself."""
     if _only_reads(plan) or _goes_on(task):
         return await moved(tx, task, TaskEvent.ACT, plan=plan, repairs=0, reason="")
-    fresh = plans.sealed(task.id, plans.unapproved(plan))
-    return await moved(tx, task, TaskEvent.PRESENT, plan=fresh, repairs=0, reason=task.reason)
+    fresh = plans.sealed(task.id, plans.unapproved(replace(plan, lapsed=False)))
+    return timed(
+        tx, world, await moved(tx, task, TaskEvent.PRESENT, plan=fresh, repairs=0, reason=task.reason)
+    )
 
 
 def _only_reads(plan: Plan) -> bool:
@@ -111,8 +134,9 @@ def _problem(plan: Plan, step: Step) -> str:
     return f"Step {plans.place(plan, step)} ({step.name}): {step.problem}"
 
 
-async def _other(tx: Tx, task: Task, found: Turn, reply: Reply) -> Task:
+async def _other(tx: Tx, world: World, task: Task, found: Turn) -> Task:
     """The planner has not answered with a plan."""
+    reply = found.exchanges[-1].reply
     if isinstance(reply, Clarify):
         return await clarify.ask(tx, task, reply.questions)
     plan = task.plan
@@ -126,4 +150,6 @@ async def _other(tx: Tx, task: Task, found: Turn, reply: Reply) -> Task:
     if not _left(plan):
         return await moved(tx, task, TaskEvent.ACT, repairs=0, reason="")
     same = plans.sealed(task.id, replace(plan, version=plan.version + 1))
-    return await moved(tx, task, TaskEvent.PRESENT, plan=same, repairs=0, reason=task.reason)
+    return timed(
+        tx, world, await moved(tx, task, TaskEvent.PRESENT, plan=same, repairs=0, reason=task.reason)
+    )

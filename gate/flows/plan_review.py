@@ -16,8 +16,10 @@ from gate.flows.look import decided
 from gate.flows.look_plan import asked_of, looked, misfit, rules_now
 from gate.flows.prepare import missing, sentence
 from gate.flows.press import Said, TaskPress
+from gate.flows.reviewed import under_review
 from gate.people import TaskVerb
 from gate.plan_changes import BadChange, StepChange, notes, rearranged
+from gate.reviews import Phase, names
 from gate.talk import Mode
 from gate.task import Instruction, Plan, Step, Task, Wish
 from gate.task_states import TaskEvent, TaskState
@@ -30,8 +32,13 @@ BLOCKED = (
     "Step {number} cannot run: {problem} Please drop or change it with *Modify*, or have it planned again."
 )
 WHAT = "Please say what should be different about the plan."
+RULES = "A tool or a rule changed since it was shown."
 NOT_HERE = "There is no plan to decide on at the moment."
+FIRST = "The operator wants the last result reviewed. Decide on that first; then it can be planned again."
 UNCHANGED = "Nothing was changed."
+LAPSED = (
+    "Nobody decided on this plan in time, and things may have changed. Press *Ask again*: I look at it anew."
+)
 Do = Callable[[Tx, Task, Plan], Awaitable[Task | Said]]
 
 
@@ -94,10 +101,12 @@ async def _reviewed(world: World, press: TaskPress, do: Do) -> Said:
 
     async def checked(tx: Tx, task: Task, plan: Plan) -> Task | Said:
         left = [step for step in plan.steps if not step.over]
+        if plan.lapsed:
+            return Said(False, "lapsed", LAPSED, task=task)
         if not all(step.rules for step in left):
             return Said(False, "looking", LOOKING, task=task)
         if any(step.rules != rules_now(world, task, step) for step in left):
-            await _look_anew(tx, task, plan)
+            timed(tx, world, await _put(tx, task, _unseen(plan), "system", RULES))
             return Said(False, "changed", CHANGED, task=task)
         return await do(tx, task, plan)
 
@@ -121,17 +130,47 @@ def _version(task: Task) -> int:
     return task.plan.version if task.plan else 0
 
 
-async def _look_anew(tx: Tx, task: Task, plan: Plan) -> None:
-    steps = tuple(
-        step if step.over else replace(step, rules="", seal="", preview=None) for step in plan.steps
-    )
-    await _put(tx, task, steps, "system", "A tool or a rule changed since it was shown.")
+async def ask_again(world: World, press: TaskPress) -> Said:
+    """*Ask again*, where nobody decided on a plan in time: look at all of it anew. Raises Unavailable."""
+
+    async def do(tx: Tx, task: Task, plan: Plan) -> Task:
+        if not plan.lapsed:
+            raise StaleTask(task)
+        return timed(tx, world, await _put(tx, task, plan.steps, press.user, ""))
+
+    return await _decided(world, press, TaskVerb.MODIFY, do)
 
 
-async def _put(tx: Tx, task: Task, steps: tuple[Step, ...], user: str, reason: str) -> Task:
-    """Another version of the plan; a run looks at those of its steps that have to be looked at."""
+async def lapse(world: World, task_id: str, version: int) -> None:
+    """The timer of one version: nobody decided on it in time, so that no press on what was shown counts any more.
+    Does nothing when the plan has moved on."""
+    async with world.ledger.begin() as tx:
+        task = await tx.task(task_id)
+        if task is None or task.state is not TaskState.PLAN_REVIEW or task.plan is None:
+            return
+        if task.plan.version == version and not task.plan.lapsed:
+            await _put(tx, task, _unseen(task.plan), "system", "Nobody decided on it in time.", lapsed=True)
+
+
+def timed(tx: Tx, world: World, task: Task) -> Task:
+    """Begin the time in which somebody has to decide on the plan as it is shown now."""
+    if task.plan is not None:
+        tx.enqueue(runs.lapse_plan(task.id, task.plan.version, world.limits.plan))
+    return task
+
+
+def _unseen(plan: Plan) -> tuple[Step, ...]:
+    """The steps as if nobody had looked at what they would change."""
+    return tuple(step if step.over else replace(step, rules="", seal="", preview=None) for step in plan.steps)
+
+
+async def _put(
+    tx: Tx, task: Task, steps: tuple[Step, ...], user: str, reason: str, *, lapsed: bool = False
+) -> Task:
+    """Another version of the plan; a run looks at those of its steps that have to be looked at. `lapsed`: only once
+    somebody asks for that."""
     assert task.plan is not None
-    plan = replace(task.plan, version=task.plan.version + 1, steps=steps)
+    plan = replace(task.plan, version=task.plan.version + 1, steps=steps, lapsed=lapsed)
     plan = plans.sealed(task.id, plans.unapproved(plan))
     return await moved(tx, task, TaskEvent.MODIFY, user, go=True, plan=plan, reason=reason)
 
@@ -139,7 +178,7 @@ async def _put(tx: Tx, task: Task, steps: tuple[Step, ...], user: str, reason: s
 async def look_again(world: World, task: Task) -> bool:
     """Look at what was changed in a plan that waits for its decision. Safe to repeat."""
     plan = task.plan
-    if plan is None or all(step.over or step.rules for step in plan.steps):
+    if plan is None or plan.lapsed or all(step.over or step.rules for step in plan.steps):
         return False
     seen = await looked(world, task, plan)
     async with world.ledger.begin() as tx:
@@ -157,7 +196,7 @@ async def modify(world: World, press: TaskPress, changes: Sequence[StepChange]) 
             steps = rearranged(plan, changes)
         except BadChange as wrong:
             return Said(False, "unfit", str(wrong), task=task, step=wrong.step)
-        if steps == plan.steps:
+        if steps == plan.steps and not plan.lapsed:
             return Said(True, "unchanged", UNCHANGED, task=task)
         for step in steps:
             problem = "" if step.rules or step.over else _unfit(world, task, step)
@@ -169,7 +208,7 @@ async def modify(world: World, press: TaskPress, changes: Sequence[StepChange]) 
             key = derived("note", task.id, task.revision, step.id)
             told.append(Instruction(key, press.user, text, await tx.now()))
         now = await tx.keep_task(task, instructions=tuple(told))
-        return await _put(tx, now, steps, press.user, "")
+        return timed(tx, world, await _put(tx, now, steps, press.user, ""))
 
     return await _decided(world, press, TaskVerb.MODIFY, do)
 
@@ -200,6 +239,9 @@ async def replan(world: World, press: TaskPress) -> Said:
             return await _instructed(tx, task, press.user, reason)
         if task.state is TaskState.PLAN_REVIEW and press.ref.receipt != task.plan.seal[:16]:
             return Said(False, "stale", OLD_CARD, task=task)
+        step = under_review(task)
+        if step is not None and world.policy.review(Phase.AFTER, step.name, names(step)):
+            return Said(False, "review", FIRST, task=task)
         spoken = await begun_turn(tx, task, Mode.PLAN, reason)
         plan = plans.unapproved(task.plan)
         return await moved(tx, task, TaskEvent.REPLAN, press.user, plan=plan, turn=spoken, reason=reason)

@@ -7,14 +7,15 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from gate.action import APART, Action, Class, Json, Session, Verdict
+from gate import runs
+from gate.action import APART, Action, Class, Json, Outcome, Session, Verdict
 from gate.audit import Entry
 from gate.canonical import BadArguments, canonical
 from gate.flows.decide import forget
 from gate.flows.granted import by_grant
 from gate.flows.look import Look, decided, look
-from gate.flows.reviewed import waits_before
-from gate.flows.seal import announce, entry, lease, ruled, sealed
+from gate.flows.reviewed import waits_before, waits_held
+from gate.flows.seal import announce, lease, propose, ruled, sealed
 from gate.grants import outside
 from gate.people import Ruling, account
 from gate.policy import Decision
@@ -55,7 +56,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """It waits for its person."""
+    """It waits for its person: to run, or where it is a read whose result the operator wants reviewed, with that."""
 
     action: Action
 
@@ -160,7 +161,7 @@ async def waits(tx: Tx, action: Action) -> Action:
     """Put the action in, to wait for its person; or what is there under its id already."""
     stored = await tx.insert(action)
     if stored.receipt == action.receipt:
-        tx.audit(entry("proposed", action, action.requester, reason=action.reason))
+        await propose(tx, action)
         await waits_before(tx, action)
         announce(tx, action)
     return stored
@@ -171,6 +172,7 @@ def draft(
 ) -> Action:
     """A new action as it will be shown, sealed with its receipt. What is reviewed has a card of its own."""
     review = world.policy.review(Phase.BEFORE, spec.full_name, asked.names)
+    alone = review or world.policy.review(Phase.AFTER, spec.full_name, asked.names)
     action = Action(
         id=asked.id,
         version=1,
@@ -193,7 +195,7 @@ def draft(
         renews=asked.renews,
         task=asked.task,
         step=asked.step,
-        group=asked.group + APART if asked.group and review else asked.group,
+        group=asked.group + APART if asked.group and alone else asked.group,
         checkable=bool(spec.recipe.drift or spec.recipe.capture),
         review=review,
         **ruled(world, decision),
@@ -201,8 +203,9 @@ def draft(
     return sealed(world, spec, action)
 
 
-async def read(world: World, asked: Asked, spec: ToolSpec, decision: Decision) -> Answered | Refused:
-    """Run a read at once. Its answer is released only once it is on the record."""
+async def read(world: World, asked: Asked, spec: ToolSpec, decision: Decision) -> Answered | Prepared:
+    """Run a read at once. Its answer is released only once it is on the record, and where the operator wants it
+    reviewed, outside of plans, only by a person."""
     started = world.clock.now()
     args = canonical(asked.call.args)
     try:
@@ -211,7 +214,12 @@ async def read(world: World, asked: Asked, spec: ToolSpec, decision: Decision) -
         text = f"{spec.server} did not answer: {error}. Nothing was changed; try again in a moment."
         answer = Answer(text, is_error=True)
     took = round((world.clock.now() - started).total_seconds() * 1000)
+    held = "" if asked.step or answer.is_error else world.policy.review(Phase.AFTER, spec.full_name)
+    outcome = Outcome("success", answer.text, answer.structured, took, world.clock.now())
+    waiting = await _held(world, asked, spec, decision, (held, outcome)) if held else None
     async with world.ledger.begin() as tx:
+        if waiting is not None:
+            waiting = await _put(tx, waiting)
         if outside(spec):
             await tx.learnt.taint(asked.session, spec.full_name)
         tx.audit(
@@ -222,14 +230,34 @@ async def read(world: World, asked: Asked, spec: ToolSpec, decision: Decision) -
                 action=asked.id,
                 tool=spec.full_name,
                 arguments=args.decode(),
-                result=answer.text[:1000],
+                result=answer.text[:1000] if waiting is None else "",
                 status="error" if answer.is_error else "success",
                 outcome="error" if answer.is_error else "read",
                 execution_ms=took,
                 reason=decision.reason,
+                token=await tx.token_of(asked.task, asked.turn),
             )
         )
-    return Answered(spec, asked.call.args, answer, decision.private)
+    return Answered(spec, asked.call.args, answer, decision.private) if waiting is None else Prepared(waiting)
+
+
+async def _held(
+    world: World, asked: Asked, spec: ToolSpec, decision: Decision, found: tuple[str, Outcome]
+) -> Action:
+    """A read that has run, as an action whose result waits for a person."""
+    held, outcome = found
+    seen = await look(world, spec, asked.call.args, asked.session.channel)
+    made = draft(world, asked, spec, decision, seen, await world.ledger.now())
+    return replace(made, state=State.SUCCEEDED, phrase="", outcome=outcome, held=held)
+
+
+async def _put(tx: Tx, waiting: Action) -> Action:
+    """Put in a read whose result waits; or what is there under its id already."""
+    stored = await tx.insert(waiting)
+    if stored.receipt == waiting.receipt:
+        await waits_held(tx, stored)
+        tx.enqueue(runs.draw(stored.id, stored.revision))
+    return stored
 
 
 async def refuse(world: World, asked: Asked, name: str, reasons: tuple[str, ...]) -> Refused:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from gate.action import Action, Ref
+from gate.audit import Entry
 from gate.flows.seal import entry
 from gate.people import Verb, may
 from gate.states import State
@@ -89,7 +90,12 @@ async def heeded(tx: Tx, press: Press | TaskPress) -> None:
 async def turned_away(world: World, action: Action, press: Press, verb: Verb, reason: str) -> None:
     """Put a refused press on the record."""
     async with world.ledger.begin(world.limits.decision) as tx:
-        tx.audit(entry("turned_away", action, press.user, outcome=verb.value, reason=reason))
+        tx.audit(refused(action, press.user, verb, reason))
+
+
+def refused(action: Action, user: str, verb: Verb, reason: str) -> Entry:
+    """The record of somebody who may not do this."""
+    return entry("turned_away", action, user, outcome=verb.value, reason=reason)
 
 
 def late(action: Action) -> Said:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from gate import plans
 from gate.action import Action, Json, Ref
-from gate.canonical import BadArguments, canonical
-from gate.flows import after_step, decide, edit, pending, undo
+from gate.flows import after_step, decide, edit, pending, release, undo
 from gate.flows.edit import Unfit
 from gate.flows.life import kept, moved, paused, pressed, with_step
 from gate.flows.press import GONE, Press, Said, TaskPress
 from gate.flows.reviewed import APPROVE, REJECT, judged_after, under_review
 from gate.people import TaskVerb
 from gate.plans import step_of
-from gate.reviews import ReviewDecision, dropped, undoable, version_before
+from gate.reviews import ReviewDecision, dropped, undoable, version_after, version_before
 from gate.task import Step, StepState, Task, Why
 from gate.task_states import TaskEvent
 from gate.tool import Problem
@@ -23,7 +21,6 @@ from gate.world import Tx, World
 
 LATE = "Somebody has decided on this meanwhile, or it was changed. Please look at it as it stands now."
 NOT_HERE = "That step does not wait for a review."
-NO_OBJECT = "The changed result must be a JSON object, as the result was."
 BOTH = "A rejection drops what the step gave, so there is nothing to change: send one or the other."
 NOTHING_TO_UNDO = "No step with a rejected result is left here to be taken back."
 ELSEWHERE = frozenset({"late", "stale", "already_voted"})  # codes of those who were not first
@@ -58,10 +55,11 @@ class Conflict:
 
 
 async def resume(world: World, asked: Resume) -> Said | Unfit | Conflict:
-    """Decide on a step that is paused for review: exactly one who names the version that stands is heard.
+    """Decide on what is paused for review: exactly one who names the version that stands is heard.
 
     Before it runs, `edited` makes another version with a preview of its own, which has to be approved (code
-    "edited"); after it has run, it is what later steps get. Raises Unavailable: then nothing changed.
+    "edited"); after it has run, it is what later steps get, or outside of plans whoever asked for the call.
+    Raises Unavailable: then nothing changed.
     """
     if asked.decision is REJECT and asked.edited is not None:
         return Unfit((Problem((), BOTH),))
@@ -85,6 +83,8 @@ async def _before(world: World, action_id: str, asked: Resume) -> Said | Unfit:
     action = await world.ledger.action(action_id)
     if action is None or action.session.team != asked.team or asked.execution not in (action.task, action.id):
         return Said(False, "gone", GONE)
+    if action.held or action.judged:
+        return await _held(world, action, asked)
     if not action.review:
         return Said(False, "no_review", NOT_HERE, action)
     if asked.version != version_before(action):  # a rejection, too, is about what was seen
@@ -104,6 +104,17 @@ async def _edited(world: World, action: Action, press: Press, args: dict[str, Js
 
 
 # After
+
+
+async def _held(world: World, action: Action, asked: Resume) -> Said | Unfit:
+    """A call outside of plans, whose result waits or has waited."""
+    if asked.version != version_after(action):
+        return Said(False, "stale", LATE, action)
+    ref = Ref(action.id, action.version, action.receipt[:16])
+    press = Press(ref, asked.team, asked.user, reason=asked.comment)
+    if asked.decision is REJECT:
+        return await release.reject(world, press)
+    return await release.approve(world, press, asked.edited)
 
 
 async def _after(world: World, task: Task, asked: Resume) -> Said | Unfit:
@@ -142,25 +153,8 @@ async def _misfit(world: World, press: TaskPress, edited: dict[str, Json] | None
     """Why what somebody wrote cannot be the result of the step; None where it can."""
     if edited is None:
         return None
-    if not isinstance(edited, dict):
-        return Unfit((Problem((), NO_OBJECT),))
-    try:
-        canonical(edited)
-    except BadArguments as error:
-        return Unfit((Problem((), str(error)),))
     step = under_review(await world.ledger.task(press.ref.id))
-    spec = world.tools.find(step.server, step.tool) if step else None
-    if spec is None or spec.output_schema is None:
-        return None
-    problems = world.tools.problems(spec.output_schema, _fields(spec.output_schema, edited))
-    return Unfit(problems) if problems else None
-
-
-def _fields(schema: Mapping[str, Json], result: dict[str, Json]) -> dict[str, Json]:
-    """The result as its tool's schema knows it: its words, which we keep beside its fields, are mostly no part."""
-    if "text" in schema.get("properties", {}):
-        return result
-    return {key: value for key, value in result.items() if key != "text"}
+    return release.misfit(world, edited, step.server if step else "", step.tool if step else "")
 
 
 def _asked_about(task: Task, node: str) -> Step | None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from gate.action import Action, Json
+from gate.action import Action, Json, Judged
 from gate.canonical import parse
-from gate.reviews import COMMENT, Phase, ReviewDecision, ReviewRecord, node, paused, resumed
+from gate.reviews import COMMENT, Phase, ReviewDecision, ReviewRecord, gave, node, paused, resumed
 from gate.task import Step, Task, Why
 from gate.task_states import TaskState
-from gate.world import Tx
+from gate.world import Tx, World
 
 APPROVE, REJECT = ReviewDecision.APPROVE, ReviewDecision.REJECT
 
@@ -21,6 +21,38 @@ async def waits_before(tx: Tx, action: Action) -> None:
 async def waits_after(tx: Tx, task: Task, step: Step) -> None:
     """A task waits until somebody has looked at what this step gave."""
     tx.emit(paused(task.session, task.id, (task.id, step.id), Phase.AFTER, await tx.now()))
+
+
+def holds(world: World, action: Action) -> str:
+    """The operator's review that the result of a call outside of plans waits for; "" where none does. A step's task
+    waits instead; what an undo gives goes to nobody."""
+    if action.step or action.undoes:
+        return ""
+    return world.policy.review(Phase.AFTER, action.name)
+
+
+async def waits_held(tx: Tx, action: Action) -> None:
+    """The result of a call waits for a person: say so."""
+    if action.held:
+        tx.emit(paused(action.session, action.task, node(action), Phase.AFTER, await tx.now()))
+
+
+async def judged_held(tx: Tx, action: Action, judged: Judged) -> None:
+    """Put somebody's decision on what a call outside of plans gave on record."""
+    execution, at_node = node(action)
+    record = ReviewRecord(
+        execution_id=execution,
+        node_id=at_node,
+        reviewer_id=judged.by,
+        decision=APPROVE if judged.kept else REJECT,
+        trigger_phase=Phase.AFTER,
+        original_data=gave(action),
+        modified_data=judged.revised,
+        comment=judged.comment[:COMMENT],
+        reviewed_at=await tx.now(),
+    )
+    await tx.reviews.save(record, action.session)
+    tx.emit(resumed(action.session, action.task, execution, record.reviewed_at))
 
 
 async def judged_before(

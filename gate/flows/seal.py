@@ -91,6 +91,15 @@ def entry(event: str, action: Action, actor: str, **more: Any) -> Entry:
     )
 
 
+async def propose(tx: Tx, action: Action) -> None:
+    """Put on the record that it is proposed: for its requester, by the API token that opened its task, if any. That
+    token may know of it as it may of its task; of a step it learns by its task, which may withhold what it gave."""
+    token = await tx.token_of(action.task, action.turn)
+    if token and not action.task:
+        await tx.made_by(token, action.id)
+    tx.audit(entry("proposed", action, action.requester, reason=action.reason, token=token))
+
+
 def announce(tx: Tx, action: Action) -> None:
     """Ask for the card and for the end of its time. A card of several is asked for once all of them are there."""
     if not action.shares or action.version > 1:

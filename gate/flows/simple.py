@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from gate import runs
-from gate.action import Action
+from gate.action import Action, Class
 from gate.flows import clarify, turn
 from gate.flows.decide import end
 from gate.flows.life import begun_turn, moved, pressed, unchanged
@@ -23,7 +23,12 @@ from gate.world import Stale, Tx, World
 
 NAMED = 3  # calls named in a result
 NOTHING_RAN = {"cancelled", "rejected", "expired", "refused"}
-WORDS = {"succeeded": "done", "undone": "done and taken back", "unknown": "of unknown outcome"}
+WORDS = {
+    "succeeded": "done",
+    "undone": "done and taken back",
+    "unknown": "of unknown outcome",
+    "dropped": "done with its result rejected",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +45,10 @@ async def go_on(world: World, task: Task) -> bool:
     if found is None or not turn.over(world.planner, found):
         return False
     made = await world.ledger.of_turn(found.id)
-    changed = any(action.outcome and action.outcome.kind in ("success", "unknown") for action in made)
+    changed = any(
+        action.outcome and action.outcome.kind in ("success", "unknown") and action.cls is not Class.READ
+        for action in made
+    )
     result = _tally(list(_told(found))) + _named(world, found, made)
     async with world.ledger.begin() as tx:
         now = await unchanged(tx, task)

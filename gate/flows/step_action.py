@@ -11,7 +11,7 @@ from gate.flows.decide import approve, end
 from gate.flows.granted import by_grant
 from gate.flows.life import kept, unchanged, with_step
 from gate.flows.prepare import Write, crowded, waits
-from gate.flows.seal import entry
+from gate.flows.seal import propose
 from gate.plans import step_of
 from gate.states import Event, State
 from gate.task import Plan, Step, StepState, Task, Why
@@ -61,7 +61,7 @@ async def _approved(tx: Tx, task: Task, action: Action) -> Action:
     stored = await tx.insert(action)
     if stored.receipt != action.receipt:
         return stored
-    tx.audit(entry("proposed", action, action.requester, reason=action.reason))
+    await propose(tx, action)
     await tx.vote(Vote(action.id, action.version, task.requester, True, await tx.now()))
     reason = f"by approval of plan version {task.plan.approved}"
     return await approve(tx, stored, task.requester, reason)

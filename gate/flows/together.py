@@ -6,22 +6,32 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gate import groups, runs
-from gate.action import APART, Action, Ref, Verdict
+from gate.action import APART, Action, Ref, Session, Verdict
 from gate.canonical import BadArguments, canonical
 from gate.derive import derived
 from gate.flows.decide import EARLY_LOOKS, EARLY_PAUSE, NOT_MINE, confirm
 from gate.flows.look import decided
 from gate.flows.prepare import Asked
-from gate.flows.press import GONE, OLD, Press, Said, late, standing
-from gate.people import Verb
+from gate.flows.press import GONE, OLD, Press, Said, late, refused, standing
+from gate.people import Verb, may
 from gate.states import State
 from gate.strange import quoted
 from gate.talk import Call, Mode, Turn
-from gate.world import Stale, Unavailable, World
+from gate.world import Note, Stale, Unavailable, World
 
 CHANGED = "This card changed since you saw it, so nothing was confirmed. Please look at it as it stands now."
 DECIDED = "Nothing on this card waits for a decision any more."
-BUSY = "I could not record this just now. Please press again."
+CONFIRMED = frozenset(
+    {
+        State.APPROVED,
+        State.EXECUTING,
+        State.SUCCEEDED,
+        State.FAILED,
+        State.UNKNOWN,
+        State.UNDOING,
+        State.UNDONE,
+    }
+)
 NAME, TEXT = 60, 2_500  # characters of one action's summary, and of all that is told
 APART_ALREADY = "This has a card of its own already. Please use that one."
 
@@ -34,6 +44,18 @@ class GroupPress:
     team: str
     user: str
     message_ts: str  # of the card that was pressed
+
+
+@dataclass(frozen=True, slots=True)
+class Yes:
+    """A press on *Confirm all* that was committed. `shown`: the actions in the versions that were on the card, as
+    their own buttons name them, with commas between. `id` tells one press from another."""
+
+    id: str
+    team: str
+    user: str
+    message_ts: str
+    shown: str
 
 
 def asked_of(world: World, turn: Turn, index: int, calls: Sequence[Call]) -> tuple[Asked, ...]:
@@ -77,11 +99,10 @@ def _waits(world: World, turn: Turn, call: Call) -> bool:
 
 
 async def confirm_all(world: World, press: GroupPress) -> Said:
-    """One person's yes to each action that the card showed whole, with a vote, a record and a transaction each.
+    """A press on *Confirm all*, of exactly those actions that the button was made for: else nothing is confirmed.
 
-    Nothing runs where they are not exactly those that the button was made for. Raises Unavailable: then nothing
-    changed.
-    """
+    It is committed here, in one transaction; a run then confirms each, `confirm_each`, however long that takes.
+    Raises Unavailable: then nothing changed."""
     if not press.message_ts:
         return Said(False, "not_ours", NOT_MINE)
     members = [a for a in await world.ledger.of_group(press.ref.id) if a.session.team == press.team]
@@ -92,9 +113,57 @@ async def confirm_all(world: World, press: GroupPress) -> Said:
     for _ in range(EARLY_LOOKS):
         covered = await _covered(world, press)
         if press.ref == Ref(press.ref.id, len(covered), groups.seal(covered)):
-            return _summed(covered, await _each(world, press, covered))
+            return await _taken(world, press, covered)
         await world.clock.sleep(EARLY_PAUSE)  # what people see already may take a moment more to be on record
     return Said(False, "stale", CHANGED)
+
+
+async def _taken(world: World, press: GroupPress, actions: Sequence[Action]) -> Said:
+    """Commit the press. Who may confirm none of them is turned away at once; each is asked about again as it is
+    confirmed."""
+    person = await world.people.known(press.team, press.user)
+    rulings = [may(world.policy, Verb.CONFIRM, action, person) for action in actions]
+    shown = ",".join(action.button for action in actions)
+    async with world.ledger.begin(world.limits.decision) as tx:
+        if any(ruling.allowed for ruling in rulings):
+            tx.enqueue(runs.confirm_all(world.ids.new(), press.team, press.user, press.message_ts, shown))
+            return Said(True, "taken")
+        for action, ruling in zip(actions, rulings, strict=True):
+            tx.audit(refused(action, press.user, Verb.CONFIRM, ruling.reason))
+    said = [Said(False, "not_allowed", ruling.reason) for ruling in rulings]
+    return Said(False, "not_allowed", _summed([*zip(actions, said, strict=True)], len(actions)))
+
+
+async def confirm_each(world: World, yes: Yes) -> None:
+    """What a press on *Confirm all* asked for: confirm one after the other, as a press on each one's own button
+    would, with a vote, a record and a transaction each. Who pressed is told once what did not go through, and why.
+
+    Safe to repeat. Raises Unavailable when one of them could not be decided yet, once the others are."""
+    refs = [ref for ref in map(Ref.parse, yes.shown.split(",")) if ref]
+    failed: list[tuple[Action, Said]] = []
+    away: Unavailable | None = None
+    for ref in refs:
+        try:
+            failed += await _failed(world, Press(ref, yes.team, yes.user, message_ts=yes.message_ts))
+        except Unavailable as error:
+            away = error
+    if away:
+        raise away
+    if failed:
+        await _told(world, yes, failed[0][0].session, _summed(failed, len(refs)))
+
+
+async def _failed(world: World, press: Press) -> list[tuple[Action, Said]]:
+    """Confirm one: nothing when this person's yes counts, by this call or by an earlier one; else the action as
+    they saw it, and why."""
+    seen = await world.ledger.action(press.ref.id)
+    said = await confirm(world, press)
+    if said.ok or said.code == "already_voted" or seen is None:
+        return []
+    now = await world.ledger.action(seen.id)
+    if now is not None and now.state in CONFIRMED and now.decided_by == press.user:
+        return []
+    return [(seen, said)]
 
 
 async def _covered(world: World, press: GroupPress) -> list[Action]:
@@ -110,34 +179,24 @@ async def _covered(world: World, press: GroupPress) -> list[Action]:
     return found
 
 
-async def _each(world: World, press: GroupPress, actions: Sequence[Action]) -> list[Said]:
-    """Confirm one after the other, as a press on each one's own button would."""
-    said: list[Said] = []
-    for action in actions:
-        ref = Ref(action.id, action.version, action.receipt[:16])
-        try:
-            said.append(await confirm(world, Press(ref, press.team, press.user, message_ts=press.message_ts)))
-        except Unavailable:
-            if not any(one.ok for one in said):
-                raise
-            said.append(Said(False, "busy", BUSY, action))
-    return said
+async def _told(world: World, yes: Yes, session: Session, text: str) -> None:
+    """Tell the one person who pressed, once for each press."""
+    note = Note(derived("together", yes.id), session, "answer", {"text": text}, yes.user)
+    async with world.ledger.begin() as tx:
+        if await tx.note(note):
+            tx.enqueue(runs.post(note.id))
 
 
-def _summed(actions: Sequence[Action], said: Sequence[Said]) -> Said:
-    """What came of all of them. Words only where some could not be confirmed: else the card says it."""
-    failed = [(action, one) for action, one in zip(actions, said, strict=True) if not one.ok]
-    if not failed:
-        return Said(True, "confirmed")
-    done = len(said) - len(failed)
+def _summed(failed: Sequence[tuple[Action, Said]], count: int) -> str:
+    """Why some of so many could not be confirmed."""
     reasons: dict[str, list[str]] = {}
-    for action, one in failed:
-        reasons.setdefault(one.text, []).append(f"“{quoted(action.preview.summary, NAME)}”")
-    if not done and len(reasons) == 1:
-        return Said(False, failed[0][1].code, failed[0][1].text)
+    for action, said in failed:
+        reasons.setdefault(said.text, []).append(f"“{quoted(action.preview.summary, NAME)}”")
+    if len(failed) == count and len(reasons) == 1:
+        return failed[0][1].text
     lines = [f"• {', '.join(names)}: {reason}" for reason, names in reasons.items()]
-    head = f"Confirmed {done} of {len(said)}. These were not:"
-    return Said(bool(done), "partly", "\n".join([head, *lines])[:TEXT])
+    head = f"Confirmed {count - len(failed)} of {count}. These were not:"
+    return "\n".join([head, *lines])[:TEXT]
 
 
 async def show_apart(world: World, press: Press) -> Said:

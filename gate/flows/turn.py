@@ -16,7 +16,8 @@ from gate.flows.prepare import Answered, Asked, Prepared, Refused, prepare
 from gate.flows.press import Press
 from gate.flows.together import asked_of
 from gate.plans import boundary
-from gate.states import SETTLED, State
+from gate.reviews import released
+from gate.states import State
 from gate.talk import (
     Brief,
     Call,
@@ -41,6 +42,8 @@ from gate.template import TemplateError, expand
 from gate.world import Note, Unavailable, World
 
 WAITING = "waiting"
+HELD, DROPPED = "held", "dropped"  # it has run; a person has to look at its result, or has rejected it
+OPEN = (WAITING, HELD)
 NOT_NOW = {
     Mode.PLAN: "Not now: this changes something. Put it into the plan.",
     Mode.TALK: "Not now: this is a conversation, and nothing is changed before it is to be built.",
@@ -170,7 +173,7 @@ def _settled(exchange: Exchange) -> bool:
     if isinstance(exchange.reply, Done | Clarify | ProposePlan | Implement):
         return True
     count = len(exchange.reply.calls) if isinstance(exchange.reply, Propose) else 1
-    return len(exchange.told) == count and all(told.status != WAITING for told in exchange.told)
+    return len(exchange.told) == count and all(told.status not in OPEN for told in exchange.told)
 
 
 async def _act(world: World, turn: Turn, index: int, exchange: Exchange) -> bool:
@@ -186,7 +189,7 @@ async def _act(world: World, turn: Turn, index: int, exchange: Exchange) -> bool
         for one in asked:
             if one.group and told[one.index].status == WAITING:
                 tx.enqueue(runs.draw(one.id, 1))
-    return all(one.status != WAITING for one in told)
+    return all(one.status not in OPEN for one in told)
 
 
 async def _propose(world: World, turn: Turn, index: int, asked: Asked) -> Told:
@@ -202,7 +205,8 @@ async def _propose(world: World, turn: Turn, index: int, asked: Asked) -> Told:
         return Told(place, "refused", NOT_NOW[turn.mode])
     result = await prepare(world, asked)
     if isinstance(result, Prepared):
-        return Told(place, WAITING, result.action.preview.summary)
+        status = HELD if result.action.held else WAITING
+        return Told(place, status, result.action.preview.summary)
     if isinstance(result, Refused):
         return await _told_refused(world, turn, index, place, result)
     return await _told_read(world, turn, index, place, result)
@@ -249,9 +253,11 @@ async def _truth(world: World, action: Action, place: int) -> Told:
     renewed = await world.ledger.action(derived("renew", action.id))
     if renewed is not None:
         return await _truth(world, renewed, place)
-    if action.state not in SETTLED and action.state is not State.UNKNOWN:
-        return Told(place, WAITING, action.preview.summary)
-    text = action.outcome.text if action.outcome else action.decision
+    if not action.over and action.state is not State.UNKNOWN:
+        return Told(place, HELD if action.held else WAITING, action.preview.summary)
+    if action.judged is not None and not action.judged.kept:
+        return Told(place, DROPPED, action.judged.comment, None, action.judged.by)
+    text = outcome.text if (outcome := released(action)) else action.decision
     changed = parse(action.args) if action.edited_by else None
     return Told(place, STATUS[action.state], text, changed, action.edited_by or action.decided_by)
 

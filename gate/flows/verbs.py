@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gate.action import Action, Json, Preview, Ref, Risk, Session
+from gate.action import Action, Json, Outcome, Preview, Ref, Risk, Session
 from gate.canonical import BadArguments, parse
 from gate.flows import decide
 from gate.flows.prepare import Answered, Asked, Prepared, Refused, prepare
 from gate.flows.press import Press, Said
+from gate.reviews import released
 from gate.states import SETTLED, State
 from gate.talk import Call
 from gate.world import World
 
 POLL_SECONDS = 0.05
+PAUSED = "PAUSED_FOR_REVIEW"  # it ran, and its result waits for a person
 
 
 class Refusal(Exception):
@@ -54,7 +56,7 @@ async def prepare_action(
             "executed_tool": tool_name,
         }
     assert isinstance(result, Prepared)
-    return pending(result.action)
+    return outcome(result.action) if result.action.held else pending(result.action)
 
 
 async def confirm_action(
@@ -63,7 +65,8 @@ async def confirm_action(
     """A person's yes to the action as it stands; waits up to `seconds` for its end.
 
     Returns status ("success", "error", "unknown", or "executing" when it is not over yet, "waiting" when more
-    people have to agree), result, executed_tool and execution_time in seconds. Raises Refusal, or Unavailable.
+    people have to agree, "PAUSED_FOR_REVIEW" when its result waits for one), result, executed_tool and
+    execution_time in seconds. Raises Refusal, or Unavailable.
     """
     action = await _known(world, action_id)
     team = action.session.team
@@ -135,12 +138,19 @@ def outcome(action: Action) -> dict[str, Any]:
             "execution_time": 0.0,
         }
     kinds = {"success": "success", "unknown": "unknown"}
+    told = released(action) or action.outcome
     return {
-        "status": kinds.get(action.outcome.kind, "error"),
-        "result": action.outcome.structured if action.outcome.structured is not None else action.outcome.text,
+        "status": PAUSED if action.held else kinds.get(told.kind, "error"),
+        "result": _result_of(action, told),
         "executed_tool": action.name,
         "execution_time": action.outcome.took_ms / 1000,
     }
+
+
+def _result_of(action: Action, told: Outcome) -> Json:
+    if action.judged is not None and not action.judged.kept:
+        return f"<@{action.judged.by}> rejected its result, so it is dropped."
+    return told.structured if told.structured is not None else told.text
 
 
 async def _end(world: World, action: Action, seconds: float) -> Action:

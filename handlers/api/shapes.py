@@ -11,11 +11,12 @@ from gate.canonical import parse
 from gate.flows import verbs
 from gate.flows.prepare import Answered
 from gate.people import deciders
+from gate.reviews import released
 from gate.states import State
 from handlers.api import models
 from handlers.api.problems import unmarked
 
-Status = Literal["pending", "executing", "success", "error", "unknown", "cancelled"]
+Status = Literal["pending", "executing", "PAUSED_FOR_REVIEW", "success", "error", "unknown", "cancelled"]
 STATUS: dict[State, Status] = {
     State.PREPARED: "pending",
     State.APPROVED: "executing",
@@ -35,13 +36,13 @@ KINDS: dict[str, Literal["success", "error", "unknown", "not_sent"]] = {
 
 def action(token: Token, found: Action) -> models.Action:
     """An action as this token is shown it."""
-    one = access.shown(token, found)
+    one, known = access.shown(token, found), released(found)
     return models.Action(
         id=one.id,
         version=one.version,
         receipt=one.receipt,
         state=one.state.value,
-        status=STATUS.get(one.state, "cancelled"),
+        status="PAUSED_FOR_REVIEW" if one.held else STATUS.get(one.state, "cancelled"),
         tool=one.name,
         arguments=parse(one.args),
         risk_level=one.risk.value,
@@ -59,9 +60,20 @@ def action(token: Token, found: Action) -> models.Action:
         expires_at=one.expires_at,
         decided_by=one.decided_by or None,
         decision=unmarked(one.decision),
-        outcome=_outcome(one.outcome) if one.outcome else None,
+        outcome=_outcome(known) if known else None,
+        result_review=_reviewed(one),
+        result_reviewed_by=(one.judged.by or None) if one.judged else None,
         can_undo=one.state is State.SUCCEEDED and one.inverse is not None,
     )
+
+
+def _reviewed(one: Action) -> models.Review | None:
+    """How the review of its result stands; None where there is none."""
+    if one.judged is None:
+        return "waiting" if one.held else None
+    if not one.judged.kept:
+        return "rejected" if one.judged.by else "dropped"
+    return "released" if one.judged.revised is None else "edited"
 
 
 def preview(seen: Preview) -> models.Preview:
@@ -106,6 +118,10 @@ def as_text(one: Action) -> str:
     lines = [f"{one.name} ({one.cls}, risk {one.risk}): {one.state}", one.reason, "", verbs.text(one)]
     if one.state is State.PREPARED:
         lines += ["", f"Waits for {unmarked(deciders(one))} until {one.expires_at:%Y-%m-%d %H:%M:%S} UTC."]
-    if one.outcome:
-        lines += ["", unmarked(one.outcome.text)]
+    known, review = released(one), _reviewed(one)
+    if review:
+        by = (one.judged.by and f" by {one.judged.by}") if one.judged else f" for {one.requester}"
+        lines += ["", f"Review of its result: {review}{by}."]
+    if known:
+        lines += ["", unmarked(known.text)]
     return "\n".join(lines) + "\n"

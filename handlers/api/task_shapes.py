@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gate import withheld
+from gate.access import Kind, Token
 from gate.action import Action
 from gate.audit import Line
 from gate.task import Plan, Step, Task, Why
@@ -16,8 +18,9 @@ WAITING = "waiting_approval"
 REVIEW = "PAUSED_FOR_REVIEW"
 
 
-def task(one: Task, waiting: Sequence[Action]) -> models.Task:
-    """A task, with the actions of it that wait for a person."""
+def task(token: Token, found: Task, waiting: Sequence[Action]) -> models.Task:
+    """A task as this token is shown it, with the actions of it that wait for a person."""
+    one = withheld.told_task(found) if token.kind is Kind.AGENT else found
     return models.Task(
         id=one.id,
         revision=one.revision,
@@ -33,7 +36,7 @@ def task(one: Task, waiting: Sequence[Action]) -> models.Task:
             for q in one.questions
         ],
         requirements=list(one.requirements),
-        plan=_plan(one.plan) if one.plan else None,
+        plan=_plan(found, one.plan) if one.plan else None,
         waiting=[action.id for action in waiting],
         instructions=[
             models.Instruction(user=said.user, text=said.text, at=said.at, used=said.used)
@@ -68,17 +71,18 @@ def _asks(one: Task) -> models.Asks | None:
     return None
 
 
-def _plan(plan: Plan) -> models.Plan:
+def _plan(found: Task, plan: Plan) -> models.Plan:
     return models.Plan(
         version=plan.version,
         seal=plan.seal,
         note=plan.note,
         approved_by=plan.approved_by or None,
-        steps=[_step(step) for step in plan.steps],
+        steps=[_step(step, found) for step in plan.steps],
     )
 
 
-def _step(step: Step) -> models.Step:
+def _step(step: Step, found: Task) -> models.Step:
+    review = withheld.standing(found, step)
     return models.Step(
         id=step.id,
         title=step.title,
@@ -91,6 +95,10 @@ def _step(step: Step) -> models.Step:
         action_id=step.action or None,
         problem=unmarked(step.problem),
         result=unmarked(step.text),
+        confidence=step.confidence.score if step.confidence else None,
+        confidence_text=unmarked(step.confidence.text) if step.confidence else "",
+        result_review=review.value if review else None,
+        result_reviewed_by=withheld.decided_by(step) or None,
         preview=shapes.preview(step.preview) if step.preview else None,
     )
 
@@ -112,4 +120,5 @@ def line(one: Line) -> models.Line:
         user_confirmed=entry.user_confirmed,
         execution_ms=entry.execution_ms,
         reason=unmarked(entry.reason),
+        token_id=entry.token or None,
     )

@@ -135,7 +135,7 @@ class Desk:
         path = given.get("path", given.get("at", ""))
         if "expected" in given and self._look(path)["sha"] != given["expected"]:
             return Answer("changed since", is_error=True)
-        if tool in ("write", "put_back"):
+        if tool in ("write", "put_back", "jot"):
             self.notes[path] = given["content"]
         elif tool == "shred":
             self.notes.pop(path, None)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from gate.flows import ask
@@ -129,6 +131,17 @@ async def test_a_bot_is_not_heard(stage: Scene):
 async def test_commands_work_inside_threads(stage: Scene, word: str):
     await stage.say(word)
     assert (stage.wall.notes[-1].kind, stage.wall.notes[-1].to) == (word, ANN)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "says"), [("help", "help", "all of it"), ("help files", "text", "about files")]
+)
+async def test_help_with_one_server_is_told_to_who_asks(stage: Scene, text: str, kind: str, says: str):
+    stage.world = replace(stage.world, guide=lambda about: f"about {about}" if about else "all of it")
+    await stage.say(text)
+    note = stage.wall.notes[-1]
+    assert (note.kind, note.body["text"], note.to) == (kind, says, ANN)
+    assert stage.planner.seen == []
 
 
 async def test_the_planner_hears_what_truly_happened(stage: Scene):

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import select
 
 from gate.action import Action
-from gate.flows import control, pending, review
+from gate.flows import control, pending, plan_review, review
 from gate.flows.edit import Unfit
 from gate.flows.prepare import Asked, Prepared, prepare
 from gate.flows.press import Said
@@ -30,6 +30,7 @@ from tests.flows.planning import (
     entries,
     look,
     on_pause,
+    on_plan,
     only,
     planned,
     pressed,
@@ -345,6 +346,14 @@ async def test_the_last_step_is_reviewed_as_well_and_a_stop_is_no_decision(stage
     await pressed(stage, control.stop, on_pause(task))
     assert (await only(stage)).state is S.STOPPED_BY_USER
     assert await records(stage, task.id) == []
+
+
+async def test_what_waits_for_a_review_is_not_planned_anew_before_it_is_decided(stage: Scene):
+    """The planner would get a result that nobody has released."""
+    task = await after(stage)
+    said = await pressed(stage, plan_review.replan, on_plan(task, text="take b.md instead"))
+    assert (said.code, "Decide on that first" in said.text) == ("review", True)
+    assert (await only(stage)).why is Why.REVIEW
 
 
 async def test_only_the_requester_changes_or_rejects_a_result(stage: Scene):

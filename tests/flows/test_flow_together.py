@@ -88,6 +88,9 @@ async def test_one_press_is_a_yes_to_each_with_a_vote_and_a_record_of_its_own(bo
     actions = await proposed(both)
     said = await together.confirm_all(both.world, pressed(both, actions))
     assert (said.ok, said.text) == (True, "")
+    assert (
+        await states(both, actions) == [State.PREPARED] * 3
+    )  # a run confirms them, once the press is acknowledged
     await both.play()
     assert await states(both, actions) == [State.SUCCEEDED] * 3
     assert sorted(both.desk.notes) == list(NAMES)
@@ -126,11 +129,11 @@ async def test_nobody_but_the_requester_confirms_all(stage: Scene):
 async def test_what_others_decide_is_told_and_the_rest_is_confirmed(stage: Scene):
     stage.rule(Rule("ops decide", ("desk.poke",), approvers=Approvers(groups=frozenset({"S_OPS"}))))
     actions = await proposed(stage, write("a.md"), Call("desk", "poke", {"at": "x"}), write("b.md"))
-    said = await together.confirm_all(stage.world, pressed(stage, actions))
+    assert (await together.confirm_all(stage.world, pressed(stage, actions))).ok
     await stage.play()
-    assert said.code == "partly"
-    assert "Confirmed 2 of 3." in said.text
-    assert "You asked for this, so <!subteam^S_OPS> must confirm it." in said.text
+    assert "Confirmed 2 of 3." in stage.texts[-1]
+    assert "You asked for this, so <!subteam^S_OPS> must confirm it." in stage.texts[-1]
+    assert stage.wall.notes[-1].to == ANN
     assert await states(stage, actions) == [State.SUCCEEDED, State.PREPARED, State.SUCCEEDED]
     assert (await stage.confirm(actions[1], BEN)).code == "confirmed"
 
@@ -150,11 +153,13 @@ async def test_two_people_at_once_are_each_counted_where_two_are_needed(stage: S
 
 async def test_a_double_click_runs_each_once(both: Scene):
     actions = await proposed(both)
+    told = len(both.wall.notes)
     said = await asyncio.gather(*(together.confirm_all(both.world, pressed(both, actions)) for _ in range(4)))
     await both.play()
-    assert any(one.ok for one in said)
-    assert all(one.text for one in said if not one.ok)
+    assert all(one.ok for one in said)
     assert len(both.desk.calls) == 3
+    assert len(both.wall.notes) == told  # the second press is a yes that stands already
+    assert len(await events(both, "confirmed")) == 3
     again = await together.confirm_all(both.world, pressed(both, actions))
     assert (again.ok, again.text) == (False, together.DECIDED)
 
@@ -205,6 +210,30 @@ async def test_what_is_over_in_time_confirms_nothing(stage: Scene):
     assert await states(stage, actions) == [State.EXPIRED] * 3
 
 
+async def taken(stage: Scene, actions: Sequence[Action]) -> together.Yes:
+    """A press on *Confirm all* that was committed, and whose run has not begun."""
+    assert (await together.confirm_all(stage.world, pressed(stage, actions))).ok
+    (run,) = [run for run in stage.runs if run.name == "confirm_all"]
+    stage.done.add(run.key)
+    return together.Yes(*run.args)
+
+
+class Counted:
+    """The ledger, which counts transactions, or can begin none."""
+
+    def __init__(self, ledger: Any, away: bool = False) -> None:
+        self._ledger, self._away, self.begun = ledger, away, 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._ledger, name)
+
+    def begin(self, limit: float | None = None) -> Any:
+        self.begun += 1
+        if self._away:
+            raise Unavailable("away")
+        return self._ledger.begin(limit)
+
+
 class Meanwhile:
     """Redis, before whose answer about one action something else happens."""
 
@@ -226,30 +255,86 @@ async def test_what_changes_under_way_is_told_and_the_others_are_confirmed(stage
     actions = await proposed(stage)
     world = stage.world
     leases = Meanwhile(world.leases, actions[1].id, lambda: change(stage, actions[1]))
-    said = await together.confirm_all(replace(world, leases=leases), pressed(stage, actions))
-    assert said.code == "partly"
-    assert "Confirmed 2 of 3." in said.text
-    assert "“Write b.md”" in said.text
+    assert (await together.confirm_all(world, pressed(stage, actions))).ok
+    stage.world = replace(world, leases=leases)
     await stage.play()
+    told = [text for text in stage.texts if text.startswith("Confirmed 2 of 3.")]
+    assert ["“Write b.md”" in text for text in told] == ([] if change is confirmed else [True])
     assert [(await states(stage, actions))[place] for place in (0, 2)] == [State.SUCCEEDED] * 2
     assert stage.desk.notes.get("b.md") == ("hello" if change is confirmed else None)
 
 
-async def test_a_store_that_fails_half_way_is_told_honestly(stage: Scene):
+@pytest.mark.parametrize("place", [0, 1])
+async def test_a_store_that_fails_half_way_is_asked_again_and_nothing_is_told_twice(stage: Scene, place: int):
     actions = await proposed(stage)
+    yes = await taken(stage, actions)
 
     async def fails() -> None:
         raise Unavailable("away")
 
-    world = stage.world
-    second = replace(world, leases=Meanwhile(world.leases, actions[1].id, fails))
-    first = replace(world, leases=Meanwhile(world.leases, actions[0].id, fails))
+    world = replace(stage.world, leases=Meanwhile(stage.world.leases, actions[place].id, fails))
     with pytest.raises(Unavailable), nothing_ran(stage):
-        await together.confirm_all(first, pressed(stage, actions))
+        await together.confirm_each(world, yes)
+    waits = [State.PREPARED if at == place else State.APPROVED for at in range(3)]
+    assert await states(stage, actions) == waits
+    told = len(stage.wall.notes)
+    for _ in range(2):
+        await together.confirm_each(world, yes)
+    await stage.play()
+    assert await states(stage, actions) == [State.SUCCEEDED] * 3
+    assert len(await events(stage, "confirmed")) == 3
+    assert [note for note in stage.wall.notes[told:] if note.to == ANN] == []
+
+
+async def test_a_press_is_on_record_in_one_commit_before_anything_is_decided(both: Scene):
+    actions = await proposed(both, *(write(f"{number}.md") for number in range(10)))
+    counted = Counted(both.ledger)
+    assert (await together.confirm_all(replace(both.world, ledger=counted), pressed(both, actions))).ok
+    assert counted.begun == 1
+    assert [run.name for run in both.runs if run.key not in both.done and not run.delay] == ["confirm_all"]
+    assert await states(both, actions) == [State.PREPARED] * 10
+    await both.play()
+    assert await states(both, actions) == [State.SUCCEEDED] * 10
+
+
+async def test_a_press_that_cannot_be_recorded_changes_nothing(stage: Scene):
+    actions = await proposed(stage)
+    world = replace(stage.world, ledger=Counted(stage.ledger, away=True))
+    with pytest.raises(Unavailable), nothing_ran(stage):
+        await together.confirm_all(world, pressed(stage, actions))
+    await stage.play()
     assert await states(stage, actions) == [State.PREPARED] * 3
-    said = await together.confirm_all(second, pressed(stage, actions))
-    assert together.BUSY in said.text
-    assert await states(stage, actions) == [State.APPROVED, State.PREPARED, State.APPROVED]
+
+
+async def test_who_may_confirm_is_asked_again_as_each_is_confirmed(stage: Scene):
+    actions = await proposed(stage)
+    yes = await taken(stage, actions)
+    stage.directory.people[ANN] = replace(stage.directory.people[ANN], is_deleted=True)
+    with nothing_ran(stage):
+        await together.confirm_each(stage.world, yes)
+        await stage.play()
+    assert await states(stage, actions) == [State.PREPARED] * 3
+    assert "deactivated" in stage.texts[-1]
+
+
+async def test_what_expires_between_the_press_and_its_turn_does_not_run_and_is_told(stage: Scene):
+    actions = await proposed(stage)
+    yes = await taken(stage, actions)
+    stage.travel(301)
+    with nothing_ran(stage):
+        await together.confirm_each(stage.world, yes)
+        await stage.play()
+    assert await states(stage, actions) == [State.EXPIRED] * 3
+    assert "expired before" in stage.texts[-1]
+
+
+async def test_a_second_press_after_a_refusal_is_heard_again(stage: Scene):
+    stage.rule(Rule("ops decide", ("desk.write",), approvers=Approvers(groups=frozenset({"S_OPS"}))))
+    actions = await proposed(stage)
+    for _ in range(2):
+        assert not (await together.confirm_all(stage.world, pressed(stage, actions))).ok
+    await stage.play()
+    assert len(await events(stage, "turned_away")) == 6
 
 
 async def test_what_has_to_be_typed_is_never_covered(stage: Scene):

@@ -1,0 +1,116 @@
+"""Release: a person decides on what a call outside of plans gave, before whoever asked for it gets it (spec 004)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gate import runs
+from gate.action import Action, Json, Judged
+from gate.audit import Entry
+from gate.canonical import BadArguments, canonical
+from gate.flows.decide import settled
+from gate.flows.edit import Unfit
+from gate.flows.press import GONE, OLD, Press, Said, heeded, opened, standing
+from gate.flows.reviewed import judged_held
+from gate.flows.seal import entry
+from gate.people import Verb
+from gate.reviews import COMMENT, gave, released
+from gate.states import State
+from gate.tool import Problem
+from gate.world import Stale, World
+
+CHANGE, REJECT = "held_change", "held_reject"  # the kinds of the two windows
+NO_OBJECT = "The changed result must be a JSON object, as the result was."
+DECIDED = "<@{by}> has {what} already."
+NOTHING = "No result of this waits for a review."
+
+
+async def approve(world: World, press: Press, edited: dict[str, Json] | None = None) -> Said | Unfit:
+    """Let the result out; `edited` is what is given in its place, and the true result stays on record. By its
+    requester; as it is, also by an admin. Raises Unavailable: then nothing changed."""
+    if edited is None:
+        return await _judge(world, press, Judged(press.user, True, None, press.reason[:COMMENT]))
+    action = await world.ledger.action(press.ref.id)
+    unfit = misfit(world, edited, action.server, action.tool) if action is not None and action.held else None
+    if unfit is not None:
+        return unfit
+    changed = edited if action is None or edited != gave(action) else None
+    return await _judge(world, press, Judged(press.user, True, changed, press.reason[:COMMENT]), CHANGE)
+
+
+async def reject(world: World, press: Press) -> Said:
+    """Drop the result: whoever asked for the call is told so, and never gets it. What the call changed is still
+    changed; its undo is offered. By its requester. Raises Unavailable: then nothing changed."""
+    return await _judge(world, press, Judged(press.user, False, None, press.reason[:COMMENT]), REJECT)
+
+
+async def _judge(world: World, press: Press, judged: Judged, window: str = "") -> Said:
+    as_it_is = judged.kept and judged.revised is None
+    action = await standing(world, press, Verb.RELEASE if as_it_is else Verb.REVIEW)
+    if isinstance(action, Said):
+        return action
+    if not press.ref.fits(action) or (press.view and not await opened(world, press, window)):
+        return Said(False, "stale", OLD, action)
+    try:
+        async with world.ledger.begin(world.limits.decision) as tx:
+            now = await tx.action(action.id)  # locked: of many, one is first
+            if now is None or not now.held:
+                return late(now)
+            bar = now.inverse is not None and now.state is State.SUCCEEDED
+            moved = await tx.keep(now, held="", judged=judged, undo_open=bar)
+            await judged_held(tx, moved, judged)
+            tx.audit(_entry(moved, judged))
+            settled(tx, moved)
+            if bar and judged.kept:  # after a rejection it stays
+                tx.enqueue(runs.close_undo(moved.id, world.limits.undo_bar))
+            await heeded(tx, press)
+    except Stale as stale:
+        return late(stale.action)
+    return Said(True, "released" if judged.kept else "dropped", action=moved)
+
+
+def _entry(action: Action, judged: Judged) -> Entry:
+    told = released(action)
+    return entry(
+        "result_released" if judged.kept else "result_rejected",
+        action,
+        judged.by,
+        status="success" if judged.kept else "rejected_by_user",
+        outcome="edited" if judged.revised is not None else "",
+        user_confirmed=True,
+        reason=judged.comment,
+        result=told.text[:1000] if told and judged.revised is None else "",
+    )
+
+
+def late(action: Action | None) -> Said:
+    """The truth for somebody who was not first, or where nothing waits."""
+    if action is None:
+        return Said(False, "gone", GONE)
+    judged = action.judged
+    if judged is None:
+        return Said(False, "late", OLD if action.held else NOTHING, action)
+    what = "released its result" if judged.kept else "rejected its result"
+    return Said(False, "late", DECIDED.format(by=judged.by, what=what), action)
+
+
+def misfit(world: World, edited: Json, server: str, tool: str) -> Unfit | None:
+    """Why what somebody wrote cannot be the result of this tool; None where it can."""
+    if not isinstance(edited, dict):
+        return Unfit((Problem((), NO_OBJECT),))
+    try:
+        canonical(edited)
+    except BadArguments as error:
+        return Unfit((Problem((), str(error)),))
+    spec = world.tools.find(server, tool)
+    if spec is None or spec.output_schema is None:
+        return None
+    problems = world.tools.problems(spec.output_schema, _fields(spec.output_schema, edited))
+    return Unfit(problems) if problems else None
+
+
+def _fields(schema: Mapping[str, Json], result: dict[str, Json]) -> dict[str, Json]:
+    """The result as its tool's schema knows it: its words, which we keep beside its fields, are mostly no part."""
+    if "text" in schema.get("properties", {}):
+        return result
+    return {key: value for key, value in result.items() if key != "text"}

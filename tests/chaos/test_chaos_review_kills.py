@@ -1,0 +1,123 @@
+"""Replicas die by kill -9 while an execution is paused for review, or around its resume: it comes back in its review."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import pytest
+
+from gate.reviews import Phase
+from gate.task_states import TaskState
+from tests.chaos.fuses import PAUSING, RESUMING, SHOWN
+from tests.chaos.review_stories import AWAY, Paused, Reviewed, policy
+from tests.chaos.story import Stage, assert_nothing_is_left, staged
+from tests.chaos.test_chaos_kill import replaced
+from views import task_buttons as buttons
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+New = Callable[[Path], str]
+Claim = Callable[[str], None]
+Kill = tuple[Phase, str]
+WHILE = ""  # while nothing happens: the process is killed from outside
+
+
+def kills(phase: Phase) -> list[Kill]:
+    """While it is paused, and before and after each point on the way into the pause and out of it."""
+    posted, redrawn = SHOWN[phase]
+    names = (*PAUSING, posted, *RESUMING, redrawn)
+    return [(phase, WHILE), *((phase, f"{when} {name}") for name in names for when in ("before", "after"))]
+
+
+BEFORE, AFTER = kills(Phase.BEFORE), kills(Phase.AFTER)
+POINTS = [*BEFORE, *AFTER]
+# In the suite one kill on the way into a review, one inside, one on the way out; in the soak all on both databases, 5 times.
+ON_SQLITE = [(Phase.AFTER, "after pause commit"), (Phase.BEFORE, WHILE)]
+ON_POSTGRES = [(Phase.AFTER, "before look redrawn")]
+AT_ONCE = (
+    2  # stories side by side, with up to three replicas each: more only wait for each other on two cores
+)
+OFTEN = pytest.param(POINTS * 5, marks=[pytest.mark.soak, pytest.mark.timeout(0)])
+
+
+async def killed(home: Path, url: str, redis_url: str, replicas: int, kill: Kill) -> None:
+    """One plan whose first step is reviewed, and whose first replica that comes to the point dies there."""
+    phase, point = kill
+    rules = policy(home, phase)
+    async with staged(home, url, redis_url, point, policy=rules) as stage, AsyncExitStack() as stack:
+        await asyncio.gather(*(stage.fleet.start() for _ in range(replicas)))
+        await stage.reach()
+        keeper = asyncio.create_task(replaced(stage)) if point else None
+        it = await Reviewed.begin(stage, phase, stack)
+        seen = await it.paused()
+        if keeper is None:
+            await dies(stage)
+        elif not point.endswith((*RESUMING, SHOWN[phase][1])):
+            await keeper
+        await resumed(it, seen, point)
+        if keeper is not None:
+            await keeper
+        await it.walk.until(TaskState.SATISFACTION)
+        await it.walk.press(buttons.SATISFIED, lambda task: task.state is TaskState.DONE)
+        await assert_nothing_is_left(stage)
+        await it.assert_decided(seen)
+
+
+async def dies(stage: Stage) -> None:
+    """One replica is killed while all of it waits for a person; another is started where nobody is left."""
+    stage.fleet.replicas[0].signal(signal.SIGKILL)
+    assert await stage.fleet.replicas[0].ended() == -signal.SIGKILL
+    if not stage.fleet.urls:
+        await stage.fleet.start()
+    await stage.reach()
+
+
+async def resumed(it: Reviewed, seen: Paused, point: str) -> None:
+    """It is paused as it was, nothing has run meanwhile, and of many resumes one is told that it won: at most one,
+    where the winner's process died before it could say so."""
+    assert await it.paused() == seen
+    assert it.rang() == ([0, 0, 0] if seen.phase is Phase.BEFORE else [1, 0, 0])
+    await it.assert_listed(seen)
+    said = await it.resume(seen)
+    silent = point.endswith((*RESUMING, SHOWN[seen.phase][1]))
+    assert said[200] == 1 or (silent and not said[200]), said
+    assert set(said) <= {200, 409, 503, AWAY}, said
+
+
+async def all_killed(home: Path, new: New, redis_url: str, replicas: int, points: Sequence[Kill]) -> int:
+    """A plan for each point; how many there were."""
+    room = asyncio.Semaphore(AT_ONCE)
+
+    async def one(number: int, kill: Kill) -> None:
+        async with room:
+            place = home / f"{number}-{kill[0].name}-{kill[1].replace(' ', '-') or 'while'}"
+            place.mkdir()
+            await killed(place, new(place), redis_url, replicas, kill)
+
+    async with asyncio.TaskGroup() as plans:
+        for number, kill in enumerate(points):
+            plans.create_task(one(number, kill))
+    return len(points)
+
+
+# promise: REVIEW-04, REVIEW-29
+@pytest.mark.parametrize("points", [ON_SQLITE, OFTEN], ids=["once", "often"])
+async def test_an_execution_is_still_in_its_review_in_a_process_that_starts_again_on_sqlite(
+    points: Sequence[Kill], home: Path, new_sqlite: New, redis_url: str, claim: Claim
+) -> None:
+    n = await all_killed(home, new_sqlite, redis_url, 1, points)
+    claim(f"kill -9 in reviews, SQLite with restart: n={n} kills, 0 lost, 0 steps twice, one record each")
+
+
+# promise: REVIEW-04, REVIEW-29
+@pytest.mark.parametrize("points", [ON_POSTGRES, OFTEN], ids=["once", "often"])
+async def test_another_replica_takes_a_review_over_on_postgresql(
+    points: Sequence[Kill], home: Path, new_postgres: New, redis_url: str, claim: Claim
+) -> None:
+    n = await all_killed(home, new_postgres, redis_url, 2, points)
+    claim(
+        f"kill -9 in reviews, PostgreSQL with two replicas: n={n} kills, 0 lost, 0 steps twice, one record each"
+    )
