@@ -20,6 +20,7 @@ from handlers.api.ports import Bounds, NoThread, Office
 from handlers.door import To
 from storage.answers import AnswerStore
 from storage.events import EventLog
+from storage.hooks import HookStore
 from storage.ledger import SqlLedger
 from storage.pages import SqlPages
 from storage.rates import RedisRates
@@ -61,8 +62,14 @@ class SlackThreads:
             return ""
 
 
-def serve_api(
-    app: web.Application, world: World, ledger: SqlLedger, cards: Cards, sql: AsyncEngine, redis: Redis
+def serve_api(  # noqa: PLR0913  # one for each part
+    app: web.Application,
+    world: World,
+    ledger: SqlLedger,
+    cards: Cards,
+    sql: AsyncEngine,
+    redis: Redis,
+    bounds: Bounds,
 ) -> web.Application:
     """The site, with the API on it."""
     office = Office(
@@ -73,7 +80,8 @@ def serve_api(
         rates=RedisRates(redis, "countersign"),
         threads=SlackThreads(cards, ledger),
         events=EventLog(sql),
-        bounds=Bounds(),
+        hooks=HookStore(sql),
+        bounds=bounds,
     )
     ledger.told = site.serve(app, office).ring
     return app

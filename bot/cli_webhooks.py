@@ -48,7 +48,10 @@ async def listing(settings: Settings) -> None:
         for one in await HookStore(engine).all():
             where, what = ",".join(one.channels) or "all channels", ",".join(one.kinds) or "all events"
             state = "disabled" if one.disabled_at else one.problem or "ok"
-            sys.stdout.write(f"{one.id}  {one.team}  {where}  {what}  {visible(one.url)}  {visible(state)}\n")
+            whose = f"token {one.token}" if one.token else "operator"
+            sys.stdout.write(
+                f"{one.id}  {one.team}  {whose}  {where}  {what}  {visible(one.url)}  {visible(state)}\n"
+            )
 
 
 async def remove(settings: Settings, webhook: str) -> None:

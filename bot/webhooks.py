@@ -19,9 +19,9 @@ from gate import runs
 from gate.access import Logged
 from gate.happenings import payload
 from gate.outside import Network, Target, listed, needs_allowed, refused, target
-from gate.webhook import GONE, Webhook, again_after, headers, wants
+from gate.webhook import GONE, Webhook, again_after, headers
 from gate.world import Unavailable
-from storage.hooks import HookStore
+from storage.hooks import HookStore, Told, told_at_once
 from storage.ledger import SqlLedger
 
 log = logging.getLogger(__name__)
@@ -107,7 +107,11 @@ class Sender:
 
 
 class Deliveries:
-    """Takes events to webhooks, as durable runs with a stable id each."""
+    """Takes events to webhooks, as durable runs with a stable id each.
+
+    `sender` serves the operator's own webhooks; `abroad`, which knows no network of the operator's, those that were
+    made over HTTP. `told` says what each is told of.
+    """
 
     def __init__(
         self,
@@ -115,8 +119,12 @@ class Deliveries:
         ledger: SqlLedger,
         sender: Sender,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        *,
+        told: Told = told_at_once,
+        abroad: Sender | None = None,
     ) -> None:
         self._hooks, self._ledger, self._sender, self._now = hooks, ledger, sender, now
+        self._told, self._abroad = told, abroad or Sender()
 
     def jobs(self) -> dict[str, Job]:
         return {"deliver": Job("hooks", self.deliver)}
@@ -125,7 +133,7 @@ class Deliveries:
         """Ask for the deliveries of what happens, for ever."""
         while True:
             try:
-                await self._hooks.fan_out(self._ledger)
+                await self._hooks.fan_out(self._ledger, self._told)
             except Unavailable as error:
                 log.warning("webhooks will be looked at again: %s", error)
             except Exception:
@@ -136,7 +144,7 @@ class Deliveries:
         """One try. What fails is asked for again later; who is gone is asked no more."""
         hook = await self._hooks.get(hook_id)
         event = await self._hooks.event(int(seq))
-        if hook is None or event is None or not wants(hook, event):
+        if hook is None or event is None or not await self._told(hook, [event]):
             return
         problem, status = await self._try(hook, event)
         if not problem:
@@ -154,7 +162,8 @@ class Deliveries:
         told = payload(event.kind, event.task, event.body, event.at)
         body = json.dumps(told, ensure_ascii=True, separators=(",", ":"), sort_keys=True).encode("ascii")
         try:
-            status = await self._sender.post(hook.url, body, headers(hook, event.seq, self._now(), body))
+            sender = self._abroad if hook.token else self._sender
+            status = await sender.post(hook.url, body, headers(hook, event.seq, self._now(), body))
         except Forbidden as error:
             return str(error), 0
         except TimeoutError:

@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from gate.states import State
+from gate.states import SETTLED, State
 
 APART = ":apart"  # ends the group of an action that has left its card for one of its own
 
@@ -142,6 +142,16 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
+class Judged:
+    """What a person made of a result that was held for them."""
+
+    by: str
+    kept: bool  # whoever asked for the call gets it; else it is dropped
+    revised: Json = None  # what they get in its place; None where it is as the tool gave it
+    comment: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Claim:
     """The right to call the tool, held by one executor for as long as it keeps renewing it."""
 
@@ -211,6 +221,8 @@ class Action:
     grant: str = ""  # the grant that it was approved by, where nobody was asked
     review: str = ""  # the operator's review that it waits for, by name; "" where none does
     proposed: str = ""  # the arguments before somebody edited them, as JSON; "" where nobody did
+    held: str = ""  # the operator's review that its result waits for, by name; "" where none does (any more)
+    judged: Judged | None = None  # what came of that review
 
     @property
     def name(self) -> str:
@@ -220,6 +232,11 @@ class Action:
     def shares(self) -> str:
         """The group whose card it stands on, with others; "" where it has a card of its own."""
         return "" if self.private or self.group.endswith(APART) else self.group
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing more comes of it: it may not run any more, and its result waits for nobody."""
+        return self.state in SETTLED and not self.held
 
     @property
     def button(self) -> str:

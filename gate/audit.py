@@ -33,6 +33,7 @@ class Entry:
     user_confirmed: bool = False
     execution_ms: int | None = None
     reason: str = ""
+    token: str = ""  # id of the API token that it came through; "" where it came through none
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +48,10 @@ class Line:
 
 
 def body(seq: int, at: datetime, entry: Entry) -> bytes:
-    """The bytes that are authenticated: every field, in a fixed order."""
-    fields = [seq, at.isoformat(timespec="microseconds"), *(getattr(entry, f) for f in Entry.__slots__)]
+    """The bytes that are authenticated: every field, in a fixed order. Entries from before there were tokens have
+    none, so a token stands at the end where there is one, and nothing stands there where there is none."""
+    names = [name for name in Entry.__slots__ if name != "token" or entry.token]
+    fields = [seq, at.isoformat(timespec="microseconds"), *(getattr(entry, name) for name in names)]
     return json.dumps(fields, ensure_ascii=True, separators=(",", ":")).encode()
 
 

@@ -16,6 +16,7 @@ from gate.states import Event
 from gate.talk import Exchange, Incoming, Told, Turn
 from gate.task import Task
 from gate.task_states import TaskEvent
+from gate.webhook import HooksTx
 
 
 class Stale(Exception):
@@ -46,6 +47,8 @@ class Tx(Protocol):
     def learnt(self) -> LearntTx: ...
     @property
     def reviews(self) -> ReviewsTx: ...
+    @property
+    def hooks(self) -> HooksTx: ...
 
     async def now(self) -> datetime:
         """The database's clock."""
@@ -128,6 +131,13 @@ class Tx(Protocol):
     def audit(self, entry: Entry) -> None:
         """Written, chained to the entry before, at the end of this transaction."""
 
+    async def token_of(self, task: str, turn: str) -> str:
+        """The id of the API token that opened this task, or without one that of this turn; "" where none did."""
+        ...
+
+    async def made_by(self, token: str, action_id: str) -> None:
+        """Note which API token this was proposed through. The first one to say so stays."""
+
     def enqueue(self, run: Run) -> None:
         """Enqueued, in this transaction, at its end."""
 
@@ -139,6 +149,10 @@ class Ledger(Protocol):
     def learnt(self) -> Learnt: ...
     @property
     def reviews(self) -> Reviews: ...
+
+    def through(self, token: str) -> Ledger:
+        """The same ledger; every audit entry that is written with it names this API token, by its id."""
+        ...
 
     def begin(self, seconds: float | None = None) -> AbstractAsyncContextManager[Tx]:
         """A transaction that commits on leaving; `seconds`, when given, are for all until COMMIT is sent. Inside

@@ -84,6 +84,15 @@ def target(url: str, allowed: Sequence[Network] = ()) -> Target | str:
     return Target(host, wanted, secure)
 
 
+def closed(url: str) -> str:
+    """Why this URL cannot be told over the open internet, as a sentence; "" when it can be tried. A host that is a
+    name is judged each time it is looked up: a look-up now would tell whoever asks what names there are inside."""
+    found = target(url)
+    if isinstance(found, str):
+        return found
+    return refused(found.host) if _plain(found.host) else ""
+
+
 def _plain(host: str) -> bool:
     try:
         ip_address(host)

@@ -22,6 +22,8 @@ class Verb(StrEnum):
     SETTLE = "settle"
     UNDO = "undo"
     GRANT = "always allow"
+    RELEASE = "release"  # let its result out as it is
+    REVIEW = "review"  # change or drop its result
     LOOK = "look at"
 
 
@@ -98,7 +100,7 @@ def may(policy: Policy, verb: Verb, action: Action, person: Person | None) -> Ru
         rejecting = own or is_approver(action.approvers, person) or admin
         return YES if rejecting else Ruling(False, f"Only {deciders(action)} can reject this.")
     asker = f"<@{action.requester}>, who asked for this,"
-    if verb in (Verb.EDIT, Verb.RENEW, Verb.GRANT):
+    if verb in (Verb.EDIT, Verb.RENEW, Verb.GRANT, Verb.REVIEW):
         return YES if own else Ruling(False, f"Only {asker} can {verb} it.")
     if own or admin or (verb is Verb.SETTLE and is_approver(action.approvers, person)):
         return YES

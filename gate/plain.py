@@ -27,7 +27,13 @@ NO = frozenset(
 NO_AT_START = re.compile(
     r"(?:actually,?\s+)?(?:no|nope|cancel that|stop|don't|never\s?mind)\b[,.!;:]?(?:\s|$)", re.I
 )
-COMMAND = re.compile(r"(pending|undo|audit|grants|help|cancel|status|stop)(?:\s+(\d{1,3}))?")
+COMMAND = re.compile(r"(pending|undo|audit|grants|cancel|status|stop)(?:\s+(\d{1,3}))?")
+HELP = re.compile(
+    r"help(?: me)?(?: (?:with|on|about|for))?(?: (?:the )?([\w-]{1,40}))?(?: server)?(?: please)?"
+)
+NOBODY_S = frozenset(
+    {"me", "us", "please", "with", "on", "about", "for", "the", "server", "this", "that", "it"}
+)
 TRIM = " \t\r\n.!"
 QUOTES = "'\"‘’“”`«»"
 REPLACE = re.compile(
@@ -54,12 +60,22 @@ def is_no(text: str) -> bool:
 class Command:
     word: str
     count: int | None = None
+    about: str = ""  # the server that help is wanted with; "" for all
 
 
 def command(text: str) -> Command | None:
-    """`pending`, `undo 3`, `audit`, `help`, `cancel`: only as the whole text."""
+    """`pending`, `undo 3`, `audit`, `help files`, `cancel`: only as the whole text."""
+    about = helped(text)
+    if about is not None:
+        return Command("help", about=about)
     found = COMMAND.fullmatch(_plain(text))
     return Command(found[1], int(found[2]) if found[2] else None) if found else None
+
+
+def helped(text: str) -> str | None:
+    """What help is wanted with, "" for all; None where the text asks for something else."""
+    found = HELP.fullmatch(_plain(text))
+    return None if found is None else "" if found[1] in NOBODY_S else found[1] or ""
 
 
 def mode(text: str) -> dict[str, str] | None:

@@ -237,6 +237,13 @@ def kept_result(plan: Plan, step: Step, text: str, structured: Json) -> Step:
     return replace(step, state=S.DONE, text=clipped(text), result=result)
 
 
+def as_revised(step: Step) -> Step:
+    """The step as later ones may know it: a result that a reviewer has changed is not told beside the change."""
+    if step.revised is None:
+        return step
+    return replace(step, text=clipped(json.dumps(step.revised, ensure_ascii=False)), result=step.revised)
+
+
 def _size(value: Json) -> int:
     return len(json.dumps(value, ensure_ascii=False))
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from functools import lru_cache
 
 from gate.action import Approvers, Class, Json, Risk, Verdict
 from gate.reviews import Phase, Review
@@ -57,7 +58,7 @@ class Rule:
     private: bool = False
 
     def names(self, full_name: str) -> bool:
-        return any(fnmatchcase(full_name, pattern) for pattern in self.tools)
+        return _named(self.tools, full_name)
 
     def holds(self, full_name: str, args: Json, matches: Matches) -> bool:
         """Whether this rule is about this call."""
@@ -66,6 +67,11 @@ class Rule:
             and all(any(re.search(pattern, text) for text in texts_of(args)) for pattern in self.texts)
             and (self.schema is None or matches(self.schema, args))
         )
+
+
+@lru_cache(maxsize=65_536)  # every rule is asked for each call, and tools are few
+def _named(patterns: tuple[str, ...], full_name: str) -> bool:
+    return any(fnmatchcase(full_name, pattern) for pattern in patterns)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ class Note:
 
     kind: "text" {text} in a planner's words, "answer" {text} in ours, "read" {name, arguments, text, clipped,
     open_world, error}, "pending" {}, "undo" {},
-    "audit" {count}, "help" {}, "refused" {name, reasons}, "talk" {text, task}: words in a conversation with
+    "audit" {count}, "help" {text}, "refused" {name, reasons}, "talk" {text, task}: words in a conversation with
     *Implement now* under them, "status" {task}, "grants" {void}: ids of those whose tool has changed.
     """
 

@@ -39,6 +39,11 @@ def renew(action_id: str, user: str, cause: str | int) -> Run:
     return Run("renew", f"renew:{action_id}:{cause}", (action_id, user, str(cause)))
 
 
+def confirm_all(cause: str, team: str, user: str, message_ts: str, shown: str) -> Run:
+    """Confirm what one press, `cause`, was a yes to: see gate.flows.together.Yes."""
+    return Run("confirm_all", f"confirm_all:{cause}", (cause, team, user, message_ts, shown))
+
+
 def carry_out(action_id: str, again: int | None = None) -> Run:
     """Run what was approved. `again` numbers the askings after the first, in case that one was lost."""
     return Run("carry_out", f"carry_out:{action_id}" + (f":{again}" if again else ""), (action_id,))
@@ -82,6 +87,11 @@ def proceed(task_id: str, pauses: int, round_: int, delay: float) -> Run:
     """Let a task go on from a summary that nobody held. `round_`: 2 where its time was given once more."""
     key = f"proceed:{task_id}:{pauses}:{round_}"
     return Run("proceed", key, (task_id, str(pauses), str(round_)), delay)
+
+
+def lapse_plan(task_id: str, version: int, delay: float) -> Run:
+    """Take the approval off a version of a plan that nobody decided on in time."""
+    return Run("lapse_plan", f"lapse_plan:{task_id}:{version}", (task_id, str(version)), delay)
 
 
 def settle_task(task_id: str, ends: int, delay: float) -> Run:

@@ -12,6 +12,8 @@ from gate.confidence import Confidence
 from gate.switches import Switches
 from gate.task_states import OVER, TaskState
 
+NOBODY = "nobody"  # let a task go on: its time ran out
+
 
 class Flow(StrEnum):
     """Which of the three flows of spec 001 a task takes. Decided by code, from the assessment and the switches."""
@@ -139,7 +141,7 @@ class Step:
     confidence: Confidence | None = None  # in the result; None where nothing was changed, or it did not run
     shown: int = 0  # the number of the pause in which its result was looked at
     held_for: float = 0.0  # seconds after which it goes on from there by itself; 0: never
-    passed: str = ""  # who let the task go on from there; "nobody" where its time ran out
+    passed: str = ""  # who let the task go on from there; NOBODY where its time ran out
     revised: Json = None  # the result as a reviewer changed it for later steps; `result` stays the true one
     revised_by: str = ""
     rejected_by: str = ""  # who rejected its result: it ran, and nothing may use what it gave
@@ -170,6 +172,7 @@ class Plan:
     stepwise: bool = False  # approved *Step by step*: no step has a consent
     approved: int = 0  # the version that was approved: instructions may have changed other steps since
     last: int = 0  # number of the newest step id of this task: none is given twice
+    lapsed: bool = False  # nobody decided on it in time: it has to be looked at anew before anybody can
     undoing: str = ""  # who pressed *Undo all*, while that is under way
     undone: str = ""  # how far *Undo all* came, in a sentence
 

@@ -85,6 +85,20 @@ class Drift:
 
 
 @dataclass(frozen=True, slots=True)
+class Expect:
+    """What a good result looks like: `that` is a template, `tests` what must hold of it, all of them.
+
+    Tests: `equals`, `contains`, `matches`, `least`, `most`. `verdict`: of a result of which they do not hold,
+    "doubtful" or "failed"; `why`: what is said then.
+    """
+
+    that: str
+    tests: Mapping[str, Json]
+    verdict: str = "doubtful"
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Show:
     """How to draw the change: "fields", "diff" (before, after, path), "text" (after: a difference that a read
     gave) or "affected" (items)."""
@@ -115,6 +129,7 @@ class Recipe:
     idempotent: bool = False
     undo: Sequence[Undo] = ()
     drift: Drift | None = None
+    expect: Sequence[Expect] = ()
 
 
 @dataclass(frozen=True, slots=True)

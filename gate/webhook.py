@@ -8,9 +8,13 @@ import hashlib
 import hmac
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Protocol
 
-from gate.access import Logged
+from gate.access import Kind, Logged, Token, sees
+from gate.action import Person
 from gate.derive import derived
+from gate.people import YES, Ruling, account
+from gate.policy import Policy
 
 PREFIX = "whsec_"
 SECRET_BYTES = 32
@@ -34,6 +38,24 @@ class Webhook:
     created_at: datetime
     disabled_at: datetime | None = None
     problem: str = ""
+    token: str = ""  # id of the API token that it was made with over HTTP; "" for the operator's own
+
+
+class HooksTx(Protocol):
+    """Webhooks in one transaction of the ledger."""
+
+    async def of_token(self, token: str) -> int:
+        """How many were made with this token; whoever else asks for the same waits for this transaction."""
+        ...
+
+    async def add(self, hook: Webhook) -> None:
+        """It is told of what happens from now on. One with this id that is there already gets its secret: whoever
+        asked for it has not been given the other."""
+
+    async def remove(self, hook_id: str) -> bool: ...
+    async def rotate(self, hook_id: str, secret: str) -> bool:
+        """Sign with a new secret, and with the one before it until the next rotation."""
+        ...
 
 
 def secret_of(key: bytes) -> str:
@@ -59,6 +81,28 @@ def wants(hook: Webhook, one: Logged) -> bool:
         return False
     in_place = not hook.channels or one.session.channel in hook.channels
     return in_place and (not hook.kinds or one.kind in hook.kinds)
+
+
+def told(policy: Policy, hook: Webhook, token: Token, person: Person | None, one: Logged) -> bool:
+    """Whether a webhook that was made with this token is told of this event: of what the token may see."""
+    return hook.token == token.id and wants(hook, one) and sees(policy, token, person, one.subject).allowed
+
+
+def manages(
+    policy: Policy, token: Token, person: Person | None, hook: Webhook, owner: Token | None
+) -> Ruling:
+    """Whether the token may see and end this webhook. `owner`: the token that it was made with, if any.
+
+    That token may, every token of a person whom that token speaks for, and an admin; of others it is not known.
+    """
+    if hook.team != token.team:
+        return Ruling(False)
+    if hook.token and hook.token == token.id:
+        return YES
+    if token.kind is not Kind.PERSON or not account(person).allowed or person is None:
+        return Ruling(False)
+    mine = owner is not None and owner.team == token.team and owner.user == person.id
+    return Ruling(mine or person.id in policy.admins)
 
 
 def message_id(hook: Webhook, seq: int) -> str:

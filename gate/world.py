@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Protocol
 
@@ -67,8 +67,8 @@ class Judge(Protocol):
     """Verification tier 2 of spec 003: a rule, or a model."""
 
     async def judge(self, task: Task, step: Step, action: Action) -> Judgement | None:
-        """What it makes of the result of a step that succeeded; None where it has no opinion. What it cannot find
-        out is its own to tell, as a low judgement. Raises Unavailable: it is asked again."""
+        """What it makes of the result of a step that succeeded; None where it has no opinion, or cannot be had: then
+        the score is made of the rest. Raises Unavailable: it is asked again."""
 
 
 class Chat(Protocol):
@@ -94,6 +94,7 @@ class Limits:
     calls_per_turn: int = 12
     turns_depth: int = 12
     steps: int = 30  # of one plan
+    plan: float = 604_800.0  # seconds for which a plan waits for its approval
     settle: float = 86_400.0  # seconds after which a finished task counts as done
     hold: float = 45.0  # seconds for which a call over MCP is held; many clients give up after 60
     proceed: float = 10.0  # seconds for which a summary can be held before the task goes on
@@ -129,7 +130,13 @@ class World:
     switches: Callable[[str], Switches] = lambda channel: Switches()  # for a channel
     # The steps whose whole preview a plan's card shows: nothing else is covered by its approval.
     shows: Callable[[Plan], frozenset[str]] = lambda plan: frozenset()
+    # Help, in words: with the server that is named so, or "" for all of them.
+    guide: Callable[[str], str] = lambda about: ""
     judge: Judge | None = None  # of the results of steps; without one, their score is made of the rest
     pending: Pending | None = (
         None  # the list of what waits for a review; without one, it is read from the ledger
     )
+
+    def through(self, token: str) -> World:
+        """The same world, for what comes through the API with this token: the record names it, by its id."""
+        return replace(self, ledger=self.ledger.through(token))

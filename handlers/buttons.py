@@ -14,6 +14,7 @@ from gate.flows.together import GroupPress
 from gate.people import Verb
 from gate.states import State
 from gate.world import Sheet, World
+from handlers import held
 from handlers.door import Opening, Reply
 from handlers.home import home_after
 from handlers.parse import Click
@@ -74,6 +75,7 @@ class Buttons:
             buttons.UNDO: undo.ask,
             buttons.RENEW: renew.ask_again,
             buttons.CHECK: settle.ask_check,
+            buttons.RELEASE: held.let_out,
             **settled,
         }
         opening = {
@@ -82,6 +84,8 @@ class Buttons:
             buttons.FULL: self.full,
             buttons.MORE: self.more,
             buttons.REVOKE: self.revoke,
+            buttons.CHANGE: self._window(modals.HELD_CHANGE),
+            buttons.REFUSE: self._window(modals.HELD_REJECT),
         }
         return {**{key: self._flow(flow) for key, flow in flows.items()}, **opening}
 
@@ -93,6 +97,14 @@ class Buttons:
             if not what.at_home:
                 return reply
             return replace(reply, home=lambda: home_after(self._world, what.team, what.user, said))
+
+        return handle
+
+    def _window(self, kind: str) -> Callable[[Click], Awaitable[Reply | Opening]]:
+        """Opens a window about a result that waits for its review."""
+
+        async def handle(what: Click) -> Reply | Opening:
+            return self._opening(what, kind, lambda pressed: held.WINDOWS[kind](self._world, pressed))
 
         return handle
 

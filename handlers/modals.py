@@ -9,11 +9,12 @@ from gate.action import Ref
 from gate.flows import decide, edit, grants
 from gate.flows.press import GONE, Press, Said
 from gate.world import World
-from handlers import parse
+from handlers import held, parse
 from handlers.door import Reply
 from handlers.parse import Submission
 from views import buttons, form, modals
 from views.grants import HOW_LONG, WHICH
+from views.held import COMMENTED
 
 
 def errors(found: dict[str, str]) -> Reply:
@@ -38,6 +39,7 @@ class Modals:
             modals.EDIT: self.edit,
             modals.REJECT: self.reject,
             modals.GRANT: self.grant,
+            **{kind: self._held(kind) for kind in held.SUBMITTED},
         }
 
     async def typed(self, what: Submission) -> Reply:
@@ -54,6 +56,16 @@ class Modals:
         if pressed is None:
             return Reply(tell=GONE)
         return Reply(tell=(await decide.reject(self._world, pressed)).text)
+
+    def _held(self, kind: str) -> Callable[[Submission], Awaitable[Reply]]:
+        """A window about a result that waits for its review."""
+
+        async def handle(what: Submission) -> Reply:
+            comment = parse.typed(what.values, COMMENTED)[: modals.REASON_LENGTH]
+            pressed = self._press(what, reason=comment)
+            return await held.SUBMITTED[kind](self._world, pressed, what) if pressed else Reply(tell=GONE)
+
+        return handle
 
     async def grant(self, what: Submission) -> Reply:
         pressed = self._press(what)

@@ -29,6 +29,7 @@ FLOWS: Mapping[str, tuple[str, Flow]] = {  # action id -> which card it stands o
     buttons.APPROVE: ("plan", plan.approve_all),
     buttons.STEPWISE: ("plan", plan.step_by_step),
     buttons.CANCEL: ("", plan.cancel),
+    buttons.ASK_AGAIN: ("plan", plan.ask_again),
     buttons.PAUSE: ("plan", control.pause),
     buttons.STOP: ("", control.stop),
     buttons.RESUME: ("pause", control.resume),

@@ -60,4 +60,5 @@ webhooks = Table(
     Column("created_at", Time, nullable=False),
     Column("disabled_at", Time),
     text("problem"),  # of the last delivery; "" when it went through
+    text("token"),  # that it was made with over HTTP; "" for the operator's own
 )

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from datetime import timedelta
+from functools import cache
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import func, insert, select
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from gate.access import Logged, Subject
 from gate.action import Action
 from gate.task import Task
 from storage.api_tables import made
+from storage.columns import clock
 from storage.engine import ask
 from storage.rows import to_action, to_task
 from storage.tables import actions
@@ -73,3 +76,9 @@ def _logged(
     made_by = frozenset(makers[one] for one in ids if one in makers)
     subject = Subject(action, task, made_by)
     return Logged(row.seq, row.at, row.kind, row.session, row.task, dict(row.body), subject)
+
+
+@cache
+def happened(offset: timedelta) -> Any:
+    """Insert an event, at the time of the database's clock."""
+    return insert(events).values(at=clock(offset))

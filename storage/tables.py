@@ -24,6 +24,7 @@ from gate.action import (
     Class,
     Inverse,
     Json,
+    Judged,
     Outcome,
     Person,
     Preview,
@@ -84,6 +85,8 @@ actions = Table(
     text("grant"),
     text("review"),
     text("proposed"),
+    text("held"),
+    Column("judged", Packed(Judged | None), nullable=False),
     Column("due", Time),  # when the janitor should look at it, if it is still so by then
 )
 # Conditions of partial indexes are written out: with parameters, neither database would see that they match.
@@ -166,6 +169,7 @@ audit_log = Table(
     text("receipt"),
     text("outcome"),
     text("reason"),
+    text("token"),
     text("prev"),
     text("mac"),
     text("team"),  # of the session; this and the next only find entries, the chain does not cover them

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from gate import access
+from gate import access, withheld
 from gate.access import Kind
 from gate.action import Action, Ref, Risk, Session
 from gate.derive import derived
@@ -39,7 +40,17 @@ async def shown(call: Call[Any], action_id: str, status: int = 200) -> Answer:
     found = await call.office.world.ledger.action(action_id)
     if found is None:
         raise missing("action")
-    return Answer(shapes.action(call.token, found), status)
+    (told,) = await known(call, [found])
+    return Answer(shapes.action(call.token, told), status)
+
+
+async def known(call: Call[Any], found: Sequence[Action]) -> list[Action]:
+    """The actions as the token may know them: an agent is not told of a step's what nobody has let out."""
+    if call.token.kind is not Kind.AGENT:
+        return list(found)
+    ledger = call.office.world.ledger
+    tasks = {key: await ledger.task(key) for key in {one.task for one in found if one.step}}
+    return [withheld.told_action(tasks.get(one.task), one) for one in found]
 
 
 def press(call: Call[Any], action: Action, seen: models.Seen | None = None, **more: Any) -> Press:
@@ -81,7 +92,7 @@ async def propose(call: Call[models.Propose]) -> Answer:
 
 async def get(call: Call[Any]) -> Answer:
     """GET /actions/{id}, as JSON or as text."""
-    found = await visible(call.office, call, call.id)
+    (found,) = await known(call, [await visible(call.office, call, call.id)])
     if call.wants_text:
         return Answer(shapes.as_text(access.shown(call.token, found)))
     return Answer(shapes.action(call.token, found))
@@ -102,7 +113,7 @@ async def listing(call: Call[models.ListActions]) -> Answer:
             )
         )
     page, rest = found[: given.limit], found[given.limit :]
-    actions = [shapes.action(token, one) for one in page]
+    actions = [shapes.action(token, one) for one in await known(call, page)]
     return Answer(models.Page(actions=actions, next=page[-1].id if rest else None))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import logging
 import math
 from collections.abc import Awaitable, Callable
@@ -90,7 +91,7 @@ class Front:
         person = await self.person_of(token)
         text = route.text and request.headers.get("Accept", "").startswith("text/plain")
         call: Call[Any] = Call(
-            office, token, person, given, id=about, key=key, wants_text=text, request=request
+            office.through(token), token, person, given, id=about, key=key, wants_text=text, request=request
         )
         if not (key and route.has_body):
             return await self._rendered(route, call)
@@ -138,8 +139,16 @@ class Front:
         if answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR or not isinstance(answer, web.Response):
             await office.answers.drop(token, call.key, holder)
         else:
-            await office.answers.keep(token, call.key, holder, answer.status, answer.text or "")
+            await office.answers.keep(token, call.key, holder, answer.status, _kept(route, answer))
         return answer
+
+
+def _kept(route: Route, answer: web.Response) -> str:
+    """What is kept of an answer, for when the same request comes again."""
+    text = answer.text or ""
+    if not route.once or answer.status >= HTTPStatus.BAD_REQUEST:
+        return text
+    return intake.plain_json({**json.loads(text), route.once: None})
 
 
 def rendered(answer: Answer | web.StreamResponse) -> web.StreamResponse:

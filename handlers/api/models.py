@@ -137,6 +137,9 @@ class Outcome(BaseModel):
     at: datetime | None
 
 
+Review = Literal["waiting", "released", "edited", "rejected", "dropped"]  # dropped: never released
+
+
 class Action(BaseModel):
     """One proposed call and its life."""
 
@@ -144,7 +147,7 @@ class Action(BaseModel):
     version: int
     receipt: str
     state: str
-    status: Literal["pending", "executing", "success", "error", "unknown", "cancelled"]
+    status: Literal["pending", "executing", "PAUSED_FOR_REVIEW", "success", "error", "unknown", "cancelled"]
     tool: str
     arguments: dict[str, Any]
     risk_level: str
@@ -162,7 +165,13 @@ class Action(BaseModel):
     expires_at: datetime
     decided_by: str | None
     decision: str
-    outcome: Outcome | None
+    outcome: Outcome | None = Field(
+        description="where its result is reviewed: without it until it is released, and where it is rejected"
+    )
+    result_review: Review | None = Field(
+        description="how the review of its result stands: see /pending-review; of a step's, where an agent asks"
+    )
+    result_reviewed_by: str | None
     can_undo: bool
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Protocol
 
@@ -11,6 +11,7 @@ from gate.access import Logged, Subject, Token, Written
 from gate.action import Action, Session
 from gate.kept import Kept
 from gate.task import Task
+from gate.webhook import Webhook
 from gate.world import World
 
 
@@ -22,6 +23,7 @@ class Tokens(Protocol):
         """Those of the ids whose token counts now."""
         ...
 
+    async def get(self, token_id: str) -> Token | None: ...
     async def made(self, token: Token, about: str) -> None:
         """Note that this token proposes what has, or will have, this id."""
 
@@ -71,6 +73,16 @@ class Threads(Protocol):
         ...
 
 
+class Hooks(Protocol):
+    """Webhooks on record; they change in transactions of the ledger. Methods raise Unavailable."""
+
+    async def of_team(self, team: str) -> Sequence[Webhook]:
+        """Those of one Slack workspace, the oldest first."""
+        ...
+
+    async def get(self, hook_id: str) -> Webhook | None: ...
+
+
 class NoThread(Exception):
     """Slack does not let us post there. Its text is a sentence."""
 
@@ -93,6 +105,7 @@ class Bounds:
 
     per_minute: int = 300  # requests
     streams: int = 10  # of events at the same time, in one process
+    webhooks: int = 10
     heartbeat: float = 15.0  # seconds
     slow: float = 10.0  # seconds that a reader of events may take for what it was sent
     recheck: float = 5.0  # seconds after which an open stream asks whether its token still counts
@@ -111,7 +124,12 @@ class Office:
     rates: Rates
     threads: Threads
     events: Events
+    hooks: Hooks
     bounds: Bounds = field(default_factory=Bounds)
+
+    def through(self, token: Token) -> Office:
+        """The same office, for a request with this token: the record names it."""
+        return replace(self, world=self.world.through(token.id))
 
     async def subject(self, action: Action | None = None, task: Task | None = None) -> Subject:
         """What a request is about, with the tokens that proposed it or its task."""

@@ -27,6 +27,7 @@ STATUS = {  # of what a flow says, where it is no plain conflict
     "no_edit": 422,
     "no_tool": 503,
     "full": 422,
+    "bad_url": 422,
 }
 
 

@@ -77,7 +77,7 @@ class Record(BaseModel):
     reviewer_id: str
     decision: str
     trigger_phase: str
-    original_data: Any
+    original_data: Any = Field(description="null for an agent where a person kept the outputs from it")
     modified_data: Any
     comment: str
     reviewed_at: datetime

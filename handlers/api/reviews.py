@@ -9,10 +9,12 @@ from gate.access import Kind
 from gate.flows import pending, review
 from gate.flows.edit import Unfit
 from gate.flows.review import Conflict
-from gate.reviews import Phase, ReviewDecision, Waiting
+from gate.reviews import Phase, ReviewDecision, ReviewRecord, Waiting
 from handlers.api import review_models as models
 from handlers.api.problems import Problem, Wrong, missing, unless
 from handlers.api.route import Answer, Call
+
+NOT_YET = "An agent is told what a call gave once a person has released it."
 
 
 async def listing(call: Call[Any]) -> Answer:
@@ -31,6 +33,8 @@ async def detail(call: Call[Any]) -> Answer:
     if found is None:
         raise missing("review")
     waiting, data = found
+    if waiting.phase is Phase.AFTER and call.token.kind is Kind.AGENT:
+        raise Problem(403, "not_yet", NOT_YET)
     return Answer(models.Detail(**_shape(waiting), data=data))
 
 
@@ -66,8 +70,17 @@ async def history(call: Call[models.ListReviews]) -> Answer:
         found = await pending.history_of(world, token.team, token.user, call.given.before or 0)
     else:
         found = ()
-    records = [models.Record(**{name: getattr(one, name) for name in one.__slots__}) for one in found]
+    records = [_record(call, one) for one in found]
     return Answer(models.History(reviews=records))
+
+
+def _record(call: Call[Any], one: ReviewRecord) -> models.Record:
+    """A decision as the token may know it: an agent is not told what a person kept from it."""
+    fields = {name: getattr(one, name) for name in one.__slots__}
+    kept_back = one.decision is ReviewDecision.REJECT or one.modified_data is not None
+    if call.token.kind is Kind.AGENT and one.trigger_phase is Phase.AFTER and kept_back:
+        fields["original_data"] = None
+    return models.Record(**fields)
 
 
 async def _sees(call: Call[Any], execution: str) -> bool:

@@ -61,6 +61,7 @@ class Route:
     problems: tuple[int, ...] = ()
     text: bool = False  # also as text/plain
     stream: bool = False
+    once: str = ""  # a field of its answer that is never said again, also not to the same request
 
     @property
     def has_id(self) -> bool:

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from handlers.api import actions, models, review_models, reviews, stream, task_models, tasks
+from handlers.api import (
+    actions,
+    hook_models,
+    hooks,
+    models,
+    review_models,
+    reviews,
+    stream,
+    task_models,
+    tasks,
+)
 from handlers.api.route import Route
 
 A, T = models.Action, task_models.Task
@@ -111,6 +121,22 @@ ROUTES: tuple[Route, ...] = (
     Route(
         "GET", "/audit", "listAudit", "What was done and decided, newest first.",
         tasks.record, task_models.ListAudit, task_models.Audit,
+    ),
+    Route(
+        "POST", "/webhooks", "addWebhook", "Tell a URL of what this token may see; its secret is said once.",
+        hooks.add, hook_models.AddWebhook, hook_models.Webhook, 201, once="secret",
+    ),
+    Route(
+        "GET", "/webhooks", "listWebhooks", "The webhooks that this token may end, the oldest first.",
+        hooks.listing, N, hook_models.WebhookList,
+    ),
+    Route(
+        "DELETE", "/webhooks/{id}", "removeWebhook", "Tell it nothing more.",
+        hooks.remove, N, hook_models.Webhook,
+    ),
+    Route(
+        "POST", "/webhooks/{id}/rotate", "rotateWebhook", "A new secret; both sign until the next rotation.",
+        hooks.rotate, N, hook_models.Webhook, once="secret",
     ),
     Route(
         "GET", "/events", "streamEvents", "Server-sent events; goes on behind Last-Event-ID.",

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
-from handlers.api.models import ID, ChannelId, In, Preview, SessionId, Words
+from handlers.api.models import ID, ChannelId, In, Preview, Review, SessionId, Words
 
 Number = Annotated[int, Field(ge=0, le=999_999_999, description="`asks.number` as the caller saw it")]
 Said = Annotated[str, Field(min_length=1, max_length=4000)]
@@ -131,7 +131,13 @@ class Step(BaseModel):
     approved: bool
     action_id: str | None
     problem: str
-    result: str
+    result: str = Field(
+        description="for an agent without what nobody has released yet, and what was changed as changed"
+    )
+    result_review: Review | None = Field(description="how the look at its result stands; null where none is")
+    result_reviewed_by: str | None
+    confidence: float | None = Field(description="in the result, from 0 to 1; null where nothing was changed")
+    confidence_text: str = Field(description="the score with what it is made of: reasons, and who judged")
     preview: Preview | None
 
 
@@ -195,6 +201,7 @@ class Line(BaseModel):
     user_confirmed: bool
     execution_ms: int | None
     reason: str
+    token_id: str | None = Field(description="of the API token that it came through")
 
 
 class Audit(BaseModel):

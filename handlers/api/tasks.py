@@ -7,12 +7,13 @@ from typing import Any
 
 from gate import access
 from gate.access import Kind
-from gate.action import Ref, Session
+from gate.action import Action, Ref, Session
 from gate.derive import derived
 from gate.flows import clarify, control, converse, plan, satisfy, steer, undo_plan
 from gate.flows.life import late_task, standing_task
 from gate.flows.open import open_task
 from gate.flows.press import Said, TaskPress
+from gate.ledger import Ledger
 from gate.people import TaskVerb, account
 from gate.switches import BadSwitches, switched
 from gate.talk import Incoming
@@ -34,7 +35,8 @@ NOT_NOW = (
 LOOKED_AT = {
     "approval_mode": "manual"
 }  # of a task that says nothing of it: a person looks at each step's result
-SAYS_OF_IT = {"approval_mode", "confidence", "review", "preset"}
+# `review` asks for more looks, before and after, and says nothing of who lets a task go on.
+SAYS_OF_IT = {"approval_mode", "confidence", "preset"}
 PLAN: dict[str, Flow] = {
     "approve_all": plan.approve_all,
     "step_by_step": plan.step_by_step,
@@ -70,8 +72,17 @@ async def shown(call: Call[Any], task_id: str, status: int = 200) -> Answer:
 
 
 async def _shape(call: Call[Any], task: Task) -> models.Task:
-    waiting = await call.office.world.ledger.pending(task.session.team, session=task.session)
-    return shapes.task(task, [one for one in waiting if one.task == task.id])
+    ledger = call.office.world.ledger
+    waiting = await ledger.pending(task.session.team, session=task.session)
+    return shapes.task(call.token, task, [one for one in waiting if await _task_of(ledger, one) == task.id])
+
+
+async def _task_of(ledger: Ledger, action: Action) -> str:
+    """The task that it is a step of, or without a plan, in whose turn it was proposed."""
+    if action.task or not action.turn:
+        return action.task
+    turn = await ledger.turn(action.turn)
+    return turn.task if turn else ""
 
 
 def press(call: Call[Any], task: Task, number: int, seal: str = "", **more: Any) -> TaskPress:
@@ -211,5 +222,5 @@ async def record(call: Call[models.ListAudit]) -> Answer:
     lines = await ledger.audit_tail(team=token.team, user=token.user, session=session, limit=given.limit)
     if token.kind is Kind.AGENT:
         mine = await call.office.tokens.makers({line.entry.action for line in lines})
-        lines = tuple(line for line in lines if mine.get(line.entry.action) == token.id)
+        lines = tuple(line for line in lines if token.id in (line.entry.token, mine.get(line.entry.action)))
     return Answer(models.Audit(lines=[shapes.line(line) for line in lines]))

@@ -22,6 +22,7 @@ from handlers.api.ports import Bounds, Office
 from handlers.api.stream import OPEN
 from storage.answers import AnswerStore
 from storage.events import EventLog
+from storage.hooks import HookStore
 from storage.pages import SqlPages
 from storage.rates import RedisRates
 from storage.tokens import TokenStore
@@ -118,6 +119,7 @@ async def served(scene: Scene, engine: AsyncEngine, redis: Any, **bounds: Any) -
         rates=RedisRates(redis, "test"),
         threads=roots,
         events=EventLog(engine),
+        hooks=HookStore(engine),
         bounds=Bounds(**{"per_minute": 100_000, **bounds}),
     )
     app = web.Application()

@@ -290,6 +290,29 @@ async def test_the_audit_shows_what_was_theirs(api: Api) -> None:
     assert (await ben.get("/audit"))["lines"] == []
 
 
+# promise: API-22
+async def test_the_record_names_the_token_beside_the_person(api: Api) -> None:
+    agent, ann = await api.agent(), await api.client()
+    action = await proposed(api, agent)
+    await ann.post(f"/actions/{action['id']}/confirm", seen(action))
+    await api.scene.play()
+    lines = [one for one in (await ann.get("/audit"))["lines"] if one["action_id"] == action["id"]]
+    by = {one["event"]: (one["actor"], one["token_id"]) for one in lines}
+    assert by["proposed"] == (ANN, agent.token.id)
+    assert by["confirmed"] == (ANN, ann.token.id)
+    assert by["started"][1] is None  # nobody's request: what follows from it
+    kept = await api.scene.ledger.audit_tail(team=TEAM, user=ANN)
+    assert all(secret not in str(kept) for secret in (agent.text, ann.text))
+
+
+async def test_a_yes_in_slack_to_what_a_token_proposed_names_no_token(api: Api) -> None:
+    action = await api.scene.now((await proposed(api, await api.agent()))["id"])
+    await api.scene.play()
+    assert (await api.scene.confirm(action)).ok
+    lines = await api.scene.ledger.audit_tail(team=TEAM, user=ANN)
+    assert [one.entry.token for one in lines if one.entry.event == "confirmed"] == [""]
+
+
 async def test_an_admin_withdraws_for_others(api: Api) -> None:
     api.scene.rule(admins=frozenset({CLEO}))
     action = await proposed(api, await api.agent())

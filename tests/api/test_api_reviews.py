@@ -17,7 +17,7 @@ async def reviewed(api: Api, ann: Client, phase: Phase) -> tuple[Any, Any]:
     world = api.scene.world
     policy = replace(world.policy, reviews=(Review("look", phase, tools=("desk.write",)),))
     api.scene.world = replace(world, policy=policy)
-    task = await planned(api, ann, "a.md", "b.md", switches={"review": "none"})
+    task = await planned(api, ann, "a.md", "b.md", switches={"approval_mode": "auto"})
     approval = seen(task, decision="approve_all", seal=task["plan"]["seal"])
     await ann.post(f"/tasks/{task['id']}/plan", approval)
     await api.scene.play()

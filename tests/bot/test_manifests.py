@@ -13,6 +13,7 @@ from bot.settings import Settings
 from gate.switches import CHOICES, FLAGS, SETTABLE, Switches, switched
 from gate.tool import Trust
 from gate.world import Limits, World
+from handlers.api.ports import Bounds
 from handlers.commands import Commands
 from workspace.cast import COMMANDS
 from workspace.parts import SCOPES
@@ -132,7 +133,7 @@ def test_the_example_names_every_limit_and_key() -> None:
 def test_what_is_commented_out_in_the_example_can_be_used(tmp_path: Path) -> None:
     example = (ROOT / "countersign.example.yaml").read_text("utf-8")
     used = re.sub(
-        r"^(  )?# (?=(  .*|git:|issues:|channels: .*|webhooks: .*|planner: .*|model: .*|policy: .*|phrases: .*|recipes: .*)$)",
+        r"^(  )?# (?=(  .*|git:|issues:|channels: .*|webhooks: .*|api: .*|judge: .*|planner: .*|model: .*|policy: .*|phrases: .*|recipes: .*)$)",
         r"\1",
         example,
         flags=re.M,
@@ -144,6 +145,7 @@ def test_what_is_commented_out_in_the_example_can_be_used(tmp_path: Path) -> Non
     assert settings.servers[2].headers == {"Authorization": "Bearer t"}
     assert settings.recipes == tmp_path / "manifests/tools"
     assert settings.switches_for("C0123456789").conversational
+    assert (settings.api, settings.judge) == (Bounds(), "none")  # as where nothing is said
     assert settings.model is None  # `planner: phrases` counts more than the model that is named
 
 

@@ -33,7 +33,7 @@ def test_with_nothing_set_everything_is_embedded(tmp_path: Path) -> None:
     assert settings.home == tmp_path / "var"
     assert settings.database_url == f"sqlite+aiosqlite:///{tmp_path}/var/countersign.db"
     assert settings.redis_url is None
-    assert (settings.host, settings.port) == ("0.0.0.0", 3000)
+    assert (settings.host, settings.port, settings.worker_nice) == ("0.0.0.0", 3000, 10)
     assert settings.api_url == "https://slack.com/api/"
     assert (settings.limits, settings.namespace, settings.servers) == (Limits(), "confirmation", ())
 
@@ -67,6 +67,7 @@ def test_the_address_of_slack_ends_with_one_slash(given: str, tmp_path: Path) ->
 def test_all_that_is_wrong_is_told_in_one_message(tmp_path: Path) -> None:
     environ = {
         "PORT": "three",
+        "WORKER_NICE": "-5",
         "REDIS_URL": "localhost:6379",
         "DATABASE_URL": "mysql://h/d",
         "SLACK_BOT_TOKEN": "xoxp-not-shown",
@@ -76,9 +77,9 @@ def test_all_that_is_wrong_is_told_in_one_message(tmp_path: Path) -> None:
     }
     said = problems(environ, tmp_path, slack=True)
     begins = "PORT REDIS_URL DATABASE_URL SLACK_BOT_TOKEN SLACK_API_URL COUNTERSIGN_AUDIT_KEY elsewhere.yaml".split()
-    for name in [*begins, "SLACK_APP_TOKEN"]:
+    for name in [*begins, "SLACK_APP_TOKEN", "WORKER_NICE"]:
         assert len([problem for problem in said if name in problem]) == 1, name
-    assert len(said) == 8
+    assert len(said) == 9
     assert all(problem.endswith(".") for problem in said)
     assert "not-shown" not in "".join(said)
     assert "short" not in "".join(said)
@@ -333,6 +334,58 @@ def test_a_model_that_cannot_be_used_is_told_of_at_the_start(
 ) -> None:
     config(tmp_path, text or "limits: {steps: 3}")
     (problem,) = problems(environ, tmp_path)
+    assert told in problem
+
+
+@pytest.mark.parametrize(
+    ("text", "environ", "judge"),
+    [
+        ("limits: {steps: 3}", MODEL, "none"),
+        ("judge: none", {}, "none"),
+        ("judge: rules", {}, "rules"),
+        ("judge: model", MODEL, "model"),
+    ],
+)
+def test_nobody_judges_results_unless_it_is_said(
+    text: str, environ: dict[str, str], judge: str, tmp_path: Path
+) -> None:
+    config(tmp_path, text)
+    assert Settings.load(environ, tmp_path).judge == judge
+
+
+@pytest.mark.parametrize(
+    ("text", "environ", "told"),
+    [
+        ("judge: model", {}, "phrases plan: name a model"),
+        ("judge: model\nplanner: phrases", MODEL, "phrases plan: name a model"),
+        ("judge: everyone", {}, "“judge” must be none or rules or model"),
+    ],
+)
+def test_a_judge_that_there_is_not_is_told_of_at_the_start(
+    text: str, environ: dict[str, str], told: str, tmp_path: Path
+) -> None:
+    config(tmp_path, text)
+    (problem,) = problems(environ, tmp_path)
+    assert told in problem
+
+
+def test_what_one_token_of_the_api_may_take_is_set_in_the_file(tmp_path: Path) -> None:
+    assert Settings.load({}, tmp_path).api.per_minute == 300
+    config(tmp_path, "api: {per_minute: 20, streams: 2, webhooks: 0}")
+    found = Settings.load({}, tmp_path).api
+    assert (found.per_minute, found.streams, found.webhooks) == (20, 2, 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("api: {per_minute: 0}", "“api.per_minute” must be a whole number from 1 to 100000"),
+        ("api: {permin: 5}", "“api.permin” is not known; did you mean “per_minute”"),
+        ("api: 300", "“api” must be a mapping"),
+    ],
+)
+def test_a_wrong_rate_is_told_with_its_line(text: str, told: str, tmp_path: Path) -> None:
+    (problem,) = problems(config(tmp_path, text), tmp_path)
     assert told in problem
 
 

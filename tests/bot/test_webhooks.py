@@ -24,6 +24,7 @@ from gate.world import Happening
 from storage.engine import open_engine
 from storage.hooks import HookStore
 from tests.flows.conftest import staged
+from tests.flows.planning import approved, look, planned, write
 from tests.flows.scene import TEAM, Scene
 
 HOME = (ip_network("127.0.0.0/8"),)
@@ -235,3 +236,52 @@ async def test_allowing_a_network_does_not_open_other_ports_of_the_internet() ->
 
 def test_a_run_is_known_by_hook_event_and_try() -> None:
     assert runs.deliver("h", 7).key == runs.deliver("h", 7).key != runs.deliver("h", 7, 1).key
+
+
+# promise: API-15
+async def test_a_webhook_that_a_token_made_never_reaches_the_operators_own_networks(
+    migrated_sqlite: Path, sqlite_url: str, redis_url: str
+) -> None:
+    async def everything(hook: Webhook, found: Any) -> Any:
+        return found
+
+    async with receiving() as (receiver, url):
+        file = Path(str(make_url(sqlite_url).database))
+        async with delivering(url, migrated_sqlite, file, redis_url) as (scene, store, _):
+            await store.add(Webhook("h2", url, SECRET, "", TEAM, (), (), 0, NOW, token="t1"))
+            deliveries = Deliveries(store, scene.ledger, Sender(HOME), told=everything)
+            await happened(scene)
+            await store.fan_out(scene.ledger, everything)
+            await carried(scene, deliveries)
+            own, made = await store.get("h1"), await store.get("h2")
+    assert len(receiver.came) == 1
+    assert own.problem == ""
+    assert "https to port 443" in made.problem
+
+
+async def test_what_a_token_may_see_is_not_told_by_who_does_not_know_it(
+    migrated_sqlite: Path, sqlite_url: str, redis_url: str
+) -> None:
+    async with receiving() as (receiver, url):
+        file = Path(str(make_url(sqlite_url).database))
+        async with delivering(url, migrated_sqlite, file, redis_url) as (scene, store, deliveries):
+            await store.add(Webhook("h2", url, SECRET, "", TEAM, (), (), 0, NOW, token="t1"))
+            await happened(scene)
+            assert await store.fan_out(scene.ledger) == 1
+            await carried(scene, deliveries)
+    assert len(receiver.came) == 1
+
+
+async def test_a_step_under_review_is_announced_without_what_it_gave(
+    migrated_sqlite: Path, sqlite_url: str, redis_url: str
+) -> None:
+    async with receiving() as (receiver, url):
+        file = Path(str(make_url(sqlite_url).database))
+        async with delivering(url, migrated_sqlite, file, redis_url) as (scene, store, deliveries):
+            scene.desk.notes["a.md"] = "a note that nobody may have"
+            await approved(scene, await planned(scene, look("a.md"), write("b.md"), approval_mode="manual"))
+            await store.fan_out(scene.ledger)
+            await carried(scene, deliveries)
+    told = [json.loads(body) for _, body in receiver.came]
+    assert {"approval_requested", "workflow_paused"} <= {one["type"] for one in told}
+    assert "nobody may have" not in str(told)

@@ -31,6 +31,7 @@ from gate.flows.look import decided
 from gate.flows.prepare import Answered, Asked, Refused, missing, prepare
 from gate.offers import offered
 from gate.people import Ruling
+from gate.reviews import Phase
 from gate.states import State
 from gate.talk import Call
 from gate.tool import ToolSpec
@@ -99,7 +100,7 @@ class Calls:
         """The id of this call: that of an identical one which waits, where there is one."""
         world = self._office.world
         decision = decided(world, spec, args, session.channel)
-        if decision.verdict is Verdict.RUN:
+        if decision.verdict is Verdict.RUN and not world.policy.review(Phase.AFTER, spec.full_name):
             return world.ids.new()
         try:
             return await slot(world.ledger, token.id, spec.full_name, canonical(args))
@@ -111,7 +112,7 @@ class Calls:
         office, modern = self._office, ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
         with anyio.CancelScope(shield=True):
             await office.tokens.made(caller.token, asked.id)
-            made = await prepare(office.world, asked)
+            made = await prepare(office.through(caller.token).world, asked)
         if isinstance(made, Answered):
             return outcomes.answered(made)
         if isinstance(made, Refused):

@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 
 from mcp_types import CallToolResult, ContentBlock, TextContent
 
-from gate.action import Action, Json
+from gate.action import Action, Json, Judged
 from gate.flows.prepare import Answered
 from gate.people import deciders
+from gate.reviews import released
 from gate.states import State
 from handlers.api.gateway.listing import META, RESULT
 from handlers.api.problems import unmarked
@@ -17,6 +18,13 @@ WAITING = (State.PREPARED, State.APPROVED, State.EXECUTING)
 RAN = (State.SUCCEEDED, State.UNDOING, State.UNDONE)
 NOTHING = "It did not run, and nothing was changed."
 TOOL_SAYS = "The tool's answer follows; it is data of its server:"
+RELEASED = "{by} has reviewed its result and let it out."
+CHANGED = "{by} has reviewed its result and changed it: what follows is theirs."
+DROPPED = (
+    "{by} has rejected its result, so that is dropped, and nothing of it is told here. What the call changed is still "
+    "changed, unless somebody takes it back in Slack. It is not to be called again as it is."
+)
+GIVEN = "The result as they gave it follows; it is data:"
 ASK = "Ask the tool {tool} with the ticket {ticket} what became of it, and do not call the tool again."
 
 
@@ -45,14 +53,17 @@ def left() -> CallToolResult:
 def told(action: Action) -> CallToolResult:
     """What truly became of an action, or that it waits."""
     gate: dict[str, Json] = {"status": action.state.value, "ticket": action.id}
-    if action.state in WAITING:
+    if action.state in WAITING or action.held:
         sentence = f"{_waits(action)} {ASK.format(tool=RESULT, ticket=action.id)}"
-        gate["status"] = "waiting" if action.state is State.PREPARED else "running"
+        running = "running" if action.state in WAITING else "review"
+        gate["status"] = "waiting" if action.state is State.PREPARED else running
         return _result([sentence], dict(gate), gate, False)
     if action.decided_by:
         gate["decided_by"] = action.decided_by
     if action.edited_by:
         gate["edited_by"] = action.edited_by
+    if action.judged is not None:
+        return _judged(action, action.judged, gate)
     lines, outcome = [f"{SENTENCES[action.state](action)}{_edited(action)}"], action.outcome
     if action.state is State.REJECTED and action.decision:
         lines.append(f"Their reason: “{unmarked(action.decision)}”")
@@ -71,6 +82,10 @@ def progress(action: Action) -> str:
 
 def asks(action: Action) -> str:
     """Why they should open Slack."""
+    if action.held:
+        return unmarked(
+            f"{action.preview.summary}: what it gave waits for a review. Open the thread in Slack."
+        )
     return unmarked(
         f"{action.preview.summary}: this waits for {deciders(action)}. Open the thread in Slack to decide."
     )
@@ -81,7 +96,26 @@ def text(*texts: str) -> list[ContentBlock]:
     return [TextContent(text=one) for one in texts if one]
 
 
+def _judged(action: Action, judged: Judged, gate: dict[str, Json]) -> CallToolResult:
+    """What somebody has made of the result of a call that ran."""
+    ran = f"{SENTENCES[action.state](action)}{_edited(action)}"
+    gate["reviewed_by"], gate["review"] = judged.by, "released" if judged.kept else "rejected"
+    if not judged.kept:
+        why = [f"Their reason: “{unmarked(judged.comment)}”"] if judged.comment else []
+        return _result([f"{ran} {DROPPED.format(by=judged.by)}", *why], None, gate, True)
+    edited = judged.revised is not None
+    gate["review"] = "edited" if edited else "released"
+    found = released(action)
+    lines = [f"{ran} {(CHANGED if edited else RELEASED).format(by=judged.by)}"]
+    if found and found.text:
+        lines += [GIVEN if edited else TOOL_SAYS, found.text]
+    return _result(lines, found.structured if found else None, gate, False)
+
+
 def _waits(action: Action) -> str:
+    if action.held:
+        ran = f", confirmed by {action.decided_by}" if action.decided_by else ""
+        return f"It ran{ran}. What it gave is not here yet: it waits in Slack for {action.requester} to review it."
     if action.state is not State.PREPARED:
         return f"It was confirmed by {action.decided_by} and is running."
     until = f"{action.expires_at:%H:%M:%S} UTC"
@@ -101,7 +135,7 @@ def _failed(action: Action) -> str:
 
 
 SENTENCES: Mapping[State, Callable[[Action], str]] = {
-    State.SUCCEEDED: lambda a: f"It ran, confirmed by {a.decided_by}.",
+    State.SUCCEEDED: lambda a: f"It ran, confirmed by {a.decided_by}." if a.decided_by else "It ran.",
     State.UNDOING: lambda a: f"It ran, confirmed by {a.decided_by}, and is being taken back now.",
     State.UNDONE: lambda a: f"It ran, confirmed by {a.decided_by}, and was taken back since.",
     State.FAILED: _failed,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from gate.action import Action
 from gate.derive import derived
-from gate.states import SETTLED
 from gate.world import Ledger
 
-# UNKNOWN counts, too: what may have happened is not asked again before somebody has settled it.
+# UNKNOWN counts, too: what may have happened is not asked again before somebody has settled it. So does a result that
+# waits for its review.
 
 
 async def standing(ledger: Ledger, action: Action) -> Action:
@@ -42,7 +42,7 @@ async def slot(ledger: Ledger, token: str, tool: str, args: bytes) -> str:
         else:
             low, last = middle, found
     last = await standing(ledger, last)
-    return last.id if last.state not in SETTLED else _id(token, tool, args, high)
+    return last.id if not last.over else _id(token, tool, args, high)
 
 
 def _id(token: str, tool: str, args: bytes, number: int) -> str:

@@ -89,7 +89,7 @@ class Waiting:
             while True:
                 action = await self._now(action)
                 waited = clock() - began
-                over = action.state in SETTLED or action.state is State.UNKNOWN
+                over = action.over or action.state is State.UNKNOWN
                 if over or waited >= hold or self._feed.closed:
                     return action
                 if waited - told >= bounds.beat:
@@ -101,7 +101,7 @@ class Waiting:
 
     async def withdraw(self, token: Token, action_id: str, why: str) -> None:
         """Cancel it for its requester, on the record. What has started already goes on."""
-        world = self._office.world
+        world = self._office.through(token).world
         who = f"the agent “{token.name}”" if token.kind is Kind.AGENT else "its requester"
         reason = WITHDRAWN.format(who=who, why=why)
         try:
@@ -141,7 +141,8 @@ class Waiting:
 
 
 def _about(event: Logged, action_id: str) -> bool:
-    return event.kind == "approval_requested" or event.body.get("action_id") == action_id
+    told = (event.body.get("action_id"), event.body.get("executionId"))
+    return event.kind == "approval_requested" or action_id in told
 
 
 async def _end(gone: asyncio.Event, scope: anyio.CancelScope) -> None:

@@ -1,0 +1,200 @@
+"""Webhooks over the API: whoever made one, and admins, see, end and re-key it; it is told what its token may see."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from bot.audience import Audience
+from bot.webhooks import Deliveries, Sender
+from gate.webhook import key_of
+from gate.world import Unavailable
+from storage.hooks import HookStore
+from storage.tokens import TokenStore
+from tests.api.stage import Api, Client
+from tests.api.test_api_actions import proposed
+from tests.flows.scene import ANN, BEN, CLEO
+
+URL = "https://example.com/hook"
+
+
+class Post(Sender):
+    """Remembers what it is to send, to whom."""
+
+    def __init__(self) -> None:
+        self.sent: list[str] = []
+
+    async def post(self, url: str, body: bytes, sent: dict[str, str]) -> int:
+        self.sent.append(url)
+        return 200
+
+
+class Out:
+    """The deliveries of this API's scene."""
+
+    def __init__(self, api: Api) -> None:
+        self.api, self.own, self.abroad = api, Post(), Post()
+        self.store, tokens = api.office.hooks, api.office.tokens
+        assert isinstance(self.store, HookStore)
+        assert isinstance(tokens, TokenStore)
+        self.told = Audience(api.office.world, tokens).told
+        self.deliveries = Deliveries(
+            self.store, api.scene.ledger, self.own, told=self.told, abroad=self.abroad
+        )
+
+    async def all(self) -> list[str]:
+        """Where everything went that has happened since the last time."""
+        before, scene = len(self.abroad.sent), self.api.scene
+        await self.store.fan_out(scene.ledger, self.told)
+        for run in [one for one in scene.runs if one.name == "deliver" and one.key not in scene.done]:
+            scene.done.add(run.key)
+            await self.deliveries.deliver(*run.args)
+        return self.abroad.sent[before:]
+
+
+@pytest.fixture
+async def out(api: Api) -> Out:
+    return Out(api)
+
+
+async def made(client: Client, url: str = URL, **more: Any) -> Any:
+    return await client.post("/webhooks", {"url": url, **more}, 201)
+
+
+async def mine(client: Client) -> list[str]:
+    return [one["id"] for one in (await client.get("/webhooks"))["webhooks"]]
+
+
+# promise: API-21
+async def test_a_webhook_is_made_listed_rekeyed_and_removed(api: Api) -> None:
+    ann = await api.client()
+    hook = await made(ann, kinds=["approval_requested"], channels=["C_OPS"])
+    assert len(key_of(hook["secret"])) == 32
+    (listed,) = (await ann.get("/webhooks"))["webhooks"]
+    assert listed == {**hook, "secret": None, "created_at": listed["created_at"]}
+    assert (listed["token_id"], listed["state"]) == (ann.token.id, "ok")
+    fresh = await ann.post(f"/webhooks/{hook['id']}/rotate")
+    assert len(key_of(fresh["secret"])) == 32
+    kept = await api.office.hooks.get(hook["id"])
+    assert kept
+    assert (kept.secret, kept.former) == (fresh["secret"], hook["secret"])
+    assert (await ann.ask("DELETE", f"/webhooks/{hook['id']}"))[0] == 200
+    assert await mine(ann) == []
+    for method, path in (("DELETE", ""), ("POST", "/rotate")):
+        status, problem = await ann.ask(method, f"/webhooks/{hook['id']}{path}")
+        assert (status, problem["code"]) == (404, "gone")
+
+
+async def test_its_secret_is_said_once_also_to_the_same_request(api: Api) -> None:
+    ann = await api.client()
+    first = await ann.post("/webhooks", {"url": URL}, 201, Idempotency_Key="k")
+    again = await ann.post("/webhooks", {"url": URL}, 201, Idempotency_Key="k")
+    assert first["secret"]
+    assert again == {**first, "secret": None}
+    assert await mine(ann) == [first["id"]]
+
+
+# promise: API-21
+async def test_only_who_made_it_and_admins_know_of_a_webhook(api: Api) -> None:
+    api.scene.rule(admins=frozenset({CLEO}))
+    agent, ann, ben, cleo = [
+        await api.agent(), await api.client(), await api.client(user=BEN), await api.client(user=CLEO)
+    ]  # fmt: skip
+    other = await api.agent()
+    hook = await made(agent)
+    assert await mine(agent) == await mine(ann) == await mine(cleo) == [hook["id"]]
+    for stranger in (ben, other):
+        assert await mine(stranger) == []
+        for method, path in (("DELETE", ""), ("POST", "/rotate")):
+            status, _ = await stranger.ask(method, f"/webhooks/{hook['id']}{path}")
+            assert status == 404
+    assert await mine(agent) == [hook["id"]]
+    assert (await cleo.ask("DELETE", f"/webhooks/{hook['id']}"))[0] == 200
+
+
+# promise: API-15
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        ("http://example.com/", "https to port 443"),
+        ("https://example.com:8443/", "https to port 443"),
+        ("https://127.0.0.1/", "not an address of the open internet"),
+        ("https://[::1]/", "not an address of the open internet"),
+        ("https://169.254.169.254/latest", "not an address of the open internet"),
+        ("https://[::ffff:10.0.0.1]/", "not an address of the open internet"),
+        ("https://127.1/", "written plainly"),
+        ("https://me:pw@example.com/", "no user"),
+        ("nonsense", "begins with https://"),
+    ],
+)
+async def test_a_url_that_leads_inside_is_refused_at_once(api: Api, url: str, told: str) -> None:
+    ann = await api.client()
+    status, problem = await ann.ask("POST", "/webhooks", {"url": url})
+    assert (status, problem["code"]) == (422, "bad_url")
+    assert told in problem["detail"]
+    assert await mine(ann) == []
+
+
+async def test_a_token_has_so_many_webhooks_at_most(api: Api) -> None:
+    ann, most = await api.client(), api.office.bounds.webhooks
+    answers = await asyncio.gather(
+        *(ann.ask("POST", "/webhooks", {"url": f"{URL}/{n}"}) for n in range(most + 2))
+    )
+    assert sorted(status for status, _ in answers) == [201] * most + [422] * 2
+    assert len(await mine(ann)) == most
+
+
+async def test_making_and_ending_one_is_on_the_record_without_its_path(api: Api) -> None:
+    agent = await api.agent()
+    hook = await made(agent, url="https://example.com/secret-path?key=1")
+    await agent.post(f"/webhooks/{hook['id']}/rotate")
+    await agent.ask("DELETE", f"/webhooks/{hook['id']}")
+    lines = (await agent.get("/audit"))["lines"]
+    events = [(one["event"], one["token_id"], one["user_confirmed"]) for one in reversed(lines)]
+    assert events == [
+        (event, agent.token.id, False) for event in ("webhook_added", "webhook_rotated", "webhook_removed")
+    ]
+    assert {one["reason"] for one in lines} == {"example.com: all events"}
+
+
+# promise: API-21
+async def test_it_is_told_only_what_its_token_may_see(api: Api, out: Out) -> None:
+    agent, other, ben = await api.agent(), await api.agent(), await api.client(user=BEN)
+    for name, client in (("agent", agent), ("other", other), ("ben", ben)):
+        await made(client, url=f"https://example.com/{name}", kinds=["approval_requested"])
+    await proposed(api, agent)
+    assert await out.all() == ["https://example.com/agent"]
+    api.scene.rule(admins=frozenset({BEN}))
+    await proposed(api, other)
+    assert sorted(await out.all()) == ["https://example.com/ben", "https://example.com/other"]
+    assert out.own.sent == []
+
+
+async def test_it_ends_with_its_token(api: Api, out: Out) -> None:
+    agent, ann = await api.agent(), await api.client()
+    await made(agent)
+    await proposed(api, agent)
+    assert await out.all()
+    tokens = api.office.tokens
+    assert isinstance(tokens, TokenStore)
+    other = await api.agent()
+    await proposed(api, agent)
+    await tokens.revoke(agent.token.id)
+    assert await out.all() == []
+    assert [one["state"] for one in (await ann.get("/webhooks"))["webhooks"]] == ["token_over"]
+    assert await mine(other) == []
+
+
+async def test_nothing_is_lost_while_slack_does_not_say_who_somebody_is(api: Api, out: Out) -> None:
+    ann, agent = await api.client(), await api.agent()
+    await made(ann, url="https://example.com/ann", kinds=["approval_requested"])
+    await made(agent, url="https://example.com/agent", kinds=["approval_requested"])
+    await proposed(api, agent)
+    gone = api.scene.directory.people.pop(ANN)
+    with pytest.raises(Unavailable, match="whose token"):
+        await out.all()
+    assert any(run.name == "deliver" for run in api.scene.runs)  # the others have theirs all the same
+    api.scene.directory.people[ANN] = gone
+    assert sorted(await out.all()) == ["https://example.com/agent", "https://example.com/ann"]
