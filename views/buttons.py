@@ -27,6 +27,9 @@ REVOKE = "revoke"  # of a grant, in a list
 
 CONFIRM_ALL = "confirm_all"  # on a card of several
 APART = "show_apart"
+RELEASE = "held_release"  # of a result that waits for its review; the other two open windows
+CHANGE = "held_change"
+REFUSE = "held_reject"
 
 IDS = (
     CONFIRM,
@@ -42,6 +45,9 @@ IDS = (
     MORE,
     CONFIRM_ALL,
     APART,
+    RELEASE,
+    CHANGE,
+    REFUSE,
     REVOKE,
 )
 
@@ -90,6 +96,15 @@ def settle(action: Action, check: bool) -> list[Block]:
         button("It did not", NOT_HAPPENED, action.button),
     ]
     return [*made, button("Check", CHECK, action.button)] if check else made
+
+
+def held(action: Action) -> list[Block]:
+    """The answers to a result that waits for its review."""
+    return [
+        button("Release result", RELEASE, action.button, "primary"),
+        button("Change result…", CHANGE, action.button),
+        button("Reject result…", REFUSE, action.button),
+    ]
 
 
 def more(action: Action) -> Block:

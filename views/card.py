@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from gate.action import Action, Class, Verdict, Vote
 from gate.states import State
-from views import buttons, preview
+from views import buttons, held, preview
 from views.kit import (
     Block,
     Message,
@@ -101,6 +101,8 @@ def ending(action: Action, votes: Sequence[Vote], most: int) -> list[Block]:
     sequel = SEQUELS.get(action.state, "")
     return [
         *happened(action, most),
+        *held.asking(action),
+        *held.judged(action),
         *_given(action),
         *_note(" ".join(filter(None, [decided(action, votes), sequel]))),
     ]
@@ -168,6 +170,8 @@ def _choices(action: Action) -> list[Block]:
 
 def _afterwards(action: Action) -> list[Block]:
     """What can still be done with an action that is over."""
+    if action.held:
+        return [actions(*buttons.held(action), buttons.full(action))]
     if action.state is S.UNKNOWN:
         return [actions(*buttons.settle(action, action.checkable), buttons.full(action))]
     if action.state is S.EXPIRED:

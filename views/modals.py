@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from gate.action import Action, Class, Json, Vote
 from gate.canonical import parse
-from views import form, preview
+from views import form, held, preview
 from views.buttons import tagged
 from views.card import about, confirmable, ending, head
 from views.kit import (
@@ -36,6 +36,8 @@ EDIT = "edit"
 REJECT = "reject"
 FULL = "full"
 GRANT = "grant"
+HELD_CHANGE = "held_change"
+HELD_REJECT = "held_reject"
 LOADING = "loading"
 MESSAGE = "message"
 
@@ -46,6 +48,8 @@ REASON_LENGTH = 500
 VIEW_BLOCKS = 95
 VIEW_BYTES = 240 * 1024
 BLIND = "There is nothing here to confirm: the card says how it stands."
+TOO_LONG = "This result is too long for Slack's input: it can be changed through the API, or rejected here."
+DECIDED = "Its result does not wait for a review any more: the card says how it stands."
 ANSWER = 30_000  # characters of a tool's answer, to begin with
 
 
@@ -87,6 +91,21 @@ def reject(action: Action) -> View:
     hint = "People in the thread and the assistant will read it."
     blocks = [head(action), field(REASON, "Why not?", element, hint=hint)]
     return modal(REJECT, "Reject", blocks, action, "Reject")
+
+
+def held_change(action: Action) -> View:
+    """What the call gave, to be changed for whoever gets it; a message where there is no room."""
+    blocks = held.change(action) if action.held else []
+    if not blocks:
+        return message(TOO_LONG if action.held else DECIDED)
+    return modal(HELD_CHANGE, "Change the result", [head(action), *blocks], action, "Release this")
+
+
+def held_reject(action: Action) -> View:
+    """Why nobody is to get what the call gave."""
+    if not action.held:
+        return message(DECIDED)
+    return modal(HELD_REJECT, "Reject the result", [head(action), *held.refuse(action)], action, "Reject")
 
 
 def full(action: Action, votes: Sequence[Vote] = ()) -> View:

@@ -13,6 +13,7 @@ STEPWISE = "plan_stepwise"
 MODIFY = "plan_modify"
 REPLAN = "plan_replan"
 CANCEL = "plan_cancel"
+ASK_AGAIN = "plan_again"
 WHOLE = "plan_whole"
 PAUSE = "task_pause"
 STOP = "task_stop"
@@ -58,6 +59,16 @@ def reviewing(task: Task, plan: Plan, how: str, hidden: bool) -> list[Block]:
         button("Modify…", MODIFY, at),
         button("Re-plan…", REPLAN, at),
         *([button("Show everything", WHOLE, at)] if hidden else []),
+        button("Cancel", CANCEL, at),
+    ]
+
+
+def lapsed(task: Task, plan: Plan) -> list[Block]:
+    """On a plan that nobody decided on in time."""
+    at = of_plan(task, plan)
+    return [
+        button("Ask again", ASK_AGAIN, at, "primary"),
+        button("Re-plan…", REPLAN, at),
         button("Cancel", CANCEL, at),
     ]
 

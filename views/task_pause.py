@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gate.reviews import undoable
-from gate.task import StepState, Task, Why
+from gate.task import NOBODY, StepState, Task, Why
 from gate.task_states import TaskState
 from views import task_buttons as buttons
 from views.kit import (
@@ -24,7 +24,7 @@ from views.kit import (
 )
 from views.task_asks import ANSWER, EACH, WORDS
 from views.task_step import what
-from views.task_words import NOBODY, WHY, counted, ended, looked_at
+from views.task_words import WHY, counted, ended, looked_at
 from views.task_words import number as place
 
 S = TaskState
@@ -97,7 +97,9 @@ def went_on(task: Task, number: int) -> Message:
     by = "Nobody held it, so it went on by itself" if step.passed == NOBODY else "It went on, as asked by"
     done = f"Step {place(task.plan, step)} was shown: "
     told = f"{by}." if step.passed == NOBODY else f"{by} {mention(step.passed)}."
-    sure = f" Confidence {step.confidence.score:.2f}." if step.confidence else ""
+    judged = step.confidence.judged if step.confidence else ""
+    good = f"; {escaped(judged, 300)}" if judged else ""
+    sure = f" Confidence {step.confidence.score:.2f}{good}." if step.confidence else ""
     edited = f" {mention(step.revised_by)} changed what later steps get of it." if step.revised_by else ""
     return Message(
         told, [rich(line(words(done), words(what(step), "bold", most=EACH))), sentence(told + sure + edited)]

@@ -32,6 +32,7 @@ ROOM = 9_500  # characters of all steps together on one card, of the 12,000 of a
 BLOCKS = 36  # blocks of all steps together, of the 50 of a message
 MOST = 40  # steps that are named on one card
 LOOKING = "I am looking at what this would change now…"
+LAPSED = "Nobody decided on it in time, so nothing ran. *Ask again* looks anew at what it would change now."
 EACH = "Each step that changes something asks you on its own card: so it is set up here."
 COUNTS = {
     Class.READ: "read",
@@ -63,6 +64,8 @@ def review(task: Task, plan: Plan) -> Message:
 def _choice(task: Task, plan: Plan, covered: list[Step], hidden: bool) -> list[Block]:
     """What a yes means, and the buttons; nothing to approve while it is looked at, or where a step cannot run."""
     left = [step for step in plan.steps if not step.over]
+    if plan.lapsed:
+        return [sentence(LAPSED), actions(*buttons.lapsed(task, plan))]
     if not all(step.rules for step in left):
         return [sentence(LOOKING), actions(*buttons.reviewing(task, plan, "", hidden))]
     if blocked := [step for step in left if plans.blocked(step)]:

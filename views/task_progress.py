@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gate.action import Class
-from gate.task import Instruction, Plan, Step, StepState, Task, Why, Wish
+from gate.task import NOBODY, Instruction, Plan, Step, StepState, Task, Why, Wish
 from gate.task_states import TaskState
 from views import task_buttons as buttons
 from views.kit import (
@@ -28,7 +28,7 @@ from views.kit import (
     words,
 )
 from views.task_step import what
-from views.task_words import NOBODY, counted, ended, mark, mode, number, waits
+from views.task_words import counted, ended, mark, mode, number, waits
 
 S = TaskState
 MOST = 50  # steps that a plan block takes, and one card names
@@ -128,7 +128,8 @@ def _result(step: Step) -> str:
     if step.confidence is None:
         return " "
     alone = ", nobody held it" if step.passed == NOBODY else ""
-    return f" confidence {step.confidence.score:.2f}{alone}"
+    judged = f"; {step.confidence.judged}" if step.confidence.judged else ""
+    return f" confidence {step.confidence.score:.2f}{alone}{judged}"
 
 
 def _plan_block(task: Task, plan: Plan) -> Block:

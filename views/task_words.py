@@ -9,7 +9,6 @@ from gate.task_states import TaskState
 from views.kit import mention
 
 S = TaskState
-NOBODY = "nobody"  # let it go on: its time ran out
 STATES = {
     S.TALKING: "Talking it over",
     S.CLARIFYING: "Looking at the request",

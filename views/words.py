@@ -56,6 +56,8 @@ NOBODY = {"": "", "system": "the system", "policy": "the policy"}
 
 
 def title(action: Action) -> str:
+    if action.state is S.SUCCEEDED and action.held:
+        return "Done, its result waits for review"
     return (UNDO_TITLES if action.undoes else TITLES)[action.state]
 
 

@@ -378,6 +378,16 @@ def test_a_summary_that_is_over_says_who_let_it_go_on(passed, told):
     assert told in shown(sent(older.message).blocks)
 
 
+def test_a_step_shows_who_judged_its_result_good():
+    good = Confidence(0.97, (), "its result was judged good by the model: *all* <!here> there")
+    of = looked_at("UANA", S.RUNNING, Why.NONE)
+    of = replace(of, plan=replace(of.plan, steps=tuple(replace(s, confidence=good) for s in of.plan.steps)))
+    for card in ("pause", "plan"):
+        text, _ = drawn(of, card)
+        assert "onfidence 0.97; its result was judged good by the model: " in text
+        assert "<!here>" not in text or card == "plan"  # there as plain text, where nothing is a mention
+
+
 def test_each_step_says_how_sure_it_is_and_whether_nobody_looked():
     for plain in (True, False):
         text, _ = drawn(looked_at("nobody", S.RUNNING, Why.NONE), "plan", plain)
@@ -474,3 +484,10 @@ def test_an_empty_plan_is_no_trouble():
 def test_steps_are_named_by_their_places_in_few_words(places, named):
     made = long_plan(max(places) if max(places) < 39 else 40)
     assert numbers(made, [made.steps[place - 1] for place in places]) == named
+
+
+def test_a_plan_that_nobody_decided_on_in_time_can_only_be_asked_again_made_anew_or_given_up():
+    of = everything(TaskState.PLAN_REVIEW)
+    text, ids = drawn(replace(of, flow=Flow.PLAN, plan=replace(of.plan, lapsed=True)), "plan")
+    assert ids == ["plan_again", "plan_replan", "plan_cancel"]
+    assert "Nobody decided on it in time, so nothing ran." in text
