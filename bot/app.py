@@ -24,22 +24,21 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from bot import slack
 from bot.api import serve_api
+from bot.audience import deliveries
 from bot.cards import Cards, Hints
 from bot.embedded import embedded_redis
 from bot.engine import Engine
 from bot.janitor import RHYTHM, Rhythm
 from bot.jobs import jobs
-from bot.people import SlackPeople
+from bot.judge import judge
+from bot.people import SlackPeople, groups_of
 from bot.planner import planner
 from bot.policy_file import load_policy, trusted
 from bot.settings import Settings
-from bot.webhooks import Deliveries, Sender
 from gate.flows import sweep
-from gate.policy import Policy
 from gate.world import Unavailable, World
 from handlers.register import register
 from storage.engine import open_engine, serve_alone
-from storage.hooks import HookStore
 from storage.leases import RedisLeases, open_redis
 from storage.ledger import SqlLedger
 from storage.migrate import migrate
@@ -47,6 +46,7 @@ from storage.pending import RedisPending
 from storage.people import PeopleStore
 from storage.pins import PinStore
 from tools.client import Host, Setting
+from tools.guide import guide
 from tools.phrase_file import load_phrases
 from tools.phrases import Phrases
 from tools.recipes import load_recipes
@@ -119,14 +119,15 @@ async def made(settings: Settings, roles: frozenset[str] = ALL, rig: Rig = RIG) 
         fast, patient = slack.clients(session, token, settings.api_url)
         me = await slack.identity(fast, token)
         cards = Cards(patient, ledger)
-        phrases = Phrases(load_phrases(settings.phrases), host)
+        book = load_phrases(settings.phrases)
         world = World(
             ledger=ledger,
             leases=RedisLeases(redis, settings.namespace),
             tools=host,
             people=SlackPeople(fast, people_store, groups_of(policy)),
             chat=cards,
-            planner=await planner(stack, settings.model, phrases, host, policy),
+            planner=await planner(stack, settings.model, Phrases(book, host), host, policy),
+            judge=await judge(stack, settings.judge, settings.model, host),
             policy=policy,
             limits=settings.limits,
             clock=SystemClock(),
@@ -136,10 +137,11 @@ async def made(settings: Settings, roles: frozenset[str] = ALL, rig: Rig = RIG) 
             reviewable=reviewable,
             switches=settings.switches_for,
             shows=shows,
+            guide=lambda about: guide(about, host, None if settings.model else book),
             pending=RedisPending(redis, settings.namespace),
         )
         world = rig.dress(world)
-        hooks = Deliveries(HookStore(sql), ledger, Sender(settings.webhooks))
+        hooks = deliveries(world, ledger, sql, settings.webhooks)
         await engine.start({**jobs(world), **hooks.jobs()}, work="worker" in roles)
         stack.push_async_callback(engine.drain, DRAIN_SECONDS)
         if "worker" in roles:
@@ -148,7 +150,8 @@ async def made(settings: Settings, roles: frozenset[str] = ALL, rig: Rig = RIG) 
         app = slack.bolt(fast, settings.signing_secret.reveal() if settings.signing_secret else "", me)
         register(app, world, Hints(fast, cards), str(me.bot_user_id))
         sockets = await _sockets(stack, settings, app) if "web" in roles else None
-        site = serve_api(_web(settings, app, world, sockets), world, ledger, cards, sql, redis)
+        site = _web(settings, app, world, sockets)
+        serve_api(site, world, ledger, cards, sql, redis, settings.api)
         yield Parts(world, engine, host, site, sockets)
 
 
@@ -203,11 +206,6 @@ def bundled(config: ServerConfig) -> MCPServer:
     module, _, factory = config.inproc.partition(":")
     made: MCPServer = getattr(importlib.import_module(module), factory)([Path(a) for a in config.args])
     return made
-
-
-def groups_of(policy: Policy) -> frozenset[str]:
-    """Every user group that the policy names."""
-    return frozenset().union(*(rule.approvers.groups for rule in policy.rules if rule.approvers))
 
 
 async def _sockets(stack: AsyncExitStack, settings: Settings, app: Any) -> slack.Sockets | None:

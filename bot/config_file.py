@@ -3,22 +3,36 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from ipaddress import ip_network
 from pathlib import Path
 
+from bot.judge import JUDGES
 from bot.planner import PLANNERS
 from bot.strict_yaml import File, Value
 from gate.outside import Network
 from gate.switches import SETTABLE, Switches, flaw, switched
 from gate.world import Limits
+from handlers.api.ports import Bounds
 from tools.servers import BadServers, ServerConfig, read_servers
 
 MANIFESTS = Path(__file__).parents[1] / "manifests"
 SWITCHES = SETTABLE
 FILES = ("policy", "phrases", "recipes")
-TOP = ("mcpServers", "confirmation", "limits", "planner", "model", *FILES, "channels", "webhooks", *SWITCHES)
+TOP = (
+    "mcpServers",
+    "confirmation",
+    "limits",
+    "planner",
+    "model",
+    "judge",
+    *FILES,
+    "channels",
+    "webhooks",
+    "api",
+    *SWITCHES,
+)
 CHANNEL = re.compile(r"[CGD][A-Z0-9_]+")
 DAY = 86_400
 
@@ -35,9 +49,11 @@ class Config:
     recipes: Path = MANIFESTS / "tools"
     planner: str = ""  # one of PLANNERS; "" where it is not said
     model: str = ""
+    judge: str = "none"  # one of JUDGES
     switches: Switches = field(default_factory=Switches)
     channel_switches: Mapping[str, Switches] = field(default_factory=dict)  # by channel id
     webhooks: tuple[Network, ...] = ()  # networks of the operator's own that webhooks may reach
+    api: Bounds = field(default_factory=Bounds)
 
 
 DEFAULT = Config()
@@ -51,9 +67,17 @@ LIMITS: Mapping[str, Callable[[Value], float]] = {
     "calls_per_turn": lambda value: value.integer(1, 100),
     "turns_depth": lambda value: value.integer(1, 100),
     "steps": lambda value: value.integer(1, 100),
+    "plan": lambda value: value.number(60, 30 * DAY),
     "settle": lambda value: value.number(60, 30 * DAY),
     "hold": lambda value: value.number(0, 3600),
     "proceed": lambda value: value.number(3, 3600),
+}
+
+# What one token of the API may take: the least and the most of each.
+BOUNDS: Mapping[str, tuple[int, int]] = {
+    "per_minute": (1, 100_000),
+    "streams": (1, 1000),
+    "webhooks": (0, 1000),
 }
 
 
@@ -73,7 +97,9 @@ def read_config(path: Path, environ: Mapping[str, str]) -> Config:
         switches=switches,
         channel_switches=_channels(top.get("channels"), switches),
         webhooks=_allowed(top.get("webhooks")),
-        planner=_planner(top.get("planner")),
+        api=_bounds(top.get("api")),
+        planner=_named(top.get("planner"), PLANNERS, ""),
+        judge=_named(top.get("judge"), JUDGES, "none"),
         model=top["model"].text() if "model" in top else "",
         **{key: path.parent / top[key].text() for key in FILES if key in top},
     )
@@ -88,6 +114,12 @@ def _limits(limits: Value | None, ttl: Value | None) -> Limits:
     return Limits(**read)  # type: ignore[arg-type]  # each key is read as the kind that it is
 
 
+def _bounds(value: Value | None) -> Bounds:
+    """`api: {per_minute: 300, streams: 10, webhooks: 10}`: what one token may take."""
+    keys = value.mapping(BOUNDS) if value else {}
+    return Bounds(**{key: one.integer(*BOUNDS[key]) for key, one in keys.items()})
+
+
 def _namespace(value: Value | None) -> str:
     name = value.text() if value else DEFAULT.namespace
     if value and not name.replace("_", "").replace("-", "").isalnum():
@@ -95,10 +127,11 @@ def _namespace(value: Value | None) -> str:
     return name
 
 
-def _planner(value: Value | None) -> str:
-    name = value.text() if value else ""
-    if value and name not in PLANNERS:
-        value.wrong(f"must be {' or '.join(PLANNERS)}")
+def _named(value: Value | None, known: Sequence[str], default: str) -> str:
+    """One of the known words; the default where nothing is said."""
+    name = value.text() if value else default
+    if value and name not in known:
+        value.wrong(f"must be {' or '.join(known)}")
     return name
 
 

@@ -14,13 +14,16 @@ from gate.flows import (
     drive,
     edit,
     pending,
+    plan_review,
     renew,
     satisfy,
     settle,
     sweep,
+    together,
     turn,
     undo,
 )
+from gate.flows.together import Yes
 from gate.world import World
 
 Work = Callable[..., Awaitable[None]]
@@ -45,10 +48,14 @@ def jobs(world: World) -> dict[str, Job]:
     async def refresh(action_id: str, version: str) -> None:
         await edit.refresh(world, action_id, int(version))
 
+    async def confirm_all(*press: str) -> None:
+        await together.confirm_each(world, Yes(*press))
+
     async def expire(action_id: str, version: str) -> None:
         await sweep.expire(world, action_id, int(version))
 
     return {
+        "confirm_all": Job("events", confirm_all),
         "take_in": Job("events", _bound(world, ask.take_in)),
         "refresh": Job("events", refresh),
         "renew": Job("events", _bound(world, renew.renew)),
@@ -101,7 +108,11 @@ def _of_tasks(world: World) -> dict[str, Job]:
     async def settle_task(task_id: str, ends: str) -> None:
         await satisfy.settle(world, task_id, int(ends))
 
+    async def lapse_plan(task_id: str, version: str) -> None:
+        await plan_review.lapse(world, task_id, int(version))
+
     return {
+        "lapse_plan": Job("timers", lapse_plan),
         "turn": Job("plans", one_by_one(_bound(world, turn.go_on))),
         "task": Job("plans", _bound(world, drive.go_on)),
         "draw_task": Job("cards", draw_task),

@@ -7,6 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from storage.engine import CHECKPOINTS
+from storage.write_line import OrderlyConnection
 
 
 def shared(sql: sa.Engine) -> bool:
@@ -18,7 +19,8 @@ def connect(url: str) -> sa.Engine:
     """The engine's own connections, synchronous as DBOS wants them, with the ledger's settings."""
     target = sa.make_url(url)
     if target.get_backend_name() == "sqlite":
-        sql = sa.create_engine(target.set(drivername="sqlite"), pool_size=8)
+        orderly = {"factory": OrderlyConnection}
+        sql = sa.create_engine(target.set(drivername="sqlite"), pool_size=8, connect_args=orderly)
         sa.event.listen(sql, "connect", _set_up_sqlite)
         return sql
     sql = sa.create_engine(

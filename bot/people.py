@@ -13,6 +13,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.patience import code_of
 from gate.action import Person
+from gate.policy import Policy
 from gate.world import Unavailable
 from storage.people import PeopleStore
 
@@ -135,3 +136,8 @@ def person_of(team: str, user: dict[str, Any], groups: frozenset[str]) -> Person
         is_deleted=bool(user.get("deleted")),
         groups=groups,
     )
+
+
+def groups_of(policy: Policy) -> frozenset[str]:
+    """Every user group that the policy names."""
+    return frozenset().union(*(rule.approvers.groups for rule in policy.rules if rule.approvers))

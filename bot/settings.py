@@ -9,11 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bot.config_file import DEFAULT, Config, read_config
+from bot.judge import unjudged
 from bot.planner import read_model
 from bot.strict_yaml import BadFile
 from gate.outside import Network
 from gate.switches import Switches
 from gate.world import Limits
+from handlers.api.ports import Bounds
 from storage.engine import BadDatabaseUrl, parse
 from tools.provider import ModelConfig
 from tools.servers import ServerConfig
@@ -69,6 +71,7 @@ class Settings:
     redis_url: str | None = field(default=None, repr=False)  # None: the embedded one
     host: str = "0.0.0.0"
     port: int = 3000
+    worker_nice: int = 10  # steps of nice that a process that is only a worker goes back
     bot_token: Secret | None = None
     signing_secret: Secret | None = None
     app_token: Secret | None = None  # set: Socket Mode
@@ -83,9 +86,11 @@ class Settings:
     phrases: Path = DEFAULT.phrases
     recipes: Path = DEFAULT.recipes
     model: ModelConfig | None = None  # None: the phrases plan
+    judge: str = DEFAULT.judge  # of the results of steps: one of bot.judge.JUDGES
     switches: Switches = DEFAULT.switches
     channel_switches: Mapping[str, Switches] = field(default_factory=dict)  # by channel id
     webhooks: tuple[Network, ...] = ()  # networks of the operator's own that webhooks may reach
+    api: Bounds = DEFAULT.api
 
     @classmethod
     def from_environment(cls, *, slack: bool = False) -> Settings:
@@ -102,13 +107,15 @@ class Settings:
         home = cwd / reader.text("COUNTERSIGN_HOME", "var")
         config = reader.config()
         model, problems = read_model(environ, config.planner, config.model)
-        port = reader.port()
+        problems += unjudged(config.judge, model) if not problems else []
+        port = reader.whole("PORT", 3000, 65_535)
         settings = cls(
             home=home,
             database_url=reader.database(f"sqlite:///{home / 'countersign.db'}"),
             redis_url=reader.redis(),
             host=reader.text("HOST", "0.0.0.0"),
             port=port,
+            worker_nice=reader.whole("WORKER_NICE", 10, 19),
             bot_token=reader.secret("SLACK_BOT_TOKEN", "xoxb-"),
             signing_secret=reader.secret("SLACK_SIGNING_SECRET"),
             app_token=reader.secret("SLACK_APP_TOKEN", "xapp-"),
@@ -123,9 +130,11 @@ class Settings:
             phrases=config.phrases,
             recipes=config.recipes,
             model=model,
+            judge=config.judge,
             switches=config.switches,
             channel_switches=config.channel_switches,
             webhooks=config.webhooks,
+            api=config.api,
         )
         problems = [*reader.problems, *problems, *(settings.missing_for_slack() if slack else ())]
         if problems:
@@ -224,11 +233,12 @@ class _Reader:
             self.problems.append(f"REDIS_URL must begin with {', '.join(REDIS[:-1])} or {REDIS[-1]}.")
         return url or None
 
-    def port(self) -> int:
-        value = self.text("PORT", "3000")
-        if not (value.isascii() and value.isdigit() and int(value) <= 65_535):
-            self.problems.append("PORT must be a whole number from 0 to 65535.")
-            return 3000
+    def whole(self, name: str, default: int, most: int) -> int:
+        """A number from 0 to `most`."""
+        value = self.text(name, str(default))
+        if not (value.isascii() and value.isdigit() and len(value) < 10 and int(value) <= most):
+            self.problems.append(f"{name} must be a whole number from 0 to {most}.")
+            return default
         return int(value)
 
     def url(self, name: str, default: str) -> str:

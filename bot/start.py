@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bot.priority import step_back
 from bot.settings import Settings
 
 
@@ -24,12 +25,20 @@ async def migrate(settings: Settings) -> None:
     await migrate(settings.database_url)
 
 
-async def _serve(settings: Settings, *roles: str) -> None:
+async def serve_as(settings: Settings, roles: frozenset[str]) -> None:
+    """Serve in these roles. A worker beside a web process leaves it the CPU: acknowledgements cannot wait."""
     from bot.app import serve
+
+    if "web" not in roles:
+        step_back(settings.worker_nice)
+    await serve(settings, roles)
+
+
+async def _serve(settings: Settings, *roles: str) -> None:
     from bot.cli import CommandError
 
     if len(roles) == 1 and settings.alone:
         raise CommandError(
             "With SQLite one process does everything: run `python -m bot`, or set DATABASE_URL to PostgreSQL."
         )
-    await serve(settings, frozenset(roles))
+    await serve_as(settings, frozenset(roles))
