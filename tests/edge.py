@@ -59,6 +59,7 @@ POLICY = Policy(
     reviews=(
         Review("first looks", Phase.BEFORE, steps=("look before*",)),
         Review("second looks", Phase.AFTER, steps=("look after*",)),
+        Review("looks outside of plans", Phase.AFTER, tools=("desk.jot",)),
     ),
 )
 
@@ -149,10 +150,10 @@ class PumpedLedger(SqlLedger):
             raise
         self.pump.committed()
 
-    async def _ask(self, *questions: Any) -> Any:
+    async def _ask(self, *questions: Any, **values: Any) -> Any:
         if self.away:
             raise Unavailable("the database does not answer")
-        return await super()._ask(*questions)
+        return await super()._ask(*questions, **values)
 
 
 @dataclass
@@ -312,6 +313,7 @@ def said_in(view: Any) -> str:
 def _desk() -> Desk:
     desk = Desk()
     desk.specs_now["whisper"] = replace(desk.specs_now["poke"], name="whisper", definition="d-whisper")
+    desk.specs_now["jot"] = replace(desk.specs_now["write"], name="jot", definition="d-jot")
     return desk
 
 

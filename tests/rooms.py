@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -75,8 +75,13 @@ class Module:
     def at(self, node: ast.AST, what: str) -> str:
         return f"{self.path}:{getattr(node, 'lineno', 1)} {what}"
 
+    @cached_property
+    def whole(self) -> tuple[ast.AST, ...]:
+        """Every node of the tree: many rules ask for some of them."""
+        return tuple(ast.walk(self.tree))
+
     def nodes(self, *kinds: type) -> Iterator[Any]:
-        return (node for node in ast.walk(self.tree) if isinstance(node, kinds))
+        return (node for node in self.whole if isinstance(node, kinds))
 
 
 Rule = Callable[[Module], list[str]]

@@ -105,11 +105,12 @@ class Workspace:
 
     async def deliver_to(self, *urls: str) -> None:
         """Delivers by signed HTTP to one of these request URLs, at random; no URL: by Socket Mode again."""
-        if self._http is not None:
-            await self._http.stop()
+        before = self._http
         secret, patience = self._parts.installed.signing_secret, self._parts.rules.timing.ack
         self._http = SignedHttp(urls, secret, patience) if urls else None
         self._parts.delivery.transport = self._http or self.sockets
+        if before is not None:  # last: what is on its way meanwhile goes by the new one
+            await before.stop()
 
     # -- acting -----------------------------------------------------------------------------------------
 
@@ -163,7 +164,7 @@ class Workspace:
         """The app's own messages there."""
         return [m for m in self.messages(channel, thread_ts) if m.user == self.state.app.bot_user]
 
-    async def wait_for(self, predicate: Callable[[], T | None], timeout: float = 5.0) -> T:
+    async def wait_for(self, predicate: Callable[[], T | None], timeout: float = 20.0) -> T:
         """Waits until the predicate gives something true and returns it. It looks whenever anything changes
         here, and every 20 ms for what changes elsewhere.
 
@@ -182,7 +183,7 @@ class Workspace:
         finally:
             self.state.unlisten(bell)
 
-    async def settled(self, receivers: int = 1, timeout: float = 5.0) -> None:
+    async def settled(self, receivers: int = 1, timeout: float = 20.0) -> None:
         """Waits until this many sockets (or URLs) are there to deliver to."""
         transport = self._parts.delivery.transport
         await self.wait_for(lambda: len(transport.receivers()) >= receivers, timeout)

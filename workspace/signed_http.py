@@ -45,6 +45,8 @@ class SignedHttp:
     async def send(self, to: str, kind: Kind, payload: Payload, attempt: Attempt) -> Answer:
         if self._session is None:
             self._session = aiohttp.ClientSession()
+        if self._session.closed:  # stopped since it was chosen
+            return Answer(False, "connection_failed")
         content_type, body = encoded(kind, payload)
         headers = {"Content-Type": content_type, **signed(self._secret, body)}
         if attempt.number:

@@ -16,9 +16,12 @@ from aiohttp import web
 
 from gate.action import Action, Vote
 from gate.audit import Entry
+from gate.reviews import Phase
 from gate.states import Event, State
+from gate.task import Task, Why
+from gate.task_states import TaskState
 from gate.tool import Answer
-from gate.world import World
+from gate.world import Happening, World
 from tests.chaos.bell import ASKED, DONE, strikes
 
 COMMITS = {Event.APPROVE: "decision commit", Event.START: "claim"}
@@ -36,6 +39,9 @@ NAMES = (
     "card redrawn",
 )
 POINTS = [f"{when} {name}" for name in NAMES for when in ("before", "after")]
+# In the life of a review: its pause, what Redis lists, its card, and its decision.
+SHOWN = {Phase.BEFORE: ("card posted", "card redrawn"), Phase.AFTER: ("look posted", "look redrawn")}
+PAUSING, RESUMING = ("pause commit", "list put"), ("review commit", "list dropped")
 
 
 @dataclass(frozen=True)
@@ -63,6 +69,7 @@ class Fuse:
             ledger=Ledger(world.ledger, self),
             tools=Tools(world.tools, self),
             chat=Chat(world.chat, self),
+            pending=Pending(world.pending, self),
         )
 
     @web.middleware
@@ -90,6 +97,10 @@ class Port:
 
 
 class Ledger(Port):
+    def through(self, token: str) -> Ledger:
+        """Requests of the API have a ledger of their own, which burns as well."""
+        return Ledger(self._port.through(token), self._fuse)
+
     @asynccontextmanager
     async def begin(self, seconds: float | None = None) -> AsyncIterator[Any]:
         async with self._port.begin(seconds) as port:
@@ -128,6 +139,12 @@ class Tx(Port):
         self.meant += [entry.event] if entry.event.startswith("task_") else []
         self._port.audit(entry)
 
+    def emit(self, happening: Happening) -> None:
+        """The start and the end of a review are told."""
+        told = {"workflow_paused": "pause commit", "workflow_resumed": "review commit"}
+        self.meant += [told[happening.kind]] if happening.kind in told else []
+        self._port.emit(happening)
+
 
 class Tools(Port):
     async def call(self, server: str, tool: str, args: bytes, seconds: float | None = None) -> Answer:
@@ -150,3 +167,25 @@ class Chat(Port):
         self._fuse.reach("before", name)
         await self._port.draw(action, votes)
         self._fuse.reach("after", name)
+
+    async def draw_task(self, task: Task) -> None:
+        reviewed = (task.state, task.why) == (TaskState.PAUSED, Why.REVIEW)
+        went_on = task.pauses > 0 and task.state is not TaskState.PAUSED
+        name = "look posted" if reviewed else "look redrawn" if went_on else ""
+        self._fuse.reach("before", name)
+        await self._port.draw_task(task)
+        self._fuse.reach("after", name)
+
+
+class Pending(Port):
+    """The list in Redis of what waits for a review."""
+
+    async def put(self, waiting: Any) -> None:
+        self._fuse.reach("before", "list put")
+        await self._port.put(waiting)
+        self._fuse.reach("after", "list put")
+
+    async def drop(self, team: str, key: str) -> None:
+        self._fuse.reach("before", "list dropped")
+        await self._port.drop(team, key)
+        self._fuse.reach("after", "list dropped")

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -167,13 +167,14 @@ async def assert_nothing_is_left(stage: Stage) -> None:
 
 
 @asynccontextmanager
-async def staged(home: Path, url: str, redis_url: str, point: str = "") -> AsyncIterator[Stage]:
-    """A stage without replicas; at its end none is left."""
+async def staged(home: Path, url: str, redis_url: str, point: str = "", **more: Any) -> AsyncIterator[Stage]:
+    """A stage without replicas; at its end none is left. `more`: settings of its replicas."""
     ws, bell = Workspace(INSTALLED, rules=Rules(timing=TIMING)), Bell(home / "bell.log")
     sql = open_engine(url, connections=2)
     await ws.start()
     await bell.start()
-    fleet = Fleet(settings_for(home, url, redis_url, ws.api_url, bell.url), bell.log, point)
+    settings = replace(settings_for(home, url, redis_url, ws.api_url, bell.url), **more)
+    fleet = Fleet(settings, bell.log, point)
     try:
         yield Stage(ws, bell, fleet, SqlLedger(sql, _nothing, KEY.encode()), sql)
     except (AssertionError, TimeoutError) as error:

@@ -16,7 +16,7 @@ from tests.chaos.story import assert_nothing_is_left, staged
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 New = Callable[[Path], str]
-ROUNDS = 3  # times that both replicas are replaced
+ROUNDS = 2  # times that both replicas are replaced
 AT_ONCE = 4  # stories side by side
 
 

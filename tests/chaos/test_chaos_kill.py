@@ -26,7 +26,7 @@ UNKNOWN = {
 }
 # The bell takes its time, so that its caller dies before it sounds, or before its answer is on its way.
 SLOW = {"after tool called": {"before": 0.5}, "before tool answered": {"after": 0.5}}
-# In the suite two thirds of the points, each on one of the databases; in the soak all on both, 20 times.
+# In the suite half of the points, each on one of the databases; in the soak all on both, 20 times.
 OFTEN = pytest.param(POINTS * 20, marks=[pytest.mark.soak, pytest.mark.timeout(0)])
 New = Callable[[Path], str]
 Claim = Callable[[str], None]
@@ -75,7 +75,7 @@ async def all_killed(home: Path, new: New, redis_url: str, replicas: int, points
     return f"n={len(points)} kills at {len(set(points))} points, 0 lost, 0 double"
 
 
-@pytest.mark.parametrize("points", [POINTS[::3], OFTEN], ids=["once", "often"])
+@pytest.mark.parametrize("points", [POINTS[::4], OFTEN], ids=["once", "often"])
 async def test_a_process_that_starts_again_on_sqlite_goes_on_where_the_killed_one_was(
     points: Sequence[str], home: Path, new_sqlite: New, redis_url: str, claim: Claim
 ) -> None:
@@ -83,7 +83,7 @@ async def test_a_process_that_starts_again_on_sqlite_goes_on_where_the_killed_on
     claim(f"kill -9, SQLite with restart: {n}")
 
 
-@pytest.mark.parametrize("points", [POINTS[1::3], OFTEN], ids=["once", "often"])
+@pytest.mark.parametrize("points", [POINTS[2::4], OFTEN], ids=["once", "often"])
 async def test_another_replica_takes_over_on_postgresql(
     points: Sequence[str], home: Path, new_postgres: New, redis_url: str, claim: Claim
 ) -> None:

@@ -40,7 +40,7 @@ async def again(stage: Stage, kind: Kind, payload: dict[str, Any]) -> int:
     return len(statuses) + len(answers)
 
 
-@pytest.mark.parametrize("count", [10, pytest.param(1000, marks=[pytest.mark.soak, pytest.mark.timeout(0)])])
+@pytest.mark.parametrize("count", [4, pytest.param(1000, marks=[pytest.mark.soak, pytest.mark.timeout(0)])])
 async def test_whatever_is_sent_again_is_handled_once(
     count: int, home: Path, new_postgres: New, redis_url: str, claim: Callable[[str], None]
 ) -> None:

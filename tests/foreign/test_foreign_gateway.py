@@ -24,6 +24,9 @@ from views import buttons
 pytestmark = [pytest.mark.node, pytest.mark.slow]
 CLIENT = Path(__file__).with_name("gateway_client.mjs")
 WRITE = "filesystem__write_file"
+RESULT = ["gate_result", {}, None]  # asked with the ticket of the call before
+YES = (buttons.CONFIRM, "It ran, confirmed by U_ANN.")
+NO = (buttons.CANCEL, "It was withdrawn by U_ANN. It did not run, and nothing was changed.")
 SECONDS = 60.0
 
 
@@ -80,6 +83,12 @@ async def house(home: Path) -> AsyncIterator[tuple[Whole, dict[str, str]]]:
         await engine.dispose()
 
 
+def assert_told(answer: dict[str, Any], button: str, words: str) -> None:
+    """What the client is told after this button; a denial is an error to it."""
+    assert answer["text"].startswith(words), answer
+    assert answer["isError"] is (button == buttons.CANCEL)
+
+
 async def test_another_client_is_approved_and_denied_in_every_rung(tmp_path: Path) -> None:
     async with house(tmp_path) as (product, known):
         ann = product.ws.as_(ANN)
@@ -90,24 +99,19 @@ async def test_another_client_is_approved_and_denied_in_every_rung(tmp_path: Pat
                 async with other(
                     **known, legacy=legacy, elicits=elicits, calls=[written(yes), written(no)]
                 ) as it:
-                    for name, button, words in (
-                        (yes, buttons.CONFIRM, "It ran"),
-                        (no, buttons.CANCEL, "withdrawn by"),
-                    ):
+                    for name, button, words in ((yes, *YES), (no, *NO)):
                         if elicits:
                             assert "/archives/" in (await it.line())["url"]
                         await ann.click(await card(product, name), button)
-                        answer = await it.answer()
-                        assert words in answer["text"], answer
-                        assert answer["isError"] is (button == buttons.CANCEL)
-            late = f"{era}-ticket.md"
-            calls = [written(late, 0), ["gate_result", {}, None]]
+                        assert_told(await it.answer(), button, words)
+            late, never = f"{era}-ticket-yes.md", f"{era}-ticket-no.md"
+            calls = [written(late, 0), RESULT, written(never, 0), RESULT]
             async with other(**known, legacy=legacy, elicits=False, calls=calls) as it:
-                assert "gate_result" in (await it.answer())["text"]
-                await ann.click(await card(product, late), buttons.CONFIRM)
-                assert (await it.answer())["text"].startswith("It ran")
-        kept = {
-            f"{era}-{way}.md" for era in ("modern", "legacy") for way in ("True-yes", "False-yes", "ticket")
-        }
+                for name, button, words in ((late, *YES), (never, *NO)):
+                    assert "gate_result" in (await it.answer())["text"]
+                    await ann.click(await card(product, name), button)
+                    assert_told(await it.answer(), button, words)
+        ways = ("True-yes", "False-yes", "ticket-yes")
+        kept = {f"{era}-{way}.md" for era in ("modern", "legacy") for way in ways}
         assert kept <= product.names()
         assert not {name for name in product.names() if name.endswith("-no.md")}

@@ -10,8 +10,9 @@ import aiohttp
 from slack_bolt.adapter.socket_mode.aiohttp import AsyncSocketModeHandler
 
 from tests.workspace.connected import INSTALLED, Connected, bolt_for
-from workspace.delivery import pick
+from workspace.delivery import Attempt, pick
 from workspace.server import Workspace
+from workspace.signed_http import SignedHttp
 
 Heard = list[tuple[str, str]]
 
@@ -124,3 +125,10 @@ async def test_a_client_told_to_refresh_connects_anew(ws: Workspace) -> None:
     await ws.wait_for(lambda: len(ws.calls("apps.connections.open")) == 2, timeout=15)
     await ws.settled(timeout=15)
     await handler.close_async()
+
+
+async def test_what_was_about_to_go_by_a_line_that_was_stopped_counts_as_not_connected():
+    line = SignedHttp(["http://127.0.0.1:9"], "secret", 1.0)
+    assert (await line.send("http://127.0.0.1:9", "interactive", {}, Attempt())).reason == "connection_failed"
+    await line.stop()
+    assert (await line.send("http://127.0.0.1:9", "interactive", {}, Attempt())).reason == "connection_failed"
