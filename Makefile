@@ -4,13 +4,17 @@ VENV ?= .venv
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 LOCK := requirements/dev.txt
-WORKERS ?= 2
+# One more than the two cores it is meant for: a third of the time a test waits for a tool, a browser or a clock.
+WORKERS ?= 3
 CANDIDATES := python3.14 python3.13 python3.12 python3.11 python3
 # The first Python that is new enough, and of those one that can make a venv.
 NEW := import sys; sys.exit(sys.version_info < (3, 11))
 WHOLE := import ensurepip, venv; $(NEW)
 choose = $(shell for p in $(CANDIDATES); do if $$p -c '$(1)' >/dev/null 2>&1; then command -v $$p; break; fi; done)
 PYTHON ?= $(or $(call choose,$(WHOLE)),$(call choose,$(NEW)))
+
+# Bytecode is kept whatever the environment says: the tests start hundreds of processes of the same code.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := run
 .PHONY: run setup test lint types browser programs soak bench lock

@@ -22,8 +22,8 @@ from aiohttp import ClientSession
 from mcp.server import MCPServer
 
 from benchmarks.slack import INSTALLED, Slack
-from bot.app import serve
 from bot.settings import Secret, Settings
+from bot.start import serve_as
 from gate.tool import Trust
 from servers.filesystem import server as filesystem
 from storage.migrate import migrate
@@ -146,7 +146,7 @@ def started(port: int, target: Callable[..., None], *args: Any) -> Iterator[Bot]
 def _serve(settings: Settings, roles: frozenset[str]) -> None:
     end_with_parent()
     logging.basicConfig(filename=settings.home / "bot.log", level=logging.WARNING)
-    asyncio.run(serve(settings, roles))
+    asyncio.run(serve_as(settings, roles))
 
 
 def end_with_parent() -> None:
