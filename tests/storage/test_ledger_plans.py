@@ -11,7 +11,6 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from gate.action import Session
 from gate.states import State
 from gate.talk import Incoming
-from storage.engine import reading
 from storage.ledger import SqlLedger
 from storage.rows import action_row, entry_row, plain
 from storage.schema import metadata
@@ -148,11 +147,12 @@ async def explained(engine: AsyncEngine, statement: str, parameters: object) -> 
     """The steps of the plan; on PostgreSQL of one that neither reads a table nor sorts where an index lets it."""
     if isinstance(parameters, list):
         parameters = parameters[0]
-    async with reading(engine).connect() as connection:
+    async with engine.connect() as connection:
         if engine.dialect.name == "sqlite":
             rows = await connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)
             return [row[-1] for row in rows]
         for way in ("seqscan", "bitmapscan", "sort"):
-            await connection.exec_driver_sql(f"SET enable_{way} = off")
+            # LOCAL: what stays set makes the next question look dear, and PostgreSQL compile it for seconds.
+            await connection.exec_driver_sql(f"SET LOCAL enable_{way} = off")
         rows = await connection.exec_driver_sql(f"EXPLAIN {statement}", parameters)
         return [row[0] for row in rows]
