@@ -16,9 +16,8 @@ import redis
 
 from bot.embedded import EmbeddedRedis, launch
 from storage.migrate import migrate
-from tests.services import Postgres, find_postgres, start_postgres, unavailable
+from tests.services import MEMORY, Postgres, find_postgres, start_postgres, unavailable
 
-MEMORY = Path("/dev/shm")
 ROOM = 4 << 30  # bytes that must be free there
 
 
