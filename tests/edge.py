@@ -73,16 +73,15 @@ class Pump:
         self.hurried = {"proceed"}  # timers that go off at once; nobody presses Hold in most tests
         self.failed: list[tuple[Run, Exception]] = []
         self.carried: list[Run] = []
-        self._staged: list[Run] = []
+        self._staged: dict[Any, list[Run]] = {}  # by the asyncio task whose transaction asked for them
         self._known: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
 
     def enqueue(self, connection: Connection, run: Run) -> None:
-        self._staged.append(run)
+        self._staged.setdefault(asyncio.current_task(), []).append(run)
 
     def committed(self) -> None:
-        fresh, self._staged = self._staged, []
-        for run in fresh:
+        for run in self._staged.pop(asyncio.current_task(), []):
             if run.key in self._known:
                 continue
             self._known.add(run.key)
@@ -92,7 +91,7 @@ class Pump:
                 self.start(run)
 
     def rolled_back(self) -> None:
-        self._staged = []
+        self._staged.pop(asyncio.current_task(), None)
 
     def start(self, run: Run) -> None:
         task = asyncio.create_task(self._carry(run))
