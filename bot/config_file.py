@@ -68,6 +68,7 @@ LIMITS: Mapping[str, Callable[[Value], float]] = {
     "turns_depth": lambda value: value.integer(1, 100),
     "steps": lambda value: value.integer(1, 100),
     "plan": lambda value: value.number(60, 30 * DAY),
+    "question": lambda value: value.number(60, 30 * DAY),
     "settle": lambda value: value.number(60, 30 * DAY),
     "hold": lambda value: value.number(0, 3600),
     "proceed": lambda value: value.number(3, 3600),

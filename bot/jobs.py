@@ -11,6 +11,7 @@ from gate.flows import (
     after_step,
     ask,
     carry_out,
+    clarify,
     drive,
     edit,
     pending,
@@ -108,11 +109,15 @@ def _of_tasks(world: World) -> dict[str, Job]:
     async def settle_task(task_id: str, ends: str) -> None:
         await satisfy.settle(world, task_id, int(ends))
 
+    async def lapse_question(task_id: str, asked: str) -> None:
+        await clarify.lapse(world, task_id, int(asked))
+
     async def lapse_plan(task_id: str, version: str) -> None:
         await plan_review.lapse(world, task_id, int(version))
 
     return {
         "lapse_plan": Job("timers", lapse_plan),
+        "lapse_question": Job("timers", lapse_question),
         "turn": Job("plans", one_by_one(_bound(world, turn.go_on))),
         "task": Job("plans", _bound(world, drive.go_on)),
         "draw_task": Job("cards", draw_task),

@@ -94,6 +94,11 @@ def lapse_plan(task_id: str, version: int, delay: float) -> Run:
     return Run("lapse_plan", f"lapse_plan:{task_id}:{version}", (task_id, str(version)), delay)
 
 
+def lapse_question(task_id: str, asked: int, delay: float) -> Run:
+    """Let a task go whose question nobody answered in time. `asked`: how many times something was asked by then."""
+    return Run("lapse_question", f"lapse_question:{task_id}:{asked}", (task_id, str(asked)), delay)
+
+
 def settle_task(task_id: str, ends: int, delay: float) -> Run:
     """Take a finished task as done when nobody said otherwise."""
     return Run("settle_task", f"settle_task:{task_id}:{ends}", (task_id, str(ends)), delay)

@@ -95,6 +95,7 @@ class Limits:
     turns_depth: int = 12
     steps: int = 30  # of one plan
     plan: float = 604_800.0  # seconds for which a plan waits for its approval
+    question: float = 604_800.0  # seconds for which a task waits for an answer to what it asks
     settle: float = 86_400.0  # seconds after which a finished task counts as done
     hold: float = 45.0  # seconds for which a call over MCP is held; many clients give up after 60
     proceed: float = 10.0  # seconds for which a summary can be held before the task goes on

@@ -7,7 +7,17 @@ from collections.abc import Mapping
 from gate import runs
 from gate.action import Json
 from gate.derive import derived
-from gate.flows.life import begun_turn, brief_of, failed, kept, moved, pressed, unchanged
+from gate.flows.life import (
+    begun_turn,
+    brief_of,
+    failed,
+    kept,
+    late_task,
+    moved,
+    pressed,
+    told_in_thread,
+    unchanged,
+)
 from gate.flows.press import Said, TaskPress
 from gate.people import TaskVerb
 from gate.route import Route, route
@@ -23,6 +33,8 @@ WAYS = {
     Flow.TALK: (TaskEvent.TALK, Mode.TALK),
 }
 NEEDS_ANSWER = "I cannot go on without an answer to this: {question} Answer it, or cancel."
+UNANSWERED = "Nobody answered my question in time, so I have let this go."
+AGAIN = "If you still need it, please mention me again."
 NO_ANSWER = "There is no answer in this. Please write one, or press *Skip*."
 
 
@@ -36,11 +48,11 @@ async def assess(world: World, task: Task) -> bool:
     way = route(found, task.switches, task.decided, task.asked)
     async with world.ledger.begin() as tx:
         now = await unchanged(tx, task)
-        await _take(tx, now, found, way)
+        await _take(tx, world, now, found, way)
     return True
 
 
-async def _take(tx: Tx, task: Task, found: Assessment, way: Route) -> None:
+async def _take(tx: Tx, world: World, task: Task, found: Assessment, way: Route) -> None:
     usage = task.usage + found.usage
     if way.stuck:
         await failed(tx, task, way.stuck)
@@ -57,7 +69,7 @@ async def _take(tx: Tx, task: Task, found: Assessment, way: Route) -> None:
             "assessment": found,
             "usage": usage,
         }
-        await kept(tx, task, "asked", **asking)
+        _timed(tx, world, await kept(tx, task, "asked", **asking))
         return
     event, mode = WAYS[flow]
     turn = await begun_turn(tx, task, mode, task.text)
@@ -71,9 +83,30 @@ def held(other: Task, user: str) -> str:
     return f"{whose} a task open in this thread. Finish or stop it first, or mention me in a new thread."
 
 
-async def ask(tx: Tx, task: Task, questions: tuple[Question, ...]) -> Task:
+async def ask(tx: Tx, world: World, task: Task, questions: tuple[Question, ...]) -> Task:
     """The planner found on the way that something is missing."""
-    return await moved(tx, task, TaskEvent.ASK, questions=questions, asked=task.asked + 1, flow=Flow.NONE)
+    asked = task.asked + 1
+    return _timed(
+        tx, world, await moved(tx, task, TaskEvent.ASK, questions=questions, asked=asked, flow=Flow.NONE)
+    )
+
+
+def _timed(tx: Tx, world: World, task: Task) -> Task:
+    """Begin the time in which somebody has to answer."""
+    tx.enqueue(runs.lapse_question(task.id, task.asked, world.limits.question))
+    return task
+
+
+async def lapse(world: World, task_id: str, asked: int) -> None:
+    """Nobody answered in time: let the task go, so that its thread is free, and say so. Does nothing when it has been
+    answered, or something else was asked since."""
+    async with world.ledger.begin() as tx:
+        task = await tx.task(task_id)
+        if task is None or task.state is not TaskState.CLARIFYING or not task.questions:
+            return
+        if task.asked == asked:
+            over = await moved(tx, task, TaskEvent.CANCEL, reason=UNANSWERED)
+            await told_in_thread(tx, over, f"<@{task.requester}> {UNANSWERED} {AGAIN}", "unanswered")
 
 
 async def answer(world: World, press: TaskPress) -> Said:
@@ -81,7 +114,7 @@ async def answer(world: World, press: TaskPress) -> Said:
 
     async def do(tx: Tx, task: Task) -> Task | Said:
         if task.state is not TaskState.CLARIFYING or not task.questions:
-            return Said(False, "late", "This was answered already.", task=task)
+            return _late(task)
         given = [_given(q, press.values, press.user) for q in task.questions]
         answered = tuple(one for one in given if one)
         if not answered:
@@ -102,7 +135,7 @@ async def skip(world: World, press: TaskPress) -> Said:
 
     async def do(tx: Tx, task: Task) -> Task | Said:
         if task.state is not TaskState.CLARIFYING or not task.questions:
-            return Said(False, "late", "This was answered already.", task=task)
+            return _late(task)
         needed = next((q for q in task.questions if not q.assumption), None)
         if needed:
             return Said(False, "needed", NEEDS_ANSWER.format(question=needed.text), task=task)
@@ -110,6 +143,10 @@ async def skip(world: World, press: TaskPress) -> Said:
         return await _decided(tx, task, press.user, assumed, ())
 
     return await pressed(world, press, TaskVerb.ANSWER, lambda task: task.asked, do)
+
+
+def _late(task: Task) -> Said:
+    return late_task(task) if task.over else Said(False, "late", "This was answered already.", task=task)
 
 
 def _given(question: Question, values: Mapping[str, str], user: str) -> Decided | None:

@@ -138,7 +138,7 @@ async def _other(tx: Tx, world: World, task: Task, found: Turn) -> Task:
     """The planner has not answered with a plan."""
     reply = found.exchanges[-1].reply
     if isinstance(reply, Clarify):
-        return await clarify.ask(tx, task, reply.questions)
+        return await clarify.ask(tx, world, task, reply.questions)
     plan = task.plan
     if plan is None or not plan.steps:
         return await failed(tx, task, NO_PLAN)

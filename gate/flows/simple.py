@@ -63,7 +63,7 @@ async def go_on(world: World, task: Task) -> bool:
 async def _close(tx: Tx, world: World, task: Task, found: Turn, ended: Ended) -> None:
     last = found.exchanges[-1].reply if found.exchanges else None
     if isinstance(last, Clarify):
-        await clarify.ask(tx, task, last.questions)
+        await clarify.ask(tx, world, task, last.questions)
         return
     if isinstance(last, ProposePlan):  # it is more than it looked: the plan is made of this very reply
         await moved(tx, task, TaskEvent.REPLAN, flow=Flow.PLAN)
