@@ -17,6 +17,7 @@ from bot.patience import LOST, Refused, code_of, patiently
 from bot.task_cards import GAP, TaskCards, status_of
 from gate.action import Action, Session, Vote
 from gate.flows.seal import entry
+from gate.flows.waiting import undecided
 from gate.states import State
 from gate.task import Task
 from gate.world import Ledger, Note, Posted, Unavailable
@@ -112,7 +113,7 @@ class Cards:
         count = int(note.body.get("count") or 10)
         match note.kind:
             case "pending":
-                waiting = await self._ledger.pending(team, **whose)
+                waiting = await undecided(self._ledger, team, **whose)
                 return notes.message(note, waiting=[a for a in waiting if note.to or not a.private])
             case "undo":
                 return notes.message(note, entries=await self._ledger.undoable(team, limit=count, **whose))

@@ -193,6 +193,11 @@ class Reviews(Protocol):
         """The actions that wait for a review, to run or with what they gave, and the tasks that wait for one after a
         step."""
 
+    async def held(
+        self, team: str, *, user: str | None = None, session: Session | None = None
+    ) -> tuple[Action, ...]:
+        """The actions outside of plans whose result waits for a review: of one requester, or in one thread."""
+
 
 class Pending(Protocol):
     """Redis: the list of what waits, without a time to live. Each raises Unavailable when Redis cannot be had."""

@@ -68,6 +68,15 @@ class Reviews:
         found, kept, paused = await self._ask(before, held, after)
         return tuple(map(to_action, [*found, *kept])), tuple(map(to_task, paused))
 
+    async def held(
+        self, team: str, *, user: str | None = None, session: Session | None = None
+    ) -> tuple[Action, ...]:
+        found = select(actions).where(HELD, actions.c.team == team)
+        found = found.where(actions.c.requester == user) if user is not None else found
+        found = found.where(actions.c.session == session) if session is not None else found
+        (rows,) = await self._ask(found)
+        return tuple(map(to_action, rows))
+
 
 def _record(row: Row[Any]) -> ReviewRecord:
     return ReviewRecord(**row._mapping)

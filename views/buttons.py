@@ -103,8 +103,12 @@ def held(action: Action) -> list[Block]:
     return [
         button("Release result", RELEASE, action.button, "primary"),
         button("Change result…", CHANGE, action.button),
-        button("Reject result…", REFUSE, action.button),
+        refuse(action),
     ]
+
+
+def refuse(action: Action) -> Block:
+    return button("Reject result…", REFUSE, action.button)
 
 
 def more(action: Action) -> Block:

@@ -38,6 +38,7 @@ AUDIT_TEXT = 9_000  # characters of the record in one message
 
 NO_RECORD = "Nothing is on the record yet."
 NOTHING_WAITS = "Nothing waits for a decision."
+RELEASE = "release or change its result on its card"
 NOTHING_TO_UNDO = "There is nothing that I could take back."
 HOW_TO = (
     "Mention me in a channel and say what you want done, or write to me directly.\n"
@@ -57,7 +58,7 @@ COMMANDS = (
 
 
 def pending(waiting: Sequence[Action]) -> Message:
-    """What waits, oldest first. To confirm, people go to the card, where all of it is shown."""
+    """What waits, oldest first. To confirm or to release, people go to the card, where all of it is shown."""
     count = len(_asked(waiting))
     text = f"{count} waiting" if count else NOTHING_WAITS
     return Message(text, [header("Waiting for a decision"), *_pending(_asked(waiting))])
@@ -134,11 +135,13 @@ def _pending(waiting: Sequence[Action]) -> list[Block]:
 
 
 def _waits(action: Action) -> list[Block]:
-    about = f"{_where(action)} · *{CLASSES[action.cls]}* · expires {moment(action.expires_at)}"
+    until = RELEASE if action.held else f"expires {moment(action.expires_at)}"
+    about = f"{_where(action)} · *{CLASSES[action.cls]}* · {until}"
+    no = buttons.refuse(action) if action.held else buttons.cancel(action)
     return [
         rich(line(words(f"{title(action)}: ", "bold"), words(action.preview.summary, most=200))),
         context(mrkdwn(f"Asked by {mention(action.requester)} {about}")),
-        actions(buttons.full(action), buttons.cancel(action)),
+        actions(buttons.full(action), no),
     ]
 
 

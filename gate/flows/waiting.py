@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from gate.action import Action
+from collections.abc import Iterable
+
+from gate.action import Action, Session
 from gate.people import account, is_approver
-from gate.world import World
+from gate.world import Ledger, World
 
 
 async def waiting_for(world: World, team: str, user: str) -> tuple[Action, ...]:
-    """Pending actions that this person asked for or may approve, oldest first. Raises Unavailable."""
-    own = await world.ledger.pending(team, user=user)
+    """Pending actions that this person asked for or may approve, and what waits for them to release, oldest first.
+    Raises Unavailable."""
+    own = await undecided(world.ledger, team, user=user)
     person = await world.people.known(team, user)
     if person is None or not account(person).allowed or not _ever_approves(world, user, person.groups):
         return own
@@ -18,7 +21,21 @@ async def waiting_for(world: World, team: str, user: str) -> tuple[Action, ...]:
         for a in await world.ledger.pending(team)
         if a.requester != user and is_approver(a.approvers, person)
     ]
-    return tuple(sorted((*own, *others), key=lambda action: (action.created_at, action.id)))
+    return _oldest_first((*own, *others))
+
+
+async def undecided(
+    ledger: Ledger, team: str, *, user: str | None = None, session: Session | None = None
+) -> tuple[Action, ...]:
+    """What waits to run, and what has run outside of plans and waits with its result for a review, oldest first: of
+    one requester, or in one thread. Raises Unavailable."""
+    waiting = await ledger.pending(team, user=user, session=session)
+    held = await ledger.reviews.held(team, user=user, session=session)
+    return _oldest_first((*waiting, *held))
+
+
+def _oldest_first(found: Iterable[Action]) -> tuple[Action, ...]:
+    return tuple(sorted(found, key=lambda action: (action.created_at, action.id)))
 
 
 def _ever_approves(world: World, user: str, groups: frozenset[str]) -> bool:

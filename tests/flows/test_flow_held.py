@@ -13,6 +13,7 @@ from gate.flows import pending, review, undo
 from gate.flows.edit import Unfit
 from gate.flows.prepare import Asked, Prepared, prepare
 from gate.flows.review import Conflict, Resume
+from gate.flows.waiting import undecided, waiting_for
 from gate.reviews import Phase, ReviewDecision, released, version_after, version_before
 from gate.states import State
 from gate.switches import Switches
@@ -105,6 +106,19 @@ async def test_a_rejection_drops_it_and_offers_the_undo(both: Scene):
     await both.play()
     assert both.desk.notes == {}
     assert (await both.now(action.id)).state is State.UNDONE
+
+
+async def test_who_has_to_release_it_finds_it_among_what_waits_and_nobody_else_does(both: Scene):
+    both.rule(admins=frozenset({BEN}))
+    action = await held(both)
+    later = await both.prepare(path="b.md", content="x")
+    assert [one.id for one in await waiting_for(both.world, TEAM, ANN)] == [action.id, later.id]
+    for user in (BEN, GIL, "U_NOBODY"):
+        assert await waiting_for(both.world, TEAM, user) == ()
+    thread = await undecided(both.world.ledger, TEAM, session=both.session)
+    assert [one.id for one in thread] == [action.id, later.id]
+    await judged(both, action)
+    assert [one.id for one in await waiting_for(both.world, TEAM, ANN)] == [later.id]
 
 
 async def test_the_bar_of_a_released_call_leaves_after_its_time(stage: Scene):

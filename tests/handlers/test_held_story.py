@@ -8,7 +8,8 @@ from typing import Any
 from gate.flows import pending
 from gate.reviews import released
 from gate.states import State
-from tests.edge import AGES, ANN, BEN, TEAM, Card, Edge, said_in
+from tests.edge import AGES, ANN, BEN, OPS, TEAM, Card, Edge, said_in
+from tests.handlers.test_lists import listed, newest
 from tests.views.samples import shown
 from views.held import COMMENTED, RESULT
 
@@ -46,6 +47,31 @@ async def test_a_result_is_released_on_its_card_by_its_requester_alone(http: Edg
     assert card.text.startswith("Done:")
     assert "<@U_ANN> released its result." in shown(card.message.blocks)
     assert await records(http, card) == [("AFTER", "APPROVE", "")]
+
+
+async def test_a_result_that_waits_is_listed_for_its_requester_and_rejected_from_the_list(http: Edge) -> None:
+    card = await held(http)
+    message = await listed(http, "/pending")
+    assert message.text == "1 waiting"
+    assert "Done, its result waits for review: \nWrite a.md" in said_in(message)
+    assert (await listed(http, "/pending", user=BEN)).text == "Nothing waits for a decision."
+    await http.ann.click(message, "held_reject")
+    await http.ws.as_(ANN).submit(await window(http, "held_reject"), {COMMENTED: {COMMENTED: "no"}})
+    await http.settled()
+    assert "<@U_ANN> rejected its result" in shown(card.message.blocks)
+    assert (await listed(http, "/pending")).text == "Nothing waits for a decision."
+
+
+async def test_a_result_that_waits_is_listed_in_its_thread_and_at_home(edge: Edge) -> None:
+    card = await held(edge)
+    await edge.ann.say(OPS, "<@UBOT> pending", thread_ts=card.said.ts)
+    await edge.told(ANN, "1 waiting")
+    assert "release or change its result on its card" in said_in(newest(edge))
+    await edge.ann.open_home()
+    home = await edge.ws.wait_for(lambda: edge.ann.home)
+    assert "Done, its result waits for review: " in said_in(home)
+    assert (await edge.ann.click("home", "held_reject")).ok
+    assert "What the call gave is dropped" in said_in(await card.modal(ANN, "held_reject"))
 
 
 async def test_a_result_is_changed_in_its_window(http: Edge) -> None:

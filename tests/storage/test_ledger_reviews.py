@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from gate.action import Session
 from gate.reviews import Phase, ReviewDecision, ReviewRecord
+from gate.states import State
 from storage.ledger import SqlLedger
 from tests.storage.samples import THREAD, action, json_values
 from tests.storage.test_ledger_plans import explained
@@ -111,6 +112,22 @@ async def test_the_indexes_of_the_spec_are_used(ledger: SqlLedger, engine: Async
     for index, condition in where.items():
         plan = await explained(engine, f"SELECT * FROM reviews WHERE {condition}", ())
         assert index in str(plan)
+
+
+async def test_results_that_wait_are_found_by_requester_and_by_thread(ledger: SqlLedger) -> None:
+    now = await ledger.now()
+    other = Session("T1", "C2", "1700000000.000200")
+    async with ledger.begin() as tx:
+        ran: dict[str, Any] = {"state": State.SUCCEEDED, "held": "look"}
+        await tx.insert(action("a1", now, **ran))
+        await tx.insert(action("a2", now, state=State.SUCCEEDED))
+        await tx.insert(action("a3", now, **ran, session=ELSEWHERE))
+        await tx.insert(action("a4", now, **ran, session=other, requester="U2"))
+    held = ledger.reviews.held
+    assert {one.id for one in await held("T1")} == {"a1", "a4"}
+    assert [one.id for one in await held("T1", user="U1")] == ["a1"]
+    assert [one.id for one in await held("T1", session=other)] == ["a4"]
+    assert await held("T1", user="U1", session=other) == ()
 
 
 async def test_what_waits_before_it_runs_is_found_until_its_time_is_over(ledger: SqlLedger) -> None:

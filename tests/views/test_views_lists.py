@@ -4,7 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from gate.action import Outcome
 from gate.audit import Entry, Line
+from gate.states import State
 from gate.world import Note, UndoEntry
 from tests.views.samples import NOW, action, buttons, destructive, done, opened, parts, sent, shown
 from views import lists, notes
@@ -26,6 +28,17 @@ def test_what_waits_is_listed_with_where_and_until_when_and_never_confirmed_from
     assert "Asked by <@UANA> in <#C1> · *destructive* · expires <!date^" in told
     assert buttons(made.blocks) == ["full", "cancel"] * 2
     assert made.text == "2 waiting"
+
+
+def test_a_result_that_waits_for_its_review_is_listed_and_released_on_its_card():
+    waits = action(state=State.SUCCEEDED, outcome=Outcome("success", "its words"), held="look")
+    made = sent(lists.pending([waits]))
+    told = shown(made.blocks)
+    assert "Done, its result waits for review: Move reports/q3.md to archive/q3.md" in told
+    assert "in <#C1> · *changes something* · release or change its result on its card" in told
+    assert "expires" not in told
+    assert "its words" not in told
+    assert (made.text, buttons(made.blocks)) == ("1 waiting", ["full", "held_reject"])
 
 
 def test_a_long_list_ends_with_how_many_more_there_are():
