@@ -45,6 +45,15 @@ PASSED = 0.9  # a model's word is no proof: it never makes a score whole
 DOUBTFUL, FAILED = 0.4, 0.1
 
 
+def verdict(judged: Judgement | None) -> str:
+    """How it was judged and by whom: `judged doubtful by the model`; "" where nobody has. Without the reason, which
+    may quote the result."""
+    if judged is None:
+        return ""
+    kind = "failed" if judged.admits else "good" if _within(judged.confidence) >= MEDIUM else "doubtful"
+    return f"judged {kind}{f' by {judged.by}' if judged.by else ''}"
+
+
 def judgement(verdict: str, reason: str, by: str, passed: float = PASSED) -> Judgement | None:
     """A verdict in words ("passed", "doubtful", "failed") as the scorer takes it; None for any other word."""
     value = {"passed": passed, "doubtful": DOUBTFUL, "failed": FAILED}.get(verdict)

@@ -9,7 +9,7 @@ from gate import plans, runs
 from gate.action import Action, Class, Json
 from gate.autonomy import After, ApprovalMode, Band, Seen, after_step
 from gate.canonical import parse
-from gate.confidence import Check, Confidence, Evidence, admission, score, wrong
+from gate.confidence import Check, Confidence, Evidence, admission, score, verdict, wrong
 from gate.flows.life import kept, moved, paused, record, with_step
 from gate.flows.look import NotSeen, run_read
 from gate.flows.reviewed import under_review, waits_after
@@ -21,7 +21,8 @@ from gate.tool import ToolSpec
 from gate.world import Happening, Tx, World
 
 LATE = 30.0  # seconds after its time at which a timer counts as one that nobody could have stopped
-# What the audit log and the events say of a pause; its card quotes the result, and why it is (not) trusted.
+# What the audit log and the events say of a pause; its card quotes the result, and why it is (not) trusted. The log
+# adds the score and who judged (Weighed.noted).
 TO_LOOK_AT = "A person is to look at what it gave."
 NOT_TRUSTED = "What it gave is not trusted, and a person is to decide."
 HELD_ALONE = "no person decided: nobody pressed Hold within {seconds:g} s"
@@ -37,6 +38,14 @@ class Weighed:
     wrong: bool  # something speaks against the result itself
     gated: bool
     tainted: bool
+    verdict: str  # of the second look, without its reason; "" where there was none
+
+    @property
+    def noted(self) -> str:
+        """What the record says of it before the result is let out: how sure and who judged, but not why, since that
+        may quote the result."""
+        judged = f"; its result was {self.verdict}" if self.verdict else ""
+        return f"Confidence {self.confidence.score:.2f}{judged}."
 
 
 async def weighed(world: World, task: Task, step: Step, action: Action) -> Weighed:
@@ -58,7 +67,7 @@ async def weighed(world: World, task: Task, step: Step, action: Action) -> Weigh
     )
     gated = action.always_gated or action.cls is Class.DESTRUCTIVE
     tainted = await world.ledger.learnt.tainted(task.session, task.since)
-    return Weighed(action, score(seen), wrong(seen), gated, tainted)
+    return Weighed(action, score(seen), wrong(seen), gated, tainted, verdict(seen.judgement))
 
 
 async def _checks(world: World, spec: ToolSpec, action: Action) -> AsyncIterator[Check]:
@@ -114,33 +123,42 @@ async def taken(tx: Tx, world: World, task: Task, done: Step, found: Weighed) ->
     wanted = world.policy.review(Phase.AFTER, done.name, names(done))
     if task.wish is Wish.STOP:
         looks = wanted or after.band is not Band.GO or plans.reviews_each(task)
-        return await stopping(tx, task, done, looks=bool(looks))
+        return await stopping(tx, task, done, found, looks=bool(looks))
     if after.band is Band.ABORT:
-        return await _aborted(tx, task, done, after)
+        return await _aborted(tx, task, done, after, found)
     if after.band is not Band.ASK and (wanted or (after.band is Band.GO and plans.reviews_each(task))):
         after = After(Band.ASK, f"{after.reason} {review_told(wanted)}".strip())
     if after.band is Band.GO:
         reason = f"{plans.called(done)}. {after.reason}"
         return await kept(tx, task, "step_done", plan=plan, reason=reason)
     timeout = world.limits.proceed if after.band is Band.SHOW and not plans.reviews_each(task) else None
-    return await looked_at(tx, task, done, after.reason, timeout)
+    return await looked_at(tx, task, done, after.reason, timeout, found)
 
 
-async def stopping(tx: Tx, task: Task, done: Step, *, looks: bool) -> Task:
+async def stopping(tx: Tx, task: Task, done: Step, found: Weighed, *, looks: bool) -> Task:
     """Write down a step after which its task ends. `looks`: somebody would have had to look at what it gave. Then it
     stays without an answer, as after a pause that nobody let it go on from: a stop lets nothing out."""
     done = replace(done, shown=task.pauses + 1) if looks else done
-    return await kept(tx, task, "step_done", plan=with_step(task, done).plan, reason=plans.called(done))
+    plan, reason = with_step(task, done).plan, plans.called(done)
+    return await kept(tx, task, "step_done", plan=plan, reason=reason, note=f"{reason}. {found.noted}")
 
 
-async def looked_at(tx: Tx, task: Task, done: Step, reason: str, timeout: float | None = None) -> Task:
-    """Wait for a person to look at the result of a step; with `timeout`, only for so many seconds once they can."""
+async def looked_at(
+    tx: Tx,
+    task: Task,
+    done: Step,
+    reason: str,
+    timeout: float | None = None,
+    found: Weighed | None = None,
+) -> Task:
+    """Wait for a person to look at the result of a step; with `timeout`, only for so many seconds once they can.
+    `found`: of a step that was weighed, as reads are not."""
     done = replace(done, shown=task.pauses + 1, held_for=timeout or 0.0)
     plan = with_step(task, done).plan
     assert plan is not None
     told = f"Step {plans.place(plan, done)} is done: {done.text}\n{reason}".strip()
     why = Why.REVIEW if timeout is None else Why.SUMMARY
-    note = f"Step {plans.place(plan, done)} is done. {TO_LOOK_AT}"
+    note = f"Step {plans.place(plan, done)} is done. {TO_LOOK_AT} {found.noted if found else ''}".strip()
     now = await moved(tx, task, TaskEvent.PAUSE, plan=plan, reason=told, note=note, **paused(task, why))
     _request(tx, now, done, TO_LOOK_AT, timeout)
     if timeout is None:
@@ -153,7 +171,7 @@ def review_told(name: str) -> str:
     return f"The operator wants its result reviewed (“{name}”)." if name else ""
 
 
-async def _aborted(tx: Tx, task: Task, done: Step, after: After) -> Task:
+async def _aborted(tx: Tx, task: Task, done: Step, after: After, found: Weighed) -> Task:
     """The tool came back, and yet nothing good came of it: the step counts as failed, and a person decides."""
     step = replace(done, state=StepState.FAILED, result=None)
     plan = with_step(task, step).plan
@@ -161,7 +179,7 @@ async def _aborted(tx: Tx, task: Task, done: Step, after: After) -> Task:
     reason = (
         f"Step {plans.place(plan, step)} ran, but I do not trust its result.\n{after.reason}\n{done.text}"
     )
-    note = f"Step {plans.place(plan, step)} ran. {NOT_TRUSTED}"
+    note = f"Step {plans.place(plan, step)} ran. {NOT_TRUSTED} {found.noted}"
     now = await moved(
         tx, task, TaskEvent.PAUSE, plan=plan, reason=reason, note=note, **paused(task, Why.DOUBT)
     )

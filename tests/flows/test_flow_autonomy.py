@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import select
 
 from gate.action import Action
-from gate.confidence import Judgement
+from gate.confidence import Judgement, judgement
 from gate.flows import after_step, control
 from gate.flows import plan as flow
 from gate.policy import Rule
@@ -35,7 +35,7 @@ from tests.flows.planning import (
     write,
     wrote,
 )
-from tests.flows.scene import ANN, BEN, GIL, Scene
+from tests.flows.scene import ANN, BEN, GIL, TEAM, Scene
 from tools.expected import Rules
 
 DONE, FAILED, WAITING = StepState.DONE, StepState.FAILED, StepState.WAITING
@@ -261,6 +261,67 @@ async def test_a_doubtful_judgement_stops_the_task(stage: Scene):
     task = await approved(stage, await planned(stage, write("a.md"), write("b.md")))
     assert (task.why, wrote(stage)) == (Why.REVIEW, ["a.md"])
     assert "judged doubtful: it looks odd" in task.reason
+
+
+QUOTING = "it says “the secret of Troy”"
+
+
+@pytest.mark.parametrize(
+    ("verdict", "noted"),
+    [
+        (
+            "doubtful",
+            "Step 1 is done. A person is to look at what it gave. "
+            "Confidence 0.49; its result was judged doubtful by the model.",
+        ),
+        (
+            "failed",
+            "Step 1 ran. What it gave is not trusted, and a person is to decide. "
+            "Confidence 0.19; its result was judged failed by the model.",
+        ),
+    ],
+)
+async def test_who_judged_and_how_is_on_the_record_without_the_words_of_the_result(
+    both: Scene, verdict: str, noted: str
+):
+    await known(both)
+    found = judgement(verdict, QUOTING, "the model")
+    both.world = replace(both.world, judge=Judging(found))
+    task = await approved(both, await planned(both, write("a.md"), write("b.md")))
+    assert QUOTING in task.reason  # the card says it all
+    (entry,) = await entries(both, "task_pause")
+    assert entry.reason == noted
+    lines = await both.ledger.audit_tail(team=TEAM, limit=100)
+    assert "Troy" not in " ".join(line.entry.reason for line in lines)
+
+
+async def test_a_result_that_is_looked_at_has_its_score_on_the_record_also_where_nobody_judged(stage: Scene):
+    await shown(stage)
+    (entry,) = await entries(stage, "task_pause")
+    assert entry.reason == "Step 1 is done. A person is to look at what it gave. Confidence 0.79."
+
+
+async def test_a_doubt_is_on_the_record_also_where_the_task_is_being_stopped(stage: Scene):
+    await known(stage)
+    task = await planned(stage, write("a.md"), write("b.md"))
+    stopped = judgement("doubtful", QUOTING, "the model")
+
+    class Stopping(Judging):
+        """Judges while its requester presses *Stop*."""
+
+        async def judge(self, task: Task, step: Step, action: Action) -> Judgement | None:
+            async with stage.ledger.begin() as tx:
+                now = await tx.task(task.id)
+                assert now
+                if now.wish is not Wish.STOP:
+                    await tx.keep_task(now, wish=Wish.STOP)
+            return await super().judge(task, step, action)
+
+    stage.world = replace(stage.world, judge=Stopping(stopped))
+    await approved(stage, task)
+    (entry,) = await entries(stage, "task_step_done")
+    assert entry.reason.endswith(". Confidence 0.49; its result was judged doubtful by the model.")
+    assert "Troy" not in entry.reason
 
 
 def expecting(stage: Scene, *rules: Expect) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from gate.confidence import Check, Confidence, Evidence, Judgement, admission, score, wrong
+from gate.confidence import Check, Confidence, Evidence, Judgement, admission, score, verdict, wrong
 
 WELL, BADLY = Check("it keeps its schema", True), Check("it is there", False, "nothing is")
 GOOD = Evidence(checks=(WELL, WELL), calls=1, succeeded=1, known=True)
@@ -80,6 +80,20 @@ def test_the_caps_hold_whatever_speaks_for_a_step(seen: Evidence):
     assert score(replace(seen, admitted="error: no room")).score < 0.2
     assert score(replace(seen, judgement=Judgement(1.0, "it says so", True))).score < 0.2
     assert score(replace(seen, checks=(*seen.checks, BADLY))).score < 0.5
+
+
+@pytest.mark.parametrize(
+    ("judged", "said"),
+    [
+        (None, ""),
+        (Judgement(1.0, "", False, "the recipe's rule"), "judged good by the recipe's rule"),
+        (Judgement(0.4, "the words", False, "the model"), "judged doubtful by the model"),
+        (Judgement(0.9, "the words", True, "the model"), "judged failed by the model"),
+        (Judgement(math.nan, "the words"), "judged doubtful"),
+    ],
+)
+def test_a_verdict_says_how_and_by_whom_and_not_why(judged: Judgement | None, said: str):
+    assert verdict(judged) == said
 
 
 # promise: GATE-14
