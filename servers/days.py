@@ -1,4 +1,9 @@
-"""From a person's word for a day to the day: 2026-11-24, today, tomorrow, friday, in 3 days."""
+"""From a person's word for a day to the day: 2026-11-24, today, tomorrow, friday, next fri, in 3 days.
+
+A weekday, whole or in three letters, is the next such day after today: on a Friday, “friday” is in seven days. With
+“next” it is the one of the coming week, which begins on Monday: on a Monday, “friday” is in four days and “next friday”
+in eleven; on a Sunday, both are the same day.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +18,7 @@ from servers.arguments import Clock
 
 NONE = {"", "none", "never"}
 WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
+WEEKDAY = re.compile(rf"(?:on )?(next )?({'|'.join(f'{day[:3]}(?:{day[3:]})?' for day in WEEKDAYS)})")
 AHEAD = re.compile(r"in (\d{1,4}) (day|week)s?")
 YEARS = range(1970, 2200)
 
@@ -50,11 +56,19 @@ class Days:
 def _relative(said: str, today: date) -> date | None:
     if said in ("today", "tomorrow"):
         return today + timedelta(days=["today", "tomorrow"].index(said))
-    weekday = said.removeprefix("next ").removeprefix("on ")
-    if weekday in WEEKDAYS:
-        return today + timedelta(days=(WEEKDAYS.index(weekday) - today.weekday() - 1) % 7 + 1)
+    named = WEEKDAY.fullmatch(said)
+    if named:
+        return _weekday(named[2], today, coming_week=bool(named[1]))
     ahead = AHEAD.fullmatch(said)
     return today + timedelta(days=int(ahead[1]) * (7 if ahead[2] == "week" else 1)) if ahead else None
+
+
+def _weekday(name: str, today: date, *, coming_week: bool) -> date:
+    """As it stands at the top of this file."""
+    place = next(place for place, day in enumerate(WEEKDAYS) if day.startswith(name))
+    if coming_week:
+        return today + timedelta(days=7 - today.weekday() + place)
+    return today + timedelta(days=(place - today.weekday() - 1) % 7 + 1)
 
 
 def _written(said: str) -> date | None:

@@ -13,11 +13,12 @@ from servers.days import Days
 
 Moment = date | datetime  # a day alone: all day. A datetime is aware
 TIME = re.compile(
-    r"(?:(?P<day>.*?\S)(?:\s*,?\s+(?:at\s+)?|T))??(?P<hour>\d{1,2})(?::(?P<minute>\d\d)(?::\d\d)?)?"
+    r"(?:(?P<day>.*?\S)(?:\s*,?\s+(?P<at>at\s+)?|T))??(?P<hour>\d{1,2})(?::(?P<minute>\d\d)(?::\d\d)?)?"
     r"\s*(?P<half>am|pm)?\s*(?P<offset>Z|[+-]\d\d:\d\d)?",
     re.IGNORECASE | re.ASCII,
 )
 DEFAULT_MINUTES = 60
+SMALL_HOURS = range(1, 7)  # said alone, they are more often meant for the afternoon
 
 
 def zone(name: str | None, usual: ZoneInfo) -> ZoneInfo:
@@ -29,10 +30,11 @@ def zone(name: str | None, usual: ZoneInfo) -> ZoneInfo:
 
 
 def moment(words: str, days: Days, within: ZoneInfo, on: date | None = None) -> Moment:
-    """What the words mean. `on`: the day of a time that is said alone. Raises ToolError."""
+    """What the words mean. An hour alone is a time after “at”: friday at 10. `on`: the day of a time that is said
+    alone. Raises ToolError."""
     said = words.strip()
     found = TIME.fullmatch(said)
-    if not found or not (found["minute"] or found["half"]):
+    if not found or not (found["minute"] or found["half"] or found["at"]):
         day = days.day(said)
         if day is None:
             raise ToolError("Say when: 2026-11-24 14:00, tomorrow 9:30, or a day alone for all day.")
@@ -47,6 +49,8 @@ def _time(found: re.Match[str], said: str) -> time:
     hour, minute, half = int(found["hour"]), int(found["minute"] or 0), (found["half"] or "").lower()
     if half and not 1 <= hour <= 12:
         raise ToolError(f"“{said}” is no time I know. Write it like 14:00 or 2pm.")
+    if not half and not found["minute"] and hour in SMALL_HOURS:
+        raise ToolError(f"“{said}” is in the night or in the afternoon. Write {hour}am or {hour}pm.")
     hour = hour % 12 + (12 if half == "pm" else 0) if half else hour
     try:
         return time(hour, minute)

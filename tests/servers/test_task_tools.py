@@ -148,6 +148,9 @@ async def test_a_briefing_counts_what_it_lists(tmp_path: Path) -> None:
         ("saturday", "2026-11-28"),
         ("on sunday", "2026-11-22"),
         ("next friday", "2026-11-27"),
+        ("Fri", "2026-11-27"),
+        ("on sat", "2026-11-28"),
+        ("on next mon", "2026-11-23"),
         ("in 1 day", "2026-11-22"),
         ("in 2  weeks", "2026-12-05"),
         ("2028-02-29", "2028-02-29"),
@@ -162,7 +165,19 @@ async def test_a_day_can_be_said_in_words(tmp_path: Path, words: str, day: str |
 
 @pytest.mark.parametrize(
     "words",
-    ["soon", "2026-02-29", "21.11.2026", "２０２６-11-21", "in -1 days", "in 9999 weeks", "1026-11-21"],
+    [
+        "soon",
+        "fr",
+        "frid",
+        "next",
+        "next next friday",
+        "2026-02-29",
+        "21.11.2026",
+        "２０２６-11-21",
+        "in -1 days",
+        "in 9999 weeks",
+        "1026-11-21",
+    ],
 )
 async def test_a_word_that_is_no_day_is_refused(tmp_path: Path, words: str) -> None:
     async with tasks(tmp_path) as gate:

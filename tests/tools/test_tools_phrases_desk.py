@@ -69,6 +69,21 @@ TABLE: list[tuple[str, str, dict[str, Any]]] = [
         {"title": "Budget review", "start": "2026-11-27 14:00", "end": "15:30"},
     ),
     (
+        "schedule Lunch tomorrow at 10",
+        "calendar.create_event",
+        {"title": "Lunch", "start": "tomorrow at 10"},
+    ),
+    (
+        "schedule Lunch on friday at 10",
+        "calendar.create_event",
+        {"title": "Lunch", "start": "friday at 10"},
+    ),
+    (
+        "schedule Lunch for next monday",
+        "calendar.create_event",
+        {"title": "Lunch", "start": "next monday"},
+    ),
+    (
         "schedule Review on tomorrow 9:30 for 20 minutes",
         "calendar.create_event",
         {"title": "Review", "start": "tomorrow 9:30", "minutes": 20},
