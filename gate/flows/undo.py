@@ -137,6 +137,10 @@ def _draft(action: Action, user: str, spec: ToolSpec) -> Action:
         edited_by="",
         checkable=False,
         grant="",
+        review="",  # what was said of the call, and of what it gave, was not said of this
+        proposed="",
+        held="",
+        judged=None,
     )
 
 

@@ -152,6 +152,23 @@ async def test_what_fails_is_not_held_and_neither_is_an_undo(stage: Scene):
     assert (await stage.now(action.id)).state is State.UNDONE
 
 
+@pytest.mark.parametrize("decision", [None, APPROVE, REJECT])
+async def test_an_undo_has_nothing_of_the_reviews_of_what_it_takes_back(
+    stage: Scene, decision: ReviewDecision | None
+):
+    reviewing(stage, Phase.BEFORE, "desk.write")
+    action = await held(stage)
+    assert (action.review, action.held) == ("look at it", "look at it")
+    if decision:
+        await judged(stage, action, decision, edited=OTHER if decision is APPROVE else None)
+    lines = len(await pending.listed(stage.world, TEAM, ANN))
+    assert (await undo.ask(stage.world, stage.press(await stage.now(action.id)))).ok
+    back = await stage.ledger.action((await undo.place(stage.world, action))[0])
+    assert back is not None
+    assert (back.held, back.judged, back.review, back.proposed) == ("", None, "", "")
+    assert len(await pending.listed(stage.world, TEAM, ANN)) == lines
+
+
 # promise: REVIEW-31
 async def test_of_many_who_judge_it_at_once_one_is_heard(both: Scene):
     action = await held(both)
