@@ -40,10 +40,12 @@ def of_action(version: int, one: Action) -> list[Happening]:
 
 
 def _request(one: Action) -> dict[str, Json]:
-    """The fields of an ApprovalRequest (spec 003). What is private to somebody is told in the action alone."""
+    """The fields of an ApprovalRequest (spec 003). What is private to somebody is told in the action alone, and so is
+    what an undo touches: that may be named by a result that nobody has let out."""
     details: dict[str, Json] = {"action_id": one.id, "version": one.version, "tool": one.name}
     if not one.private:
-        details["affected"] = [a.name[:MOST] for a in one.preview.affected[:NAMED]]
+        if not one.undoes:
+            details["affected"] = [a.name[:MOST] for a in one.preview.affected[:NAMED]]
         details["undo"] = one.preview.undo[:MOST]
     return {
         "action_id": one.id,

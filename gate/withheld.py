@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from enum import StrEnum
 
-from gate.action import Action, Judged
+from gate.action import Action, Judged, Preview
 from gate.plans import as_revised, place, step_of
 from gate.states import State
 from gate.task import NOBODY, Step, StepState, Task, Why
@@ -13,6 +13,7 @@ from gate.task_states import TaskState
 
 LOOKED_AT = "Step {place} is done. What it gave is not here yet: it waits for {user} to review it."
 NEVER = "Step {place} ran. Nobody has released what it gave, so nothing of it is told here."
+KEPT = "The rest is not told here: it may quote what the call gave, and nobody has let that out as it is."
 ABOUT_RESULTS = (Why.REVIEW, Why.SUMMARY, Why.DOUBT)  # pauses whose reason quotes what a step gave
 
 
@@ -106,6 +107,21 @@ def told_action(task: Task | None, action: Action) -> Action:
         return _dropped(action)
     kept = now is not Standing.REJECTED
     return replace(action, judged=Judged(decided_by(step), kept, step.revised if kept else None))
+
+
+def told_undo(original: Action, undo: Action) -> Action:
+    """An undo as an agent may know it. `original`: what it takes back, as the agent may know that. Its arguments, its
+    preview and its answer may quote what the original gave: so they are told only where that has been let out."""
+    judged = original.judged
+    out = not original.held if judged is None else judged.kept and judged.revised is None
+    if out:
+        return undo
+    seen = undo.preview
+    preview = Preview(
+        seen.summary, seen.verb, (), undo=seen.undo, problem=seen.problem and KEPT, notes=(KEPT,)
+    )
+    outcome = undo.outcome and replace(undo.outcome, text="", structured=None)
+    return replace(undo, args=b"{}", preview=preview, outcome=outcome, decision="")
 
 
 def _dropped(action: Action) -> Action:

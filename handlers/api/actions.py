@@ -21,6 +21,7 @@ from handlers.api.problems import Problem, Wrong, missing, unless
 from handlers.api.route import Answer, Call
 
 POLL = 0.05  # seconds
+NOT_ITS_OWN = "A person has asked for this undo, so an agent cannot withdraw it: a person has to."
 WITHDRAWN = "withdrawn by the agent “{name}”"
 
 
@@ -45,12 +46,22 @@ async def shown(call: Call[Any], action_id: str, status: int = 200) -> Answer:
 
 
 async def known(call: Call[Any], found: Sequence[Action]) -> list[Action]:
-    """The actions as the token may know them: an agent is not told of a step's what nobody has let out."""
+    """The actions as the token may know them: an agent is not told what nobody has let out of what a step gave, nor
+    what an undo quotes of it."""
     if call.token.kind is not Kind.AGENT:
         return list(found)
     ledger = call.office.world.ledger
-    tasks = {key: await ledger.task(key) for key in {one.task for one in found if one.step}}
-    return [withheld.told_action(tasks.get(one.task), one) for one in found]
+    originals = {key: await ledger.action(key) for key in {one.undoes for one in found if one.undoes}}
+    steps = [one for one in (*found, *originals.values()) if one is not None and one.step]
+    tasks = {key: await ledger.task(key) for key in {one.task for one in steps}}
+
+    def told(one: Action) -> Action:
+        original = originals.get(one.undoes)
+        if original is None:
+            return withheld.told_action(tasks.get(one.task), one)
+        return withheld.told_undo(withheld.told_action(tasks.get(original.task), original), one)
+
+    return [told(one) for one in found]
 
 
 def press(call: Call[Any], action: Action, seen: models.Seen | None = None, **more: Any) -> Press:
@@ -154,6 +165,8 @@ async def cancel(call: Call[models.Cancel]) -> Answer:
     action = await visible(call.office, call, call.id)
     reason = call.given.reason
     if call.token.kind is Kind.AGENT:
+        if action.undoes:
+            raise Problem(403, "agents_do_not_decide", NOT_ITS_OWN)
         reason = ": ".join(filter(None, [WITHDRAWN.format(name=call.token.name), reason]))
     unless(await decide.cancel(call.office.world, press(call, action, reason=reason)))
     return await shown(call, call.id)
