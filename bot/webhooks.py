@@ -28,11 +28,16 @@ log = logging.getLogger(__name__)
 
 SECONDS = 5.0  # for one try, all in all
 LOOK = 1.0  # seconds between two looks for what is to be sent
+NOT_REACHED = "It could not be reached over the open internet."
 MOST_BYTES = 64 * 1024  # of an answer; nobody reads it, so this is what is taken off the line
 
 
 class Forbidden(Exception):
     """Nothing may be sent there. Its text is a sentence."""
+
+
+class Inside(Forbidden):
+    """A name leads to where nothing may be sent. Its text names the address."""
 
 
 class Guarded(AbstractResolver):
@@ -46,8 +51,11 @@ class Guarded(AbstractResolver):
     ) -> list[ResolveResult]:
         found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
         addresses = [str(entry[4][0]) for entry in found]
-        for address in addresses:
-            judge(address, self._allowed, self._strict)
+        try:
+            for address in addresses:
+                judge(address, self._allowed, self._strict)
+        except Forbidden as error:
+            raise Inside(str(error)) from None
         return [
             {
                 "hostname": host,
@@ -158,16 +166,21 @@ class Deliveries:
             tx.enqueue(runs.deliver(hook.id, event.seq, int(attempt) + 1, wait))
 
     async def _try(self, hook: Webhook, event: Logged) -> tuple[str, int]:
-        """What went wrong, "" when nothing did; and the status of the answer, 0 without one."""
+        """What went wrong, "" when nothing did; and the status of the answer, 0 without one. Who made it over HTTP is
+        not told whether there is such a name inside, nor its address."""
         told = payload(event.kind, event.task, event.body, event.at)
         body = json.dumps(told, ensure_ascii=True, separators=(",", ":"), sort_keys=True).encode("ascii")
         try:
             sender = self._abroad if hook.token else self._sender
             status = await sender.post(hook.url, body, headers(hook, event.seq, self._now(), body))
+        except Inside as error:
+            log.info("webhook %s: %s", hook.id, error)
+            return (NOT_REACHED if hook.token else str(error)), 0
         except Forbidden as error:
             return str(error), 0
         except TimeoutError:
             return f"It did not answer within {SECONDS:.0f} s.", 0
         except (ClientError, OSError, ValueError) as error:
-            return f"It could not be reached ({type(error).__name__}).", 0
+            log.info("webhook %s: %s", hook.id, error)
+            return (NOT_REACHED if hook.token else f"It could not be reached ({type(error).__name__})."), 0
         return ("" if 200 <= status < 300 else f"It answered {status}."), status

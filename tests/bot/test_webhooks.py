@@ -259,6 +259,32 @@ async def test_a_webhook_that_a_token_made_never_reaches_the_operators_own_netwo
     assert "https to port 443" in made.problem
 
 
+# promise: API-15
+async def test_who_made_a_webhook_over_http_cannot_ask_it_what_names_there_are_inside(
+    migrated_sqlite: Path, sqlite_url: str, redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def getaddrinfo(host: str, port: int, **_: Any) -> list[Any]:
+        if host == "none.corp":
+            raise socket.gaierror(socket.EAI_NONAME, "no such name")
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("10.1.2.3", port))]
+
+    async def everything(hook: Webhook, found: Any) -> Any:
+        return found
+
+    monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", getaddrinfo)
+    file = Path(str(make_url(sqlite_url).database))
+    async with delivering("https://ledger.corp/", migrated_sqlite, file, redis_url) as (scene, store, _):
+        for name in ("ledger", "none"):
+            made = Webhook(name, f"https://{name}.corp/", SECRET, "", TEAM, (), (), 0, NOW, token="t1")
+            await store.add(made)
+        await happened(scene)
+        await store.fan_out(scene.ledger, everything)
+        await carried(scene, Deliveries(store, scene.ledger, Sender(HOME), told=everything))
+        told = {hook.id: hook.problem for hook in await store.all()}
+    assert told["ledger"] == told["none"] == "It could not be reached over the open internet."
+    assert "10.1.2.3" in told["h1"]  # the operator's own
+
+
 async def test_what_a_token_may_see_is_not_told_by_who_does_not_know_it(
     migrated_sqlite: Path, sqlite_url: str, redis_url: str
 ) -> None:
