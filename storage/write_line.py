@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from queue import Empty, SimpleQueue
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -30,10 +31,14 @@ class Place:
 
 
 class WriteLine:
-    """Whose turn it is ends with `leave`. For any thread; nothing here waits while it holds `_guard`."""
+    """Whose turn it is ends with `leave`. For any thread; nothing here waits while it holds `_guard`.
+
+    The garbage collector may close a forgotten connection, and so call `leave`, between any two steps of a thread that
+    has the guard: hence one that lets the same thread in again, and steps of which each may come after that.
+    """
 
     def __init__(self) -> None:
-        self._guard = threading.Lock()
+        self._guard = threading.RLock()
         self._taken = False
         self._first: deque[Place] = deque()
         self._then: deque[Place] = deque()
@@ -57,11 +62,17 @@ class WriteLine:
 
     def turn_here(self, seconds: float) -> None:
         """The same for a thread that may be held up."""
-        called = threading.Event()
-        place = self._join(called.set, first=False)
-        if not place.called and not called.wait(seconds):
+        called = SimpleQueue[None]()  # may be put into while one gets from it, as an Event may not be set
+        place = self._join(lambda: called.put(None), first=False)
+        if place.called:
+            return
+        try:
+            called.get(timeout=seconds)
+        except BaseException as error:
             self._give_up(place)
-            raise sqlite3.OperationalError(LOCKED)
+            if isinstance(error, Empty):
+                raise sqlite3.OperationalError(LOCKED) from None
+            raise
 
     def leave(self) -> None:
         """It is the next one's turn."""
@@ -79,17 +90,18 @@ class WriteLine:
 
     def _join(self, go: Callable[[], object], first: bool) -> Place:
         place = Place(go)
+        line = self._first if first else self._then
         with self._guard:
-            if self._taken:
-                (self._first if first else self._then).append(place)
-            else:
+            line.append(place)
+            if not self._taken:  # then nobody else waits either
+                line.remove(place)
                 self._taken = place.called = True
         return place
 
     def _give_up(self, place: Place) -> None:
         with self._guard:
             for waiting in (self._first, self._then):
-                if place in waiting:
+                with suppress(ValueError):
                     waiting.remove(place)
                     return
         self.leave()  # it was called at this very moment

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import gc
 import sqlite3
+import threading
+from collections import deque
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,7 @@ from sqlalchemy import make_url, text
 
 from bot.lines import connect
 from storage.engine import open_engine
-from storage.write_line import OrderlyConnection, WriteLine, line_of
+from storage.write_line import OrderlyConnection, Place, WriteLine, line_of
 
 LONG = 60.0  # seconds, that no test waits out
 
@@ -152,6 +154,35 @@ def test_however_a_transaction_ends_the_next_has_its_turn(tmp_path: Path, how: s
         gc.collect()  # Python's sqlite3 makes a circle with each connection
     else:
         getattr(connections[0], how)()
+    line.turn_here(0)
+
+
+class Collecting(deque[Place]):
+    """The garbage collector may run between any two steps of Python, also while somebody joins the line."""
+
+    def append(self, place: Place) -> None:
+        gc.collect()
+        super().append(place)
+        gc.collect()
+
+
+def test_a_forgotten_connection_may_be_collected_while_somebody_joins_the_line(tmp_path: Path) -> None:
+    path = str(tmp_path / "a.db")
+    line = line_of(path)
+    line._then = Collecting()
+    gc.disable()
+    try:
+        connection = OrderlyConnection(path, isolation_level="IMMEDIATE")
+        connection.execute("CREATE TABLE kept (name TEXT)")
+        connection.execute("INSERT INTO kept VALUES ('a')")
+        del connection
+        joins = threading.Thread(target=line.turn_here, args=(LONG,), daemon=True)
+        joins.start()
+        joins.join(LONG / 10)
+    finally:
+        gc.enable()
+    assert not joins.is_alive()
+    line.leave()
     line.turn_here(0)
 
 
