@@ -56,11 +56,12 @@ def told_task(task: Task) -> Task:
     """The task as an agent may know it: without what has not been let out, and with what was changed as changed."""
     if task.plan is None:
         return task
-    steps = tuple(_told_step(task, step) for step in task.plan.steps)
+    steps = tuple(told_step(task, step) for step in task.plan.steps)
     return replace(task, plan=replace(task.plan, steps=steps), reason=_reason(task))
 
 
-def _told_step(task: Task, step: Step) -> Step:
+def told_step(task: Task, step: Step) -> Step:
+    """The same of one step; a planner, too, knows no more of it."""
     now = standing(task, step)
     if now in OUT:
         return step

@@ -11,10 +11,10 @@ from gate.audit import Entry
 from gate.derive import derived
 from gate.flows.press import GONE, Said, TaskPress, heeded
 from gate.people import TaskVerb, may_task
-from gate.plans import as_revised
 from gate.talk import Brief, Mode, Turn
 from gate.task import Step, Task, Why, Wish
 from gate.task_states import NoSuchTaskArrow, TaskEvent, TaskState
+from gate.withheld import told_step
 from gate.world import Happening, Note, StaleTask, Tx, World
 
 OLD_CARD = "This was changed since you saw it. Please use the newest card in the thread."
@@ -101,8 +101,8 @@ async def brief_of(world: World, task: Task) -> Brief:
         instructions=task.instructions,
         # Why a task is paused may be a tool's words; every other reason is the requester's, or ours.
         reason="" if task.state is TaskState.PAUSED else task.reason,
-        done=tuple(as_revised(s) for s in steps if s.over),
-        left=tuple(s for s in steps if not s.over),
+        done=tuple(told_step(task, s) for s in steps if s.over),
+        left=tuple(told_step(task, s) for s in steps if not s.over),
         earlier=tuple(t for t in earlier if t.id != task.turn),
         remarks=task.remarks,
         attempts=task.attempts,
