@@ -75,11 +75,13 @@ async def history(call: Call[models.ListReviews]) -> Answer:
 
 
 def _record(call: Call[Any], one: ReviewRecord) -> models.Record:
-    """A decision as the token may know it: an agent is not told what a person kept from it."""
+    """A decision as the token may know it: an agent is not told what a person kept from it, and of what they wrote
+    beside a result only why they rejected it, as their window says."""
     fields = {name: getattr(one, name) for name in one.__slots__}
     kept_back = one.decision is ReviewDecision.REJECT or one.modified_data is not None
-    if call.token.kind is Kind.AGENT and one.trigger_phase is Phase.AFTER and kept_back:
-        fields["original_data"] = None
+    if call.token.kind is Kind.AGENT and one.trigger_phase is Phase.AFTER:
+        fields["original_data"] = None if kept_back else one.original_data
+        fields["comment"] = one.comment if one.decision is ReviewDecision.REJECT else ""
     return models.Record(**fields)
 
 

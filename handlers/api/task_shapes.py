@@ -103,9 +103,11 @@ def _step(step: Step, found: Task) -> models.Step:
     )
 
 
-def line(one: Line) -> models.Line:
-    """An entry of the audit log, without what was passed to the tool and what came back."""
+def line(token: Token, one: Line) -> models.Line:
+    """An entry of the audit log, without what was passed to the tool and what came back; for an agent without the
+    words of who let a result out, which are for people."""
     entry = one.entry
+    private = token.kind is Kind.AGENT and entry.event == "result_released"
     return models.Line(
         seq=one.seq,
         at=one.at,
@@ -119,6 +121,6 @@ def line(one: Line) -> models.Line:
         outcome=unmarked(entry.outcome),
         user_confirmed=entry.user_confirmed,
         execution_ms=entry.execution_ms,
-        reason=unmarked(entry.reason),
+        reason="" if private else unmarked(entry.reason),
         token_id=entry.token or None,
     )

@@ -223,4 +223,4 @@ async def record(call: Call[models.ListAudit]) -> Answer:
     if token.kind is Kind.AGENT:
         mine = await call.office.tokens.makers({line.entry.action for line in lines})
         lines = tuple(line for line in lines if token.id in (line.entry.token, mine.get(line.entry.action)))
-    return Answer(models.Audit(lines=[shapes.line(line) for line in lines]))
+    return Answer(models.Audit(lines=[shapes.line(token, line) for line in lines]))

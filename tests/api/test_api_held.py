@@ -111,3 +111,18 @@ async def test_who_comes_second_over_the_api_gets_409_and_a_sentence(api: Api) -
     await ann.post("/resume", decided(line))
     got, problem = await ann.ask("POST", "/resume", decided(line, "REJECT"))
     assert (got, problem["detail"]) == (409, "U_ANN has released its result already.")
+
+
+@pytest.mark.parametrize(("decision", "told"), [("APPROVE", False), ("REJECT", True)])
+async def test_an_agent_is_told_a_comment_only_where_its_window_says_so(
+    api: Api, decision: str, told: bool
+) -> None:
+    reviewing(api, "desk.look")
+    ann, agent = await api.client(), await api.agent()
+    call = {"tool": "desk.look", "arguments": {"path": "a.md"}}
+    made = (await agent.post("/actions", call, 201))["action"]
+    more = {} if told else {"edited": {"text": "fine", "exists": True, "sha": "s", "content": ""}}
+    await ann.post("/resume", decided(await line_of(ann), decision, comment="I took out a name", **more))
+    for client, hears in ((agent, told), (ann, True)):
+        for path in (f"/history?execution_id={made['id']}", "/audit"):
+            assert ("I took out a name" in str(await client.get(path))) == hears
