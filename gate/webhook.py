@@ -44,8 +44,9 @@ class Webhook:
 class HooksTx(Protocol):
     """Webhooks in one transaction of the ledger."""
 
-    async def of_token(self, token: str) -> int:
-        """How many were made with this token; whoever else asks for the same waits for this transaction."""
+    async def of_token(self, token: str, besides: str) -> int:
+        """How many were made with this token, without the one that may be asked for again; whoever else asks for the
+        same waits for this transaction."""
         ...
 
     async def add(self, hook: Webhook) -> None:

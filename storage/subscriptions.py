@@ -24,9 +24,13 @@ class HooksTx:
     def __init__(self, tx: Executing, dialect: str, in_turn: Callable[[str], Awaitable[None]]) -> None:
         self._tx, self._dialect, self._in_turn = tx, dialect, in_turn
 
-    async def of_token(self, token: str) -> int:
+    async def of_token(self, token: str, besides: str) -> int:
         await self._in_turn(f"webhooks:{token}")
-        count = select(func.count()).select_from(webhooks).where(webhooks.c.token == token)
+        count = (
+            select(func.count())
+            .select_from(webhooks)
+            .where(webhooks.c.token == token, webhooks.c.id != besides)
+        )
         found: int = (await self._tx.execute(count)).scalar_one()
         return found
 

@@ -21,7 +21,7 @@ async def add(world: World, by: Token, hook: Webhook, most: int) -> Said:
     if why := closed(hook.url):
         return Said(False, "bad_url", why)
     async with world.ledger.begin(world.limits.decision) as tx:
-        if await tx.hooks.of_token(by.id) >= most:
+        if await tx.hooks.of_token(by.id, hook.id) >= most:
             return Said(False, "full", FULL.format(most=most))
         await tx.hooks.add(hook)
         tx.audit(_entry("webhook_added", hook, by))

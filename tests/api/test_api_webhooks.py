@@ -9,6 +9,7 @@ import pytest
 
 from bot.audience import Audience
 from bot.webhooks import Deliveries, Sender
+from gate.flows import webhooks as flow
 from gate.webhook import key_of
 from gate.world import Unavailable
 from storage.hooks import HookStore
@@ -143,6 +144,15 @@ async def test_a_token_has_so_many_webhooks_at_most(api: Api) -> None:
         *(ann.ask("POST", "/webhooks", {"url": f"{URL}/{n}"}) for n in range(most + 2))
     )
     assert sorted(status for status, _ in answers) == [201] * most + [422] * 2
+    assert len(await mine(ann)) == most
+
+
+async def test_the_last_one_may_be_asked_for_again_where_its_answer_was_lost(api: Api) -> None:
+    ann, most = await api.client(), api.office.bounds.webhooks
+    for n in range(most):
+        await made(ann, url=f"{URL}/{n}")
+    *_, last = await api.office.hooks.of_team(ann.token.team)
+    assert (await flow.add(api.office.world, ann.token, last, most)).ok
     assert len(await mine(ann)) == most
 
 
