@@ -23,6 +23,7 @@ from tools.runbooks import At, is_list, listed, misnamed, named, open_questions,
 from tools.speech import Heard, headed, hear, joints, lines
 
 MOST = 12  # instructions in one message
+EACH_LINE = "Each line is an instruction of its own. Put text of several lines in quotes or between ```.\n"
 HELP = re.compile(
     r"(?:hi|hello|hey)?[ \t,]*(?:there|countersign)?[ \t,.!?]*"
     r"(?:what (?:can|do) (?:you|i) (?:do|say|write|ask)|what are you|who are you|how (?:does this|do you) work|"
@@ -93,7 +94,8 @@ class Understanding:
             return self._read(found, heard, decided, place)
         except Unclear as unclear:
             several = f"I took none of the {len(found)} instructions, because one is not clear.\n"
-            raise Unclear(f"{several if len(found) > 1 else ''}{unclear}") from None
+            apart = f"{several}{EACH_LINE if len(lines(heard)) > 1 else ''}"
+            raise Unclear(f"{apart if len(found) > 1 else ''}{unclear}") from None
 
     def _read(self, found: list[str], heard: Heard, decided: Sequence[Decided], place: int) -> Meant:
         pieces, asking, looks = list[Piece](), list[Question](), list[Call]()

@@ -289,6 +289,13 @@ def test_what_is_not_understood_is_said_and_nothing_is_proposed(
     assert said in says(planner.understand(text))
 
 
+def test_text_of_several_lines_outside_of_quotes_is_told_to_stand_in_quotes(planner: Phrases) -> None:
+    told = "Each line is an instruction of its own. Put text of several lines in quotes or between ```."
+    assert told in says(planner.understand("write to a.md: one line\nand another"))
+    assert told not in says(planner.understand("read a.md then sing a song"))
+    assert not isinstance(planner.understand('write to a.md: "one line\nand another"'), Say)
+
+
 def test_a_list_and_a_near_miss_are_short(planner: Phrases) -> None:
     assert says(planner.understand("deelte a.md")).count("•") <= 3
     assert len(says(planner.understand("y" * 1500))) < 1500
