@@ -18,6 +18,7 @@ ELEMENTS = 40  # elements in one rich text block
 MOST_PIECES = 90  # Slack takes 100 in one section
 CODE = re.compile(r"`([^`\n]{1,200})`")
 USER = re.compile(r"[UW][A-Z0-9_]+")
+NAMED = re.compile(r"<@([UW][A-Z0-9_]+)>")
 OWN = re.compile(
     r"<(?:@[UW][A-Z0-9_]+|!subteam\^S[A-Z0-9_]+|#[CG][A-Z0-9_]+|!date\^\d+\^[{}a-z_ ]+\|[A-Z0-9:\- ]+)>"
 )
@@ -190,6 +191,12 @@ def coded(text: str) -> list[Block]:
 def person(user: str) -> Block:
     """A person inside rich text."""
     return {"type": "user", "user_id": user} if USER.fullmatch(user) else words(user, most=80)
+
+
+def naming(own: str) -> list[Block]:
+    """One of our own sentences inside rich text, with the people it names. Never for text of others: it calls them."""
+    pieces = NAMED.split(own)
+    return [person(piece) if i % 2 else words(piece) for i, piece in enumerate(pieces) if piece]
 
 
 def line(*elements: Block) -> Block:

@@ -13,14 +13,17 @@ from views.kit import (
     Message,
     actions,
     bullets,
+    clip,
     coded,
     context,
     divider,
     escaped,
     header,
+    inline,
     line,
     mention,
     mrkdwn,
+    naming,
     pack,
     parts,
     person,
@@ -180,10 +183,12 @@ def _audited(entry: Line) -> Block:
     tool = f" · {said.tool}" if said.tool else ""
     ended = f" · {said.outcome or said.status}" if said.outcome or said.status else ""
     reason = f" · {said.reason}" if said.reason else ""
+    refused = naming(clip(inline(reason), 200)) if said.event == "turned_away" else []  # why: our own words
     return line(
         words(f"#{entry.seq} {entry.at:%Y-%m-%d %H:%M:%S} "),
         words(said.event, "bold", most=40),
         words(" by "),
         who,
-        words(f"{through}{tool}{ended}{reason}", most=200),
+        words(f"{through}{tool}{ended}{'' if refused else reason}", most=200),
+        *refused,
     )

@@ -74,6 +74,15 @@ def test_the_record_names_the_api_token_beside_the_person():
     assert "confirmed by <@UANA> (API token f00d) · filesystem.move_file" in told
 
 
+def test_the_record_names_who_could_have_decided_and_calls_nobody_in_text_of_others():
+    refused = entry(1, event="turned_away", outcome="confirm", reason="Only <@UBEN> can confirm this.")
+    made = sent(lists.audit([refused])).blocks
+    assert "confirm · Only <@UBEN> can confirm this." in shown(made)
+    assert [user["user_id"] for user in parts(made, "user")] == ["UANA", "UBEN"]
+    others = sent(lists.audit([replace(refused, entry=replace(refused.entry, event="rejected"))])).blocks
+    assert [user["user_id"] for user in parts(others, "user")] == ["UANA"]
+
+
 def test_the_record_keeps_arguments_to_itself():
     assert "secret" not in shown(sent(lists.audit([entry(1, arguments='{"path":"secret.md"}')])).blocks)
 
