@@ -130,7 +130,9 @@ def went_wrong(plan: Plan, step: Step, action: Action) -> tuple[Why, str]:
 
 
 def _what_became(action: Action) -> str:
-    by = f" by <@{action.decided_by}>" if action.decided_by else ""
+    # Without a name: this stands in quotation marks, where no mention is drawn. The action's own card says who.
+    who = "whoever asked for it" if action.decided_by == action.requester else "an approver or admin"
+    by = f" by {who}" if action.decided_by else ""
     said = f": {action.decision}" if action.decision else "."
     text = action.outcome.text if action.outcome else ""
     if action.state is State.FAILED:
