@@ -24,6 +24,7 @@ YES = frozenset(
 NO = frozenset(
     {"no", "n", "nope", "cancel", "cancel it", "stop", "don't", "dont", "do not", "never mind", "nevermind"}
 )
+STOP = frozenset({"stop", "stop it", "please stop", "stop please"})
 NO_AT_START = re.compile(
     r"(?:actually,?\s+)?(?:no|nope|cancel that|stop|don't|never\s?mind)\b[,.!;:]?(?:\s|$)", re.I
 )
@@ -50,6 +51,10 @@ MODE = re.compile(r"mode[ \t]+([A-Za-z_-]{1,40}?)(?:[ \t]*[= \t][ \t]*([\w.]{1,1
 
 def is_yes(text: str) -> bool:
     return _plain(text) in YES
+
+
+def is_stop(text: str) -> bool:
+    return _plain(text) in STOP
 
 
 def is_no(text: str) -> bool:

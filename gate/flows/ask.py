@@ -191,6 +191,8 @@ async def _about_pending(world: World, incoming: Incoming, person: Person) -> bo
             only = f"Only {deciders(everyone[0])} can confirm this."
             await say(world, incoming, "answer", {"text": only}, to=incoming.user)
         return bool(everyone) and yes
+    if plain.is_stop(text) and any(action.step for action in waiting):
+        return False  # of a task, not of the one step that waits
     if len(waiting) > 1:
         many = (
             f"{len(waiting)} of your actions wait in this thread. Please use the buttons on the one you mean."

@@ -24,6 +24,8 @@ MOST = 4000  # characters of what is said with *Continue*
 SWITCHED_OFF = "Pausing is switched off here. *Stop* ends the task after the current step."
 AFTER = "I pause once the current step is over."
 ALREADY = "It pauses already, once the current step is over."
+ON = "I do not pause, then: it goes on after the current step."
+RUNNING = "It is running already. Where a step waits for a yes, please decide on its card."
 STOPPING = "I stop once the current step is over. Nothing else starts."
 NOTHING_TO_PAUSE = "There is nothing to pause here: decide on its card, or stop it."
 BUSY = "That step is running right now. Please wait for its end."
@@ -54,6 +56,20 @@ async def pause(world: World, press: TaskPress) -> Said:
         step = now.plan.current if now.plan else None
         begun = step is not None and step.state is StepState.ASKED
         return Said(True, "pausing", AFTER if begun else "", task=now)
+
+    return await pressed(world, press, TaskVerb.PAUSE, _version, do)
+
+
+async def unpause(world: World, press: TaskPress) -> Said:
+    """“Continue”, said while it runs: takes a *Pause* back that has not come about yet. Raises Unavailable."""
+
+    async def do(tx: Tx, task: Task) -> Task | Said:
+        if task.state is not TaskState.RUNNING or task.wish is Wish.STOP:
+            return Said(True, "stopping", STOPPING, task=task) if task.wish is Wish.STOP else late_task(task)
+        if task.wish is Wish.NONE:
+            return Said(True, "running", RUNNING, task=task)
+        now = await kept(tx, task, "pause_withdrawn", press.user, wish=Wish.NONE)
+        return Said(True, "running", ON, task=now)
 
     return await pressed(world, press, TaskVerb.PAUSE, _version, do)
 

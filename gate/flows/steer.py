@@ -40,7 +40,14 @@ SATISFIED = re.compile(
 )
 Flowing = Callable[[World, TaskPress], Awaitable[Said]]
 WORDS: dict[TaskState, dict[str, Flowing]] = {
-    S.RUNNING: {"pause": control.pause, "stop": control.stop, "abort": control.stop},
+    S.RUNNING: {
+        "pause": control.pause,
+        "stop": control.stop,
+        "abort": control.stop,
+        "continue": control.unpause,
+        "go on": control.unpause,
+        "resume": control.unpause,
+    },
     S.PAUSED: {
         "continue": control.resume,
         "go on": control.resume,
@@ -78,7 +85,7 @@ async def _about(world: World, incoming: Incoming, task: Task) -> Said | None:
     if not may_task(world.policy, TaskVerb.STEER, task, person).allowed:
         return None if incoming.mentioned else await _remark(world, incoming, task)
     own = incoming.user == task.requester
-    word = incoming.text.strip(" .!\n").lower()
+    word = "stop" if plain.is_stop(incoming.text) else incoming.text.strip(" .!\n").lower()
     flow = WORDS.get(task.state, {}).get(word)
     if flow is not None:
         return await flow(world, _press(task, incoming, _round(task)))

@@ -111,6 +111,28 @@ async def test_what_is_said_with_continue_is_taken_in_first(both: Scene):
     assert (said.text, said.used) == ("c.md, please", "before step 2")
 
 
+async def test_continue_takes_a_pause_back_that_has_not_come_about(both: Scene):
+    await approved(both, await planned(both, write("a.md", ask=True), write("b.md")))
+    for word, wish in (("pause", Wish.PAUSE), ("continue", Wish.NONE)):
+        await both.say(word, mentioned=False)
+        assert ((await only(both)).wish, (await only(both)).instructions) == (wish, ())
+    assert both.texts[-1] == control.ON
+    await both.say("go on", mentioned=False)
+    assert both.texts[-1] == control.RUNNING
+    await confirmed(both)
+    assert ((await only(both)).state, wrote(both)) == (S.SATISFACTION, ["a.md", "b.md"])
+
+
+@pytest.mark.parametrize("words", ["stop", "Stop!", "please stop"])
+async def test_stop_in_the_thread_ends_a_plan_and_not_the_step_alone_that_waits(both: Scene, words: str):
+    await approved(both, await planned(both, write("a.md", ask=True), write("b.md")))
+    step = await waiting(both)
+    await both.say(words, mentioned=False)
+    assert (await only(both)).state is S.STOPPED_BY_USER
+    assert (await both.now(step.id)).state is State.CANCELLED
+    assert both.desk.calls == []
+
+
 async def test_words_in_the_thread_pause_and_continue(stage: Scene):
     await approved(stage, await planned(stage, shred("a.md"), write("b.md")))
     await stage.say("pause", mentioned=False)
