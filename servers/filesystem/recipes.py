@@ -53,7 +53,7 @@ _WRITE = change(
         "after": "{args.content}",
         "path": "{capture.before.path}",
     },
-    recoverable=f"An earlier version {_TRASH}",
+    recoverable=f"An earlier version, if there is one, {_TRASH}",
     keeps_days=KEEP.days,
     undo=[
         {
