@@ -249,36 +249,47 @@ async def test_a_file_exchanged_between_the_look_and_the_opening_is_not_opened(
     assert SECRET not in refusal
 
 
-FLIPS = 1_500
+FLIPS, ENOUGH = 1_500, 30
 
 
 @contextmanager
-def flipping(flip: Callable[[], None]) -> Iterator[Callable[[], bool]]:
-    """Flips something there and back FLIPS times in a thread. Yields whether it still does."""
+def flipping(flip: Callable[[], None]) -> Iterator[Callable[[int], bool]]:
+    """Flips something there and back in a thread, FLIPS times and until there were ENOUGH answers. Yields what takes
+    how many there are, and says whether it still does."""
     failed: list[BaseException] = []
+    enough = threading.Event()
 
     def run() -> None:
+        flips = 0
         try:
-            for _ in range(FLIPS):
+            while flips < FLIPS or not enough.is_set():
                 flip()
+                flips += 1
         except BaseException as error:
             failed.append(error)
 
     thread = threading.Thread(target=run)
+
+    def more(answers: int) -> bool:
+        if answers > ENOUGH:
+            enough.set()
+        return thread.is_alive()
+
     thread.start()
     try:
-        yield thread.is_alive
+        yield more
     finally:
+        enough.set()
         thread.join()
     assert not failed, failed
 
 
 async def hammered(
-    ask: Ask, calls: list[tuple[str, dict[str, Any]]], alive: Callable[[], bool]
+    ask: Ask, calls: list[tuple[str, dict[str, Any]]], more: Callable[[int], bool]
 ) -> Counter[bool]:
     """These calls again and again; every answer is free of the secret, every refusal a sentence, none takes long."""
     answers: Counter[bool] = Counter()
-    while alive():
+    while more(answers.total()):
         for tool, args in calls:
             started = time.monotonic()
             result = await ask.client.call_tool(tool, args)
@@ -321,9 +332,9 @@ async def test_a_file_that_becomes_a_link_at_any_moment_never_leads_out(tmp_path
         ("delete_file", {"path": ["notes.md", "race.txt"]}),
     ]
     async with files(root) as ask:
-        with flipping(flip) as alive:
-            answers = await hammered(ask, calls, alive)
-    assert answers.total() > 30
+        with flipping(flip) as more:
+            answers = await hammered(ask, calls, more)
+    assert answers.total() > ENOUGH
     assert_nothing_got_out_or_in(root, tmp_path)
 
 
@@ -353,8 +364,8 @@ async def test_a_folder_that_becomes_a_link_at_any_moment_never_leads_out(tmp_pa
         ("delete_file", {"path": ["box/copy.txt", "box/new.txt"]}),
     ]
     async with files(root) as ask:
-        with flipping(flip) as alive:
-            answers = await hammered(ask, calls, alive)
+        with flipping(flip) as more:
+            answers = await hammered(ask, calls, more)
     assert answers[False] > 0
     assert answers[True] > 0
     assert_nothing_got_out_or_in(root, tmp_path)

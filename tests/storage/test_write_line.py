@@ -171,6 +171,7 @@ def test_a_forgotten_connection_may_be_collected_while_somebody_joins_the_line(t
     line = line_of(path)
     line._then = Collecting()
     gc.disable()
+    gc.freeze()  # what the tests before have left is not looked at
     try:
         connection = OrderlyConnection(path, isolation_level="IMMEDIATE")
         connection.execute("CREATE TABLE kept (name TEXT)")
@@ -180,6 +181,7 @@ def test_a_forgotten_connection_may_be_collected_while_somebody_joins_the_line(t
         joins.start()
         joins.join(LONG / 10)
     finally:
+        gc.unfreeze()
         gc.enable()
     assert not joins.is_alive()
     line.leave()
