@@ -14,7 +14,7 @@ from tests.browser.loops import on_one_loop
 from tests.browser.page_fake import FakeWorkspace, OpenPage, serve
 
 HERE = Path(__file__).parent
-PATIENCE_MS = 30_000  # long enough for a machine that does much else; nothing waits for it in vain
+PATIENCE_MS = 60_000  # long enough for a machine that does much else; nothing waits for it in vain
 expect.set_options(timeout=PATIENCE_MS)
 
 
