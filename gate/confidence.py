@@ -80,9 +80,7 @@ class Confidence:
 
     score: float
     reasons: tuple[str, ...] = ()
-    judged: str = (
-        ""  # who has judged the result good, and why; a judgement that speaks against it is a reason
-    )
+    judged: str = ""  # who has judged it good, and why; a judgement that speaks against it is a reason
 
     @property
     def text(self) -> str:

@@ -64,8 +64,10 @@ async def unpause(world: World, press: TaskPress) -> Said:
     """“Continue”, said while it runs: takes a *Pause* back that has not come about yet. Raises Unavailable."""
 
     async def do(tx: Tx, task: Task) -> Task | Said:
-        if task.state is not TaskState.RUNNING or task.wish is Wish.STOP:
-            return Said(True, "stopping", STOPPING, task=task) if task.wish is Wish.STOP else late_task(task)
+        if task.wish is Wish.STOP:
+            return Said(True, "stopping", STOPPING, task=task)
+        if task.state is not TaskState.RUNNING:
+            return late_task(task)
         if task.wish is Wish.NONE:
             return Said(True, "running", RUNNING, task=task)
         now = await kept(tx, task, "pause_withdrawn", press.user, wish=Wish.NONE)
