@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
+
 import pytest
 
 from tests import rooms
 from tests.rooms import Rule, parse, require
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _let_go_of_the_trees() -> Iterator[None]:
+    """The trees of all modules are millions of nodes. Kept, they cost every test behind these seconds at a time: the
+    garbage collector looks at each of them."""
+    gc.disable()
+    yield
+    rooms.modules.cache_clear()
+    gc.enable()
 
 
 # promise: REVIEW-32
