@@ -67,13 +67,15 @@ def view(*blocks: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 @dataclass
 class FakeWorkspace:
-    """What the page sees (`messages`, `more`), what it sent (`posts`), how it is answered (`answers`)."""
+    """What the page sees (`messages`, `more`), what it sent (`posts`), how it is answered (`answers`), and what it sees
+    from then on (`after`: by the path of the post)."""
 
     url: str = ""
     messages: list[dict[str, Any]] = field(default_factory=list)
     more: dict[str, Any] = field(default_factory=dict)
     posts: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     answers: dict[str, dict[str, Any]] = field(default_factory=dict)
+    after: dict[str, dict[str, Any]] = field(default_factory=dict)
     arrived: asyncio.Condition = field(default_factory=asyncio.Condition)
     held: asyncio.Event | None = None
     rev: int = 1
@@ -125,6 +127,7 @@ class FakeWorkspace:
 
     async def on_post(self, request: web.Request) -> web.Response:
         self.posts.append((request.path, await request.json()))
+        self.more |= self.after.get(request.path, {})
         async with self.arrived:
             self.arrived.notify_all()
         if self.held:

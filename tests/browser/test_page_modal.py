@@ -43,7 +43,7 @@ async def test_an_error_stands_beside_its_field_and_what_was_typed_stays(
     fake.more["modal"] = view(PHRASE)
     page = await open_page(fake.url)
     await page.get_by_label("Phrase").fill("wrong")
-    fake.more["modal"] = view(PHRASE, errors={"phrase": "Type it exactly."})
+    fake.after["/ui/submit"] = {"modal": view(PHRASE, errors={"phrase": "Type it exactly."})}
     await page.get_by_test_id("modal-submit").click()
     await expect(page.locator("[data-block-id=phrase]").get_by_role("alert")).to_have_text("Type it exactly.")
     await expect(page.get_by_label("Phrase")).to_have_value("wrong")
@@ -55,7 +55,7 @@ async def test_a_modal_can_be_closed(fake: FakeWorkspace, open_page: OpenPage, h
     fake.more["modal"] = view(PHRASE)
     page = await open_page(fake.url)
     await page.get_by_test_id("modal").wait_for()
-    fake.more["modal"] = None
+    fake.after["/ui/close"] = {"modal": None}
     match how:
         case "escape":
             await page.keyboard.press("Escape")

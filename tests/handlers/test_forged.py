@@ -72,7 +72,7 @@ async def test_an_altered_value_confirms_nothing(edge: Edge) -> None:
         await edge.send(
             "interactive", edge.ws.forge.click(ANN, card.message, action_id="confirm", value=value)
         )
-    assert len([text for text in edge.hints() if "changed since you saw it" in text]) == 2
+    await edge.ws.wait_for(lambda: sum("changed since you saw it" in text for text in edge.hints()) == 2)
     assert (await card.action()).state == "prepared"
 
 
