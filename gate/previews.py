@@ -65,6 +65,14 @@ def default_verb(spec: ToolSpec) -> str:
     return (words(spec.name) or ["run"])[0].capitalize()
 
 
+def summary_of(spec: ToolSpec, args: Json, otherwise: str = "") -> str:
+    """What a call does in its recipe's words, as far as the arguments alone tell; else `otherwise`."""
+    try:
+        return str(expand(spec.recipe.summary, {"args": args})) or otherwise
+    except TemplateError:
+        return otherwise
+
+
 def build(
     spec: ToolSpec,
     cls: Class,
@@ -89,11 +97,12 @@ def build(
         if more
         else "",
     )
-    return _with_note(preview, STRANGE) if has_strange(preview) else preview
+    return warned(preview)
 
 
-def _with_note(preview: Preview, note: str) -> Preview:
-    return replace(preview, notes=(*preview.notes, note))
+def warned(preview: Preview) -> Preview:
+    """The preview, with a word of warning where its texts are not what they look like."""
+    return replace(preview, notes=(*preview.notes, STRANGE)) if has_strange(preview) else preview
 
 
 def _notifies(spec: ToolSpec, scope: Mapping[str, Json]) -> str:

@@ -52,4 +52,6 @@ async def _next(world: World, task: Task) -> bool:
         return await (simple.go_on(world, task) if simply else steps.go_on(world, task))
     if task.state is TaskState.PAUSED:
         return await steps.follow(world, task)
+    if task.state is TaskState.SATISFACTION:
+        return await (undo_plan.look_back(world, task) if task.plan else simple.look_back(world, task))
     return False

@@ -181,6 +181,13 @@ async def told_in_thread(tx: Tx, task: Task, text: str, cause: str | int, to: st
         tx.enqueue(runs.post(note.id))
 
 
+async def retold(world: World, task: Task, result: str) -> None:
+    """Write down what came of a task that has run to its end, where something of it was taken back since."""
+    if result != task.result:
+        async with world.ledger.begin() as tx:
+            await kept(tx, await unchanged(tx, task), "taken_back", result=result)
+
+
 async def failed(tx: Tx, task: Task, reason: str) -> Task:
     """End a task that cannot go on, and say why."""
     ended = await moved(tx, task, TaskEvent.FAIL, reason=reason)

@@ -10,7 +10,7 @@ from typing import Any
 from gate.action import Class, Json, Preview, Verdict
 from gate.canonical import BadArguments, canonical
 from gate.policy import Decision, decide
-from gate.previews import build, default_verb, facts, text_of
+from gate.previews import build, default_verb, facts, summary_of, text_of, warned
 from gate.template import TemplateError, expand, names
 from gate.tool import OutcomeUnknown, Read, ServerUnavailable, ToolSpec
 from gate.world import World
@@ -64,9 +64,9 @@ async def look(
 
 def blind(spec: ToolSpec, args: Json, problem: str) -> Preview:
     """A preview that says why there is none. Such an action cannot be confirmed."""
-    return Preview(
-        summary=f"{spec.title}: {spec.full_name}", verb=default_verb(spec), facts=facts(args), problem=problem
-    )
+    summary = summary_of(spec, args, f"{spec.title}: {spec.full_name}")
+    verb = spec.recipe.verb or default_verb(spec)
+    return warned(Preview(summary, verb, facts=facts(args), problem=problem))
 
 
 async def captured(world: World, spec: ToolSpec, args: Mapping[str, Json], channel: str) -> dict[str, Json]:

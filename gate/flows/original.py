@@ -22,4 +22,6 @@ async def move_original(tx: Tx, undo: Action, event: Event) -> None:
                 "undone", original, undo.decided_by, status="success", outcome="undone", user_confirmed=True
             )
         )
+        if original.turn:
+            tx.enqueue(runs.turn(original.turn, f"{original.id}:undone"))
     tx.enqueue(runs.draw(original.id, original.revision))

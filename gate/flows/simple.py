@@ -5,20 +5,21 @@ from __future__ import annotations
 import contextlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gate import runs
 from gate.action import Action, Class
+from gate.derive import derived
 from gate.flows import clarify, turn
 from gate.flows.decide import end
-from gate.flows.life import begun_turn, moved, pressed, unchanged
+from gate.flows.life import begun_turn, moved, pressed, retold, unchanged
 from gate.flows.press import Said, TaskPress
 from gate.people import TaskVerb
+from gate.previews import summary_of
 from gate.states import Event, State
 from gate.talk import Call, Clarify, Mode, Propose, ProposePlan, Told, Turn
 from gate.task import Flow, Task
 from gate.task_states import TaskEvent
-from gate.template import TemplateError, expand
 from gate.world import Stale, Tx, World
 
 NAMED = 3  # calls named in a result
@@ -37,6 +38,7 @@ class Ended:
 
     result: str
     changed: bool
+    told: tuple[Told, ...]
 
 
 async def go_on(world: World, task: Task) -> bool:
@@ -49,15 +51,24 @@ async def go_on(world: World, task: Task) -> bool:
         action.outcome and action.outcome.kind in ("success", "unknown") and action.cls is not Class.READ
         for action in made
     )
-    result = _tally(list(_told(found))) + _named(world, found, made)
+    ended = Ended(_result(world, found, made), changed, tuple(_told(found, made)))
     async with world.ledger.begin() as tx:
         now = await unchanged(tx, task)
         if now.unused and world.planner.follows:  # said while the last reply was on its way
             again = await begun_turn(tx, now, Mode.ACT, now.unused[-1].text)
             await tx.keep_task(now, turn=again)
             return False
-        await _close(tx, world, now, found, Ended(result, changed))
+        await _close(tx, world, now, found, ended)
     return True
+
+
+async def look_back(world: World, task: Task) -> bool:
+    """While it is asked whether that was what they needed: what was taken back since is not called done. False:
+    nothing comes after it."""
+    found = await world.ledger.turn(task.turn)
+    if found is not None:
+        await retold(world, task, _result(world, found, await world.ledger.of_turn(found.id)))
+    return False
 
 
 async def _close(tx: Tx, world: World, task: Task, found: Turn, ended: Ended) -> None:
@@ -68,10 +79,9 @@ async def _close(tx: Tx, world: World, task: Task, found: Turn, ended: Ended) ->
     if isinstance(last, ProposePlan):  # it is more than it looked: the plan is made of this very reply
         await moved(tx, task, TaskEvent.REPLAN, flow=Flow.PLAN)
         return
-    told = list(_told(found))
-    if told and all(one.status in NOTHING_RAN for one in told):
+    if ended.told and all(one.status in NOTHING_RAN for one in ended.told):
         await moved(tx, task, TaskEvent.CANCEL, result=ended.result, reason="Nothing of it ran.")
-    elif not told:  # only words
+    elif not ended.told:  # only words
         await moved(tx, task, TaskEvent.SETTLE, result="Answered in words.")
     else:
         await finish(tx, world, task, ended.result, ended.changed)
@@ -86,6 +96,11 @@ async def finish(tx: Tx, world: World, task: Task, result: str, changed: bool) -
     now = await moved(tx, task, TaskEvent.FINISH, result=result, changed=changed, ends=ends)
     tx.enqueue(runs.settle_task(task.id, ends, world.limits.settle))
     return now
+
+
+def _result(world: World, found: Turn, made: Sequence[Action]) -> str:
+    """What came of the turn, as it is now: `1 done, 1 done and taken back: Move a.md; Write b.md`."""
+    return _tally(list(_told(found, made))) + _named(world, found, made)
 
 
 def _named(world: World, found: Turn, made: Sequence[Action]) -> str:
@@ -110,16 +125,26 @@ def _held(made: Sequence[Action], call: Call) -> bool:
 
 def _summary(world: World, call: Call) -> str:
     spec = world.tools.find(call.server, call.tool)
-    try:
-        return str(expand(spec.recipe.summary, {"args": call.args})) if spec else ""
-    except TemplateError:
-        return spec.title if spec else ""
+    return summary_of(spec, call.args, spec.title) if spec else ""
 
 
-def _told(found: Turn) -> Iterator[Told]:
-    for exchange in found.exchanges:
-        if isinstance(exchange.reply, Propose):
-            yield from exchange.told
+def _told(found: Turn, made: Sequence[Action]) -> Iterator[Told]:
+    """What became of each call, as its planner was told; and where it was taken back since, that."""
+    back = set(_origins(made))
+    for index, exchange in enumerate(found.exchanges):
+        for one in exchange.told if isinstance(exchange.reply, Propose) else ():
+            undone = derived("action", found.id, index, one.call) in back
+            yield replace(one, status=turn.STATUS[State.UNDONE]) if undone else one
+
+
+def _origins(made: Sequence[Action]) -> Iterator[str]:
+    """The ids under which the calls were first asked for that were taken back."""
+    by_id = {action.id: action for action in made}
+    for action in made:
+        if action.state is State.UNDONE:
+            while action.renews in by_id:
+                action = by_id[action.renews]
+            yield action.id
 
 
 def _tally(told: list[Told]) -> str:

@@ -16,6 +16,7 @@ from gate.flows.prepare import Answered, Asked, Prepared, Refused, prepare
 from gate.flows.press import Press
 from gate.flows.together import asked_of
 from gate.plans import boundary
+from gate.previews import summary_of
 from gate.reviews import released
 from gate.states import State
 from gate.talk import (
@@ -38,7 +39,6 @@ from gate.talk import (
 )
 from gate.task import Flow, Instruction, Task
 from gate.task_states import TaskEvent
-from gate.template import TemplateError, expand
 from gate.world import Note, Unavailable, World
 
 WAITING = "waiting"
@@ -158,14 +158,12 @@ async def _end(world: World, turn: Turn) -> None:
 
 
 async def _tell_task(world: World, turn: Turn) -> None:
+    """Let its task look at it: once for each end, as an expired call may be asked again and a done one taken back."""
     if turn.task:
+        back = sum(one.state is State.UNDONE for one in await world.ledger.of_turn(turn.id))
+        told = ",".join(one.status for one in turn.exchanges[-1].told)
         async with world.ledger.begin() as tx:
-            tx.enqueue(runs.task(turn.task, f"{turn.id}:{len(turn.exchanges)}:{_tally(turn)}"))
-
-
-def _tally(turn: Turn) -> str:
-    """Tells one end of a turn from a later one: an expired call of it may be asked again."""
-    return ",".join(told.status for told in turn.exchanges[-1].told)
+            tx.enqueue(runs.task(turn.task, f"{turn.id}:{len(turn.exchanges)}:{told}:{back}"))
 
 
 def _settled(exchange: Exchange) -> bool:
@@ -228,7 +226,7 @@ async def _told_refused(world: World, turn: Turn, index: int, place: int, refuse
 async def _told_read(world: World, turn: Turn, index: int, place: int, read: Answered) -> Told:
     body = {
         "name": read.spec.full_name,
-        "summary": _summary(read),
+        "summary": summary_of(read.spec, read.args),
         "arguments": dict(read.args),
         "structured": read.answer.structured,
         "text": read.answer.text,
@@ -239,13 +237,6 @@ async def _told_read(world: World, turn: Turn, index: int, place: int, read: Ans
     to = turn.requester if read.private else ""
     await _keep(world, Note(derived("note", turn.id, index, place, "read"), turn.session, "read", body, to))
     return Told(place, "failed" if read.answer.is_error else "succeeded", read.answer.text)
-
-
-def _summary(read: Answered) -> str:
-    try:
-        return str(expand(read.spec.recipe.summary, {"args": read.args}))
-    except TemplateError:
-        return ""
 
 
 async def _truth(world: World, action: Action, place: int) -> Told:

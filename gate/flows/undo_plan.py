@@ -7,7 +7,7 @@ from dataclasses import replace
 from gate import plans, runs
 from gate.action import Action, Class, Ref
 from gate.flows import undo
-from gate.flows.life import OLD_CARD, kept, pressed, told_in_thread, unchanged, with_step
+from gate.flows.life import OLD_CARD, kept, pressed, retold, told_in_thread, unchanged, with_step
 from gate.flows.press import Press, Said, TaskPress
 from gate.people import TaskVerb
 from gate.states import State
@@ -125,18 +125,31 @@ async def _end(world: World, task: Task, step: Step | None, why: str) -> bool:
     return True
 
 
+async def look_back(world: World, task: Task) -> bool:
+    """While it is asked whether that was what they needed: its result says which steps were taken back, together or
+    one by one. False: nothing comes after it."""
+    assert task.plan is not None
+    if back := [s for s in _changing(task.plan) if await _is_back(world, s)]:
+        await retold(world, task, f"{plans.summary(task.plan)} {_named_back(task.plan, back)}")
+    return False
+
+
 async def _is_back(world: World, step: Step) -> bool:
     action = await world.ledger.action(step.action)
     return action is not None and action.state is State.UNDONE
 
 
 def _told(plan: Plan, back: list[Step], step: Step | None, why: str) -> str:
-    done = f"Taken back: {_named(plan, back)}." if back else "Nothing was taken back."
+    done = _named_back(plan, back) if back else "Nothing was taken back."
     if step is None:
         return done
     rest = [s for s in _changing(plan) if s not in back and s.id != step.id]
     left = f" Left as before: {_named(plan, rest)}." if rest else ""
     return f"{done} Step {plans.place(plan, step)} ({plans.called(step)}) was not: {why}{left}"
+
+
+def _named_back(plan: Plan, back: list[Step]) -> str:
+    return f"Taken back: {_named(plan, back)}."
 
 
 def _named(plan: Plan, steps: list[Step]) -> str:

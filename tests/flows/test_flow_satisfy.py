@@ -36,7 +36,7 @@ async def read(stage: Scene) -> Task:
 # promise: TASK-10
 async def test_a_finished_task_asks_once(stage: Scene):
     task = await read(stage)
-    assert (task.state, task.ends, task.result, task.changed) == (S.SATISFACTION, 1, "1 done", False)
+    assert (task.state, task.ends, task.result, task.changed) == (S.SATISFACTION, 1, "1 done: Look", False)
 
 
 async def test_a_write_is_finished_when_its_card_is_decided_and_it_ran(stage: Scene):
@@ -149,6 +149,20 @@ async def test_an_action_that_the_task_left_behind_can_still_be_undone(stage: Sc
     await undo.ask(stage.world, stage.press(await stage.now(action.id)))
     await stage.play()
     assert (await stage.now(action.id)).state is State.UNDONE
+
+
+async def test_what_is_taken_back_while_it_is_asked_is_not_called_done_any_more(stage: Scene):
+    stage.planner.script = [Propose((*WRITE.calls, *READ.calls)), Done()]
+    await stage.say("write it, then look")
+    (action,) = await stage.ledger.pending(TEAM)
+    await stage.confirm(action)
+    await stage.play()
+    assert (await newest(stage)).result == "2 done: Write a.md; Look"
+    await undo.ask(stage.world, stage.press(await stage.now(action.id)))
+    await stage.play()
+    task = await newest(stage)
+    assert (task.state, task.result) == (S.SATISFACTION, "1 done and taken back, 1 done: Write a.md; Look")
+    assert (await satisfy.satisfied(stage.world, press(task))).ok
 
 
 async def test_a_thread_that_another_task_holds_by_now_takes_no_second_plan(stage: Scene):

@@ -51,6 +51,21 @@ async def test_everything_is_taken_back_from_the_last_to_the_first(both: Scene):
     assert await both.ledger.undoable(TEAM) == ()
 
 
+async def test_the_result_that_is_asked_about_says_what_was_taken_back(both: Scene):
+    task = await done(both)
+    assert task.plan
+    told = "3 of 3 steps done: Write a.md; Look: desk.look; Write b.md."
+    assert task.result == told
+    last = await both.now(task.plan.steps[2].action)
+    assert (await undo.ask(both.world, both.press(last))).ok
+    await both.play()
+    assert (await only(both)).result == f"{told} Taken back: step 3 (Write b.md)."
+    assert (await pressed(both, undo_plan.undo_all, on_plan(await only(both)))).ok
+    task = await only(both)
+    assert task.result == f"{told} Taken back: step 3 (Write b.md); step 1 (Write a.md)."
+    assert task.state is S.SATISFACTION
+
+
 async def test_pressing_twice_takes_back_once(both: Scene):
     task = await done(both)
     assert all(said.ok for said in await twice(undo_plan.undo_all, both, on_plan(task)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import pytest
@@ -12,6 +12,7 @@ import pytest
 from gate.action import Class, Json
 from gate.flows.look import MOST_EACH, look
 from gate.policy import Policy
+from gate.previews import STRANGE
 from gate.tool import Answer, Each, Problem, Read, Recipe, Show, ToolSpec, Trust
 from gate.world import World
 from tools.schema import problems
@@ -121,3 +122,24 @@ async def test_a_sha_that_the_asker_gave_is_not_believed_where_nothing_is_there(
 async def test_a_failure_is_not_taken_for_an_absence(said: str) -> None:
     seen = await looked(Tools(Answer(said, is_error=True)), PUT, body="two")
     assert seen.preview.problem.startswith("I could not look at what this would change")
+
+
+@pytest.mark.parametrize(
+    ("summary", "said"),
+    [
+        ("Put “{args.body}”", "Put “two”"),
+        ("Put over {capture.old.text.content}", "put: s.put"),
+        ("", "put: s.put"),
+    ],
+)
+async def test_what_could_not_be_looked_at_is_named_as_far_as_its_arguments_tell(
+    summary: str, said: str
+) -> None:
+    named = replace(PUT, recipe=replace(PUT.recipe, summary=summary, verb="Store"))
+    seen = await looked(Tools(Answer("Rate limit exceeded", is_error=True)), named, body="two")
+    assert (seen.preview.summary, seen.preview.verb, seen.preview.whole) == (said, "Store", False)
+
+
+async def test_hidden_characters_are_pointed_out_also_where_nothing_could_be_looked_at() -> None:
+    seen = await looked(Tools(Answer("Rate limit exceeded", is_error=True)), PUT, body="t\u200bwo")
+    assert seen.preview.notes == (STRANGE,)
