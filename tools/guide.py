@@ -9,6 +9,7 @@ from itertools import zip_longest
 from gate.tool import ToolSpec
 from gate.world import Tools
 from tools.book import Phrase, PhraseBook, Runbook
+from tools.run_steps import needs
 from tools.runbooks import listed
 from tools.sentences import either
 from tools.wording import bullets, clipped
@@ -121,17 +122,18 @@ def usable(book: PhraseBook, tools: Tools) -> Sequence[Phrase]:
 
 
 def runnable(book: PhraseBook, tools: Tools) -> Sequence[Runbook]:
-    return [runbook for runbook in book.runbooks if can_run(runbook, tools)]
+    return [runbook for runbook in book.runbooks if can_run(runbook, book, tools)]
 
 
-def can_run(runbook: Runbook, tools: Tools) -> bool:
-    """Whether the tools that it names are there."""
-    return all(tools.find(server, tool) for server, tool in _needs(runbook))
+def can_run(runbook: Runbook, book: PhraseBook, tools: Tools) -> bool:
+    """Whether the tools of its steps are there."""
+    return all(tools.find(server, tool) for server, tool in needs(runbook, book.phrases))
 
 
-def _needs(runbook: Runbook) -> list[tuple[str, str]]:
-    named = [(look.server, look.tool) for look in runbook.looks]
-    return named + [(step.server, step.tool) for step in runbook.steps if step.tool]
+def _run_with(name: str, book: PhraseBook, tools: Tools) -> list[Runbook]:
+    """The runbooks that use a server."""
+    found = runnable(book, tools)
+    return [one for one in found if name in {server for server, _ in needs(one, book.phrases)}]
 
 
 def _all(there: Mapping[str, Sequence[ToolSpec]]) -> str:
@@ -154,8 +156,8 @@ def _one(name: str, specs: Sequence[ToolSpec], tools: Tools, book: PhraseBook | 
     parts.append(f"`{name}` has {_count(len(specs), 'tool')}: {names}{rest}.")
     if book is not None:
         parts.append(f"Each works by its name, too: `{form(specs[0])}`.")
-        runs = [f"`{r.name}`" for r in runnable(book, tools) if name in {server for server, _ in _needs(r)}]
-        parts.append(f"Runbooks with it: {', '.join(runs)}; write `runbooks` to see them." if runs else "")
+        runs = ", ".join(f"`{one.name}`" for one in _run_with(name, book, tools))
+        parts.append(f"Runbooks with it: {runs}; write `runbooks` to see them." if runs else "")
     return "\n".join(filter(None, parts))
 
 

@@ -81,7 +81,7 @@ def _choices(book: PhraseBook, tools: Tools) -> Iterator[Choice]:
         hints = f"{phrase.tool} {phrase.server}"
         yield Choice(phrase.example or readable(says[0]), says, hints, phrase.full_name, phrase.server)
     for runbook in book.runbooks:
-        if can_run(runbook, tools):
+        if can_run(runbook, book, tools):
             name = runbook.name.replace("-", " ")
             text = f"`{runbook.example or f'run {runbook.name}'}`: {runbook.title.lower()}, in several steps"
             yield Choice(text, [f"run {name}", name, runbook.title], runbook.description, runbook.name)

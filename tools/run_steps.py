@@ -128,6 +128,11 @@ def unsaid(step: RunStep, parameters: Sequence[Parameter], phrases: Sequence[Phr
         yield "a result of a step must be a whole argument here; use `call` and `args` instead"
 
 
+def needs(runbook: Runbook, phrases: Sequence[Phrase]) -> list[tuple[str, str]]:
+    """Server and tool of each look and step, also of those that are said in a sentence."""
+    return [_tool(step, runbook.parameters, phrases) for _, _, step in _numbered(runbook)]
+
+
 def step_misfits(runbook: Runbook, phrases: Sequence[Phrase], tools: Tools) -> Iterator[str]:
     """Looks and steps whose arguments their tool does not take, or that use what none before gives."""
     gives: dict[tuple[str, ...], ToolSpec | None] = {}

@@ -155,6 +155,7 @@ def test_help_with_a_server_gives_its_examples_and_tools(text: str) -> None:
     assert "`filesystem` has 19 tools: `list_dir`, " in told
     assert "Each works by its name, too: `filesystem.list_dir path=…`." in told
     assert "show me my tasks" not in told
+    assert "Runbooks with it: `archive-quarter`, `tidy-drafts`, `publish-note`, " in told
 
 
 @pytest.mark.parametrize(
