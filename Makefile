@@ -36,7 +36,10 @@ $(STAMP): $(LOCK)
 	@$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r $(LOCK)
 	@touch $@
 
-test: setup browser programs lint types
+# What does not wait for each other is done side by side: installing, then checking.
+test:
+	@$(MAKE) --no-print-directory -j2 setup programs
+	@$(MAKE) --no-print-directory -j2 lint types
 	$(PY) -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 lint: setup
@@ -59,7 +62,7 @@ browser:
 	    command -v google-chrome || echo "There is no Chromium: the browser tests will be SKIPPED"; fi
 
 # Tests of OCR, of a screen and of its clipboard want these. The same: without them they are skipped, and say so.
-programs:
+programs: browser
 	@missing=$$(for pair in tesseract:tesseract-ocr Xvfb:xvfb xclip:xclip; do \
 	  command -v $${pair%%:*} >/dev/null || echo $${pair##*:}; done); \
 	if [ -n "$$missing" ]; then \

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 import redis
+from xdist.scheduler import LoadFileScheduling
 
 from bot.embedded import EmbeddedRedis, launch
 from storage.migrate import migrate
@@ -22,7 +23,20 @@ from tests.services import MEMORY, Postgres, find_postgres, start_postgres, unav
 
 ROOM = 4 << 30  # bytes that must be free there
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")  # the quickest first
-LONG = {"browser", "chaos", "foreign"}  # folders whose files take long: none of them is begun at the very end
+# Files that wait for a clock, a process that starts or one that dies; and files that take long, none of which is begun at
+# the very end.
+WAITING = (
+    "tests/api/test_gateway_whole",
+    "tests/bot/test_engine_",
+    "tests/bot/test_lookout",
+    "tests/chaos/",
+    "tests/foreign/",
+    "tests/handlers/test_deliveries",
+    "tests/handlers/test_slack_faults",
+    "tests/tools/test_tools_faults",
+    "tests/tools/test_tools_http",
+)
+LONG = "tests/browser/"
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -38,17 +52,30 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ["TMPDIR"] = tempfile.tempdir = home
 
 
+class Beside(LoadFileScheduling):
+    """A file stays in one worker; and one worker begins with all that waits more than it computes, one after the other,
+    while the others keep the processor busy. Let loose on all workers, what waits came together at the end."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return "waiting" if nodeid.startswith(WAITING) else super()._split_scope(nodeid)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Beside:
+    return Beside(config, log)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Where tests run beside each other, mix the files: what waits for a browser or for a replica to die then runs
-    beside what computes. xdist would begin with the files of many tests, and have all of the waiting at the end."""
+    """For several workers: what waits first, then the files in an order that means nothing, so that those of a folder,
+    which are alike, do not come together."""
     if hasattr(config, "workerinput"):
-        items.sort(key=lambda item: _place(item.path.relative_to(config.rootpath)))
+        items.sort(key=lambda item: _place(item.path.relative_to(config.rootpath).as_posix()))
 
 
-def _place(file: Path) -> float:
+def _place(file: str) -> float:
     """The same number for a file in each run: 0 to 1, for those that take long to 0.9."""
-    share = hashlib.sha256(file.as_posix().encode()).digest()[0] / 255
-    return share * 0.9 if LONG & set(file.parts) else share
+    share = hashlib.sha256(file.encode()).digest()[0] / 255
+    return -1 if file.startswith(WAITING) else share * 0.9 if file.startswith(LONG) else share
 
 
 def pytest_collection_finish() -> None:

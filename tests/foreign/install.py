@@ -57,9 +57,12 @@ def _python(name: str, lock: Path) -> Path:
     """A venv with what a lock names, and nothing else."""
 
     def install(home: Path) -> None:
-        _run("Python's venv module", [sys.executable, "-m", "venv", str(home)])
-        pip = [str(home / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        _run("the Python registry", [*pip, "--require-hashes", "--only-binary", ":all:", "-r", str(lock)])
+        # Without a pip of its own, and compiled when it is imported: most of what is installed never is.
+        _run("Python's venv module", [sys.executable, "-m", "venv", "--without-pip", str(home)])
+        python = str(home / "bin" / "python")
+        pip = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-compile"]
+        safely = ["--disable-pip-version-check", "--require-hashes", "--only-binary", ":all:"]
+        _run("the Python registry", [*pip, *safely, "-r", str(lock)])
 
     return _kept(name, (lock,), install) / "bin" / "python"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+from functools import cache
 from typing import Any
 
 from reportlab.pdfgen.canvas import Canvas
@@ -16,10 +17,12 @@ TEXT = (
 )
 
 
+@cache
 def pdf(text: str = TEXT) -> bytes:
     return print.write(from_markdown(text), "")
 
 
+@cache
 def docx(text: str = TEXT) -> bytes:
     return word.write(from_markdown(text), "")
 
