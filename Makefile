@@ -4,8 +4,8 @@ VENV ?= .venv
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 LOCK := requirements/dev.txt
-# One more than the two cores it is meant for: a third of the time a test waits for a tool, a browser or a clock. With
-# four, a browser beside three tests that start replicas waited for longer than any patience.
+# One more than the two cores it is meant for: one waits for clocks and other processes (tests/conftest.py) while the
+# others compute.
 WORKERS ?= 3
 CANDIDATES := python3.14 python3.13 python3.12 python3.11 python3
 # The first Python that is new enough, and of those one that can make a venv.

@@ -80,7 +80,7 @@ def _place(file: str) -> float:
 
 def pytest_collection_finish() -> None:
     """Thousands of tests stay until the end: spare the garbage collector the looking at them, for which the bot in the
-    same process waits (0.3 s each time; once a collection was seen to take 30 s, and why is not proven)."""
+    same process waits (0.3 s each time)."""
     gc.collect()
     gc.freeze()
 
