@@ -31,10 +31,9 @@ VOTES = (
     .where(votes.c.action == ID, votes.c.version == bindparam("version"))
     .order_by(votes.c.at, votes.c.person)
 )
-# The two questions for a turn and its exchanges.
+# A turn and its exchanges.
 TURN = select(turns).where(turns.c.id == ID)
 EXCHANGES = select(exchanges).where(exchanges.c.turn == ID).order_by(exchanges.c.index)
-OF_A_TURN = (TURN, EXCHANGES)
 POSTED = select(*(column for column in posted.c if column.name != "key")).where(posted.c.key == ID)
 TASKS_OF = (
     select(tasks)

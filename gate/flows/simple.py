@@ -47,11 +47,7 @@ async def go_on(world: World, task: Task) -> bool:
     if found is None or not turn.over(world.planner, found):
         return False
     made = await world.ledger.of_turn(found.id)
-    changed = any(
-        action.outcome and action.outcome.kind in ("success", "unknown") and action.cls is not Class.READ
-        for action in made
-    )
-    ended = Ended(_result(world, found, made), changed, tuple(_told(found, made)))
+    ended = _ended(world, found, made)
     async with world.ledger.begin() as tx:
         now = await unchanged(tx, task)
         if now.unused and world.planner.follows:  # said while the last reply was on its way
@@ -67,7 +63,7 @@ async def look_back(world: World, task: Task) -> bool:
     nothing comes after it."""
     found = await world.ledger.turn(task.turn)
     if found is not None:
-        await retold(world, task, _result(world, found, await world.ledger.of_turn(found.id)))
+        await retold(world, task, _ended(world, found, await world.ledger.of_turn(found.id)).result)
     return False
 
 
@@ -98,9 +94,14 @@ async def finish(tx: Tx, world: World, task: Task, result: str, changed: bool) -
     return now
 
 
-def _result(world: World, found: Turn, made: Sequence[Action]) -> str:
-    """What came of the turn, as it is now: `1 done, 1 done and taken back: Move a.md; Write b.md`."""
-    return _tally(list(_told(found, made))) + _named(world, found, made)
+def _ended(world: World, found: Turn, made: Sequence[Action]) -> Ended:
+    """What came of the turn, as it is now; `1 done, 1 done and taken back: Move a.md; Write b.md`."""
+    told = tuple(_told(found, made))
+    changed = any(
+        action.outcome and action.outcome.kind in ("success", "unknown") and action.cls is not Class.READ
+        for action in made
+    )
+    return Ended(_tally(told) + _named(world, found, made), changed, told)
 
 
 def _named(world: World, found: Turn, made: Sequence[Action]) -> str:
@@ -147,7 +148,7 @@ def _origins(made: Sequence[Action]) -> Iterator[str]:
             yield action.id
 
 
-def _tally(told: list[Told]) -> str:
+def _tally(told: Sequence[Told]) -> str:
     """`2 done, 1 rejected`: counted by code from what truly happened."""
     counts = Counter(WORDS.get(one.status, one.status) for one in told)
     return ", ".join(f"{count} {word}" for word, count in counts.items())
