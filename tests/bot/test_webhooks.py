@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 import socket
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import UTC, datetime
 from ipaddress import ip_network
 from pathlib import Path
@@ -30,6 +31,7 @@ from tests.flows.scene import TEAM, Scene
 HOME = (ip_network("127.0.0.0/8"),)
 SECRET = secret_of(b"k" * 32)
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
+Delivering = Callable[[str], AbstractAsyncContextManager[Any]]
 
 
 class Receiver:
@@ -58,18 +60,21 @@ async def receiving() -> AsyncIterator[tuple[Receiver, str]]:
     await server.close()
 
 
-@asynccontextmanager
-async def delivering(url: str, home: Path, file: Path, redis_url: str) -> AsyncIterator[Any]:
-    import shutil
+@pytest.fixture
+def delivering(migrated_sqlite: Path, sqlite_url: str, redis_url: str) -> Delivering:
+    """Opens a scene with a webhook to a URL, its store and its deliveries."""
 
-    shutil.copy(home, file)
-    database = f"sqlite+aiosqlite:///{file}"
-    async with staged(database, redis_url) as scene:
-        engine = open_engine(database)
-        store = HookStore(engine)
-        await store.add(Webhook("h1", url, SECRET, "", TEAM, (), (), 0, NOW))
-        yield scene, store, Deliveries(store, scene.ledger, Sender(HOME))
-        await engine.dispose()
+    @asynccontextmanager
+    async def open_one(url: str) -> AsyncIterator[Any]:
+        shutil.copy(migrated_sqlite, str(make_url(sqlite_url).database))
+        async with staged(sqlite_url, redis_url) as scene:
+            engine = open_engine(sqlite_url)
+            store = HookStore(engine)
+            await store.add(Webhook("h1", url, SECRET, "", TEAM, (), (), 0, NOW))
+            yield scene, store, Deliveries(store, scene.ledger, Sender(HOME))
+            await engine.dispose()
+
+    return open_one
 
 
 async def happened(scene: Scene, task: str = "t1") -> None:
@@ -83,10 +88,9 @@ async def carried(scene: Scene, deliveries: Deliveries) -> None:
         await deliveries.deliver(*run.args)
 
 
-async def test_an_event_arrives_once_signed(migrated_sqlite: Path, sqlite_url: str, redis_url: str) -> None:
+async def test_an_event_arrives_once_signed(delivering: Delivering) -> None:
     async with receiving() as (receiver, url):
-        file = Path(str(make_url(sqlite_url).database))
-        async with delivering(url, migrated_sqlite, file, redis_url) as (scene, store, deliveries):
+        async with delivering(url) as (scene, store, deliveries):
             await happened(scene)
             assert await asyncio.gather(store.fan_out(scene.ledger), store.fan_out(scene.ledger)) in (
                 [1, 0],
@@ -102,12 +106,9 @@ async def test_an_event_arrives_once_signed(migrated_sqlite: Path, sqlite_url: s
 
 
 # promise: GATE-22
-async def test_a_request_for_an_approval_arrives_with_the_fields_of_the_spec(
-    migrated_sqlite: Path, sqlite_url: str, redis_url: str
-) -> None:
+async def test_a_request_for_an_approval_arrives_with_the_fields_of_the_spec(delivering: Delivering) -> None:
     async with receiving() as (receiver, url):
-        file = Path(str(make_url(sqlite_url).database))
-        async with delivering(url, migrated_sqlite, file, redis_url) as (scene, store, deliveries):
+        async with delivering(url) as (scene, store, deliveries):
             action = await scene.prepare(path="a.md", content="new")
             await store.fan_out(scene.ledger)
             await carried(scene, deliveries)
@@ -119,12 +120,9 @@ async def test_a_request_for_an_approval_arrives_with_the_fields_of_the_spec(
     assert asked["auto_approve_timeout"] is None  # no call is ever made because nobody said no
 
 
-async def test_what_fails_is_tried_again_with_the_same_id(
-    migrated_sqlite: Path, sqlite_url: str, redis_url: str
-) -> None:
+async def test_what_fails_is_tried_again_with_the_same_id(delivering: Delivering) -> None:
     async with receiving() as (receiver, url):
-        file = Path(str(make_url(sqlite_url).database))
-        async with delivering(url, migrated_sqlite, file, redis_url) as (scene, store, deliveries):
+        async with delivering(url) as (scene, store, deliveries):
             await happened(scene)
             receiver.answers = [500, 302, 404]
             await store.fan_out(scene.ledger)
@@ -139,12 +137,9 @@ async def test_what_fails_is_tried_again_with_the_same_id(
     assert len(receiver.came) == 4  # a redirect was not followed
 
 
-async def test_who_is_gone_is_told_nothing_more(
-    migrated_sqlite: Path, sqlite_url: str, redis_url: str
-) -> None:
+async def test_who_is_gone_is_told_nothing_more(delivering: Delivering) -> None:
     async with receiving() as (receiver, url):
-        file = Path(str(make_url(sqlite_url).database))
-        async with delivering(url, migrated_sqlite, file, redis_url) as (scene, store, deliveries):
+        async with delivering(url) as (scene, store, deliveries):
             await happened(scene)
             await happened(scene, "t2")
             receiver.answers = [410]
@@ -155,12 +150,9 @@ async def test_who_is_gone_is_told_nothing_more(
     assert len(receiver.came) == 1
 
 
-async def test_a_new_secret_signs_beside_the_old_one(
-    migrated_sqlite: Path, sqlite_url: str, redis_url: str
-) -> None:
+async def test_a_new_secret_signs_beside_the_old_one(delivering: Delivering) -> None:
     async with receiving() as (receiver, url):
-        file = Path(str(make_url(sqlite_url).database))
-        async with delivering(url, migrated_sqlite, file, redis_url) as (scene, store, deliveries):
+        async with delivering(url) as (scene, store, deliveries):
             await store.rotate("h1", secret_of(b"n" * 32))
             await happened(scene)
             await store.fan_out(scene.ledger)
@@ -240,14 +232,13 @@ def test_a_run_is_known_by_hook_event_and_try() -> None:
 
 # promise: API-15
 async def test_a_webhook_that_a_token_made_never_reaches_the_operators_own_networks(
-    migrated_sqlite: Path, sqlite_url: str, redis_url: str
+    delivering: Delivering,
 ) -> None:
     async def everything(hook: Webhook, found: Any) -> Any:
         return found
 
     async with receiving() as (receiver, url):
-        file = Path(str(make_url(sqlite_url).database))
-        async with delivering(url, migrated_sqlite, file, redis_url) as (scene, store, _):
+        async with delivering(url) as (scene, store, _):
             await store.add(Webhook("h2", url, SECRET, "", TEAM, (), (), 0, NOW, token="t1"))
             deliveries = Deliveries(store, scene.ledger, Sender(HOME), told=everything)
             await happened(scene)
@@ -261,7 +252,7 @@ async def test_a_webhook_that_a_token_made_never_reaches_the_operators_own_netwo
 
 # promise: API-15
 async def test_who_made_a_webhook_over_http_cannot_ask_it_what_names_there_are_inside(
-    migrated_sqlite: Path, sqlite_url: str, redis_url: str, monkeypatch: pytest.MonkeyPatch
+    delivering: Delivering, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def getaddrinfo(host: str, port: int, **_: Any) -> list[Any]:
         if host == "none.corp":
@@ -272,8 +263,7 @@ async def test_who_made_a_webhook_over_http_cannot_ask_it_what_names_there_are_i
         return found
 
     monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", getaddrinfo)
-    file = Path(str(make_url(sqlite_url).database))
-    async with delivering("https://ledger.corp/", migrated_sqlite, file, redis_url) as (scene, store, _):
+    async with delivering("https://ledger.corp/") as (scene, store, _):
         for name in ("ledger", "none"):
             made = Webhook(name, f"https://{name}.corp/", SECRET, "", TEAM, (), (), 0, NOW, token="t1")
             await store.add(made)
@@ -285,12 +275,9 @@ async def test_who_made_a_webhook_over_http_cannot_ask_it_what_names_there_are_i
     assert "10.1.2.3" in told["h1"]  # the operator's own
 
 
-async def test_what_a_token_may_see_is_not_told_by_who_does_not_know_it(
-    migrated_sqlite: Path, sqlite_url: str, redis_url: str
-) -> None:
+async def test_what_a_token_may_see_is_not_told_by_who_does_not_know_it(delivering: Delivering) -> None:
     async with receiving() as (receiver, url):
-        file = Path(str(make_url(sqlite_url).database))
-        async with delivering(url, migrated_sqlite, file, redis_url) as (scene, store, deliveries):
+        async with delivering(url) as (scene, store, deliveries):
             await store.add(Webhook("h2", url, SECRET, "", TEAM, (), (), 0, NOW, token="t1"))
             await happened(scene)
             assert await store.fan_out(scene.ledger) == 1
@@ -298,12 +285,9 @@ async def test_what_a_token_may_see_is_not_told_by_who_does_not_know_it(
     assert len(receiver.came) == 1
 
 
-async def test_a_step_under_review_is_announced_without_what_it_gave(
-    migrated_sqlite: Path, sqlite_url: str, redis_url: str
-) -> None:
+async def test_a_step_under_review_is_announced_without_what_it_gave(delivering: Delivering) -> None:
     async with receiving() as (receiver, url):
-        file = Path(str(make_url(sqlite_url).database))
-        async with delivering(url, migrated_sqlite, file, redis_url) as (scene, store, deliveries):
+        async with delivering(url) as (scene, store, deliveries):
             scene.desk.notes["a.md"] = "a note that nobody may have"
             await approved(scene, await planned(scene, look("a.md"), write("b.md"), approval_mode="manual"))
             await store.fan_out(scene.ledger)
