@@ -2,8 +2,9 @@
 SHELL := /bin/sh
 VENV ?= .venv
 PY := $(VENV)/bin/python
+# What `make run` needs, and that with what checks it.
+RUNTIME := $(VENV)/.runtime
 STAMP := $(VENV)/.installed
-LOCK := requirements/dev.txt
 # One more than the two cores it is meant for: one waits for clocks and other processes (tests/conftest.py) while the
 # others compute.
 WORKERS ?= 3
@@ -20,21 +21,33 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := run
 .PHONY: run setup test lint types browser programs soak bench lock
 
-run: setup
+run: $(RUNTIME)
 	@exec $(PY) -m bot demo
 
 setup: $(STAMP)
 
-$(STAMP): $(LOCK)
+define venv
 	@if ! $(PY) -c '$(NEW)' >/dev/null 2>&1; then \
 	  if [ -z "$(PYTHON)" ]; then \
 	    echo "Python 3.11 or newer is needed: install it, or name one with make PYTHON=/path/to/python3"; exit 1; fi; \
 	  if ! $(PYTHON) -c '$(WHOLE)' >/dev/null 2>&1; then \
 	    echo "$(PYTHON) is too old, or lacks venv (on Debian and Ubuntu: apt-get install python3-venv)"; exit 1; fi; \
 	  echo "Making $(VENV) with $(PYTHON)"; $(PYTHON) -m venv --clear $(VENV); fi
-	@echo "Installing $(LOCK)"
-	@$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r $(LOCK)
+endef
+# The locks are complete, so pip need not resolve.
+PIP := $(PY) -m pip install --disable-pip-version-check --require-hashes --no-deps --only-binary :all:
+
+$(RUNTIME): requirements/run.txt
+	$(venv)
+	@echo "Installing what the product needs (once, about a minute)"
+	@$(PIP) -r $<
 	@touch $@
+
+$(STAMP): requirements/dev.txt
+	$(venv)
+	@echo "Installing $<"
+	@$(PIP) --quiet -r $<
+	@touch $(RUNTIME) $@
 
 # What does not wait for each other is done side by side: installing, then checking.
 test:
@@ -45,6 +58,7 @@ test:
 lint: setup
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
+	$(PY) -m tests.dead_code
 
 types: setup
 	$(PY) -m mypy
@@ -82,6 +96,9 @@ bench: setup
 UV ?= $(or $(wildcard $(VENV)/bin/uv),uv)
 lock:
 	@command -v $(UV) >/dev/null || { echo "uv is needed to lock: install it, or name it with make UV=/path/to/uv"; exit 1; }
-	$(UV) pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --no-annotate \
-	  --extra dev $(ARGS) --output-file $(LOCK) pyproject.toml
-	@if grep -nE '[a-z]+://' $(LOCK); then echo "$(LOCK) names an address: see the lines above"; exit 1; fi
+	@$(call locked,run,)
+	@$(call locked,dev,--extra dev --constraint requirements/run.txt)
+
+locked = $(UV) pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --no-annotate \
+  $(2) $(ARGS) --output-file requirements/$(1).txt pyproject.toml && \
+  ! grep -nE '[a-z]+://' requirements/$(1).txt || { echo "requirements/$(1).txt names an address: see the lines above"; exit 1; }

@@ -1,1 +1,1 @@
-"""What it costs: one module per benchmark, each printed with its goal and its baseline."""
+"""Benchmarks, one module each. Each prints its figures with the goal and the baseline."""

@@ -1,4 +1,4 @@
-"""From the press on Confirm until the tool begins and until the card is redrawn, with nothing else to do."""
+"""The time from the click on Confirm to the tool call and to the updated card, without other load."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from aiohttp import ClientSession
 from benchmarks.measure import Row, heading, line, percentile
 from benchmarks.people import DONE, WORKING, Asked, People, file_of
 from benchmarks.service import Bench, began, running
-from bot.app import ALL
 from bot.settings import Settings
+from bot.wiring import ALL
 
 TOOL_GOAL, CARD_GOAL = 150.0, 300.0  # ms, p95
 TITLE = "click: press on Confirm → …, one at a time, a write of the bundled filesystem server"
@@ -20,7 +20,7 @@ TITLE = "click: press on Confirm → …, one at a time, a write of the bundled 
 
 @dataclass(frozen=True)
 class Pressed:
-    """Milliseconds after the press."""
+    """Milliseconds after the click."""
 
     acknowledged: float
     tool: float
@@ -31,7 +31,7 @@ class Pressed:
 async def run(bench: Bench, quick: bool) -> None:
     print(heading(TITLE))
     for database in bench.databases:
-        found = await _pressed(bench, await bench.place(database), 15 if quick else 200)
+        found = await _pressed(bench, await bench.new_settings(database), 15 if quick else 200)
         _show(f"{database}: acknowledged", [one.acknowledged for one in found])
         _show(f"{database}: tool begins", [one.tool for one in found], TOOL_GOAL)
         _show(f"{database}: card redrawn", [one.redrawn for one in found], CARD_GOAL)

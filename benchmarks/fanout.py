@@ -1,4 +1,4 @@
-"""Server-sent events to a thousand listeners: how long after its commit does each hear of an event?"""
+"""The time from the commit of an event to its arrival at a thousand server-sent event clients."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from typing import Any
 
 from aiohttp import ClientSession, ClientTimeout, TCPConnector
 
-from benchmarks.service import Bench, running
-from gate.access import Kind, Token, write
-from gate.action import Session
-from gate.flows.open import opened_task
-from gate.records import Happening
-from gate.switches import Switches
-from storage.engine import open_engine
+from benchmarks.service import KEY, Bench, running
+from gate.rules.access import Kind, Token, write
+from gate.rules.action import Session
+from gate.rules.messages import Happening
+from gate.rules.settings import Switches
+from gate.tasks.create_task import opened_task
+from storage.database import open_engine
 from storage.ledger import SqlLedger
+from storage.row_macs import seals_of
 from storage.tokens import TokenStore
 
 LISTENERS, EVENTS, GAP = 1000, 20, 1.0  # seconds between two events, each of which concerns every listener
@@ -32,18 +33,18 @@ WAIT = 60.0
 
 @dataclass
 class Heard:
-    """What arrived: for each event its number, with how long after its commit."""
+    """The events that arrived: the number of each, and the seconds since its commit."""
 
     delays: list[float] = field(default_factory=list)
     ready: int = 0
 
 
 async def run(bench: Bench, quick: bool) -> None:
-    """One process serves and works; this one commits events and listens."""
+    """One process runs the bot; this process commits events and reads the streams."""
     listeners, events = (100, 10) if quick else (LISTENERS, EVENTS)
     _allow_sockets(listeners)
     for database in bench.databases:
-        settings = await bench.place(database)
+        settings = await bench.new_settings(database)
         async with running(settings, frozenset({"web", "worker"})) as (bot,):
             base = bot.url.removesuffix("/slack/events")
             heard, took = await _measured(settings.database_url, base, listeners, events)
@@ -75,7 +76,7 @@ async def _measured(url: str, base: str, listeners: int, events: int) -> tuple[H
         async with asyncio.timeout(WAIT):
             await ready.wait()
         began = time.perf_counter()
-        ledger = SqlLedger(sql, lambda connection, run: None, b"benchmark")
+        ledger = SqlLedger(sql, lambda connection, run: None, KEY.encode())
         for _ in range(events):
             async with ledger.begin() as tx:
                 body = {"sent": time.monotonic()}
@@ -87,8 +88,8 @@ async def _measured(url: str, base: str, listeners: int, events: int) -> tuple[H
 
 
 async def _task(sql: Any) -> str:
-    """A task of Ann's that every listener may see."""
-    ledger = SqlLedger(sql, lambda connection, run: None, b"benchmark")
+    """A task of Ann that every client may see."""
+    ledger = SqlLedger(sql, lambda connection, run: None, KEY.encode())
     made = opened_task("fanout", Session(TEAM, CHANNEL, "1.0"), USER, "x", Switches(), await ledger.now())
     async with ledger.begin() as tx:
         await tx.open_task(made)
@@ -96,8 +97,8 @@ async def _task(sql: Any) -> str:
 
 
 async def _token(sql: Any, number: int) -> str:
-    """A token of Ann's."""
-    store = TokenStore(sql)
+    """An API token of Ann."""
+    store = TokenStore(sql, seals_of(KEY.encode()))
     now = await store.now()
     made = Token(f"{number:016x}", Kind.PERSON, "bench", TEAM, USER, (CHANNEL,), now, now + timedelta(days=1))
     await store.add(made, f"{number:064x}")
@@ -128,7 +129,7 @@ async def _listen(
 
 
 def _print(database: str, listeners: int, events: int, heard: Heard, took: float) -> None:
-    """The clock is the machine's own, the same for both processes."""
+    """Uses the system clock, which both processes share."""
     found = sorted(heard.delays)
     p50, p99 = found[len(found) // 2], found[int(len(found) * 0.99)]
     print(f"fanout, {database}: {listeners} listeners, {events} events, one every {GAP} s, in {took:.1f} s")

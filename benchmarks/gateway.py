@@ -1,4 +1,4 @@
-"""A read through the MCP gateway, over HTTP and standard input, against the same call straight to its server."""
+"""The latency of a read through the MCP gateway, over HTTP and stdio, and of the same call to the server itself."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
 from benchmarks.measure import Row, heading, line, median, timed
-from benchmarks.service import Bench, running
+from benchmarks.service import KEY, Bench, running
 from bot.settings import Settings
-from gate.access import Kind, Token, write
-from storage.engine import open_engine
+from gate.rules.access import Kind, Token, write
+from storage.database import open_engine
+from storage.row_macs import seals_of
 from storage.tokens import TokenStore
 
 ROOT = Path(__file__).parents[1]
@@ -33,7 +34,7 @@ async def run(bench: Bench, quick: bool) -> None:
     print(heading(TITLE))
     times = 20 if quick else TIMES
     for database in bench.databases:
-        settings = await bench.place(database)
+        settings = await bench.new_settings(database)
         (settings.home / "files" / "note.md").write_text("what people write\n" * 40)
         async with running(settings, frozenset({"web", "worker"})) as (bot,):
             base = bot.url.removesuffix("/slack/events")
@@ -48,7 +49,7 @@ async def run(bench: Bench, quick: bool) -> None:
 
 
 async def _interleaved(times: int, *ways: Once) -> list[float]:
-    """The median of each way, in ms; they take turns, so that all of them meet the same machine."""
+    """The median of each variant, in ms. The variants alternate, so that they run under the same load."""
     took: list[list[float]] = [[] for _ in ways]
     for number in range(-WARM, times):
         for way, into in zip(ways, took, strict=True):
@@ -59,7 +60,7 @@ async def _interleaved(times: int, *ways: Once) -> list[float]:
 
 @asynccontextmanager
 async def _ways(settings: Settings, base: str) -> AsyncIterator[tuple[Once, Once, Once]]:
-    """The server alone, the gateway over HTTP, and `python -m bot gateway`."""
+    """The variants: the server alone, the gateway over HTTP, and `python -m bot gateway`."""
     token, other = [await _token(settings.database_url, number) for number in range(2)]
     env = {"COUNTERSIGN_URL": base, "COUNTERSIGN_TOKEN": other}
     root = str(settings.home / "files")
@@ -92,7 +93,7 @@ def _started(module: str, args: list[str], env: dict[str, str]) -> Any:
 async def _token(url: str, number: int) -> str:
     """An agent's token."""
     sql = open_engine(url)
-    store = TokenStore(sql)
+    store = TokenStore(sql, seals_of(KEY.encode()))
     now = await store.now()
     made = Token(
         f"{number:016x}", Kind.AGENT, "bench", "T1", "U_ANN", ("C_OPS",), now, now + timedelta(days=1)

@@ -1,12 +1,12 @@
-"""A generated catalogue of realistic tools, and requests whose right tool is known: for measuring tool search."""
+"""A generated catalogue of realistic tools, and requests with a known tool, for measuring tool search."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gate.action import Json
-from gate.tool import Hints, ToolSpec, Trust
+from gate.rules.action import Json
+from gate.rules.tool import Hints, ToolSpec, Trust
 
 SERVICES = (
     (
@@ -64,7 +64,7 @@ SERVICES = (
 
 @dataclass(frozen=True)
 class Verb:
-    """What can be done with a thing; {n} stands for it."""
+    """An operation on a kind of object; {n} is replaced by the kind."""
 
     word: str
     says: str  # the server, of the tool
@@ -178,7 +178,7 @@ NEEDED = {"id", "title", "query", "assignee"}
 
 @dataclass(frozen=True)
 class Wanted:
-    """A request whose right tool is known: as a model may put it when it searches, and as a person would say it."""
+    """A request with a known tool: as the search query of a model, and as a person's sentence."""
 
     tool: str  # full name
     query: str
@@ -187,7 +187,7 @@ class Wanted:
 
 
 def catalogue(count: int) -> tuple[list[ToolSpec], list[Wanted]]:
-    """`count` tools, one kind of thing of every service after the other, and one request for each."""
+    """`count` tools, by kind of object and service, and one request for each."""
     made = [
         (_spec(service, noun, verb), _wanted(service, noun, verb))
         for noun_place in range(8)
@@ -201,7 +201,7 @@ def catalogue(count: int) -> tuple[list[ToolSpec], list[Wanted]]:
 
 
 def sampled(wanted: Sequence[Wanted], most: int) -> list[Wanted]:
-    """At most so many of them, evenly spread."""
+    """At most `count` of them, evenly distributed."""
     step = max(1, len(wanted) // most)
     return list(wanted[::step])[:most]
 

@@ -1,4 +1,4 @@
-"""An open loop of mentions, in a process of its own: each is sent when it is due, however long answers take."""
+"""An open-loop load of mentions, in its own process: each is sent when it is due, however long responses take."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from benchmarks.slack import mention, send
 
 
 @dataclass(frozen=True)
-class Offer:
-    """What the load process has to send: `count` events from number `first` on, `rate` a second."""
+class Load:
+    """The load: `count` events with numbers from `first`, `rate` per second."""
 
     urls: Sequence[str]
     rate: float
@@ -23,8 +23,8 @@ class Offer:
 
 
 @dataclass(frozen=True)
-class Taken:
-    """Milliseconds from due to acknowledged, and what the bots did meanwhile."""
+class LoadResult:
+    """Milliseconds from due to acknowledged, and the resource use of the bots meanwhile."""
 
     took: list[float]
     refused: int  # answered 5xx: Slack would send these again
@@ -35,27 +35,27 @@ class Taken:
         return percentile(self.took, rank)
 
 
-def offer(what: Offer) -> Taken:
-    """In a process of its own: send on time, however long answers take."""
-    return asyncio.run(_offer(what))
+def send_load(load: Load) -> LoadResult:
+    """Sends each event when it is due. The main function of the load process."""
+    return asyncio.run(_send_all(load))
 
 
-async def _offer(what: Offer) -> Taken:
+async def _send_all(load: Load) -> LoadResult:
     clock = asyncio.get_running_loop().time
     took: list[float] = []
     refused: list[int] = []
 
-    async def one(number: int, due: float) -> None:
+    async def send_one(number: int, due: float) -> None:
         await asyncio.sleep(due - clock())
         _, payload = mention(number, f"write 'the text of {number}' to note{number}.md")
         try:
-            await send(session, what.urls[number % len(what.urls)], "events_api", payload)
+            await send(session, load.urls[number % len(load.urls)], "events_api", payload)
         except ClientResponseError as error:
             refused.append(error.status)
         took.append((clock() - due) * 1000)
 
     async with ClientSession(connector=TCPConnector(limit=0)) as session:
         start = clock() + 0.5
-        numbers = range(what.first, what.first + what.count)
-        await asyncio.gather(*(one(n, start + i / what.rate) for i, n in enumerate(numbers)))
-    return Taken(took, len(refused))
+        numbers = range(load.first, load.first + load.count)
+        await asyncio.gather(*(send_one(n, start + i / load.rate) for i, n in enumerate(numbers)))
+    return LoadResult(took, len(refused))

@@ -1,4 +1,4 @@
-"""Figures: percentiles, lines with a baseline and a goal, and what the machine is and does meanwhile."""
+"""Percentiles, output lines with baseline and goal, and the state of the machine."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def percentile(values: Sequence[float], rank: float) -> float:
-    """The nearest-rank percentile: the smallest value that `rank` percent of all do not exceed; NaN of none."""
+    """The nearest-rank percentile; NaN without values."""
     if not values:
         return math.nan
     ordered = sorted(values)
@@ -31,7 +31,7 @@ def median(values: Sequence[float]) -> float:
 
 @dataclass(frozen=True)
 class Row:
-    """One figure. `goal` is the most (or with `least` the least) that it should be, in the same unit."""
+    """One figure. `goal`: its maximum, or with `least` its minimum, in the same unit."""
 
     what: str
     value: float
@@ -55,7 +55,7 @@ WIDTHS = (44, 14, 7, 14, 8, 22, 0)
 
 
 def shown(value: float) -> str:
-    """Three digits, more only before the point."""
+    """Three significant digits; more only before the decimal point."""
     if value == int(value) or abs(value) >= 100:
         return f"{value:,.0f}"
     return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
@@ -88,7 +88,7 @@ def _laid_out(cells: Sequence[str]) -> str:
 
 
 def machine() -> str:
-    """What this runs on, and how busy it is with other things: above some 0.5 the figures are noisy."""
+    """The machine and its load average; with a load above about 0.5 the figures are noisy."""
     model = next((said for said in _lines("/proc/cpuinfo") if said.startswith("model name")), "").partition(
         ": "
     )[2]
@@ -101,7 +101,7 @@ def machine() -> str:
 
 
 def fsync(times: int = 50) -> float:
-    """Milliseconds that one small write takes to reach the disk that the databases are on."""
+    """Milliseconds of one small write with fsync, on the disk of the databases."""
     took: list[float] = []
     with tempfile.TemporaryFile() as file:
         for _ in range(times):
@@ -125,11 +125,11 @@ def _lines(path: str) -> list[str]:
 
 
 def cpu_seconds(pid: int) -> float:
-    """What this process has used so far, its threads included and its children not."""
+    """CPU seconds of this process with its threads, without child processes."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / TICKS
 
 
 def resident_kb(pid: int) -> int:
-    """Its memory that is not on disk or shared with files."""
+    """The anonymous memory of the process."""
     return int(next(said for said in _lines(f"/proc/{pid}/status") if said.startswith("RssAnon")).split()[1])

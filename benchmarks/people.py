@@ -1,4 +1,4 @@
-"""What people do with a bot: ask for a write, read its card, press Confirm, see what came of it."""
+"""Simulated people: they ask for a write, wait for the card, click Confirm, and wait for the result."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from aiohttp import ClientSession
 
 from benchmarks.slack import Card, Slack, confirm, mention, send
 
-WORKING, DONE = "Working", "Done"
+WORKING, DONE = "Working", "Wrote"
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A proposal with its card in place. `number` is that of the mention, `thread` its timestamp."""
+    """A proposal whose card is posted. `number`: of the mention. `thread`: its thread_ts."""
 
     number: int
     thread: str
@@ -24,14 +24,14 @@ class Asked:
 
 @dataclass(frozen=True)
 class People:
-    """They reach the bot at `urls`, in turn."""
+    """People who send to the bot's `urls` in turn."""
 
     slack: Slack
     session: ClientSession
     urls: Sequence[str]
 
     async def ask(self, number: int) -> Asked:
-        """Ask for the write of a file of its own, and wait until the card can be pressed."""
+        """Asks for the write of a new file; returns once the card has its button."""
         thread, payload = mention(number, f"write 'the text of {number}' to {file_of(number)}")
         await send(self.session, self._url(number), "events_api", payload)
         card = self.slack.cards[thread]
@@ -39,7 +39,7 @@ class People:
         return Asked(number, thread, card)
 
     async def confirm(self, asked: Asked) -> tuple[float, float]:
-        """Press Confirm: when it was pressed, and when that was acknowledged, by time.monotonic."""
+        """Clicks Confirm; returns the times of the click and of its acknowledgement, by time.monotonic."""
         asked.card.told.clear()
         pressed = time.monotonic()
         payload = confirm(asked.number, asked.thread, asked.card)
@@ -47,7 +47,7 @@ class People:
         return pressed, time.monotonic()
 
     async def done(self, asked: Asked) -> float:
-        """Wait until the card says that it is done, pressing again where they are told to; when it was drawn so."""
+        """Waits until the card shows the end, clicking again if asked to; returns the time of that update."""
         await asked.card.until(lambda card: card.at(DONE) or card.told)
         if at := asked.card.at(DONE):
             return at

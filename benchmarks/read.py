@@ -1,4 +1,4 @@
-"""A read through the gate, with its entry in the audit log, against the same call straight to MCP's client."""
+"""The latency of a read through the gate, with its audit entry, and of the same call to the MCP client itself."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from sqlalchemy import text
 from benchmarks.measure import Row, heading, line, median, timed
 from benchmarks.service import KEY, Bench
 from bot.settings import Settings
-from gate.action import Session
-from gate.flows.prepare import Answered, Asked, prepare
-from gate.talk import Call
-from gate.tool import Trust
-from gate.world import World
+from gate.actions.prepare import Answered, Asked, prepare
+from gate.rules.action import Session
+from gate.rules.planner_port import Call
+from gate.rules.ports import World
+from gate.rules.tool import Trust
 from servers.filesystem import server as filesystem
-from storage.engine import open_engine
+from storage.database import open_engine
 from storage.leases import RedisLeases, open_redis
 from storage.ledger import SqlLedger
-from tests.flows.scene import ANN, scene
-from tools.client import Host, Setting
-from tools.servers import ServerConfig
+from tests.gate.gate_setup import ANN, scene
+from tools.mcp.client import Host, HostOptions
+from tools.mcp.server_config import ServerConfig
 
 GOAL = 2.0  # times the call itself
 ARGS = {"path": "note.md"}
@@ -38,7 +38,7 @@ async def run(bench: Bench, quick: bool) -> None:
     print(heading(TITLE))
     times = 100 if quick else 1000
     for database in bench.databases:
-        async with _ways(await bench.place(database)) as (direct, commit, gate):
+        async with _ways(await bench.new_settings(database)) as (direct, commit, gate):
             straight, bare, gated = await _interleaved(times, direct, commit, gate)
         print(line(Row(f"{database}: straight to the client", straight, n=times)))
         print(line(Row(f"{database}: a bare INSERT and COMMIT", bare, n=times)))
@@ -51,7 +51,7 @@ async def run(bench: Bench, quick: bool) -> None:
 
 
 async def _interleaved(times: int, *ways: Once) -> list[float]:
-    """The median of each way, in ms; they take turns, so that all of them meet the same machine."""
+    """The median of each variant, in ms. The variants alternate, so that they run under the same load."""
     took: list[list[float]] = [[] for _ in ways]
     for number in range(-20, times):
         for way, into in zip(ways, took, strict=True):
@@ -62,7 +62,7 @@ async def _interleaved(times: int, *ways: Once) -> list[float]:
 
 @asynccontextmanager
 async def _ways(settings: Settings) -> AsyncIterator[tuple[Once, Once, Once]]:
-    """The call alone, a commit alone, and the read through the gate."""
+    """The variants: the call alone, a commit alone, and the read through the gate."""
     root = settings.home / "files"
     (root / "note.md").write_text("what people write\n" * 40)
     server, sql, redis = (
@@ -96,8 +96,8 @@ async def _ways(settings: Settings) -> AsyncIterator[tuple[Once, Once, Once]]:
 
 @asynccontextmanager
 async def _hosted(world: World, server: MCPServer, home: Path) -> AsyncIterator[World]:
-    """The world with the real host of this one server."""
-    host = Host([SERVER], Setting(home / "logs", {"filesystem": server}))
+    """The world with a real MCP host for this server."""
+    host = Host([SERVER], HostOptions(home / "logs", {"filesystem": server}))
     await host.start(10)
     try:
         yield replace(world, tools=host)
@@ -106,5 +106,5 @@ async def _hosted(world: World, server: MCPServer, home: Path) -> AsyncIterator[
 
 
 def _nothing(*_: object) -> None:
-    """A read asks for no run."""
+    """A read enqueues no workflow."""
     raise AssertionError

@@ -1,4 +1,4 @@
-"""The bot in processes of its own, on real databases that wait for their disk, all below one directory."""
+"""The bot in its own processes, on databases with fsync, below one directory."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from aiohttp import ClientSession
 from mcp.server import MCPServer
 
 from benchmarks.slack import INSTALLED, Slack
+from bot.cli.serve import serve_as
 from bot.settings import Secret, Settings
-from bot.start import serve_as
-from gate.tool import Trust
+from gate.rules.tool import Trust
 from servers.filesystem import server as filesystem
 from storage.migrate import migrate
 from tests.services import Postgres
-from tools.servers import ServerConfig
+from tools.mcp.server_config import ServerConfig
 
 SPAWN = multiprocessing.get_context("spawn")
 DURABLE = ["-c", "shared_buffers=128MB"]  # and otherwise PostgreSQL's own defaults: every commit is on disk
@@ -39,7 +39,7 @@ SQLITE, POSTGRES = "SQLite", "PostgreSQL"
 
 @dataclass
 class Bench:
-    """What benchmarks run on: a directory, a Redis, perhaps a PostgreSQL, and the Slack that answers at once."""
+    """The environment of the benchmarks: a directory, Redis, PostgreSQL if installed, and a fake Slack."""
 
     home: Path
     redis_url: str
@@ -52,8 +52,8 @@ class Bench:
     def databases(self) -> list[str]:
         return [SQLITE, *([POSTGRES] if self.postgres else [])]
 
-    async def place(self, database: str) -> Settings:
-        """Settings with a fresh database of this kind, with all tables, and a fresh folder of files."""
+    async def new_settings(self, database: str) -> Settings:
+        """Settings with a new, migrated database of this kind and a new folder of files."""
         home = self.home / f"place{next(self.numbers)}"
         (home / "files").mkdir(parents=True)
         url = f"sqlite+aiosqlite:///{home / 'countersign.db'}"
@@ -76,7 +76,7 @@ class Bench:
 
 
 def files(home: Path) -> ServerConfig:
-    """The bundled filesystem server, which notes when it begins to write."""
+    """The bundled filesystem server, which logs the start of each write."""
     args = (str(home / "files"), str(home / "began"))
     return ServerConfig(
         name="filesystem", inproc="benchmarks.service:timed_files", args=args, trust=Trust.BUNDLED
@@ -84,7 +84,7 @@ def files(home: Path) -> ServerConfig:
 
 
 def timed_files(paths: list[Path]) -> MCPServer:
-    """The filesystem server over the first path, which logs to the second: the file and the time, in lines."""
+    """The main function of that server: serves the first path, and logs file and time to the second."""
     root, log = paths
     made, out = filesystem([root]), os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
@@ -99,13 +99,13 @@ def timed_files(paths: list[Path]) -> MCPServer:
 
 
 def began(home: Path) -> dict[str, float]:
-    """When the tool began to write each file."""
+    """The start time of each write, by file."""
     return dict(map(json.loads, (home / "began").read_text().splitlines()))
 
 
 @dataclass
 class Bot:
-    """One process of the service. `url` is where Slack reaches it, if it serves the web."""
+    """One process of the bot. `url`: for Slack's requests, if the process has the role web."""
 
     process: BaseProcess
     url: str
@@ -118,7 +118,7 @@ class Bot:
 
 @asynccontextmanager
 async def running(settings: Settings, *roles: frozenset[str]) -> AsyncIterator[list[Bot]]:
-    """The service, one process for each set of roles; all of them are killed at the end."""
+    """The bot, with one process per set of roles; they are killed at the end."""
     ports = [free_port() if "web" in these else 0 for these in roles]
     orders = [(replace(settings, port=port), these) for port, these in zip(ports, roles, strict=True)]
     async with AsyncExitStack() as stack:
@@ -133,7 +133,7 @@ async def running(settings: Settings, *roles: frozenset[str]) -> AsyncIterator[l
 
 @contextmanager
 def started(port: int, target: Callable[..., None], *args: Any) -> Iterator[Bot]:
-    """A process that serves on this port (0: on none), killed at the end."""
+    """A process that serves on this port (0: none); it is killed at the end."""
     process = SPAWN.Process(target=target, args=args, daemon=True)
     process.start()
     try:
@@ -150,7 +150,7 @@ def _serve(settings: Settings, roles: frozenset[str]) -> None:
 
 
 def end_with_parent() -> None:
-    """End this process when the one that started it is gone, however it went."""
+    """Ends this process when its parent has ended, even by SIGKILL."""
     parent = multiprocessing.parent_process()
     assert parent is not None
 
@@ -162,7 +162,7 @@ def end_with_parent() -> None:
 
 
 def free_port() -> int:
-    """A port that nobody listens on just now."""
+    """A free port."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port: int = free.getsockname()[1]
@@ -170,7 +170,7 @@ def free_port() -> int:
 
 
 async def reachable(bot: Bot) -> None:
-    """Wait until it answers, if it serves the web."""
+    """Waits until the process answers, if it serves HTTP."""
     if not bot.url:
         return
     async with ClientSession() as session, asyncio.timeout(START_SECONDS):

@@ -1,4 +1,4 @@
-"""Whole stories a second: mention, card, Confirm, tool, result on the card; Slack's side works on the same cores."""
+"""Stories per second: mention, card, Confirm, tool, result. The fake Slack runs on the same cores."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from aiohttp import ClientSession
 from benchmarks.measure import Row, cpu_seconds, heading, line, median, percentile
 from benchmarks.people import People
 from benchmarks.service import POSTGRES, Bench, running
-from bot.app import ALL
+from bot.wiring import ALL
 
 TOGETHER = 24  # stories that are being told at once
 TITLE = f"stories: mention → card → Confirm → tool → result on the card, {TOGETHER} at once"
@@ -21,7 +21,7 @@ TITLE = f"stories: mention → card → Confirm → tool → result on the card,
 
 @dataclass(frozen=True)
 class Told:
-    """Stories a second; the milliseconds that each took; the bot's milliseconds of CPU for each."""
+    """Stories per second, milliseconds per story, and CPU milliseconds of the bot per story."""
 
     rate: float
     took: list[float]
@@ -43,7 +43,10 @@ async def run(bench: Bench, quick: bool) -> None:
 
 async def _told(bench: Bench, database: str, replicas: int, warm: float, seconds: float) -> Told:
     numbers, ended = itertools.count(next(bench.numbers) * 10_000), list[tuple[float, float]]()
-    async with running(await bench.place(database), *[ALL] * replicas) as bots, ClientSession() as session:
+    async with (
+        running(await bench.new_settings(database), *[ALL] * replicas) as bots,
+        ClientSession() as session,
+    ):
         people = People(bench.slack, session, [bot.url for bot in bots])
         tellers = [asyncio.create_task(_tell(people, numbers, ended)) for _ in range(TOGETHER)]
         await asyncio.sleep(warm)
@@ -60,7 +63,7 @@ async def _told(bench: Bench, database: str, replicas: int, warm: float, seconds
 
 
 async def _tell(people: People, numbers: Iterator[int], ended: list[tuple[float, float]]) -> None:
-    """One story after the other: when each ended, and its milliseconds."""
+    """Sequential stories: the end time and the milliseconds of each."""
     while True:
         begun = time.monotonic()
         asked = await people.ask(next(numbers))

@@ -1,4 +1,4 @@
-"""What a catalogue costs a model: tokens of one turn, and whether the right tool is among those that it is given."""
+"""The tokens of one planner turn by catalogue size, and how often tool search finds the right tool."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from benchmarks.generated import Wanted, catalogue, sampled
-from gate.action import Json, Session
-from gate.offers import model_name
-from gate.policy import Policy
-from gate.talk import Brief, Exchange, Propose, Told, Turn
-from gate.task import Usage
-from gate.tool import Answer, Problem, ServerStatus, ToolSpec
-from tools.dialogue import Answered, Asked, Message, Request, Results, Said
-from tools.model import ModelLimits, ModelPlanner
-from tools.schema import problems
-from tools.tool_search import ToolIndex
+from gate.rules.action import Json, Session
+from gate.rules.planner_port import Brief, Exchange, Propose, Told, Turn
+from gate.rules.policy import Policy
+from gate.rules.task import Usage
+from gate.rules.tool import Answer, Problem, ServerStatus, ToolSpec
+from gate.rules.tool_offers import model_name
+from tools.mcp.schema import problems
+from tools.model.model_api import AssistantMessage, Message, Request, Response, ToolCall, ToolResults
+from tools.model.planner import ModelLimits, ModelPlanner
+from tools.model.tool_search import ToolIndex
 
 SIZES = (10, 50, 300, 1000)
 ALL_IN = 10**9  # tokens of schemas below which all are sent: always
-GOAL = 95  # percent of right tools among the first five, for what a model asks (mcp.md section 5)
+GOAL = 95  # percent of right tools among the first five, for what a model asks
 QUERIES = 200
 NOTE = """Tokens are estimates: four characters make one; there is no tokenizer and no network here. The turn is
 the same everywhere: one read, one change, one sentence, and before them one search where tools are searched for. The
@@ -31,12 +31,18 @@ and nobody's model wrote the queries."""
 
 @dataclass(frozen=True)
 class Listed:
-    """Tools that are listed and never called."""
+    """MCP tools that are only listed."""
 
     known: Sequence[ToolSpec]
 
     def find(self, server: str, tool: str) -> ToolSpec | None:
         return next((spec for spec in self.known if (spec.server, spec.name) == (server, tool)), None)
+
+    def relist(self, server: str) -> None:
+        """Nothing is listed here."""
+
+    async def declared(self, server: str, tool: str) -> ToolSpec | None:
+        return self.find(server, tool)
 
     def specs(self) -> Sequence[ToolSpec]:
         return self.known
@@ -47,42 +53,44 @@ class Listed:
     def problems(self, schema: Mapping[str, Json], value: Json) -> tuple[Problem, ...]:
         return problems(schema, value)
 
-    async def call(self, server: str, tool: str, args: bytes, seconds: float | None = None) -> Answer:
+    async def call(
+        self, server: str, tool: str, args: bytes, seconds: float | None = None, definition: str = ""
+    ) -> Answer:
         raise LookupError("nothing is called here")
 
 
 class Scripted:
     """A model that gives these responses and notes how long each request was."""
 
-    def __init__(self, responses: Sequence[Said]) -> None:
+    def __init__(self, responses: Sequence[AssistantMessage]) -> None:
         self._left = list(responses)
         self.sizes: list[int] = []
 
-    async def ask(self, request: Request) -> Answered:
+    async def ask(self, request: Request) -> Response:
         self.sizes.append(_tokens(request))
-        return Answered(self._left.pop(0), Usage(1, self.sizes[-1], 0))
+        return Response(self._left.pop(0), Usage(1, self.sizes[-1], 0))
 
 
 def _tokens(request: Request) -> int:
-    offers = sum(len(o.name) + len(o.description) + len(json.dumps(o.schema)) for o in request.offers)
+    offers = sum(len(o.name) + len(o.description) + len(json.dumps(o.schema)) for o in request.tools)
     return (len(request.system) + offers + sum(map(_length, request.messages))) // 4
 
 
 def _length(message: Message) -> int:
-    if isinstance(message, Said):
+    if isinstance(message, AssistantMessage):
         return len(message.text) + sum(len(call.name) + len(call.args) for call in message.calls)
-    return sum(map(len, message.texts)) if isinstance(message, Results) else len(message.text)
+    return sum(map(len, message.texts)) if isinstance(message, ToolResults) else len(message.text)
 
 
 async def _turn(specs: Sequence[ToolSpec], schemas: int) -> list[int]:
-    """Tokens of each request of one turn."""
+    """The tokens of each model request of one turn."""
     read, change = (next(s for s in specs if bool(s.hints.read_only) is kind) for kind in (True, False))
     planner = ModelPlanner(_nobody(), Listed(specs), Policy("1"), b"", ModelLimits(schemas=schemas))
     search = _called("find_tools", {"query": f"{change.server} {change.name}"})
     steps = [
         _called(model_name(read), _least(read)),
         _called(model_name(change), _least(change)),
-        Said("That is all."),
+        AssistantMessage("That is all."),
     ]
     model = Scripted([search, *steps] if planner.searches("C1") else steps)
     planner = replace(planner, model=model)
@@ -105,8 +113,8 @@ def _nobody() -> Scripted:
     return Scripted(())
 
 
-def _called(name: str, args: Mapping[str, Json]) -> Said:
-    return Said("", (Asked(name, json.dumps(args)),))
+def _called(name: str, args: Mapping[str, Json]) -> AssistantMessage:
+    return AssistantMessage("", (ToolCall(name, json.dumps(args)),))
 
 
 def _least(spec: ToolSpec) -> dict[str, Json]:

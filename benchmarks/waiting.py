@@ -1,4 +1,4 @@
-"""What it costs the bot that actions wait for their people: memory and idle CPU, with their timers running."""
+"""Memory and idle CPU of the bot while many actions wait for people, with their timers."""
 
 from __future__ import annotations
 
@@ -11,13 +11,11 @@ from datetime import timedelta
 from benchmarks.measure import Row, cpu_seconds, heading, line, median, resident_kb
 from benchmarks.service import KEY, Bench, Bot, running
 from benchmarks.slack import CHANNEL, PEOPLE, TEAM
-from bot.app import ALL
-from bot.engine import Engine, Job
 from bot.settings import Settings
-from gate import runs
-from gate.action import Session
-from gate.flows.seal import entry
-from storage.engine import open_engine
+from bot.wiring import ALL
+from gate.actions.versioning import entry
+from gate.rules.action import Session
+from storage.database import open_engine
 from storage.ledger import SqlLedger
 from tests.storage.samples import action
 
@@ -31,7 +29,7 @@ TITLE = "waiting: actions that wait, each with its timer; memory and idle CPU of
 
 @dataclass(frozen=True)
 class Idle:
-    """A process that has nothing to do: its own memory, and its CPU in percent of one core."""
+    """The memory of an idle process, and its CPU in percent of one core."""
 
     kilobytes: int
     cpu: float
@@ -41,7 +39,7 @@ async def run(bench: Bench, quick: bool) -> None:
     print(heading(TITLE))
     seconds, repeats = (4, 1) if quick else (20, 3)
     for database in bench.databases:
-        lives = [await _idle(await bench.place(database), seconds) for _ in range(repeats)]
+        lives = [await _idle(await bench.new_settings(database), seconds) for _ in range(repeats)]
         for place, count in enumerate(COUNTS):
             _show(f"{database}, {count:,}", count, [(life[0], life[place]) for life in lives])
 
@@ -76,22 +74,16 @@ async def _measured(bot: Bot, seconds: float) -> Idle:
 
 @asynccontextmanager
 async def _ledger(settings: Settings) -> AsyncIterator[SqlLedger]:
-    """The same ledger from outside, whose runs are enqueued for the bot."""
-
-    async def nothing(*_: str) -> None:
-        """Only the bot carries out runs."""
-
-    sql, engine = open_engine(settings.database_url), Engine(settings.database_url, "bench")
-    await engine.start({"expire": Job("timers", nothing)}, work=False)
+    """The ledger, opened by the benchmark. It enqueues no workflows."""
+    sql = open_engine(settings.database_url)
     try:
-        yield SqlLedger(sql, engine.enqueue, KEY.encode())
+        yield SqlLedger(sql, lambda connection, run: None, KEY.encode())
     finally:
-        await engine.drain(0)
         await sql.dispose()
 
 
 async def _insert(ledger: SqlLedger, numbers: range) -> None:
-    """Prepared actions as the gate stores them, with their entry in the audit log and their timer."""
+    """Stores prepared actions, with their audit entries, as the gate does."""
     for begin in range(numbers.start, numbers.stop, BATCH):
         now = await ledger.now()
         async with ledger.begin() as tx:
@@ -100,4 +92,3 @@ async def _insert(ledger: SqlLedger, numbers: range) -> None:
                 session = Session(TEAM, CHANNEL, thread)
                 made = action(f"w{number}", now, session=session, requester=person, expires_at=now + TTL)
                 tx.audit(entry("proposed", await tx.insert(made), person))
-                tx.enqueue(runs.expire(made.id, made.version, TTL.total_seconds()))

@@ -11,21 +11,21 @@ from redis.asyncio import Redis
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from bot.cards import Cards
-from bot.outgoing import checked
-from bot.patience import Refused
-from gate.access import Token
-from gate.world import Ledger, Posted, Unavailable, World
-from handlers.api import site
-from handlers.api.ports import Bounds, NoThread, Office
-from handlers.door import To
-from storage.answers import AnswerStore
+from bot.outgoing_check import checked
+from bot.slack_retry import Refused
+from gate.rules.access import Token
+from gate.rules.ports import Ledger, Posted, Unavailable, World
+from handlers.api import app as api_app
+from handlers.api.ports import Bounds, NoThread, Services
+from handlers.slack.listener import To
 from storage.events import EventLog
-from storage.hooks import HookStore
+from storage.idempotency import AnswerStore
 from storage.ledger import SqlLedger
-from storage.pages import SqlPages
-from storage.rates import RedisRates
+from storage.pagination import SqlPages
+from storage.rate_limits import RedisRates
 from storage.tokens import TokenStore
-from views import api_notes
+from storage.webhooks import HookStore
+from views import api_thread
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +41,7 @@ class SlackThreads:
 
     async def open(self, key: str, channel: str, token: Token, text: str) -> str:
         """The thread of this key in this channel, opened on the first asking. Raises Unavailable, or NoThread."""
-        key, message = f"{key}:{channel}", checked(api_notes.opened(token, text))
+        key, message = f"{key}:{channel}", checked(api_thread.opened(token, text))
         async with self._locks.setdefault(key, asyncio.Lock()):
             posted = await self._ledger.posted(key)
             if posted and posted.ts:
@@ -72,16 +72,16 @@ def serve_api(  # noqa: PLR0913  # one for each part
     bounds: Bounds,
 ) -> web.Application:
     """The site, with the API on it."""
-    office = Office(
+    services = Services(
         world=world,
-        tokens=TokenStore(sql),
+        tokens=TokenStore(sql, ledger.seals),
         answers=AnswerStore(sql),
         pages=SqlPages(sql),
         rates=RedisRates(redis, "countersign"),
         threads=SlackThreads(cards, ledger),
         events=EventLog(sql),
-        hooks=HookStore(sql),
+        hooks=HookStore(sql, ledger.seals),
         bounds=bounds,
     )
-    ledger.told = site.serve(app, office).ring
+    ledger.told = api_app.add_api(app, services).notify
     return app

@@ -1,111 +1,203 @@
-"""What people see in Slack: the only module that posts, updates or opens anything. Drawn from the record."""
+"""Keeps each message in Slack as the record says: one function brings a card of any kind up to date."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
+import time
 import weakref
-from collections.abc import AsyncIterator, Mapping
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.group_cards import GroupCards, speaks_for
-from bot.outgoing import PLAIN, checked, content, shown
-from bot.patience import LOST, Refused, code_of, patiently
-from bot.task_cards import GAP, TaskCards, status_of
-from gate.action import Action, Session, Vote
-from gate.flows.seal import entry
-from gate.flows.waiting import undecided
-from gate.states import State
-from gate.task import Task
-from gate.world import Ledger, Note, Posted, Unavailable
-from handlers.door import Opening, To
-from views import card, check, modals, notes
-from views.kit import Message
+from bot.concurrency import step_aside
+from bot.outgoing_check import checked
+from bot.slack_messages import Messages, Statuses, bound
+from bot.slack_retry import REFUSED, Refused
+from gate.actions.pending import undecided
+from gate.actions.versioning import entry
+from gate.rules.action import APART, Action, Vote
+from gate.rules.messages import CardKey, CardKind
+from gate.rules.ports import Ledger, Note, Posted, Unavailable
+from gate.rules.states import State
+from gate.rules.task import Task
+from handlers.slack.listener import To
+from views import notices, rendering
+from views.block_kit import Message
+from views.rendering import RUNNING, Card
 
 log = logging.getLogger(__name__)
 
-CLOSED = "I could not open the window in time. Nothing changed: please press again."
-EVENT = "countersign_card"
-PAGE = 200  # messages of a thread that are read at once
-# The session's status is a nicety of agents: to other apps Slack says one of these.
-NO_AGENT = ("unknown_method", "missing_scope", "not_allowed_token_type", "feature_not_enabled")
-STATUS = {State.PREPARED: "suspended", State.APPROVED: "processing", State.EXECUTING: "processing"}
+# chat.update is of tier 3, about 50 a minute in a workspace (https://docs.slack.dev/apis/web-api/rate-limits), and each
+# one folds an expanded plan up again (https://github.com/slackapi/node-slack-sdk/issues/2701).
+GAP = 3.0  # seconds between two ticks of one task's progress
+PACE = 1.3  # seconds between the ticks of all tasks of this process
+LOOK = 1.0  # seconds after which a card that is put off is looked at again, whoever asked for it
+NOWHERE = (
+    "I cannot post in <#{channel}> ({code}), so what you asked for there waits where nobody can see it. "
+    "Please invite me there, or ask again in another channel."
+)
+ONLY_ONE = "only-visible-to-one"  # where a note stands that Slack showed to one person
+
+Seen = Callable[[Action | Task], Awaitable[None]]
 
 
-class Cards:
-    """Posts each card and note once, and keeps it as the ledger says. `client` waits out rate limits.
+class Cards(Messages):
+    """Keeps each message as the ledger says: one lock, one queue of runs and one way to draw for cards of every kind.
 
-    gap: seconds between two ticks of one task's progress.
+    gap: seconds between two ticks of one task's progress. clock: seconds, of whatever start.
     """
 
     def __init__(
-        self, client: AsyncWebClient, ledger: Ledger, statuses: bool = True, gap: float = GAP
+        self,
+        client: AsyncWebClient,
+        ledger: Ledger,
+        gap: float = GAP,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._client = client
-        self._ledger = ledger
-        self._statuses = statuses
-        self._tasks = TaskCards(self.show, ledger, gap)
-        self._groups = GroupCards(self.show, ledger)
+        super().__init__(client, ledger)
+        self.statuses = Statuses(client)
+        self._clock = clock
+        self._gap, self._pace = gap, min(gap, PACE)
+        self._ticked: dict[str, float] = {}  # when each card that ticks was last drawn
+        self._latest = float("-inf")  # when any of them was
+        self._plain = False  # whether this workspace has refused Slack's newest blocks
         # Two draws of one card must not both find it unposted.
         self._locks: weakref.WeakValueDictionary[str, asyncio.Lock] = weakref.WeakValueDictionary()
+        self._hurried: dict[str, asyncio.Event] = {}
 
-    async def draw(self, action: Action, votes: tuple[Vote, ...]) -> None:
-        """Post or update the card of an action. Raises Unavailable when Slack has to be tried again."""
-        members = await self._groups.draw(action) if action.group else (action,)
-        if action.shares:
-            return await self._set_status(action.session, STATUS.get(speaks_for(members).state, "active"))
-        lock = self._locks.setdefault(action.id, asyncio.Lock())
-        async with lock:
-            posted = await self._groups.posted(action)
-            if posted and posted.ts and posted.revision >= action.revision:
-                return
-            await self._draw(action, votes, posted)
-            # Another replica may have drawn a newer state meanwhile, and ours may have come to Slack after it.
-            while (latest := await self._ledger.posted(action.id)) and latest.revision > action.revision:
-                newer = await self._ledger.action(action.id)
-                if newer is None:
-                    break
-                action = newer
-                await self._draw(action, await self._ledger.votes(action.id, action.version), latest)
-        if not action.undoes and not action.task:
-            await self._set_status(action.session, STATUS.get(action.state, "active"))
+    def hurry(self, key: str) -> None:
+        """Let the run that waits to draw this card begin. For the ledger, once that has been committed."""
+        self._hurried.setdefault(key, asyncio.Event()).set()
+        bound(self._hurried)
 
-    async def draw_task(self, task: Task) -> None:
-        """Post or update the cards of a task. Raises Unavailable when Slack has to be tried again."""
-        drawn = await self._tasks.draw(task)
-        await self._set_status(drawn.session, status_of(drawn))
+    async def draw(self, key: CardKey, within: float, seen: Seen) -> None:
+        """Bring a card up to date: post or update what is not as the record says, and remember it.
 
-    async def _draw(self, action: Action, votes: tuple[Vote, ...], posted: Posted | None) -> None:
-        if _unseen(action, posted):
+        Waits `within` seconds first, unless it is hurried, so that what changes meanwhile is drawn with it. `seen` is
+        given each action or task that is drawn, before Slack hears of it. Raises Unavailable when Slack has to be tried
+        again.
+        """
+        await self._pause(key.id, within)
+        while (left := await self._next(key, seen)) > 0 and await self._ledger.ask_again(key.id):
+            await self._pause(key.id, min(left, LOOK))
+
+    async def _pause(self, key: str, seconds: float) -> None:
+        if seconds <= 0:
+            self._hurried.pop(key, None)
             return
+        step_aside()
+        hurried = self._hurried.setdefault(key, asyncio.Event())
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await hurried.wait()
+        if self._hurried.get(key) is hurried:
+            del self._hurried[key]
+
+    async def _next(self, key: CardKey, seen: Seen) -> float:
+        """Draw what was asked for until now; for how many seconds a part of it has to be put off."""
+        async with self._locks.setdefault(key.id, asyncio.Lock()):
+            posted = await self._ledger.begin_drawing(key.id)
+            try:
+                return await self._drawn(key, posted, seen)
+            except Unavailable:  # this run tries again, and draws what is asked for meanwhile
+                with contextlib.suppress(Unavailable):
+                    await self._ledger.ask_again(key.id)
+                raise
+
+    async def _drawn(self, key: CardKey, posted: Posted | None, seen: Seen) -> float:
+        """Draw the newest state until nobody has drawn another one meanwhile, which may have come to Slack before."""
+        again: set[str] = set()
+        while True:
+            match key.kind:
+                case CardKind.NOTE:
+                    return await self._note(key.id, posted)
+                case CardKind.TASK:
+                    left, again = await self._task(key.id, again, seen)
+                case _:
+                    left, again = 0.0, await self._actions(key, posted, again, seen)
+            if not again:
+                return left
+            posted = await self._ledger.posted(key.id)
+
+    async def _actions(self, key: CardKey, posted: Posted | None, again: set[str], seen: Seen) -> set[str]:
+        """The card of an action, or of a group."""
+        found = await self._members(key)
+        if not found:
+            return set()
+        votes = [vote for action in found for vote in await self._votes(action)]
+        if key.kind is CardKind.GROUP:
+            card = rendering.of_group(key.id, found, votes)
+        else:
+            card, posted = rendering.of_action(found[0], votes), await self._own(found[0], posted)
+        wanted = bool(again) or rendering.outdated(card, posted)
         try:
-            message = checked(card.card(action, votes))
-            at = await self.show(action.id, posted, await self._place(action, posted), message)
-        except Refused as error:
-            log.error("the card of %s cannot be shown: %s", action.id, error)
-            return
-        await self._shown(action, at, posted)
+            for action in found:
+                await seen(action)
+        finally:  # also without Redis: then both are done once more
+            outrun = await self._put(card, posted) if wanted else await self._unposted(card, posted)
+        await self.statuses.set(card.session, rendering.status_of_actions(found) if wanted else "")
+        return outrun
 
-    async def post(self, note: Note) -> None:
-        """Post a note once. Raises Unavailable when Slack has to be tried again."""
-        posted = await self._ledger.posted(note.id)
-        if posted and posted.ts:
-            return
-        message = checked(await self._written(note))
-        place = To(note.to, note.session.channel, "" if note.body.get("beside") else note.session.thread)
+    async def _members(self, key: CardKey) -> Sequence[Action]:
+        if key.kind is CardKind.GROUP:
+            return await self._ledger.of_group(key.id)
+        action = await self._ledger.action(key.id)
+        return [action] if action else []
+
+    async def _votes(self, action: Action) -> Sequence[Vote]:
+        """Nobody has said yes yet to what waits for a single one."""
+        if action.state is State.PREPARED and action.approvers.needed <= 1:
+            return ()
+        return await self._ledger.votes(action.id, action.version)
+
+    async def _own(self, action: Action, posted: Posted | None) -> Posted | None:
+        """Where an action's own card stands. One that has just left the card of its group is on its way."""
+        shared = await self._ledger.posted(action.group.removesuffix(APART)) if action.group else None
+        if posted is None or shared is None or not posted.ts or posted.ts != shared.ts:
+            return posted
+        on_its_way = Posted(posted.channel, "", posted.revision)
+        await self._ledger.set_posted(action.id, on_its_way)
+        return on_its_way
+
+    async def _task(self, task_id: str, again: set[str], seen: Seen) -> tuple[float, set[str]]:
+        """The cards of a task. For how long one of them has to be put off, and which somebody else has drawn."""
+        task = await self._ledger.task(task_id)
+        if task is None:
+            return 0.0, set()
         try:
-            if note.to:
-                await self.whisper(place, message)
-                at = (note.session.channel, "only-visible-to-one")
-            else:
-                at = await self.show(note.id, posted, place, message)
-        except Refused as error:
-            log.error("the note %s cannot be shown: %s", note.id, error)
-            return
-        await self._ledger.set_posted(note.id, Posted(*at, 1))
+            await seen(task)
+        finally:
+            cards = rendering.of_task(task)
+            posted = await self._ledger.posted_of([card.key for card in cards])
+            drawn = [await self._one_of_task(card, posted.get(card.key), card.key in again) for card in cards]
+        await self.statuses.set(task.session, rendering.status_of_task(task))
+        return max([left for left, _ in drawn], default=0.0), {key for _, outrun in drawn for key in outrun}
+
+    async def _one_of_task(self, card: Card, posted: Posted | None, again: bool) -> tuple[float, set[str]]:
+        """One card of a task. What only ticks on is put off for as long as Slack wants."""
+        if not again and not rendering.outdated(card, posted):
+            return 0.0, set()
+        ticks = card.ticks and posted is not None and posted.digest.startswith(RUNNING)
+        if ticks and not again and (left := self._left(card)) > 0:
+            return left, set()
+        outrun = await self._put(card, posted)
+        if card.ticks:
+            self._ticked[card.key] = self._latest = self._clock()
+            bound(self._ticked)
+        return 0.0, outrun
+
+    def _left(self, card: Card) -> float:
+        """Seconds until this card may tick on."""
+        due = max(self._ticked.get(card.key, float("-inf")) + self._gap, self._latest + self._pace)
+        return max(0.0, due - self._clock())
+
+    async def _note(self, note_id: str, posted: Posted | None) -> float:
+        note = await self._ledger.note(note_id)
+        if note is not None and not (posted and posted.ts):
+            await self._put(rendering.of_note(note, await self._written(note)), posted)
+        return 0.0
 
     async def _written(self, note: Note) -> Message:
         """A list is one person's, or that of the thread that everybody in it may see."""
@@ -114,186 +206,95 @@ class Cards:
         match note.kind:
             case "pending":
                 waiting = await undecided(self._ledger, team, **whose)
-                return notes.message(note, waiting=[a for a in waiting if note.to or not a.private])
+                return notices.message(note, waiting=[a for a in waiting if note.to or not a.private])
             case "undo":
-                return notes.message(note, entries=await self._ledger.undoable(team, limit=count, **whose))
+                return notices.message(note, entries=await self._ledger.undoable(team, limit=count, **whose))
             case "audit":
                 lines = await self._ledger.audit_tail(team=team, session=note.session, limit=count)
-                return notes.message(note, lines=lines)
+                return notices.message(note, lines=lines)
             case "grants":
-                return notes.message(note, allowed=await self._ledger.learnt.grants(note.session))
+                return notices.message(note, allowed=await self._ledger.learnt.grants(note.session))
             case "talk" | "status":
                 task = await self._ledger.task(str(note.body.get("task", "")))
                 waiting = await self._ledger.pending(team, session=note.session)
-                return notes.message(note, waiting=[a for a in waiting if not a.private], task=task)
-        return notes.message(note)
+                return notices.message(note, waiting=[a for a in waiting if not a.private], task=task)
+        return notices.message(note)
 
-    async def _place(self, action: Action, posted: Posted | None) -> To:
-        """The thread; for a private card the direct messages with its requester."""
-        if posted and posted.channel:
-            return To("", posted.channel, "" if action.private else action.session.thread)
-        if not action.private:
-            return To("", action.session.channel, action.session.thread)
-        opened = await patiently(self._client.conversations_open, users=action.requester)
-        return To("", str(opened["channel"]["id"]))
-
-    async def show(
-        self, key: str, posted: Posted | None, to: To, message: Message, strict: bool = False
-    ) -> tuple[str, str]:
-        """Update where it stands, or post it; where it stands now. Raises Refused, with `strict` also for what
-        Slack does not know in the message itself, and Unavailable."""
-        if posted and posted.ts:
-            try:
-                await self._update(posted.channel, posted.ts, message, strict)
-                return posted.channel, posted.ts
-            except Refused as error:
-                if error.code not in LOST:
-                    raise
-        elif posted:  # a try before this one may have got through without our hearing of it
-            found = await self._find(key, to)
-            if found:
-                await self._update(to.channel, found, message, strict)
-                return to.channel, found
-        else:
-            await self._ledger.set_posted(key, Posted(to.channel, "", 0))
-        return await self._send(key, to, message, strict)
-
-    async def _send(self, key: str, to: To, message: Message, strict: bool) -> tuple[str, str]:
-        response = await shown(
-            self._client.chat_postMessage,
-            message,
-            strict,
-            channel=to.channel,
-            thread_ts=to.thread or None,
-            metadata={"event_type": EVENT, "event_payload": {"key": key}},
-            unfurl_links=False,
-            unfurl_media=False,
-        )
-        return str(response["channel"]), str(response["ts"])
-
-    async def _update(self, channel: str, ts: str, message: Message, strict: bool) -> None:
-        await shown(self._client.chat_update, message, strict, channel=channel, ts=ts)
-
-    async def _find(self, key: str, to: To) -> str | None:
-        """The message that carries this key in its metadata, if it was posted after all."""
-        async for message in self._messages(to):
-            metadata = message.get("metadata") or {}
-            if metadata.get("event_type") == EVENT and metadata.get("event_payload", {}).get("key") == key:
-                return str(message["ts"])
-        return None
-
-    async def _messages(self, to: To) -> AsyncIterator[Mapping[str, Any]]:
-        """What stands in the thread, or newest in the direct messages."""
-        arguments = {"channel": to.channel, "include_all_metadata": True, "limit": PAGE}
-        if not to.thread:
-            newest = await patiently(self._client.conversations_history, **arguments)
-            for message in newest.get("messages") or []:
-                yield message
-            return
-        cursor = ""
-        while True:
-            page = await patiently(
-                self._client.conversations_replies, ts=to.thread, cursor=cursor or None, **arguments
-            )
-            for message in page.get("messages") or []:
-                yield message
-            cursor = (page.get("response_metadata") or {}).get("next_cursor") or ""
-            if not cursor:
-                return
-
-    async def _shown(self, action: Action, at: tuple[str, str], before: Posted | None) -> None:
-        """Remember where it stands; a version that is seen for the first time is put on the record first."""
-        now = Posted(*at, action.revision, f"v{action.version}")
-        if action.state is State.PREPARED and (before is None or before.shows != now.shows):
-            async with self._ledger.begin() as tx:
-                tx.audit(entry("shown", action, "system"))
-        await self._ledger.set_posted(action.id, now)
-
-    async def whisper(self, to: To, message: Message) -> None:
-        """Say it to one person alone: where they are, or in direct messages where that is no channel.
-
-        Raises Unavailable, or Refused.
-        """
-        if to.channel:
-            place: dict[str, Any] = {"channel": to.channel, "thread_ts": to.thread or None}
-            await shown(self._client.chat_postEphemeral, message, user=to.user, **place)
-        else:
-            await shown(self._client.chat_postMessage, message, channel=to.user, unfurl_links=False)
-
-    async def link(self, channel: str, ts: str) -> str:
-        """The address of a message. Raises Unavailable, or Refused."""
-        found = await patiently(self._client.chat_getPermalink, channel=channel, message_ts=ts)
-        return str(found["permalink"])
-
-    async def _set_status(self, session: Session, status: str) -> None:
-        """Slack's own line under the thread. A nicety, so nothing waits for it or fails by it."""
-        if not self._statuses or not session.thread or not status:
-            return
+    async def _put(self, card: Card, posted: Posted | None) -> set[str]:
+        """Post or update one message, and remember where it stands; its key where somebody else has drawn it
+        meanwhile."""
         try:
-            await self._client.agents_sessions_setStatus(
-                channel_id=session.channel, thread_ts=session.thread, status=status
-            )
-        except SlackApiError as error:
-            self._statuses = code_of(error) not in NO_AGENT
-            log.info("the session status could not be set: %s", code_of(error))
-        except Exception as error:
-            log.info("the session status could not be set: %s", type(error).__name__)
-
-
-class Hints:
-    """What one person is told after a click. `client` does not wait: a trigger lives three seconds."""
-
-    def __init__(self, client: AsyncWebClient, cards: Cards) -> None:
-        self._client = client
-        self._cards = cards
-
-    async def tell(self, to: To, text: str) -> None:
-        """Say it to one person alone, or log that it could not be said."""
-        try:
-            await self._cards.whisper(to, checked(notes.answer(text)))
-        except (Refused, Unavailable) as error:
-            log.warning("a hint could not be shown: %s", error)
-
-    async def open(self, opening: Opening, to: To) -> None:
-        """Open a placeholder at once, then put the content in its place."""
-        try:
-            response = await patiently(
-                self._client.views_open, trigger_id=opening.trigger, view=modals.loading()
-            )
-            view_id, mark = str(response["view"]["id"]), response["view"].get("hash")
-        except (Refused, Unavailable) as error:
-            log.warning("a modal could not be opened: %s", error)
-            await self.tell(to, CLOSED)
-            return
-        view = await content(opening, view_id)
-        try:
-            await patiently(self._client.views_update, view_id=view_id, hash=mark, view=view)
+            at = await self._stand(card, posted)
         except Refused as error:
-            log.error("Slack refused a modal of ours: %s", error)
-            await self._fall_back(view_id)
-        except Unavailable as error:  # closed meanwhile, most often
-            log.warning("a modal could not be filled: %s", error)
+            log.error("the card %s cannot be shown: %s", card.key, error)
+            await self._tell(card, posted, error)
+            return set()
+        return set() if await self._remember(card, posted, at) else {card.key}
 
-    async def _fall_back(self, view_id: str) -> None:
-        try:
-            await patiently(self._client.views_update, view_id=view_id, view=modals.message(PLAIN))
-        except (Refused, Unavailable) as error:
-            log.warning("a modal could not be filled: %s", error)
+    async def _tell(self, card: Card, posted: Posted | None, error: Refused) -> None:
+        """Where it cannot be posted, whoever it waits for is told once, in direct messages."""
+        if card.asker and (posted is None or posted.untried):
+            told = NOWHERE.format(channel=card.session.channel, code=error.code)
+            with contextlib.suppress(Refused, Unavailable):
+                await self.whisper(To(card.asker), checked(notices.answer(told)))
 
-    async def publish(self, user: str, view: Mapping[str, Any]) -> None:
-        """Publish App Home, or log that it could not be."""
-        problems = check.view(view)
-        if problems:
-            log.error("App Home broke the rules: %s", problems[:3])
-            return
-        try:
-            await patiently(self._client.views_publish, user_id=user, view=dict(view))
-        except (Refused, Unavailable) as error:
-            log.warning("App Home could not be published: %s", error)
+    async def _stand(self, card: Card, posted: Posted | None) -> tuple[str, str]:
+        """With Slack's newest blocks where it knows them; where it stands now. Raises Refused, Unavailable."""
+        to = To(card.alone, card.session.channel, card.session.thread)
+        if card.alone:
+            await self.whisper(to, checked(card.message))
+            return card.session.channel, ONLY_ONE
+        if posted and posted.channel:
+            to = To("", posted.channel, "" if card.direct else card.session.thread)
+        elif card.direct:
+            to = await self.direct(card.direct)
+        await self._announce(card, posted, to)
+        if card.plain is None:
+            return await self.show(card.key, posted, to, checked(card.message))
+        if not self._plain:
+            try:
+                return await self.show(card.key, posted, to, checked(card.message), strict=True)
+            except Refused as error:
+                if error.code not in REFUSED:
+                    raise
+                log.info("Slack does not take a plan block here: plain blocks from now on")
+                self._plain = True
+        return await self.show(card.key, posted, to, checked(card.plain))
+
+    async def _announce(self, card: Card, posted: Posted | None, to: To) -> None:
+        """Whoever is faster than our record is told to press again, not that the card is none of ours."""
+        sharing = [action for action, _ in card.shows if action.id != card.key]
+        if sharing and not (posted and posted.ts):
+            async with self._ledger.begin() as tx:
+                for action in sorted(sharing, key=lambda one: one.id):
+                    await tx.posted(action.id, Posted(to.channel, "", 0))
+
+    async def _remember(self, card: Card, posted: Posted | None, at: tuple[str, str]) -> bool:
+        """Write down where it stands, and with each action on it which version of it is seen there: on the record,
+        where that is for the first time. False where somebody else has drawn the card since it was read."""
+        rows = {action.id: Posted(*at, action.revision, mark) for action, mark in card.shows}
+        rows[card.key] = Posted(*at, card.revision, card.digest)
+        before = dict(await self._ledger.posted_of([key for key in rows if key != card.key]))
+        if posted:
+            before[card.key] = posted
+        async with self._ledger.begin() as tx:
+            for action in _seen_anew(card, rows, before):
+                tx.audit(entry("shown", action, "system"))
+            fresh = [True]
+            for key in sorted(key for key, row in rows.items() if key == card.key or before.get(key) != row):
+                guard = (posted.revision if posted else 0) if key == card.key else None
+                fresh.append(await tx.posted(key, rows[key], guard))
+        return all(fresh)
+
+    async def _unposted(self, card: Card, posted: Posted | None) -> set[str]:
+        """Nothing had to be drawn, so that this was no try to post it."""
+        if posted and posted.untried:
+            await self._ledger.set_posted(card.key, Posted(posted.channel, "", 0))
+        return set()
 
 
-def _unseen(action: Action, posted: Posted | None) -> bool:
-    """An undo that goes through needs no card of its own: the card of what it takes back tells."""
-    quiet = (State.APPROVED, State.EXECUTING, State.SUCCEEDED)
-    waiting = action.state is State.PREPARED and action.version == 1  # its target is being looked at
-    return bool(action.undoes) and posted is None and (waiting or action.state in quiet)
+def _seen_anew(card: Card, rows: Mapping[str, Posted], before: Mapping[str, Posted]) -> list[Action]:
+    """The actions on a card that wait for a decision in a version that was not seen before."""
+    waiting = [action for action, _ in card.shows if action.state is State.PREPARED]
+    earlier = {action.id: before[action.id].shows for action in waiting if action.id in before}
+    return [a for a in waiting if rows[a.id].shows not in (0, earlier.get(a.id, 0))]

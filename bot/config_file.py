@@ -2,38 +2,28 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from ipaddress import ip_network
 from pathlib import Path
+from typing import Annotated, Any
 
+from pydantic import AfterValidator, Field, ValidationInfo
+
+from bot.connections import HttpLimits
 from bot.judge import JUDGES
 from bot.planner import PLANNERS
-from bot.strict_yaml import File, Value
-from gate.outside import Network
-from gate.switches import SETTABLE, Switches, flaw, switched
-from gate.world import Limits
+from bot.policy_file import ChannelId
+from gate.rules.ports import Limits
+from gate.rules.settings import Switches, flaw, switched
+from gate.rules.url_guard import Network
 from handlers.api.ports import Bounds
-from tools.servers import BadServers, ServerConfig, read_servers
+from tools.mcp.server_config import ENVIRONMENT, ServerConfig, Servers, server_configs
+from tools.model.model_api import OUTPUT_TOKENS
+from tools.strict_config import Document, Section, Text, fitting, one_of, within
 
 MANIFESTS = Path(__file__).parents[1] / "manifests"
-SWITCHES = SETTABLE
 FILES = ("policy", "phrases", "recipes")
-TOP = (
-    "mcpServers",
-    "confirmation",
-    "limits",
-    "planner",
-    "model",
-    "judge",
-    *FILES,
-    "channels",
-    "webhooks",
-    "api",
-    *SWITCHES,
-)
-CHANNEL = re.compile(r"[CGD][A-Z0-9_]+")
 DAY = 86_400
 
 
@@ -49,130 +39,146 @@ class Config:
     recipes: Path = MANIFESTS / "tools"
     planner: str = ""  # one of PLANNERS; "" where it is not said
     model: str = ""
+    output_tokens: int = OUTPUT_TOKENS  # of one response of the model
     judge: str = "none"  # one of JUDGES
     switches: Switches = field(default_factory=Switches)
     channel_switches: Mapping[str, Switches] = field(default_factory=dict)  # by channel id
     webhooks: tuple[Network, ...] = ()  # networks of the operator's own that webhooks may reach
     api: Bounds = field(default_factory=Bounds)
+    http: HttpLimits = field(default_factory=HttpLimits)
 
 
 DEFAULT = Config()
-# Each limit with how it is read: its bounds are what the gate and Slack can bear.
-LIMITS: Mapping[str, Callable[[Value], float]] = {
-    "undo_bar": lambda value: value.number(0, DAY),
-    "call": lambda value: value.number(1, 3600),
-    "claim": lambda value: value.number(5, 600),
-    "decision": lambda value: value.number(0.1, 2.5),
-    "pending_per_user": lambda value: value.integer(1, 1000),
-    "calls_per_turn": lambda value: value.integer(1, 100),
-    "turns_depth": lambda value: value.integer(1, 100),
-    "steps": lambda value: value.integer(1, 100),
-    "plan": lambda value: value.number(60, 30 * DAY),
-    "question": lambda value: value.number(60, 30 * DAY),
-    "settle": lambda value: value.number(60, 30 * DAY),
-    "hold": lambda value: value.number(0, 3600),
-    "proceed": lambda value: value.number(3, 3600),
-}
 
-# What one token of the API may take: the least and the most of each.
-BOUNDS: Mapping[str, tuple[int, int]] = {
-    "per_minute": (1, 100_000),
-    "streams": (1, 1000),
-    "webhooks": (0, 1000),
-}
+
+def _switch(value: Any, info: ValidationInfo) -> Any:
+    if why := flaw(str(info.field_name), value):
+        raise ValueError(why)
+    return value
+
+
+def _network(text: Any) -> Network:
+    try:
+        return ip_network(text if isinstance(text, str) else "")
+    except ValueError:
+        raise ValueError("must be a network such as 10.1.0.0/16") from None
+
+
+Switch = Annotated[Any, AfterValidator(_switch)]
+Namespace = Annotated[
+    Text,
+    fitting(
+        lambda name: name.replace("_", "").replace("-", "").isalnum(), "must be letters, digits, _ and -"
+    ),
+]
+
+
+class SwitchesSection(Section):
+    """The switches, for all or for one channel; `gate.rules.settings` says what each may be."""
+
+    preset: Switch = None
+    intelligent_routing: Switch = None
+    review: Switch = None
+    satisfaction: Switch = None
+    approval_mode: Switch = None
+    confidence: Switch = None
+    enable_planning: Switch = None
+    plan_approval: Switch = None
+    auto_approve_simple: Switch = None
+    conversational: Switch = None
+    allow_execution_transition: Switch = None
+    pause_enabled: Switch = None
+
+    def on(self, base: Switches) -> Switches:
+        """`base` with the switches that are set here."""
+        return switched(base, self.model_dump(include=set(SwitchesSection.model_fields), exclude_unset=True))
+
+
+class LimitsSection(Section):
+    """The bounds are what the gate and Slack can bear. Times in seconds."""
+
+    call: Annotated[float, within(1, 3600)] = DEFAULT.limits.call
+    claim: Annotated[float, within(5, 600)] = DEFAULT.limits.claim
+    begin: Annotated[float, within(10, 3600)] = DEFAULT.limits.begin
+    decision: Annotated[float, within(0.1, 2.5)] = DEFAULT.limits.decision
+    pending_per_user: Annotated[int, within(1, 1000, whole=True)] = DEFAULT.limits.pending_per_user
+    calls_per_turn: Annotated[int, within(1, 100, whole=True)] = DEFAULT.limits.calls_per_turn
+    turns_depth: Annotated[int, within(1, 100, whole=True)] = DEFAULT.limits.turns_depth
+    steps: Annotated[int, within(1, 100, whole=True)] = DEFAULT.limits.steps
+    plan: Annotated[float, within(60, 30 * DAY)] = DEFAULT.limits.plan
+    question: Annotated[float, within(60, 30 * DAY)] = DEFAULT.limits.question
+    settle: Annotated[float, within(60, 30 * DAY)] = DEFAULT.limits.settle
+    hold: Annotated[float, within(0, 3600)] = DEFAULT.limits.hold
+    proceed: Annotated[float, within(3, 3600)] = DEFAULT.limits.proceed
+
+
+class ConfirmationSection(Section):
+    ttl: Annotated[float, within(1, DAY)] = DEFAULT.limits.ttl
+    namespace: Namespace = DEFAULT.namespace
+
+
+class ApiSection(Section):
+    """What one token of the API may take."""
+
+    per_minute: Annotated[int, within(1, 100_000, whole=True)] = DEFAULT.api.per_minute
+    streams: Annotated[int, within(1, 1000, whole=True)] = DEFAULT.api.streams
+    webhooks: Annotated[int, within(0, 1000, whole=True)] = DEFAULT.api.webhooks
+    requests: Annotated[int, within(1, 1000, whole=True)] = DEFAULT.api.requests
+
+
+class HttpSection(Section):
+    """What the HTTP port bears."""
+
+    connections: Annotated[int, within(16, 100_000, whole=True)] = DEFAULT.http.connections
+    per_address: Annotated[int, within(1, 100_000, whole=True)] = DEFAULT.http.per_address
+    headers: Annotated[float, within(1, 60)] = DEFAULT.http.headers
+    slow: Annotated[float, within(1, 600)] = DEFAULT.http.slow
+
+
+class WebhooksSection(Section):
+    """Where webhooks may go besides the open internet."""
+
+    allow: tuple[Annotated[Any, AfterValidator(_network)], ...] = ()
+
+
+class ConfigSection(SwitchesSection):
+    """The whole file."""
+
+    mcpServers: Servers | None = None
+    confirmation: ConfirmationSection = ConfirmationSection()
+    limits: LimitsSection = LimitsSection()
+    planner: Annotated[Text, one_of(PLANNERS)] = ""
+    model: Text = ""
+    output_tokens: Annotated[int, within(256, 1_000_000, whole=True)] = DEFAULT.output_tokens
+    judge: Annotated[Text, one_of(JUDGES)] = DEFAULT.judge
+    policy: Text = ""
+    phrases: Text = ""
+    recipes: Text = ""
+    channels: dict[ChannelId, SwitchesSection] = Field(default_factory=dict)
+    webhooks: WebhooksSection = WebhooksSection()
+    api: ApiSection = ApiSection()
+    http: HttpSection = HttpSection()
 
 
 def read_config(path: Path, environ: Mapping[str, str]) -> Config:
     """The configuration in the file. Paths in it are relative to the file; `${NAME}` comes from `environ`.
 
-    Raises BadFile with everything that is wrong.
+    Raises ConfigError with everything that is wrong.
     """
-    file = File.read(path)
-    top = file.top.mapping(TOP) if file.top else {}
-    confirmation = top["confirmation"].mapping(("ttl", "namespace")) if "confirmation" in top else {}
-    switches = _switches(Switches(), top)
-    config = Config(
-        limits=_limits(top.get("limits"), confirmation.get("ttl")),
-        namespace=_namespace(confirmation.get("namespace")),
-        servers=_servers(top.get("mcpServers"), environ),
+    read = Document.read(path).validated(ConfigSection, {ENVIRONMENT: environ})
+    switches = read.on(Switches())
+    return Config(
+        limits=Limits(ttl=read.confirmation.ttl, **read.limits.model_dump()),
+        namespace=read.confirmation.namespace,
+        servers=server_configs(read.mcpServers or {}),
         switches=switches,
-        channel_switches=_channels(top.get("channels"), switches),
-        webhooks=_allowed(top.get("webhooks")),
-        api=_bounds(top.get("api")),
-        planner=_named(top.get("planner"), PLANNERS, ""),
-        judge=_named(top.get("judge"), JUDGES, "none"),
-        model=top["model"].text() if "model" in top else "",
-        **{key: path.parent / top[key].text() for key in FILES if key in top},
+        channel_switches={channel: own.on(switches) for channel, own in read.channels.items()},
+        webhooks=read.webhooks.allow,
+        api=Bounds(**read.api.model_dump()),
+        http=HttpLimits(**read.http.model_dump()),
+        planner=read.planner,
+        judge=read.judge,
+        model=read.model,
+        output_tokens=read.output_tokens,
+        **{key: path.parent / getattr(read, key) for key in FILES if key in read.model_fields_set},
     )
-    file.done()
-    return config
-
-
-def _limits(limits: Value | None, ttl: Value | None) -> Limits:
-    read = {key: LIMITS[key](value) for key, value in (limits.mapping(LIMITS) if limits else {}).items()}
-    if ttl:
-        read["ttl"] = ttl.number(1, DAY)
-    return Limits(**read)  # type: ignore[arg-type]  # each key is read as the kind that it is
-
-
-def _bounds(value: Value | None) -> Bounds:
-    """`api: {per_minute: 300, streams: 10, webhooks: 10}`: what one token may take."""
-    keys = value.mapping(BOUNDS) if value else {}
-    return Bounds(**{key: one.integer(*BOUNDS[key]) for key, one in keys.items()})
-
-
-def _namespace(value: Value | None) -> str:
-    name = value.text() if value else DEFAULT.namespace
-    if value and not name.replace("_", "").replace("-", "").isalnum():
-        value.wrong("must be letters, digits, _ and -")
-    return name
-
-
-def _named(value: Value | None, known: Sequence[str], default: str) -> str:
-    """One of the known words; the default where nothing is said."""
-    name = value.text() if value else default
-    if value and name not in known:
-        value.wrong(f"must be {' or '.join(known)}")
-    return name
-
-
-def _servers(value: Value | None, environ: Mapping[str, str]) -> tuple[ServerConfig, ...]:
-    if value is None:
-        return ()
-    try:
-        return read_servers(value.json(), environ)
-    except BadServers as error:
-        for problem in error.problems:
-            value.file.wrong(value.line, problem)
-        return ()
-
-
-def _switches(base: Switches, keys: Mapping[str, Value]) -> Switches:
-    """`base` with the switches among the keys."""
-    changes = {key: keys[key].json() for key in SWITCHES if key in keys}
-    wrong = {key: why for key, value in changes.items() if (why := flaw(key, value))}
-    for key, why in wrong.items():
-        keys[key].wrong(why)
-    return base if wrong else switched(base, changes)
-
-
-def _channels(value: Value | None, base: Switches) -> Mapping[str, Switches]:
-    """The switches of each channel that has its own, on top of those for all."""
-    found: dict[str, Switches] = {}
-    for channel, own in (value.mapping() if value else {}).items():
-        if not CHANNEL.fullmatch(channel):
-            own.wrong("must be a channel ID (C…), not a name")
-        found[channel] = _switches(base, own.mapping(SWITCHES))
-    return found
-
-
-def _allowed(value: Value | None) -> tuple[Network, ...]:
-    """`webhooks: {allow: [10.1.0.0/16]}`: where webhooks may go besides the open internet."""
-    keys = value.mapping(("allow",)) if value else {}
-    found: list[Network] = []
-    for one in keys["allow"].items() if "allow" in keys else ():
-        try:
-            found.append(ip_network(one.text()))
-        except ValueError:
-            one.wrong("must be a network such as 10.1.0.0/16")
-    return tuple(found)

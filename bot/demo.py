@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 import shutil
 import signal
 import sys
@@ -11,18 +12,26 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bot.app import made
-from bot.desk import desk_servers, sample_desk
+from bot import home
+from bot.demo_desk import desk_servers, sample_desk
+from bot.demo_stories import sample_stories, story_servers
 from bot.settings import Secret, Settings
-from bot.stories import sample_stories, story_servers
-from gate.tool import Trust
-from tools.servers import ServerConfig
-from workspace.parts import Installation
-from workspace.postbox import Postbox
+from bot.wiring import made
+from gate.rules.tool import Trust
+from tools.mcp.server_config import ServerConfig
+from workspace.archive import archived
+from workspace.context import Installation, Options
+from workspace.mail_server import MailServer
 from workspace.server import Workspace
 
 SAMPLE = Path(__file__).parent.parent / "manifests" / "sample"
 PORTS = (8765, 0)  # the usual one, else any that is free
+IGNORED = "The demo ignores {names} and keeps its own data in {home}: it touches nobody's real work.\n"
+EXAMPLES = (  # a read, a change that can be undone, and a plan
+    "what is in reports",
+    "move the Q3 summary to the archive",
+    "run sort-downloads for downloads",
+)
 WELCOME = """
   Countersign is running in a local workspace:  {url}
 
@@ -43,13 +52,21 @@ async def demo(settings: Settings) -> None:
     stop = asyncio.Event()
     for name in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(name, stop.set)
-    workspace, postbox = Workspace(), Postbox(settings.home / "mails")
+    home.prepare(settings)
+    workspace = Workspace(key=secrets.token_urlsafe(16), options=Options(examples=EXAMPLES))
+    postbox = MailServer(settings.home / "mails")
     url = await _start(workspace)
     try:
         files = sample_stories(sample_files(settings.home / "files"))
         desk = desk_servers(sample_desk(settings.home / "desk", datetime.now(UTC)), await postbox.start())
-        async with made(local(settings, url, files, (*desk, *story_servers(files)))):
-            sys.stdout.write(WELCOME.format(url=url, files=files, mails=postbox.folder))
+        servers = (*desk, *story_servers(files))
+        async with (
+            archived(workspace.state, settings.home / "messages.jsonl"),
+            made(local(settings, url, workspace.installation, files, servers)),
+        ):
+            if settings.ignored:
+                sys.stdout.write(IGNORED.format(names=", ".join(settings.ignored), home=settings.home))
+            sys.stdout.write(WELCOME.format(url=workspace.page_url, files=files, mails=postbox.folder))
             sys.stdout.flush()
             await stop.wait()
     finally:
@@ -64,9 +81,10 @@ def sample_files(folder: Path) -> Path:
     return folder
 
 
-def local(settings: Settings, url: str, files: Path, desk: Sequence[ServerConfig] = ()) -> Settings:
+def local(
+    settings: Settings, url: str, installed: Installation, files: Path, desk: Sequence[ServerConfig] = ()
+) -> Settings:
     """The same settings, turned to the local workspace; servers of countersign.yaml stay, but for those here."""
-    installed = Installation()
     filesystem = ServerConfig(
         name="filesystem", inproc="servers.filesystem:server", args=(str(files),), trust=Trust.BUNDLED
     )

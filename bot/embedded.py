@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from bot.child import Child, start_child, stop_child
-from bot.lock import hold
+from bot.child_process import Child, start_child, stop_child
+from bot.file_lock import hold
+from storage import file_modes
 
 START_SECONDS = 30.0  # a long append-only file is read before the first PONG
 LOCK_SECONDS = 5.0  # the server of a run that was killed may still be writing
@@ -69,9 +70,9 @@ def launch(data_dir: Path) -> EmbeddedRedis:
     short = tempfile.gettempdir()  # the path of a socket ends at some 100 bytes
     run_dir = Path(tempfile.mkdtemp(prefix="redis-", dir=short if len(short) < 60 else "/tmp"))
     command = [program, *REACH, *KEEP, "--unixsocket", f"{run_dir}/s"]
-    with lock, (data_dir / "redis.log").open("w+b") as log:
+    with lock, open(data_dir / "redis.log", "w+b", opener=file_modes.opener) as log:
         # The server inherits the lock: it ends with the server, which may outlive us for a moment.
-        child = start_child(command, run_dir, log, cwd=data_dir, pass_fds=[lock.fileno()])
+        child = start_child(command, run_dir, log, cwd=data_dir, pass_fds=[lock.fileno()], umask=0o077)
         server = EmbeddedRedis(f"unix://{run_dir}/s", program, child)
         _await_pong(server, log)
         return server

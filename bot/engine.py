@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
+import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -14,22 +17,28 @@ import dbos
 import sqlalchemy as sa
 from dbos import DBOS, DBOSClient, DBOSConfig, DBOSPortableJSONSerializer, EnqueueOptions
 
-from bot.janitor import RHYTHM, Janitor, Rhythm, Running
-from bot.lines import connect, shared
-from bot.lookout import Lookout, fits
-from bot.turnstile import Turnstile
-from gate.runs import Run
-from gate.world import Unavailable
+from bot.concurrency import Turnstile
+from bot.dbos_db import connect, shared
+from bot.heartbeats import RHYTHM, Janitor, Rhythm, Running
+from bot.queue_waker import CALLED, Listener, Lookout, fits
+from gate.rules.jobs import OWNER, Run, owned, resume
+from gate.rules.ports import Unavailable
 
 APPLICATION = "countersign"
 VERSION = "1"  # of the run names and their arguments: a run waits for a process of its own version
-# One queue with a partition for each kind of work, because every look at a queue costs 3 ms of CPU; no kind
-# can take the places of another. The numbers are in docs/decisions/engine-experiments.md.
+# One queue with a partition for each kind of work and each person, because every look at a queue costs 3 ms of CPU;
+# no kind can take the places of another, nor one person those of the others. The numbers are in
+# docs/decisions/engine-experiments.md.
 QUEUE = "runs"
-# Seconds between two looks. What this process asks for itself is looked for at once (bot/lookout.py); on SQLite
-# nobody else asks for anything.
-POLL, POLL_ALONE = 0.15, 0.5
-WORKERS = 32  # runs of one kind at once in this process
+# Seconds between two looks. What is asked for is looked for at once, also where another process asks for it
+# (bot/queue_waker.py): this finds what is left.
+POLL = 1.0
+# Workflows of one kind for one person at once in this process; the rest of theirs wait in the database. More than the
+# requests that one person may have under way (gate.rules.ports.Limits): while all of them wait for a model, "stop" is
+# heard.
+WORKERS = 24
+# With more workflows of one person than this, what follows them waits in the queue: places stay free for what they say.
+RIDING = 18
 LIVES = 10  # how often a run may be found again after a crash before it is given up
 # An hour, in seconds: the longest that a database or Slack may stay away without a run being lost.
 RETRIES = (0.2, 0.5, 1.0, 2.0, 5.0, *[10.0] * 360)
@@ -53,8 +62,8 @@ class RunFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What runs of one name do. `kind` names the partition that they wait in: events, plans, calls, cards, timers,
-    hooks.
+    """What runs of one name do. `kind` names the partitions that they wait in: events, plans, calls, cards, timers,
+    hooks; there is one for each person.
 
     `work` gets the arguments of the run, on the loop that started the engine. It is called again after a
     crash and after a transient error, and has to bear that; any other exception ends the run.
@@ -62,6 +71,11 @@ class Job:
 
     kind: str
     work: Callable[..., Awaitable[None]]
+    follows: bool = False  # may go on in the workflow that asked for it: see Engine.enqueue
+
+
+# The runs that the job of this task has asked for and that go on in its workflow; None outside of workflows.
+FOLLOWING: ContextVar[dict[str, Run] | None] = ContextVar("following", default=None)
 
 
 class Engine:
@@ -88,8 +102,10 @@ class Engine:
         self._jobs: Mapping[str, Job] = {}
         self._works = False
         self._lookout: Lookout | None = None
+        self._listener: Listener | None = None
         self._turnstile = Turnstile()
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._under_way: Counter[str] = Counter()  # workflows of each person in this process
         self._client = DBOSClient(
             system_database_engine=self._sql,
             serializer=DBOSPortableJSONSerializer(),
@@ -98,25 +114,39 @@ class Engine:
         )
         self._janitor = Janitor(self._sql, self._executor, self, rhythm)
 
-    def enqueue(self, conn: sa.Connection, run: Run) -> None:
-        """Write the run in the transaction that is open on `conn`; to be called through `run_sync`.
+    def enqueue(self, conn: sa.Connection, run: Run) -> bool:
+        """Write the run in the transaction that is open on `conn`; to be called through `run_sync`. False where
+        it is not in the queue.
 
-        A run whose key is known already, finished runs of the last days included, is not written again.
+        A run whose key is known already, finished runs of the last days included, is not written again. One whose
+        job follows is not written where a workflow of this process asks for it: that workflow carries it out next,
+        so that one cause is one workflow. If the process dies in between, the ledger says what to resume (`resume`
+        in bot/job_routes.py), since nothing else does.
         Raises LookupError when no job has the run's name.
         """
         job = self._jobs.get(run.name)
         if job is None:
             raise LookupError(f"No job is registered for runs named {run.name!r}: name it in Engine.start.")
+        following = FOLLOWING.get()
+        crowded = self._under_way[run.owner] > RIDING
+        if job.follows and following is not None and run.delay <= 0 and not crowded:
+            following.setdefault(run.key, run)
+            return False
         options: EnqueueOptions = {
             "workflow_name": run.name,
             "workflow_id": run.key,
             "queue_name": QUEUE,
-            "queue_partition_key": job.kind,
+            "queue_partition_key": f"{job.kind}:{run.owner}" if run.owner else job.kind,
             "app_version": self._version,
         }
+        if run.owner:
+            options["authenticated_user"] = run.owner
         if run.delay > 0:
             options["delay_seconds"] = run.delay
         self._client.enqueue_in_transaction(conn, options, *run.args)
+        if not self._works and run.delay <= 0 and shared(self._sql):
+            conn.execute(CALLED)  # another process works: it is told with the commit
+        return True
 
     def wake(self) -> None:
         """Look at once for what is due, instead of at the next look; to be called when a transaction with runs
@@ -141,10 +171,15 @@ class Engine:
         for name, job in jobs.items():
             DBOS.workflow(name=name, max_recovery_attempts=LIVES)(self._workflow(job))
         self._lookout = self._own_lookout(launched)
+        left = [] if shared(self._sql) else await asyncio.to_thread(self.running)
+        await asyncio.to_thread(self._resume_followers, left)  # before what tells of them is resumed and ends
         # On the loop's own thread: DBOS runs coroutines on the loop that it is launched from.
         DBOS.launch()
         if self._lookout:
             self._lookout.start()
+            if shared(self._sql):
+                self._listener = Listener(self._sql, self._lookout.call)
+                self._listener.start()
 
     async def drain(self, seconds: float) -> None:
         """Take in nothing more, let what runs finish for up to `seconds`, stop.
@@ -152,8 +187,9 @@ class Engine:
         What is not done by then is cancelled, and stays for the next process or another replica.
         """
         await asyncio.to_thread(self._janitor.stop)
-        if self._lookout:
-            await asyncio.to_thread(self._lookout.stop)
+        for looking in (self._listener, self._lookout):
+            if looking:
+                await asyncio.to_thread(looking.stop)
         if self._works:
             # On the loop, it would wait for the very runs that it keeps from going on.
             await asyncio.to_thread(
@@ -178,22 +214,35 @@ class Engine:
         """Whether the run with this key waits, is delayed or runs."""
         return key in await self.alive([key])
 
-    async def hasten(self, key: str) -> None:
-        """Make a delayed run due now; it starts within about a second. Nothing happens to other runs."""
-        await self._client.set_workflow_delay_async(key, delay_seconds=0)
-
     async def purge(self, before: datetime) -> int:
         """Forget the runs that ended before this time; how many there were."""
         return await asyncio.to_thread(self.forget, before)
 
     def running(self) -> list[Running]:
         """For the janitor: every run that a process has begun and not ended."""
-        found = self._client.list_workflows(status="PENDING", load_input=False, load_output=False)
-        return [Running(run.workflow_id, run.executor_id or "") for run in found]
+        found = self._client.list_workflows(status="PENDING", load_output=False)
+        return [
+            Running(
+                run.workflow_id, run.executor_id or "", run.name, _first(run), run.authenticated_user or ""
+            )
+            for run in found
+        ]
 
-    def resume(self, keys: Collection[str]) -> None:
-        """For the janitor: let runs that were begun be begun again."""
-        self._client.resume_workflows(list(keys), queue_name=QUEUE)
+    def resume(self, lost: Collection[Running]) -> None:
+        """For the janitor: let runs that were begun be begun again, and what followed them in their process go on."""
+        self._resume_followers(
+            lost
+        )  # first: once they are resumed, nothing tells any more that they were begun
+        self._client.resume_workflows([run.key for run in lost], queue_name=QUEUE)
+
+    def _resume_followers(self, lost: Collection[Running]) -> None:
+        """Ask the ledger what followed these runs: nothing else knows it (see `enqueue`)."""
+        cause = f"{self._executor}:{time.time_ns()}"
+        known = [run for run in lost if run.name in self._jobs and run.name != "resume"]
+        asked = {(run.name, run.about, run.owner) for run in known}
+        with self._sql.begin() as conn:
+            for name, about, owner in sorted(asked) if "resume" in self._jobs else ():
+                self.enqueue(conn, replace(resume(name, about, cause), owner=owner))
 
     def forget(self, before: datetime, batch: int = 500) -> int:
         """For the janitor: see `purge`. In batches, so that no transaction is long."""
@@ -231,7 +280,7 @@ class Engine:
         # Before the launch, which looks for queues once a second.
         self._queue = self._client.register_queue(
             QUEUE,
-            polling_interval_sec=POLL if shared(self._sql) else POLL_ALONE,
+            polling_interval_sec=POLL,
             partition_worker_concurrency=WORKERS,
         )
         self._janitor.start()  # a replica that has not beaten counts as dead
@@ -258,9 +307,11 @@ class Engine:
             task = asyncio.current_task()
             assert task is not None
             self._tasks.add(task)
+            owner = DBOS.authenticated_user or ""
+            self._under_way[owner] += 1
             try:
-                async with self._turnstile.passed(job.kind):
-                    await self._patiently(job, args)
+                with owned(owner):
+                    await self._run_all(await self._one(job, args))
             except asyncio.CancelledError:
                 if task.cancelling():
                     raise  # by `drain`: the run stays unfinished
@@ -269,8 +320,41 @@ class Engine:
                 raise _failed(str(error)) from None
             finally:
                 self._tasks.discard(task)
+                if self._under_way[owner] >= WORKERS:
+                    self.wake()  # for what waits for this place
+                self._under_way -= Counter([owner])  # which forgets who has none
 
         return run
+
+    async def _one(self, job: Job, args: Sequence[str]) -> list[Run]:
+        """Carry out one run; the runs that follow it. What goes wrong is raised once those have been carried out."""
+        following: dict[str, Run] = {}
+        FOLLOWING.set(following)
+        try:
+            async with self._turnstile.passed(job.kind, OWNER.get()):
+                await self._patiently(job, args)
+        except (Exception, asyncio.CancelledError):
+            if not _cancelled():  # what was committed before still follows
+                await self._run_all(list(following.values()))
+            raise
+        return list(following.values())
+
+    async def _run_all(self, runs: list[Run]) -> None:
+        """Carry out runs and all that follows them, several side by side. One that fails keeps none from going on."""
+        while len(runs) == 1:
+            runs = await self._follow(runs[0])
+        if runs:
+            await asyncio.gather(*(self._run_all([run]) for run in runs))
+
+    async def _follow(self, run: Run) -> list[Run]:
+        try:
+            with owned(run.owner):
+                return await self._one(self._jobs[run.name], run.args)
+        except (Exception, asyncio.CancelledError):
+            if _cancelled():
+                raise
+            log.exception("The run %s has failed and is not tried again.", run.key)
+            return []
 
     async def _patiently(self, job: Job, args: Sequence[str]) -> None:
         for wait in self._retries:
@@ -280,6 +364,17 @@ class Engine:
                 log.warning("The run %s will be tried again in %s s: %s", DBOS.workflow_id, wait, error)
                 await asyncio.sleep(wait)
         await job.work(*args)
+
+
+def _cancelled() -> bool:
+    """Whether this task is being ended from outside, by `drain`."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
+def _first(run: dbos.WorkflowStatus) -> str:
+    """The first argument of a run: what it is about."""
+    return str(run.input["args"][0]) if run.input and run.input["args"] else ""
 
 
 def _failed(why: str) -> RunFailed:

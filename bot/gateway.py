@@ -29,7 +29,7 @@ from mcp_types import (
     JSONRPCResponse,
 )
 
-from bot.cli import CommandError
+from bot.cli.main import CommandError
 from bot.settings import Settings
 
 log = logging.getLogger(__name__)

@@ -7,9 +7,9 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 
 from bot.planner import line
-from gate.world import Judge, Tools
-from tools.expected import Rules
-from tools.provider import ModelConfig
+from gate.rules.ports import Judge, Tools
+from tools.model.model_api import ModelConfig
+from tools.recipes.expectations import RuleJudge
 
 JUDGES = ("none", "rules", "model")
 WITHOUT = (
@@ -28,11 +28,11 @@ async def judge(stack: AsyncExitStack, name: str, config: ModelConfig | None, to
     """One of JUDGES, made; a line to the model is closed with the stack."""
     if name == "none":
         return None
-    rules = Rules(tools)
+    rules = RuleJudge(tools)
     if name == "rules" or config is None:
         return rules
-    from tools.second_look import SECONDS, Both, SecondLook
+    from tools.model.judge import SECONDS, ModelJudge, RulesThenModel
 
     model = await line(replace(config, seconds=SECONDS, output_tokens=ANSWER))
     stack.push_async_callback(model.close)
-    return Both(rules, SecondLook(model, secrets.token_bytes(32)))
+    return RulesThenModel(rules, ModelJudge(model, secrets.token_bytes(32)))

@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
-from gate.policy import Policy
-from gate.talk import Planner
-from gate.world import Tools
-from tools.provider import PROVIDERS, ModelConfig
+from gate.rules.planner_port import Planner
+from gate.rules.policy import Policy
+from gate.rules.ports import Tools
+from tools.model.model_api import PROVIDERS, ModelConfig
 
 if TYPE_CHECKING:
-    from tools.llm import ProviderModel
+    from tools.model.client import ProviderModel
 
 PLANNERS = ("phrases", "model")
 FORM = "must name a provider and a model: openai:NAME or anthropic:NAME."
@@ -59,7 +59,7 @@ async def planner(
     """The model's planner where there is one, its connections closed with the stack; else the phrases."""
     if config is None:
         return phrases
-    from tools.model import ModelPlanner
+    from tools.model.planner import ModelPlanner
 
     model = await line(config)
     stack.push_async_callback(model.close)
@@ -70,7 +70,7 @@ async def line(config: ModelConfig) -> ProviderModel:
     """A line to the model. Loads the libraries for it, which takes seconds: who plans by phrases never pays that."""
 
     def made() -> ProviderModel:
-        from tools.llm import ProviderModel
+        from tools.model.client import ProviderModel
 
         return ProviderModel(config)
 
@@ -79,9 +79,9 @@ async def line(config: ModelConfig) -> ProviderModel:
 
 async def answers(model: ProviderModel) -> None:
     """Ask the model for a word. Raises Unavailable or ModelRefused, which say what is wrong."""
-    from tools.dialogue import Request, Words
+    from tools.model.model_api import Request, UserMessage
 
     try:
-        await model.ask(Request("Answer in one word.", (Words("Are you there?"),)))
+        await model.ask(Request("Answer in one word.", (UserMessage("Are you there?"),)))
     finally:
         await model.close()

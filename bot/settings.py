@@ -5,20 +5,22 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from bot.config_file import DEFAULT, Config, read_config
+from bot.connections import HttpLimits
 from bot.judge import unjudged
 from bot.planner import read_model
-from bot.strict_yaml import BadFile
-from gate.outside import Network
-from gate.switches import Switches
-from gate.world import Limits
+from gate.rules.ports import Limits
+from gate.rules.settings import Switches
+from gate.rules.url_guard import Network
 from handlers.api.ports import Bounds
-from storage.engine import BadDatabaseUrl, parse
-from tools.provider import ModelConfig
-from tools.servers import ServerConfig
+from storage import file_modes
+from storage.database import BadDatabaseUrl, parse
+from tools.mcp.server_config import ServerConfig
+from tools.model.model_api import ModelConfig
+from tools.strict_config import ConfigError
 
 SLACK_API = "https://slack.com/api/"
 REDIS = ("redis://", "rediss://", "unix://")
@@ -33,6 +35,19 @@ WAY_IN = (
 )
 
 
+# A demo with these would take over the work of the service that they belong to.
+OF_PRODUCTION = (
+    "DATABASE_URL",
+    "REDIS_URL",
+    "SLACK_BOT_TOKEN",
+    "SLACK_APP_TOKEN",
+    "SLACK_SIGNING_SECRET",
+    "SLACK_API_URL",
+    "COUNTERSIGN_AUDIT_KEY",
+    "COUNTERSIGN_AUDIT_KEY_OLD",
+    "COUNTERSIGN_TOKEN",
+    "COUNTERSIGN_URL",
+)
 ONE_KEY = (
     "COUNTERSIGN_AUDIT_KEY is not set: with PostgreSQL every replica needs the same key, so make one with "
     "`openssl rand -hex 32` and give it to all of them."
@@ -79,6 +94,7 @@ class Settings:
     token: Secret | None = None  # of the API, for `gateway`
     service_url: str = "http://127.0.0.1:3000"  # where `gateway` reaches the service
     audit_secret: Secret | None = None  # None: the key is a file in `home`
+    audit_retired: tuple[Secret, ...] = ()  # the keys of before its rotations
     namespace: str = DEFAULT.namespace
     limits: Limits = DEFAULT.limits
     servers: tuple[ServerConfig, ...] = ()
@@ -91,11 +107,26 @@ class Settings:
     channel_switches: Mapping[str, Switches] = field(default_factory=dict)  # by channel id
     webhooks: tuple[Network, ...] = ()  # networks of the operator's own that webhooks may reach
     api: Bounds = DEFAULT.api
+    http: HttpLimits = DEFAULT.http
+    ignored: tuple[str, ...] = ()  # variables of a production that a demo leaves alone
 
     @classmethod
-    def from_environment(cls, *, slack: bool = False) -> Settings:
-        """The settings of this process; see `load`."""
+    def from_environment(cls, *, slack: bool = False, demo: bool = False) -> Settings:
+        """The settings of this process; see `load` and `for_demo`."""
+        if demo:
+            return cls.for_demo(os.environ, Path.cwd())
         return cls.load(os.environ, Path.cwd(), slack=slack)
+
+    @classmethod
+    def for_demo(cls, environ: Mapping[str, str], cwd: Path) -> Settings:
+        """The settings of a demo: without what names somebody's real database, Redis, Slack or audit key, and with a
+        home of its own inside the home. Raises SettingsError."""
+        left = {name: value for name, value in environ.items() if name not in OF_PRODUCTION}
+        home = cwd / (left.get("COUNTERSIGN_HOME", "").strip() or "var") / "demo"
+        settings = cls.load({**left, "COUNTERSIGN_HOME": str(home)}, cwd)
+        return replace(
+            settings, ignored=tuple(name for name in OF_PRODUCTION if environ.get(name, "").strip())
+        )
 
     @classmethod
     def load(cls, environ: Mapping[str, str], cwd: Path, *, slack: bool = False) -> Settings:
@@ -121,6 +152,7 @@ class Settings:
             app_token=reader.secret("SLACK_APP_TOKEN", "xapp-"),
             api_url=reader.url("SLACK_API_URL", SLACK_API) + "/",
             audit_secret=reader.audit_secret(),
+            audit_retired=reader.retired(),
             token=reader.secret("COUNTERSIGN_TOKEN", "cs_"),
             service_url=reader.url("COUNTERSIGN_URL", f"http://127.0.0.1:{port}"),
             namespace=config.namespace,
@@ -129,12 +161,13 @@ class Settings:
             policy=config.policy,
             phrases=config.phrases,
             recipes=config.recipes,
-            model=model,
+            model=model and replace(model, output_tokens=config.output_tokens),
             judge=config.judge,
             switches=config.switches,
             channel_switches=config.channel_switches,
             webhooks=config.webhooks,
             api=config.api,
+            http=config.http,
         )
         problems = [*reader.problems, *problems, *(settings.missing_for_slack() if slack else ())]
         if problems:
@@ -173,7 +206,7 @@ class Settings:
             raise SettingsError([ONE_KEY])
         path = self.home / "audit.key"
         if make and not path.exists():
-            _make_key(path)
+            make_key(path)
         if not path.exists():
             raise SettingsError(
                 [f"There is no audit key {path}: set COUNTERSIGN_HOME to that of the service."]
@@ -202,7 +235,7 @@ class _Reader:
             return DEFAULT
         try:
             return read_config(path, self._environ)
-        except BadFile as error:
+        except ConfigError as error:
             self.problems += error.problems
             return DEFAULT
 
@@ -219,6 +252,10 @@ class _Reader:
                 f"COUNTERSIGN_AUDIT_KEY must have {KEY_LENGTH} characters or more: `openssl rand -hex 32` makes one."
             )
         return secret
+
+    def retired(self) -> tuple[Secret, ...]:
+        """The audit keys of before, with spaces between."""
+        return tuple(map(Secret, self.text("COUNTERSIGN_AUDIT_KEY_OLD").split()))
 
     def database(self, default: str) -> str:
         try:
@@ -249,9 +286,9 @@ class _Reader:
         return url.rstrip("/")
 
 
-def _make_key(path: Path) -> None:
+def make_key(path: Path) -> None:
     """Write a new key, whole or not at all; where another process was first, its key stays."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    file_modes.folder(path.parent)
     draft = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
         file.write(secrets.token_bytes(KEY_LENGTH))

@@ -15,19 +15,19 @@ from aiohttp import ClientError, ClientSession, ClientTimeout, DummyCookieJar, T
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from bot.engine import Job
-from gate import runs
-from gate.access import Logged
-from gate.happenings import payload
-from gate.outside import Network, Target, listed, needs_allowed, refused, target
-from gate.webhook import GONE, Webhook, again_after, headers
-from gate.world import Unavailable
-from storage.hooks import HookStore, Told, told_at_once
+from gate.rules import jobs as runs
+from gate.rules.access import Logged
+from gate.rules.events import payload
+from gate.rules.ports import Unavailable
+from gate.rules.url_guard import Network, Target, listed, needs_allowed, refused, target
+from gate.rules.webhooks import GONE, Webhook, again_after, headers
 from storage.ledger import SqlLedger
+from storage.webhooks import HookStore, Told, told_at_once
 
 log = logging.getLogger(__name__)
 
 SECONDS = 5.0  # for one try, all in all
-LOOK = 1.0  # seconds between two looks for what is to be sent
+LOOK, LOOK_ALONE = 1.0, 5.0  # seconds between two looks for what is to be sent, and where there is no webhook
 NOT_REACHED = "It could not be reached over the open internet."
 MOST_BYTES = 64 * 1024  # of an answer; nobody reads it, so this is what is taken off the line
 
@@ -140,13 +140,15 @@ class Deliveries:
     async def look(self) -> None:
         """Ask for the deliveries of what happens, for ever."""
         while True:
+            pause = LOOK
             try:
-                await self._hooks.fan_out(self._ledger, self._told)
+                asked = await self._hooks.fan_out(self._ledger, self._told)
+                pause = LOOK_ALONE if asked is None else LOOK
             except Unavailable as error:
                 log.warning("webhooks will be looked at again: %s", error)
             except Exception:
                 log.exception("webhooks will be looked at again")
-            await asyncio.sleep(LOOK)
+            await asyncio.sleep(pause)
 
     async def deliver(self, hook_id: str, seq: str, attempt: str) -> None:
         """One try. What fails is asked for again later; who is gone is asked no more."""

@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 
 from mcp.server.mcpserver.exceptions import ToolError
 
-from servers.arguments import Clock
+from servers.command_line import Clock
 
 NONE = {"", "none", "never"}
 WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()

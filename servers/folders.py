@@ -1,22 +1,101 @@
-"""A server over folders, put together from cards, on its own or inside a bot."""
+"""Servers over folders, and the files that their tools make: shown before, written in one step, taken back."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 
-from servers.arguments import Arguments, Clock, serve
-from servers.cards import Card, tool
-from servers.filesystem import trash
-from servers.filesystem.changing import Changing
-from servers.filesystem.reading import Reading
-from servers.filesystem.roots import Roots
+from servers.cards import Card, mcp_server
+from servers.cards import change as changing
+from servers.command_line import Arguments, Clock, serve
+from servers.filesystem import CARDS, disk, file_ops, targets, trash
+from servers.filesystem.change_tools import Changing
+from servers.filesystem.file_ops import Answer
+from servers.filesystem.models import Item
+from servers.filesystem.paths import Place, Roots, spot
+from servers.filesystem.read_tools import Reading
+from servers.filesystem.text import read_at
 
-VERSION = "1.0"
+LARGEST_MADE = 64 << 20  # bytes
+
+# What the way back of a made file needs, as the filesystem server has it.
+WAYS_BACK: dict[str, Card] = {
+    name: CARDS[name]
+    for name in ("get_metadata", "describe_paths", "preview_restore", "delete_file", "restore_file")
+}
+_BACK = {key: CARDS["write_file"].recipe[key] for key in ("recoverable", "keeps_days", "undo", "drift")}
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where a file would be made, and what is there now."""
+
+    place: Place
+    sha256: str  # or “absent”
+    size: int
+
+    @property
+    def item(self) -> Item:
+        """As a card lists it, saying whether something gives way."""
+        if self.sha256 == disk.ABSENT:
+            return Item(name=f"{self.place.said} (new)", kind="file")
+        name = f"{self.place.said} (in place of the present one, which goes to the trash)"
+        return Item(name=name, kind="file", size=self.size)
+
+
+def makes(title: str, verb: str, summary: str, **more: Any) -> Card:
+    """The card of a tool that makes one file and answers as Written does."""
+    return changing(title, verb, summary, **_BACK, **more)
+
+
+def target(roots: Roots, path: str, *endings: str) -> Target:
+    """Look at where a file would be made. Raises ToolError for what would be refused."""
+    place = targets.file(roots, path)
+    if endings and not place.parts[-1].lower().endswith(endings):
+        raise ToolError(f"{place.said} must end in {' or '.join(endings)}. Choose such a name.")
+    with spot(place) as here:
+        found = disk.find(here)
+    if found:
+        disk.sole(place.said, found)
+    return Target(place, found.sha256 if found else disk.ABSENT, found.size if found else 0)
+
+
+def put(
+    place: Place, data: bytes, expected: str | None, at: datetime, kind: type[Answer], **more: Any
+) -> Answer:
+    """Write the bytes. `expected`: SHA-256 that is replaced, or “absent”; None: whatever is there.
+
+    Returns a `kind` with `more` in it. Raises ToolError when something else is there; then nothing has changed.
+    """
+    if len(data) > LARGEST_MADE:
+        raise ToolError(
+            f"{place.said} would be {len(data)} bytes long, more than {LARGEST_MADE}. Make it smaller."
+        )
+    return file_ops.put(place, data, expected, at, kind, **more)
+
+
+def bytes_of(place: Place, most: int, expected: str | None = None) -> tuple[bytes, str]:
+    """A file's bytes and their SHA-256. Raises ToolError when it is larger than `most` or not `expected`."""
+    with spot(place) as here, disk.reading(here) as file:
+        data = read_at(file, 0, most + 1)
+    if len(data) > most:
+        raise ToolError(
+            f"{place.said} is larger than {most >> 20} MB, the most this tool reads. Take a part of it."
+        )
+    sha256 = disk.sha256(data)
+    if expected is not None and sha256 != expected:
+        raise ToolError(
+            f"{place.said} has changed since it was shown: it has other content. Look at it again, then ask again."
+        )
+    return data, sha256
+
+
 PATHS = "Paths are relative to the first; with several folders, begin a path with the folder's name."
 
 
@@ -46,18 +125,11 @@ def assembled(
     back from a file that was made is the filesystem server's."""
     everyone = (*owners, Reading(house.roots), Changing(house.roots, house.clock))
     folders = ", ".join(root.name for root in house.roots.roots)
-    return MCPServer(
-        f"countersign-{name}",
-        title=title,
-        version=VERSION,
-        instructions=f"{about} The allowed folders: {folders}. {PATHS} "
-        f"Files that give way stay {trash.KEEP.days} days in the trash.",
-        tools=[
-            tool(next(getattr(owner, key) for owner in everyone if hasattr(owner, key)), card)
-            for key, card in cards.items()
-        ],
-        log_level="WARNING",
+    said = (
+        f"{about} The allowed folders: {folders}. {PATHS} "
+        f"Files that give way stay {trash.KEEP.days} days in the trash."
     )
+    return mcp_server(name, title, said, cards, everyone, house.roots.places)
 
 
 def alone(name: str, about: str, server: Callable[[Sequence[Path]], MCPServer], words: Sequence[str]) -> None:

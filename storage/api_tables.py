@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, Column, Index, Integer, PrimaryKeyConstraint, Table
 
-from gate.access import Kind
+from gate.rules.access import Kind
 from storage.columns import Choice, Packed, Time, Words
 from storage.schema import metadata, text
 
@@ -21,6 +21,7 @@ tokens = Table(
     Column("created_at", Time, nullable=False),
     Column("expires_at", Time, nullable=False),
     Column("revoked_at", Time),
+    text("mac"),
 )
 
 made = Table(  # which token proposed an action or a task
@@ -51,7 +52,7 @@ webhooks = Table(
     metadata,
     Column("id", Words, primary_key=True),
     text("url"),
-    text("secret"),
+    text("secret"),  # encrypted, as is the next (storage/row_macs.py)
     text("former"),  # the secret before the last rotation: receivers may still know only that
     text("team"),
     Column("channels", Packed(tuple[str, ...]), nullable=False),

@@ -12,7 +12,8 @@ from functools import cache, partial
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from gate.action import Json
+from gate.rules.action import Json
+from gate.rules.task import Step, clipped
 
 Convert = Callable[[Any], Any]
 PLAIN = (Any, str, int, float, bool, NoneType)
@@ -41,6 +42,22 @@ def dumps(hint: Any, value: Any) -> str:
 def loads(hint: Any, text: str) -> Any:
     """The value of type `hint` that `dumps` wrote. Fields added since then get their defaults."""
     return _codec(hint)[1](json.loads(restored(text)))
+
+
+def _step(data: dict[str, Json]) -> dict[str, Json]:
+    """A step as version 1 wrote it: it kept what a reviewer made of its result beside the true one."""
+    if "shown" not in data:
+        return data
+    by = data["rejected_by"] or data["revised_by"] or data["passed"]
+    edited = data["revised"] is not None
+    look = {"pause": data["shown"], "seconds": data["held_for"], "by": by, "edited": edited}
+    result = {"result": data["revised"], "text": clipped(json.dumps(data["revised"], ensure_ascii=False))}
+    return data | {"look": look if data["shown"] or by else None} | (result if edited else {})
+
+
+# Parts whose fields stand beside the other fields, as they did before they were parts.
+SPREAD: Mapping[type, frozenset[str]] = {Step: frozenset({"call", "preflight", "run", "output"})}
+EARLIER: Mapping[type, Convert] = {Step: _step}  # what makes stored fields of before into those of today
 
 
 @cache
@@ -117,10 +134,16 @@ def _dataclass(kind: Any) -> tuple[Convert, Convert]:
     hints = get_type_hints(kind)
     parts = {field.name: _codec(hints[field.name]) for field in fields(kind)}
 
+    earlier, spread = EARLIER.get(kind, _same), SPREAD.get(kind, frozenset())
+
     def write(value: Any) -> Json:
-        return {name: part[0](getattr(value, name)) for name, part in parts.items()}
+        written = {name: part[0](getattr(value, name)) for name, part in parts.items()}
+        inner = [written.pop(name) for name in spread]
+        return written | {name: one for part in inner for name, one in part.items()}
 
     def read(data: Any) -> Any:
-        return kind(**{name: part[1](data[name]) for name, part in parts.items() if name in data})
+        found = earlier(data)
+        found = found | dict.fromkeys(spread, found) if spread else found
+        return kind(**{name: part[1](found[name]) for name, part in parts.items() if name in found})
 
     return write, read

@@ -13,7 +13,7 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
-from gate.action import Session
+from gate.rules.action import Session
 from storage.codec import dumps, loads, restored, storable
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -56,8 +56,15 @@ class Time(TypeDecorator[datetime]):
         return value.astimezone(UTC) if isinstance(value, datetime) else EPOCH + int(value) * MICROSECOND
 
 
+class Stored(str):
+    """JSON text exactly as it stands in a column, and the type of the value that it holds."""
+
+    hint: Any
+
+
 class Packed(TypeDecorator[Any]):
-    """A value of the type `hint`, as JSON text."""
+    """A value of the type `hint`, as JSON text. What is read is the text (`Stored`), since a MAC covers the text;
+    `unpacked` gives the value, and a `Stored` text can be written back as it is."""
 
     impl = Text
     cache_ok = True
@@ -67,10 +74,22 @@ class Packed(TypeDecorator[Any]):
         self.hint = hint
 
     def process_bind_param(self, value: Any, dialect: Dialect) -> str:
-        return dumps(self.hint, value)
+        return self.text(value)
 
-    def process_result_value(self, value: Any, dialect: Dialect) -> Any:
-        return loads(self.hint, value)
+    def text(self, value: Any) -> str:
+        """What is written into the column."""
+        return str(value) if isinstance(value, Stored) else dumps(self.hint, value)
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> Stored:
+        stored = Stored(value)
+        stored.hint = self.hint
+        return stored
+
+
+def unpacked(value: Any) -> Any:
+    """The value of a column that was read. Raises TypeError, ValueError or KeyError on a text that holds no value of
+    its type."""
+    return loads(value.hint, value) if isinstance(value, Stored) else value
 
 
 class Choice(Words):

@@ -10,12 +10,12 @@ from typing import Any
 from sqlalchemy import func, insert, select
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from gate.access import Logged, Subject
-from gate.action import Action
-from gate.task import Task
+from gate.rules.access import Logged, Subject
+from gate.rules.action import Action
+from gate.rules.task import Task
 from storage.api_tables import made
-from storage.columns import clock
-from storage.engine import ask
+from storage.columns import clock, unpacked
+from storage.database import ask
 from storage.rows import to_action, to_task
 from storage.tables import actions
 from storage.task_tables import events, tasks
@@ -64,7 +64,8 @@ class EventLog:
 
 def _about(row: Any) -> str:
     """The action that an event is about: what is reviewed outside of plans is its own execution."""
-    return str(row.body.get("action_id") or row.body.get("executionId", ""))
+    body = unpacked(row.body)
+    return str(body.get("action_id") or body.get("executionId", ""))
 
 
 def _logged(
@@ -75,7 +76,7 @@ def _logged(
     ids = (action.id, action.task, action.undoes) if action else (row.task,)
     made_by = frozenset(makers[one] for one in ids if one in makers)
     subject = Subject(action, task, made_by)
-    return Logged(row.seq, row.at, row.kind, row.session, row.task, dict(row.body), subject)
+    return Logged(row.seq, row.at, row.kind, row.session, row.task, dict(unpacked(row.body)), subject)
 
 
 @cache

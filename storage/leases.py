@@ -11,44 +11,20 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import ConnectionError, RedisError
 
-from gate.action import Session
-from gate.world import Lease, Unavailable
+from gate.rules.ports import Lease, Unavailable
 from storage.codec import dumps, loads
 
 SECONDS = 1.0  # for one question, connecting included
 AWAY = "Redis does not answer, so nothing can be confirmed right now. Nothing was run: try again in a moment."
 
-# KEYS: the record, the index of its user, the index of its session. ARGV: the record, its version, its
-# milliseconds, the action. A newer version that is there already stays: two edits may arrive the wrong way round.
+# KEYS: the record. ARGV: the record, its version, its milliseconds. A newer version that is there already stays: two
+# edits may arrive in the wrong order.
 PUT = """
-local there = redis.call('GET', KEYS[1])
-local ours, record = pcall(cjson.decode, there)
+local ours, record = pcall(cjson.decode, redis.call('GET', KEYS[1]))
 local version = ours and type(record) == 'table' and tonumber(record.version)
 if version and version > tonumber(ARGV[2]) then return 0 end
-local ttl = tonumber(ARGV[3])
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-redis.call('SET', KEYS[1], ARGV[1], 'PX', ttl)
-for i = 2, 3 do
-  redis.call('ZREMRANGEBYSCORE', KEYS[i], '-inf', now)
-  redis.call('ZADD', KEYS[i], now + ttl, ARGV[4])
-  redis.call('PEXPIRE', KEYS[i], math.max(ttl, redis.call('PTTL', KEYS[i])))
-end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', tonumber(ARGV[3]))
 return 1
-"""
-# KEYS: the record, then the indexes. ARGV: the action.
-DROP = """
-for i = 2, #KEYS do redis.call('ZREM', KEYS[i], ARGV[1]) end
-return redis.call('DEL', KEYS[1])
-"""
-# KEYS: an index. ARGV: what stands before an action in the key of its record. The records, oldest first.
-LIST = """
-local found = {}
-for _, action in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
-  local record = redis.call('GET', ARGV[1] .. action)
-  if record then found[#found + 1] = record else redis.call('ZREM', KEYS[1], action) end
-end
-return found
 """
 
 
@@ -64,53 +40,27 @@ def open_redis(url: str) -> Redis:
 
 
 class RedisLeases:
-    """gate.world.Leases. Keys: `{namespace}:{action}`, and per user and session the actions by their end."""
+    """gate.rules.ports.Leases. Keys: `{namespace}:{action}`."""
 
     def __init__(self, redis: Redis, namespace: str = "confirmation") -> None:
         self._redis = redis
         self._space = namespace
         self._put = redis.register_script(PUT)
-        self._drop = redis.register_script(DROP)
-        self._list = redis.register_script(LIST)
 
     async def put(self, lease: Lease, ttl: float) -> None:
         """Write or replace, for `ttl` seconds; an older version never replaces a newer."""
-        keys = [self._record(lease.action), *self._indexes(lease)]
-        milliseconds = max(round(ttl * 1000), 1)
-        await asked(self._put(keys, [dumps(Lease, lease), lease.version, milliseconds, lease.action]))
+        record: list[str | int] = [dumps(Lease, lease), lease.version, max(round(ttl * 1000), 1)]
+        await asked(self._put([self._key(lease.action)], record))
 
     async def get(self, action_id: str) -> Lease | None:
-        text = await asked(self._redis.get(self._record(action_id)))
+        text = await asked(self._redis.get(self._key(action_id)))
         return _read(text) if text else None
 
     async def drop(self, action_id: str) -> None:
-        held = await self.get(action_id)
-        indexes = self._indexes(held) if held else []
-        await asked(self._drop([self._record(action_id), *indexes], [action_id]))
+        await asked(self._redis.delete(self._key(action_id)))
 
-    async def of_user(self, team: str, user: str) -> tuple[Lease, ...]:
-        return await self._of(self._by_user(team, user))
-
-    async def of_session(self, session: Session) -> tuple[Lease, ...]:
-        return await self._of(self._by_session(session.key))
-
-    async def _of(self, index: str) -> tuple[Lease, ...]:
-        texts = await asked(self._list([index], [self._record("")]))
-        return tuple(lease for lease in map(_read, texts) if lease)
-
-    def _record(self, action_id: str) -> str:
+    def _key(self, action_id: str) -> str:
         return f"{self._space}:{action_id}"
-
-    def _indexes(self, lease: Lease) -> list[str]:
-        by_user = self._by_user(Session.of(lease.session).team, lease.user)
-        return [by_user, self._by_session(lease.session)]
-
-    # Action ids hold no colon, so no record can have the name of an index.
-    def _by_user(self, team: str, user: str) -> str:
-        return f"{self._space}:user:{team}:{user}"
-
-    def _by_session(self, session: str) -> str:
-        return f"{self._space}:session:{session}"
 
 
 def _read(text: str) -> Lease | None:

@@ -4,43 +4,46 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import hmac
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, Self
 
-from sqlalchemy import Row, case, delete, or_, select, update
+from sqlalchemy import Row, delete, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from sqlalchemy.util import greenlet_spawn
 
-from gate.action import APART, Action, Session, Vote
-from gate.audit import Line
-from gate.states import State
-from gate.talk import Turn
-from gate.task import Task
-from gate.world import Note, Posted, Sheet, UndoEntry
+from gate.rules.action import APART, Action, Session, Vote
+from gate.rules.audit import Line
+from gate.rules.planner_port import Turn
+from gate.rules.ports import Due, Limits, Note, Opening, Posted, Sheet, UndoEntry
+from gate.rules.states import State
+from gate.rules.task import Task
 from storage import api_tables, tables, task_tables
 from storage.columns import clock
-from storage.engine import CHECKPOINTS, READ_SECONDS, reached, reading
-from storage.learnt import Learnt
-from storage.questions import (
+from storage.database import CHECKPOINTS, READ_SECONDS, reached, reading
+from storage.grants import Learnt
+from storage.posted import BEGIN, POSTED, POSTED_OF
+from storage.reviews import Reviews
+from storage.row_macs import seals_of
+from storage.rows import loaded, to_action, to_joined_turn, to_line, to_task, to_turn, to_votes
+from storage.statements import (
     ACTION,
-    EXCHANGES,
     FIRST_TASK,
     FIRST_TURN,
     HISTORY,
     OF_TURN,
-    POSTED,
     TASK,
     TASKS_OF,
     TURN,
     UNREAD,
     VOTES,
+    due,
+    opening,
 )
-from storage.reviews import Reviews
-from storage.rows import insert, plain, to_action, to_line, to_task, to_turn
 from storage.tables import actions, audit_log, inbox, undo_stack
-from storage.tx import Enqueue, SqlTx
+from storage.transaction import Enqueue, SqlTx
 
 PATIENT = 6  # transactions at once that nobody waits for, on PostgreSQL: the other connections are for those
 
@@ -52,32 +55,42 @@ class NestedTransaction(RuntimeError):
         super().__init__("a transaction of the ledger is open in this task: use its tx")
 
 
+def _nobody() -> None:
+    """Is told of events while no API is served."""
+
+
 class SqlLedger:
-    """gate.world.Ledger. `enqueue` is called on the transaction's own connection; `audit_key` chains the
-    log; `offset` is added to the database's clock everywhere (tests travel in time with it). `wake` is called
-    after a commit with runs that are due at once, `told` after one with events for API clients."""
+    """gate.rules.ports.Ledger. `enqueue` is called on the transaction's own connection; `audit_key` chains the
+    log; `wake` is called after a commit with runs that are due at once; `limits` says for how long tasks wait.
+
+    offset: added to the database's clock everywhere; tests travel in time with it. told: called after a commit with
+    events for API clients. hurry: called after one that wants a card at once for which a run waits already, with the id
+    of its key. signal: called with each task that was signalled."""
+
+    told: Callable[[], None]
 
     def __init__(
         self,
         engine: AsyncEngine,
         enqueue: Enqueue,
         audit_key: bytes,
-        offset: timedelta = timedelta(0),
         wake: Callable[[], None] = lambda: None,
-        told: Callable[[], None] = lambda: None,
+        limits: Limits | None = None,
     ) -> None:
-        self.offset = offset
-        self._wake, self.told = wake, told
+        self.offset, self.limits = timedelta(0), limits or Limits()
+        self._wake, self.told = wake, _nobody
+        self.hurry: Callable[[str], None] = lambda key: None
+        self.signal: Callable[[Task], None] = lambda task: None
         self._engine = engine
         self._reader = reading(engine)
         self._enqueue = enqueue
-        self._key = audit_key
+        self._key, self.seals = audit_key, seals_of(audit_key)
         self._sqlite = engine.dialect.name == "sqlite"
-        # On SQLite they stand in line (storage/write_line.py), and need no connection until it is their turn.
+        # On SQLite they stand in line (storage/write_queue.py), and need no connection until it is their turn.
         self._patient = asyncio.Semaphore(PATIENT)
         self._inside: set[asyncio.Task[Any] | None] = set()
-        self.learnt = Learnt(self._ask, lambda: self.offset)
-        self.reviews = Reviews(self._ask, lambda: self.offset)
+        self.learnt = Learnt(self._ask, lambda: self.offset, self.seals)
+        self.reviews = Reviews(self._ask, lambda: self.offset, self.seals)
         self._token = ""
 
     def through(self, token: str) -> Self:
@@ -95,14 +108,18 @@ class SqlLedger:
         turn = self._patient if seconds is None else nullcontext()
         with self._alone(), reached(limit):
             async with turn, limit, self._connected(limit) as connection:
-                tx = SqlTx(connection, self.offset, self._token)
+                tx = SqlTx(connection, self.offset, self._key, self.limits, self._token)
                 yield tx
-                await tx.finish(self._enqueue, self._key)
+                await tx.finish(self._enqueue)
                 limit.reschedule(None)
         if tx.due:
             self._wake()
         if tx.heard:
             self.told()
+        for key in tx.hurried:
+            self.hurry(key)
+        for task in tx.signalled:
+            self.signal(task)
 
     def _connected(self, limit: asyncio.Timeout) -> AbstractAsyncContextManager[AsyncConnection]:
         deadline = limit.when()
@@ -124,7 +141,7 @@ class SqlLedger:
             self._inside.discard(task)
 
     async def checkpoint(self) -> None:
-        """Write SQLite's WAL back into its file with every writer locked out (storage/engine.py says why); to be
+        """Write SQLite's WAL back into its file with every writer locked out (storage/database.py says why); to be
         called every few seconds. Does nothing where the database looks after itself. Raises Unavailable."""
         if not (self._sqlite and CHECKPOINTS):
             return
@@ -160,16 +177,24 @@ class SqlLedger:
 
     async def action(self, action_id: str) -> Action | None:
         row = await self._one(ACTION, of=action_id)
-        return to_action(row) if row else None
+        return to_action(row, self.seals) if row else None
+
+    def proved(self, name: str, args: Sequence[str]) -> tuple[str, ...] | None:
+        *given, proof = args or ("",)
+        right = hmac.compare_digest(self.seals.proof(name, given).encode(), proof.encode())
+        return tuple(given) if right else None
+
+    def _actions(self, rows: Sequence[Row[Any]]) -> tuple[Action, ...]:
+        return tuple(to_action(row, self.seals) for row in rows)
 
     async def votes(self, action_id: str, version: int) -> tuple[Vote, ...]:
         (rows,) = await self._ask(VOTES, of=action_id, version=version)
-        return tuple(Vote(**row._mapping) for row in rows)
+        return to_votes(rows, self.seals)
 
-    async def overdue(self, limit: int = 100) -> tuple[Action, ...]:
-        late = select(actions).where(actions.c.due.is_not(None), actions.c.due <= self._now())
-        (rows,) = await self._ask(late.order_by(actions.c.due).limit(limit))
-        return tuple(map(to_action, rows))
+    async def due(self, within: float = 0.0, limit: int = 100) -> tuple[Due, ...]:
+        (rows,) = await self._ask(due(self.offset, timedelta(seconds=within)), count=limit)
+        found = (Due(row.kind, row.id, row.revision, (row.due - row.now).total_seconds()) for row in rows)
+        return tuple(sorted(found, key=lambda due: due.left))
 
     async def pending(
         self, team: str, *, user: str | None = None, session: Session | None = None
@@ -182,20 +207,20 @@ class SqlLedger:
         if session is not None:
             waiting = waiting.where(actions.c.session == session)
         (rows,) = await self._ask(waiting.order_by(actions.c.created_at, actions.c.id))
-        return tuple(map(to_action, rows))
+        return self._actions(rows)
 
     async def of_turn(self, turn_id: str) -> tuple[Action, ...]:
         (rows,) = await self._ask(OF_TURN, of=turn_id)
-        return tuple(map(to_action, rows))
+        return self._actions(rows)
 
     async def of_group(self, group: str) -> tuple[Action, ...]:
         of = select(actions).where(tables.GROUPED, actions.c.group.in_((group, group + APART)))
         (rows,) = await self._ask(of.order_by(actions.c.call, actions.c.created_at, actions.c.id))
-        return tuple(map(to_action, rows))
+        return self._actions(rows)
 
     async def turn(self, turn_id: str) -> Turn | None:
-        turn, exchanges = await self._ask(TURN, EXCHANGES, of=turn_id)
-        return to_turn(turn[0], exchanges) if turn else None
+        (rows,) = await self._ask(TURN, of=turn_id)
+        return to_joined_turn(rows, self.seals) if rows else None
 
     async def has_session(self, session: Session) -> bool:
         return await self.starter(session) is not None or await self._one(UNREAD, session=session) is not None
@@ -206,36 +231,40 @@ class SqlLedger:
 
     async def task(self, task_id: str) -> Task | None:
         row = await self._one(TASK, of=task_id)
-        return to_task(row) if row else None
+        return to_task(row) if row and self.seals.holds(task_tables.tasks, row) else None
+
+    async def opening(self, session: Session, requester: str) -> Opening:
+        day = datetime.now(UTC) - timedelta(days=1)  # what is older is not being worked on
+        asked = {"session": session, "team": session.team, "requester": requester, "from_": day}
+        ((row,),) = await self._ask(opening(self.offset), **asked)
+        return Opening(row.since, row.under_way, row.now)
 
     async def tasks_of(self, session: Session, limit: int = 10) -> tuple[Task, ...]:
         (rows,) = await self._ask(TASKS_OF, session=session, count=limit)
-        return tuple(map(to_task, rows))
+        return tuple(to_task(row) for row in rows if self.seals.holds(task_tables.tasks, row))
 
-    async def overdue_tasks(self, limit: int = 100) -> tuple[str, ...]:
-        tasks = task_tables.tasks
-        late = select(tasks.c.id).where(tasks.c.due.is_not(None), tasks.c.due <= self._now())
-        (rows,) = await self._ask(late.order_by(tasks.c.due).limit(limit))
-        return tuple(row.id for row in rows)
-
-    async def history(self, session: Session, since: datetime, limit: int = 30) -> tuple[Turn, ...]:
-        (rows,) = await self._ask(HISTORY, session=session, since=since, count=limit)
+    async def history(
+        self, session: Session, since: datetime, limit: int = 30, but: str = ""
+    ) -> tuple[Turn, ...]:
+        (rows,) = await self._ask(HISTORY, session=session, since=since, count=limit, but=but)
         if not rows:
             return ()
         exchanges = tables.exchanges
         said = select(exchanges).where(exchanges.c.turn.in_([row.id for row in rows]))
         (replies,) = await self._ask(said.order_by(exchanges.c.turn, exchanges.c.index))
-        return tuple(to_turn(row, [one for one in replies if one.turn == row.id]) for row in reversed(rows))
+        told = {row.id: [one for one in replies if one.turn == row.id] for row in rows}
+        found = (to_turn(row, told[row.id], self.seals) for row in reversed(rows))
+        return tuple(turn for turn in found if turn)
 
     async def sheet(self, view_id: str) -> Sheet | None:
         sheets = tables.sheets
         columns = [column for column in sheets.c if column.name != "opened_at"]
         row = await self._one(select(*columns).where(sheets.c.view_id == view_id))
-        return Sheet(**row._mapping) if row else None
+        return loaded(Sheet, row) if row else None
 
     async def note(self, note_id: str) -> Note | None:
         row = await self._one(select(tables.notes).where(tables.notes.c.id == note_id))
-        return Note(**row._mapping) if row else None
+        return loaded(Note, row) if row else None
 
     async def undoable(
         self, team: str, *, user: str | None = None, session: Session | None = None, limit: int = 10
@@ -251,7 +280,9 @@ class SqlLedger:
         if session is not None:
             entries = entries.where(stack.session_id == session)
         (rows,) = await self._ask(entries.order_by(*(column.desc() for column in tables.NEWEST)).limit(limit))
-        return tuple(UndoEntry(to_action(row), row.timestamp, row.action_type, row.undone) for row in rows)
+        return tuple(
+            UndoEntry(to_action(row, self.seals), row.timestamp, row.action_type, row.undone) for row in rows
+        )
 
     async def audit_tail(
         self, *, team: str, user: str | None = None, session: Session | None = None, limit: int = 10
@@ -272,14 +303,24 @@ class SqlLedger:
 
     async def posted(self, key: str) -> Posted | None:
         row = await self._one(POSTED, of=key)
-        return Posted(**row._mapping) if row else None
+        return loaded(Posted, row) if row else None
+
+    async def posted_of(self, keys: Sequence[str]) -> dict[str, Posted]:
+        (rows,) = await self._ask(POSTED_OF, keys=list(keys)) if keys else ((),)
+        return {row.key: loaded(Posted, row) for row in rows}
 
     async def set_posted(self, key: str, posted: Posted) -> None:
-        table, row = tables.posted, {**plain(posted), "at": clock(self.offset)}
-        new = insert(table, self._engine.dialect.name).values(key=key, **row)
-        newer = new.excluded.revision >= table.c.revision
-        row["at"] = case((new.excluded.digest == table.c.digest, table.c.at), else_=row["at"])
-        await self._write(new.on_conflict_do_update(index_elements=["key"], set_=row, where=newer))
+        async with self.begin() as tx:
+            await tx.posted(key, posted)
+
+    async def begin_drawing(self, key: str) -> Posted | None:
+        async with self.begin() as tx:
+            row = (await tx.execute(BEGIN, {"of": key})).one_or_none()
+        return loaded(Posted, row) if row else None
+
+    async def ask_again(self, key: str) -> bool:
+        async with self.begin() as tx:
+            return await tx.ask(key) is not None
 
     async def purge(self, before: datetime) -> None:
         """Forget what was kept for a while only, from before then; close undo entries that are out of time."""

@@ -11,19 +11,20 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from storage.engine import open_engine, parse, reading
+from storage import file_modes
+from storage.database import open_engine, parse, reading
 
 LOCK = 7234811  # any number that is ours: replicas that migrate at once do so one after the other
 
 
 async def migrate(url: str) -> None:
-    """Apply the migrations that are missing, all or none. Makes the directory of a SQLite file.
+    """Apply the migrations that are missing, all or none. Makes a SQLite file, for its owner alone, and its directory.
 
     Raises BadDatabaseUrl, and SQLAlchemy's OperationalError when the database cannot be had.
     """
     address = parse(url)
     if address.get_backend_name() == "sqlite":
-        Path(str(address.database)).parent.mkdir(parents=True, exist_ok=True)
+        file_modes.file(Path(str(address.database)))  # those that SQLite puts beside it get its rights
     engine = open_engine(url)
     try:
         async with engine.begin() as connection:
@@ -41,6 +42,18 @@ async def is_current(engine: AsyncEngine) -> bool:
 def _is_current(connection: Connection) -> bool:
     there = MigrationContext.configure(connection).get_current_heads()
     return set(there) == set(ScriptDirectory.from_config(_config(connection)).get_heads())
+
+
+async def is_older(engine: AsyncEngine) -> bool:
+    """Whether `migrate` can bring the database to this version: it has no tables yet, or those of a version before."""
+    async with reading(engine).connect() as connection:
+        return await connection.run_sync(_is_older)
+
+
+def _is_older(connection: Connection) -> bool:
+    there = MigrationContext.configure(connection).get_current_heads()
+    known = {one.revision for one in ScriptDirectory.from_config(_config(connection)).walk_revisions()}
+    return set(there) <= known
 
 
 def upgrade(connection: Connection, to: str = "head") -> None:

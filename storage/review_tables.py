@@ -1,11 +1,11 @@
-"""The table of reviews, with the fields of spec 004 under their names. Nothing in it is changed or deleted."""
+"""The table of reviews, with the columns of docs/promises.md REVIEW-25. Nothing in it is changed or deleted."""
 
 from __future__ import annotations
 
 from sqlalchemy import Column, Index, Table, literal_column
 
-from gate.action import Json
-from gate.reviews import Phase, ReviewDecision
+from gate.rules.action import Json
+from gate.rules.reviews import Phase, ReviewDecision
 from storage.columns import Choice, Packed, SessionKey, Time
 from storage.schema import Counted, metadata, partial, text
 from storage.tables import actions

@@ -9,12 +9,13 @@ from typing import Any, Protocol
 
 from sqlalchemy import CursorResult, Row, insert, select
 
-from gate.action import Action, Session
-from gate.reviews import ReviewRecord
-from gate.task import Task
+from gate.rules.action import Action, Session
+from gate.rules.reviews import ReviewRecord
+from gate.rules.task import Task
 from storage.columns import clock
 from storage.review_tables import HELD, IN_REVIEW, UNREVIEWED, WAITS, reviews
-from storage.rows import plain, to_action, to_task
+from storage.row_macs import Seals
+from storage.rows import loaded, plain, to_action, to_task
 from storage.tables import actions
 from storage.task_tables import tasks
 
@@ -28,7 +29,7 @@ class Executing(Protocol):
 
 
 class ReviewsTx:
-    """gate.reviews.ReviewsTx."""
+    """gate.rules.reviews.ReviewsTx."""
 
     def __init__(self, tx: Executing) -> None:
         self._tx = tx
@@ -40,17 +41,20 @@ class ReviewsTx:
 
 
 class Reviews:
-    """gate.reviews.Reviews. `ask` answers questions, each with its rows; `offset` is added to the clock."""
+    """gate.rules.reviews.Reviews. `ask` answers questions, each with its rows; `offset` is added to the clock."""
 
     def __init__(
-        self, ask: Callable[..., Awaitable[list[Sequence[Row[Any]]]]], offset: Callable[[], timedelta]
+        self,
+        ask: Callable[..., Awaitable[list[Sequence[Row[Any]]]]],
+        offset: Callable[[], timedelta],
+        seals: Seals,
     ) -> None:
-        self._ask, self._offset = ask, offset
+        self._ask, self._offset, self._seals = ask, offset, seals
 
     async def of(self, team: str, execution: str) -> tuple[ReviewRecord, ...]:
         found = select(*COLUMNS).where(reviews.c.execution_id == execution, reviews.c.team == team)
         (rows,) = await self._ask(found.order_by(reviews.c.id))
-        return tuple(map(_record, rows))
+        return tuple(loaded(ReviewRecord, row) for row in rows)
 
     async def by(
         self, team: str, reviewer: str, limit: int = 50, before: int = 0
@@ -58,7 +62,7 @@ class Reviews:
         found = select(*COLUMNS).where(reviews.c.reviewer_id == reviewer, reviews.c.team == team)
         found = found.where(reviews.c.id < before) if before else found
         (rows,) = await self._ask(found.order_by(reviews.c.id.desc()).limit(limit))
-        return tuple(map(_record, rows))
+        return tuple(loaded(ReviewRecord, row) for row in rows)
 
     async def waiting(self, team: str) -> tuple[tuple[Action, ...], tuple[Task, ...]]:
         now = select(clock(self._offset())).scalar_subquery()
@@ -66,7 +70,8 @@ class Reviews:
         held = select(actions).where(HELD, actions.c.team == team)
         after = select(tasks).where(IN_REVIEW, tasks.c.team == team)
         found, kept, paused = await self._ask(before, held, after)
-        return tuple(map(to_action, [*found, *kept])), tuple(map(to_task, paused))
+        reviewed = tuple(to_task(row) for row in paused if self._seals.holds(tasks, row))
+        return tuple(to_action(row, self._seals) for row in [*found, *kept]), reviewed
 
     async def held(
         self, team: str, *, user: str | None = None, session: Session | None = None
@@ -75,8 +80,4 @@ class Reviews:
         found = found.where(actions.c.requester == user) if user is not None else found
         found = found.where(actions.c.session == session) if session is not None else found
         (rows,) = await self._ask(found)
-        return tuple(map(to_action, rows))
-
-
-def _record(row: Row[Any]) -> ReviewRecord:
-    return ReviewRecord(**row._mapping)
+        return tuple(to_action(row, self._seals) for row in rows)

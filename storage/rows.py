@@ -2,28 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
 from datetime import datetime, timedelta
-from typing import Any
+from functools import cache
+from types import SimpleNamespace
+from typing import Any, NoReturn, TypeVar
 
 from sqlalchemy import ColumnElement, Row, Table
 from sqlalchemy.dialects import postgresql, sqlite
 
-from gate.action import Action
-from gate.audit import Entry, Line
-from gate.states import State
-from gate.talk import Exchange, Turn
-from gate.task import Task
-from gate.task_states import TaskState
-from storage.columns import clock
+from gate.rules.action import ALTERED, EARLIER, Action, Origin, Vote
+from gate.rules.audit import Entry, Line
+from gate.rules.due_times import due_after
+from gate.rules.planner_port import Exchange, Turn
+from gate.rules.ports import Limits
+from gate.rules.states import State
+from gate.rules.task import (
+    Clarification,
+    Input,
+    Pause,
+    Planning,
+    Request,
+    Specification,
+    Task,
+    TaskOutcome,
+)
+from storage.columns import clock, unpacked
+from storage.row_macs import Seals
+from storage.tables import actions, exchanges, turns, votes
 
-LOOK = timedelta(minutes=10)  # longer than a card waits: by then every task should have gone on
+T = TypeVar("T")
 GRACE = timedelta(seconds=30)  # in which somebody should have begun to carry out what was approved
-ACTION = [field.name for field in fields(Action)]
-TASK = [field.name for field in fields(Task)]
-DRIVEN = (TaskState.CLARIFYING, TaskState.PLANNING, TaskState.RUNNING)  # goes on without anybody's doing
-# Fields of an entry whose columns have the names of spec 000.
+ORIGIN = [field.name for field in fields(Origin)]
+# Fields of an action whose columns have their names; its origin has a column for each field.
+ACTION = [field.name for field in fields(Action) if field.name not in ("origin", "flaw")]
+# What stands beside the parts of an action, to be asked for. It is not read from there.
+BESIDE = ("server", "tool", "definition", "review", "held", "expires_at")
+# Parts of a task that have a column for each of their fields.
+TASK_PARTS: dict[str, Any] = {
+    "request": Request,
+    "clarification": Clarification,
+    "specification": Specification,
+    "planning": Planning,
+    "pause": Pause,
+    "input": Input,
+    "outcome": TaskOutcome,
+}
+KEPT_FLAW = {EARLIER: "", ALTERED: "altered"}  # what stands in the place of a MAC
+# Fields of an entry whose columns have the names of docs/promises.md ACT-19.
 RENAMED = {
     "session": "session_id",
     "action": "action_id",
@@ -44,12 +71,27 @@ def plain(value: Any) -> dict[str, Any]:
     return {field.name: getattr(value, field.name) for field in fields(value)}
 
 
-def action_row(action: Action, offset: timedelta) -> dict[str, Any]:
-    return {**plain(action), "team": action.session.team, "due": due(action, offset)}
+def loaded(kind: Callable[..., T], row: Row[Any], **others: Any) -> T:
+    """The dataclass whose fields stand in the columns of the same names; `others` stand in none."""
+    found, names = row._mapping, _names(kind)
+    return kind(**{name: unpacked(found[name]) for name in names if name not in others}, **others)
+
+
+@cache
+def _names(kind: Any) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))
+
+
+def action_row(action: Action, offset: timedelta, seals: Seals) -> dict[str, Any]:
+    """The row with its MAC; one that was read with a flaw keeps it, whatever else is changed of it."""
+    row = {name: getattr(action, name) for name in (*ACTION, *ORIGIN, *BESIDE)}
+    row["team"] = action.session.team
+    mac = KEPT_FLAW[action.flaw] if action.flaw else seals.mac(actions, row)
+    return {**row, "mac": mac, "due": due(action, offset)}
 
 
 def due(action: Action, offset: timedelta) -> datetime | ColumnElement[datetime] | None:
-    """When the janitor should look at the action, if it stands as it does now by then; None: never."""
+    """When the sweep should look at the action, if it stands as it does now by then; None: never."""
     if action.state is State.PREPARED:
         return action.expires_at
     if action.state is State.EXECUTING:
@@ -57,29 +99,66 @@ def due(action: Action, offset: timedelta) -> datetime | ColumnElement[datetime]
     return clock(offset + GRACE) if action.state is State.APPROVED else None
 
 
-def to_action(row: Row[Any]) -> Action:
-    found = row._mapping
-    return Action(**{name: found[name] for name in ACTION})
+def to_action(row: Row[Any], seals: Seals | None = None) -> Action:
+    """The action of a row. Without `seals` its MAC is not looked at, which is enough to show it: it counts as flawed,
+    so that nothing can be decided by it."""
+    flaw = seals.flaw(actions, row) if seals else ALTERED
+    return loaded(Action, row, origin=loaded(Origin, row), flaw=flaw)
 
 
-def to_turn(row: Row[Any], exchanges: Iterable[Row[Any]]) -> Turn:
-    said = tuple(map(to_exchange, exchanges))
-    return Turn(row.id, row.session, row.requester, row.text, row.at, said, row.task, row.mode)
+class Altered(Exception):
+    """A stored row is not as it was written, and nothing goes on from it."""
+
+
+def altered(kind: str, of: str) -> NoReturn:
+    raise Altered(f"The stored {kind} {of} is not as it was written: it was changed in the database.")
+
+
+def to_votes(rows: Iterable[Row[Any]], seals: Seals) -> tuple[Vote, ...]:
+    """The votes that are as they were written; others count for nothing."""
+    return tuple(loaded(Vote, row) for row in rows if seals.holds(votes, row))
+
+
+def to_turn(row: Row[Any], said: Sequence[Row[Any]], seals: Seals) -> Turn | None:
+    """The turn with what was said in it; None where any of it is not as it was written."""
+    if not seals.holds(turns, row) or not all(seals.holds(exchanges, one) for one in said):
+        return None
+    replies = tuple(map(to_exchange, said))
+    return Turn(row.id, row.session, row.requester, row.text, row.at, replies, row.task, row.mode)
+
+
+def to_joined_turn(rows: Sequence[Row[Any]], seals: Seals) -> Turn | None:
+    """The turn of rows that each have one exchange beside it, or none; as `to_turn`. There is a row at least."""
+    said = [_side(row, exchanges) for row in rows if row._mapping[exchanges.c.turn] is not None]
+    return to_turn(_side(rows[0], turns), said, seals)
+
+
+def _side(row: Row[Any], table: Table) -> Any:
+    """The columns of one table in a row that has those of two."""
+    found = {column.name: row._mapping[column] for column in table.c}
+    return SimpleNamespace(_mapping=found, **found)
 
 
 def to_exchange(row: Row[Any]) -> Exchange:
-    return Exchange(row.reply, row.told, row.memo, row.usage)
+    return loaded(Exchange, row)
 
 
-def task_row(task: Task, offset: timedelta) -> dict[str, Any]:
-    waits = task.state is TaskState.CLARIFYING and bool(task.questions)
-    look = clock(offset + LOOK) if task.state in DRIVEN and not waits else None
-    return {**plain(task), "team": task.session.team, "holds_thread": task.holds_thread, "due": look}
+def task_row(task: Task) -> dict[str, Any]:
+    """The row without when it is due."""
+    row = plain(task)
+    parts = [plain(row.pop(name)) for name in TASK_PARTS]
+    columns = {name: value for part in parts for name, value in part.items()}
+    return {**row, **columns, "team": task.session.team, "holds_thread": task.holds_thread}
+
+
+def task_due(task: Task, offset: timedelta, limits: Limits) -> ColumnElement[datetime] | None:
+    """When the sweep should look at the task, if it waits for the same by then; None: never."""
+    seconds = due_after(task, limits)
+    return None if seconds is None else clock(offset + timedelta(seconds=seconds))
 
 
 def to_task(row: Row[Any]) -> Task:
-    found = row._mapping
-    return Task(**{name: found[name] for name in TASK})
+    return loaded(Task, row, **{name: loaded(kind, row) for name, kind in TASK_PARTS.items()})
 
 
 def entry_row(entry: Entry) -> dict[str, Any]:
@@ -88,5 +167,7 @@ def entry_row(entry: Entry) -> dict[str, Any]:
 
 def to_line(row: Row[Any]) -> Line:
     found = row._mapping
-    entry = Entry(**{name: found[column] for name, column in ENTRY.items()})
-    return Line(row.seq, row.timestamp, entry, row.prev, row.mac)
+    given = {name: found[column] for name, column in ENTRY.items()}
+    if row.format == 1:
+        given["requester"] = given["requester"] or ""
+    return Line(row.seq, row.timestamp, Entry(**given), row.prev, row.mac, row.team, row.format)

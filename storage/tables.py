@@ -11,32 +11,20 @@ from sqlalchemy import (
     ForeignKey,
     Index,
     Integer,
-    LargeBinary,
     PrimaryKeyConstraint,
     Table,
     UniqueConstraint,
     literal_column,
 )
 
-from gate.action import (
-    Approvers,
-    Claim,
-    Class,
-    Inverse,
-    Json,
-    Judged,
-    Outcome,
-    Person,
-    Preview,
-    Risk,
-    Verdict,
-)
-from gate.states import State
-from gate.talk import Mode, Reply, Told
-from gate.task import Usage
+from gate.rules.action import Execution, Json, Person, Proposal, Resolution, ResultReview, Undo
+from gate.rules.planner_port import Mode, Reply, Told
+from gate.rules.states import State
+from gate.rules.task import Usage
 from storage.columns import Choice, Packed, SessionKey, Time, Words
 from storage.schema import Counted, metadata, partial, text
 
+# An action: its identity and its origin, then its parts. Beside those stands what is asked for of them.
 actions = Table(
     "actions",
     metadata,
@@ -45,26 +33,8 @@ actions = Table(
     Column("revision", Integer, nullable=False),
     Column("state", Choice(State), nullable=False),
     Column("session", SessionKey, nullable=False),
-    text("team"),
     text("requester"),
-    text("server"),
-    text("tool"),
-    Column("args", LargeBinary, nullable=False),
-    Column("cls", Choice(Class), nullable=False),
-    Column("risk", Choice(Risk), nullable=False),
-    Column("verdict", Choice(Verdict), nullable=False),
-    text("reason"),
-    text("rule"),
-    text("policy"),
-    text("definition"),
-    Column("approvers", Packed(Approvers), nullable=False),
-    Column("always_gated", Boolean, nullable=False),
-    Column("preview", Packed(Preview), nullable=False),
-    Column("capture", Packed(Mapping[str, Json]), nullable=False),
-    text("receipt"),
-    text("phrase"),
     Column("created_at", Time, nullable=False),
-    Column("expires_at", Time, nullable=False),
     text("turn"),
     Column("call", Integer, nullable=False),
     text("task"),
@@ -72,22 +42,21 @@ actions = Table(
     text("group"),
     text("undoes"),
     text("renews"),
-    text("decided_by"),
-    text("decision"),
-    Column("claim", Packed(Claim | None), nullable=False),
-    Column("outcome", Packed(Outcome | None), nullable=False),
-    Column("inverse", Packed(Inverse | None), nullable=False),
-    Column("undo_open", Boolean, nullable=False),
-    Column("private", Boolean, nullable=False),
-    Column("tries", Integer, nullable=False),
-    text("edited_by"),
-    Column("checkable", Boolean, nullable=False),
-    text("grant"),
+    Column("proposal", Packed(Proposal), nullable=False),
+    text("receipt"),
+    Column("resolution", Packed(Resolution), nullable=False),
+    Column("execution", Packed(Execution), nullable=False),
+    Column("result_review", Packed(ResultReview), nullable=False),
+    Column("undo", Packed(Undo), nullable=False),
+    text("team"),  # of the session
+    text("server"),
+    text("tool"),
+    text("definition"),
     text("review"),
-    text("proposed"),
     text("held"),
-    Column("judged", Packed(Judged | None), nullable=False),
+    Column("expires_at", Time, nullable=False),
     Column("due", Time),  # when the janitor should look at it, if it is still so by then
+    text("mac"),
 )
 # Conditions of partial indexes are written out: with parameters, neither database would see that they match.
 PREPARED = actions.c.state == literal_column("'prepared'")
@@ -121,6 +90,7 @@ votes = Table(
     Column("yes", Boolean, nullable=False),
     Column("at", Time, nullable=False),
     text("reason"),
+    text("mac"),
     PrimaryKeyConstraint("action", "version", "person"),
 )
 
@@ -172,10 +142,14 @@ audit_log = Table(
     text("token"),
     text("prev"),
     text("mac"),
-    text("team"),  # of the session; this and the next only find entries, the chain does not cover them
+    text("team"),  # of the session
     Column("requester", Words),  # of the action
+    Column("format", Integer, nullable=False),  # of what the chain covers: gate/rules/audit.py
 )
 LATEST = (audit_log.c.timestamp, audit_log.c.seq)
+# What a claim asks for: how an action was decided, and whether it has begun.
+DECISIVE = audit_log.c.event.in_([literal_column("'confirmed'"), literal_column("'started'")])
+partial("ix_audit_log_action", DECISIVE, audit_log.c.action_id)
 Index("ix_audit_log_session", audit_log.c.session_id, *LATEST)
 Index("ix_audit_log_team", audit_log.c.team, *LATEST)
 Index("ix_audit_log_actor", audit_log.c.team, audit_log.c.actor, *LATEST)
@@ -201,6 +175,7 @@ inbox = Table(
     text("reader"),
     Column("held_until", Time),
     Column("done_at", Time),
+    text("mac"),
 )
 WAITING = inbox.c.done_at.is_(None)
 DONE = inbox.c.done_at.is_not(None)
@@ -217,6 +192,7 @@ turns = Table(
     Column("at", Time, nullable=False),
     text("task"),
     Column("mode", Choice(Mode), nullable=False),
+    text("mac"),
 )
 Index("ix_turns_session", turns.c.session, turns.c.at, turns.c.id)
 
@@ -229,6 +205,7 @@ exchanges = Table(
     Column("told", Packed(tuple[Told, ...]), nullable=False),
     text("memo"),
     Column("usage", Packed(Usage), nullable=False),
+    text("mac"),
     PrimaryKeyConstraint("turn", "index"),
 )
 
@@ -251,6 +228,11 @@ posted = Table(
     Column("revision", Integer, nullable=False),
     text("digest"),
     Column("at", Time, nullable=False),  # since when this digest stands there
+    # The run that is to bring it up to date: `asked` counts them, and one waits where `begun` is less.
+    Column("asked", Integer, nullable=False, server_default="0"),
+    Column("begun", Integer, nullable=False, server_default="0"),
+    Column("asked_at", Time),
+    Column("tries", Integer, nullable=False, server_default="0"),  # since it was drawn last
 )
 
 sheets = Table(
@@ -280,6 +262,7 @@ tool_pins = Table(
     text("definition"),
     Column("reviewed_by", Words),
     Column("at", Time, nullable=False),
+    text("mac"),
     PrimaryKeyConstraint("server", "tool"),
 )
 
@@ -290,5 +273,6 @@ people = Table(
     text("user"),
     Column("facts", Packed(Person), nullable=False),
     Column("at", Time, nullable=False),
+    text("mac"),
     PrimaryKeyConstraint("team", "user"),
 )

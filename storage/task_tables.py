@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from sqlalchemy import Boolean, Column, Index, Integer, Table
 
-from gate.action import Json
-from gate.switches import Switches
-from gate.task import Assessment, Decided, Flow, Instruction, Plan, Question, Remark, Usage, Why, Wish
-from gate.task_states import TaskState
+from gate.rules.action import Json
+from gate.rules.settings import Switches
+from gate.rules.task import Assessment, Decided, Flow, Instruction, Plan, Question, Remark, Usage, Why, Wish
+from gate.rules.task_states import TaskState
 from storage.columns import Choice, Packed, SessionKey, Time, Words
 from storage.schema import Counted, metadata, partial, text
 
@@ -46,10 +46,12 @@ tasks = Table(
     Column("repairs", Integer, nullable=False),
     text("result"),
     Column("changed", Boolean, nullable=False),
+    Column("asks", Boolean, nullable=False),
     text("ended_by"),
     Column("usage", Packed(Usage), nullable=False),
     Column("holds_thread", Boolean, nullable=False),
     Column("due", Time),  # when the janitor should look at it, if it is still so by then
+    text("mac"),
 )
 HOLDS = tasks.c.holds_thread.is_(True)
 Index(

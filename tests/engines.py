@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import URL, event
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from storage.engine import open_engine, parse
+from storage.database import open_engine, parse
 
 _engines: dict[str, AsyncEngine] = {}
 _now: dict[str, URL] = {}

@@ -24,7 +24,7 @@ from typing import Any, Self
 
 from aiohttp import web
 
-from tools.provider import ModelConfig
+from tools.model.model_api import ModelConfig
 
 ORDER = re.compile(r"CALL\((\w+) (\{.*?\})\)")
 
@@ -79,11 +79,16 @@ class Answer:
     tokens: tuple[int, int] = (100, 20)  # in, out
     status: int = 200
     raw: str | None = None
+    finish_reason: str = ""  # "": what fits the content
     delay: float = 0.0
     headers: Mapping[str, str] = field(default_factory=dict)
 
     def after(self, seconds: float) -> Answer:
         return replace(self, delay=seconds)
+
+    def cut_off(self) -> Answer:
+        """The same, ended by the output limit."""
+        return replace(self, finish_reason="length")
 
     def costing(self, tokens_in: int, tokens_out: int) -> Answer:
         return replace(self, tokens=(tokens_in, tokens_out))
@@ -160,6 +165,7 @@ class ModelStub:
             "name": "stub",
             "key": "sk-stub",
             "base_url": self.base_url,
+            "retry_seconds": 0.0,  # unless a test is about that
         }
         return ModelConfig(**{**known, **changes})
 
@@ -227,7 +233,13 @@ def _completion(answer: Answer, number: int) -> dict[str, Any]:
         "object": "chat.completion",
         "created": 1_800_000_000,
         "model": "stub",
-        "choices": [{"index": 0, "message": message, "finish_reason": "tool_calls" if made else "stop"}],
+        "choices": [
+            {
+                "index": 0,
+                "message": message,
+                "finish_reason": answer.finish_reason or ("tool_calls" if made else "stop"),
+            }
+        ],
         "usage": {
             "prompt_tokens": tokens_in,
             "completion_tokens": tokens_out,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import io
 import re
 import sys
+import tokenize
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -38,14 +40,27 @@ LIBRARIES = {
     "slack_bolt": {"handlers"},
     "slack_sdk": {"handlers"},
 }
+# Libraries that take apart what others wrote, and the modules of ours that use them: these run in the sandbox alone.
+PARSERS = set("pypdf pypdfium2 docx openpyxl PIL icalendar recurring_ical_events pytesseract mailbox".split())
+PARSERS |= set("zipfile tarfile xml defusedxml lxml sqlite3".split())
+MAIL_PARSER = re.compile(r"email(\.(?!headerregistry\.Address$|utils\.format_datetime$).*)?")
+SANDBOXED = re.compile(
+    r"servers/(formats/(?!patterns\b|encodings\b)\w+|\w+/tasks|email/messages|sqlite/(?!files\b)\w+)\.py"
+)
+# Who uses such a library for nothing of others: pictures of the screen, and databases of our own.
+OWN = {
+    "servers/system/screen.py": {"PIL"},
+    "servers/task/store.py": {"sqlite3"},
+    "servers/clipboard/history.py": {"sqlite3"},
+}
 # Inside handlers: Slack's edge and the API know nothing of each other.
 API = "handlers/api/"
 # And in handlers, only the gateway speaks MCP.
-GATEWAY = "handlers/api/gateway/"
-SLACKS = re.compile(r"slack_bolt|slack_sdk|views|handlers\.(?!api\b)\w+")
-APIS = re.compile(r"pydantic|handlers\.api")
+GATEWAY = "handlers/gateway/"
+SLACKS = re.compile(r"slack_bolt|slack_sdk|views|handlers\.slack")
+APIS = re.compile(r"pydantic|handlers\.(api|gateway)")
 MODEL_LIBRARIES = {"pydantic_ai", "openai", "anthropic"}
-ENGINE = {"bot/engine.py", "bot/janitor.py"}
+ENGINE = {"bot/engine.py", "bot/heartbeats.py"}
 IMPURE_MODULES = set("io os pathlib random secrets shutil socket ssl subprocess tempfile time".split())
 IMPURE_CALL = re.compile(
     r"(.*\.)?(datetime|date)\.(now|utcnow|today)|(uuid\.)?uuid[14]|asyncio\.sleep|open|print|input|exec|eval"
@@ -54,7 +69,15 @@ ENVIRONMENT = {"environ", "environb", "getenv", "getenvb", "putenv"}
 SLACK_CALL = re.compile(r"(.*\.)?(chat_\w+|views_\w+|agents_sessions_\w+|api_call|respond)", re.DOTALL)
 EMPTY_NAME = re.compile(r"(^|_)(utils?|helpers?|managers?)(_|$)|(Utils?|Helpers?|Managers?)$")
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-MODULE_LINES = 300
+# What a comment or docstring may name as its source: an address, an RFC, a page of this repository, a promise.
+PUBLIC = re.compile(r"https?://\S+|RFC \d+(, [Ss]ections? [\d.]+)?")
+OURS = re.compile(
+    r"[\w./-]+\.md\b(, [Ss]ections? [\d.]+)?|\b(?:ACT|TASK|VERB|GATE|REVIEW|API)-\d\d\b|\bADR \d+"
+)
+ELSEWHERE = re.compile(r"\b[Ss]pecs? \d+|\bT-\d\d\b|\b([Ss]ection|[Pp]itfall)s? \d[\d.]*")
+# Files of examples that people work on, in sentences such as "move a.md to b.md": no documents.
+EXAMPLE = re.compile(r"/*((expected\.)?\w+/)?([a-z]|notes|lease-2026|q3-\w+)\.md")
+MODULE_LINES = 500
 FUNCTION_LINES = 50
 # "path:function" of those that may be longer, with the reason.
 LONG_FUNCTIONS: dict[str, str] = {}
@@ -136,7 +159,7 @@ def edges_that_meet(module: Module) -> list[str]:
     """The API speaks no Slack, and what speaks Slack has no part in the API."""
     if module.room != "handlers":
         return []
-    closed = SLACKS if module.path.startswith(API) else APIS
+    closed = SLACKS if module.path.startswith((API, GATEWAY)) else APIS
     return [module.at(node, f"imports {name}") for node, name in imports(module) if closed.match(name)]
 
 
@@ -147,6 +170,24 @@ def mcp_outside_the_gateway(module: Module) -> list[str]:
     return [module.at(node, f"imports {name}") for node, name in known]
 
 
+def parser_outside_the_sandbox(module: Module) -> list[str]:
+    """Foreign files are parsed in the sandbox: who does so is imported by nobody who runs elsewhere."""
+    if module.room != "servers" or SANDBOXED.fullmatch(module.path):
+        return []
+    closed = PARSERS - OWN.get(module.path, set())
+    return [
+        module.at(node, f"imports {name}")
+        for node, name in imports(module)
+        if top(name) in closed or MAIL_PARSER.fullmatch(name) or _sandboxed(name)
+    ]
+
+
+def _sandboxed(name: str) -> bool:
+    """Whether what is imported is one of these modules, or something in it."""
+    whole = f"{name.replace('.', '/')}.py"
+    return bool(SANDBOXED.fullmatch(whole) or SANDBOXED.fullmatch(f"{whole.rpartition('/')[0]}.py"))
+
+
 def engine_outside_its_port(module: Module) -> list[str]:
     if module.path in ENGINE:
         return []
@@ -154,7 +195,7 @@ def engine_outside_its_port(module: Module) -> list[str]:
 
 
 def model_outside_its_line(module: Module) -> list[str]:
-    if module.path == "tools/llm.py":
+    if module.path == "tools/model/client.py":
         return []
     known = ((node, name) for node, name in imports(module) if top(name) in MODEL_LIBRARIES)
     return [module.at(node, f"imports {name}") for node, name in known]
@@ -168,7 +209,7 @@ def impure_gate(module: Module) -> list[str]:
 
 
 def asynchronous_gate(module: Module) -> list[str]:
-    if module.path.startswith("gate/flows/"):
+    if module.path.startswith(("gate/actions/", "gate/tasks/")):
         return []
     ports = {node for port in module.nodes(ast.ClassDef) if is_port(port) for node in port.body}
     free = (node for node in module.nodes(ast.AsyncFunctionDef) if node not in ports)
@@ -189,7 +230,7 @@ def environment_outside_settings(module: Module) -> list[str]:
 
 
 def payload_outside_parse(module: Module) -> list[str]:
-    if module.path == "handlers/parse.py" or module.room not in FACING_SLACK:
+    if module.path == "handlers/slack/payloads.py" or module.room not in FACING_SLACK:
         return []
     keyed = (node for node in module.nodes(ast.Subscript) if ast.unparse(node.value) == "body")
     read = [node for node in keyed if not isinstance(node.slice, ast.Slice)]
@@ -198,7 +239,7 @@ def payload_outside_parse(module: Module) -> list[str]:
 
 
 def slack_call_outside_cards(module: Module) -> list[str]:
-    if module.path == "bot/cards.py" or module.room in STAND_ALONE:
+    if module.path == "bot/slack_messages.py" or module.room in STAND_ALONE:
         return []
     said = {"say"} if module.room in FACING_SLACK else set()
     called = ((node, name) for node, name in calls(module) if SLACK_CALL.fullmatch(name) or name in said)
@@ -206,7 +247,7 @@ def slack_call_outside_cards(module: Module) -> list[str]:
 
 
 def tool_call_outside_client(module: Module) -> list[str]:
-    if module.path == "tools/client.py":
+    if module.path == "tools/mcp/client.py":
         return []
     return [module.at(node, f"calls {name}()") for node, name in calls(module) if name.endswith(".call_tool")]
 
@@ -229,6 +270,47 @@ def too_long_a_function(module: Module) -> list[str]:
 def no_docstring(module: Module) -> list[str]:
     first = top(ast.get_docstring(module.tree) or "", "\n\n")
     return [] if first and "\n" not in first else [f"{module.path} does not say its job in a first line"]
+
+
+def unresolvable_citation(module: Module) -> list[str]:
+    """Whoever reads a comment or a docstring can open what it names: it is in the repository, or public."""
+    if not (OURS.search(module.text) or ELSEWHERE.search(module.text)):
+        return []
+    cited = ((line, PUBLIC.sub("", text)) for line, text in _prose(module))
+    return [f"{module.path}:{line} cites {name}" for line, text in cited for name in _unresolved(text)]
+
+
+def _prose(module: Module) -> Iterator[tuple[int, str]]:
+    """The comments and the docstrings, with their lines."""
+    for token in tokenize.generate_tokens(io.StringIO(module.text).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string
+    for node in module.nodes(ast.Expr):
+        if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            yield node.lineno, node.value.value
+
+
+def _unresolved(text: str) -> list[str]:
+    named = [found[0] for found in OURS.finditer(text) if not _is_here(found[0])]
+    return named + [found[0] for found in ELSEWHERE.finditer(OURS.sub("", text))]
+
+
+def _is_here(name: str) -> bool:
+    """Whether the page, promise or decision is in the repository; a file of an example counts as no page."""
+    page = top(name, ",")
+    if page.endswith(".md"):
+        return bool(EXAMPLE.fullmatch(page)) or (ROOT / page).is_file()
+    if name.startswith("ADR "):
+        return bool(list((ROOT / "docs/decisions").glob(f"{int(name[4:]):04d}-*.md")))
+    return name in _promised()
+
+
+@cache
+def _promised() -> frozenset[str]:
+    """The ids of docs/promises.md."""
+    return frozenset(
+        re.findall(r"^\| ([A-Z]+-\d\d) \|", (ROOT / "docs/promises.md").read_text("utf-8"), re.M)
+    )
 
 
 def empty_name(module: Module) -> list[str]:

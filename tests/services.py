@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 import psycopg
 import pytest
 
-from bot.child import Child, start_child, stop_child
+from bot.child_process import Child, start_child, stop_child
 
 MEMORY = Path("/dev/shm")
 ROLE = "app"
@@ -44,7 +44,10 @@ class Postgres:
     def create(self, template: str = "template1") -> str:
         """The name of a new database, a copy of `template`."""
         name = f"test_{next(self.numbers)}"
-        self.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
+        with self._line() as line:
+            # From PostgreSQL 15 on the default writes every page to the log: 60 ms of CPU instead of 18.
+            files = " STRATEGY FILE_COPY" if line.info.server_version >= 150_000 else ""
+            line.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"{files}'.encode())
         return name
 
     def drop(self, database: str) -> None:
@@ -53,8 +56,11 @@ class Postgres:
 
     def execute(self, statement: str) -> None:
         """Run one statement as the owner of everything."""
-        with psycopg.connect(host=str(self.home), dbname="postgres", user=ROLE, autocommit=True) as line:
+        with self._line() as line:
             line.execute(statement.encode())
+
+    def _line(self) -> psycopg.Connection:
+        return psycopg.connect(host=str(self.home), dbname="postgres", user=ROLE, autocommit=True)
 
     def stop(self) -> None:
         """Stop at once and remove the data. A server that broke down meanwhile is told of: tests have failed for it."""

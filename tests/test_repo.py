@@ -26,7 +26,8 @@ def files() -> Iterator[tuple[str, str]]:
     """Each text file that belongs to the project, with its path from the root."""
     for folder, folders, names in os.walk(ROOT):
         folders[:] = [name for name in folders if name not in NOT_OURS and not name.endswith("_cache")]
-        for path in (Path(folder, name) for name in names):
+        # In a git worktree, .git is a file that names the checkout it belongs to.
+        for path in (Path(folder, name) for name in names if name not in NOT_OURS):
             try:
                 yield path.relative_to(ROOT).as_posix(), path.read_text("utf-8")
             except (UnicodeDecodeError, FileNotFoundError):  # an image, or another test's file
@@ -43,8 +44,11 @@ def lines_with(pattern: re.Pattern[str]) -> str:
     )
 
 
-def locked() -> dict[str, str]:
-    lock = (ROOT / "requirements/dev.txt").read_text("utf-8")
+LOCKS = ("run", "dev")
+
+
+def locked(name: str) -> dict[str, str]:
+    lock = (ROOT / f"requirements/{name}.txt").read_text("utf-8")
     return {match[1].split("[")[0].lower(): match[2] for match in LOCKED.finditer(lock)}
 
 
@@ -66,20 +70,29 @@ def test_no_file_names_a_path_of_somebodys_machine() -> None:
     assert lines_with(MACHINE) == ""
 
 
-def test_the_lock_names_no_address_and_hashes_everything() -> None:
-    lock = (ROOT / "requirements/dev.txt").read_text("utf-8")
+@pytest.mark.parametrize("name", LOCKS)
+def test_the_lock_names_no_address_and_hashes_everything(name: str) -> None:
+    lock = (ROOT / f"requirements/{name}.txt").read_text("utf-8")
     assert "://" not in lock
     assert LOCKED.sub("", lock).strip() == ""
 
 
-def test_the_lock_holds_what_the_project_declares() -> None:
+def test_the_locks_hold_what_the_project_declares() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    declared = map(Requirement, [*project["dependencies"], *project["optional-dependencies"]["dev"]])
-    versions = locked()
+    runtime, development = project["dependencies"], project["optional-dependencies"]["dev"]
     missing = [
-        str(want) for want in declared if not want.specifier.contains(versions.get(want.name.lower(), "0"))
+        f"{want} in {name}"
+        for name, wanted in (("run", runtime), ("dev", [*runtime, *development]))
+        for want in map(Requirement, wanted)
+        if not want.specifier.contains(locked(name).get(want.name.lower(), "0"))
     ]
     assert missing == [], "run `make lock`"
+
+
+def test_running_installs_nothing_that_only_the_tests_need() -> None:
+    runtime, all_of_it = locked("run"), locked("dev")
+    assert runtime.items() <= all_of_it.items()
+    assert not {"pytest", "mypy", "ruff", "playwright", "hypothesis"} & runtime.keys()
 
 
 def test_continuous_integration_runs_make_test_and_requires_everything() -> None:
@@ -102,7 +115,9 @@ def test_the_readme_tells_the_two_commands() -> None:
     readme = ROOT / "README.md"
     if not readme.exists():
         pytest.skip("there is no README yet")
-    assert {"make run", "make test"} <= set(re.findall(r"make \w+", readme.read_text("utf-8")))
+    text = readme.read_text("utf-8")
+    assert {"make run", "make test"} <= set(re.findall(r"make \w+", text))
+    assert len(text.splitlines()) <= 120
 
 
 def test_the_tables_come_from_migrations() -> None:

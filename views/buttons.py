@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gate import groups
-from gate.action import Action
-from gate.grants import floor
-from gate.states import State
-from views.kit import Block, button, option, overflow
+from gate.rules import batches
+from gate.rules.action import Action
+from gate.rules.grants import floor
+from gate.rules.policy import only_claimed
+from gate.rules.states import State
+from views.block_kit import Block, button, option, overflow
 
 CONFIRM = "confirm"
 REVIEW = "review"
@@ -20,9 +21,10 @@ HAPPENED = "settle_happened"
 NOT_HAPPENED = "settle_not"
 CHECK = "settle_check"
 FULL = "full"
-MORE = "more"  # the overflow menu; its options are REJECT, FULL and GRANT
+MORE = "more"  # the overflow menu; its options are REJECT, FULL, GRANT and ONLY_READS
 REJECT = "reject"
 GRANT = "grant"
+ONLY_READS = "only_reads"
 REVOKE = "revoke"  # of a grant, in a list
 
 CONFIRM_ALL = "confirm_all"  # on a card of several
@@ -31,26 +33,6 @@ RELEASE = "held_release"  # of a result that waits for its review; the other two
 CHANGE = "held_change"
 REFUSE = "held_reject"
 
-IDS = (
-    CONFIRM,
-    REVIEW,
-    EDIT,
-    CANCEL,
-    UNDO,
-    RENEW,
-    HAPPENED,
-    NOT_HAPPENED,
-    CHECK,
-    FULL,
-    MORE,
-    CONFIRM_ALL,
-    APART,
-    RELEASE,
-    CHANGE,
-    REFUSE,
-    REVOKE,
-)
-
 
 def confirm(action: Action) -> Block:
     return button("Confirm", CONFIRM, action.button, "primary")
@@ -58,7 +40,7 @@ def confirm(action: Action) -> Block:
 
 def confirm_all(group: str, covered: Sequence[Action]) -> Block:
     """A yes to each of exactly these."""
-    return button("Confirm all", CONFIRM_ALL, groups.button(group, covered), "primary")
+    return button("Confirm all", CONFIRM_ALL, batches.button(group, covered), "primary")
 
 
 def apart(action: Action) -> Block:
@@ -118,6 +100,8 @@ def more(action: Action) -> Block:
     ]
     if action.state is State.PREPARED and not floor(action):
         choices.append(option("Always allow in this thread…", tagged(GRANT, action.button)))
+    if action.state is State.PREPARED and only_claimed(action.proposal.decision):
+        choices.append(option("It only reads: do not ask again…", tagged(ONLY_READS, action.button)))
     return overflow(MORE, choices)
 
 

@@ -1,18 +1,22 @@
-"""One action's card, in every state and class."""
+"""One action in every state and class: on a card of its own, or as a part of the card that it shares with others."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
-from gate.action import Action, Class, Verdict, Vote
-from gate.states import State
-from views import buttons, held, preview
-from views.kit import (
+from gate.rules import batches
+from gate.rules.action import Action, Class, Risk, Verdict, Vote
+from gate.rules.states import State
+from views import buttons, preview, result_review_card
+from views.block_kit import (
     Block,
     Message,
     actions,
+    clip,
     context,
     escaped,
+    inline,
     line,
     mention,
     mrkdwn,
@@ -22,17 +26,39 @@ from views.kit import (
     sentence,
     words,
 )
-from views.result import SAID, happened
-from views.words import CLASSES, SEQUELS, decided, may_confirm, moment, tally, title, why
+from views.outcome import MEANS, NOT_KNOWN, SAID, answer, happened
+from views.wording import (
+    CLASSES,
+    SEQUELS,
+    amount,
+    decided,
+    decides_alone,
+    effect,
+    may_confirm,
+    moment,
+    reversible,
+    signed,
+    tally,
+    top_line,
+    why,
+)
 
 S = State
-TEXT = 300  # characters of the top-level text
-SUMMARY = 300
+Elements = list[Block]  # of rich text
 
-DESTROYS = ":warning: *This is destructive.* Press *Review…*, read what is affected, and type the phrase."
-TYPED = ":warning: *This cannot go by one click.* Press *Review…*, read all of it, and type the phrase."
+TEXT = 300  # characters of the top-level text
+SUMMARY, PART_SUMMARY = 300, 160
+PROBLEM, PART_PROBLEM = 1000, 300
+PART_SAID = 160  # characters of a tool's answer on a part
+
+TYPED = "This cannot go by one click: press Review…, read all of it, and type the phrase."
+DELETING = ("delete", "remove", "purge")
 BLIND = "While this is so, it cannot be confirmed."
 SHORTENED = "This card cannot show all of it: *Review…* does."
+NO_ROOM = "There is no room here for all of it, so it cannot be confirmed here."
+REVIEWED = "There is no room here for all of it: *Review…* shows it."
+ELSEWHERE = "It stands on a card of its own in this thread."
+HIDDEN = "It is shown to whoever asked alone."
 
 
 def card(action: Action, votes: Sequence[Vote] = ()) -> Message:
@@ -41,101 +67,221 @@ def card(action: Action, votes: Sequence[Vote] = ()) -> Message:
 
 
 def headline(action: Action) -> str:
-    """The top-level text: title and summary, escaped, no other fact."""
-    start = f"{title(action)}: "
-    return start + escaped(action.preview.summary, TEXT - len(start))
+    """The top-level text: what it is about and how it stands, escaped, no other fact."""
+    return escaped(top_line(action), TEXT)
 
 
 def confirmable(action: Action) -> bool:
     """Whether the card may lead to a yes at all: what cannot be shown whole cannot be confirmed."""
-    if action.state is not S.PREPARED or not action.preview.whole:
+    if action.state is not S.PREPARED or not action.preview.is_complete:
         return False
     if action.verdict is Verdict.TYPED:
         return bool(action.phrase) and preview.reviewable(action)
     return action.verdict is Verdict.CONFIRM and preview.fits(action)
 
 
-def facts(action: Action) -> list[Block]:
-    """The preview on the card."""
-    fit = preview.fits(action)
-    return pack(preview.whole(action.preview) if fit else preview.short(action.preview))
-
-
 def _blocks(action: Action, votes: Sequence[Vote]) -> list[Block]:
     if action.state is S.PREPARED:
         return _prepared(action, votes)
     if action.state in (S.APPROVED, S.EXECUTING):
-        return _working(action, votes)
-    return _over(action, votes)
+        return [head(action), *_note(decided(action, votes)), *_row(action)]
+    return [head(action), *ending(action, votes, SAID), *_note(_later(action)), *_row(action)]
 
 
 def _prepared(action: Action, votes: Sequence[Vote]) -> list[Block]:
     told = action.preview
-    around = [*preview.warnings(told), *preview.consequences(told)]
+    blind = [] if told.is_complete else [context(mrkdwn(BLIND))]
+    typed = action.verdict is Verdict.TYPED and told.is_complete and not preview.fits(action)
     return [
         head(action),
-        about(action),
-        *_caution(action),
+        *pack(_caution(action, PROBLEM)),
+        *blind,
+        *([sentence(SHORTENED)] if typed else []),
         *_reviewed(action),
         *facts(action),
-        *pack(around),
+        *pack([*preview.warnings(told), *preview.notified(told)]),
         *_reason(action),
-        *pack(preview.prose(told)),
-        *_note(tally(action, votes)),
-        *_note(f"May confirm: {may_confirm(action)}. Expires {moment(action.expires_at)}."),
-        actions(*_choices(action)),
+        *pack(preview.prose(action.prose)),
+        context(*_under(action, votes)),
+        *_row(action, preview.fits(action)),
     ]
 
 
-def _working(action: Action, votes: Sequence[Vote]) -> list[Block]:
-    stop = [actions(buttons.cancel(action))] if action.state is S.APPROVED else []
-    return [head(action), about(action), *facts(action), *_note(decided(action, votes)), *stop]
+def part(number: int, action: Action, votes: Sequence[Vote], all_of_it: bool) -> list[Block]:
+    """An action on a card that it shares. `votes`: on it alone. `all_of_it`: whether there is room for all of it."""
+    shown = pack(whole(number, action) if all_of_it else short(number, action))
+    return (
+        [*shown, *_about_part(action, votes, all_of_it), *_row(action, all_of_it)] if action.shares else shown
+    )
 
 
-def _over(action: Action, votes: Sequence[Vote]) -> list[Block]:
-    return [head(action), about(action), *ending(action, votes, SAID), *_afterwards(action)]
+def short(number: int, action: Action) -> Elements:
+    """Its place, its state and its one line; of what has ended, the result in a line."""
+    return (
+        [_line(action, number), *_caution(action), *_result(action)]
+        if action.shares
+        else _left(number, action)
+    )
+
+
+def whole(number: int, action: Action) -> Elements:
+    """All that there is to be seen before a decision."""
+    told = action.preview
+    around = [*preview.warnings(told), *preview.notified(told), *preview.prose(action.prose)]
+    return [_line(action, number), *_caution(action), *preview.brief(told, action.cls), *around]
+
+
+def fills(action: Action) -> bool:
+    """Whether it is one to be shown whole, where there is room: it waits for a decision."""
+    asking = action.state is S.PREPARED
+    return bool(action.shares) and asking and action.preview.is_complete and preview.fits(action)
+
+
+def facts(action: Action) -> list[Block]:
+    """The preview on the card."""
+    told = action.preview
+    return pack(preview.brief(told, action.cls) if preview.fits(action) else preview.short(told))
+
+
+def head(action: Action) -> Block:
+    """What it does, or what became of it."""
+    return rich(_line(action))
+
+
+def _line(action: Action, number: int = 0) -> Block:
+    """The same, after its number on a card of several."""
+    place, most = (f"{number}. ", PART_SUMMARY) if number else ("", SUMMARY)
+    return line(words(f"{place}{clip(inline(effect(action)), most)}", "bold"))
+
+
+def _left(number: int, action: Action) -> Elements:
+    """Of what has left the card; of what is private, nothing is told here."""
+    place = words(f"{number}. ", "bold")
+    if action.private:
+        return [line(place, words(HIDDEN, "italic"))]
+    return [line(place, words(action.preview.summary, most=PART_SUMMARY)), line(words(ELSEWHERE, "italic"))]
+
+
+def _caution(action: Action, most: int = PART_PROBLEM) -> Elements:
+    """Why it cannot be confirmed; of what destroys, what is lost and for how long it can be had back."""
+    if action.state is not S.PREPARED:
+        return []
+    if not action.preview.is_complete:
+        return [_warning(action.preview.problem, most)]
+    if action.cls is Class.DESTRUCTIVE:
+        return [_warning(_loses(action), most)]
+    return [_warning(TYPED, most)] if action.verdict is Verdict.TYPED else []
+
+
+def _loses(action: Action) -> str:
+    told = action.preview
+    deletes = bool(told.affected) and told.verb.lower() in DELETING
+    lost = [f"This deletes {amount(action)}."] if deletes else []
+    back = [f"{'It' if lost else 'This'} {reversible(told.undo)}."] if told.undo else []
+    kept = [] if told.undo.startswith("yes") or not told.recoverable else [f"{told.recoverable}."]
+    return " ".join([*lost, *back, *kept]) or "This destroys something."
+
+
+def _warning(text: str, most: int) -> Block:
+    return line({"type": "emoji", "name": "warning"}, words(f" {text}", most=most))
+
+
+def about(action: Action) -> Block:
+    """Who asked, what kind of call it is, how risky, and which tool: for *Show everything*."""
+    again = " again" if action.renews else ""
+    edited = f" · edited by {mention(action.edited_by)}" if action.edited_by else ""
+    kind = f"*{CLASSES[action.cls]}* · {action.risk} risk"
+    asked = f"Asked{again} by {mention(action.requester)}{edited} · {kind}"
+    return context(mrkdwn(asked), plain(action.name, 200))
+
+
+def _about_part(action: Action, votes: Sequence[Vote], all_of_it: bool) -> list[Block]:
+    """Why anybody is asked, whether it can be taken back, who may decide or did."""
+    if action.state is not S.PREPARED:
+        told = [*_given(action, 300), *_own(_came(action, votes), _later(action))]
+        return [context(*told)] if told else []
+    hidden = action.preview.is_complete and not all_of_it
+    missing = (NO_ROOM if batches.coverable(action) else REVIEWED) if hidden else ""
+    return [context(*_because(action, 300), *_own(missing), *_under(action, votes))]
+
+
+def _under(action: Action, votes: Sequence[Vote]) -> list[Block]:
+    """How large it is, whether it can be taken back, who changed it, who may decide, and until when."""
+    told = action.preview
+    kept = "" if re.search(r" for \d", told.undo) else told.recoverable
+    back = "" if action.cls is Class.DESTRUCTIVE else reversible(told.undo)
+    parts = [preview.sized(told), f"{kept[:1].lower()}{kept[1:]}" if back else "", back]
+    shown = " · ".join(filter(None, parts))
+    own = [
+        _edited(action),
+        _unusual(action),
+        tally(action, votes),
+        _decides(action),
+        f"Expires {moment(action.expires_at, '{time}')}.",
+    ]
+    return [*([plain(shown, 500)] if shown else []), *_own(*own)]
+
+
+def _unusual(action: Action) -> str:
+    """How risky it is, where that is more than usual for its kind."""
+    usual = (Risk.LOW, Risk.MEDIUM) if action.cls is Class.WRITE else (Risk.LOW, Risk.MEDIUM, Risk.HIGH)
+    return "" if action.risk in usual else f"{action.risk.capitalize()} risk."
+
+
+def _edited(action: Action) -> str:
+    """That it is not what was asked for at first."""
+    again = f"Asked again by {mention(action.requester)}." if action.renews else ""
+    edited = f"Edited by {mention(action.edited_by)}." if action.edited_by else ""
+    return " ".join(filter(None, [again, edited]))
+
+
+def _own(*told: str) -> list[Block]:
+    """Sentences of ours, one after the other."""
+    text = " ".join(filter(None, told))
+    return [mrkdwn(text)] if text else []
+
+
+def _decides(action: Action) -> str:
+    return "" if decides_alone(action) else f"May confirm: {may_confirm(action)}."
+
+
+def _came(action: Action, votes: Sequence[Vote]) -> str:
+    """Who decided, and what came of it."""
+    sequel = SEQUELS.get(action.state, "")
+    if action.state in (S.SUCCEEDED, S.UNDOING, S.UNDONE) and (by := signed(action, votes)):
+        return " · ".join(filter(None, [by, sequel]))
+    return " ".join(filter(None, [decided(action, votes), sequel]))
 
 
 def ending(action: Action, votes: Sequence[Vote], most: int) -> list[Block]:
     """What became of it and who decided, with about `most` characters of the tool's answer."""
-    sequel = SEQUELS.get(action.state, "")
+    given = [context(one) for one in _given(action, 600)]
     return [
         *happened(action, most),
-        *held.asking(action),
-        *held.judged(action),
-        *_given(action),
-        *_note(" ".join(filter(None, [decided(action, votes), sequel]))),
+        *result_review_card.asking(action),
+        *result_review_card.judged(action),
+        *given,
+        *_note(_came(action, votes)),
     ]
 
 
-def _given(action: Action) -> list[Block]:
+def _result(action: Action) -> Elements:
+    """What became of it, in a line, and what that means."""
+    outcome = action.outcome
+    if outcome is None or action.state not in (S.SUCCEEDED, S.FAILED, S.UNKNOWN, S.UNDOING):
+        return []
+    meaning = NOT_KNOWN if action.state is S.UNKNOWN else MEANS.get(outcome.kind, "")
+    rows = [" ".join(row.split()) for row in answer(action).splitlines() if row.strip()]
+    one_line = clip(inline(" · ".join(rows)), PART_SAID)
+    told = [line(words(meaning, "italic"))] if meaning else []
+    return [*told, line(words(one_line, "code"))] if one_line else told
+
+
+def _given(action: Action, most: int) -> list[Block]:
     """The reason of a rejection or a cancellation: a person's words in quotes, ours without."""
     if not action.decision:
         return []
-    return [context(plain(f"“{action.decision}”" if action.decided_by else action.decision, 600))]
-
-
-def head(action: Action) -> Block:
-    """Title and summary."""
-    return rich(line(words(f"{title(action)}: ", "bold"), words(action.preview.summary, most=SUMMARY)))
-
-
-def about(action: Action) -> Block:
-    """Who asked, what kind of call it is, how risky, and which tool."""
-    again = " again" if action.renews else ""
-    edited = f" · edited by {mention(action.edited_by)}" if action.edited_by else ""
-    asked = f"Asked{again} by {mention(action.requester)}{edited}"
-    return context(mrkdwn(f"{asked} · *{CLASSES[action.cls]}* · {action.risk} risk"), plain(action.name, 200))
-
-
-def _caution(action: Action) -> list[Block]:
-    if not action.preview.whole:
-        sign = {"type": "emoji", "name": "warning"}
-        return [rich(line(sign, words(f" {action.preview.problem}", most=1000))), context(mrkdwn(BLIND))]
-    if action.verdict is not Verdict.TYPED:
-        return []
-    own = DESTROYS if action.cls is Class.DESTRUCTIVE else TYPED
-    return [sentence(own if preview.fits(action) else f"{own} {SHORTENED}")]
+    return [plain(f"“{action.decision}”" if action.decided_by else action.decision, most)]
 
 
 def _reviewed(action: Action) -> list[Block]:
@@ -147,41 +293,60 @@ def _reviewed(action: Action) -> list[Block]:
 
 
 def _reason(action: Action) -> list[Block]:
-    if action.cls is Class.UNKNOWN:
-        return [context(mrkdwn("*Not reviewed by an operator*: read every argument."), _because(action))]
-    return [context(_because(action))] if why(action) else []
+    told = _because(action, 500)
+    return [context(*told)] if told else []
 
 
-def _because(action: Action) -> Block:
-    return plain(f"Why you are asked: {action.reason}", 500)
+def _because(action: Action, most: int) -> list[Block]:
+    """Why anybody is asked, where people should know it; of a tool that nobody has reviewed, which it is."""
+    if action.cls is Class.UNKNOWN and not action.always_gated:
+        return [mrkdwn("*Not reviewed by an operator*: read every argument."), plain(action.name, 200)]
+    return [plain(f"Why you are asked: {why(action)}", most)] if why(action) else []
 
 
 def _note(own: str) -> list[Block]:
     return [context(mrkdwn(own))] if own else []
 
 
-def _choices(action: Action) -> list[Block]:
-    """Confirm or Review… first, where there may be a yes; an undo is not edited: it is what was recorded."""
+def _later(action: Action) -> str:
+    """How to take back what has no button for it any more."""
+    if action.state is not S.SUCCEEDED or action.held or not action.inverse or action.undo_open:
+        return ""
+    until = f" until {moment(action.inverse.until, '{date_short} {time}')}" if action.inverse.until else ""
+    return f"To take it back: `/undo`, or mention me here with `undo`{until}."
+
+
+def _row(action: Action, all_of_it: bool = False) -> list[Block]:
+    choices = _choices(action, all_of_it)
+    return [actions(*choices)] if choices else []
+
+
+def _choices(action: Action, all_of_it: bool) -> list[Block]:
+    """What can be done with it now. An undo is not edited: it is what was recorded."""
+    if action.state is S.PREPARED:
+        edit = [] if action.undoes else [buttons.edit(action)]
+        return [*_yes(action, all_of_it), *edit, buttons.cancel(action), buttons.more(action)]
+    if action.state is S.APPROVED:
+        return [buttons.cancel(action), buttons.full(action)]
+    return [*_afterwards(action), buttons.full(action)]
+
+
+def _yes(action: Action, all_of_it: bool) -> list[Block]:
+    """Confirm only under all of it; what is typed is read in its modal."""
     typed = action.verdict is Verdict.TYPED
-    yes = [buttons.review(action) if typed else buttons.confirm(action)] if confirmable(action) else []
-    edit = [] if action.undoes else [buttons.edit(action)]
-    return [*yes, *edit, buttons.cancel(action), buttons.more(action)]
+    if confirmable(action) and (typed or all_of_it):
+        return [buttons.review(action) if typed else buttons.confirm(action)]
+    return [buttons.apart(action)] if batches.coverable(action) else []
 
 
 def _afterwards(action: Action) -> list[Block]:
-    """What can still be done with an action that is over."""
+    """What can still be done with an action that is over, besides looking at all of it."""
     if action.held:
-        return [actions(*buttons.held(action), buttons.full(action))]
+        return buttons.held(action)
     if action.state is S.UNKNOWN:
-        return [actions(*buttons.settle(action, action.checkable), buttons.full(action))]
+        return buttons.settle(action, action.checkable)
     if action.state is S.EXPIRED:
-        return [actions(buttons.renew(action), buttons.full(action))]
-    if action.state is S.SUCCEEDED and action.inverse:
-        if action.undo_open:
-            return [actions(buttons.undo(action), buttons.full(action))]
-        until = (
-            f" until {moment(action.inverse.until, '{date_short} {time}')}" if action.inverse.until else ""
-        )
-        later = f"To take it back: `/undo`, or mention me here with `undo`{until}."
-        return [*_note(later), actions(buttons.full(action))]
-    return [actions(buttons.full(action))]
+        return [buttons.renew(action)]
+    return (
+        [buttons.undo(action)] if action.state is S.SUCCEEDED and action.inverse and action.undo_open else []
+    )

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from gate.action import Action
-from gate.grants import HOURS, Grant, Pattern, described
+from gate.rules.action import Action
+from gate.rules.grants import HOURS, Grant, Pattern, described
 from views import buttons, preview
-from views.card import about, head
-from views.kit import (
+from views.block_kit import (
     Block,
     Message,
     actions,
@@ -25,8 +24,9 @@ from views.kit import (
     sentence,
     words,
 )
+from views.card import about, head
 from views.modals import GRANT, View, modal
-from views.words import moment
+from views.wording import moment
 
 WHICH, HOW_LONG = "grant_which", "grant_hours"  # block and action ids of the two menus
 MOST = 12  # entries with buttons in one message; three blocks each
@@ -34,7 +34,8 @@ NONE = "Nothing is allowed here without asking."
 ABOUT = (
     "*Allow* confirms this call, and lets later ones of this kind run without asking: yours, in this thread, for as "
     "long as you say. What destroys something, or is always gated, asks each time all the same; so does everything "
-    "once this thread has read something from outside, or once the tool has changed."
+    "once this thread has read something from outside, once a model has read anything in it, or once the tool has "
+    "changed."
 )
 
 

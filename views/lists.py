@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gate.action import Action, Json
-from gate.audit import Line
-from gate.world import UndoEntry
+from gate.rules.action import Action, Class, Json
+from gate.rules.audit import Line
+from gate.rules.ports import UndoEntry
 from views import buttons
-from views.kit import (
+from views.block_kit import (
     Block,
     Message,
     actions,
@@ -32,7 +32,8 @@ from views.kit import (
     weight,
     words,
 )
-from views.words import CLASSES, NOBODY, moment, title
+from views.past_tense import past
+from views.wording import CLASSES, NOBODY, effect, moment
 
 MOST = 12  # entries with buttons in one message; three blocks each
 HOME = "home"
@@ -139,10 +140,11 @@ def _pending(waiting: Sequence[Action]) -> list[Block]:
 
 def _waits(action: Action) -> list[Block]:
     until = RELEASE if action.held else f"expires {moment(action.expires_at)}"
-    about = f"{_where(action)} · *{CLASSES[action.cls]}* · {until}"
+    kind = "" if action.cls is Class.WRITE else f" · *{CLASSES[action.cls]}*"
+    about = f"{_where(action)}{kind} · {until}"
     no = buttons.refuse(action) if action.held else buttons.cancel(action)
     return [
-        rich(line(words(f"{title(action)}: ", "bold"), words(action.preview.summary, most=200))),
+        rich(line(words(effect(action), "bold", most=200))),
         context(mrkdwn(f"Asked by {mention(action.requester)} {about}")),
         actions(buttons.full(action), no),
     ]
@@ -156,11 +158,12 @@ def _undo(entries: Sequence[UndoEntry]) -> list[Block]:
 
 def _undoable(entry: UndoEntry) -> list[Block]:
     action = entry.action
-    state = "Undone: " if entry.undone else "Done: "
+    told = action.preview.summary
+    shown = f"Undone: {told}" if entry.undone else past(told) or f"Done: {told}"
     inverse = action.inverse
     until = f" · until {moment(inverse.until, '{date_short} {time}')}" if inverse and inverse.until else ""
     made = [
-        rich(line(words(state, "bold"), words(action.preview.summary, most=200))),
+        rich(line(words(shown, "bold", most=200))),
         context(mrkdwn(f"{moment(entry.at, '{date_short} {time}')} · {_where(action)}{until}")),
     ]
     return made if entry.undone else [*made, actions(buttons.undo(action), buttons.full(action))]

@@ -8,26 +8,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
-from gate.action import Action, Class, Json, Vote
-from gate.canonical import parse
-from views import form, held, preview
+from gate.rules.action import Action, Class, Json, Vote
+from gate.rules.canonical_json import parse
+from views import edit_form, preview, result_review_card
+from views.block_kit import Block, boxes, context, field, line, mrkdwn, pack, plain, rich, sentence, words
 from views.buttons import tagged
 from views.card import about, confirmable, ending, head
-from views.kit import (
-    Block,
-    boxes,
-    context,
-    field,
-    line,
-    mrkdwn,
-    pack,
-    plain,
-    rich,
-    sentence,
-    words,
-)
-from views.result import SAID
-from views.words import moment
+from views.outcome import SAID
+from views.wording import may_confirm, moment
 
 View = dict[str, Json]
 
@@ -36,6 +24,7 @@ EDIT = "edit"
 REJECT = "reject"
 FULL = "full"
 GRANT = "grant"
+ONLY_READS = "only_reads"
 HELD_CHANGE = "held_change"
 HELD_REJECT = "held_reject"
 LOADING = "loading"
@@ -65,7 +54,7 @@ def typed(action: Action) -> View:
         about(action),
         *pack(preview.whole(told)),
         *pack([*preview.warnings(told), *preview.consequences(told)]),
-        *pack(preview.prose(told)),
+        *pack(preview.prose(action.prose)),
         rich(line(words("To go on, type exactly:", "bold")), *boxes(action.phrase)),
         field(PHRASE, "The phrase", {"type": "plain_text_input", "action_id": PHRASE}),
         context(mrkdwn(f"Expires {moment(action.expires_at)}.")),
@@ -75,7 +64,7 @@ def typed(action: Action) -> View:
 
 def edit(action: Action, schema: Mapping[str, Json], bound: Iterable[str] = ()) -> View:
     """The form of the arguments. `bound`: parameters that the recipe fills in, which are not asked for."""
-    blocks = form.blocks(schema, parse(action.args), bound)
+    blocks = edit_form.blocks(schema, parse(action.args), bound)
     fields = any(block["type"] == "input" for block in blocks)
     note = sentence("Nothing runs yet: a changed call gets a new preview, and earlier votes are void.")
     return modal(EDIT, "Edit", [head(action), note, *blocks], action, "Preview again" if fields else "")
@@ -95,7 +84,7 @@ def reject(action: Action) -> View:
 
 def held_change(action: Action) -> View:
     """What the call gave, to be changed for whoever gets it; a message where there is no room."""
-    blocks = held.change(action) if action.held else []
+    blocks = result_review_card.change(action) if action.held else []
     if not blocks:
         return message(TOO_LONG if action.held else DECIDED)
     return modal(HELD_CHANGE, "Change the result", [head(action), *blocks], action, "Release this")
@@ -105,7 +94,9 @@ def held_reject(action: Action) -> View:
     """Why nobody is to get what the call gave."""
     if not action.held:
         return message(DECIDED)
-    return modal(HELD_REJECT, "Reject the result", [head(action), *held.refuse(action)], action, "Reject")
+    return modal(
+        HELD_REJECT, "Reject the result", [head(action), *result_review_card.refuse(action)], action, "Reject"
+    )
 
 
 def full(action: Action, votes: Sequence[Vote] = ()) -> View:
@@ -115,9 +106,9 @@ def full(action: Action, votes: Sequence[Vote] = ()) -> View:
     blocks = [
         head(action),
         about(action),
-        context(plain(f"Why: {action.reason}", 500)),
+        *_decision(action),
         *pack(facts),
-        *pack([*preview.warnings(told), *preview.consequences(told), *preview.prose(told)]),
+        *pack([*preview.warnings(told), *preview.consequences(told), *preview.prose(action.prose)]),
     ]
     answer = ANSWER
     while True:
@@ -125,6 +116,18 @@ def full(action: Action, votes: Sequence[Vote] = ()) -> View:
         if _holds(made) or answer < SAID:
             return made
         answer //= 2
+
+
+def _decision(action: Action) -> list[Block]:
+    """Why it is asked, by which rule, who may decide until when, and the digests that its receipt is made of."""
+    rule = action.proposal.decision.rule
+    who = f"May confirm: {may_confirm(action)}. Expires {moment(action.expires_at)}."
+    digests = f"Definition {action.definition} · policy {action.proposal.policy} · receipt {action.receipt}"
+    return [
+        context(plain(f"Why: {action.reason} (rule: {rule})", 500)),
+        context(mrkdwn(who)),
+        context(plain(digests, 600)),
+    ]
 
 
 def loading() -> View:

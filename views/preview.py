@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Iterator, Sequence
 
-from gate.action import Action, Affected, Fact, Preview
-from views.kit import PAGE, Block, boxes, framed, inline, line, pack, quote, weight, words
-from views.readable import moment_in
-from views.words import size
+from gate.rules.action import Action, Affected, Class, Fact, Preview
+from views.block_kit import PAGE, Block, boxes, framed, inline, line, pack, quote, weight, words
+from views.tool_results import moment_in
+from views.wording import size
 
 CARD_TEXT = 9_000  # characters of the preview on a card
 SHORT_TEXT = 6_000  # characters of a preview that does not fit
@@ -20,6 +19,9 @@ MODAL_BYTES = 220 * 1024  # of 250 KB; counted in the longest spelling, with \u 
 
 WHOLE = 1_000_000  # a clip that no argument reaches
 HEAD, TAIL = 700, 300  # characters shown of a text that does not fit
+SUMMARY = 140  # characters up to which every card shows the first line whole
+MOST_SAID = 60  # arguments that are looked for in what stands above them
+SPECIFIC = re.compile(r"[/@.#]|.{12}")  # a value that the first line may be taken to say
 FEW = 12  # arguments and affected things shown of a preview that does not fit
 
 # Rows of a table, in which a label cannot pass for a value nor a value for a row.
@@ -29,8 +31,8 @@ _ROW = 100
 
 
 def fits(action: Action) -> bool:
-    """Whether one card can show the whole preview. Cheap: a few milliseconds at 64 KiB of arguments."""
-    elements = whole(action.preview)
+    """Whether one card can show all that belongs on it. Cheap: a few milliseconds at 64 KiB of arguments."""
+    elements = brief(action.preview, action.cls)
     pages = _pages(elements, CARD_TEXT)
     return pages is not None and len(pages) <= CARD_BLOCKS
 
@@ -53,6 +55,74 @@ def whole(preview: Preview) -> list[Block]:
     return [*changes, *_arguments(preview, changes), *_facts(preview.facts)]
 
 
+def brief(preview: Preview, cls: Class) -> list[Block]:
+    """As `whole`, for a card: without what its first line, its difference or its table says already, and without what
+    the recipe has looked up. Of a tool that nobody has reviewed, every argument."""
+    table = [] if _named_above(preview) else _affected(preview.affected)
+    return [*_text_of_diff(preview.diff), *table, *_facts(_unsaid(preview, cls))]
+
+
+def _unsaid(preview: Preview, cls: Class) -> list[Fact]:
+    if cls is Class.UNKNOWN:
+        return list(preview.facts)
+    if len(preview.facts) > MOST_SAID:
+        return [fact for fact in preview.facts if not fact.added]
+    shown = _shown_above(preview)
+    return [
+        fact
+        for fact in preview.facts
+        if not (fact.added or _is_compared(fact, preview) or (fact.old is None and fact in shown))
+    ]
+
+
+def _shown_above(preview: Preview) -> list[Fact]:
+    """The arguments whose value stands above, each at a place of its own: the longest first, so that no short value
+    counts as said because it is a part of a longer one."""
+    said, found = _said(preview), list[Fact]()
+    for fact in sorted(preview.facts, key=lambda fact: -len(fact.value)):
+        place = _place(fact.value, said)
+        if place:
+            said = f"{said[: place.start()]}\0{said[place.end() :]}"
+            found.append(fact)
+    return found
+
+
+def _is_compared(fact: Fact, preview: Preview) -> bool:
+    """Whether the difference is that of this argument; so of what stands for there being no arguments."""
+    return not fact.label or (bool(preview.diff) and fact.label == preview.compared)
+
+
+def _place(value: str, said: str) -> re.Match[str] | None:
+    """Where a value stands by itself in what is said. A short word can be there by chance, or because somebody wrote it
+    into a name: it may be an option that changes all, and counts as not said."""
+    if not SPECIFIC.search(value) or len(value) > _ROW or "\n" in value:
+        return None
+    return re.search(rf"(?<![\w/.-]){re.escape(value)}(?![\w/-]|\.\w)", said)
+
+
+def _said(preview: Preview) -> str:
+    """What stands above the arguments, as far as no card clips it. A difference does not count: whoever writes the text
+    could write a value of another argument into it, which would then not be shown."""
+    above = [preview.summary] if len(inline(preview.summary)) <= SUMMARY else []
+    return "\n".join([*above, *(thing.name for thing in preview.affected)])
+
+
+def _named_above(preview: Preview) -> bool:
+    """Whether all that is affected is the one thing of the first line."""
+    if len(preview.affected) != 1 or len(inline(preview.summary)) > SUMMARY:
+        return False
+    source, _, target = preview.affected[0].name.partition(" → ")
+    into = target.removesuffix(f"/{source.rpartition('/')[2]}")  # the folder that it keeps its name in
+    return bool(source) and source in preview.summary and into in preview.summary
+
+
+def sized(preview: Preview) -> str:
+    """How large the one thing of the first line is, where that does not say it already; "" elsewhere."""
+    found = preview.affected[0].size if _named_above(preview) else None
+    told = "" if found is None else size(found)
+    return "" if told and told in preview.summary else told
+
+
 def short(preview: Preview) -> list[Block]:
     """As `whole`, for a card on which that does not fit. Says of everything left out that it was."""
     shown: list[Block] = []
@@ -66,15 +136,15 @@ def short(preview: Preview) -> list[Block]:
 
 
 def _shortened(preview: Preview) -> Iterator[Block]:
-    changes = [*_diff(preview.diff, folded=True), *_affected(preview.affected, FEW)]
-    yield from changes
+    yield from _text_of_diff(preview.diff, folded=True)
+    yield from _affected(preview.affected, FEW)
     if len(preview.affected) > FEW:
         yield _aside(f"… {len(preview.affected) - FEW:,} more")
-    yield from _arguments(preview, changes)
-    for fact in preview.facts[:FEW]:
+    facts = [fact for fact in preview.facts if not fact.added]
+    for fact in facts[:FEW]:
         yield from _fact(fact, folded=True)
-    if len(preview.facts) > FEW:
-        yield _aside(f"… {len(preview.facts) - FEW:,} more arguments")
+    if len(facts) > FEW:
+        yield _aside(f"… {len(facts) - FEW:,} more arguments")
 
 
 def _arguments(preview: Preview, above: Sequence[Block]) -> list[Block]:
@@ -85,8 +155,15 @@ def _arguments(preview: Preview, above: Sequence[Block]) -> list[Block]:
 def consequences(preview: Preview) -> list[Block]:
     """Who hears of it, whether it can be taken back, how long it is kept."""
     undo = ". ".join(filter(None, [preview.undo, preview.recoverable]))
-    told = (("Will also notify: ", preview.notifies), ("Can be undone: ", undo))
-    return [line(words(label, "bold"), words(text, most=500)) for label, text in told if text]
+    back = [line(words("Can be undone: ", "bold"), words(undo, most=500))] if undo else []
+    return [*notified(preview), *back]
+
+
+def notified(preview: Preview) -> list[Block]:
+    """Who hears of it."""
+    if not preview.notifies:
+        return []
+    return [line(words("Will also notify: ", "bold"), words(preview.notifies, most=500))]
 
 
 def warnings(preview: Preview) -> list[Block]:
@@ -95,11 +172,11 @@ def warnings(preview: Preview) -> list[Block]:
     return [line(sign, words(f" {note}", most=300)) for note in preview.notes[:10]]
 
 
-def prose(preview: Preview) -> list[Block]:
+def prose(words: str) -> list[Block]:
     """The proposer's own words, apart from the facts and marked as unchecked."""
-    if not preview.prose:
+    if not words:
         return []
-    return [_aside("Proposer's words (not checked):"), quote(preview.prose, 600)]
+    return [_aside("Proposer's words (not checked):"), quote(words, 600)]
 
 
 def _facts(facts: Sequence[Fact]) -> Iterator[Block]:
@@ -158,20 +235,24 @@ def _value(head: list[Block], value: str, folded: bool) -> Iterator[Block]:
 
 
 def _text(text: str, folded: bool) -> Iterator[Block]:
-    """A text in boxes; folded, a long one is its head and tail, with length and hash of the whole."""
+    """A text in boxes; folded, a long one is its head and tail, and how much is between them."""
     hidden = len(text) - HEAD - TAIL
     if not folded or hidden <= 0:
         yield from boxes(text)
         return
-    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
     yield from boxes(text[:HEAD])
-    yield _aside(f"… {hidden:,} more characters, SHA-256 of the whole {digest} …")
+    yield _aside(f"… {hidden:,} more characters …")
     yield from boxes(text[-TAIL:])
 
 
-def _diff(diff: str, folded: bool = False) -> Iterator[Block]:
+def _diff(diff: str) -> Iterator[Block]:
     if diff:
         yield line(words("What changes", "bold"))
+        yield from _text(diff, folded=False)
+
+
+def _text_of_diff(diff: str, folded: bool = False) -> Iterator[Block]:
+    if diff:
         yield from _text(diff, folded)
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gate.task import Plan, Task
-from views.kit import Block, button
+from gate.rules.task import Plan, Task
+from views.block_kit import Block, button
 
 SUBMIT = "task_submit"  # the answers stand in the card's own fields
 ANSWER = "task_answer"  # opens the form
@@ -35,7 +35,7 @@ UNDO_ALL = "task_undo_all"
 
 
 def value(task_id: str, number: int, receipt: str = "") -> str:
-    """What a button carries, for gate.action.Ref to read."""
+    """What a button carries, for gate.rules.action.Ref to read."""
     return f"{task_id}.{number}.{receipt[:16] or '0'}"
 
 

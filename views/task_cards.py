@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gate.task import Flow, Task
-from gate.task_states import TaskState
-from views import task_asks as asks
+from gate.rules.task import Flow, Task
+from gate.rules.task_states import TaskState
 from views import task_pause as pauses
-from views.kit import Message
+from views import task_questions as asks
+from views.block_kit import Message
 from views.task_plan import replaced, review
 from views.task_progress import progress
 
@@ -61,7 +61,7 @@ def _requirements(task: Task) -> Iterator[TaskCard]:
 
 def _plans(task: Task) -> Iterator[TaskCard]:
     plan = task.plan
-    if plan is None or task.flow is Flow.SIMPLE:
+    if plan is None or not task.planned or task.flow is Flow.SIMPLE:
         return
     if plan.version > 1:
         yield _closing(task, "plan", plan.version - 1, replaced(task, plan.version - 1))
@@ -73,8 +73,6 @@ def _plans(task: Task) -> Iterator[TaskCard]:
 
 
 def _pauses(task: Task) -> Iterator[TaskCard]:
-    if task.flow is Flow.SIMPLE:
-        return
     if task.pauses > 1:
         yield _closing(task, "pause", task.pauses - 1, pauses.went_on(task, task.pauses - 1))
     if task.pauses:

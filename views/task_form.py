@@ -10,15 +10,15 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from gate.action import Json
-from gate.canonical import BadArguments, canonical, parse
-from gate.plan_changes import StepChange
-from gate.task import Plan, Step
-from views.fields import MOST_TEXT, as_one
-from views.kit import Block, clip, inline, line, option, plain, rich, select, text_input, visible, words
-from views.kit import field as input_block
+from gate.rules.action import Json
+from gate.rules.canonical_json import BadArguments, canonical, parse
+from gate.rules.plan_changes import StepChange
+from gate.rules.task import Plan, Step
+from views.block_kit import Block, clip, inline, line, option, plain, rich, select, text_input, visible, words
+from views.block_kit import field as input_block
+from views.form_fields import MOST_TEXT, as_one
 from views.task_step import what
-from views.task_words import counted, number
+from views.task_wording import counted, number
 
 PLACE, KEEP, NOTE, ARGS = "place", "keep", "note", "args"  # the kinds of a step's blocks
 VALUE = "value"  # the action id of every input
@@ -100,7 +100,7 @@ def _crowded(plan: Plan, steps: list[Step], changes: list[StepChange]) -> dict[s
 
 def open_steps(plan: Plan) -> list[Step]:
     """The steps that are left."""
-    return [step for step in plan.steps if not step.over]
+    return [step for step in plan.steps if not step.is_finished]
 
 
 def place_of(plan: Plan, step: Step) -> int:

@@ -5,18 +5,30 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
-from gate.reviews import COMMENT, undoable, used
-from gate.task import Plan, Step, Task, Why
+from gate.rules.reviews import COMMENT, undoable
+from gate.rules.task import Plan, Step, Task, Why
 from views import task_buttons as buttons
+from views.block_kit import (
+    Block,
+    context,
+    field,
+    line,
+    mrkdwn,
+    pack,
+    plain,
+    rich,
+    sentence,
+    text_input,
+    words,
+)
 from views.buttons import tagged
-from views.fields import MOST_TEXT, as_one
-from views.kit import Block, context, field, line, mrkdwn, pack, plain, rich, sentence, text_input, words
+from views.form_fields import MOST_TEXT, as_one
 from views.modals import View, message
-from views.task_asks import ANSWER, answer_fields
 from views.task_form import step_fields
 from views.task_plan import head
+from views.task_questions import ANSWER, answer_fields
 from views.task_step import Shown, in_short, whole
-from views.task_words import looked_at
+from views.task_wording import looked_at
 
 FEEDBACK = "feedback"  # block and action id of the one input of the modals that have one
 RESULT = "result"  # block and action id of what a step gave
@@ -72,7 +84,7 @@ def unchanged(task: Task, raw: str) -> bool:
 
 
 def _shown(step: Step) -> str:
-    return as_one(used(step) or {})[0].shown
+    return as_one(step.result or {})[0].shown
 
 
 def refuse(task: Task) -> View | None:

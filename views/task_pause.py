@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from gate.reviews import undoable
-from gate.task import NOBODY, StepState, Task, Why
-from gate.task_states import TaskState
+from gate.rules.reviews import undoable
+from gate.rules.task import NOBODY, StepState, Task, Why
+from gate.rules.task_states import TaskState
 from views import task_buttons as buttons
-from views.kit import (
+from views.block_kit import (
     Block,
     Message,
     actions,
@@ -22,10 +22,10 @@ from views.kit import (
     text_input,
     words,
 )
-from views.task_asks import ANSWER, EACH, WORDS
+from views.task_questions import ANSWER, EACH, WORDS
 from views.task_step import what
-from views.task_words import WHY, counted, ended, looked_at
-from views.task_words import number as place
+from views.task_wording import WHY, counted, ended, looked_at
+from views.task_wording import number as place
 
 S = TaskState
 WENT_ON = "It was paused, and went on."
@@ -100,7 +100,7 @@ def went_on(task: Task, number: int) -> Message:
     judged = step.confidence.judged if step.confidence else ""
     good = f"; {escaped(judged, 300)}" if judged else ""
     sure = f" Confidence {step.confidence.score:.2f}{good}." if step.confidence else ""
-    edited = f" {mention(step.revised_by)} changed what later steps get of it." if step.revised_by else ""
+    edited = f" {mention(step.passed)} changed what later steps get of it." if step.edited else ""
     return Message(
         told, [rich(line(words(done), words(what(step), "bold", most=EACH))), sentence(told + sure + edited)]
     )
@@ -109,9 +109,9 @@ def went_on(task: Task, number: int) -> Message:
 def _briefly(task: Task) -> list[Block]:
     """That it goes on by itself, and when."""
     step = looked_at(task, task.pauses)
-    if task.why is not Why.SUMMARY or step is None:
+    if task.why is not Why.SUMMARY or step is None or step.look is None:
         return []
-    seconds = counted(round(step.held_for), "second")
+    seconds = counted(round(step.look.seconds), "second")
     return [
         sentence(f"*It goes on by itself* about {seconds} after this card appears, unless *Hold* is pressed.")
     ]
@@ -120,7 +120,7 @@ def _briefly(task: Task) -> list[Block]:
 def _next(task: Task) -> list[Block]:
     """Which step it stands at."""
     step = task.plan.current if task.plan else None
-    if task.plan is None or step is None:
+    if task.plan is None or step is None or not task.planned:
         return []
     label = "It stands at step" if step.state is not StepState.WAITING else "Next is step"
     where = f"{label} {place(task.plan, step)} of {len(task.plan.steps)}: "

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from gate import plans
-from gate.action import Class, Verdict
-from gate.task import Plan, Step, StepState, Task
+from gate.rules import plans
+from gate.rules.action import Class, Verdict
+from gate.rules.task import Plan, Step, StepState, Task
 from views import task_buttons as buttons
-from views.kit import (
+from views.block_kit import (
     Block,
     Message,
     actions,
@@ -25,8 +25,9 @@ from views.kit import (
     sentence,
     words,
 )
+from views.task_questions import decisions
 from views.task_step import Shown, in_a_line, in_short, weigh, whole
-from views.task_words import counted, mode, number
+from views.task_wording import counted, mode, number
 
 ROOM = 9_500  # characters of all steps together on one card, of the 12,000 of a message
 BLOCKS = 36  # blocks of all steps together, of the 50 of a message
@@ -55,6 +56,7 @@ def review(task: Task, plan: Plan) -> Message:
             context(mrkdwn(_about(task, plan))),
             *_because(task),
             *_note(plan),
+            *decisions(one for one in task.decided if not one.by),
             *_laid_out(plan, shown),
             *_choice(task, plan, covered, hidden),
         ],
@@ -63,7 +65,7 @@ def review(task: Task, plan: Plan) -> Message:
 
 def _choice(task: Task, plan: Plan, covered: list[Step], hidden: bool) -> list[Block]:
     """What a yes means, and the buttons; nothing to approve while it is looked at, or where a step cannot run."""
-    left = [step for step in plan.steps if not step.over]
+    left = [step for step in plan.steps if not step.is_finished]
     if plan.lapsed:
         return [sentence(LAPSED), actions(*buttons.lapsed(task, plan))]
     if not all(step.rules for step in left):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gate.action import Class
-from gate.task import NOBODY, Instruction, Plan, Step, StepState, Task, Why, Wish
-from gate.task_states import TaskState
+from gate.rules.action import Class
+from gate.rules.task import NOBODY, Instruction, Plan, Step, StepState, Task, Why, Wish
+from gate.rules.task_states import TaskState
 from views import task_buttons as buttons
-from views.kit import (
+from views.block_kit import (
     Block,
     Message,
     actions,
@@ -27,8 +27,9 @@ from views.kit import (
     sentence,
     words,
 )
+from views.task_answers import answers
 from views.task_step import what
-from views.task_words import counted, ended, mark, mode, number, waits
+from views.task_wording import counted, ended, mark, mode, number, waits
 
 S = TaskState
 MOST = 50  # steps that a plan block takes, and one card names
@@ -66,6 +67,7 @@ def progress(task: Task, plan: Plan, as_plan: bool) -> Message:
             *_more(plan),
             *_said(task),
             *_outcome(task),
+            *(answers(task) if task.state is S.DONE and not task.ends else []),
             context(mrkdwn(_approved(task, plan))),
             *_buttons(task, plan),
         ],
@@ -223,7 +225,7 @@ def _buttons(task: Task, plan: Plan) -> list[Block]:
 def _undoable(plan: Plan) -> Iterable[bool]:
     """Whether something was changed that was said to be undoable, and has not been tried yet."""
     for step in plan.steps:
-        tried = bool(plan.undone) and bool(step.undo)
+        tried = bool(plan.undone) and bool(step.run.undo)
         told = step.preview.undo if step.preview else ""
         yield (
             (step.state is StepState.DONE or bool(step.rejected_by))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gate.action import Action
-from gate.task import Task, Wish
-from gate.task_states import TaskState
+from gate.rules.action import Action
+from gate.rules.task import Task, Wish
+from gate.rules.task_states import TaskState
 from views import task_buttons as buttons
-from views.kit import (
+from views.block_kit import (
     Block,
     Message,
     actions,
@@ -24,8 +24,8 @@ from views.kit import (
 )
 from views.task_progress import WISHES
 from views.task_step import what
-from views.task_words import counted, mode, number, spent, state
-from views.words import may_confirm, title
+from views.task_wording import counted, mode, number, spent, state
+from views.wording import effect, may_confirm
 
 NOTHING = "Nothing is under way in this thread."
 MOST = 10  # waiting actions that are named
@@ -57,11 +57,11 @@ def status(task: Task | None, waiting: Sequence[Action] = ()) -> Message:
 
 
 def _step(task: Task) -> list[Block]:
-    if task.plan is None:
+    if task.plan is None or not task.planned:
         return []
     current, steps = task.plan.current, len(task.plan.steps)
-    over = sum(step.over for step in task.plan.steps)
-    if current is None or task.over:
+    over = sum(step.is_finished for step in task.plan.steps)
+    if current is None or task.is_finished:
         return [sentence(f"{over} of {counted(steps, 'step')} over.")]
     place = f"Step {number(task.plan, current)} of {steps}: "
     return [rich(line(words(place), words(what(current), "bold", most=200)))]
@@ -80,7 +80,7 @@ def _waiting(waiting: Sequence[Action]) -> list[Block]:
         block
         for action in waiting[:MOST]
         for block in (
-            rich(line(words(f"{title(action)}: ", "bold"), words(action.preview.summary, most=200))),
+            rich(line(words(effect(action), "bold", most=200))),
             context(mrkdwn(f"Waits for {may_confirm(action)}.")),
         )
     ]
@@ -95,7 +95,7 @@ def _notes(task: Task) -> list[Block]:
         f"{counted(unused, 'instruction')} {'waits' if unused == 1 else 'wait'} for the next step."
         if unused
         else "",
-        spent(task.usage),
+        spent(task.planning.usage),
         f"Attempt {task.attempts}." if task.ends and task.attempts > 1 else "",
     ]
     own = " ".join(filter(None, told))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
-
-from gate import plans
-from gate.action import Verdict
-from gate.task import Plan, Step, StepState
+from gate.rules import plans
+from gate.rules.action import Verdict
+from gate.rules.task import Plan, Step, StepState
 from views import preview
-from views.kit import PAGE, Block, clip, framed, inline, line, weight, words
-from views.task_words import KINDS, number
+from views.block_kit import PAGE, Block, clip, framed, line, weight, words
+from views.task_wording import KINDS, number
+from views.tool_results import outlined
 
 SUMMARY = 140
 ARGUMENTS = 200
@@ -57,7 +56,11 @@ def whole(plan: Plan, step: Step) -> Shown:
     """With everything that it changes and every argument."""
     told = step.preview
     seen = (
-        [*preview.whole(told), *preview.warnings(told), *([] if _reads(step) else preview.consequences(told))]
+        [
+            *preview.brief(told, step.cls),
+            *preview.warnings(told),
+            *([] if _reads(step) else preview.consequences(told)),
+        ]
         if told
         else _arguments(step)
     )
@@ -83,8 +86,8 @@ def _title(step: Step) -> Shown:
 
 def _arguments(step: Step) -> Shown:
     """What is known of its arguments, where nothing could be looked at yet."""
-    text = json.dumps(dict(step.args), ensure_ascii=False, sort_keys=True, default=str)
-    return framed(clip(inline(text), ARGUMENTS)) if step.args else []
+    text = outlined(dict(step.args))
+    return framed(clip(text, ARGUMENTS)) if text else []
 
 
 def _open(plan: Plan, step: Step) -> Shown:

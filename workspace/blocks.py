@@ -1,26 +1,36 @@
-"""The shapes of blocks, and on which surface each may stand."""
+"""Validators for blocks, by the surface (message, modal, App Home) that accepts them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from workspace.elements import BUTTON, IMAGE, IN_ACTIONS, IN_INPUT, IN_SECTION, URL, only, plain, text
-from workspace.grammar import (
+from workspace.block_schema import (
     Check,
-    any_of,
+    all_of,
+    at_least_one_key,
     boolean,
-    both,
     integer,
-    kinds,
     list_of,
+    object_with,
     one_of,
     problem,
-    record,
     string,
+    tagged_union,
+)
+from workspace.elements import (
+    ACTIONS_ELEMENTS,
+    BUTTON,
+    IMAGE,
+    INPUT_ELEMENTS,
+    SECTION_ELEMENTS,
+    URL,
+    one_element,
+    plain,
+    text,
 )
 
-ID: Mapping[str, Check] = {"block_id": string(255)}
-STYLE = record(
+BLOCK_ID: Mapping[str, Check] = {"block_id": string(255)}
+TEXT_STYLE = object_with(
     {},
     {
         name: boolean
@@ -36,37 +46,39 @@ STYLE = record(
         )
     },
 )
-STYLED: Mapping[str, Check] = {"style": STYLE}
-INLINE = kinds(
+STYLE_FIELD: Mapping[str, Check] = {"style": TEXT_STYLE}
+RICH_TEXT_ELEMENT = tagged_union(
     {
-        "text": record({"text": string(3000 * 4)}, STYLED),
-        "link": record({"url": string(3000)}, {**STYLED, "text": string(3000), "unsafe": boolean}),
-        "user": record({"user_id": string(30)}, STYLED),
-        "usergroup": record({"usergroup_id": string(30)}, STYLED),
-        "channel": record({"channel_id": string(30)}, STYLED),
-        "emoji": record({"name": string(255)}, {"unicode": string(255), "skin_tone": integer(1, 6)}),
-        "broadcast": record({"range": one_of("here", "channel", "everyone")}),
-        "date": record(
+        "text": object_with({"text": string(3000 * 4)}, STYLE_FIELD),
+        "link": object_with({"url": string(3000)}, {**STYLE_FIELD, "text": string(3000), "unsafe": boolean}),
+        "user": object_with({"user_id": string(30)}, STYLE_FIELD),
+        "usergroup": object_with({"usergroup_id": string(30)}, STYLE_FIELD),
+        "channel": object_with({"channel_id": string(30)}, STYLE_FIELD),
+        "emoji": object_with({"name": string(255)}, {"unicode": string(255), "skin_tone": integer(1, 6)}),
+        "broadcast": object_with({"range": one_of("here", "channel", "everyone")}),
+        "date": object_with(
             {"timestamp": integer(0, 10**11), "format": string(255)}, {"url": URL, "fallback": string(255)}
         ),
-        "color": record({"value": string(9, pattern=r"#[0-9A-Fa-f]{6}")}),
+        "color": object_with({"value": string(9, pattern=r"#[0-9A-Fa-f]{6}")}),
     },
     "rich text element",
 )
-INLINES = list_of(INLINE, 1000, least=0)
-SECTION_OF_TEXT = kinds({"rich_text_section": record({"elements": INLINES})}, "list item")
-RICH_TEXT = record(
+RICH_TEXT_ELEMENTS = list_of(RICH_TEXT_ELEMENT, 1000, min_items=0)
+LIST_ITEM = tagged_union({"rich_text_section": object_with({"elements": RICH_TEXT_ELEMENTS})}, "list item")
+RICH_TEXT = object_with(
     {
         "elements": list_of(
-            kinds(
+            tagged_union(
                 {
-                    "rich_text_section": record({"elements": INLINES}),
-                    "rich_text_quote": record({"elements": INLINES}, {"border": integer(0, 1)}),
-                    "rich_text_preformatted": record(
-                        {"elements": INLINES}, {"border": integer(0, 1), "language": string(50)}
+                    "rich_text_section": object_with({"elements": RICH_TEXT_ELEMENTS}),
+                    "rich_text_quote": object_with(
+                        {"elements": RICH_TEXT_ELEMENTS}, {"border": integer(0, 1)}
                     ),
-                    "rich_text_list": record(
-                        {"elements": list_of(SECTION_OF_TEXT, 1000), "style": one_of("bullet", "ordered")},
+                    "rich_text_preformatted": object_with(
+                        {"elements": RICH_TEXT_ELEMENTS}, {"border": integer(0, 1), "language": string(50)}
+                    ),
+                    "rich_text_list": object_with(
+                        {"elements": list_of(LIST_ITEM, 1000), "style": one_of("bullet", "ordered")},
                         {"indent": integer(0, 8), "offset": integer(0, 10**6), "border": integer(0, 1)},
                     ),
                 },
@@ -75,137 +87,140 @@ RICH_TEXT = record(
             1000,
         )
     },
-    ID,
+    BLOCK_ID,
 )
-ONE_RICH_TEXT = kinds({"rich_text": RICH_TEXT}, "rich text")
-SOURCE = kinds({"url": record({"url": URL, "text": string(255)})}, "source")
+ONE_RICH_TEXT = tagged_union({"rich_text": RICH_TEXT}, "rich text")
+SOURCE = tagged_union({"url": object_with({"url": URL, "text": string(255)})}, "source")
 TASK: Mapping[str, Check] = {
     "task_id": string(255),
     "title": string(256),
     "status": one_of("pending", "in_progress", "complete", "error"),
 }
-TASK_MORE: Mapping[str, Check] = {
+TASK_OPTIONAL: Mapping[str, Check] = {
     "details": ONE_RICH_TEXT,
     "output": ONE_RICH_TEXT,
     "sources": list_of(SOURCE, 50),
 }
-TASK_CARD = record(TASK, {**TASK_MORE, **ID})
+TASK_CARD = object_with(TASK, {**TASK_OPTIONAL, **BLOCK_ID})
 
 
-def _planned_task(value: object, at: str) -> Iterator[str]:
-    """A task inside a plan: as a task card, but Slack wants it without a `type`."""
-    yield from record(TASK, {**TASK_MORE, **ID})(value, at)
+def _planned_task(value: object, pointer: str) -> Iterator[str]:
+    """A task of a plan block: like a task card, but Slack rejects it with a `type`."""
+    yield from object_with(TASK, {**TASK_OPTIONAL, **BLOCK_ID})(value, pointer)
     if isinstance(value, dict) and "type" in value:
-        yield problem("invalid additional property: type", at)
+        yield problem("invalid additional property: type", pointer)
 
 
-def _distinct_tasks(value: object, at: str) -> Iterator[str]:
+def _unique_task_ids(value: object, pointer: str) -> Iterator[str]:
     tasks = value.get("tasks") if isinstance(value, dict) else None
     ids = [t.get("task_id") for t in tasks if isinstance(t, dict)] if isinstance(tasks, list) else []
     if len(set(map(repr, ids))) != len(ids):
-        yield problem("task_id must be unique", f"{at}/tasks")
+        yield problem("task_id must be unique", f"{pointer}/tasks")
 
 
-def _rectangular(value: object, at: str) -> Iterator[str]:
+def _rectangular(value: object, pointer: str) -> Iterator[str]:
     rows = value.get("rows") if isinstance(value, dict) else None
     if isinstance(rows, list) and len({len(row) for row in rows if isinstance(row, list)}) > 1:
-        yield problem("every row must have as many cells", f"{at}/rows")
+        yield problem("every row must have as many cells", f"{pointer}/rows")
 
 
-CELL = kinds({"raw_text": record({"text": string(3000)}), "rich_text": RICH_TEXT}, "cell")
-CARD = both(
-    record(
+CELL = tagged_union({"raw_text": object_with({"text": string(3000)}), "rich_text": RICH_TEXT}, "cell")
+CARD = all_of(
+    object_with(
         {},
         {
-            **ID,
+            **BLOCK_ID,
             "hero_image": IMAGE,
             "icon": IMAGE,
             "title": text(150),
             "subtitle": text(150),
             "body": text(200),
-            "actions": list_of(kinds({"button": BUTTON}, "element"), 3),
+            "actions": list_of(tagged_union({"button": BUTTON}, "element"), 3),
         },
     ),
-    any_of("hero_image", "title", "body", "actions"),
+    at_least_one_key("hero_image", "title", "body", "actions"),
 )
-ANYWHERE: Mapping[str, Check] = {
-    "section": both(
-        record(
+COMMON_BLOCKS: Mapping[str, Check] = {
+    "section": all_of(
+        object_with(
             {},
             {
-                **ID,
+                **BLOCK_ID,
                 "text": text(3000),
                 "fields": list_of(text(2000), 10),
-                "accessory": only(*IN_SECTION),
+                "accessory": one_element(*SECTION_ELEMENTS),
                 "expand": boolean,
             },
         ),
-        any_of("text", "fields"),
+        at_least_one_key("text", "fields"),
     ),
-    "header": record({"text": plain(150)}, {**ID, "level": integer(1, 4)}),
-    "divider": record({}, ID),
-    "context": record(
+    "header": object_with({"text": plain(150)}, {**BLOCK_ID, "level": integer(1, 4)}),
+    "divider": object_with({}, BLOCK_ID),
+    "context": object_with(
         {
             "elements": list_of(
-                kinds({"image": IMAGE, "plain_text": plain(3000), "mrkdwn": text(3000)}, "element"),
+                tagged_union({"image": IMAGE, "plain_text": plain(3000), "mrkdwn": text(3000)}, "element"),
                 10,
             )
         },
-        ID,
+        BLOCK_ID,
     ),
-    "actions": record({"elements": list_of(only(*IN_ACTIONS), 25)}, ID),
-    "image": both(
-        record(
+    "actions": object_with({"elements": list_of(one_element(*ACTIONS_ELEMENTS), 25)}, BLOCK_ID),
+    "image": all_of(
+        object_with(
             {"alt_text": string(2000)},
             {
-                **ID,
+                **BLOCK_ID,
                 "title": plain(2000),
                 "image_url": URL,
-                "slack_file": record({}, {"id": string(30), "url": URL}),
+                "slack_file": object_with({}, {"id": string(30), "url": URL}),
             },
         ),
-        any_of("image_url", "slack_file"),
+        at_least_one_key("image_url", "slack_file"),
     ),
     "rich_text": RICH_TEXT,
 }
-FORM: Mapping[str, Check] = {
-    **ANYWHERE,
-    "input": record(
-        {"label": plain(2000), "element": only(*IN_INPUT)},
-        {**ID, "hint": plain(2000), "optional": boolean, "dispatch_action": boolean},
+FORM_BLOCKS: Mapping[str, Check] = {
+    **COMMON_BLOCKS,
+    "input": object_with(
+        {"label": plain(2000), "element": one_element(*INPUT_ELEMENTS)},
+        {**BLOCK_ID, "hint": plain(2000), "optional": boolean, "dispatch_action": boolean},
     ),
 }
-IN_MESSAGE: Mapping[str, Check] = {
-    **FORM,
-    "markdown": record({"text": string(12_000)}, ID),
-    "context_actions": record({"elements": list_of(only("feedback_buttons", "icon_button"), 5)}, ID),
-    "task_card": TASK_CARD,
-    "plan": both(
-        record({"title": string(256)}, {**ID, "tasks": list_of(_planned_task, 50, least=0)}), _distinct_tasks
+MESSAGE_BLOCKS: Mapping[str, Check] = {
+    **FORM_BLOCKS,
+    "markdown": object_with({"text": string(12_000)}, BLOCK_ID),
+    "context_actions": object_with(
+        {"elements": list_of(one_element("feedback_buttons", "icon_button"), 5)}, BLOCK_ID
     ),
-    "table": both(
-        record(
+    "task_card": TASK_CARD,
+    "plan": all_of(
+        object_with({"title": string(256)}, {**BLOCK_ID, "tasks": list_of(_planned_task, 50, min_items=0)}),
+        _unique_task_ids,
+    ),
+    "table": all_of(
+        object_with(
             {"rows": list_of(list_of(CELL, 20), 100)},
             {
-                **ID,
+                **BLOCK_ID,
                 "column_settings": list_of(
-                    record({}, {"align": one_of("left", "center", "right"), "is_wrapped": boolean}), 20
+                    object_with({}, {"align": one_of("left", "center", "right"), "is_wrapped": boolean}), 20
                 ),
             },
         ),
         _rectangular,
     ),
     "card": CARD,
-    "carousel": record({"elements": list_of(kinds({"card": CARD}, "element"), 10)}, ID),
+    "carousel": object_with({"elements": list_of(tagged_union({"card": CARD}, "element"), 10)}, BLOCK_ID),
 }
-IN_MODAL: Mapping[str, Check] = {
-    **FORM,
-    "alert": record(
-        {"text": text(200)}, {**ID, "level": one_of("default", "info", "warning", "error", "success")}
+MODAL_BLOCKS: Mapping[str, Check] = {
+    **FORM_BLOCKS,
+    "alert": object_with(
+        {"text": text(200)}, {**BLOCK_ID, "level": one_of("default", "info", "warning", "error", "success")}
     ),
 }
-IN_HOME = FORM
+HOME_BLOCKS = FORM_BLOCKS
 
-MESSAGE_BLOCK = kinds(IN_MESSAGE, "block in a message")
-MODAL_BLOCK = kinds(IN_MODAL, "block in a modal")
-HOME_BLOCK = kinds(IN_HOME, "block in a home")
+MESSAGE_BLOCK = tagged_union(MESSAGE_BLOCKS, "block in a message")
+MODAL_BLOCK = tagged_union(MODAL_BLOCKS, "block in a modal")
+HOME_BLOCK = tagged_union(HOME_BLOCKS, "block in a home")

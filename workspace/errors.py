@@ -1,4 +1,4 @@
-"""The two ways to be told no: by Slack's Web API, and by Slack's own client."""
+"""Errors of Slack's Web API and of Slack's client."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class SlackError(Exception):
-    """A Web API call that Slack refuses. `problems` become `errors` and `response_metadata.messages`."""
+    """An error response of the Web API. `problems` become `errors` and `response_metadata.messages`."""
 
     def __init__(self, code: str, problems: Sequence[str] = (), **extra: Any) -> None:
         super().__init__(code)
@@ -22,4 +22,4 @@ class SlackError(Exception):
 
 
 class NotPossible(Exception):
-    """Slack's own client would not let the person do this; the text says why."""
+    """Slack's client does not offer this to the person; the message says why."""

@@ -1,4 +1,4 @@
-"""What can go wrong on demand, on both sides: calls that the app makes, and deliveries to the app."""
+"""Injected faults: in the app's Web API calls, and duplicates of deliveries to the app."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ class ServerError:
 
 @dataclass(frozen=True)
 class BadGateway:
-    """HTTP 502 with a page of HTML."""
+    """HTTP 502 with an HTML body."""
 
 
 @dataclass(frozen=True)
 class Dropped:
-    """The connection breaks, before or after the call took effect."""
+    """The connection is closed without a response; `accepted`: after the call took effect."""
 
     accepted: bool = False
 
 
 @dataclass(frozen=True)
 class Silent:
-    """No answer until the workspace stops."""
+    """No response until the workspace stops; `accepted`: the call takes effect."""
 
     accepted: bool = False
 
 
 @dataclass(frozen=True)
 class Slow:
-    """The right answer, late."""
+    """The correct response after a delay."""
 
     seconds: float = 1.0
 
@@ -53,32 +53,32 @@ class Refused:
 
 
 Fault = RateLimited | ServerError | BadGateway | Dropped | Silent | Slow | Refused
-# twice: two receivers (or one, doubled) get it at the same time. late: delivered again after it was
-# answered well. everywhere: every connection or URL gets it.
-Doubling = Literal["twice", "late", "everywhere"]
+# twice: to two receivers (or to one, twice) at the same time. late: again after a successful response.
+# everywhere: to every connection or URL.
+Duplication = Literal["twice", "late", "everywhere"]
 
 
 class Faults:
-    """A script: each fault is used up once per `times`, in the order it was written."""
+    """Queues of faults, used in the order in which they were added, each `times` times."""
 
     def __init__(self) -> None:
         self._calls: defaultdict[str, deque[Fault]] = defaultdict(deque)
-        self._deliveries: defaultdict[str, deque[Doubling]] = defaultdict(deque)
+        self._deliveries: defaultdict[str, deque[Duplication]] = defaultdict(deque)
         self.refuse_handshakes = 0
 
     def on(self, method: str, fault: Fault, times: int = 1) -> None:
-        """The next `times` calls of this Web API method (`*`: any; `response_url`) meet the fault."""
+        """The next `times` calls of a Web API method, `response_url` or `*` (any) fail this way."""
         self._calls[method].extend([fault] * times)
 
-    def deliver(self, kind: str, how: Doubling, times: int = 1) -> None:
-        """The next deliveries are doubled. Kind: an event type, block_actions, view_submission,
+    def duplicate(self, kind: str, duplication: Duplication, times: int = 1) -> None:
+        """The next `times` deliveries are duplicated. `kind`: an event type, block_actions, view_submission,
         view_closed, slash_commands, or `*`."""
-        self._deliveries[kind].extend([how] * times)
+        self._deliveries[kind].extend([duplication] * times)
 
-    def take(self, method: str) -> Fault | None:
+    def next_call_fault(self, method: str) -> Fault | None:
         queue = self._calls[method] or self._calls["*"]
         return queue.popleft() if queue else None
 
-    def take_delivery(self, kind: str) -> Doubling | None:
+    def next_duplication(self, kind: str) -> Duplication | None:
         queue = self._deliveries[kind] or self._deliveries["*"]
         return queue.popleft() if queue else None

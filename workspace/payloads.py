@@ -1,12 +1,12 @@
-"""How Slack writes things down: people, channels, messages, views, and the requests about them."""
+"""Slack's JSON for people, channels, messages and views, and the payloads of interactions and commands."""
 
 from __future__ import annotations
 
 from copy import deepcopy
 from typing import Any
 
-from workspace.cast import Person
-from workspace.parts import Parts
+from workspace.context import Context
+from workspace.seed import Person
 from workspace.state import Channel, Message, State, View
 
 Json = dict[str, Any]
@@ -35,8 +35,8 @@ def person_json(person: Person) -> Json:
 
 def channel_json(channel: Channel, state: State) -> Json:
     """As in conversations.info."""
-    strangers = any(state.people[m].kind == "stranger" for m in channel.members)
-    shape = {
+    has_strangers = any(state.people[m].kind == "stranger" for m in channel.members)
+    body = {
         "id": channel.id,
         "name": channel.name,
         "is_channel": channel.type == "channel",
@@ -45,14 +45,14 @@ def channel_json(channel: Channel, state: State) -> Json:
         "is_private": channel.private or channel.type == "im",
         "is_member": state.app.bot_user in channel.members,
         "is_archived": False,
-        "is_ext_shared": strangers,
+        "is_ext_shared": has_strangers,
         "num_members": len(channel.members),
     }
-    return shape | ({"user": channel.im_with} if channel.im_with else {})
+    return body | ({"user": channel.im_with} if channel.im_with else {})
 
 
 def author_json(state: State, user: str) -> Json:
-    """Who wrote a message; a bot's says so."""
+    """The author fields of a message; those of a bot include its bot_id and app_id."""
     person = state.people[user]
     if user == state.app.bot_user:
         return {"user": user, "bot_id": state.app.bot_id, "app_id": state.app.id, "team": state.app.team}
@@ -63,28 +63,28 @@ def author_json(state: State, user: str) -> Json:
 
 
 def message_json(state: State, message: Message) -> Json:
-    """As in conversations.history and in the `message` of a click."""
-    shape = {"type": "message", **author_json(state, message.user), "text": message.text, "ts": message.ts}
+    """As in conversations.history and in the `message` of block_actions."""
+    body = {"type": "message", **author_json(state, message.user), "text": message.text, "ts": message.ts}
     if message.blocks:
-        shape["blocks"] = message.blocks
+        body["blocks"] = message.blocks
     if message.edited:
-        shape["edited"] = {"user": message.user, "ts": message.ts}
+        body["edited"] = {"user": message.user, "ts": message.ts}
     if message.reactions:
-        shape["reactions"] = [
+        body["reactions"] = [
             {"name": name, "users": users, "count": len(users)} for name, users in message.reactions.items()
         ]
     replies = state.replies(message)
     if replies:
-        writers = sorted({reply.user for reply in replies})
-        shape |= {"thread_ts": message.ts, "reply_count": len(replies), "reply_users": writers}
+        users = sorted({reply.user for reply in replies})
+        body |= {"thread_ts": message.ts, "reply_count": len(replies), "reply_users": users}
     if message.thread_ts and message.thread_ts != message.ts:
         parent = state.message(message.channel, message.thread_ts)
-        shape |= {"thread_ts": message.thread_ts, "parent_user_id": parent.user if parent else None}
-    return shape
+        body |= {"thread_ts": message.thread_ts, "parent_user_id": parent.user if parent else None}
+    return body
 
 
 def view_json(state: State, view: View) -> Json:
-    """As in the answer to views.open and in the `view` of an interaction."""
+    """As in the response of views.open and in the `view` of an interaction."""
     defaults = {"private_metadata": "", "callback_id": "", "external_id": "", "submit": None, "close": None}
     return {
         **defaults,
@@ -101,9 +101,9 @@ def view_json(state: State, view: View) -> Json:
     }
 
 
-def interaction(parts: Parts, kind: str, user: str) -> Json:
-    """What every interaction carries. `user` need not exist: a forged one names whom it likes."""
-    app, person = parts.state.app, parts.state.people.get(user)
+def interaction(context: Context, kind: str, user: str) -> Json:
+    """The fields that every interaction has. `user` may be unknown, for forged payloads."""
+    app, person = context.state.app, context.state.people.get(user)
     name = person.name.lower() if person else user.lower()
     team = person.team if person else app.team
     return {
@@ -114,13 +114,19 @@ def interaction(parts: Parts, kind: str, user: str) -> Json:
         "team": {"id": app.team, "domain": app.team_domain},
         "enterprise": None,
         "is_enterprise_install": False,
-        "trigger_id": parts.passes.trigger(user),
+        "trigger_id": context.triggers.issue_trigger(user),
     }
 
 
-def message_click(parts: Parts, user: str, message: Message, action: Json) -> Json:
-    """block_actions from a message. An ephemeral one is not sent along, as in Slack."""
-    channel = parts.state.channels.get(message.channel)
+def _channel_name(channel: Channel | None) -> str:
+    if channel is None:
+        return "unknown"
+    return "directmessage" if channel.im_with else channel.name
+
+
+def message_click(context: Context, user: str, message: Message, action: Json) -> Json:
+    """block_actions from a message. As in Slack, an ephemeral message is not included."""
+    channel = context.state.channels.get(message.channel)
     container = {
         "type": "message",
         "message_ts": message.ts,
@@ -129,58 +135,58 @@ def message_click(parts: Parts, user: str, message: Message, action: Json) -> Js
     }
     if message.thread_ts:
         container["thread_ts"] = message.thread_ts
-    name = "directmessage" if channel and channel.im_with else channel.name if channel else "unknown"
-    response = parts.passes.response(user, message.channel, message.ts)
+    response = context.triggers.issue_response_url(user, message.channel, message.ts)
     payload = {
-        **interaction(parts, "block_actions", user),
+        **interaction(context, "block_actions", user),
         "container": container,
-        "channel": {"id": message.channel, "name": name},
+        "channel": {"id": message.channel, "name": _channel_name(channel)},
         "state": {"values": deepcopy(message.values_of(user))},
-        "response_url": f"{parts.url}/response/{response}",
+        "response_url": f"{context.url}/response/{response}",
         "actions": [action],
     }
     if message.visible_to is None:
-        payload["message"] = message_json(parts.state, message)
+        payload["message"] = message_json(context.state, message)
     return payload
 
 
-def view_click(parts: Parts, user: str, view: View, action: Json) -> Json:
+def view_click(context: Context, user: str, view: View, action: Json) -> Json:
     """block_actions from a modal or App Home."""
     return {
-        **interaction(parts, "block_actions", user),
+        **interaction(context, "block_actions", user),
         "container": {"type": "view", "view_id": view.id},
-        "view": view_json(parts.state, view),
+        "view": view_json(context.state, view),
         "actions": [action],
     }
 
 
-def submission(parts: Parts, user: str, view: View) -> Json:
-    shape = interaction(parts, "view_submission", user)
-    return {**shape, "view": view_json(parts.state, view), "response_urls": []}
+def view_submission(context: Context, user: str, view: View) -> Json:
+    body = interaction(context, "view_submission", user)
+    return {**body, "view": view_json(context.state, view), "response_urls": []}
 
 
-def closing(parts: Parts, user: str, view: View, cleared: bool) -> Json:
-    shape = interaction(parts, "view_closed", user)
-    del shape["trigger_id"]
-    return {**shape, "view": view_json(parts.state, view), "is_cleared": cleared}
+def view_closed(context: Context, user: str, view: View, cleared: bool) -> Json:
+    body = interaction(context, "view_closed", user)
+    del body["trigger_id"]
+    return {**body, "view": view_json(context.state, view), "is_cleared": cleared}
 
 
-def slash(parts: Parts, user: str, channel: str, command: str, text: str) -> Json:
-    """A slash command: a flat form, whose text has its mentions written as `<@U123|name>`."""
-    app, place, person = parts.state.app, parts.state.channels.get(channel), parts.state.people.get(user)
-    response = parts.passes.response(user, channel, None)
+def slash_command(context: Context, user: str, channel: str, command: str, text: str) -> Json:
+    """The form of a slash command. `text` has its mentions as `<@U123|name>`."""
+    app, person = context.state.app, context.state.people.get(user)
+    found = context.state.channels.get(channel)
+    response = context.triggers.issue_response_url(user, channel, None)
     return {
         "token": "legacy",
         "team_id": app.team,
         "team_domain": app.team_domain,
         "channel_id": channel,
-        "channel_name": "directmessage" if place and place.im_with else place.name if place else "unknown",
+        "channel_name": _channel_name(found),
         "user_id": user,
         "user_name": person.name.lower() if person else user.lower(),
         "command": command,
         "text": text,
         "api_app_id": app.id,
         "is_enterprise_install": "false",
-        "response_url": f"{parts.url}/response/{response}",
-        "trigger_id": parts.passes.trigger(user),
+        "response_url": f"{context.url}/response/{response}",
+        "trigger_id": context.triggers.issue_trigger(user),
     }

@@ -1,4 +1,4 @@
-"""One person at the keyboard: writes, clicks, fills in, commands. Tests and the page drive the same code."""
+"""The actions of one person in Slack's client: messages, clicks, forms, commands. Used by tests and by the page."""
 
 from __future__ import annotations
 
@@ -7,33 +7,32 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workspace import events, modals, payloads, posting, values
-from workspace.composer import commanded, composed
-from workspace.delivery import Answer
+from workspace.composer import compose, escape_command
+from workspace.context import Context
+from workspace.delivery import AppResponse
 from workspace.errors import NotPossible, SlackError
-from workspace.gesture import action_of
-from workspace.parts import Parts
 from workspace.state import Channel, Message, Values, View
 
-Given = Mapping[str, Mapping[str, Any]]
+Inputs = Mapping[str, Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of it. `error` is the sentence that the person sees, empty when all went well.
-    `answer` is the app's own, None when nothing was sent to it. `fields` are the errors shown in a form."""
+    """The result of an action. `error`: the message that the person sees, or "". `response`: the app's, None when
+    nothing was delivered. `fields`: the errors shown in a form."""
 
     ok: bool
     error: str = ""
-    answer: Answer | None = None
+    response: AppResponse | None = None
     fields: Mapping[str, str] = field(default_factory=dict)
 
 
 class Person:
     """`ws.as_("U_ANN")`."""
 
-    def __init__(self, parts: Parts, user: str) -> None:
-        self._parts, self._state, self.id = parts, parts.state, user
-        self.name = parts.state.people[user].name
+    def __init__(self, context: Context, user: str) -> None:
+        self._context, self._state, self.id = context, context.state, user
+        self.name = context.state.people[user].name
 
     def __repr__(self) -> str:
         return f"<Person {self.id}>"
@@ -41,8 +40,8 @@ class Person:
     # -- messages ---------------------------------------------------------------------------------------
 
     async def say(self, channel: str, text: str, thread_ts: str | None = None) -> Message:
-        """Writes in a channel, in a thread of it, or to the app (`ann.im`). Raises NotPossible."""
-        place = self._place(channel)
+        """Posts in a channel, a thread, or the direct messages with the app (`ann.im`). Raises NotPossible."""
+        destination = self._channel(channel)
         if text.startswith("/"):
             raise NotPossible(f"{text.split()[0]} is a command; {self._why_no_command(thread_ts)}")
         if not text.strip():
@@ -50,12 +49,12 @@ class Person:
         if thread_ts is not None:
             thread_ts = self._root(channel, thread_ts)
         bot = self._state.app.bot_user
-        said, blocks = composed(self._state, text, self._parts.rules.autolink)
-        message = Message(channel, self._state.next_ts(), self.id, said, thread_ts, blocks)
+        sent, blocks = compose(self._state, text, self._context.options.autolink)
+        message = Message(channel, self._state.next_ts(), self.id, sent, thread_ts, blocks)
         self._state.add(message)
-        if f"<@{bot}>" in said and bot not in place.members:
-            self._state.warn(self.id, f"{self._state.app.name} is not in this channel.")
-        events.posted(self._parts, message)
+        if f"<@{bot}>" in sent and bot not in destination.members:
+            self._state.warn(self.id, f"{self._state.app.name} is not in this channel.", channel)
+        events.message_posted(self._context, message)
         return message
 
     def _root(self, channel: str, ts: str) -> str:
@@ -65,25 +64,25 @@ class Person:
         return parent.thread_ts or parent.ts
 
     async def edit(self, message: Message, text: str) -> None:
-        """Changes one's own message. The app hears of it as message_changed."""
-        self._own(message)
+        """Edits one's own message; the app gets message_changed. Raises NotPossible."""
+        self._check_author(message)
         before = payloads.message_json(self._state, message)
-        message.text, message.blocks = composed(self._state, text, self._parts.rules.autolink)
+        message.text, message.blocks = compose(self._state, text, self._context.options.autolink)
         message.edited = True
         self._state.changed()
-        events.changed(self._parts, message, before)
+        events.message_changed(self._context, message, before)
 
     async def delete(self, message: Message) -> None:
-        self._own(message)
-        posting.delete(self._parts, message)
+        self._check_author(message)
+        posting.delete(self._context, message)
 
-    def _own(self, message: Message) -> None:
+    def _check_author(self, message: Message) -> None:
         if message.user != self.id:
             raise NotPossible("Only your own messages can be changed.")
 
     @property
     def im(self) -> str:
-        """The channel of this person's direct messages with the app."""
+        """The id of the direct message channel with the app. Raises NotPossible."""
         channel = self._state.im_of(self.id)
         if channel is None:
             raise NotPossible(f"{self.name} cannot write to the app directly.")
@@ -98,10 +97,10 @@ class Person:
     async def click(
         self, target: Message | View | str, action_id: str, block_id: str | None = None, **given: Any
     ) -> Outcome:
-        """Uses a button, menu or input of a message (or its ts), a modal or App Home.
+        """Uses a button, menu or input of a message (or its ts), a modal or App Home. Raises NotPossible.
 
-        Given beside it: `choose="value"` picks an option (a list of them in checkboxes), `state` fills
-        other fields first, and Slack's own names (`selected_option=…`, `value=…`) are taken as they are.
+        `given`: `choose="value"` picks an option (checkboxes take a list), `state` fills other fields first, and
+        Slack's field names (`selected_option=…`, `value=…`) are passed on.
         """
         surface = self._surface(target)
         found = values.find(surface.blocks or [], action_id, block_id)
@@ -112,13 +111,14 @@ class Person:
             raise NotPossible("This field travels with the form, not by itself.")
         typed = surface.values if isinstance(surface, View) else surface.values_of(self.id)
         values.fill(typed, given.pop("state", None) or {})
-        action = {**action_of(block, element, given), "action_ts": self._state.next_ts()}
+        action = {**values.block_action(block, element, given), "action_ts": self._state.next_ts()}
         self._remember(typed, block, element, action)
         if isinstance(surface, View):
-            payload = payloads.view_click(self._parts, self.id, surface, action)
+            payload = payloads.view_click(self._context, self.id, surface, action)
         else:
-            payload = payloads.message_click(self._parts, self.id, surface, action)
-        return self._outcome(await self._parts.delivery.ask("interactive", payload))
+            payload = payloads.message_click(self._context, self.id, surface, action)
+        response = await self._context.delivery.send_interaction("interactive", payload)
+        return self._outcome(response, surface.channel if isinstance(surface, Message) else "")
 
     def _surface(self, target: Message | View | str) -> Message | View:
         if isinstance(target, str):
@@ -145,99 +145,101 @@ class Person:
 
     @property
     def modal(self) -> View | None:
-        """The window on top of this person's screen."""
+        """The topmost open modal."""
         return self._state.top(self.id)
 
     @property
     def home(self) -> View | None:
         return self._state.homes.get(self.id)
 
-    async def submit(self, view: View | str | None = None, given: Given | None = None) -> Outcome:
-        """Fills the form in and presses its submit. Field errors appear in `view.errors`, and in the outcome."""
-        shown = self._view(view.id if isinstance(view, View) else view)
-        values.fill(shown.values, given or {})
-        if shown.busy:
+    async def submit(self, view: View | str | None = None, given: Inputs | None = None) -> Outcome:
+        """Fills in the form and submits it. Field errors are in `view.errors` and the outcome. Raises NotPossible."""
+        form = self._view(view.id if isinstance(view, View) else view)
+        values.fill(form.values, given or {})
+        if form.busy:
             raise NotPossible("This is being submitted already.")
-        shown.errors = values.complaints(shown.blocks, shown.values)
-        if shown.errors:
+        form.errors = values.validation_errors(form.blocks, form.values)
+        if form.errors:
             self._state.changed()
-            return _with_errors(shown, None)
-        payload = payloads.submission(self._parts, self.id, shown)
-        shown.busy = True
+            return _with_errors(form, None)
+        payload = payloads.view_submission(self._context, self.id, form)
+        form.busy = True
         self._state.changed()
         try:
-            answer = await self._parts.delivery.ask("interactive", payload)
+            response = await self._context.delivery.send_interaction("interactive", payload)
         finally:
-            shown.busy = False
-        outcome = self._outcome(answer)
-        return self._apply(shown, outcome) if outcome.ok else outcome
+            form.busy = False
+        outcome = self._outcome(response)
+        return self._apply(form, outcome) if outcome.ok else outcome
 
     def _apply(self, view: View, outcome: Outcome) -> Outcome:
-        """Lets the app's answer act on the window."""
+        """Applies the app's response to the modal."""
         try:
-            modals.submitted(self._parts, view, outcome.answer.body if outcome.answer else None)
+            modals.apply_response(self._context, view, outcome.response.body if outcome.response else None)
         except SlackError as refusal:
             return self._failed(
-                f"{self._state.app.name} answered something Slack refuses ({refusal}).", outcome.answer
+                f"{self._state.app.name} answered something Slack refuses ({refusal}).", outcome.response
             )
         if view.errors:
-            return _with_errors(view, outcome.answer)
+            return _with_errors(view, outcome.response)
         return outcome
 
     async def close(self, view: View | str | None = None, all_of_them: bool = False) -> Outcome:
-        """Closes a window, or the whole stack. The app hears of it where it asked to."""
-        shown = self._view(view.id if isinstance(view, View) else view)
+        """Closes a modal, or all of them. The app gets view_closed where `notify_on_close` is set."""
+        form = self._view(view.id if isinstance(view, View) else view)
         stack = self._state.stacks[self.id]
-        gone = list(stack) if all_of_them or shown.body.get("clear_on_close") else [shown]
-        self._state.stacks[self.id] = [v for v in stack if v not in gone]
+        closed_views = list(stack) if all_of_them or form.body.get("clear_on_close") else [form]
+        self._state.stacks[self.id] = [v for v in stack if v not in closed_views]
         self._state.changed()
         outcome = Outcome(True)
-        for each in (v for v in gone if v.body.get("notify_on_close")):
-            payload = payloads.closing(self._parts, self.id, each, cleared=len(gone) > 1)
-            answer = await self._parts.delivery.ask("interactive", payload)
-            outcome = Outcome(True, answer=answer)
+        for each in (v for v in closed_views if v.body.get("notify_on_close")):
+            payload = payloads.view_closed(self._context, self.id, each, cleared=len(closed_views) > 1)
+            response = await self._context.delivery.send_interaction("interactive", payload)
+            outcome = Outcome(True, response=response)
         return outcome
 
     async def open_home(self) -> None:
-        """Opens the App Home tab."""
-        _ = self.im
-        events.home_opened(self._parts, self.id)
+        """Opens the App Home tab. Raises NotPossible."""
+        _ = self.im  # raises for people without direct messages
+        events.app_home_opened(self._context, self.id)
 
     # -- the rest ---------------------------------------------------------------------------------------
 
     async def command(
         self, command: str, text: str = "", channel: str | None = None, thread_ts: str | None = None
     ) -> Outcome:
-        """Uses a slash command, in a channel or (the default) in the direct messages."""
-        place = self._place(channel or self.im)
+        """Uses a slash command in a channel, by default in the direct messages. Raises NotPossible."""
+        destination = self._channel(channel or self.im)
         if thread_ts is not None:
             raise NotPossible(f"{command} is not supported in threads. Sorry!")
-        if command not in {c.command for c in self._parts.installed.commands}:
+        if command not in {c.command for c in self._context.installation.commands}:
             raise NotPossible(f"{command} is not a valid command.")
-        said = commanded(self._state, text)
-        payload = payloads.slash(self._parts, self.id, place.id, command, said)
-        answer = await self._parts.delivery.ask("slash_commands", payload)
-        if not answer.ok:
-            return self._failed(f"{command} failed because {self._state.app.name} did not respond.", answer)
-        return self._answered(command, place, answer)
+        sent = escape_command(self._state, text)
+        payload = payloads.slash_command(self._context, self.id, destination.id, command, sent)
+        response = await self._context.delivery.send_interaction("slash_commands", payload)
+        if not response.ok:
+            return self._failed(
+                f"{command} failed because {self._state.app.name} did not respond.", response, destination.id
+            )
+        return self._answered(command, destination, response)
 
-    def _answered(self, command: str, place: Channel, answer: Answer) -> Outcome:
-        said = {"text": answer.body} if isinstance(answer.body, str) else answer.body
-        if said and (said.get("text") or said.get("blocks")):
+    def _answered(self, command: str, destination: Channel, response: AppResponse) -> Outcome:
+        sent = {"text": response.body} if isinstance(response.body, str) else response.body
+        if sent and (sent.get("text") or sent.get("blocks")):
             try:
-                posting.answer(self._parts, command, said, self.id, place)
+                posting.respond_to_user(self._context, command, sent, self.id, destination)
             except SlackError as refusal:
-                return self._failed(f"{command} failed with the error {refusal}.", answer)
-        return Outcome(True, answer=answer)
+                return self._failed(f"{command} failed with the error {refusal}.", response, destination.id)
+        return Outcome(True, response=response)
 
     async def stop(self, channel: str, thread_ts: str | None) -> None:
-        """Presses the native Stop, which is there only while the session's status is processing."""
-        self._place(channel)
+        """Presses Slack's Stop button. Raises NotPossible unless the session's status is processing."""
+        self._channel(channel)
         if self._state.statuses.get((channel, thread_ts)) != "processing":
             raise NotPossible("Nothing is running here.")
-        events.session_stopped(self._parts, self.id, channel, thread_ts)
+        events.agent_session_stopped(self._context, self.id, channel, thread_ts)
 
-    def _place(self, channel_id: str) -> Channel:
+    def _channel(self, channel_id: str) -> Channel:
         channel = self._state.channels.get(channel_id)
         if self._state.people[self.id].kind == "deleted":
             raise NotPossible(f"{self.name}'s account is deactivated.")
@@ -248,15 +250,15 @@ class Person:
     def _why_no_command(self, thread_ts: str | None) -> str:
         return "it does not work in threads." if thread_ts else "use the command, not a message."
 
-    def _outcome(self, answer: Answer) -> Outcome:
-        if answer.ok:
-            return Outcome(True, answer=answer)
-        return self._failed(f"{self._state.app.name} did not respond.", answer)
+    def _outcome(self, response: AppResponse, channel: str = "") -> Outcome:
+        if response.ok:
+            return Outcome(True, response=response)
+        return self._failed(f"{self._state.app.name} did not respond.", response, channel)
 
-    def _failed(self, sentence: str, answer: Answer | None) -> Outcome:
-        self._state.warn(self.id, sentence)
-        return Outcome(False, sentence, answer)
+    def _failed(self, message: str, response: AppResponse | None, channel: str = "") -> Outcome:
+        self._state.warn(self.id, message, channel)
+        return Outcome(False, message, response)
 
 
-def _with_errors(view: View, answer: Answer | None) -> Outcome:
-    return Outcome(False, "; ".join(view.errors.values()), answer, view.errors)
+def _with_errors(view: View, response: AppResponse | None) -> Outcome:
+    return Outcome(False, "; ".join(view.errors.values()), response, view.errors)

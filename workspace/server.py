@@ -1,4 +1,4 @@
-"""The workspace as one thing: start it, point an app at it, act in it, watch it."""
+"""The local Slack: its HTTP server, and the interface for tests and the demo."""
 
 from __future__ import annotations
 
@@ -12,74 +12,84 @@ from typing import TypeVar
 
 from aiohttp import web
 
-from workspace.cast import Cast
-from workspace.delivery import Delivery
+from workspace.context import Context, Installation, Options, Refusal
+from workspace.delivery import Delivery, Entry
 from workspace.faults import Faults
-from workspace.forge import Forge
-from workspace.journal import Entry, Refusal
-from workspace.parts import Installation, Parts, Rules
-from workspace.passes import Passes
+from workspace.forged_payloads import Forge
+from workspace.guard import access_control, add_security_headers
 from workspace.person import Person
+from workspace.seed import Seed
 from workspace.signed_http import SignedHttp
 from workspace.sockets import Sockets
 from workspace.state import Clock, Ids, Message, State, random_ids
-from workspace.ui import Ui, only_as
+from workspace.triggers import Triggers
+from workspace.ui import Ui
 from workspace.web_api import WebApi
 
 PAGE = Path(__file__).parent / "page"
-ELSEWHERE_SECONDS = 0.02
-MOST_BYTES = 4 * 1024 * 1024
+POLL_SECONDS = 0.02
+MAX_BODY_BYTES = 4 * 1024 * 1024
+KEEPALIVE_SECONDS = 75.0  # for which a connection stays open without a request
 T = TypeVar("T")
 
 
 class Workspace:
     """A local Slack with one installed app.
 
-    Without request URLs the app connects by Socket Mode; `deliver_to` switches to signed HTTP, to one URL
-    per replica. `clock` gives seconds since the epoch, `ids` a fresh id for a prefix; `counted_ids()` makes
-    runs repeatable. `rules` shortens Slack's patience in tests.
+    The app connects by Socket Mode; `deliver_to` switches to signed HTTP, with one URL per replica. `clock`: seconds
+    since the epoch. `ids`: a new id for a prefix; `counted_ids()` makes runs repeatable. `options`: for example
+    shorter time limits in tests. `key`: the page works only for a browser that opened it with this key.
     """
 
     def __init__(
         self,
-        installed: Installation | None = None,
-        cast: Cast | None = None,
+        installation: Installation | None = None,
+        seed: Seed | None = None,
         *,
         clock: Clock = time.time,
         ids: Ids | None = None,
-        rules: Rules | None = None,
+        options: Options | None = None,
+        key: str = "",
     ) -> None:
-        rules, state, faults = rules or Rules(), State(cast or Cast(), clock, ids or random_ids()), Faults()
-        sockets = Sockets(state, faults, rules.timing.ack)
-        self._parts = Parts(
-            installed=installed or Installation(),
-            rules=rules,
+        options, state, faults = (
+            options or Options(),
+            State(seed or Seed(), clock, ids or random_ids()),
+            Faults(),
+        )
+        sockets = Sockets(state, faults, options.timing.ack)
+        self._key = key
+        self._context = Context(
+            installation=installation or Installation(),
+            options=options,
             state=state,
-            delivery=Delivery(sockets, state, faults, rules.timing, random.Random(rules.seed)),
+            delivery=Delivery(sockets, state, faults, options.timing, random.Random(options.random_seed)),
             sockets=sockets,
-            passes=Passes(state, rules.timing.trigger, rules.timing.response_url),
+            triggers=Triggers(state, options.timing.trigger, options.timing.response_url),
             faults=faults,
         )
-        self.state, self.faults, self.sockets, self.forge = state, faults, sockets, Forge(self._parts)
-        self._api = WebApi(self._parts)
+        self.state, self.faults, self.sockets, self.forge = state, faults, sockets, Forge(self._context)
+        self._api = WebApi(self._context)
         self._runner: web.AppRunner | None = None
         self._http: SignedHttp | None = None
 
     # -- running ----------------------------------------------------------------------------------------
 
     async def start(self, host: str = "127.0.0.1", port: int = 0) -> str:
-        """Serves on host and port (0: any free one); returns the address, for example http://127.0.0.1:4000."""
-        app = web.Application(
-            client_max_size=MOST_BYTES, middlewares=[only_as(host, "127.0.0.1", "localhost", "[::1]")]
+        """Serves on host and port (0: any free port); returns the URL, for example http://127.0.0.1:4000."""
+        hosts = {host, "127.0.0.1", "localhost", "::1"}
+        app = web.Application(client_max_size=MAX_BODY_BYTES, middlewares=[access_control(hosts, self._key)])
+        app.on_response_prepare.append(add_security_headers)
+        self._routes(app, Ui(self._context, self._api.closing))
+        # The keep-alive timeout is also the time limit for the headers of a request.
+        self._runner = web.AppRunner(
+            app, access_log=None, shutdown_timeout=2, keepalive_timeout=KEEPALIVE_SECONDS
         )
-        self._routes(app, Ui(self._parts, self._api.closing))
-        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=2)
         await self._runner.setup()
         site = web.TCPSite(self._runner, host, port)
         await site.start()
         port = self._runner.addresses[0][1]
-        self._parts.url = f"http://{host}:{port}"
-        return self._parts.url
+        self._context.url = f"http://{host}:{port}"
+        return self._context.url
 
     def _routes(self, app: web.Application, ui: Ui) -> None:
         app.router.add_route("*", "/api/{method}", self._api.call)
@@ -88,35 +98,35 @@ class Workspace:
         app.router.add_get("/ui/state", ui.state)
         app.router.add_get("/ui/events", ui.events)
         app.router.add_get("/ui/log", ui.log)
-        app.router.add_post("/ui/{deed}", ui.do)
+        app.router.add_post("/ui/{action}", ui.act)
         app.router.add_get("/", _page)
         app.router.add_get("/archives/{channel}/{message}", _page)
         app.router.add_static("/static/", PAGE)
 
     async def stop(self) -> None:
-        """Ends every delivery, stream and connection."""
+        """Cancels deliveries, and closes streams and connections."""
         self._api.closing.set()
-        await self._parts.delivery.stop()
-        await self.sockets.hang_up()
+        await self._context.delivery.stop()
+        await self.sockets.close()
         if self._http is not None:
             await self._http.stop()
         if self._runner is not None:
             await self._runner.cleanup()
 
     async def deliver_to(self, *urls: str) -> None:
-        """Delivers by signed HTTP to one of these request URLs, at random; no URL: by Socket Mode again."""
-        before = self._http
-        secret, patience = self._parts.installed.signing_secret, self._parts.rules.timing.ack
-        self._http = SignedHttp(urls, secret, patience) if urls else None
-        self._parts.delivery.transport = self._http or self.sockets
-        if before is not None:  # last: what is on its way meanwhile goes by the new one
-            await before.stop()
+        """Switches to signed HTTP, each delivery to one of these URLs at random; without URLs, to Socket Mode."""
+        previous = self._http
+        secret, ack_seconds = self._context.installation.signing_secret, self._context.options.timing.ack
+        self._http = SignedHttp(urls, secret, ack_seconds) if urls else None
+        self._context.delivery.transport = self._http or self.sockets
+        if previous is not None:  # last: deliveries that start meanwhile use the new transport
+            await previous.stop()
 
     # -- acting -----------------------------------------------------------------------------------------
 
     def as_(self, user: str) -> Person:
-        """The person with this id, at their keyboard."""
-        return Person(self._parts, user)
+        """The client of the person with this user id."""
+        return Person(self._context, user)
 
     def invite(self, channel: str, user: str) -> None:
         self.state.channels[channel].members.add(user)
@@ -130,70 +140,89 @@ class Workspace:
 
     @property
     def url(self) -> str:
-        return self._parts.url
+        return self._context.url
+
+    @property
+    def page_url(self) -> str:
+        """The URL of the page, with the key if there is one."""
+        return f"{self._context.url}/?key={self._key}" if self._key else self._context.url
+
+    @property
+    def installation(self) -> Installation:
+        return self._context.installation
 
     @property
     def api_url(self) -> str:
-        """The base URL of the Web API, with the slash at its end that the SDK wants."""
-        return f"{self._parts.url}/api/"
+        """The base URL of the Web API, with the final slash that the SDK needs."""
+        return f"{self._context.url}/api/"
 
     @property
     def refused(self) -> list[Refusal]:
-        """Every payload that the validator would not take; a test suite asserts that it is empty."""
-        return self._parts.refused
+        """The payloads that failed validation; tests assert that there are none."""
+        return self._context.refused
+
+    def forget(self, newest: int) -> None:
+        """Removes all but the newest messages of each channel and entries of the log."""
+        self._context.delivery.call_log.trim(newest)
+        for messages in self.state.messages.values():
+            for message in list(messages.values())[:-newest]:
+                self.state.remove(message)
 
     @property
     def log(self) -> list[Entry]:
-        """Every call by the app and every delivery to it, oldest first."""
-        return list(self._parts.delivery.journal)
+        """The calls by the app and the deliveries to it, oldest first."""
+        return list(self._context.delivery.call_log)
 
     def calls(self, method: str) -> list[Entry]:
         """The calls of one Web API method."""
         return [e for e in self.log if e.side == "call" and e.name == method]
 
     def deliveries(self, name: str) -> list[Entry]:
-        """The deliveries of one kind: an event type, block_actions, view_submission, slash_commands…"""
+        """The deliveries of one type: an event type, block_actions, view_submission, slash_commands…"""
         return [e for e in self.log if e.side == "delivery" and e.name == name]
 
     def messages(self, channel: str, thread_ts: str | None = None) -> list[Message]:
-        """What stands in a channel, or the replies of one thread, oldest first; ephemeral ones included."""
+        """The messages of a channel, or the replies of one thread, oldest first; with ephemeral ones."""
         found = self.state.messages[channel].values()
         return [m for m in found if thread_ts is None or (m.thread_ts == thread_ts and m.ts != thread_ts)]
 
     def by_app(self, channel: str, thread_ts: str | None = None) -> list[Message]:
-        """The app's own messages there."""
+        """Those of `messages` that the app posted."""
         return [m for m in self.messages(channel, thread_ts) if m.user == self.state.app.bot_user]
 
     async def wait_for(self, predicate: Callable[[], T | None], timeout: float = 20.0) -> T:
-        """Waits until the predicate gives something true and returns it. It looks whenever anything changes
-        here, and every 20 ms for what changes elsewhere.
+        """Waits until the predicate returns a true value, and returns it. It is evaluated after each change of the
+        workspace, and every 20 ms for changes elsewhere.
 
-        Raises TimeoutError, with the latest messages and deliveries, when it does not come to that.
+        Raises TimeoutError, with the latest messages and deliveries, after `timeout` seconds.
         """
-        bell = self.state.listen()
+        listener = self.state.listen()
         try:
             async with asyncio.timeout(timeout):
                 while not (found := predicate()):
+                    # Not asyncio.wait_for: before Python 3.12 it may lose a cancellation.
                     with contextlib.suppress(TimeoutError):
-                        await asyncio.wait_for(bell.wait(), ELSEWHERE_SECONDS)
-                    bell.clear()
+                        async with asyncio.timeout(POLL_SECONDS):
+                            await listener.wait()
+                    listener.clear()
                 return found
         except TimeoutError:
             raise TimeoutError(f"not within {timeout} s. {self._latest()}") from None
         finally:
-            self.state.unlisten(bell)
+            self.state.unlisten(listener)
 
     async def settled(self, receivers: int = 1, timeout: float = 20.0) -> None:
-        """Waits until this many sockets (or URLs) are there to deliver to."""
-        transport = self._parts.delivery.transport
+        """Waits until the app has this many sockets (or URLs). Raises TimeoutError."""
+        transport = self._context.delivery.transport
         await self.wait_for(lambda: len(transport.receivers()) >= receivers, timeout)
 
     def _latest(self) -> str:
-        said = [f"{m.channel} {m.user}: {m.text!r}" for c in self.state.messages.values() for m in c.values()]
-        done = [f"{e.side} {e.name} {e.note}" for e in self.log]
-        return f"Messages: {said[-5:]}. Log: {done[-8:]}. Refused: {self.refused[-1:]}"
+        newest = [message for channel in self.state.messages.values() for message in channel.values()][-5:]
+        messages = [f"{m.channel} {m.user}: {m.text[:500]!r}" for m in newest]
+        calls = [f"{e.side} {e.name} {e.note}" for e in self.log[-8:]]
+        return f"Messages: {messages}. Log: {calls}. Refused: {self.refused[-1:]}"
 
 
 async def _page(request: web.Request) -> web.StreamResponse:
-    """The page; a permalink opens it too, and the page finds the message in its own address."""
+    """The page. A permalink serves it too: the page finds the message by its URL."""
     return web.FileResponse(PAGE / "index.html")

@@ -1,4 +1,4 @@
-"""HTTP mode: requests signed as Slack signs them, to one or several request URLs."""
+"""The transport of HTTP mode: signed requests to one or more request URLs."""
 
 from __future__ import annotations
 
@@ -11,21 +11,22 @@ from urllib.parse import urlencode
 
 import aiohttp
 
-from workspace.delivery import Answer, Attempt, Kind, Payload
+from workspace.delivery import AppResponse, Attempt, Kind, Payload
 
 
-def signed(secret: str, body: str, timestamp: int | None = None) -> dict[str, str]:
-    """The two headers that prove who sends this body.
+def sign(secret: str, body: str, timestamp: int | None = None) -> dict[str, str]:
+    """The signature headers of a body.
 
-    The time is the machine's: the receiver checks it against its own clock, whatever this workspace's says.
+    `timestamp`: seconds since the epoch; by default the system time, not the workspace's clock, as the receiver
+    compares it with its own.
     """
     stamp = str(int(time.time()) if timestamp is None else timestamp)
     digest = hmac.new(secret.encode(), f"v0:{stamp}:{body}".encode(), hashlib.sha256).hexdigest()
     return {"X-Slack-Request-Timestamp": stamp, "X-Slack-Signature": f"v0={digest}"}
 
 
-def encoded(kind: Kind, payload: Payload) -> tuple[str, str]:
-    """The content type and body in which this kind travels."""
+def encode(kind: Kind, payload: Payload) -> tuple[str, str]:
+    """The content type and the body of this kind of delivery."""
     if kind == "events_api":
         return "application/json", json.dumps(payload)
     form = payload if kind == "slash_commands" else {"payload": json.dumps(payload)}
@@ -33,46 +34,46 @@ def encoded(kind: Kind, payload: Payload) -> tuple[str, str]:
 
 
 class SignedHttp:
-    """The transport of HTTP mode."""
+    """Delivers to `urls`; each request times out after `ack_seconds`."""
 
-    def __init__(self, urls: Sequence[str], secret: str, patience: float) -> None:
-        self._urls, self._secret, self._patience = list(urls), secret, patience
+    def __init__(self, urls: Sequence[str], secret: str, ack_seconds: float) -> None:
+        self._urls, self._secret, self._ack_seconds = list(urls), secret, ack_seconds
         self._session: aiohttp.ClientSession | None = None
 
     def receivers(self) -> Sequence[str]:
         return self._urls
 
-    async def send(self, to: str, kind: Kind, payload: Payload, attempt: Attempt) -> Answer:
+    async def send(self, url: str, kind: Kind, payload: Payload, attempt: Attempt) -> AppResponse:
         if self._session is None:
             self._session = aiohttp.ClientSession()
-        if self._session.closed:  # stopped since it was chosen
-            return Answer(False, "connection_failed")
-        content_type, body = encoded(kind, payload)
-        headers = {"Content-Type": content_type, **signed(self._secret, body)}
+        if self._session.closed:  # `stop` was called since Delivery chose this transport
+            return AppResponse(False, "connection_failed")
+        content_type, body = encode(kind, payload)
+        headers = {"Content-Type": content_type, **sign(self._secret, body)}
         if attempt.number:
             headers |= {"X-Slack-Retry-Num": str(attempt.number)}
             headers |= {"X-Slack-Retry-Reason": attempt.reason or "unknown_error"}
-        patience = aiohttp.ClientTimeout(total=self._patience)
+        timeout = aiohttp.ClientTimeout(total=self._ack_seconds)
         try:
             async with self._session.post(
-                to, data=body.encode(), headers=headers, timeout=patience, allow_redirects=False
+                url, data=body.encode(), headers=headers, timeout=timeout, allow_redirects=False
             ) as response:
-                return await _answer(response)
+                return await _read_response(response)
         except TimeoutError:
-            return Answer(False, "http_timeout")
+            return AppResponse(False, "http_timeout")
         except aiohttp.ClientError:
-            return Answer(False, "connection_failed")
+            return AppResponse(False, "connection_failed")
 
     async def stop(self) -> None:
         if self._session is not None:
             await self._session.close()
 
 
-async def _answer(response: aiohttp.ClientResponse) -> Answer:
+async def _read_response(response: aiohttp.ClientResponse) -> AppResponse:
     text = await response.text()
     ok = response.status == 200
     body = text
     if response.content_type == "application/json" and text:
         body = json.loads(text)
     no_retry = response.headers.get("x-slack-no-retry") == "1"
-    return Answer(ok, "ok" if ok else "http_error", body or None, response.status, no_retry)
+    return AppResponse(ok, "ok" if ok else "http_error", body or None, response.status, no_retry)

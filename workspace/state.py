@@ -1,4 +1,4 @@
-"""Everything the workspace remembers, and the bell that rings when any of it changes."""
+"""The state of the workspace, and notification of its changes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
-from workspace.cast import Cast, Person
+from workspace.seed import Person, Seed
 
 Blocks = list[dict[str, Any]]
 Values = dict[str, dict[str, Any]]
@@ -19,19 +19,19 @@ Clock = Callable[[], float]
 
 
 def counted_ids() -> Ids:
-    """Ids that are the same in every run: `counted_ids()("V")` gives V00000001."""
+    """A generator of the same ids in every run: `counted_ids()("V")` is V00000001."""
     counter = itertools.count(1)
     return lambda prefix: f"{prefix}{next(counter):08d}"
 
 
 def random_ids() -> Ids:
-    """Ids that never come again, also not after a restart with kept data."""
+    """A generator of random ids, unique across restarts."""
     return lambda prefix: prefix + secrets.token_hex(6).upper()
 
 
 @dataclass
 class Channel:
-    """A channel or, when `im_with` names a person, their direct messages with the app."""
+    """A channel or, with `im_with`, the direct messages of that person and the app."""
 
     id: str
     name: str
@@ -41,14 +41,14 @@ class Channel:
 
     @property
     def type(self) -> str:
-        """What `channel_type` says in message events."""
+        """The `channel_type` of message events."""
         return "im" if self.im_with else "group" if self.private else "channel"
 
 
 @dataclass
 class Message:
-    """A message. `visible_to` is the one reader of an ephemeral one; `values` are what its fields began with,
-    `typed` what each person has filled in."""
+    """A message. `visible_to`: the reader of an ephemeral one. `values`: the initial values of its fields.
+    `typed`: the values by person."""
 
     channel: str
     ts: str
@@ -64,13 +64,14 @@ class Message:
     reactions: dict[str, list[str]] = field(default_factory=dict)
 
     def values_of(self, user: str) -> Values:
-        """What this person sees in the fields; nobody sees what another one typed."""
+        """The field values that this person sees; input of other people is not shown."""
         return self.typed.setdefault(user, deepcopy(self.values))
 
 
 @dataclass
 class View:
-    """A modal, or an App Home. `body` is what the app sent; `values` what the person filled in."""
+    """A modal or App Home. `body`: as sent by the app. `values`: the person's input. `tab`: the browser tab that a
+    modal was asked for in, "" when another client asked."""
 
     id: str
     user: str
@@ -81,6 +82,7 @@ class View:
     values: Values = field(default_factory=dict)
     errors: dict[str, str] = field(default_factory=dict)
     busy: bool = False
+    tab: str = ""
 
     @property
     def blocks(self) -> Blocks:
@@ -89,23 +91,24 @@ class View:
 
 
 @dataclass
-class Warned:
-    """What Slack shows beside a warning triangle."""
+class ClientWarning:
+    """A warning that the client shows to one person, in one channel; in all of them where `channel` is ""."""
 
     id: str
     text: str
+    channel: str = ""
 
 
 class State:
-    """People, channels, messages, views. No rule about who may do what lives here."""
+    """People, channels, messages and views. It stores without checks; callers check permissions."""
 
-    def __init__(self, cast: Cast, clock: Clock, ids: Ids) -> None:
-        self.app, self.clock, self.ids = cast.app, clock, ids
-        bot = Person(cast.app.bot_user, cast.app.name, "bot", cast.app.team)
-        self.people = {p.id: p for p in (*cast.people, bot)}
-        self.usergroups = {g.id: g for g in cast.usergroups}
-        self.channels = {r.id: Channel(r.id, r.name, set(r.members), r.private) for r in cast.rooms}
-        for person in cast.people:
+    def __init__(self, seed: Seed, clock: Clock, ids: Ids) -> None:
+        self.app, self.clock, self.ids = seed.app, clock, ids
+        bot = Person(seed.app.bot_user, seed.app.name, "bot", seed.app.team)
+        self.people = {p.id: p for p in (*seed.people, bot)}
+        self.usergroups = {g.id: g for g in seed.usergroups}
+        self.channels = {r.id: Channel(r.id, r.name, set(r.members), r.private) for r in seed.channels}
+        for person in seed.people:
             self._open_im(person)
         self.messages: dict[str, dict[str, Message]] = {channel: {} for channel in self.channels}
         self._threads: dict[tuple[str, str], list[Message]] = {}
@@ -114,9 +117,10 @@ class State:
         self.statuses: dict[tuple[str, str | None], str] = {}
         self.titles: dict[tuple[str, str | None], str] = {}
         self.prompts: dict[tuple[str, str | None], list[dict[str, str]]] = {}
-        self.warnings: dict[str, list[Warned]] = {p: [] for p in self.people}
+        self.warnings: dict[str, list[ClientWarning]] = {p: [] for p in self.people}
+        self.tabs: dict[str, str] = {}  # by person: the browser tab that acted last
         self.rev = 0
-        self._bells: set[asyncio.Event] = set()
+        self._listeners: set[asyncio.Event] = set()
         self._last_ts = 0
 
     def _open_im(self, person: Person) -> None:
@@ -126,23 +130,29 @@ class State:
             self.channels[channel] = Channel(channel, person.name, members, im_with=person.id)
 
     def next_ts(self) -> str:
-        """A message timestamp: seconds with six digits, never the same twice."""
+        """A unique message timestamp: seconds since the epoch with six decimals."""
         self._last_ts = max(int(self.clock() * 1_000_000), self._last_ts + 1)
         return f"{self._last_ts // 1_000_000}.{self._last_ts % 1_000_000:06d}"
 
+    def continue_after(self, ts: str) -> None:
+        """Later timestamps are greater than this one, even if the clock went back."""
+        seconds, _, micros = ts.partition(".")
+        self._last_ts = max(self._last_ts, int(seconds) * 1_000_000 + int(micros))
+
     def changed(self) -> None:
-        """Rings the bell of everyone who waits for news."""
+        """Increments the revision and wakes all listeners."""
         self.rev += 1
-        for bell in self._bells:
-            bell.set()
+        for listener in self._listeners:
+            listener.set()
 
     def listen(self) -> asyncio.Event:
-        bell = asyncio.Event()
-        self._bells.add(bell)
-        return bell
+        """An event that is set at each change. The caller clears it, and ends with `unlisten`."""
+        listener = asyncio.Event()
+        self._listeners.add(listener)
+        return listener
 
-    def unlisten(self, bell: asyncio.Event) -> None:
-        self._bells.discard(bell)
+    def unlisten(self, listener: asyncio.Event) -> None:
+        self._listeners.discard(listener)
 
     def im_of(self, user: str) -> Channel | None:
         return self.channels.get("D" + user[1:])
@@ -165,11 +175,11 @@ class State:
         return self.messages.get(channel, {}).get(ts)
 
     def message_at(self, ts: str) -> Message | None:
-        """The message of this timestamp, which no two channels share."""
+        """The message with this timestamp in any channel, or None."""
         return next((found[ts] for found in self.messages.values() if ts in found), None)
 
     def visible(self, channel: str, user: str) -> Iterable[Message]:
-        """The messages of a channel that this person may see, oldest first."""
+        """The messages of a channel that this person sees, oldest first."""
         return (m for m in self.messages[channel].values() if self.may_see(m, user))
 
     def may_see(self, message: Message, user: str) -> bool:
@@ -179,7 +189,7 @@ class State:
         return [m for m in self._threads.get((parent.channel, parent.ts), []) if m.visible_to is None]
 
     def view(self, view_id: str) -> View | None:
-        """An open modal or a published home; a closed view is gone."""
+        """An open modal or a published App Home, or None."""
         views = (v for stack in self.stacks.values() for v in stack)
         return next((v for v in (*views, *self.homes.values()) if v.id == view_id), None)
 
@@ -187,6 +197,6 @@ class State:
         stack = self.stacks[user]
         return stack[-1] if stack else None
 
-    def warn(self, user: str, text: str) -> None:
-        self.warnings[user].append(Warned(self.ids("W"), text))
+    def warn(self, user: str, text: str, channel: str = "") -> None:
+        self.warnings[user].append(ClientWarning(self.ids("W"), text, channel))
         self.changed()

@@ -1,24 +1,25 @@
-"""The JSON that the page speaks: what one person sees, and what they do. See `person.py` for the doing."""
+"""The JSON API of the page: the state that one person sees, and their actions (carried out by `person.py`)."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import asdict
 from typing import Any
 
 from aiohttp import web
-from aiohttp.typedefs import Handler, Middleware
 
+from workspace.context import Context
 from workspace.errors import NotPossible
-from workspace.parts import Parts
 from workspace.person import Outcome, Person
-from workspace.screen import screen
+from workspace.state import Message, State, View
 
 Body = Mapping[str, Any]
-Deed = Callable[[Person, Body], Awaitable[object]]
+Json = dict[str, Any]
+Action = Callable[[Person, Body], Awaitable[object]]
 PING_SECONDS = 15.0
-TEXTS = ("as", "channel", "text", "thread_ts", "command", "ts", "view_id", "block_id", "action_id")
+TEXTS = ("as", "channel", "text", "thread_ts", "command", "ts", "view_id", "block_id", "action_id", "tab")
 ACTION_FIELDS = ("state", "value")
 
 
@@ -55,7 +56,7 @@ async def _stop(person: Person, body: Body) -> object:
     return None
 
 
-DEEDS: Mapping[str, Deed] = {
+ACTIONS: Mapping[str, Action] = {
     "message": _message,
     "command": _command,
     "action": _action,
@@ -67,65 +68,69 @@ DEEDS: Mapping[str, Deed] = {
 
 
 class Ui:
-    """`closing` ends the streams when the workspace stops."""
+    """The endpoints below /ui/. `closing` ends the event streams when the workspace stops."""
 
-    def __init__(self, parts: Parts, closing: asyncio.Event) -> None:
-        self._parts, self._closing = parts, closing
+    def __init__(self, context: Context, closing: asyncio.Event) -> None:
+        self._context, self._closing = context, closing
 
     def _person(self, user: object) -> Person:
-        if user not in self._parts.state.people:
+        if user not in self._context.state.people:
             raise NotPossible(f"There is no {user} in this workspace.")
-        return Person(self._parts, str(user))
+        return Person(self._context, str(user))
 
     async def state(self, request: web.Request) -> web.Response:
-        """GET /ui/state?as=U_ANN"""
+        """GET /ui/state?as=U_ANN&tab=…"""
         try:
-            return web.json_response(screen(self._parts, self._person(request.query.get("as"))))
+            person = self._person(request.query.get("as"))
+            return web.json_response(client_state(self._context, person, request.query.get("tab", "")))
         except NotPossible as why:
-            return _no(str(why))
+            return _error(str(why))
 
     async def log(self, request: web.Request) -> web.Response:
         """GET /ui/log"""
-        return web.json_response(self._parts.delivery.journal.as_json())
+        return web.json_response(self._context.delivery.call_log.as_json())
 
-    async def do(self, request: web.Request) -> web.Response:
-        """POST /ui/{deed}. JSON only: a page of another origin cannot send that unasked."""
-        deed = DEEDS.get(request.match_info["deed"])
-        if deed is None or request.content_type != "application/json":
-            return _no("There is no such thing to do; send JSON to one of " + ", ".join(DEEDS) + ".")
+    async def act(self, request: web.Request) -> web.Response:
+        """POST /ui/{action}. JSON only: a page of another origin cannot send JSON without a CORS preflight."""
+        action = ACTIONS.get(request.match_info["action"])
+        if action is None or request.content_type != "application/json":
+            return _error("There is no such thing to do; send JSON to one of " + ", ".join(ACTIONS) + ".")
         try:
-            body = readable(await request.text())
-            done = await deed(self._person(body["as"]), body)
+            body = parse_body(await request.text())
+            person = self._person(body["as"])
+            self._context.state.tabs[person.id] = body.get("tab") or ""
+            outcome = await action(person, body)
         except (ValueError, KeyError) as broken:
-            return _no(f"This request is incomplete: {broken}.")
+            return _error(f"This request is incomplete: {broken}.")
         except NotPossible as why:
-            return _no(str(why))
-        if isinstance(done, Outcome) and not done.ok and not done.fields:
-            return _no(done.error)
-        return web.json_response({"ok": True})
+            return _error(str(why))
+        if isinstance(outcome, Outcome) and not outcome.ok and not outcome.fields:
+            return _error(outcome.error)
+        posted = {"ts": outcome.ts} if isinstance(outcome, Message) else {}
+        return web.json_response({"ok": True, **posted})
 
     async def events(self, request: web.Request) -> web.StreamResponse:
-        """GET /ui/events?as=U_ANN: a line whenever something changed, coalesced."""
-        if request.query.get("as") not in self._parts.state.people:
+        """GET /ui/events?as=U_ANN: a server-sent event after each change; changes in quick succession share one."""
+        if request.query.get("as") not in self._context.state.people:
             raise web.HTTPNotFound(text="There is no such person in this workspace.")
         headers = {"Content-Type": "text/event-stream", "Cache-Control": "no-store"}
         stream = web.StreamResponse(headers=headers)
         await stream.prepare(request)
-        bell = self._parts.state.listen()
+        listener = self._context.state.listen()
         try:
             while not self._closing.is_set():
-                bell.clear()
-                await stream.write(f'data: {{"rev": {self._parts.state.rev}}}\n\n'.encode())
-                await self._next(bell)
+                listener.clear()
+                await stream.write(f'data: {{"rev": {self._context.state.rev}}}\n\n'.encode())
+                await self._wait_for_change(listener)
         except ConnectionError:
             pass  # the page was closed
         finally:
-            self._parts.state.unlisten(bell)
+            self._context.state.unlisten(listener)
         return stream
 
-    async def _next(self, bell: asyncio.Event) -> None:
-        """Waits for news, for the end, or long enough to see whether the page is still there."""
-        waits = [asyncio.ensure_future(bell.wait()), asyncio.ensure_future(self._closing.wait())]
+    async def _wait_for_change(self, listener: asyncio.Event) -> None:
+        """Waits for a change, for the stop, or PING_SECONDS: a write then finds out whether the page is still open."""
+        waits = [asyncio.ensure_future(listener.wait()), asyncio.ensure_future(self._closing.wait())]
         try:
             await asyncio.wait(waits, timeout=PING_SECONDS, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -133,8 +138,8 @@ class Ui:
                 wait.cancel()
 
 
-def readable(text: str) -> Body:
-    """The body of a request. Raises ValueError unless it is an object whose names are texts."""
+def parse_body(text: str) -> Body:
+    """The parsed body of a request. Raises ValueError unless it is an object whose TEXTS fields are strings."""
     body = json.loads(text)
     if not isinstance(body, dict):
         raise ValueError("it is not an object")
@@ -144,17 +149,82 @@ def readable(text: str) -> Body:
     return body
 
 
-def _no(sentence: str) -> web.Response:
-    return web.json_response({"ok": False, "error": sentence})
+def _error(message: str) -> web.Response:
+    return web.json_response({"ok": False, "error": message})
 
 
-def only_as(*names: str) -> Middleware:
-    """Refuses requests that came under another host name, which is how a foreign web page would reach us."""
+def client_state(context: Context, person: Person, tab: str = "") -> Json:
+    """Everything that the page shows to this person: the JSON of /ui/state. A modal is shown in the tab that asked for
+    it, and to a client without tabs."""
+    state = context.state
+    mine = [c for c in state.channels.values() if c.im_with in (None, person.id)]
+    seen = [c for c in mine if not c.private or person.id in c.members]
+    people = [{"id": p.id, "name": p.name, "kind": p.kind} for p in state.people.values()]
+    rooms = [
+        {
+            "id": c.id,
+            "name": state.app.name if c.im_with else c.name,
+            "is_im": c.type == "im",
+            "is_private": c.private,
+            "member": person.id in c.members,
+        }
+        for c in seen
+    ]
+    return {
+        "me": {"id": person.id, "name": person.name},
+        "people": people,
+        "bot": {"id": state.app.bot_user, "name": state.app.name},
+        "channels": rooms,
+        "usergroups": [asdict(g) for g in state.usergroups.values()],
+        "messages": {
+            c.id: [_message_json(state, m, person.id) for m in state.visible(c.id, person.id)] for c in seen
+        },
+        "statuses": [
+            {"channel": channel, "thread_ts": thread_ts, "status": status}
+            for (channel, thread_ts), status in state.statuses.items()
+            if person.id in state.channels[channel].members
+        ],
+        "modal": _modal_json(person.modal, tab),
+        "home": person.home.blocks if person.home else None,
+        "home_id": person.home.id if person.home else None,
+        "warnings": [asdict(w) for w in state.warnings[person.id][-10:]],
+        "examples": list(context.options.examples),
+        "commands": [asdict(c) for c in context.installation.commands],
+        "connected": bool(context.delivery.transport.receivers()),
+        "rev": state.rev,
+    }
 
-    @web.middleware
-    async def refuse(request: web.Request, handler: Handler) -> web.StreamResponse:
-        if request.host.rsplit(":", 1)[0] not in names:
-            raise web.HTTPForbidden(text="This workspace answers on its own address only.")
-        return await handler(request)
 
-    return refuse
+def _message_json(state: State, message: Message, reader: str) -> Json:
+    mine = message.user == state.app.bot_user
+    return {
+        "ts": message.ts,
+        "thread_ts": message.thread_ts,
+        "user": message.user,
+        "name": state.people[message.user].name,
+        "is_bot": state.people[message.user].kind == "bot",
+        "text": message.text,
+        # The page renders a person's message from its text, the app's from its blocks.
+        "blocks": message.blocks if mine else None,
+        "values": message.values_of(reader),
+        "ephemeral": message.visible_to is not None,
+        "edited": message.edited,
+        "reactions": message.reactions,
+        "reply_count": len(state.replies(message)),
+    }
+
+
+def _modal_json(view: View | None, tab: str) -> Json | None:
+    if view is None or (tab and view.tab and view.tab != tab):
+        return None
+    return {
+        "id": view.id,
+        "title": view.body["title"]["text"],
+        "submit": view.body.get("submit", {}).get("text"),
+        "close": view.body.get("close", {}).get("text"),
+        "callback_id": view.body.get("callback_id"),
+        "blocks": view.blocks,
+        "values": view.values,
+        "errors": view.errors,
+        "busy": view.busy,
+    }

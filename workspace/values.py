@@ -1,15 +1,16 @@
-"""What people fill in: the state of menus and inputs, as Slack reports it in `state.values`."""
+"""The state of menus and inputs, as in Slack's `state.values`, and the `actions` of a click."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from workspace.errors import NotPossible
 from workspace.state import Blocks, Ids, Values
 
 Element = dict[str, Any]
 
-# element type -> (the field of the answer, the field of the initial value)
+# element type -> (the field of its value in `state.values`, the field of its initial value)
 FIELDS = {
     "plain_text_input": ("value", "initial_value"),
     "email_text_input": ("value", "initial_value"),
@@ -47,7 +48,7 @@ def elements_of(block: Mapping[str, Any]) -> Iterator[Element]:
 def find(
     blocks: Blocks, action_id: str, block_id: str | None = None
 ) -> tuple[dict[str, Any], Element] | None:
-    """The block and element of an action, or None when nothing of that name stands there."""
+    """The block and element with this action_id, or None."""
     for block in blocks:
         if block_id in (None, block.get("block_id")):
             for element in elements_of(block):
@@ -56,8 +57,8 @@ def find(
     return None
 
 
-def named(blocks: Blocks, ids: Ids) -> Blocks:
-    """The blocks with an id for each block and interactive element that came without one."""
+def with_ids(blocks: Blocks, ids: Ids) -> Blocks:
+    """Adds the missing block_ids and action_ids, in place, and returns the blocks."""
     for block in blocks:
         block.setdefault("block_id", ids("b"))
         for element in elements_of(block):
@@ -66,27 +67,29 @@ def named(blocks: Blocks, ids: Ids) -> Blocks:
     return blocks
 
 
-def initial(blocks: Blocks, kept: Values | None = None) -> Values:
-    """The state of a fresh surface. `kept` values win where block_id and action_id are the same."""
+def initial_values(blocks: Blocks, previous: Values | None = None) -> Values:
+    """The state of a new or updated surface. `previous` values win for the same block_id, action_id and type."""
     values: Values = {}
     for block in blocks:
         for element in elements_of(block):
             if element["type"] in FIELDS:
-                before = (kept or {}).get(block["block_id"], {}).get(element["action_id"])
+                before = (previous or {}).get(block["block_id"], {}).get(element["action_id"])
                 same = before if before and before["type"] == element["type"] else None
-                values.setdefault(block["block_id"], {})[element["action_id"]] = same or fresh(element)
+                values.setdefault(block["block_id"], {})[element["action_id"]] = same or _initial_value(
+                    element
+                )
     return values
 
 
-def fresh(element: Element) -> dict[str, Any]:
+def _initial_value(element: Element) -> dict[str, Any]:
     field, start = FIELDS[element["type"]]
     return {"type": element["type"], field: element.get(start, [] if field in PLURAL else None)}
 
 
 def fill(values: Values, given: Mapping[str, Mapping[str, Any]]) -> None:
-    """Puts what a person gave into the state; what names no element of the surface is left out.
+    """Writes a person's input into the state, in place. Input for elements that the surface does not have is ignored.
 
-    A given value is Slack's own object, or in tests just the text typed.
+    A value is an object as in `state.values`, or the typed text alone.
     """
     for block_id, actions in given.items():
         for action_id, value in actions.items():
@@ -99,20 +102,20 @@ def fill(values: Values, given: Mapping[str, Mapping[str, Any]]) -> None:
                 known[field] = None
 
 
-def complaints(blocks: Blocks, values: Values) -> dict[str, str]:
-    """What Slack's own client says before it sends a form: block_id to sentence."""
-    found = {}
+def validation_errors(blocks: Blocks, values: Values) -> dict[str, str]:
+    """The errors that Slack's client shows before it sends a form: block_id -> message."""
+    errors = {}
     for block in blocks:
         if block["type"] == "input":
             element = block["element"]
             value = values[block["block_id"]][element["action_id"]][FIELDS[element["type"]][0]]
-            sentence = _complaint(element, value, bool(block.get("optional")))
-            if sentence:
-                found[block["block_id"]] = sentence
-    return found
+            message = _validation_error(element, value, bool(block.get("optional")))
+            if message:
+                errors[block["block_id"]] = message
+    return errors
 
 
-def _complaint(element: Element, value: Any, optional: bool) -> str | None:
+def _validation_error(element: Element, value: Any, optional: bool) -> str | None:
     if value in (None, "", []):
         return None if optional else "Please complete this required field."
     if element["type"] == "plain_text_input":
@@ -135,3 +138,51 @@ def _bad_number(element: Element, value: str) -> str | None:
     if "max_value" in element and number > float(element["max_value"]):
         return f"Please enter a number no more than {element['max_value']}."
     return None
+
+
+def block_action(block: Element, element: Element, given: dict[str, Any]) -> dict[str, Any]:
+    """`actions[0]` of block_actions when a person uses this element. `given` holds `choose` (an option's value) or
+    the fields as Slack names them; a button carries the text and value of the app.
+
+    Raises NotPossible for an option that the element does not have, and for elements that cannot be clicked.
+    """
+    kind = element["type"]
+    action = {"action_id": element["action_id"], "block_id": block["block_id"], "type": kind}
+    choose = given.get("choose")
+    if kind == "feedback_buttons":
+        pressed = _feedback_button(element, choose if choose is not None else given.get("value"))
+        return {**action, "text": pressed["text"], "value": pressed["value"]}
+    if kind in ("button", "icon_button"):
+        return {**action, **{name: element[name] for name in ("text", "value") if name in element}}
+    if kind == "overflow" or kind in FIELDS:
+        field = "selected_option" if kind == "overflow" else FIELDS[kind][0]
+        return {**action, field: _choice(element, field, choose, given)}
+    raise NotPossible(f"A {kind} cannot be clicked.")
+
+
+def _feedback_button(element: Element, value: Any) -> Element:
+    buttons: list[Element] = [element["positive_button"], element["negative_button"]]
+    button = next((one for one in buttons if one["value"] == value), None)
+    if button is None:
+        raise NotPossible(f"There is no button {value!r}.")
+    return button
+
+
+def _choice(element: Element, field: str, choose: Any, given: dict[str, Any]) -> Any:
+    choice = given.get(field) if choose is None else choose
+    options = element.get("options") or [
+        option for group in element.get("option_groups", []) for option in group["options"]
+    ]
+    if field == "selected_option" and options:
+        return _option_by_value(options, choice)
+    if field == "selected_options":
+        return [_option_by_value(options, each) for each in choice or []]
+    return choice
+
+
+def _option_by_value(options: list[Element], choice: Any) -> Element:
+    value = choice.get("value") if isinstance(choice, dict) else choice
+    chosen = next((option for option in options if option["value"] == value), None)
+    if chosen is None:
+        raise NotPossible(f"There is no option {value!r}.")
+    return chosen

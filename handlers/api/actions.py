@@ -1,191 +1,197 @@
-"""Actions over the API: each request calls the flow that the button in Slack calls."""
+"""The endpoints of actions. Each calls the same function of `gate/` as the button in Slack."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from gate import access, withheld
-from gate.access import Kind
-from gate.action import Action, Ref, Risk, Session
-from gate.derive import derived
-from gate.flows import decide, edit, renew, settle, undo
-from gate.flows.prepare import Answered, Asked, Prepared, prepare
-from gate.flows.press import OLD, Press
-from gate.people import Ruling
-from gate.states import SETTLED, State
-from gate.talk import Call as Proposal
-from handlers.api import models, shapes
-from handlers.api.ports import Office
-from handlers.api.problems import Problem, Wrong, missing, unless
-from handlers.api.route import Answer, Call
+from gate.actions import confirm as decide
+from gate.actions import edit, reissue, resolve_unknown, undo
+from gate.actions.interaction import OLD, Press
+from gate.actions.prepare import Answered, Asked, Prepared, prepare
+from gate.rules import access, redaction
+from gate.rules.access import Kind
+from gate.rules.action import Action, Ref, Risk, Session
+from gate.rules.ids import derived
+from gate.rules.permissions import Ruling
+from gate.rules.planner_port import Call as Proposal
+from gate.rules.states import SETTLED, State
+from handlers.api import action_responses, models
+from handlers.api.problems import Problem, Wrong, not_found, require_ok
+from handlers.api.route import ApiRequest, ApiResponse
 
 POLL = 0.05  # seconds
 NOT_ITS_OWN = "A person has asked for this undo, so an agent cannot withdraw it: a person has to."
 WITHDRAWN = "withdrawn by the agent “{name}”"
 
 
-async def visible(office: Office, call: Call[Any], action_id: str) -> Action:
-    """The action, where this token may know of it. Raises Problem: what is not theirs does not exist."""
-    found = await office.world.ledger.action(action_id)
+async def load_visible(request: ApiRequest[Any]) -> Action:
+    """The action. Raises Problem 404 if it does not exist or the token may not see it."""
+    found = await request.world.ledger.action(request.id)
     if found is None:
-        raise missing("action")
-    subject = await office.subject(action=found)
-    if not access.sees(office.world.policy, call.token, call.person, subject).allowed:
-        raise missing("action")
+        raise not_found("action")
+    subject = await request.services.subject(action=found)
+    if not access.sees(request.world.policy, request.token, request.person, subject).allowed:
+        raise not_found("action")
     return found
 
 
-async def shown(call: Call[Any], action_id: str, status: int = 200) -> Answer:
-    """The action as it stands now."""
-    found = await call.office.world.ledger.action(action_id)
+async def current_response(request: ApiRequest[Any], action_id: str, status: int = 200) -> ApiResponse:
+    """The current state of the action, as the response."""
+    found = await request.world.ledger.action(action_id)
     if found is None:
-        raise missing("action")
-    (told,) = await known(call, [found])
-    return Answer(shapes.action(call.token, told), status)
+        raise not_found("action")
+    (redact,) = await redacted(request, [found])
+    return ApiResponse(action_responses.action(request.token, redact), status)
 
 
-async def known(call: Call[Any], found: Sequence[Action]) -> list[Action]:
-    """The actions as the token may know them: an agent is not told what nobody has let out of what a step gave, nor
-    what an undo quotes of it."""
-    if call.token.kind is not Kind.AGENT:
+async def redacted(request: ApiRequest[Any], found: Sequence[Action]) -> list[Action]:
+    """The actions as the token may see them: for an agent, without step results that nobody has released, also where
+    an undo quotes them."""
+    if request.token.kind is not Kind.AGENT:
         return list(found)
-    ledger = call.office.world.ledger
+    ledger = request.world.ledger
     originals = {key: await ledger.action(key) for key in {one.undoes for one in found if one.undoes}}
     steps = [one for one in (*found, *originals.values()) if one is not None and one.step]
     tasks = {key: await ledger.task(key) for key in {one.task for one in steps}}
 
-    def told(one: Action) -> Action:
+    def redact(one: Action) -> Action:
         original = originals.get(one.undoes)
         if original is None:
-            return withheld.told_action(tasks.get(one.task), one)
-        return withheld.told_undo(withheld.told_action(tasks.get(original.task), original), one)
+            return redaction.told_action(tasks.get(one.task), one)
+        return redaction.told_undo(redaction.told_action(tasks.get(original.task), original), one)
 
-    return [told(one) for one in found]
+    return [redact(one) for one in found]
 
 
-def press(call: Call[Any], action: Action, seen: models.Seen | None = None, **more: Any) -> Press:
-    """A press by the token's person: on what they say they saw, or on what stands there."""
+def press(request: ApiRequest[Any], action: Action, seen: models.Seen | None = None, **more: Any) -> Press:
+    """A press by the token's person, on the version and receipt in `seen`, or on the current ones. Raises Problem."""
     ref = Ref(action.id, action.version, action.receipt[:16])
     if seen is not None:
         if not action.receipt.startswith(seen.receipt) and seen.version == action.version:
             raise Problem(409, "stale", OLD)
         ref = Ref(action.id, seen.version, seen.receipt[:16])
-    return Press(ref, call.token.team, call.token.user, **more)
+    return Press(ref, request.token.team, request.token.user, **more)
 
 
-async def place(office: Office, call: Call[Any], given: Any, key: str, text: str) -> Session:
-    """The thread in which people are asked. Raises Problem, NoThread, Unavailable."""
-    placed = access.place(call.token, given.session_id or "", given.channel or "")
+async def open_session(request: ApiRequest[Any], key: str, text: str) -> Session:
+    """The thread in which people are asked, opened if need be. Raises Problem, NoThread, Unavailable."""
+    placed = access.place(request.token, request.params.session_id or "", request.params.channel or "")
     if isinstance(placed, Ruling):
         raise Problem(403, "place", placed.reason)
     if placed.thread:
         return placed
-    thread = await office.threads.open(key, placed.channel, call.token, text)
+    thread = await request.services.threads.open(key, placed.channel, request.token, text)
     return Session(placed.team, placed.channel, thread)
 
 
-async def propose(call: Call[models.Propose]) -> Answer:
-    """POST /actions. What one token proposes without naming a thread shares one thread in each channel."""
-    office, given, token = call.office, call.given, call.token
-    session = await place(office, call, given, f"api:{token.id}", "")
-    action_id = derived("api action", call.once) if call.key else office.world.ids.new()
-    await office.tokens.made(token, action_id)
-    server, _, tool = given.tool.partition(".")
-    proposal = Proposal(server, tool, given.arguments, Risk(given.risk_level), prose=given.why)
-    made = await prepare(office.world, Asked(action_id, session, token.user, proposal))
+async def propose(request: ApiRequest[models.Propose]) -> ApiResponse:
+    """POST /actions. Without a session_id, a token has one thread per channel."""
+    services, params, token = request.services, request.params, request.token
+    session = await open_session(request, f"api:{token.id}", "")
+    action_id = (
+        derived("api action", request.idempotency_id) if request.idempotency_key else services.world.ids.new()
+    )
+    await services.tokens.made(token, action_id)
+    server, _, tool = params.tool.partition(".")
+    proposal = Proposal(server, tool, params.arguments, Risk(params.risk_level), prose=params.why)
+    made = await prepare(services.world, Asked(action_id, session, token.user, proposal))
     if isinstance(made, Prepared):
-        return Answer(models.Proposed(action=shapes.action(token, made.action)), 201)
+        return ApiResponse(models.Proposed(action=action_responses.action(token, made.action)), 201)
     if isinstance(made, Answered):
-        return Answer(models.Proposed(answer=shapes.answered(made)), 201)
+        return ApiResponse(models.Proposed(answer=action_responses.answered(made)), 201)
     raise Problem(422, "refused", " ".join(made.reasons))
 
 
-async def get(call: Call[Any]) -> Answer:
+async def get(request: ApiRequest[Any]) -> ApiResponse:
     """GET /actions/{id}, as JSON or as text."""
-    (found,) = await known(call, [await visible(call.office, call, call.id)])
-    if call.wants_text:
-        return Answer(shapes.as_text(access.shown(call.token, found)))
-    return Answer(shapes.action(call.token, found))
+    (found,) = await redacted(request, [await load_visible(request)])
+    if request.wants_text:
+        return ApiResponse(action_responses.as_text(access.shown(request.token, found)))
+    return ApiResponse(action_responses.action(request.token, found))
 
 
-async def listing(call: Call[models.ListActions]) -> Answer:
-    """GET /actions: newest first; what waits for this person's decision is among what is pending."""
-    office, given, token = call.office, call.given, call.token
-    session = Session.of(given.session_id) if given.session_id else None
-    pending = given.state == "pending"
+async def listing(request: ApiRequest[models.ListActions]) -> ApiResponse:
+    """GET /actions: newest first. A person's pending actions include those of others that they may decide."""
+    services, params, token = request.services, request.params, request.token
+    session = Session.of(params.session_id) if params.session_id else None
+    pending = params.state == "pending"
     if pending and token.kind is Kind.PERSON:
-        found = await _waiting(call, session)
+        found = await _waiting(request, session)
     else:
-        most = given.limit + 1
+        most = params.limit + 1
         found = list(
-            await office.pages.actions(
-                token, pending=pending, session=session, after=given.after or "", limit=most
+            await services.pages.actions(
+                token, pending=pending, session=session, after=params.after or "", limit=most
             )
         )
-    page, rest = found[: given.limit], found[given.limit :]
-    actions = [shapes.action(token, one) for one in await known(call, page)]
-    return Answer(models.Page(actions=actions, next=page[-1].id if rest else None))
+    page, rest = found[: params.limit], found[params.limit :]
+    actions = [action_responses.action(token, one) for one in await redacted(request, page)]
+    return ApiResponse(models.Page(actions=actions, next=page[-1].id if rest else None))
 
 
-async def _waiting(call: Call[models.ListActions], session: Session | None) -> list[Action]:
-    """What waits and concerns this person, from behind the last page."""
-    office = call.office
-    waiting = await office.world.ledger.pending(call.token.team, session=session)
-    mine = [
+async def _waiting(request: ApiRequest[models.ListActions], session: Session | None) -> list[Action]:
+    """The pending actions that this person may see, from the cursor on."""
+    services = request.services
+    waiting = await services.world.ledger.pending(request.token.team, session=session)
+    visible = [
         one
         for one in sorted(waiting, key=lambda a: (a.created_at, a.id), reverse=True)
-        if access.sees(office.world.policy, call.token, call.person, access.Subject(one)).allowed
+        if access.sees(services.world.policy, request.token, request.person, access.Subject(one)).allowed
     ]
-    ids = [one.id for one in mine]
-    start = ids.index(call.given.after) + 1 if call.given.after in ids else 0
-    return mine[start : start + call.given.limit + 1]
+    ids = [one.id for one in visible]
+    start = ids.index(request.params.after) + 1 if request.params.after in ids else 0
+    return visible[start : start + request.params.limit + 1]
 
 
-async def confirm(call: Call[models.Confirm]) -> Answer:
-    """POST /actions/{id}/confirm: the yes of the token's person to exactly what they saw."""
-    action = await visible(call.office, call, call.id)
-    unless(await decide.confirm(call.office.world, press(call, action, call.given, typed=call.given.phrase)))
-    await _ended(call, call.given.wait)
-    return await shown(call, call.id)
+async def confirm(request: ApiRequest[models.Confirm]) -> ApiResponse:
+    """POST /actions/{id}/confirm: the token's person confirms the version that they saw."""
+    action = await load_visible(request)
+    require_ok(
+        await decide.confirm(
+            request.world, press(request, action, request.params, typed=request.params.phrase)
+        )
+    )
+    await _wait_for_end(request, request.params.wait)
+    return await current_response(request, request.id)
 
 
-async def _ended(call: Call[Any], seconds: float) -> None:
-    world, waited = call.office.world, 0.0
+async def _wait_for_end(request: ApiRequest[Any], seconds: float) -> None:
+    world, waited = request.world, 0.0
     while waited < seconds:
-        now = await world.ledger.action(call.id)
+        now = await world.ledger.action(request.id)
         if now is None or now.state in SETTLED or now.state in (State.UNKNOWN, State.PREPARED):
             return
         await world.clock.sleep(POLL)
         waited += POLL
 
 
-async def cancel(call: Call[models.Cancel]) -> Answer:
-    """POST /actions/{id}/cancel, by its requester, an admin, or the agent that proposed it."""
-    action = await visible(call.office, call, call.id)
-    reason = call.given.reason
-    if call.token.kind is Kind.AGENT:
+async def cancel(request: ApiRequest[models.Cancel]) -> ApiResponse:
+    """POST /actions/{id}/cancel: by the requester, an admin, or the agent that proposed the action."""
+    action = await load_visible(request)
+    reason = request.params.reason
+    if request.token.kind is Kind.AGENT:
         if action.undoes:
             raise Problem(403, "agents_do_not_decide", NOT_ITS_OWN)
-        reason = ": ".join(filter(None, [WITHDRAWN.format(name=call.token.name), reason]))
-    unless(await decide.cancel(call.office.world, press(call, action, reason=reason)))
-    return await shown(call, call.id)
+        reason = ": ".join(filter(None, [WITHDRAWN.format(name=request.token.name), reason]))
+    require_ok(await decide.cancel(request.world, press(request, action, reason=reason)))
+    return await current_response(request, request.id)
 
 
-async def reject(call: Call[models.Reject]) -> Answer:
-    """POST /actions/{id}/reject: a no by somebody who may decide."""
-    action = await visible(call.office, call, call.id)
-    seen = press(call, action, call.given, reason=call.given.reason)
+async def reject(request: ApiRequest[models.Reject]) -> ApiResponse:
+    """POST /actions/{id}/reject: by a person who may decide."""
+    action = await load_visible(request)
+    seen = press(request, action, request.params, reason=request.params.reason)
     if not seen.ref.fits(action):
         raise Problem(409, "stale", OLD)
-    unless(await decide.reject(call.office.world, seen))
-    return await shown(call, call.id)
+    require_ok(await decide.reject(request.world, seen))
+    return await current_response(request, request.id)
 
 
-async def change(call: Call[models.Edit]) -> Answer:
-    """POST /actions/{id}/edit: another version, by its requester."""
-    action = await visible(call.office, call, call.id)
-    said = await edit.submit(call.office.world, press(call, action, call.given), call.given.arguments)
+async def change(request: ApiRequest[models.Edit]) -> ApiResponse:
+    """POST /actions/{id}/edit: a new version, by the requester."""
+    action = await load_visible(request)
+    said = await edit.submit(request.world, press(request, action, request.params), request.params.arguments)
     if isinstance(said, edit.Unfit):
         errors = [
             Wrong(pointer="/arguments" + "".join(f"/{part}" for part in one.path), detail=one.text)
@@ -194,26 +200,26 @@ async def change(call: Call[models.Edit]) -> Answer:
         raise Problem(
             422, "unfit", "The arguments do not fit the tool: see errors. Nothing changed.", errors=errors
         )
-    unless(said)
-    return await shown(call, call.id)
+    require_ok(said)
+    return await current_response(request, request.id)
 
 
-async def again(call: Call[Any]) -> Answer:
-    """POST /actions/{id}/renew: a fresh preview of what expired. It gets an id of its own, `renewed` says which."""
-    action = await visible(call.office, call, call.id)
-    unless(await renew.ask_again(call.office.world, press(call, action)))
-    return await shown(call, call.id, 202)
+async def renew(request: ApiRequest[Any]) -> ApiResponse:
+    """POST /actions/{id}/renew: proposes an expired action again, as a new action."""
+    action = await load_visible(request)
+    require_ok(await reissue.ask_again(request.world, press(request, action)))
+    return await current_response(request, request.id, 202)
 
 
-async def settled(call: Call[models.Settle]) -> Answer:
-    """POST /actions/{id}/settle: a person says whether it happened."""
-    action = await visible(call.office, call, call.id)
-    unless(await settle.settle(call.office.world, press(call, action), call.given.happened))
-    return await shown(call, call.id)
+async def settle(request: ApiRequest[models.Settle]) -> ApiResponse:
+    """POST /actions/{id}/settle: a person settles an unknown outcome."""
+    action = await load_visible(request)
+    require_ok(await resolve_unknown.settle(request.world, press(request, action), request.params.happened))
+    return await current_response(request, request.id)
 
 
-async def take_back(call: Call[Any]) -> Answer:
-    """POST /actions/{id}/undo: the click on Undo."""
-    action = await visible(call.office, call, call.id)
-    unless(await undo.ask(call.office.world, press(call, action)))
-    return await shown(call, call.id, 202)
+async def request_undo(request: ApiRequest[Any]) -> ApiResponse:
+    """POST /actions/{id}/undo."""
+    action = await load_visible(request)
+    require_ok(await undo.ask(request.world, press(request, action)))
+    return await current_response(request, request.id, 202)

@@ -1,4 +1,7 @@
-"""What goes in and out about actions: strict on the way in, plain on the way out."""
+"""The request and response models of actions and webhooks. Requests are validated strictly.
+
+The docstrings of models are part of the OpenAPI document.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,10 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from gate.rules.events import EventKind
+from gate.rules.reviews import Phase
+from gate.rules.url_guard import MOST as MAX_URL
 
 ID = r"^[A-Za-z0-9]{1,64}$"
 Tool = Annotated[str, Field(pattern=r"^[^.\s]{1,64}\.\S{1,128}$", description="SERVER.TOOL")]
@@ -145,7 +152,7 @@ class Action(BaseModel):
 
     id: str
     version: int
-    receipt: str
+    receipt: str = Field(description="what a decision has to name; shown to people's tokens only")
     state: str
     status: Literal["pending", "executing", "PAUSED_FOR_REVIEW", "success", "error", "unknown", "cancelled"]
     tool: str
@@ -172,6 +179,10 @@ class Action(BaseModel):
         description="how the review of its result stands: see /pending-review; of a step's, where an agent asks"
     )
     result_reviewed_by: str | None
+    paused_node_id: str | None = Field(
+        description="what is reviewed: see /pending-review; null for no review"
+    )
+    paused_phase: Phase | None
     can_undo: bool
 
 
@@ -193,3 +204,37 @@ class Proposed(BaseModel):
 
     action: Action | None = None
     answer: Answered | None = None
+
+
+class AddWebhook(In):
+    """Who is told, and of what: without channels or kinds of all that the token may see."""
+
+    url: Annotated[
+        str, Field(min_length=1, max_length=MAX_URL, description="https, port 443, on the open internet")
+    ]
+    channels: Annotated[list[ChannelId], Field(max_length=20)] = Field(
+        default_factory=list, description="only of these channels"
+    )
+    kinds: Annotated[list[EventKind], Field(max_length=20)] = Field(
+        default_factory=list, description="only events of these kinds"
+    )
+
+
+class Webhook(BaseModel):
+    """A webhook, with what came of its last delivery."""
+
+    id: str
+    url: str
+    channels: list[str]
+    kinds: list[str]
+    token_id: str | None = Field(
+        description="that it was made with, and ends with; null for the operator's own"
+    )
+    created_at: datetime
+    state: Literal["ok", "failing", "disabled", "token_over"]
+    problem: str
+    secret: str | None = Field(default=None, description="by it the receiver knows us; said once")
+
+
+class WebhookList(BaseModel):
+    webhooks: list[Webhook]

@@ -1,17 +1,18 @@
-"""The OpenAPI 3.1 document, made from the routes and the models that serve them."""
+"""The OpenAPI 3.1 document, generated from the routes and their models."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from http import HTTPStatus
 from typing import Any
 
 from pydantic.json_schema import models_json_schema
 
-from handlers.api.intake import KEY_HEADER
 from handlers.api.models import ID
 from handlers.api.problems import ProblemOut
-from handlers.api.route import Route, by_place
+from handlers.api.request import KEY_HEADER
+from handlers.api.route import Route, routes_by_path
 
 REF = "#/components/schemas/{model}"
 PROBLEM = "application/problem+json"
@@ -22,10 +23,11 @@ TELLS = (
 RETRY = {"Retry-After": {"schema": {"type": "integer", "minimum": 1}, "description": "seconds to wait"}}
 
 
+@cache
 def document(routes: tuple[Route, ...]) -> dict[str, Any]:
-    """The whole description."""
-    taken = {route.takes for route in routes if route.has_body}
-    given = {route.gives for route in routes if route.gives} | {ProblemOut}
+    """The document. Cached, as it takes about 60 ms of CPU; callers must not change it."""
+    taken = {route.request_model for route in routes if route.has_body}
+    given = {route.response_model for route in routes if route.response_model} | {ProblemOut}
     names, schemas = models_json_schema(
         [
             *((model, "validation") for model in sorted(taken, key=lambda m: m.__name__)),
@@ -38,7 +40,7 @@ def document(routes: tuple[Route, ...]) -> dict[str, Any]:
         "openapi": "3.1.0",
         "info": {"title": "Countersign", "version": "1", "description": TELLS},
         "security": [{"token": []}],
-        "paths": {path: _path(ways, refs) for path, ways in by_place(routes).items()},
+        "paths": {path: _path(ways, refs) for path, ways in routes_by_path(routes).items()},
         "components": {
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
             "schemas": schemas.get("$defs", {}),
@@ -57,14 +59,14 @@ def _path(routes: list[Route], refs: Mapping[Any, Any]) -> dict[str, Any]:
 def _operation(route: Route, refs: Mapping[Any, Any]) -> dict[str, Any]:
     made: dict[str, Any] = {
         "operationId": route.name,
-        "summary": route.tells,
+        "summary": route.summary,
         "responses": _responses(route, refs),
     }
     if route.people_only:
         made["description"] = "People's tokens only."
     if route.has_body:
-        needed = bool(route.takes.model_json_schema().get("required"))
-        content = {"application/json": {"schema": refs[route.takes]}}
+        needed = bool(route.request_model.model_json_schema().get("required"))
+        content = {"application/json": {"schema": refs[route.request_model]}}
         made["requestBody"] = {"required": needed, "content": content}
         key = {"type": "string", "pattern": "^[!-~]{1,255}$"}
         made["parameters"] = [
@@ -76,7 +78,7 @@ def _operation(route: Route, refs: Mapping[Any, Any]) -> dict[str, Any]:
             }
         ]
         return made
-    query = route.takes.model_json_schema(ref_template=REF)
+    query = route.request_model.model_json_schema(ref_template=REF)
     if route.stream:
         number = {"type": "string", "pattern": "^[0-9]{1,18}$"}
         made["parameters"] = [{"name": "Last-Event-ID", "in": "header", "schema": number}]
@@ -87,7 +89,7 @@ def _operation(route: Route, refs: Mapping[Any, Any]) -> dict[str, Any]:
 
 
 def _parameter(name: str, schema: dict[str, Any]) -> dict[str, Any]:
-    """A parameter of the query: it is there or not, and never null."""
+    """A query parameter. It may be absent but is never null, so null is removed from its schema."""
     one = {
         key: value for key, value in schema.items() if key not in ("title", "anyOf", "default", "description")
     }
@@ -100,12 +102,14 @@ def _parameter(name: str, schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _responses(route: Route, refs: Mapping[Any, Any]) -> dict[str, Any]:
-    content: dict[str, Any] = {"application/json": {"schema": refs[route.gives]}} if route.gives else {}
+    content: dict[str, Any] = (
+        {"application/json": {"schema": refs[route.response_model]}} if route.response_model else {}
+    )
     if route.text:
         content["text/plain"] = {"schema": {"type": "string"}}
     if route.stream:
         content["text/event-stream"] = {"schema": {"type": "string"}}
-    found: dict[str, Any] = {str(route.status): {"description": route.tells, "content": content}}
+    found: dict[str, Any] = {str(route.status): {"description": route.summary, "content": content}}
     for status in (*route.statuses, 500):
         told = HTTPStatus(status).phrase
         found[str(status)] = {"description": told, "content": {PROBLEM: {"schema": refs[ProblemOut]}}}

@@ -1,4 +1,4 @@
-"""What the API needs besides the World: tokens, kept answers, pages, rates, threads and the stream of events."""
+"""The ports of the API besides World: tokens, stored responses, pages, rate limits, threads, events, webhooks."""
 
 from __future__ import annotations
 
@@ -7,46 +7,46 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Protocol
 
-from gate.access import Logged, Subject, Token, Written
-from gate.action import Action, Session
-from gate.kept import Kept
-from gate.task import Task
-from gate.webhook import Webhook
-from gate.world import World
+from gate.rules.access import Logged, Subject, Token, Written
+from gate.rules.action import Action, Session
+from gate.rules.idempotency import Kept
+from gate.rules.ports import World
+from gate.rules.task import Task
+from gate.rules.webhooks import Webhook
 
 
 class Tokens(Protocol):
-    """Methods raise Unavailable when the store cannot be had."""
+    """API tokens. Methods raise Unavailable if the store cannot be reached."""
 
     async def find(self, written: Written) -> Token | None: ...
     async def counting(self, ids: Collection[str]) -> frozenset[str]:
-        """Those of the ids whose token counts now."""
+        """The ids whose tokens are valid now."""
         ...
 
     async def get(self, token_id: str) -> Token | None: ...
     async def made(self, token: Token, about: str) -> None:
-        """Note that this token proposes what has, or will have, this id."""
+        """Records that this token proposes the action or task with this id."""
 
     async def makers(self, ids: Collection[str]) -> dict[str, str]:
-        """Id of a proposed thing -> id of the token that proposed it."""
+        """id of an action or task -> id of the token that proposed it."""
         ...
 
     async def now(self) -> datetime: ...
 
 
 class Answers(Protocol):
-    """Answers by idempotency key, kept for a day. Methods raise Unavailable."""
+    """Responses by idempotency key, stored for a day. Methods raise Unavailable."""
 
     async def begin(self, token: str, key: str, digest: str, holder: str) -> Kept | None:
-        """Reserve the key for this request, or what is there under it. A reservation that nobody keeps ends."""
+        """Reserves the key and returns None, or returns what is stored. A reservation expires unless `keep` follows."""
 
     async def keep(self, token: str, key: str, holder: str, status: int, body: str) -> None: ...
     async def drop(self, token: str, key: str, holder: str) -> None:
-        """Give the reservation up: the same request may be tried again."""
+        """Releases the reservation: the request may be repeated."""
 
 
 class Pages(Protocol):
-    """What was asked for by, or through, a token; newest first, from behind the item with the id `after`."""
+    """The actions and tasks of a token, newest first, after the item with the id `after`. Raises Unavailable."""
 
     async def actions(
         self, token: Token, *, pending: bool, session: Session | None, after: str, limit: int
@@ -55,67 +55,68 @@ class Pages(Protocol):
 
 
 class Rates(Protocol):
-    """Counts requests. Raises Unavailable."""
+    """Rate limits. Raises Unavailable."""
 
     async def take(self, key: str, most: int, seconds: float) -> float:
-        """Count one; 0 when it is within `most` in `seconds`, else for how many seconds to wait."""
+        """Counts a request and returns 0 within `most` in `seconds`, else the seconds to wait."""
 
 
 class Threads(Protocol):
-    """Places in Slack where what is proposed over the API is asked about."""
+    """The Slack threads for proposals over the API."""
 
     async def open(self, key: str, channel: str, token: Token, text: str) -> str:
-        """The thread of this key, opened on the first asking. Raises Unavailable, or NoThread."""
+        """The thread_ts for this key; the first call opens the thread. Raises Unavailable, NoThread."""
         ...
 
     async def link(self, channel: str, thread: str) -> str:
-        """Its address for a browser; "" when Slack does not say one."""
+        """The permalink of the thread; "" if Slack returns none."""
         ...
 
 
 class Hooks(Protocol):
-    """Webhooks on record; they change in transactions of the ledger. Methods raise Unavailable."""
+    """The registered webhooks; transactions of the ledger change them. Methods raise Unavailable."""
 
     async def of_team(self, team: str) -> Sequence[Webhook]:
-        """Those of one Slack workspace, the oldest first."""
+        """The webhooks of a Slack workspace, oldest first."""
         ...
 
     async def get(self, hook_id: str) -> Webhook | None: ...
 
 
 class NoThread(Exception):
-    """Slack does not let us post there. Its text is a sentence."""
+    """Slack does not let the app post in the channel. The text is a sentence for people."""
 
 
 class Events(Protocol):
-    """The stream as it stands in SQL. Raises Unavailable."""
+    """The table of events. Raises Unavailable."""
 
     async def after(self, seq: int, limit: int) -> Sequence[Logged]:
-        """The events behind `seq`, oldest first, each with what it is about as that stands now."""
+        """The events after `seq`, oldest first, each with the current state of its subject."""
         ...
 
     async def ends(self) -> tuple[int, int]:
-        """The numbers of the oldest event that is kept and of the newest; 0, 0 without any."""
+        """The seq of the oldest and of the newest stored event; 0, 0 if there are none."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What one token may take."""
+    """Limits per token, and intervals."""
 
     per_minute: int = 300  # requests
     streams: int = 10  # of events at the same time, in one process
+    requests: int = 50  # at the same time, in one process, including streams and waiting MCP calls
     webhooks: int = 10
     heartbeat: float = 15.0  # seconds
-    slow: float = 10.0  # seconds that a reader of events may take for what it was sent
-    recheck: float = 5.0  # seconds after which an open stream asks whether its token still counts
-    beat: float = 5.0  # seconds between two words of progress of a call over MCP that is held
-    poll: float = 0.5  # seconds between two looks for events of other processes
+    slow: float = 10.0  # seconds in which a client must read what an event stream has sent
+    recheck: float = 5.0  # seconds between checks of the token of an open stream
+    beat: float = 5.0  # seconds between progress notifications of a waiting MCP call
+    poll: float = 0.5  # seconds between polls for events of other processes
 
 
 @dataclass(frozen=True, slots=True)
-class Office:
-    """Everything that the API works with."""
+class Services:
+    """The services that the API uses."""
 
     world: World
     tokens: Tokens
@@ -127,11 +128,11 @@ class Office:
     hooks: Hooks
     bounds: Bounds = field(default_factory=Bounds)
 
-    def through(self, token: Token) -> Office:
-        """The same office, for a request with this token: the record names it."""
+    def through(self, token: Token) -> Services:
+        """The services for a request with this token: audit entries name the token."""
         return replace(self, world=self.world.through(token.id))
 
     async def subject(self, action: Action | None = None, task: Task | None = None) -> Subject:
-        """What a request is about, with the tokens that proposed it or its task."""
+        """The subject of a permission check: an action or task, and the tokens that proposed it."""
         ids = [action.id, action.task, action.undoes] if action else [task.id] if task else []
         return Subject(action, task, frozenset((await self.tokens.makers(ids)).values()))

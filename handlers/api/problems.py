@@ -1,4 +1,4 @@
-"""What went wrong, as RFC 9457 says it: one shape, a plain sentence that says what to do."""
+"""Error responses by RFC 9457, with a sentence that says what to do."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from gate.flows.press import Said
+from gate.actions.interaction import Said
 
 MARKED = re.compile(r"(?<![\w*])\*([^*\n]{1,80})\*(?![\w*])|`([^`\n]{1,80})`")
 MENTION = re.compile(r"<(?:@|!subteam\^)([A-Z0-9_]+)>")
-STATUS = {  # of what a flow says, where it is no plain conflict
+STATUS = {  # by the code of a refusal; 409 for other codes
     "gone": 404,
     "not_allowed": 403,
     "not_ours": 403,
@@ -52,7 +52,7 @@ class ProblemOut(BaseModel):
 
 
 class Problem(Exception):
-    """Ends a request. `headers` go with the answer."""
+    """An error response. `headers` are added to it."""
 
     def __init__(
         self,
@@ -64,11 +64,11 @@ class Problem(Exception):
         headers: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(detail)
-        self.status, self.code, self.detail = status, code, unmarked(detail)
+        self.status, self.code, self.detail = status, code, plain_text(detail)
         self.errors, self.headers = tuple(errors), dict(headers or {})
 
     def content(self) -> dict[str, Any]:
-        """The body of the answer."""
+        """The body of the response."""
         return ProblemOut(
             type=f"urn:countersign:problem:{self.code}",
             title=HTTPStatus(self.status).phrase,
@@ -79,18 +79,18 @@ class Problem(Exception):
         ).model_dump(mode="json")
 
 
-def unmarked(text: str) -> str:
-    """A sentence for Slack as a plain one."""
+def plain_text(text: str) -> str:
+    """A sentence for Slack without mrkdwn and mentions."""
     return MENTION.sub(r"\1", MARKED.sub(lambda found: f"“{found[1] or found[2]}”", text))
 
 
-def missing(what: str) -> Problem:
-    """The one answer to what does not exist and to what is somebody else's."""
+def not_found(what: str) -> Problem:
+    """The same 404 for what does not exist and for what the token may not see."""
     return Problem(404, "gone", f"There is no such {what} for this token.")
 
 
-def unless(said: Said) -> Said:
-    """The same, when it went well. Raises Problem."""
+def require_ok(said: Said) -> Said:
+    """Returns the result of a flow, or raises it as a Problem if the flow refused."""
     if said.ok:
         return said
     text = said.text or "This cannot be done as things stand. Look at it anew, then decide."

@@ -1,4 +1,4 @@
-"""What goes in and out about reviews (spec 004)."""
+"""What goes in and out about reviews: docs/promises.md REVIEW-19 to REVIEW-22."""
 
 from __future__ import annotations
 

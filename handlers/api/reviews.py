@@ -1,53 +1,53 @@
-"""Reviews over the API: what waits, decided by the flows of the cards, and what was decided."""
+"""The endpoints of reviews: pending ones, decisions, and the history."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from gate import access
-from gate.access import Kind
-from gate.flows import pending, review
-from gate.flows.edit import Unfit
-from gate.flows.review import Conflict
-from gate.reviews import Phase, ReviewDecision, ReviewRecord, Waiting
+from gate.actions.edit import Unfit
+from gate.rules import access
+from gate.rules.access import Kind
+from gate.rules.reviews import Phase, ReviewDecision, ReviewRecord, Waiting
+from gate.tasks import pending_reviews, step_review
+from gate.tasks.step_review import Conflict
 from handlers.api import review_models as models
-from handlers.api.problems import Problem, Wrong, missing, unless
-from handlers.api.route import Answer, Call
+from handlers.api.problems import Problem, Wrong, not_found, require_ok
+from handlers.api.route import ApiRequest, ApiResponse
 
 NOT_YET = "An agent is told what a call gave once a person has released it."
 
 
-async def listing(call: Call[Any]) -> Answer:
-    """GET /pending-review: what the token may know of, from Redis."""
-    token = call.token
-    found = await pending.listed(call.office.world, token.team, token.user)
-    mine = [one for one in found if await _sees(call, one.execution)]
-    return Answer(models.PendingList(reviews=[models.Pending(**_shape(one)) for one in mine]))
+async def listing(request: ApiRequest[Any]) -> ApiResponse:
+    """GET /pending-review: those that the token may see, from Redis."""
+    token = request.token
+    found = await pending_reviews.listed(request.world, token.team, token.user)
+    visible = [one for one in found if await _may_see(request, one.execution)]
+    return ApiResponse(models.PendingList(reviews=[models.Pending(**_fields(one)) for one in visible]))
 
 
-async def detail(call: Call[Any]) -> Answer:
-    """GET /pending-review-detail/{id}: the inputs or outputs that are under review, whole."""
-    if not await _sees(call, call.id):
-        raise missing("review")
-    found = await pending.detail(call.office.world, call.token.team, call.token.user, call.id)
+async def detail(request: ApiRequest[Any]) -> ApiResponse:
+    """GET /pending-review-detail/{id}: the complete inputs or outputs under review."""
+    if not await _may_see(request, request.id):
+        raise not_found("review")
+    found = await pending_reviews.detail(request.world, request.token.team, request.token.user, request.id)
     if found is None:
-        raise missing("review")
+        raise not_found("review")
     waiting, data = found
-    if waiting.phase is Phase.AFTER and call.token.kind is Kind.AGENT:
+    if waiting.phase is Phase.AFTER and request.token.kind is Kind.AGENT:
         raise Problem(403, "not_yet", NOT_YET)
-    return Answer(models.Detail(**_shape(waiting), data=data))
+    return ApiResponse(models.Detail(**_fields(waiting), data=data))
 
 
-async def resume(call: Call[models.Resume]) -> Answer:
-    """POST /resume: the decision of the token's person. Who is second gets 409."""
-    given = call.given
-    if not await _sees(call, given.execution_id):
-        raise missing("review")
-    asked = review.Resume(
-        given.execution_id, given.node_id, given.version, ReviewDecision(given.decision),
-        call.token.team, call.token.user, given.edited, given.comment, given.phrase,
+async def resume(request: ApiRequest[models.Resume]) -> ApiResponse:
+    """POST /resume: the decision of the token's person. A second decision gets 409."""
+    params = request.params
+    if not await _may_see(request, params.execution_id):
+        raise not_found("review")
+    asked = step_review.Resume(
+        params.execution_id, params.node_id, params.version, ReviewDecision(params.decision),
+        request.token.team, request.token.user, params.edited, params.comment, params.phrase,
     )  # fmt: skip
-    said = await review.resume(call.office.world, asked)
+    said = await step_review.resume(request.world, asked)
     if isinstance(said, Conflict):
         raise Problem(409, "conflict", said.text)
     if isinstance(said, Unfit):
@@ -58,43 +58,47 @@ async def resume(call: Call[models.Resume]) -> Answer:
         raise Problem(
             422, "unfit", "What was edited does not fit: see errors. Nothing changed.", errors=errors
         )
-    return Answer(models.Resumed(code=unless(said).code, execution_id=given.execution_id))
+    return ApiResponse(models.Resumed(code=require_ok(said).code, execution_id=params.execution_id))
 
 
-async def history(call: Call[models.ListReviews]) -> Answer:
-    """GET /history: what was decided, from SQL."""
-    world, token, execution = call.office.world, call.token, call.given.execution_id
+async def history(request: ApiRequest[models.ListReviews]) -> ApiResponse:
+    """GET /history: the decisions, from SQL."""
+    world, token, execution = request.world, request.token, request.params.execution_id
     if execution is not None:
-        found = await pending.history(world, token.team, execution) if await _sees(call, execution) else ()
+        found = (
+            await pending_reviews.history(world, token.team, execution)
+            if await _may_see(request, execution)
+            else ()
+        )
     elif token.kind is Kind.PERSON:
-        found = await pending.history_of(world, token.team, token.user, call.given.before or 0)
+        found = await pending_reviews.history_of(world, token.team, token.user, request.params.before or 0)
     else:
         found = ()
-    records = [_record(call, one) for one in found]
-    return Answer(models.History(reviews=records))
+    records = [_record(request, one) for one in found]
+    return ApiResponse(models.History(reviews=records))
 
 
-def _record(call: Call[Any], one: ReviewRecord) -> models.Record:
-    """A decision as the token may know it: an agent is not told what a person kept from it, and of what they wrote
-    beside a result only why they rejected it, as their window says."""
+def _record(request: ApiRequest[Any], one: ReviewRecord) -> models.Record:
+    """A decision as the token may see it: for an agent without the outputs that a person withheld, and of the comments
+    on results only the reason of a rejection."""
     fields = {name: getattr(one, name) for name in one.__slots__}
     kept_back = one.decision is ReviewDecision.REJECT or one.modified_data is not None
-    if call.token.kind is Kind.AGENT and one.trigger_phase is Phase.AFTER:
+    if request.token.kind is Kind.AGENT and one.trigger_phase is Phase.AFTER:
         fields["original_data"] = None if kept_back else one.original_data
         fields["comment"] = one.comment if one.decision is ReviewDecision.REJECT else ""
     return models.Record(**fields)
 
 
-async def _sees(call: Call[Any], execution: str) -> bool:
-    """Whether the token may know of this execution: a task, or an action outside of plans."""
-    ledger = call.office.world.ledger
+async def _may_see(request: ApiRequest[Any], execution: str) -> bool:
+    """Whether the token may see this execution: a task, or an action without a task."""
+    ledger = request.world.ledger
     task = await ledger.task(execution)
     action = None if task else await ledger.action(execution)
-    subject = await call.office.subject(action, task)
-    return access.sees(call.office.world.policy, call.token, call.person, subject).allowed
+    subject = await request.services.subject(action, task)
+    return access.sees(request.world.policy, request.token, request.person, subject).allowed
 
 
-def _shape(one: Waiting) -> dict[str, Any]:
+def _fields(one: Waiting) -> dict[str, Any]:
     return {
         "execution_id": one.execution,
         "node_id": one.node,

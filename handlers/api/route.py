@@ -1,4 +1,4 @@
-"""A route of the API: the one description that serves it, checks it and documents it."""
+"""The description of an API route, from which it is served, validated and documented."""
 
 from __future__ import annotations
 
@@ -9,59 +9,66 @@ from typing import Any, Generic, TypeVar
 from aiohttp import web
 from pydantic import BaseModel
 
-from gate.access import Token
-from gate.action import Person
-from handlers.api.ports import Office
+from gate.rules.access import Token
+from gate.rules.action import Person
+from gate.rules.ports import World
+from handlers.api.ports import Services
 
-In = TypeVar("In")
+Params = TypeVar("Params")
 ALWAYS = (400, 401, 429, 503)
 
 
 @dataclass(frozen=True, slots=True)
-class Call(Generic[In]):
-    """One request, after all that can be checked without knowing what it is about."""
+class ApiRequest(Generic[Params]):
+    """One request, authenticated, parsed and validated."""
 
-    office: Office
+    services: Services
     token: Token
-    person: Person | None  # of a person's token, no older than a minute
-    given: In  # the body, or the query of a GET
+    person: Person | None  # of a person's token, at most a minute old
+    params: Params  # the body, or the query of a GET
     _: KW_ONLY
     id: str = ""  # from the path
-    key: str = ""  # Idempotency-Key
-    once: str = ""  # with a key: the same for the same request of this token alone; ids are derived from it
+    idempotency_key: str = ""  # Idempotency-Key
+    idempotency_id: str = ""  # equal for repetitions of the request; new ids derive from it
     wants_text: bool = False
-    request: web.Request | None = None
+    http: web.Request | None = None
+
+    @property
+    def world(self) -> World:
+        return self.services.world
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What goes back: a model, or text where that was asked for."""
+class ApiResponse:
+    """The response: a model, or text if the client accepts text/plain."""
 
     content: BaseModel | str
     status: int = 200
 
 
-Handle = Callable[[Call[Any]], Awaitable[Answer | web.StreamResponse]]
+Handle = Callable[[ApiRequest[Any]], Awaitable[ApiResponse | web.StreamResponse]]
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """`takes`: the model of the body, or of a GET's query. `gives`: of the answer. `problems`: statuses that it
-    may answer with besides those that every route may."""
+    """One route.
+
+    request_model: of the body, or of the query of a GET. error_statuses: in addition to those of every route.
+    """
 
     method: str
     path: str
     name: str
-    tells: str
+    summary: str
     handle: Handle
-    takes: type[BaseModel]
-    gives: type[BaseModel] | None = None
+    request_model: type[BaseModel]
+    response_model: type[BaseModel] | None = None
     status: int = 200
     people_only: str = ""  # what an agent cannot do: "confirm an action"
-    problems: tuple[int, ...] = ()
+    error_statuses: tuple[int, ...] = ()
     text: bool = False  # also as text/plain
     stream: bool = False
-    once: str = ""  # a field of its answer that is never said again, also not to the same request
+    one_time_field: str = ""  # a field that only the first response has, not a repetition
 
     @property
     def has_id(self) -> bool:
@@ -73,8 +80,8 @@ class Route:
 
     @property
     def statuses(self) -> tuple[int, ...]:
-        """Every status of a problem that it may answer with."""
-        found = {*ALWAYS, *self.problems}
+        """All error statuses of the route."""
+        found = {*ALWAYS, *self.error_statuses}
         if self.has_id:
             found.add(404)
         if self.people_only:
@@ -84,8 +91,8 @@ class Route:
         return tuple(sorted(found))
 
 
-def by_place(routes: tuple[Route, ...]) -> Mapping[str, list[Route]]:
-    """Path -> its routes."""
+def routes_by_path(routes: tuple[Route, ...]) -> Mapping[str, list[Route]]:
+    """The routes by path."""
     found: dict[str, list[Route]] = {}
     for route in routes:
         found.setdefault(route.path, []).append(route)

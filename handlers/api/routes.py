@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from handlers.api import (
     actions,
-    hook_models,
-    hooks,
+    event_stream,
     models,
     review_models,
     reviews,
-    stream,
     task_models,
     tasks,
+    webhooks,
 )
 from handlers.api.route import Route
 
@@ -21,7 +20,7 @@ N = models.Nothing
 ROUTES: tuple[Route, ...] = (
     Route(
         "POST", "/actions", "proposeAction", "Propose a call: a person is asked before it runs; a read runs at once.",
-        actions.propose, models.Propose, models.Proposed, 201, problems=(403,),
+        actions.propose, models.Propose, models.Proposed, 201, error_statuses=(403,),
     ),
     Route(
         "GET", "/actions", "listActions", "What waits, or all that was asked for; newest first.",
@@ -37,7 +36,7 @@ ROUTES: tuple[Route, ...] = (
     ),
     Route(
         "POST", "/actions/{id}/cancel", "cancelAction", "Withdraw what has not started.",
-        actions.cancel, models.Cancel, A, problems=(403,),
+        actions.cancel, models.Cancel, A, error_statuses=(403,),
     ),
     Route(
         "POST", "/actions/{id}/reject", "rejectAction", "Say no, with a reason. One ends it.",
@@ -49,19 +48,19 @@ ROUTES: tuple[Route, ...] = (
     ),
     Route(
         "POST", "/actions/{id}/renew", "renewAction", "Ask again for what expired.",
-        actions.again, N, A, 202, people_only="ask again: propose it anew",
+        actions.renew, N, A, 202, people_only="ask again: propose it anew",
     ),
     Route(
         "POST", "/actions/{id}/settle", "settleAction", "Say whether it happened, where nobody knows.",
-        actions.settled, models.Settle, A, people_only="settle an action",
+        actions.settle, models.Settle, A, people_only="settle an action",
     ),
     Route(
         "POST", "/actions/{id}/undo", "undoAction", "Take it back.",
-        actions.take_back, N, A, 202, people_only="undo an action",
+        actions.request_undo, N, A, 202, people_only="undo an action",
     ),
     Route(
         "POST", "/tasks", "createTask", "Ask for something in words.",
-        tasks.create, task_models.CreateTask, T, 201, problems=(403,),
+        tasks.create, task_models.CreateTask, T, 201, error_statuses=(403,),
     ),
     Route(
         "GET", "/tasks", "listTasks", "What was asked for, newest first.",
@@ -71,6 +70,10 @@ ROUTES: tuple[Route, ...] = (
     Route(
         "PATCH", "/tasks/{id}", "instructTask", "Give an instruction, taken in before the next step.",
         tasks.instruct, task_models.Instruct, T, people_only="instruct a task",
+    ),
+    Route(
+        "POST", "/tasks/{id}/mode", "setTaskMode", "Say who lets it go on after each step, from now on.",
+        tasks.set_mode, task_models.SetMode, T, people_only="change the mode of a task",
     ),
     Route(
         "POST", "/tasks/{id}/plan", "decidePlan", "Approve, change, re-plan or cancel the plan that was seen.",
@@ -86,20 +89,23 @@ ROUTES: tuple[Route, ...] = (
     ),
     Route(
         "POST", "/tasks/{id}/pause", "pauseTask", "Pause after the current step.",
-        tasks.pause, N, T, problems=(403,),
+        tasks.pause, N, T, error_statuses=(403,),
     ),
     Route(
         "POST", "/tasks/{id}/continue", "continueTask", "Go on with what is paused.",
-        tasks.go_on, task_models.GoOn, T, people_only="let a task go on",
+        tasks.resume, task_models.GoOn, T, people_only="let a task go on",
     ),
-    Route("POST", "/tasks/{id}/stop", "stopTask", "Stop after the current step.", tasks.stop, N, T, problems=(403,)),
+    Route(
+        "POST", "/tasks/{id}/stop", "stopTask", "Stop after the current step.",
+        tasks.stop, N, T, error_statuses=(403,),
+    ),
     Route(
         "POST", "/tasks/{id}/satisfaction", "settleTask", "Say whether the result was what was needed.",
         tasks.verdict, task_models.Verdict, T, people_only="say whether a result was what was needed",
     ),
     Route(
         "POST", "/tasks/{id}/undo", "undoTask", "Take back what its steps did, the last first.",
-        tasks.take_back, task_models.UndoTask, T, 202, people_only="undo a task",
+        tasks.request_undo, task_models.UndoTask, T, 202, people_only="undo a task",
     ),
     Route(
         "GET", "/pending-review", "listPendingReviews", "What is paused for review, in short.",
@@ -112,7 +118,7 @@ ROUTES: tuple[Route, ...] = (
     Route(
         "POST", "/resume", "resumeExecution", "Approve, edit or reject what is paused for review.",
         reviews.resume, review_models.Resume, review_models.Resumed, people_only="decide on a review",
-        problems=(404,),
+        error_statuses=(404,),
     ),
     Route(
         "GET", "/history", "listReviews", "Reviews as they were decided.",
@@ -120,26 +126,26 @@ ROUTES: tuple[Route, ...] = (
     ),
     Route(
         "GET", "/audit", "listAudit", "What was done and decided, newest first.",
-        tasks.record, task_models.ListAudit, task_models.Audit,
+        tasks.audit, task_models.ListAudit, task_models.Audit,
     ),
     Route(
         "POST", "/webhooks", "addWebhook", "Tell a URL of what this token may see; its secret is said once.",
-        hooks.add, hook_models.AddWebhook, hook_models.Webhook, 201, once="secret",
+        webhooks.add, models.AddWebhook, models.Webhook, 201, one_time_field="secret",
     ),
     Route(
         "GET", "/webhooks", "listWebhooks", "The webhooks that this token may end, the oldest first.",
-        hooks.listing, N, hook_models.WebhookList,
+        webhooks.listing, N, models.WebhookList,
     ),
     Route(
         "DELETE", "/webhooks/{id}", "removeWebhook", "Tell it nothing more.",
-        hooks.remove, N, hook_models.Webhook,
+        webhooks.remove, N, models.Webhook,
     ),
     Route(
         "POST", "/webhooks/{id}/rotate", "rotateWebhook", "A new secret; both sign until the next rotation.",
-        hooks.rotate, N, hook_models.Webhook, once="secret",
+        webhooks.rotate, N, models.Webhook, one_time_field="secret",
     ),
     Route(
         "GET", "/events", "streamEvents", "Server-sent events; goes on behind Last-Event-ID.",
-        stream.events, stream.Listen, stream=True,
+        event_stream.events, event_stream.Listen, stream=True,
     ),
 )  # fmt: skip

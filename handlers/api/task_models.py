@@ -1,4 +1,4 @@
-"""What goes in and out about tasks, and the record of what was done."""
+"""The request and response models of tasks and the audit log."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
+from gate.rules.events import Asks as Kind
+from gate.rules.reviews import Phase
+from gate.rules.settings import LEAST
 from handlers.api.models import ID, ChannelId, In, Preview, Review, SessionId, Words
 
 Number = Annotated[int, Field(ge=0, le=999_999_999, description="`asks.number` as the caller saw it")]
@@ -30,6 +33,15 @@ class Instruct(In):
     """What is to be different from now on; taken in before the next step."""
 
     instruction: Said
+
+
+class SetMode(In):
+    """Who lets the task go on after each step."""
+
+    approval_mode: Literal["auto", "manual", "confidence_threshold"]
+    confidence: Annotated[float, Field(ge=LEAST, le=1, strict=False)] | None = Field(
+        default=None, description="the threshold; without it, the one that the task has"
+    )
 
 
 class Change(In):
@@ -108,7 +120,7 @@ class ListAudit(In):
 class Asks(BaseModel):
     """What waits for a person. `number` goes with the answer: an answer to an older one is refused."""
 
-    kind: Literal["question", "requirements", "plan", "pause", "satisfaction"]
+    kind: Kind
     number: int
     text: str
 
@@ -143,7 +155,7 @@ class Step(BaseModel):
 
 class Plan(BaseModel):
     version: int
-    seal: str
+    seal: str = Field(description="what a decision has to name; shown to people's tokens only")
     note: str = Field(description="the planner's own words, unchecked")
     approved_by: str | None
     steps: list[Step]
@@ -163,9 +175,17 @@ class Task(BaseModel):
     revision: int
     state: str
     status: str = Field(
-        description="the state; waiting_approval while an action waits; PAUSED_FOR_REVIEW for a review"
+        description="PAUSED_FOR_REVIEW for a review; waiting_approval while an action, a plan or a question waits for "
+        "a person; else the state"
     )
+    paused_node_id: str | None = Field(
+        description="what is reviewed, as /pending-review-detail/{id} names it"
+    )
+    paused_phase: Phase | None
     text: str
+    switches: dict[str, str | bool | float] = Field(
+        description="how it is handled, by the keys of CreateTask"
+    )
     requester: str
     session_id: str
     created_at: datetime

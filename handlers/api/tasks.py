@@ -2,225 +2,276 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from gate import access
-from gate.access import Kind
-from gate.action import Action, Ref, Session
-from gate.derive import derived
-from gate.flows import clarify, control, converse, plan, satisfy, steer, undo_plan
-from gate.flows.life import late_task, standing_task
-from gate.flows.open import open_task
-from gate.flows.press import Said, TaskPress
-from gate.ledger import Ledger
-from gate.people import TaskVerb, account
-from gate.switches import BadSwitches, switched
-from gate.talk import Incoming
-from gate.task import Task
-from gate.task_states import TaskState
-from gate.world import StaleTask, World
+from gate.actions.interaction import Said, TaskPress
+from gate.rules import access
+from gate.rules.access import Kind, Token
+from gate.rules.action import Action, Json, Ref, Session
+from gate.rules.ids import derived
+from gate.rules.ledger_ports import Ledger
+from gate.rules.permissions import TaskVerb, account
+from gate.rules.planner_port import Incoming
+from gate.rules.ports import StaleTask, World
+from gate.rules.settings import BadSwitches, Switches, lessened, switched
+from gate.rules.task import Task
+from gate.rules.task_states import TaskState
+from gate.tasks import (
+    approval_mode,
+    clarify,
+    control,
+    converse,
+    feedback,
+    pending_reviews,
+    plan,
+    steer,
+    undo_all,
+)
+from gate.tasks.create_task import open_task
+from gate.tasks.task_log import late_task, standing_task
 from handlers.api import task_models as models
-from handlers.api import task_shapes as shapes
-from handlers.api.actions import place
-from handlers.api.problems import Problem, missing, unless
-from handlers.api.route import Answer, Call
+from handlers.api import task_responses as shapes
+from handlers.api.actions import open_session
+from handlers.api.problems import Problem, not_found, require_ok
+from handlers.api.route import ApiRequest, ApiResponse
 
 Flow = Callable[[World, TaskPress], Awaitable[Said]]
-LOOKS = 20  # at a task that others change at the same time
-LISTENS = (TaskState.CLARIFYING, TaskState.PLANNING, TaskState.RUNNING)
+MAX_ATTEMPTS = 20  # at a task that others change at the same time
+TAKES_INSTRUCTIONS = (TaskState.CLARIFYING, TaskState.PLANNING, TaskState.RUNNING)
 NOT_NOW = (
     "This task takes no instruction as it stands: answer what it asks (see “asks”), or open another one."
+)
+LESS = (
+    "An agent's token cannot name {names} like this: people would see less of the task or be asked less. Leave it out; "
+    "its person can say `mode auto` in the thread."
 )
 LOOKED_AT = {
     "approval_mode": "manual"
 }  # of a task that says nothing of it: a person looks at each step's result
 # `review` asks for more looks, before and after, and says nothing of who lets a task go on.
 SAYS_OF_IT = {"approval_mode", "confidence", "preset"}
-PLAN: dict[str, Flow] = {
+PLAN_FLOWS: dict[str, Flow] = {
     "approve_all": plan.approve_all,
     "step_by_step": plan.step_by_step,
     "replan": plan.replan,
     "cancel": plan.cancel,
 }
-ON: dict[str, Flow] = {"continue": control.resume, "retry": control.retry, "skip": control.skip_step}
-ENDED: dict[str, Flow] = {
-    "done": satisfy.satisfied,
-    "changes": satisfy.needs_changes,
-    "start_over": satisfy.start_over,
+RESUME_FLOWS: dict[str, Flow] = {
+    "continue": control.resume,
+    "retry": control.retry,
+    "skip": control.skip_step,
+}
+SATISFACTION_FLOWS: dict[str, Flow] = {
+    "done": feedback.satisfied,
+    "changes": feedback.needs_changes,
+    "start_over": feedback.start_over,
 }
 
 
-async def visible(call: Call[Any]) -> Task:
-    """The task, where this token may know of it. Raises Problem: what is not theirs does not exist."""
-    office = call.office
-    found = await office.world.ledger.task(call.id)
+async def load_visible(request: ApiRequest[Any]) -> Task:
+    """The task. Raises Problem 404 if it does not exist or the token may not see it."""
+    services = request.services
+    found = await services.world.ledger.task(request.id)
     if found is None:
-        raise missing("task")
-    subject = await office.subject(task=found)
-    if not access.sees(office.world.policy, call.token, call.person, subject).allowed:
-        raise missing("task")
+        raise not_found("task")
+    subject = await services.subject(task=found)
+    if not access.sees(services.world.policy, request.token, request.person, subject).allowed:
+        raise not_found("task")
     return found
 
 
-async def shown(call: Call[Any], task_id: str, status: int = 200) -> Answer:
-    """The task as it stands now."""
-    found = await call.office.world.ledger.task(task_id)
+async def current_response(request: ApiRequest[Any], task_id: str, status: int = 200) -> ApiResponse:
+    """The current state of the task, as the response."""
+    found = await request.world.ledger.task(task_id)
     if found is None:
-        raise missing("task")
-    return Answer(await _shape(call, found), status)
+        raise not_found("task")
+    return ApiResponse(await _task_model(request, found), status)
 
 
-async def _shape(call: Call[Any], task: Task) -> models.Task:
-    ledger = call.office.world.ledger
+async def _task_model(request: ApiRequest[Any], task: Task) -> models.Task:
+    ledger = request.world.ledger
     waiting = await ledger.pending(task.session.team, session=task.session)
-    return shapes.task(call.token, task, [one for one in waiting if await _task_of(ledger, one) == task.id])
+    own = [one for one in waiting if await _task_of(ledger, one) == task.id]
+    return shapes.task(request.token, task, own, await pending_reviews.paused_at(request.world, task))
 
 
 async def _task_of(ledger: Ledger, action: Action) -> str:
-    """The task that it is a step of, or without a plan, in whose turn it was proposed."""
+    """The id of the action's task: by its plan, else by the turn that proposed it; "" without a task."""
     if action.task or not action.turn:
         return action.task
     turn = await ledger.turn(action.turn)
     return turn.task if turn else ""
 
 
-def press(call: Call[Any], task: Task, number: int, seal: str = "", **more: Any) -> TaskPress:
+def press(request: ApiRequest[Any], task: Task, number: int, seal: str = "", **more: Any) -> TaskPress:
     """A press by the token's person on the card with this number."""
-    return TaskPress(Ref(task.id, number, seal[:16]), call.token.team, call.token.user, **more)
+    return TaskPress(Ref(task.id, number, seal[:16]), request.token.team, request.token.user, **more)
 
 
-async def create(call: Call[models.CreateTask]) -> Answer:
+async def create(request: ApiRequest[models.CreateTask]) -> ApiResponse:
     """POST /tasks: as if the token's person had written it to the bot, in a thread of its own."""
-    office, given, token = call.office, call.given, call.token
-    ruling = account(await office.world.people.fresh(token.team, token.user))
+    services, params, token = request.services, request.params, request.token
+    ruling = account(await services.world.people.fresh(token.team, token.user))
     if not ruling.allowed:
         raise Problem(403, "account", ruling.reason)
-    key = f"api:{call.once or office.world.ids.new()}"
+    key = f"api:{request.idempotency_id or services.world.ids.new()}"
     task_id = derived("task", key)
-    session = await place(office, call, given, f"api:{task_id}", given.text)
-    named = SAYS_OF_IT & given.switches.keys()
+    session = await open_session(request, f"api:{task_id}", params.text)
+    switches = _switches(token, services.world.switches(session.channel), params.switches)
+    await services.tokens.made(token, task_id)
+    incoming = Incoming(key, session, token.user, params.text, session.thread, True)
+    refusal = await open_task(services.world, incoming, switches)
+    if refusal:
+        raise Problem(429, "too_many_tasks", refusal, headers={"Retry-After": "10"})
+    return await current_response(request, task_id, 201)
+
+
+def _switches(token: Token, base: Switches, params: Mapping[str, Json]) -> Switches:
+    """Those of a new task. An agent does not say for itself that people look at less. Raises Problem."""
+    looked_at = switched(base, LOOKED_AT)
+    named = SAYS_OF_IT & params.keys() and token.kind is Kind.PERSON
     try:
-        base = office.world.switches(session.channel)
-        switches = switched(base, given.switches if named else {**LOOKED_AT, **given.switches})
+        switches = switched(base if named else looked_at, params)
     except BadSwitches as wrong:
         raise Problem(422, "bad_switches", str(wrong)) from None
-    await office.tokens.made(token, task_id)
-    incoming = Incoming(key, session, token.user, given.text, session.thread, True)
-    await open_task(office.world, incoming, switches)
-    return await shown(call, task_id, 201)
+    less = lessened(looked_at, switches) if token.kind is Kind.AGENT else ()
+    if less:
+        raise Problem(403, "agents_do_not_decide", LESS.format(names=", ".join(less)))
+    return switches
 
 
-async def get(call: Call[Any]) -> Answer:
+async def get(request: ApiRequest[Any]) -> ApiResponse:
     """GET /tasks/{id}"""
-    return Answer(await _shape(call, await visible(call)))
+    return ApiResponse(await _task_model(request, await load_visible(request)))
 
 
-async def listing(call: Call[models.ListTasks]) -> Answer:
+async def listing(request: ApiRequest[models.ListTasks]) -> ApiResponse:
     """GET /tasks: what was asked for by, or through, this token; newest first."""
-    given = call.given
-    found = await call.office.pages.tasks(call.token, after=given.after or "", limit=given.limit + 1)
-    page = found[: given.limit]
-    tasks = [await _shape(call, one) for one in page]
-    return Answer(models.TaskPage(tasks=tasks, next=page[-1].id if len(found) > given.limit else None))
+    params = request.params
+    found = await request.services.pages.tasks(
+        request.token, after=params.after or "", limit=params.limit + 1
+    )
+    page = found[: params.limit]
+    tasks = [await _task_model(request, one) for one in page]
+    return ApiResponse(models.TaskPage(tasks=tasks, next=page[-1].id if len(found) > params.limit else None))
 
 
-async def instruct(call: Call[models.Instruct]) -> Answer:
+async def instruct(request: ApiRequest[models.Instruct]) -> ApiResponse:
     """PATCH /tasks/{id}: an instruction, as a reply of the requester in the thread."""
-    task = await visible(call)
-    world, token = call.office.world, call.token
-    key = f"api:{call.once or world.ids.new()}"
-    incoming = Incoming(key, task.session, token.user, call.given.instruction, "", False)
-    for _ in range(LOOKS):
-        found = await standing_task(world, press(call, task, 0), TaskVerb.STEER)
+    task = await load_visible(request)
+    world, token = request.world, request.token
+    key = f"api:{request.idempotency_id or world.ids.new()}"
+    incoming = Incoming(key, task.session, token.user, request.params.instruction, "", False)
+    for _ in range(MAX_ATTEMPTS):
+        found = await standing_task(world, press(request, task, 0), TaskVerb.STEER)
         if isinstance(found, Said):
-            unless(found)
+            require_ok(found)
             break
-        if found.state not in LISTENS or found.questions:
-            raise Problem(409, "late", late_task(found).text if found.over else NOT_NOW)
+        if found.state not in TAKES_INSTRUCTIONS or found.questions:
+            raise Problem(409, "late", late_task(found).text if found.is_finished else NOT_NOW)
         try:
-            unless(await steer.instruct(world, incoming, found))
+            require_ok(await steer.instruct(world, incoming, found))
             break
         except StaleTask:
             continue
-    return await shown(call, task.id)
+    return await current_response(request, task.id)
 
 
-async def decide_plan(call: Call[models.DecidePlan]) -> Answer:
+async def set_mode(request: ApiRequest[models.SetMode]) -> ApiResponse:
+    """POST /tasks/{id}/mode: as `mode …` in the thread, by the requester. It says what is to be, so it needs no
+    number."""
+    task = await load_visible(request)
+    changes = request.params.model_dump(exclude_none=True)
+    require_ok(await approval_mode.change(request.world, press(request, task, 0), changes))
+    return await current_response(request, task.id)
+
+
+async def decide_plan(request: ApiRequest[models.DecidePlan]) -> ApiResponse:
     """POST /tasks/{id}/plan: a decision on exactly the plan that was seen."""
-    task, given = await visible(call), call.given
-    on = press(call, task, given.number, given.seal, text=given.text)
-    world = call.office.world
-    if given.decision == "modify":
+    task, params = await load_visible(request), request.params
+    pressed = press(request, task, params.number, params.seal, text=params.text)
+    world = request.world
+    if params.decision == "modify":
         changes = [
             plan.StepChange(one.id, one.place, one.drop, one.ask, one.note, one.arguments)
-            for one in given.changes
+            for one in params.changes
         ]
-        unless(await plan.modify(world, on, changes))
+        require_ok(await plan.modify(world, pressed, changes))
     else:
-        unless(await PLAN[given.decision](world, on))
-    return await shown(call, task.id)
+        require_ok(await PLAN_FLOWS[params.decision](world, pressed))
+    return await current_response(request, task.id)
 
 
-async def answers(call: Call[models.Clarify]) -> Answer:
+async def answers(request: ApiRequest[models.Clarify]) -> ApiResponse:
     """POST /tasks/{id}/clarify"""
-    task, given = await visible(call), call.given
-    on = press(call, task, given.number, values=given.answers)
-    unless(await (clarify.answer if given.answers else clarify.skip)(call.office.world, on))
-    return await shown(call, task.id)
+    task, params = await load_visible(request), request.params
+    pressed = press(request, task, params.number, values=params.answers)
+    require_ok(await (clarify.answer if params.answers else clarify.skip)(request.world, pressed))
+    return await current_response(request, task.id)
 
 
-async def requirements(call: Call[models.Requirements]) -> Answer:
+async def requirements(request: ApiRequest[models.Requirements]) -> ApiResponse:
     """POST /tasks/{id}/requirements"""
-    task, given = await visible(call), call.given
-    flow = converse.confirm_requirements if given.decision == "confirm" else converse.keep_talking
-    unless(await flow(call.office.world, press(call, task, given.number)))
-    return await shown(call, task.id)
+    task, params = await load_visible(request), request.params
+    flow = converse.confirm_requirements if params.decision == "confirm" else converse.keep_talking
+    require_ok(await flow(request.world, press(request, task, params.number)))
+    return await current_response(request, task.id)
 
 
-async def pause(call: Call[Any]) -> Answer:
+async def pause(request: ApiRequest[Any]) -> ApiResponse:
     """POST /tasks/{id}/pause: after the current step. Pausing is always safe, so it needs no number."""
-    task = await visible(call)
-    unless(await control.pause(call.office.world, press(call, task, task.plan.version if task.plan else 0)))
-    return await shown(call, task.id)
+    task = await load_visible(request)
+    require_ok(
+        await control.pause(request.world, press(request, task, task.plan.version if task.plan else 0))
+    )
+    return await current_response(request, task.id)
 
 
-async def go_on(call: Call[models.GoOn]) -> Answer:
+async def resume(request: ApiRequest[models.GoOn]) -> ApiResponse:
     """POST /tasks/{id}/continue"""
-    task, given = await visible(call), call.given
-    unless(await ON[given.how](call.office.world, press(call, task, given.number, text=given.text)))
-    return await shown(call, task.id)
+    task, params = await load_visible(request), request.params
+    require_ok(
+        await RESUME_FLOWS[params.how](request.world, press(request, task, params.number, text=params.text))
+    )
+    return await current_response(request, task.id)
 
 
-async def stop(call: Call[Any]) -> Answer:
+async def stop(request: ApiRequest[Any]) -> ApiResponse:
     """POST /tasks/{id}/stop: what runs right now finishes; nothing else starts."""
-    task = await visible(call)
-    unless(await control.stop(call.office.world, press(call, task, 0)))
-    return await shown(call, task.id)
+    task = await load_visible(request)
+    require_ok(await control.stop(request.world, press(request, task, 0)))
+    return await current_response(request, task.id)
 
 
-async def verdict(call: Call[models.Verdict]) -> Answer:
+async def verdict(request: ApiRequest[models.Verdict]) -> ApiResponse:
     """POST /tasks/{id}/satisfaction"""
-    task, given = await visible(call), call.given
-    unless(await ENDED[given.verdict](call.office.world, press(call, task, given.number, text=given.text)))
-    return await shown(call, task.id)
+    task, params = await load_visible(request), request.params
+    require_ok(
+        await SATISFACTION_FLOWS[params.verdict](
+            request.world, press(request, task, params.number, text=params.text)
+        )
+    )
+    return await current_response(request, task.id)
 
 
-async def take_back(call: Call[models.UndoTask]) -> Answer:
+async def request_undo(request: ApiRequest[models.UndoTask]) -> ApiResponse:
     """POST /tasks/{id}/undo: *Undo all*."""
-    task = await visible(call)
+    task = await load_visible(request)
     seal = task.plan.seal if task.plan else ""
-    unless(await undo_plan.undo_all(call.office.world, press(call, task, call.given.number, seal)))
-    return await shown(call, task.id, 202)
+    require_ok(await undo_all.undo_all(request.world, press(request, task, request.params.number, seal)))
+    return await current_response(request, task.id, 202)
 
 
-async def record(call: Call[models.ListAudit]) -> Answer:
+async def audit(request: ApiRequest[models.ListAudit]) -> ApiResponse:
     """GET /audit: what this person did, or asked for; of an agent, what is about its proposals."""
-    token, given = call.token, call.given
-    session = Session.of(given.session_id) if given.session_id else None
-    ledger = call.office.world.ledger
-    lines = await ledger.audit_tail(team=token.team, user=token.user, session=session, limit=given.limit)
+    token, params = request.token, request.params
+    session = Session.of(params.session_id) if params.session_id else None
+    ledger = request.world.ledger
+    entries = await ledger.audit_tail(team=token.team, user=token.user, session=session, limit=params.limit)
     if token.kind is Kind.AGENT:
-        mine = await call.office.tokens.makers({line.entry.action for line in lines})
-        lines = tuple(line for line in lines if token.id in (line.entry.token, mine.get(line.entry.action)))
-    return Answer(models.Audit(lines=[shapes.line(token, line) for line in lines]))
+        mine = await request.services.tokens.makers({line.entry.action for line in entries})
+        entries = tuple(
+            line for line in entries if token.id in (line.entry.token, mine.get(line.entry.action))
+        )
+    return ApiResponse(models.Audit(lines=[shapes.line(token, line) for line in entries]))

@@ -26,6 +26,7 @@ from sqlalchemy import (
     Row,
     Table,
     Text,
+    case,
     create_engine,
     event,
     func,
@@ -60,7 +61,9 @@ class Moment(TypeDecorator[datetime]):
         return value if value is None or dialect.name == "postgresql" else (value - EPOCH) // MICROSECOND
 
     def process_result_value(self, value: Any, dialect: Dialect) -> datetime | None:
-        return value.astimezone(UTC) if isinstance(value, datetime) else EPOCH + int(value) * MICROSECOND
+        if value is None or isinstance(value, datetime):
+            return value and value.astimezone(UTC)
+        return EPOCH + int(value) * MICROSECOND
 
 
 class Said(TypeDecorator[str]):
@@ -115,9 +118,51 @@ class Log:
         with self._reading() as connection:
             return list(connection.execute(asked))
 
-    def count(self, where: Sequence[ColumnElement[bool]]) -> int:
+    def page(self, where: Sequence[ColumnElement[bool]], offset: int, limit: int) -> list[Line]:
+        """Some of the entries that fit, the oldest first."""
+        asked = select(LOG).where(*self._mine(where)).order_by(LOG.c.seq).offset(offset).limit(limit)
         with self._reading() as connection:
-            return connection.scalar(select(func.count()).select_from(LOG).where(*self._mine(where))) or 0
+            return list(connection.execute(asked))
+
+    def count(self, where: Sequence[ColumnElement[bool]]) -> int:
+        return int(self.span(where).entries)
+
+    def span(self, where: Sequence[ColumnElement[bool]]) -> Line:
+        """How many entries fit, and of the first and the last of them the number and the time."""
+        low, high = func.min(LOG.c.seq), func.max(LOG.c.seq)
+        ends = (func.min(LOG.c.timestamp, type_=Moment), func.max(LOG.c.timestamp, type_=Moment))
+        named = (func.count().label("entries"), low.label("first"), high.label("last"))
+        asked = select(*named, ends[0].label("first_at"), ends[1].label("last_at")).where(*self._mine(where))
+        with self._reading() as connection:
+            return connection.execute(asked).one()
+
+    def actors(self, where: Sequence[ColumnElement[bool]]) -> list[str]:
+        with self._reading() as connection:
+            return sorted(connection.scalars(select(LOG.c.actor).where(*self._mine(where)).distinct()))
+
+    def sums(self, where: Sequence[ColumnElement[bool]]) -> list[Line]:
+        """For each tool, by name: how often it was called, and what became of it."""
+
+        def number(of: ColumnElement[bool]) -> ColumnElement[int]:
+            return func.sum(case((of, 1), else_=0))
+
+        status = LOG.c.result_status
+        asked = (
+            select(
+                LOG.c.tool_name.label("tool"),
+                func.count().label("calls"),
+                number(status == "success").label("success"),
+                number(status == "error").label("error"),
+                number(status == "rejected_by_user").label("rejected"),
+                number(LOG.c.user_confirmed.is_(True)).label("confirmed"),
+                func.coalesce(func.sum(LOG.c.execution_time_ms), 0).label("milliseconds"),
+            )
+            .where(*self._mine(where), LOG.c.tool_name != "", status.is_not(None), status != "")
+            .group_by(LOG.c.tool_name)
+            .order_by(LOG.c.tool_name)
+        )
+        with self._reading() as connection:
+            return list(connection.execute(asked))
 
     def last(self) -> int:
         """The number of the newest entry, of whichever team; 0 when there is none."""

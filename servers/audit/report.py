@@ -1,4 +1,4 @@
-"""The report: sums and entries as Markdown. The same entries give the same text, so a preview is what is written."""
+"""Entries of the log as they are answered, and reports on them as text and as PDF."""
 
 from __future__ import annotations
 
@@ -6,15 +6,170 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Annotated, Literal
 
+from mcp.server.mcpserver.exceptions import ToolError
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 from sqlalchemy import ColumnElement
 
 from servers.audit.log import LOG, Line, Log
-from servers.audit.models import Counted
-from servers.audit.shown import counted, masked
 from servers.days import Days
+from servers.detection.credentials import to_hide
+from servers.detection.hits import hits
+from servers.filesystem import disk
+from servers.filesystem.models import Item, Sha256, Written
+from servers.filesystem.paths import Roots
+from servers.folders import Target, target
+from servers.sandbox.calling import Limits, run
 
-MOST_ENTRIES = 600  # a preview has ten seconds, and makes the whole file
+Status = Literal["success", "error", "rejected_by_user"]
+SessionArg = Annotated[
+    str, Field(max_length=300, description="A session, as get_tool_log names it. Empty: all.")
+]
+DayArg = Annotated[
+    str, Field(max_length=40, description="A day: 2026-11-24, today, friday. Empty: no limit.")
+]
+NewArg = Annotated[str, Field(description="Where the .pdf goes; one that is there goes to the trash.")]
+TitleArg = Annotated[str, Field(max_length=200, description="A title, put on top.")]
+UpToArg = Annotated[int | None, Field(ge=0, description="The last entry that counts, by number.")]
+PartArg = Annotated[
+    int, Field(ge=1, le=100_000, description="Which 600 entries, from the oldest on: a file holds no more.")
+]
+BeforeArg = Annotated[int | None, Field(ge=0, description="Only entries before this number. Empty: all.")]
+ExpectedTarget = Annotated[
+    Sha256 | None,
+    Field(description="SHA-256 of what the new file takes the place of, or “absent”. Empty: anything."),
+]
+ExpectedMade = Annotated[Sha256 | None, Field(description="SHA-256 the new file must have. Empty: any.")]
+
+
+class Entry(BaseModel):
+    """One line of the log. Secrets in arguments and results are masked; long ones are cut."""
+
+    seq: int
+    at: AwareDatetime
+    session: str
+    event: str
+    actor: str = Field(description="a Slack user id, system or policy")
+    tool: str
+    arguments: str
+    result: str
+    status: str | None
+    outcome: str
+    user_confirmed: bool
+    execution_ms: int | None
+    reason: str
+    action: str
+    version: int
+
+
+class Entries(BaseModel):
+    entries: list[Entry] = Field(description="newest first")
+    total: int = Field(description="how many fit, listed or not")
+    next_before: int | None = Field(default=None, description="where to go on, as `before`; none at the end")
+
+
+class Counted(BaseModel):
+    tool: str
+    calls: int
+    success: int
+    error: int
+    rejected: int
+    confirmed: int = Field(description="by a person")
+    milliseconds: int = Field(description="of all calls together")
+
+
+class Summary(BaseModel):
+    session: str
+    first_at: AwareDatetime | None
+    last_at: AwareDatetime | None
+    entries: int
+    actors: list[str]
+    tools: list[Counted]
+    text: str
+
+
+class Report(BaseModel):
+    text: str = Field(description="Markdown")
+    entries: int
+    up_to: int = Field(description="number of the last entry that counts")
+    unbroken: bool = Field(description="whether no number is missing and each entry names the one before")
+    truncated: bool = Field(description="whether only the newest entries are listed; the sums are of all")
+
+
+class ExportCall(BaseModel):
+    """The arguments of export_audit_pdf, as a preview is given them."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    path: NewArg
+    since: DayArg = ""
+    until: DayArg = ""
+    session: SessionArg = ""
+    title: TitleArg = "Audit report"
+    up_to: UpToArg = None
+    part: PartArg = 1
+
+
+class Plan(BaseModel):
+    """The file that would be written."""
+
+    path: str
+    what: str = Field(description="in a few words: how many entries of which days")
+    items: list[Item]
+    expected_target: Sha256
+    expected_made: Sha256
+    pages: int
+    size: int
+
+
+class Exported(Written):
+    pages: int
+    entries: int = Field(description="in all parts together")
+    next_part: int | None = Field(default=None, description="what to export next; none at the end")
+
+
+LONGEST = 500  # characters of arguments and of a result
+
+
+def entry(line: Line) -> Entry:
+    return Entry(
+        seq=line.seq,
+        at=line.timestamp,
+        session=line.session_id,
+        event=line.event,
+        actor=line.actor,
+        tool=line.tool_name,
+        arguments=masked(line.arguments),
+        result=masked(line.result),
+        status=line.result_status,
+        outcome=line.outcome,
+        user_confirmed=line.user_confirmed,
+        execution_ms=line.execution_time_ms,
+        reason=masked(line.reason),
+        action=line.action_id,
+        version=line.version,
+    )
+
+
+def masked(text: str) -> str:
+    """The beginning of a text, without what looks like a password or a key."""
+    found = list(hits(text[: 4 * LONGEST], to_hide))
+    for hit in reversed(found):
+        text = text[: hit.start] + hit.shown + text[hit.end :]
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(text)} characters)"
+
+
+def counted(log: Log, where: Sequence[ColumnElement[bool]]) -> list[Counted]:
+    """How often each tool was called and what became of it, by name."""
+    return [
+        Counted(**{name: row[name] for name in Counted.model_fields})
+        for row in (one._mapping for one in log.sums(where))
+    ]
+
+
+MOST_ENTRIES = 600  # of one file: a preview has ten seconds, and makes all of it
+LISTED = 100  # entries in the text of a report
 LONGEST_CELL = 160  # characters
 _MARKS = re.compile(r"([`*|])")
 
@@ -31,24 +186,36 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Report:
+class LogReport:
     """The entries and what they come to."""
 
     title: str
     period: str
     up_to: int
     total: int
-    lines: Sequence[Line]  # the newest, oldest first
+    tools: Sequence[Counted]  # of all entries
+    lines: Sequence[Line]  # the newest, or those of one part, oldest first
     unbroken: bool
+    part: int = 0  # from 1; 0 for a report that lists the newest
 
     @property
     def what(self) -> str:
-        return f"{self.total} {'entry' if self.total == 1 else 'entries'}, {self.period}"
+        return f"{self.total} {'entry' if self.total == 1 else 'entries'}, {self.period}{self._of}"
+
+    @property
+    def _of(self) -> str:
+        return f", part {self.part} of {self.parts}" if self.parts > 1 else ""
+
+    @property
+    def parts(self) -> int:
+        return -(-self.total // MOST_ENTRIES) if self.part else 1
 
     def text(self, shown: int) -> str:
         """As Markdown, with at most so many of the entries."""
         listed = self.lines[-shown:] if shown else []
         left_out = self.total - len(listed)
+        older = f"{left_out} older ones are not listed."
+        beside = f"{left_out} entries are in the other parts." if self.part else older
         chain = (
             "no number is missing and each entry names the one before" if self.unbroken else "IT IS BROKEN"
         )
@@ -56,27 +223,32 @@ class Report:
             f"# {marked(self.title)}" if self.title else "",
             f"{self.what}, up to number {self.up_to}. The chain: {chain}.",
             "## Tools",
-            sums(counted(self.lines)) or "No tool was called.",
+            sums(self.tools) or "No tool was called.",
             "## Entries",
-            f"{left_out} older ones are not listed." if left_out else "",
+            beside if left_out else "",
             _table(["No.", "Time (UTC)", "Who", "Event", "Tool", "What"], [_row(line) for line in listed])
             or "There are none.",
         ]
         return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def made(log: Log, days: Days, asked: Asked, title: str) -> Report:
+def made(log: Log, days: Days, asked: Asked, title: str, part: int = 0) -> LogReport:
     """The report of what was asked for. Raises ToolError for words that mean no day."""
     end = log.last() if asked.up_to is None else asked.up_to
     where = [*within(days, asked), LOG.c.seq <= end]
-    lines = log.newest(where, MOST_ENTRIES)[::-1]
-    return Report(
+    span = log.span(where)
+    paged = (
+        log.page(where, (part - 1) * MOST_ENTRIES, MOST_ENTRIES) if part else log.newest(where, LISTED)[::-1]
+    )
+    return LogReport(
         title=title,
         period=_period(days, asked),
-        up_to=lines[-1].seq if lines else 0,
-        total=len(lines) if len(lines) < MOST_ENTRIES else log.count(where),
-        lines=lines,
-        unbroken=log.unbroken(lines[0].seq, lines[-1].seq) if lines else True,
+        up_to=span.last or 0,
+        total=span.entries,
+        tools=counted(log, where),
+        lines=paged,
+        unbroken=log.unbroken(span.first, span.last) if span.entries else True,
+        part=part,
     )
 
 
@@ -130,3 +302,50 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 def marked(text: str) -> str:
     """Text that Markdown leaves as it is."""
     return _MARKS.sub(r"\\\1", " ".join(text.split()))
+
+
+@dataclass(frozen=True)
+class Built:
+    """A new file and where it would go."""
+
+    target: Target
+    report: LogReport
+    data: bytes
+    pages: int
+
+    @property
+    def sha256(self) -> str:
+        return disk.sha256(self.data)
+
+    @property
+    def item(self) -> Item:
+        pages = f"{self.pages} page{'s' if self.pages > 1 else ''}"
+        name = f"{self.target.item.name}, {pages}, {self.report.what}"
+        return Item(name=name, kind="file", size=len(self.data))
+
+
+def built(log: Log, days: Days, roots: Roots, call: ExportCall) -> Built:
+    """What export_audit_pdf would write. Raises ToolError, also for a part behind the last.
+
+    The log goes on while the report is looked at and confirmed, which are entries themselves. So what is not told
+    where to end holds whole hours only: the same call makes the same file until the hour is over.
+    """
+    goal = target(roots, call.path, ".pdf")
+    hour = days.now().replace(minute=0, second=0, microsecond=0) if call.up_to is None else None
+    report = made(
+        log, days, Asked(call.since, call.until, call.session, call.up_to, hour), call.title, call.part
+    )
+    if not report.total:
+        raise ToolError(
+            f"There are no entries {report.period}. To take in the newest, say up to which number: it is {log.last()}."
+        )
+    if not report.lines:
+        raise ToolError(
+            f"There is no part {call.part}: these entries fill {report.parts}. Name one of those."
+        )
+    within = Limits(seconds=50)
+    content = report.text(MOST_ENTRIES)
+    told, data = run(
+        "formats.make", goal.place.said, [], within, content=content, to=".pdf", title="", lenient=True
+    )
+    return Built(goal, report, data, told["pages"])

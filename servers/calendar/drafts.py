@@ -5,28 +5,33 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
-from itertools import islice
+from datetime import UTC, datetime, time
 from typing import Any
 from zoneinfo import ZoneInfo
 
-import recurring_ical_events
-from icalendar import Calendar
-from icalendar import Event as Component
 from mcp.server.mcpserver.exceptions import ToolError
 
-from servers.calendar import events, moments, rules
-from servers.calendar.files import Problems
+from servers.calendar import events, times
+from servers.calendar.events import Problems
 from servers.calendar.models import NewEvent, Plan
-from servers.calendar.moments import Moment
+from servers.calendar.times import Moment
 from servers.days import Days
-from servers.filesystem.roots import Place, Roots, opened
+from servers.filesystem.paths import Place, Roots, opened
+from servers.sandbox.calling import run
 
-PRODUCT = "-//Countersign//Calendar//EN"
 LOOKED_AT = 10  # occurrences that are held against what is there already
-ZONE_YEARS = 20  # of changes of the clock that a file tells
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+BREAKS = re.compile("\r\n|[\r\x85\u2028\u2029]")  # what some reader of the file takes to be the end of a line
 UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+
+WORDS: dict[str, dict[str, Any]] = {
+    "daily": {"freq": "DAILY"},
+    "weekdays": {"freq": "WEEKLY", "byday": ["MO", "TU", "WE", "TH", "FR"]},
+    "weekly": {"freq": "WEEKLY"},
+    "every 2 weeks": {"freq": "WEEKLY", "interval": 2},
+    "monthly": {"freq": "MONTHLY"},
+    "yearly": {"freq": "YEARLY"},
+}
 
 
 @dataclass(frozen=True)
@@ -45,54 +50,38 @@ class Draft:
 
     @property
     def what(self) -> str:
-        return f"{self.title}, {moments.span(self.start, self.end)}"
+        return f"{self.title}, {times.span(self.start, self.end)}"
 
-    def calendar(self, uid: str, stamp: datetime) -> Calendar:
-        """The calendar that its file will hold."""
-        calendar = Calendar()
-        calendar.add("prodid", PRODUCT)
-        calendar.add("version", "2.0")
-        last = self.end if isinstance(self.end, datetime) else self.end + timedelta(days=1)
-        event = Component.new(
-            uid=uid,
-            stamp=stamp,
-            start=_written(self.start),
-            end=_written(last),
-            summary=self.title,
-            location=self.location or None,
-            description=self.description or None,
-            categories=[self.category] if self.category else (),
-        )
-        if self.rule:
-            event.add("rrule", self.rule)
-        calendar.add_component(event)
-        year = self.start.year
-        calendar.add_missing_timezones(
-            first_date=date(year - 1, 1, 1), last_date=date(year + ZONE_YEARS, 1, 1)
-        )
-        return calendar
+    def told(self) -> dict[str, Any]:
+        """For the sandbox, as JSON."""
+        until = self.rule.get("until")
+        return {
+            "title": self.title,
+            "start": times.packed(self.start),
+            "end": times.packed(self.end),
+            "location": self.location,
+            "description": self.description,
+            "category": self.category,
+            "rule": {**self.rule, **({"until": until.isoformat()} if until else {})},
+        }
+
+    def written(self, uid: str, stamp: datetime) -> bytes:
+        """The file that will hold it."""
+        return run("calendar.written", self.title, new=self.told(), uid=uid, stamp=stamp.isoformat())[1]
 
     def occurrences(self, zone: ZoneInfo) -> list[tuple[datetime, datetime]]:
         """The first few times that it takes place, in UTC."""
-        calendar = self.calendar("draft", datetime(2000, 1, 1, tzinfo=UTC))
-        since = moments.instant(self.start, zone).astimezone(zone)
-        found = recurring_ical_events.of(calendar).after(since)
+        told, _ = run("calendar.spans", self.title, new=self.told(), zone=zone.key, most=LOOKED_AT)
         return [
-            (moments.instant(each.start, zone), moments.instant(each.end, zone))
-            for each in islice(found, LOOKED_AT)
+            (datetime.fromisoformat(begins), datetime.fromisoformat(ends)) for begins, ends in told["spans"]
         ]
-
-
-def _written(moment: Moment) -> Moment:
-    """The second of two equal times can only be written in UTC (RFC 5545, 3.3.5)."""
-    return moment.astimezone(UTC) if isinstance(moment, datetime) and moment.fold else moment
 
 
 def draft(asked: NewEvent, days: Days, roots: Roots, category: str = "") -> Draft:
     """Raises ToolError with what to mend."""
-    zone = moments.zone(asked.timezone, days.zone)
-    start = moments.moment(asked.start, days, zone)
-    end = moments.ending(start, asked.end, asked.minutes, days, zone)
+    zone = times.zone(asked.timezone, days.zone)
+    start = times.moment(asked.start, days, zone)
+    end = times.ending(start, asked.end, asked.minutes, days, zone)
     made = Draft(
         title=_line(asked.title, "title") or _untitled(),
         start=start,
@@ -120,11 +109,21 @@ def _rule(asked: NewEvent, start: Moment, days: Days, zone: ZoneInfo) -> dict[st
         raise ToolError(f"It repeats on weekdays, but begins on a {start:%A}. Choose a weekday.")
     until = days.day(asked.until) if asked.until else None
     if until is None:
-        return rules.rule(asked.repeat, asked.times, None)
+        return _made(asked.repeat, asked.times, None)
     if until < (start.date() if isinstance(start, datetime) else start):
         raise ToolError(f"It would end repeating ({until}) before it begins. Check the days.")
     last = datetime.combine(until, time(23, 59, 59), zone).astimezone(UTC)
-    return rules.rule(asked.repeat, None, last if isinstance(start, datetime) else until)
+    return _made(asked.repeat, None, last if isinstance(start, datetime) else until)
+
+
+def _made(repeat: str, times: int | None, last: Moment | None) -> dict[str, Any]:
+    """The rule for one of our words. `last`: an upper bound in the kind that the start has."""
+    made = dict(WORDS[repeat])
+    if times:
+        made["count"] = times
+    elif last:
+        made["until"] = last
+    return made
 
 
 def _folder(roots: Roots, path: str) -> Place:
@@ -146,7 +145,7 @@ def _line(value: str, name: str) -> str:
 def _text(value: str) -> str:
     if UNWRITABLE.search(value):
         raise ToolError("The description has characters that are not text. Leave them out.")
-    return value.replace("\r\n", "\n").replace("\r", "\n")
+    return BREAKS.sub("\n", value)
 
 
 def plan(draft: Draft, roots: Roots, days: Days) -> Plan:
@@ -154,15 +153,15 @@ def plan(draft: Draft, roots: Roots, days: Days) -> Plan:
     return Plan(
         what=draft.what,
         change="\n".join([*_lines(draft, days.zone), *_clashes(draft, roots, days.zone)]),
-        start=moments.said(draft.start),
-        end=moments.said(draft.end),
+        start=times.said(draft.start),
+        end=times.said(draft.end),
         folder=draft.folder.said,
     )
 
 
 def _lines(draft: Draft, zone: ZoneInfo) -> Iterator[str]:
     yield f"+ {draft.title}"
-    yield f"+ {moments.span(draft.start, draft.end)}"
+    yield f"+ {times.span(draft.start, draft.end)}"
     start = draft.start
     if isinstance(start, datetime) and start.utcoffset() != start.astimezone(zone).utcoffset():
         yield f"  here: {start.astimezone(zone):%A %Y-%m-%d %H:%M} ({zone.key})"
@@ -197,4 +196,4 @@ def clashing(draft: Draft, roots: Roots, zone: ZoneInfo, problems: Problems) -> 
         return []
     there = events.between(roots, spans[0][0], max(end for _, end in spans), zone, problems)
     found = [clash for span in spans for clash in events.clashes(there, *span)]
-    return [f"{each.title}, {moments.span(each.start, each.end)}" for each in found[:LOOKED_AT]]
+    return [f"{each.title}, {times.span(each.start, each.end)}" for each in found[:LOOKED_AT]]

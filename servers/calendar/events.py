@@ -1,21 +1,110 @@
-"""Events and their occurrences within a span of time, whatever zone they are written in."""
+"""The iCalendar files of the folders, read in the sandbox, the events in them, and the free time between."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Any
 from zoneinfo import ZoneInfo
 
-import recurring_ical_events
-from icalendar import Calendar
-from icalendar import Event as Component
 from mcp.server.mcpserver.exceptions import ToolError
 
-from servers.calendar import models, moments
-from servers.calendar.files import File, Problems, entries, read_all
-from servers.calendar.moments import Moment
-from servers.filesystem.roots import Roots
+from servers.calendar import models, times
+from servers.calendar.models import Slot
+from servers.calendar.times import Moment
+from servers.filesystem import disk, listing
+from servers.filesystem.paths import Place, Roots, opened, spot
+from servers.filesystem.text import read_at
+from servers.sandbox.calling import Job, Limits, Portions, run
+
+LARGEST = 4 << 20  # bytes of one file
+MOST_BYTES = 64 << 20  # of all files together
+MOST_FILES = 5000
+ENDING = ".ics"
+LIMITS = Limits(seconds=20)  # for one portion of them
+
+
+@dataclass(frozen=True)
+class File:
+    """One file and its bytes."""
+
+    place: Place
+    data: bytes
+
+    @property
+    def sha256(self) -> str:
+        return disk.sha256(self.data)
+
+
+@dataclass
+class Problems:
+    """What could not be read. An answer that says nothing of it would look whole."""
+
+    said: list[str] = field(default_factory=list)
+
+    @property
+    def note(self) -> str:
+        if not self.said:
+            return ""
+        more = f" and {len(self.said) - 3} more" if len(self.said) > 3 else ""
+        return f"Not everything could be read, so events may be missing: {'; '.join(self.said[:3])}{more}."
+
+
+def asked(
+    task: str, roots: Roots, problems: Problems, **args: Any
+) -> Iterator[tuple[list[File], dict[str, Any]]]:
+    """What a task finds in all files, in portions: the facts of one number its files from 0 on."""
+
+    def job(files: list[File]) -> Job:
+        names = [file.place.said for file in files]
+        return Job(task, [file.data for file in files], {**args, "names": names}, limits=LIMITS)
+
+    for files, result in Portions(job, at_once=100).results(list(read_all(roots, problems))):
+        if result.refused:
+            problems.said += [f"{file.place.said} {result.refused}".rstrip(".") for file in files]
+        else:
+            problems.said += result.told["problems"]
+            yield files, result.told
+
+
+def read_all(roots: Roots, problems: Problems) -> Iterator[File]:
+    """Every file that can be read; the others go to `problems`."""
+    left = MOST_BYTES
+    for number, place in enumerate(_places(roots, problems)):
+        if number >= MOST_FILES or left < 0:
+            problems.said.append(f"there are more files than are read ({number})")
+            return
+        try:
+            file = read(place)
+        except ToolError as error:
+            problems.said.append(str(error).rstrip("."))
+            continue
+        left -= len(file.data)
+        yield file
+
+
+def _places(roots: Roots, problems: Problems) -> Iterator[Place]:
+    budget = listing.Budget()
+    for root in roots.roots:
+        home = roots.place(root, ())
+        with opened(home) as folder:
+            for here, info in listing.visit(folder, "", budget, deep=True):
+                if stat.S_ISREG(info.st_mode) and here.said.lower().endswith(ENDING):
+                    yield roots.place(root, tuple(here.said.split("/")))
+    if budget.spent:
+        problems.said.append(budget.spent.rstrip("."))
+
+
+def read(place: Place) -> File:
+    """One file. Raises ToolError naming it and what is wrong with it."""
+    with spot(place) as here, disk.reading(here) as file:
+        data = read_at(file, 0, LARGEST + 1)
+    if len(data) > LARGEST:
+        raise ToolError(f"{place.said} is larger than {LARGEST >> 20} MB.")
+    return File(place, data)
+
 
 UNTITLED = "(no title)"
 
@@ -24,104 +113,126 @@ UNTITLED = "(no title)"
 class Occurrence:
     """One time that an event takes place."""
 
-    event: Component
+    title: str
+    location: str
+    description: str
+    event_id: str
     file: File
     repeats: bool
+    busy: bool  # whether the time is taken by it
     start: Moment
     end: Moment  # of an event that takes all day, its last day
     begins: datetime  # UTC
     ends: datetime  # UTC
 
-    @property
-    def title(self) -> str:
-        return text(self.event, "SUMMARY") or UNTITLED
-
-    @property
-    def busy(self) -> bool:
-        """Whether the time is taken by it."""
-        free = text(self.event, "TRANSP").upper() == "TRANSPARENT"
-        return not free and text(self.event, "STATUS").upper() != "CANCELLED" and self.ends > self.begins
+    @classmethod
+    def told(cls, facts: dict[str, Any], file: File, zone: ZoneInfo) -> Occurrence:
+        """From what the sandbox says of it."""
+        begins, ends = (datetime.fromisoformat(facts[name]) for name in ("begins", "ends"))
+        days = [date.fromisoformat(day) for day in facts["days"]]
+        start, end = days or (begins.astimezone(zone), ends.astimezone(zone))
+        return cls(
+            title=facts["title"] or UNTITLED,
+            location=facts["location"],
+            description=facts["description"],
+            event_id=facts["event_id"],
+            file=file,
+            repeats=facts["repeats"],
+            busy=not facts["free"] and ends > begins,
+            start=start,
+            end=end,
+            begins=begins,
+            ends=ends,
+        )
 
     def shown(self) -> models.Event:
         return models.Event(
             title=self.title,
-            start=moments.said(self.start),
-            end=moments.said(self.end),
-            location=text(self.event, "LOCATION"),
+            start=times.said(self.start),
+            end=times.said(self.end),
+            location=self.location,
             repeats=self.repeats,
             busy=self.busy,
-            event_id=text(self.event, "UID"),
+            event_id=self.event_id,
             file=self.file.place.said,
         )
 
 
-def text(event: Component, name: str) -> str:
-    value = event.get(name, "")
-    return str(value[0] if isinstance(value, list) else value)
+@dataclass(frozen=True)
+class Event:
+    """An event with all its repetitions."""
+
+    main: Occurrence  # the first
+    rule: str  # how it repeats, as iCalendar has it
+    others: int  # entries of its file that are not about it
+    rest: bytes  # of its file without it
 
 
 def between(
     roots: Roots, begin: datetime, end: datetime, zone: ZoneInfo, problems: Problems
 ) -> list[Occurrence]:
     """What takes place in a span, in order of time. Files that cannot be understood go to `problems`."""
-    found = []
-    for file in read_all(roots, problems):
-        try:
-            found += [
-                each for calendar in file.calendars for each in within(calendar, file, begin, end, zone)
-            ]
-        except Exception as error:  # a foreign parser over foreign values may raise anything
-            reason = " ".join(str(error).split())[:100] or type(error).__name__
-            problems.said.append(f"{file.place.said} has an event that makes no sense ({reason})")
+    span = {"begin": begin.isoformat(), "end": end.isoformat(), "zone": zone.key}
+    found = [
+        Occurrence.told(one, files[one["file"]], zone)
+        for files, told in asked("calendar.between", roots, problems, **span)
+        for one in told["found"]
+    ]
     return sorted(found, key=lambda each: (each.begins, each.ends, each.title, each.file.place.said))
 
 
-def within(
-    calendar: Calendar, file: File, begin: datetime, end: datetime, zone: ZoneInfo
-) -> Iterator[Occurrence]:
-    """The occurrences in one calendar."""
-    repeating = {text(event, "UID") for event in entries(calendar) if repeats(event)}
-    for event in recurring_ical_events.of(calendar).between(begin.astimezone(zone), end.astimezone(zone)):
-        yield occurrence(event, file, text(event, "UID") in repeating, zone)
-
-
-def repeats(event: Component) -> bool:
-    return "RRULE" in event or "RDATE" in event
-
-
-def occurrence(event: Component, file: File, repeating: bool, zone: ZoneInfo) -> Occurrence:
-    start, stop = event.start, event.end
-    begins, ends = moments.instant(start, zone), moments.instant(stop, zone)
-    if isinstance(start, datetime):
-        start, stop = begins.astimezone(zone), ends.astimezone(zone)
-    else:
-        stop = max(start, _day(stop) - timedelta(days=1))
-    return Occurrence(event, file, repeating, start, stop, begins, max(begins, ends))
-
-
-def _day(moment: Moment) -> date:
-    return moment.date() if isinstance(moment, datetime) else moment
-
-
-def find(roots: Roots, event_id: str) -> tuple[File, list[Component]]:
-    """The file that holds an event, and the event with its exceptions. Raises ToolError unless there is exactly one."""
+def find(roots: Roots, event_id: str, zone: ZoneInfo) -> Event:
+    """An event. Raises ToolError unless there is exactly one."""
     problems = Problems()
-    holding = []
-    for file in read_all(roots, problems):
-        parts = [e for c in file.calendars for e in entries(c) if text(e, "UID") == event_id]
-        holding += [(file, parts)] if parts else []
+    holding = [
+        files[number]
+        for files, told in asked("calendar.holding", roots, problems, event_id=event_id)
+        for number in told["found"]
+    ]
     if not holding:
         raise ToolError(
             f"There is no event {event_id}. Look at the ids with list_events. {problems.note}".rstrip()
         )
     if len(holding) > 1:
-        names = ", ".join(file.place.said for file, _ in holding[:3])
+        names = ", ".join(file.place.said for file in holding[:3])
         raise ToolError(
             f"The event {event_id} is in several files: {names}. Take it out of all but one by hand."
         )
-    return holding[0]
+    [file] = holding
+    told, rest = run("calendar.event", file.place.said, [file.data], LIMITS, event_id=event_id, zone=zone.key)
+    return Event(Occurrence.told(told["event"], file, zone), told["event"]["rule"], told["others"], rest)
 
 
 def clashes(found: list[Occurrence], begins: datetime, ends: datetime) -> Iterator[Occurrence]:
     """What takes time between the two."""
     return (each for each in found if each.busy and each.begins < ends and begins < each.ends)
+
+
+Span = tuple[datetime, datetime]
+
+
+def windows(first: date, days: int, hours: tuple[time, time], weekends: bool, zone: ZoneInfo) -> list[Span]:
+    """The hours of work of each day, in UTC."""
+    found = []
+    for day in (first + timedelta(days=n) for n in range(days)):
+        begin, end = (datetime.combine(day, at, zone).astimezone(UTC) for at in hours)
+        if (weekends or day.weekday() < 5) and begin < end:
+            found.append((begin, end))
+    return found
+
+
+def slots(open_: Sequence[Span], busy: Sequence[Occurrence], now: datetime, minutes: int) -> Iterator[Span]:
+    """What is left of the windows, from now on, in pieces of at least so many minutes."""
+    taken = sorted((each.begins, each.ends) for each in busy if each.busy)
+    for begin, end in open_:
+        at = max(begin, now)
+        for from_, to in [*((f, t) for f, t in taken if f < end and t > begin), (end, end)]:
+            if from_ - at >= timedelta(minutes=minutes):
+                yield at, from_
+            at = max(at, to)
+
+
+def shown(span: Span, zone: ZoneInfo) -> Slot:
+    begin, end = (moment.astimezone(zone) for moment in span)
+    minutes = int((span[1] - span[0]).total_seconds() // 60)
+    return Slot(start=times.said(begin), end=times.said(end), minutes=minutes)

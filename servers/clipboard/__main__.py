@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from servers.arguments import serve
-from servers.clipboard.app import configured
+from servers.clipboard import configured
+from servers.command_line import serve
 
 if __name__ == "__main__":
     serve(configured, sys.argv[1:])

@@ -1,4 +1,4 @@
-"""The history: a SQLite file that only its owner can read. What looks secret stays in memory, for the way back."""
+"""What the clipboard tools take and answer, and the history of texts. Times are UTC."""
 
 from __future__ import annotations
 
@@ -10,13 +10,73 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Final, Literal
 
 from mcp.server.mcpserver.exceptions import ToolError
+from pydantic import AwareDatetime, BaseModel, Field
 
-from servers.arguments import Clock
-from servers.clipboard.models import EMPTY, Past
-from servers.security.patterns import SECRETS, chance, hits
+from servers.command_line import Clock
+from servers.detection.credentials import by_chance, to_hide
+from servers.detection.hits import hits
+from servers.sqlite.files import FOREIGN, foreign
+
+LONGEST = 50_000  # characters that are set at once
+EMPTY: Final = "empty"
+OTHER: Final = "other"
+Kind = Literal["text", "empty", "other"]
+
+TextArg = Annotated[str, Field(max_length=LONGEST, description="The text to put there; “” empties it.")]
+RecordArg = Annotated[
+    str, Field(pattern=r"^(empty|[0-9]{1,12}|m[0-9a-f]{16})$", description="From clipboard_history.")
+]
+Mark = Annotated[str, Field(pattern=r"^(empty|other|[0-9a-f]{64})$")]
+ExpectedArg = Annotated[
+    Mark | None,
+    Field(description="SHA-256 of the text that must be there now, “empty” or “other”. Empty: anything."),
+]
+
+
+class Content(BaseModel):
+    """What is in the clipboard."""
+
+    kind: Kind = Field(description="other: no text, or more of it than this server takes")
+    text: str = ""
+    characters: int = 0
+    sha256: Mark
+    truncated: bool = False
+    note: str = ""
+
+
+class Past(BaseModel):
+    """A text that this server put into the clipboard, or that gave way to one."""
+
+    record: str
+    at: AwareDatetime
+    why: Literal["set", "replaced"]
+    text: str
+    characters: int
+    truncated: bool
+
+
+class Pasts(BaseModel):
+    entries: list[Past]
+    truncated: bool
+    note: str = ""
+
+
+class Plan(BaseModel):
+    """What setting the clipboard would change."""
+
+    change: str = Field(description="the lines that go (-) and come (+)")
+    expected_sha256: Mark = Field(description="of what is there now")
+    restorable: bool = Field(description="whether what is there now can be put back")
+
+
+class Placed(BaseModel):
+    characters: int
+    sha256: Mark = Field(description="of what is there now")
+    record: str | None = Field(description="of what gave way, for restore_clipboard; none when it is lost")
+
 
 KEEP = timedelta(days=30)
 MOST_KEPT, MOST_SECRETS = 200, 20
@@ -30,8 +90,8 @@ Why = Literal["set", "replaced"]
 def secret(text: str) -> bool:
     """Whether a text looks like a password, a key or a token: a known form, or one word as if made by chance."""
     alone = text.strip()
-    by_chance = 12 <= len(alone) <= 200 and not any(c.isspace() or c == "/" for c in alone) and chance(alone)
-    return by_chance or any(True for line in text.splitlines() for _ in hits(line, SECRETS, lambda: True))
+    random = 12 <= len(alone) <= 200 and not any(c.isspace() or c == "/" for c in alone) and by_chance(alone)
+    return random or any(True for _ in hits(text, to_hide))
 
 
 @dataclass(frozen=True)
@@ -51,7 +111,7 @@ class History:
             os.close(os.open(history.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
             with history._opened() as base:
                 base.execute(_TABLE)
-        except (OSError, sqlite3.Error) as error:
+        except (OSError, sqlite3.Error, ToolError) as error:
             raise ValueError(
                 f"The history cannot be kept in {folder}: {error}. Name another folder."
             ) from error
@@ -99,6 +159,8 @@ class History:
 
     @contextmanager
     def _opened(self) -> Iterator[sqlite3.Connection]:
+        if foreign(self.path):
+            raise ToolError(FOREIGN.format(self.path.name))
         with closing(sqlite3.connect(self.path, timeout=5)) as base, base:
             yield base
 

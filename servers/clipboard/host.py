@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 
 from mcp.server.mcpserver.exceptions import ToolError
 
-from servers.clipboard.models import EMPTY, OTHER, Kind
+from servers.clipboard.history import EMPTY, OTHER, Kind
 
 SECONDS, SETTLED = 5.0, 1.0
 LARGEST = 1 << 20  # bytes of text that are read

@@ -2,7 +2,7 @@
 
 import sys
 
-from servers.data.app import server
+from servers.data import server
 from servers.folders import alone
 
 if __name__ == "__main__":

@@ -94,6 +94,7 @@ class CsvPlan(BaseModel):
     after: str
     sha256: str = Field(description="of the present file, or “absent”")
     rows: int
+    note: str = Field(default="", description="what is said of cells that begin like a formula")
 
 
 class Value(BaseModel):

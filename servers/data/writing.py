@@ -1,175 +1,225 @@
-"""Changing a database: tried on a copy in memory, then done in one transaction, with a record for the way back."""
+"""Changes of rows: tried on copies, written page by page, the rows before kept for the way back."""
 
 from __future__ import annotations
 
+import json
 import os
-import sqlite3
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
-from datetime import datetime
+import re
+import secrets
+import stat
+import struct
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
 
 from mcp.server.mcpserver.exceptions import ToolError
 
-from servers.data import query, records, rows
+from servers.data import sources
 from servers.data.models import Change
-from servers.data.rows import Touched, Watch
-from servers.data.shape import shapes
-from servers.data.stopped import stop
 from servers.filesystem import disk
-from servers.filesystem.roots import Place, Roots, spot
+from servers.filesystem.answers import MOST_CHARACTERS
+from servers.filesystem.paths import Place, Roots, Spot, private, spot
+from servers.filesystem.text import read_at
+from servers.filesystem.trash import KEEP
+from servers.sqlite.files import HEADER, LARGEST_CHANGED, MAGIC
 
-WAIT = 5.0  # seconds for another writer to end
-LARGEST = 64 << 20  # bytes of a database that is tried on a copy
-Base = sqlite3.Connection
-Doing = Callable[[Watch, Base], None]
+_SECTOR = 512
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def trial(place: Place, doing: Doing, strict: bool = True) -> tuple[list[Touched], bool]:
-    """The rows that `doing` would change, and whether they could be put back exactly. The file is only read.
+def page_size(data: bytes) -> int:
+    size = int.from_bytes(data[16:18], "big")
+    return 65536 if size == 1 else size
 
-    It is tried at two times of day: a value that differs then is only known when it is done.
+
+def put(here: Spot, file: int, before: bytes, after: bytes) -> None:
+    """Make a database file that is `before` hold `after`. For who has excluded all others from it (see locks).
+
+    Raises ToolError for what is no such pair, and OSError when the disk refuses; then the file is as it was.
     """
-    _small(place)
-    with query.reading(place) as now:
-        now.text_factory = str
-        touched, back = _tried(now, doing, strict, "2001-02-03 04:05:06")
-        other, _ = _tried(now, doing, strict, "2012-11-10 19:18:17")
-        return rows.later(touched, other), back
-
-
-def _tried(now: Base, doing: Doing, strict: bool, moment: str) -> tuple[list[Touched], bool]:
-    with closing(_nowhere()) as copy, closing(_nowhere()) as plain:
-        now.backup(copy)
-        query.limited(now, query.SECONDS)
-        query.limited(copy, query.SECONDS)
-        rows.settled(copy, strict)
-        stop(copy, plain, moment)
-        watch = Watch(copy)
-        copy.execute("BEGIN")
-        doing(watch, now)
-        touched = watch.touched(now)
-        copy.execute("COMMIT")
-        return touched, _turns_back(watch, now, touched)
-
-
-def _nowhere() -> Base:
-    return sqlite3.connect(":memory:", isolation_level=None)
-
-
-def _small(place: Place) -> None:
-    with spot(place) as here:
-        info = disk.status(here)
-    if info and info.st_size > LARGEST:
-        most = LARGEST >> 20
-        raise ToolError(
-            f"{place.said} is larger than {most} MB: it cannot be tried on a copy. Change it by hand."
-        )
-
-
-def _turns_back(watch: Watch, now: sqlite3.Connection, touched: Sequence[Touched]) -> bool:
-    """Whether the copy can be made again what the file is."""
+    size = page_size(before)
+    if not after.startswith(HEADER) or page_size(after) != size or len(before) % size or len(after) % size:
+        raise ToolError(f"{here.said} cannot be written: the change would break it. Change it by hand.")
+    beside = Spot(here.folder, f"{here.name}-journal", here.said)
+    mode = stat.S_IMODE(os.fstat(file).st_mode)  # whoever may write the database may take the change back
+    _write_journal(beside, mode, before, [at for at in _differing(before, after, size) if at < len(before)])
     try:
-        watch.base.execute("PRAGMA foreign_keys=OFF")
-        watch.base.execute("BEGIN")
-        rows.put_back(watch, now, touched)
-        return not watch.touched(now)
-    except (sqlite3.Error, ToolError):
-        return False
+        _write(file, after, _differing(before, after, size), size)
+    except OSError:
+        _write(file, before, _differing(after, before, size), size)
+        _finish(beside)
+        raise
+    _finish(beside)
+
+
+def _differing(old: bytes, new: bytes, size: int) -> Iterator[int]:
+    """Where the pages begin that are not the same."""
+    return (at for at in range(0, len(new), size) if old[at : at + size] != new[at : at + size])
+
+
+def _write(file: int, data: bytes, starts: Iterator[int], size: int) -> None:
+    for at in starts:
+        part = memoryview(data)[at : at + size]
+        while part:
+            done = os.pwrite(file, part, at)
+            part, at = part[done:], at + done
+    os.ftruncate(file, len(data))
+    os.fsync(file)
+
+
+def _write_journal(beside: Spot, mode: int, before: bytes, starts: list[int]) -> None:
+    """The pages as they are, safe on disk. An old journal that is there is a finished one: `query.finished` saw it."""
+    disk.remove(beside)
+    size, nonce = page_size(before), secrets.randbits(32)
+    head = struct.pack(">8s5I", MAGIC, len(starts), nonce, len(before) // size, _SECTOR, size)
+    file = os.open(beside.name, _NEW, 0o600, dir_fd=beside.folder)
+    try:
+        os.fchmod(file, mode)
+        disk.write_all(file, head.ljust(_SECTOR, b"\0"))
+        for at in starts:
+            page = before[at : at + size]
+            disk.write_all(file, struct.pack(">I", at // size + 1) + page + _checksum(nonce, page))
+        os.fsync(file)
+        os.fsync(beside.folder)
+    except OSError:
+        _finish(beside)
+        raise
+    finally:
+        os.close(file)
+
+
+def _checksum(nonce: int, page: bytes) -> bytes:
+    total = nonce + sum(page[len(page) - 200 : 0 : -200])
+    return (total & 0xFFFFFFFF).to_bytes(4, "big")
+
+
+def _finish(beside: Spot) -> None:
+    """Without its journal the change is made."""
+    disk.remove(beside)
+    os.fsync(beside.folder)
+
+
+_FOLDER = "data"
+_ID = re.compile(r"^\d{8}T\d{6}-[0-9a-f]{16}$")
+_LARGEST = 64 << 20
+
+
+def keep(place: Place, rows: bytes, at: datetime) -> str:
+    """Write down what the rows were and are (`rows`, JSON), safe on disk. Returns the id of the record."""
+    name = f"{at:%Y%m%dT%H%M%S}-{secrets.token_hex(8)}"
+    data = b'{"path": %s, "rows": %s}' % (json.dumps(place.inner).encode(), rows)
+    with private(place.root, _FOLDER) as folder:
+        _purge(folder, at)
+        with disk.staging(Spot(folder, name, name), 0o600) as file:
+            disk.write_all(file, data)
+        os.fsync(folder)
+    return name
+
+
+def _purge(folder: int, at: datetime) -> None:
+    for name in filter(_ID.match, os.listdir(folder)):
+        if datetime.strptime(name[:15], "%Y%m%dT%H%M%S").replace(tzinfo=UTC) + KEEP <= at:
+            disk.remove(Spot(folder, name, name))
+
+
+def load(roots: Roots, record: str) -> tuple[Place, bytes]:
+    """The database of a record and its rows, as JSON. Raises ToolError when there is none of that id."""
+    for root in roots.roots if _ID.match(record) else ():
+        with suppress(ToolError), private(root, _FOLDER, make=False) as folder:
+            with disk.reading(Spot(folder, record, record)) as file:
+                told = json.loads(read_at(file, 0, _LARGEST))
+            return roots.place(root, tuple(told["path"].split("/"))), json.dumps(told["rows"]).encode()
+    raise ToolError("There is no record of that id; perhaps its 30 days are over. Change the rows by hand.")
+
+
+WAIT = 5.0  # seconds for another program to end its change
+_WRITE = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+
+
+class Written(NamedTuple):
+    """What a change did."""
+
+    record: str
+    counts: dict[str, int]  # rows added, changed and removed
+    state: str  # digest of these rows after the change
+
+
+def preview(place: Place, changes: Sequence[Change]) -> dict[str, Any]:
+    """What changing the rows would do: the fields of RowsPlan. The file is only read."""
+    with sources.reading(place) as file:
+        return _plan(sources.asked(file, place.said, "preview", _json(changes), most=MOST_CHARACTERS))
+
+
+def preview_back(roots: Roots, record: str) -> tuple[Place, dict[str, Any]]:
+    """The same for putting the rows of a record back, with its database."""
+    place, kept = load(roots, record)
+    with sources.reading(place) as file:
+        return place, _plan(sources.asked(file, place.said, "preview_back", kept, most=MOST_CHARACTERS))
+
+
+def _plan(answer: tuple[dict[str, Any], bytes]) -> dict[str, Any]:
+    plan: dict[str, Any] = json.loads(answer[1])
+    return plan
+
+
+def write(place: Place, changes: Sequence[Change], expected: str | None, at: datetime) -> Written:
+    """Carry the changes out. `expected`: digest of the rows as they were shown. Raises ToolError."""
+    return _made(place, at, "write", _json(changes), expected)
+
+
+def restore(roots: Roots, record: str, expected: str | None, at: datetime) -> tuple[Place, Written]:
+    """Put the rows of a record back. `expected`: digest of the rows now; None: as the change left them."""
+    place, kept = load(roots, record)
+    return place, _made(place, at, "restore", kept, expected)
+
+
+def _json(changes: Sequence[Change]) -> bytes:
+    return json.dumps([change.model_dump() for change in changes]).encode()
+
+
+def _made(place: Place, at: datetime, task: str, given: bytes, expected: str | None) -> Written:
+    with spot(place) as here, _alone(here) as (file, reader):
+        before = _bytes(reader)
+        told, data = sources.asked(reader, place.said, task, given, expected=expected)
+        kept, after = data[: told["record"]], data[told["record"] :]
+        if not sum(told["counts"].values()):
+            raise ToolError("Nothing has changed: the rows are so already.")
+        sources.exclude(file, place.said, WAIT)
+        sources.finished(here)
+        if _bytes(reader) != before:
+            raise ToolError(f"{place.said} is being written by another program. Try again in a minute.")
+        record = keep(place, kept, at)
+        put(here, file, before, after)
+        return Written(record, told["counts"], told["state"])
 
 
 @contextmanager
-def transaction(place: Place, strict: bool) -> Iterator[tuple[Watch, sqlite3.Connection]]:
-    """The database alone among its writers, and a second connection that sees it as it was before.
-
-    What the block leaves is committed; when the block fails nothing has changed. Raises ToolError.
-    """
-    path = place.root.path.joinpath(*place.parts)
-    try:
-        with spot(place) as here, disk.reading(here) as file:
-            disk.sole(place.said, disk.examine(here))
-            info = os.fstat(file)
-            with (
-                closing(
-                    sqlite3.connect(f"{path.as_uri()}?mode=rw", uri=True, timeout=WAIT, isolation_level=None)
-                ) as base,
-                closing(
-                    sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=WAIT, isolation_level=None)
-                ) as now,
-            ):
-                query.same(path, info, place.said)
-                now.text_factory = str
-                rows.settled(base, strict)
-                base.execute("BEGIN IMMEDIATE")
-                query.limited(base, query.SECONDS)
-                yield Watch(base), now
-                now.close()
-                base.execute("COMMIT")
-    except sqlite3.Error as error:
-        raise ToolError(query.sentence(error, place.said)) from None
+def _alone(here: Spot) -> Iterator[tuple[int, int]]:
+    """A database that nobody else changes meanwhile, as a descriptor to write with and one to read with."""
+    with disk.reading(here) as reader:
+        info = os.fstat(reader)
+        if info.st_size <= LARGEST_CHANGED:  # a larger one is refused by whoever works the change out
+            disk.sole(here.said, disk.measure(reader, here.said))
+        file = os.open(here.name, _WRITE, dir_fd=here.folder)
+        try:
+            now = os.fstat(file)
+            if not stat.S_ISREG(now.st_mode) or (now.st_dev, now.st_ino) != (info.st_dev, info.st_ino):
+                raise ToolError(f"{here.said} was exchanged while it was opened. Look again, then ask again.")
+            sources.hold(here, file, WAIT)
+            sources.reserve(file, here.said, WAIT)
+            yield file, reader
+        finally:
+            os.close(file)
 
 
-def write(
-    place: Place, changes: Sequence[Change], expected: str | None, at: datetime
-) -> tuple[list[Touched], str]:
-    """Carry the changes out. `expected`: digest of the rows as they were shown. Returns the rows and the record."""
-    with transaction(place, strict=True) as (watch, now):
-        rows.apply(watch.base, watch.tables, changes)
-        return _kept(place, watch.touched(now), expected, at)
-
-
-def restore(
-    place: Place, kept: Sequence[records.Kept], expected: str | None, at: datetime
-) -> tuple[list[Touched], str]:
-    """Put the rows of a record back. `expected`: digest of the rows now; None: as the change left them."""
-    with transaction(place, strict=False) as (watch, now):
-        broken = _orphans(now)
-        rows.put_back(watch, now, as_they_were(watch, now, kept, expected))
-        if _orphans(watch.base) - broken:
-            raise ToolError(f"Other rows of {place.said} refer to these by now. Change those first.")
-        return _kept(place, watch.touched(now), None, at)
-
-
-def as_they_were(
-    watch: Watch, now: sqlite3.Connection, kept: Sequence[records.Kept], expected: str | None
-) -> list[Touched]:
-    """The rows of a record over the tables. Raises ToolError when they are not what was shown."""
-    touched = [row.touched(watch.tables) for row in kept]
-    left = rows.digest((row.shape.table, row.key, row.after) for row in touched)
-    if state(now, touched) != (expected or left):
-        raise ToolError("These rows have changed since. Look at them again, then ask again.")
-    return touched
-
-
-def state(base: sqlite3.Connection, touched: Sequence[Touched]) -> str:
-    """Digest of these rows as a connection sees them."""
-    return rows.digest((row.shape.table, row.key, row.shape.image(base, row.key)) for row in touched)
-
-
-def was(touched: Sequence[Touched]) -> str:
-    """Digest of these rows as they are before the change."""
-    return rows.digest((row.shape.table, row.key, row.before) for row in touched)
-
-
-def _kept(
-    place: Place, touched: list[Touched], expected: str | None, at: datetime
-) -> tuple[list[Touched], str]:
-    if expected is not None and was(touched) != expected:
-        raise ToolError(
-            f"{place.said} has changed since it was shown. Look at the rows again, then ask again."
-        )
-    return touched, records.keep(place, touched, at)
-
-
-def _orphans(base: sqlite3.Connection) -> set[tuple[object, ...]]:
-    return set(base.execute("PRAGMA foreign_key_check").fetchall())
+def _bytes(file: int) -> bytes:
+    return read_at(file, 0, LARGEST_CHANGED + 1)
 
 
 def standing(roots: Roots, record: str) -> tuple[Place, str, bool]:
     """The database of a record, the digest of its rows now, and whether they are as the change left them."""
-    place, kept = records.load(roots, record)
-    with query.reading(place) as base:
-        base.text_factory = str
-        tables = shapes(base)
-        touched = [row.touched(tables) for row in kept]
-        now = state(base, touched)
-    return place, now, now == rows.digest((row.shape.table, row.key, row.after) for row in touched)
+    place, kept = load(roots, record)
+    with sources.reading(place) as file:
+        told, _ = sources.asked(file, place.said, "standing", kept)
+    return place, told["state"], told["as_left"]

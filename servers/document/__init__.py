@@ -1,5 +1,27 @@
 """An MCP server over documents: PDF, Word, spreadsheets and text are read, compared, converted and made."""
 
-from servers.document.app import server
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from mcp.server import MCPServer
+
+from servers.command_line import Clock, utc_now
+from servers.document.tools import CARDS, Changing, Reading
+from servers.folders import House, assembled
 
 __all__ = ["server"]
+
+
+ABOUT = "PDF, Word, spreadsheet and text files: read, compared, converted and made."
+
+
+def server(roots: Sequence[Path], clock: Clock = utc_now) -> MCPServer:
+    """The server over these folders. `clock` gives aware times: it dates what is kept for the way back.
+
+    Raises ValueError with a sentence when a folder is missing or two share a name.
+    """
+    house = House.at(roots, clock)
+    reading, changing = Reading(house.roots), Changing(house.roots, house.clock)
+    return assembled("document", "Documents", ABOUT, house, CARDS, reading, changing)

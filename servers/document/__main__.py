@@ -2,7 +2,7 @@
 
 import sys
 
-from servers.document.app import server
+from servers.document import server
 from servers.folders import alone
 
 if __name__ == "__main__":

@@ -1,10 +1,14 @@
-"""What the tools take and answer. Times are UTC."""
+"""What the mail tools take and answer; addresses that are addresses, and lines that are one line."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from datetime import datetime
+from email.headerregistry import Address
 from typing import Annotated, Literal
 
+from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import BaseModel, ConfigDict, Field
 
 from servers.filesystem.models import Item, Sha256
@@ -106,7 +110,9 @@ class Thread(BaseModel):
     messages: int
     first: datetime | None
     last: datetime | None
-    text: str = Field(description="participants, dates, open questions, and what the last message says")
+    text: str = Field(
+        description="participants, dates, open questions, decisions, attachments, and what the last message says"
+    )
     note: str = ""
 
 
@@ -116,6 +122,7 @@ class Plan(BaseModel):
     what: str = Field(description="like “Minutes, to ann@example.com and 2 more”")
     noun: str = Field(description="like “to 3 people”")
     recipients: str = Field(description="everybody who would get it, Bcc included")
+    addresses: list[str] = Field(description="the same people, by their addresses alone")
     message: str = Field(description="headers, text, and a line for each attachment")
     sha256: Sha256 = Field(description="of the draft's file as it is now")
     shown: str = Field(description="SHA-256 of `message`")
@@ -145,3 +152,72 @@ class Sent(BaseModel):
     file: str = Field(description="where the copy is")
     header_id: str = Field(description="its Message-ID, as the recipients see it")
     note: str = ""
+
+
+MOST_RECIPIENTS = 100
+ADDRESS = re.compile(
+    r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*"
+    r"@[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*"
+)
+# What stands between commas that are not quoted.
+ENTRY = re.compile(r'(?:"(?:[^"\\]|\\[\s\S])*+(?:"|\\?\Z)|[^",])++')
+ONE = re.compile(
+    r'(?:"(?P<quoted>(?:[^"\\]|\\.)*)"|(?P<plain>[^<>"@,;:()\[\]\\]*+))\s*+<(?P<at>[^<>\s]+)>|(?P<bare>\S+)'
+)
+# An encoded word (RFC 2047): Python's header classes decode one wherever it stands, line breaks in it included.
+ENCODED = re.compile(r"=\?[^?]*\?[^?]*\?")
+IN_CODE = "holds a text in the code of mail headers (=?…?=). Write the text itself."
+CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+
+
+def people(text: str, name: str) -> tuple[Address, ...]:
+    """The addresses in a list with commas. Raises ToolError naming the one that is none."""
+    if CONTROL.search(text):
+        raise ToolError(f"{name} has a line break or another character that no address has. Write one line.")
+    if ENCODED.search(text):
+        raise ToolError(f"{name} {IN_CODE}")
+    entries = [entry for entry in ENTRY.findall(text) if entry.strip()]
+    found = [ONE.fullmatch(entry.strip()) for entry in entries]
+    if ENTRY.sub("", text).strip(" ,") or not all(
+        one and ADDRESS.fullmatch(one["at"] or one["bare"]) for one in found
+    ):
+        raise ToolError(f"{name} holds “{text}”, which is not all addresses. Write Ann <ann@example.com>, …")
+    return tuple(_address(one) for one in found if one)
+
+
+def _address(one: re.Match[str]) -> Address:
+    name = (
+        re.sub(r"\\(.)", r"\1", one["quoted"]) if one["quoted"] is not None else (one["plain"] or "").strip()
+    )
+    return Address(name, addr_spec=one["at"] or one["bare"])
+
+
+def sender(text: str) -> Address:
+    """The one address that mails are sent from. Raises ValueError with a sentence."""
+    try:
+        [found] = people(text, "--from")
+    except (ToolError, ValueError):
+        raise ValueError(f"--from is “{text}”. Give one address, like Ann <ann@example.com>.") from None
+    return found
+
+
+def line(text: str, name: str) -> str:
+    if CONTROL.search(text):
+        raise ToolError(f"The {name} has a line break or another character that is not text. Write one line.")
+    if ENCODED.search(text):
+        raise ToolError(f"The {name} {IN_CODE}")
+    return text.strip()
+
+
+def mailbox(address: Address) -> str:
+    """What makes two addresses the same: case counts before the @ and not behind it (RFC 5321, 2.4)."""
+    return f"{address.username}@{address.domain.lower()}"
+
+
+def few(groups: Iterable[Iterable[Address]]) -> None:
+    """Raises ToolError for a mail to nobody, or to too many."""
+    count = len({mailbox(address) for group in groups for address in group})
+    if not count:
+        raise ToolError("Nobody would get this mail. Name somebody in to, cc or bcc.")
+    if count > MOST_RECIPIENTS:
+        raise ToolError(f"{count} people would get this mail. Write to at most {MOST_RECIPIENTS} at once.")

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from email.message import EmailMessage
+from typing import Any
 
-from servers.email import compose, parse
 from servers.email.models import Thread
 
 MOST_MESSAGES = 200
 MOST_QUESTIONS = 20
 LAST_WORDS = 1500  # characters
-QUESTION = re.compile(r"[^.!?\n]{2,300}\?(?=[\s\"”’')\]]|$)")
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -23,30 +20,38 @@ LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 class Written:
     """One message of a thread."""
 
-    mail: EmailMessage
+    at: datetime | None
+    subject: str
+    sender: tuple[str, str]  # name and address
+    people: list[tuple[str, str]]  # whom it was addressed to
+    questions: list[str]
+    decisions: list[str]
+    attached: list[str]
+    words: str  # the first of its own
 
-    @property
-    def at(self) -> datetime | None:
-        return parse.date(self.mail)
-
-    @property
-    def sender(self) -> tuple[str, str]:
-        return next(iter(parse.addresses(self.mail, "From")), ("", "somebody"))
+    @classmethod
+    def told(cls, facts: dict[str, Any]) -> Written:
+        """From what the sandbox says of it."""
+        at = datetime.fromisoformat(facts["date"]) if facts["date"] else None
+        name, address = facts["sender"]
+        people = [(each[0], each[1]) for each in facts["people"]]
+        return cls(
+            at,
+            facts["subject"],
+            (name, address),
+            people,
+            *(facts[key] for key in ("questions", "decisions", "attached", "words")),
+        )
 
     @property
     def who(self) -> str:
         name, address = self.sender
         return name or address
 
-    @property
-    def words(self) -> str:
-        return parse.own_words(parse.said(self.mail))
 
-
-def related(start: EmailMessage, others: Iterable[tuple[str, EmailMessage]]) -> set[str]:
-    """Of the other messages (with their keys), those that are in one thread with `start`, however remotely."""
-    known = set(compose.thread_of(start)) | set(compose.HEADER_ID.findall(parse.header(start, "In-Reply-To")))
-    left = {key: _ids(mail) for key, mail in others}
+def related(start: set[str], others: dict[str, set[str]]) -> set[str]:
+    """Of the other messages (the ids that each names, by its key), those in one thread with `start`, however far."""
+    known, left = set(start), dict(others)
     found: set[str] = set()
     while fresh := {key for key, ids in left.items() if ids & known}:
         found |= fresh
@@ -55,16 +60,12 @@ def related(start: EmailMessage, others: Iterable[tuple[str, EmailMessage]]) -> 
     return found
 
 
-def _ids(mail: EmailMessage) -> set[str]:
-    return set(compose.thread_of(mail)) | set(compose.HEADER_ID.findall(parse.header(mail, "In-Reply-To")))
-
-
-def summary(mails: Iterable[EmailMessage], note: str) -> Thread:
+def summary(mails: Iterable[Written], note: str) -> Thread:
     """The extract. It reads the messages, and decides nothing."""
-    thread = sorted(map(Written, mails), key=lambda each: each.at or LONG_AGO)
+    thread = sorted(mails, key=lambda each: each.at or LONG_AGO)
     dates = [each.at for each in thread if each.at]
     return Thread(
-        subject=parse.header(thread[0].mail, "Subject") or "(no subject)",
+        subject=thread[0].subject or "(no subject)",
         messages=len(thread),
         first=min(dates, default=None),
         last=max(dates, default=None),
@@ -76,7 +77,7 @@ def summary(mails: Iterable[EmailMessage], note: str) -> Thread:
 def _told(thread: list[Written], dates: list[datetime]) -> Iterator[str]:
     count = f"{len(thread)} message" + "s" * (len(thread) > 1)
     span = f", {_day(min(dates))} to {_day(max(dates))} (UTC)" if dates else ""
-    yield f"{parse.header(thread[0].mail, 'Subject') or '(no subject)'}: {count}{span}"
+    yield f"{thread[0].subject or '(no subject)'}: {count}{span}"
     yield f"Wrote: {', '.join(_writers(thread))}"
     if silent := list(_silent(thread)):
         yield f"Only addressed: {', '.join(silent)}"
@@ -86,9 +87,20 @@ def _told(thread: list[Written], dates: list[datetime]) -> Iterator[str]:
         yield from asked[:MOST_QUESTIONS]
     if len(asked) > MOST_QUESTIONS:
         yield f"… and {len(asked) - MOST_QUESTIONS} more questions"
+    yield from _listed("Decided, as it seems:", [(each, one) for each in thread for one in each.decisions])
+    yield from _listed("Attachments:", [(each, one) for each in thread for one in each.attached])
     last = thread[-1]
     yield f"Last, {last.who}{f', {_day(last.at)}' if last.at else ''}:"
     yield last.words[:LAST_WORDS] + ("…" if len(last.words) > LAST_WORDS else "")
+
+
+def _listed(head: str, found: list[tuple[Written, str]]) -> Iterator[str]:
+    if found:
+        yield head
+        for each, said in found[:MOST_QUESTIONS]:
+            yield f"- {each.who}{f', {each.at:%Y-%m-%d}' if each.at else ''}: {said}"
+    if len(found) > MOST_QUESTIONS:
+        yield f"… and {len(found) - MOST_QUESTIONS} more"
 
 
 def _day(at: datetime) -> str:
@@ -104,7 +116,7 @@ def _writers(thread: list[Written]) -> Iterator[str]:
 
 def _silent(thread: list[Written]) -> Iterator[str]:
     wrote = {each.sender[1].lower() for each in thread}
-    seen = {a.lower(): name for each in thread for name, a in parse.addresses(each.mail, "To", "Cc")}
+    seen = {a.lower(): name for each in thread for name, a in each.people}
     return (
         f"{name} <{address}>" if name else address for address, name in seen.items() if address not in wrote
     )
@@ -114,8 +126,6 @@ def _questions(thread: list[Written]) -> Iterator[str]:
     """Each question; with a mark when nobody else has written since."""
     for number, each in enumerate(thread):
         answered = any(later.sender[1].lower() != each.sender[1].lower() for later in thread[number + 1 :])
-        for question in QUESTION.findall(each.words):
+        for question in each.questions:
             day = f", {each.at:%Y-%m-%d}" if each.at else ""
-            yield f"- {each.who}{day}: {' '.join(question.split())}" + (
-                "" if answered else " (nobody has answered)"
-            )
+            yield f"- {each.who}{day}: {question}" + ("" if answered else " (nobody has answered)")

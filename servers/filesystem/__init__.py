@@ -1,5 +1,36 @@
 """An MCP server over folders: paths that cannot escape, changes that can be undone, deletes that go to a trash."""
 
-from servers.filesystem.app import server
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from mcp.server import MCPServer
+
+from servers.cards import mcp_server
+from servers.command_line import Clock, utc_now
+from servers.filesystem import trash
+from servers.filesystem.change_tools import CHANGING_CARDS, Changing
+from servers.filesystem.paths import Roots
+from servers.filesystem.read_tools import READING_CARDS, Reading
 
 __all__ = ["server"]
+CARDS = {**READING_CARDS, **CHANGING_CARDS}
+
+
+def server(roots: Sequence[Path], clock: Clock = utc_now) -> MCPServer:
+    """The server over these folders. `clock` gives aware times: it dates the trash, and purges it now and daily.
+
+    Raises ValueError with a sentence when a folder is missing or two share a name, ToolError when `.countersign`
+    in one of them is not a folder of ours.
+    """
+    house = Roots.at(roots)
+    for root in house.roots:
+        trash.purge(root, clock())
+    reading, changing = Reading(house, True), Changing(house, trash.Daily(house, clock).now, True)
+    names = ", ".join(root.name for root in house.roots)
+    about = (
+        f"Files in these folders: {names}. Paths are relative to the first; with several folders, begin a path with "
+        f"the folder's name. Deleted and replaced files stay {trash.KEEP.days} days in the trash."
+    )
+    return mcp_server("filesystem", "Files", about, CARDS, (reading, changing), house.places)

@@ -2,25 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
+import sys
 
-from mcp.server.mcpserver.exceptions import ToolError
-
-from servers.filesystem.app import server
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m servers.filesystem", description=__doc__)
-    parser.add_argument(
-        "--root", action="append", type=Path, required=True, metavar="DIR", help="an allowed folder"
-    )
-    try:
-        app = server(parser.parse_args().root)
-    except (ValueError, ToolError) as error:
-        parser.error(str(error))
-    app.run("stdio")
-
+from servers.filesystem import server
+from servers.folders import alone
 
 if __name__ == "__main__":
-    main()
+    alone("filesystem", "An MCP server over folders.", server, sys.argv[1:])

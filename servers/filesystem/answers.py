@@ -1,17 +1,43 @@
-"""From what was found or done to what a tool answers; and from what a disk refuses to a sentence."""
+"""From what was found or done to what a tool answers: what fits into it, in words; disk errors as sentences."""
 
 from __future__ import annotations
 
 import errno
+import json
 from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
 from mcp.server.mcpserver.exceptions import ToolError
+from pydantic import BaseModel
 
 from servers.filesystem import trash
 from servers.filesystem.models import Described, Description, Item, Manifest, TrashEntry
-from servers.filesystem.roots import Root, Roots
+from servers.filesystem.paths import Root, Roots
+
+MOST_ENTRIES = 1_000
+MOST_CHARACTERS = 240 * 1024  # as indented JSON, the longer of the two forms in which an answer is sent
+
+Entry = TypeVar("Entry", bound=BaseModel)
+
+
+def fitting(entries: Iterable[Entry], limit: int = MOST_ENTRIES) -> tuple[list[Entry], bool]:
+    """The first entries, as many as asked for and as fit; and whether there are more."""
+    taken: list[Entry] = []
+    left = MOST_CHARACTERS
+    for entry in entries:
+        text = entry.model_dump_json(indent=2)
+        left -= len(text) + 6 * (text.count("\n") + 1)
+        if left < 0 or len(taken) == limit:
+            return taken, True
+        taken.append(entry)
+    return taken, False
+
+
+def fits(text: str) -> bool:
+    """Whether a text fits, with its quotes and line breaks escaped."""
+    return len(text) <= MOST_CHARACTERS and len(json.dumps(text, ensure_ascii=False)) <= MOST_CHARACTERS
+
 
 P = ParamSpec("P")
 R = TypeVar("R")

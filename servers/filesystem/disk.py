@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import ctypes
+import errno
 import hashlib
 import os
 import secrets
 import stat
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from functools import cache
 from typing import NamedTuple
 
 from mcp.server.mcpserver.exceptions import ToolError
 
-from servers.filesystem.roots import Spot
+from servers.filesystem.paths import Spot
 
 try:
     import fcntl
@@ -192,3 +196,78 @@ def _wait_for(file: int) -> None:
                     "Another change in this folder is still going on. Try again in a minute."
                 ) from None
             time.sleep(0.005)
+
+
+# Symbol, flag for "fail if it exists", flag for "exchange". Python's os has neither.
+_SYMBOLS = {"linux": ("renameat2", 1, 2), "darwin": ("renameatx_np", 4, 2)}
+_UNSUPPORTED = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP}
+
+
+def rename_to_free_name(source: Spot, target: Spot) -> None:
+    """Rename onto a name that must be free, in one step. Raises FileExistsError when it is taken."""
+    try:
+        _flagged(source, target, exchange=False)
+    except OSError as error:
+        if error.errno not in _UNSUPPORTED:
+            raise
+        os.link(
+            source.name,
+            target.name,
+            src_dir_fd=source.folder,
+            dst_dir_fd=target.folder,
+            follow_symlinks=False,
+        )
+        os.unlink(source.name, dir_fd=source.folder)
+
+
+def swap(mine: Spot, theirs: Spot) -> None:
+    """Exchange two existing names in one step: at no moment is either of them missing.
+
+    Where the file system cannot exchange, `theirs` is missing for a moment, but no byte is ever overwritten.
+    """
+    try:
+        _flagged(mine, theirs, exchange=True)
+    except OSError as error:
+        if error.errno not in _UNSUPPORTED:
+            raise
+        _swap_in_steps(mine, theirs)
+
+
+def _swap_in_steps(mine: Spot, theirs: Spot) -> None:
+    out = Spot(mine.folder, f"out-{secrets.token_hex(8)}", theirs.said)
+    os.rename(theirs.name, out.name, src_dir_fd=theirs.folder, dst_dir_fd=out.folder)
+    try:
+        rename_to_free_name(mine, theirs)
+    except OSError:
+        rename_to_free_name(out, theirs)
+        raise
+    rename_to_free_name(out, mine)
+
+
+def _flagged(source: Spot, target: Spot, exchange: bool) -> None:
+    call, alone, both = _native()
+    result = call(
+        source.folder,
+        os.fsencode(source.name),
+        target.folder,
+        os.fsencode(target.name),
+        both if exchange else alone,
+    )
+    if result != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+
+
+@cache
+def _native() -> tuple[Callable[[int, bytes, int, bytes, int], int], int, int]:
+    symbol, alone, both = _SYMBOLS.get(sys.platform, ("", 0, 0))
+    call = getattr(ctypes.CDLL(None, use_errno=True), symbol, None) if symbol else None
+    if call is None:
+        return _absent, 0, 0
+    call.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint)
+    return call, alone, both
+
+
+def _absent(*_: object) -> int:
+    ctypes.set_errno(errno.ENOSYS)
+    return -1

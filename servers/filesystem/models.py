@@ -158,6 +158,7 @@ class Restoring(BaseModel):
     trash_id: str
     what: str = Field(description="in a few words: the path, or “3 files: a, b, c”")
     noun: str
+    paths: list[str]
     items: list[Item]
     expected_sha256: Sha256
 

@@ -7,11 +7,11 @@ import os
 
 from mcp.server.mcpserver.exceptions import ToolError
 
-from servers.filesystem import disk, room
+from servers.filesystem import answers, disk
 from servers.filesystem.models import Before, FileText
-from servers.filesystem.roots import Place, spot
+from servers.filesystem.paths import Place, spot
 
-MOST_BYTES = room.MOST_CHARACTERS  # in one answer
+MOST_BYTES = answers.MOST_CHARACTERS  # in one answer
 HEAD = 64 * 1024  # bytes at the start that decide the encoding
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f\x1b")) + b"\x7f"
 
@@ -34,7 +34,7 @@ def page(place: Place, offset: int, limit: int) -> FileText:
         note = f"Not text: a file of {whole.size} bytes with the SHA-256 {whole.sha256}."
         return answer.model_copy(update={"kind": "binary", "note": note})
     first, text, end = _characters(data, offset, answer.encoding, whole.size)
-    while not room.fits(text):
+    while not answers.fits(text):
         data = data[: len(data) // 2]
         first, text, end = _characters(data, offset, answer.encoding, whole.size)
     more = end < whole.size
@@ -106,6 +106,6 @@ def before(place: Place) -> Before:
         raise ToolError(
             f"{place.said} is not UTF-8 text; writing text would ruin it. Write to another name."
         ) from None
-    if not room.fits(text):
+    if not answers.fits(text):
         raise too_large
     return Before(path=place.said, exists=True, text=text, sha256=disk.sha256(data), size=found.size)

@@ -14,10 +14,9 @@ from threading import Lock
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import ValidationError
 
-from servers.filesystem import disk, whole
+from servers.filesystem import disk, trees
 from servers.filesystem.models import Manifest, TrashedFile
-from servers.filesystem.names import PRIVATE
-from servers.filesystem.roots import Root, Roots, Spot, private
+from servers.filesystem.paths import PRIVATE, Root, Roots, Spot, private
 
 KEEP = timedelta(days=30)
 PURGE_EVERY = timedelta(days=1)
@@ -64,7 +63,7 @@ def opened(root: Root, trash_id: str) -> Iterator[tuple[list[tuple[Spot, Trashed
         if not held:
             raise ToolError(_NONE)
         for spot, file in held:
-            if whole.examine(spot).sha256 != file.sha256:
+            if trees.examine(spot).sha256 != file.sha256:
                 raise ToolError(
                     f"What the trash holds of {file.path} is not what was put there. Look at it by hand."
                 )
@@ -145,7 +144,7 @@ def drop(root: Root, trash: int, name: str) -> None:
 
 def _clear(folder: int) -> None:
     for name in os.listdir(folder):
-        whole.remove(Spot(folder, name, name))
+        trees.remove(Spot(folder, name, name))
 
 
 class Daily:

@@ -12,10 +12,10 @@ from typing import Literal
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import BaseModel, ValidationError
 
-from servers.filesystem import disk, look, names, rename
-from servers.filesystem.change import alone
+from servers.filesystem import disk, listing, paths
+from servers.filesystem.file_ops import alone
 from servers.filesystem.models import Change
-from servers.filesystem.roots import Place, Root, Roots, Spot, opened, private
+from servers.filesystem.paths import Place, Root, Roots, Spot, opened, private
 
 MOST_WATCHED = 5_000  # names in one watched folder
 LOOKS_KEPT = 4
@@ -43,9 +43,9 @@ class Watch(BaseModel):
 
 def take(place: Place, recursive: bool) -> dict[str, Mark]:
     """Everything in the folder now. Raises ToolError when that is too much to watch."""
-    budget, seen = look.Budget(visits=MOST_WATCHED), dict[str, Mark]()
+    budget, seen = listing.Budget(visits=MOST_WATCHED), dict[str, Mark]()
     with opened(place) as folder:
-        for here, info in look.visit(folder, "", budget, recursive):
+        for here, info in listing.visit(folder, "", budget, recursive):
             times = (0, 0) if disk.kind(info.st_mode) == "folder" else (info.st_mtime_ns, info.st_ctime_ns)
             size = 0 if disk.kind(info.st_mode) == "folder" else info.st_size
             seen[here.said] = (disk.kind(info.st_mode), size, *times, info.st_ino)
@@ -62,7 +62,7 @@ def differences(place: Place, then: Mapping[str, Mark], now: Mapping[str, Mark])
             word: Literal["added", "changed", "removed"] = (
                 "added" if path not in then else "removed" if path not in now else "changed"
             )
-            found.append(Change(path=f"{look.start(place)}/{path}".lstrip("/"), change=word))
+            found.append(Change(path=f"{listing.start(place)}/{path}".lstrip("/"), change=word))
     return found
 
 
@@ -90,7 +90,7 @@ def resume(place: Place) -> Watch:
     with alone(place.root), private(place.root, "ended") as ended, private(place.root, "watches") as folder:
         here = Spot(folder, _file(place), place.said)
         try:
-            rename.put(Spot(ended, here.name, place.said), here)
+            disk.rename_to_free_name(Spot(ended, here.name, place.said), here)
         except FileExistsError:
             raise ToolError(f"{place.said} is watched again already.") from None
         except FileNotFoundError:
@@ -137,7 +137,7 @@ def _places(roots: Roots, root: Root) -> list[Place]:
     found: list[Watch | None] = []
     with suppress(ToolError), private(root, "watches", make=False) as folder:
         found = [_read(Spot(folder, name, name)) for name in os.listdir(folder) if name.endswith(".json")]
-    return [roots.place(root, names.split(watch.path)) for watch in found if watch]
+    return [roots.place(root, paths.split(watch.path)) for watch in found if watch]
 
 
 def _file(place: Place) -> str:

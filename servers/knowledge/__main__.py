@@ -3,7 +3,7 @@
 import sys
 
 from servers.folders import alone
-from servers.knowledge.app import server
+from servers.knowledge import server
 
 if __name__ == "__main__":
     alone("knowledge", "An MCP server that searches the text of files.", server, sys.argv[1:])

@@ -1,21 +1,116 @@
-"""Which files an index would take in, and taking them in."""
+"""The index of a root: its file in `.countersign/knowledge`, which files it would take in, and taking them in."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import sqlite3
+import os
+import re
+import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
 
 from mcp.server.mcpserver.exceptions import ToolError
 
-from servers.document import apart
-from servers.filesystem import disk, look, text
+from servers.filesystem import disk, listing, paths, text
 from servers.filesystem.models import Item
-from servers.filesystem.roots import Place, Root, Roots, Spot, opened, spot
-from servers.knowledge.chunks import chunks
+from servers.filesystem.paths import Place, Root, Roots, Spot, opened, private, spot
+from servers.filesystem.text import read_at
+from servers.filesystem.trash import KEEP
+from servers.sandbox.calling import Limits, run
+
+LARGEST = 128 << 20  # bytes
+_FOLDER, _NAME = "knowledge", "index.sqlite"
+_ID = re.compile(r"^\d{8}T\d{6}-[0-9a-f]{16}$")
+_WHAT = "The index in .countersign/knowledge"
+_LIMITS = Limits(seconds=60, memory=2 << 30, output=LARGEST + (16 << 20))
+
+
+def stored(root: Root) -> bytes:
+    """The index as it is on disk; nothing when there is none."""
+    if not os.path.lexists(root.path / ".countersign" / _FOLDER / _NAME):
+        return b""
+    with private(root, _FOLDER, make=False) as folder:
+        return _bytes(Spot(folder, _NAME, "The index"))
+
+
+def _bytes(spot: Spot) -> bytes:
+    with disk.reading(spot) as file:
+        data = read_at(file, 0, LARGEST + 1)
+    if len(data) > LARGEST:
+        raise ToolError(f"The index is larger than {LARGEST >> 20} MB. Index smaller folders.")
+    return data
+
+
+def named(data: bytes) -> str:
+    """SHA-256 of an index, or “absent”."""
+    return disk.sha256(data) if data else disk.ABSENT
+
+
+def ask(data: bytes, task: str, *blobs: bytes, **args: Any) -> tuple[dict[str, Any], bytes]:
+    """What a task of the sandbox gives about an index. Raises ToolError when it is broken."""
+    return run(f"knowledge.{task}", _WHAT, [data, *blobs], _LIMITS, **args)
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is in an index: its folders, each with whether what is below counts, and the SHA-256 of each file."""
+
+    folders: list[tuple[str, bool]]
+    files: dict[str, str]
+
+
+def known(data: bytes) -> Known:
+    told, lines = ask(data, "known")
+    folders = [(path, bool(recursive)) for path, recursive in told["folders"]]
+    return Known(folders, dict(json.loads(line) for line in lines.splitlines()))
+
+
+def replace(root: Root, before: bytes, after: bytes, at: datetime) -> str:
+    """Put a new index in place of the one before, which is kept. Returns the id of that record.
+
+    For who is alone in the root. An empty `after` means: no index.
+    """
+    if len(after) > LARGEST:
+        raise ToolError(f"The index would be larger than {LARGEST >> 20} MB. Index fewer files.")
+    record = f"{at:%Y%m%dT%H%M%S}-{secrets.token_hex(8)}"
+    with private(root, _FOLDER) as folder, private(root, _FOLDER, "before") as kept:
+        _purge(kept, at)
+        _write(Spot(kept, record, "The index"), before)
+        os.fsync(kept)
+        index = Spot(folder, _NAME, "The index")
+        if after:
+            staged = disk.temporary(folder, "The index")
+            _write(staged, after)
+            os.replace(staged.name, index.name, src_dir_fd=folder, dst_dir_fd=folder)
+        else:
+            disk.remove(index)
+        os.fsync(folder)
+    return record
+
+
+def _write(spot: Spot, data: bytes) -> None:
+    with disk.staging(spot, 0o600) as file:
+        disk.write_all(file, data)
+
+
+def _purge(kept: int, at: datetime) -> None:
+    for name in filter(_ID.match, os.listdir(kept)):
+        if datetime.strptime(name[:15], "%Y%m%dT%H%M%S").replace(tzinfo=UTC) + KEEP <= at:
+            disk.remove(Spot(kept, name, name))
+
+
+def kept(roots: Roots, record: str) -> tuple[Root, bytes]:
+    """The index before a change, and its root. Raises ToolError when there is no such record."""
+    for root in roots.roots if _ID.match(record) else ():
+        with suppress(ToolError), private(root, _FOLDER, "before", make=False) as folder:
+            return root, _bytes(Spot(folder, record, "The record"))
+    raise ToolError("There is no record of that id; perhaps its 30 days are over. Index the folder anew.")
+
 
 SECONDS = 8.0  # less than a preview may take
 MOST_FILES = 1_000  # in one call: as many as a card can list
@@ -65,7 +160,11 @@ class Change:
     def must_be_something(self) -> None:
         """Raise ToolError when nothing is to be done, or more than one call takes."""
         if not self.items:
-            skipped = f" ({len(self.skipped)} files hold no text that can be read)" if self.skipped else ""
+            skipped = (
+                f" ({len(self.skipped)} files hold secrets or no text that can be read)"
+                if self.skipped
+                else ""
+            )
             raise ToolError(f"Nothing has changed: the index is as the files are{skipped}.")
         documents = sum(one.document for one in (*self.added, *self.changed))
         if documents > MOST_DOCUMENTS:
@@ -79,11 +178,13 @@ def shown(roots: Roots, root: Root, inner: str) -> str:
     return roots.place(root, tuple(inner.split("/"))).said
 
 
-def difference(base: sqlite3.Connection, roots: Roots, places: list[tuple[Place, bool]]) -> Change:
-    """What is new, changed or gone below these folders of one root. Raises ToolError for too much at once."""
+def difference(files: Mapping[str, str], roots: Roots, places: list[tuple[Place, bool]]) -> Change:
+    """What is new, changed or gone below these folders of one root, against the files of its index.
+
+    Raises ToolError for too much at once.
+    """
     root = places[0][0].root
-    listed = base.execute("SELECT path, sha256 FROM file").fetchall()
-    known = {shown(roots, root, inner): sha256 for inner, sha256 in listed}
+    known = {shown(roots, root, inner): sha256 for inner, sha256 in files.items()}
     change, found = Change(), set()
     for place, recursive in places:
         for one in _files(place, recursive, change):
@@ -113,9 +214,9 @@ def _below(roots: Roots, said: str, places: list[tuple[Place, bool]]) -> bool:
 
 
 def _files(place: Place, recursive: bool, change: Change) -> Iterator[Seen]:
-    budget, count = look.Budget(SECONDS), 0
+    budget, count = listing.Budget(SECONDS), 0
     with opened(place) as top:
-        for here, info in look.visit(top, look.start(place), budget, recursive):
+        for here, info in listing.visit(top, listing.start(place), budget, recursive):
             if not stat.S_ISREG(info.st_mode):
                 continue
             count += 1
@@ -130,7 +231,9 @@ def _files(place: Place, recursive: bool, change: Change) -> Iterator[Seen]:
 
 
 def _seen(here: Spot) -> Seen | None:
-    """The file, when it is text or a document of a size that is read; else None."""
+    """The file, when it is text or a document of a size that is read, and no secret file; else None."""
+    if paths.is_secret(here.said):
+        return None
     try:
         with disk.reading(here) as file:
             found = disk.measure(file, here.said)
@@ -143,19 +246,28 @@ def _seen(here: Spot) -> Seen | None:
     return seen if text.encoding(head) != "binary" and found.size <= LARGEST_TEXT else None
 
 
-def take(base: sqlite3.Connection, roots: Roots, change: Change) -> int:
-    """Make the index what the change says. Returns how many parts were written."""
-    written = 0
-    for said in (*change.removed, *(one.said for one in change.changed)):
-        base.execute("DELETE FROM chunk WHERE path = ?", [roots.find(said).inner])
-        base.execute("DELETE FROM file WHERE path = ?", [roots.find(said).inner])
-    for one in sorted((*change.added, *change.changed), key=lambda one: one.said):
-        inner = roots.find(one.said).inner
-        base.execute("INSERT INTO file VALUES (?, ?, ?)", [inner, one.sha256, one.size])
-        parts = [[inner, n, *chunk] for n, chunk in enumerate(chunks(_text(roots, one, change)), 1)]
-        base.executemany("INSERT INTO chunk(path, n, first, last, text) VALUES (?, ?, ?, ?, ?)", parts)
-        written += len(parts)
-    return written
+def taken(index: bytes, roots: Roots, change: Change, folder: tuple[Place, bool] | None) -> tuple[bytes, int]:
+    """The index after the change, and how many parts were written. `folder`: one that is in it from now on."""
+    new = sorted((*change.added, *change.changed), key=lambda one: one.said)
+    told, after = ask(
+        index,
+        "changed",
+        *_texts(roots, new, change),
+        folder=[folder[0].inner, folder[1]] if folder else None,
+        gone=[roots.find(said).inner for said in (*change.removed, *(one.said for one in change.changed))],
+        new=[[roots.find(one.said).inner, one.sha256, one.size] for one in new],
+    )
+    return after, told["chunks"]
+
+
+def _texts(roots: Roots, files: list[Seen], change: Change) -> list[bytes]:
+    """The text of each file. Raises ToolError for more than an index holds."""
+    texts: list[bytes] = []
+    for one in files:
+        texts.append(_text(roots, one, change).encode("utf-8", "replace"))
+        if sum(map(len, texts)) > LARGEST:
+            raise ToolError(f"These files hold more than {LARGEST >> 20} MB of text. Index smaller folders.")
+    return texts
 
 
 def _text(roots: Roots, one: Seen, change: Change) -> str:
@@ -168,7 +280,7 @@ def _text(roots: Roots, one: Seen, change: Change) -> str:
         return data.decode(text.encoding(data[: text.HEAD]), "replace").removeprefix("\ufeff")
     try:
         ending = one.said[one.said.rindex(".") :].lower()
-        return apart.run("text", one.said, [data], ending=ending)[1].decode()
+        return run("formats.text", one.said, [data], ending=ending)[1].decode()
     except ToolError:
         change.skipped.append(one.said)
         return ""

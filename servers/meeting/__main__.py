@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from servers.folders import alone
-from servers.meeting.app import server
+from servers.meeting import server
 
 if __name__ == "__main__":
     alone("meeting", "An MCP server that makes minutes of a meeting.", server, sys.argv[1:])

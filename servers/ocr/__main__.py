@@ -3,7 +3,7 @@
 import sys
 
 from servers.folders import alone
-from servers.ocr.app import server
+from servers.ocr import server
 
 if __name__ == "__main__":
     alone("ocr", "An MCP server that reads text off pictures.", server, sys.argv[1:])

@@ -3,7 +3,7 @@
 import sys
 
 from servers.folders import alone
-from servers.security.app import server
+from servers.security import server
 
 if __name__ == "__main__":
     alone("security", "An MCP server that looks after files.", server, sys.argv[1:])

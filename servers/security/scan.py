@@ -1,23 +1,140 @@
-"""Looking through files for what should not lie around: bounded in time, bytes and findings."""
+"""Looking through files: personal data and secrets, duplicates, and what could be cleaned up. Bounded in time."""
 
 from __future__ import annotations
 
+import re
 import stat
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from itertools import islice
+from typing import Annotated, Literal
 
 from mcp.server.mcpserver.exceptions import ToolError
+from pydantic import BaseModel, ConfigDict, Field
 
-from servers.document import apart
-from servers.filesystem import disk, look, room, text
-from servers.filesystem.roots import Place, Roots, Spot, opened, spot
-from servers.security.models import Finding, Scan
-from servers.security.patterns import Pattern, hits
+from servers.detection.credentials import credentials
+from servers.detection.hits import Finder, hits
+from servers.filesystem import answers, disk, listing, text
+from servers.filesystem.models import Item, Sha256, Written
+from servers.filesystem.paths import Place, Roots, Spot, opened, spot
+from servers.sandbox.calling import run
+
+PlaceArg = Annotated[str, Field(description="A file, or a folder with all below it, in the allowed folders.")]
+CursorArg = Annotated[
+    str,
+    Field(
+        max_length=4_096, description="Where an earlier look stopped: its next_cursor. Empty: from the start."
+    ),
+]
+FolderArg = Annotated[str, Field(description="A folder, with all below it.")]
+Recipients = Annotated[
+    list[str],
+    Field(
+        max_length=20, description="Public keys (age1…) of others who may read it. This server always may."
+    ),
+]
+ExpectedTarget = Annotated[
+    Sha256 | None,
+    Field(description="SHA-256 of what the new file takes the place of, or “absent”. Empty: anything."),
+]
+ExpectedSource = Annotated[Sha256 | None, Field(description="SHA-256 the file must have now. Empty: any.")]
+
+
+class Finding(BaseModel):
+    path: str
+    line: int
+    kind: str
+    sure: Literal["certain", "likely", "perhaps"]
+    shown: str = Field(description="what was found, masked")
+
+
+class Scan(BaseModel):
+    path: str
+    files: int = Field(description="how many were looked through")
+    findings: list[Finding]
+    paths: list[str] = Field(description="the files with findings, each once")
+    kinds: dict[str, int]
+    skipped: list[str] = Field(description="files that could not be looked into, at most 50")
+    truncated: bool = False
+    next_cursor: str = Field(default="", description="where to go on; empty at the end")
+    note: str = ""
+    summary: str
+
+
+class Twins(BaseModel):
+    paths: list[str]
+    size: int = Field(description="bytes of one")
+    sha256: str
+
+
+class Duplicates(BaseModel):
+    path: str
+    files: int
+    groups: list[Twins]
+    extra: list[str] = Field(description="all but one of each group: what could go")
+    wasted: int = Field(description="bytes that would be free if one of each were kept")
+    truncated: bool = False
+    note: str = ""
+    summary: str
+
+
+class Proposal(BaseModel):
+    kind: Literal["duplicate", "temporary", "empty", "old", "large", "sensitive"]
+    paths: list[str]
+    keep: str = Field(default="", description="of duplicates: the one to keep")
+    size: int
+    why: str
+    action: str = Field(description="what could be done, as a tool call would say it")
+
+
+class Cleanup(BaseModel):
+    path: str
+    files: int
+    proposals: list[Proposal]
+    size: int = Field(description="bytes of all files that could be deleted, each counted once")
+    truncated: bool = False
+    note: str = ""
+    summary: str
+
+
+class Recipient(BaseModel):
+    recipient: str = Field(
+        description="the public key of this server, to encrypt for it; “” before the first use"
+    )
+
+
+class Plan(BaseModel):
+    """The file that would be made."""
+
+    path: str
+    items: list[Item]
+    expected_source: Sha256
+    expected_target: Sha256
+    recipients: list[str] = Field(
+        description="who can read it then: “this server”, and public keys of others"
+    )
+
+
+class Made(Written):
+    recipients: list[str] = Field(default=[], description="public keys that can read it")
+
+
+class CryptCall(BaseModel):
+    """The arguments of encrypt_file or decrypt_file, as a preview is given them."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    path: str
+    destination: str = ""
+    recipients: Recipients = []
+
 
 SECONDS = 10.0
 LARGEST = 8 << 20  # bytes of a text that is looked through
 MOST_FINDINGS = 1_000
+MOST_NAMES = 1_000_000
 DOCUMENTS = (".pdf", ".docx", ".xlsx")
 
 
@@ -25,20 +142,24 @@ DOCUMENTS = (".pdf", ".docx", ".xlsx")
 class Looked:
     """How far a look through files has come."""
 
-    budget: look.Budget = field(default_factory=lambda: look.Budget(SECONDS))
+    budget: listing.Budget = field(default_factory=lambda: listing.Budget(SECONDS, MOST_NAMES))
     files: int = 0
+    at: str = ""  # the file that is looked into
+    told: int = 0  # how many findings in it an earlier look told
     skipped: list[str] = field(default_factory=list)
 
 
-def scan(roots: Roots, path: str, patterns: tuple[Pattern, ...]) -> Scan:
-    """Every finding in a file, or in all files below a folder. Raises ToolError."""
+def scan_files(roots: Roots, path: str, find: Finder, cursor: str) -> Scan:
+    """Every finding in a file, or in all files below a folder, from `cursor` on. Raises ToolError."""
     place, looked = roots.find(path), Looked()
-    found, more = room.fitting(_findings(place, patterns, looked), MOST_FINDINGS)
+    found, more = answers.fitting(_findings(place, find, looked, cursor), MOST_FINDINGS)
     kinds = Counter(one.kind for one in found)
     told = ", ".join(f"{count} × {kind}" for kind, count in kinds.most_common()) or "nothing"
-    note = "There is more. Look at a smaller folder." if more else looked.budget.spent
+    stopped = more or bool(looked.budget.spent)
+    notes = ["Not all was looked through: go on with next_cursor."] if stopped else []
     if looked.skipped:
-        note = f"{note} {len(looked.skipped)} files could not be looked into: see skipped.".strip()
+        notes.append(f"{len(looked.skipped)} files could not be looked into: see skipped.")
+    done = looked.told + sum(one.path == looked.at for one in found)
     return Scan(
         path=place.said,
         files=looked.files,
@@ -46,28 +167,33 @@ def scan(roots: Roots, path: str, patterns: tuple[Pattern, ...]) -> Scan:
         paths=list(dict.fromkeys(one.path for one in found)),
         kinds=dict(kinds),
         skipped=looked.skipped[:50],
-        truncated=more or bool(looked.budget.spent),
-        note=note,
+        truncated=stopped,
+        next_cursor=(f"{done}:{looked.at}" if looked.at else cursor) if stopped else "",
+        note=" ".join(notes),
         summary=f"{looked.files} files looked through, and found: {told}.",
     )
 
 
-def _findings(place: Place, patterns: tuple[Pattern, ...], looked: Looked) -> Iterator[Finding]:
+def _findings(place: Place, find: Finder, looked: Looked, cursor: str) -> Iterator[Finding]:
+    told, _, first = cursor.partition(":")
+    if cursor and not (told.isdecimal() and len(told) < 10 and first):
+        raise ToolError("That is no cursor. Leave it out, or give next_cursor as it was told.")
     if folder(place):
         for here, _ in files(place, looked.budget):
-            yield from of_file(here, patterns, looked)
+            if _order(here.said) >= _order(first):
+                looked.at, looked.told = here.said, int(told) if here.said == first else 0
+                yield from islice(of_file(here, find, looked), looked.told, None)
         return
     with spot(place) as here:
-        if place.said.lower().endswith(DOCUMENTS):
-            yield from _of_text(place.said, _document(here), patterns, looked.budget)
-            looked.files += 1
-            return
-        before = looked.files
-        yield from of_file(here, patterns, looked)
-        if looked.files == before:
-            raise ToolError(
-                f"{place.said} is not text, or larger than {LARGEST >> 20} MB. Name another file."
-            )
+        looked.at, looked.told = here.said, int(told or 0)
+        yield from islice(of_file(here, find, looked), looked.told, None)
+        if looked.skipped:
+            raise ToolError(f"{looked.skipped[0]}, so it was not looked through. Name another file.")
+
+
+def _order(said: str) -> list[str]:
+    """Files come in the order of their folders."""
+    return said.split("/")
 
 
 def folder(place: Place) -> bool:
@@ -81,41 +207,190 @@ def folder(place: Place) -> bool:
     return stat.S_ISDIR(info.st_mode)
 
 
-def files(place: Place, budget: look.Budget) -> Iterator[tuple[Spot, int]]:
+def files(place: Place, budget: listing.Budget) -> Iterator[tuple[Spot, int]]:
     """Every plain file below a folder, with its size. A spot holds only until the next one is asked for."""
     with opened(place) as top:
-        for here, info in look.visit(top, look.start(place), budget, deep=True):
+        for here, info in listing.visit(top, listing.start(place), budget, deep=True):
             if stat.S_ISREG(info.st_mode):
                 yield here, info.st_size
 
 
-def _document(here: Spot) -> str:
+def of_file(here: Spot, find: Finder, looked: Looked) -> Iterator[Finding]:
+    """The findings in one file; one that cannot be read goes to `skipped`, with the reason."""
+    try:
+        content = _content(here)
+    except ToolError as error:
+        said = str(error)
+        looked.skipped.append(said[:200] if here.said in said else f"{here.said}: {said[:200]}")
+        return
+    looked.files += 1
+    line, at = 1, 0
+    for hit in hits(content, find, looked.budget.left):
+        line, at = line + content.count("\n", at, hit.start), hit.start
+        yield Finding(path=here.said, line=line, kind=hit.kind, sure=hit.sure, shown=hit.shown)
+
+
+def _content(here: Spot) -> str:
+    """The text of a file, also of a document. Raises ToolError for what has none, or too much."""
     with disk.reading(here) as file:
         data = text.read_at(file, 0, LARGEST + 1)
     if len(data) > LARGEST:
-        raise ToolError(f"{here.said} is larger than {LARGEST >> 20} MB. Name another file.")
-    ending = here.name[here.name.rindex(".") :].lower()
-    return apart.run("text", here.said, [data], ending=ending)[1].decode()
-
-
-def of_file(here: Spot, patterns: tuple[Pattern, ...], looked: Looked) -> Iterator[Finding]:
-    try:
-        with disk.reading(here) as file:
-            data = text.read_at(file, 0, LARGEST + 1)
-    except ToolError:
-        looked.skipped.append(here.said)
-        return
+        raise ToolError(f"{here.said} is larger than {LARGEST >> 20} MB")
+    ending = next((one for one in DOCUMENTS if here.name.lower().endswith(one)), "")
+    if ending:
+        return run("formats.text", here.said, [data], ending=ending)[1].decode()
     name = text.encoding(data[: text.HEAD])
-    if name == "binary" or len(data) > LARGEST:
-        looked.skipped.append(here.said)
-        return
-    looked.files += 1
-    yield from _of_text(here.said, data.decode(name, "replace"), patterns, looked.budget)
+    if name == "binary":
+        raise ToolError(f"{here.said} is not text")
+    return data.decode(name, "replace")
 
 
-def _of_text(
-    said: str, content: str, patterns: tuple[Pattern, ...], budget: look.Budget
-) -> Iterator[Finding]:
-    for number, line in enumerate(content.splitlines(), 1):
-        for hit in hits(line, patterns, budget.left):
-            yield Finding(path=said, line=number, kind=hit.kind, sure=hit.sure, shown=hit.shown)
+CLEANUP_SECONDS = 15.0
+_TEMPORARY = re.compile(
+    r"~\$.*|.*(~|\.(tmp|temp|bak|old|swp|part|crdownload|log\.\d+))|\.DS_Store|Thumbs\.db|desktop\.ini",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One file on a walk."""
+
+    said: str
+    name: str
+    size: int
+    modified: datetime
+    sha256: str = ""
+
+
+def duplicates(roots: Roots, path: str, smallest: int) -> Duplicates:
+    """Groups of files with the same bytes, those that waste most first. Raises ToolError."""
+    place, budget = roots.find(path), listing.Budget(CLEANUP_SECONDS)
+    seen = [one for one in _walk(roots, path, budget) if one.size >= smallest]
+    groups = _same(roots, seen, budget)
+    listed, more = answers.fitting(groups, 500)
+    wasted = sum(group.size * (len(group.paths) - 1) for group in groups)
+    note = "There are more groups. Look at a smaller folder." if more else budget.spent
+    return Duplicates(
+        path=place.said,
+        files=len(seen),
+        groups=listed,
+        extra=[said for group in listed for said in group.paths if said != _kept(group.paths)],
+        wasted=wasted,
+        truncated=more or bool(budget.spent),
+        note=note,
+        summary=f"{len(seen)} files, {len(groups)} groups of twins; {wasted} bytes are there more than once.",
+    )
+
+
+def _walk(roots: Roots, path: str, budget: listing.Budget) -> list[Seen]:
+    found = []
+    for here, size in files(roots.find(path), budget):
+        info = disk.status(here)
+        if info is not None:
+            found.append(Seen(here.said, here.name, size, disk.modified(info)))
+    return found
+
+
+def _same(roots: Roots, seen: list[Seen], budget: listing.Budget) -> list[Twins]:
+    sizes: dict[int, list[Seen]] = defaultdict(list)
+    for one in seen:
+        sizes[one.size].append(one)
+    alike: dict[tuple[int, str], list[str]] = defaultdict(list)
+    for size, ones in sizes.items():
+        for one in ones if len(ones) > 1 and size else ():
+            if budget.left() and (sha256 := _hash(roots, one.said)):
+                alike[size, sha256].append(one.said)
+    groups = [
+        Twins(paths=sorted(paths), size=key[0], sha256=key[1])
+        for key, paths in alike.items()
+        if len(paths) > 1
+    ]
+    return sorted(groups, key=lambda group: (-group.size * (len(group.paths) - 1), group.paths))
+
+
+def _hash(roots: Roots, said: str) -> str:
+    """SHA-256 of a file that was seen before; nothing when it is gone or cannot be read."""
+    try:
+        with spot(roots.find(said)) as here:
+            return disk.examine(here).sha256
+    except (ToolError, OSError):
+        return ""
+
+
+def cleanup(roots: Roots, path: str, now: datetime, old_days: int, large: int) -> Cleanup:
+    """What could go, be moved or be encrypted below a folder, each with its reason. Raises ToolError."""
+    place, looked = roots.find(path), Looked(listing.Budget(CLEANUP_SECONDS))
+    seen = _walk(roots, path, looked.budget)
+    proposals = [*_proposals(roots, seen, now - timedelta(days=old_days), large, looked)]
+    listed, more = answers.fitting(proposals, 500)
+    sizes = {one.said: one.size for one in seen}
+    going = {
+        said for one in proposals if one.action.startswith("delete") for said in one.paths if said != one.keep
+    }
+    free = sum(sizes[said] for said in going)
+    return Cleanup(
+        path=place.said,
+        files=len(seen),
+        proposals=listed,
+        size=free,
+        truncated=more or bool(looked.budget.spent),
+        note="There are more. Look at a smaller folder." if more else looked.budget.spent,
+        summary=f"{len(seen)} files looked at, {len(proposals)} proposals; deleting would free {free} bytes. "
+        "Nothing was changed.",
+    )
+
+
+def _proposals(
+    roots: Roots, seen: list[Seen], before: datetime, large: int, looked: Looked
+) -> Iterator[Proposal]:
+    named: set[str] = set()
+    for group in _same(roots, seen, looked.budget):
+        keep = _kept(group.paths)
+        extra = [said for said in group.paths if said != keep]
+        named.update(extra)
+        why = f"The same bytes as {keep}."
+        yield _proposal("duplicate", extra, group.size * len(extra), why, "delete").model_copy(
+            update={"keep": keep}
+        )
+    for one in seen:
+        if one.said in named:
+            continue
+        if _TEMPORARY.fullmatch(one.name):
+            yield _proposal("temporary", [one.said], one.size, "Left over by a program.", "delete")
+        elif one.size == 0:
+            yield _proposal("empty", [one.said], 0, "There is nothing in it.", "delete")
+        elif one.modified < before:
+            yield _proposal(
+                "old", [one.said], one.size, f"Not changed since {one.modified:%Y-%m-%d}.", "move to archive"
+            )
+        elif one.size >= large:
+            yield _proposal("large", [one.said], one.size, f"{one.size >> 20} MB.", "move to archive")
+    yield from _sensitive(roots, seen, named, looked)
+
+
+def _kept(paths: list[str]) -> str:
+    """Of twins, the one to keep: the one closest to the top, with the shortest name."""
+    return min(paths, key=lambda said: (said.count("/"), len(said), said))
+
+
+def _sensitive(roots: Roots, seen: list[Seen], named: set[str], looked: Looked) -> Iterator[Proposal]:
+    for one in seen:
+        if one.said in named or one.size > 1 << 20 or not looked.budget.left():
+            continue
+        if kinds := _secrets(roots, one.said, looked):
+            yield _proposal("sensitive", [one.said], one.size, f"It holds: {', '.join(kinds)}.", "encrypt")
+
+
+def _secrets(roots: Roots, said: str, looked: Looked) -> list[str]:
+    try:
+        with spot(roots.find(said)) as here:
+            here = Spot(here.folder, here.name, said)
+            return sorted({finding.kind for finding in of_file(here, credentials, looked)})
+    except (ToolError, OSError):
+        return []
+
+
+def _proposal(kind: str, paths: list[str], size: int, why: str, action: str) -> Proposal:
+    said = f"{action} {', '.join(paths[:3])}" + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
+    return Proposal.model_validate({"kind": kind, "paths": paths, "size": size, "why": why, "action": said})

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from servers.arguments import serve
-from servers.task.app import configured
+from servers.command_line import serve
+from servers.task import configured
 
 if __name__ == "__main__":
     serve(configured, sys.argv[1:])

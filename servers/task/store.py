@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -12,7 +11,8 @@ from pathlib import Path
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import ValidationError
 
-from servers.task.models import ABSENT, Task
+from servers.sqlite.files import FOREIGN, foreign
+from servers.task.models import Task
 
 OURS = 0x54534B31  # the application id of our files, so that nobody else's is written to
 COLUMNS = tuple(Task.model_fields)
@@ -42,6 +42,8 @@ class Store:
         try:
             with closing(_open(path)) as db, _alone(db):
                 _ours(db, path)
+        except ToolError as error:
+            raise ValueError(str(error)) from error
         except sqlite3.Error as error:
             raise ValueError(
                 f"{path} cannot be used as a list of tasks: {error}. Name another file."
@@ -63,6 +65,9 @@ class Store:
 
 
 def _open(path: Path) -> sqlite3.Connection:
+    """A connection, which takes back a change that a crash cut off. Raises ToolError for a journal of others."""
+    if foreign(path):
+        raise ToolError(FOREIGN.format(path.name))
     db = sqlite3.connect(path, timeout=WAIT_SECONDS, isolation_level=None)
     db.row_factory = sqlite3.Row
     return db
@@ -150,18 +155,3 @@ def _insert(db: sqlite3.Connection, task: Task) -> None:
     db.execute(
         f"INSERT INTO task ({', '.join(COLUMNS)}) VALUES ({marks})", [values[name] for name in COLUMNS]
     )
-
-
-def sha256(task: Task | None) -> str:
-    """Of everything in the row; “absent” where there is none."""
-    if task is None:
-        return ABSENT
-    whole = task.model_dump_json(include=set(COLUMNS))
-    return hashlib.sha256(whole.encode()).hexdigest()
-
-
-def agree(task_id: int, task: Task | None, expected: str | None) -> None:
-    """Raises ToolError when the row is not the one that was shown."""
-    if expected is not None and sha256(task) != expected:
-        now = "it is not there any more" if task is None else "it is not as it was shown"
-        raise ToolError(f"Task {task_id} has changed since it was shown: {now}. Look again, then ask again.")

@@ -3,51 +3,79 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import datetime
 from typing import Any
 
 import pytest
 
-from gate.action import Approvers
-from gate.policy import Rule
-from gate.states import State
-from tests.api.stage import Api, Client
-from tests.flows.scene import ANN, BEN, CHANNEL, CLEO, DORA, GIL, SAM, TEAM
+from gate.rules.action import Approvers
+from gate.rules.policy import Rule
+from gate.rules.states import State
+from tests.api.api_server import Api, Client
+from tests.gate.gate_setup import ANN, BEN, CHANNEL, CLEO, DORA, GIL, SAM, TEAM
 
 WRITE = {"tool": "desk.write", "arguments": {"path": "a.md", "content": "new"}}
 DELETE = {"tool": "desk.shred", "arguments": {"path": "a.md"}}
 
 
 async def proposed(api: Api, client: Client, sent: Any = WRITE) -> Any:
-    made = await client.post("/actions", sent, 201)
-    await api.scene.play()
-    return made["action"]
+    """The action as its client is told of it, with the receipt that people are shown."""
+    made = (await client.post("/actions", sent, 201))["action"]
+    await api.gate.play()
+    return {**made, "receipt": (await api.gate.now(made["id"])).receipt}
 
 
 def seen(action: Any, **more: Any) -> dict[str, Any]:
     return {"version": action["version"], "receipt": action["receipt"], **more}
 
 
-# promise: GATE-06
+# promise: VERB-01
+async def test_a_proposal_shows_what_would_run_and_runs_nothing(api: Api) -> None:
+    agent = await api.agent()
+    action = await proposed(api, agent)
+    stored = await api.gate.now(action["id"])
+    assert {"id", "preview", "expires_at", "risk_level"} <= set(action)
+    assert datetime.fromisoformat(action["expires_at"]) == stored.expires_at
+    assert (action["status"], action["risk_level"]) == ("pending", "medium")
+    assert "content: new" in action["preview"]["text"]
+    assert (api.gate.desk.calls, stored.state) == ([], State.PREPARED)
+
+
+async def test_the_risk_that_a_proposer_names_may_raise_and_never_lower(api: Api) -> None:
+    agent = await api.agent()
+    for asked, stands in (("critical", "critical"), ("low", "medium")):
+        assert (await proposed(api, agent, {**WRITE, "risk_level": asked}))["risk_level"] == stands
+
+
+@pytest.mark.parametrize("session", ["", "T1", "T1:C1", "::", "T1::1"])
+async def test_a_session_of_another_form_is_refused(api: Api, session: str) -> None:
+    agent = await api.agent()
+    status, problem = await agent.ask("POST", "/actions", {**WRITE, "session_id": session})
+    assert (status, problem["code"]) == (422, "bad_request")
+    assert (await agent.get("/actions"))["actions"] == []
+
+
+# promise: GATE-06, VERB-02
 async def test_an_agent_proposes_and_a_person_confirms(api: Api) -> None:
     agent, ann = await api.agent(), await api.client()
     action = await proposed(api, agent)
     assert action["status"] == "pending"
     assert "a.md" in action["preview"]["text"]
-    assert action["id"] in api.scene.wall.cards  # asked about in Slack, too
+    assert action["id"] in api.gate.wall.cards  # asked about in Slack, too
     done = await ann.post(f"/actions/{action['id']}/confirm", seen(action))
     assert done["status"] == "executing"
-    await api.scene.play()
+    await api.gate.play()
     assert (await agent.get(f"/actions/{action['id']}"))["status"] == "success"
-    assert api.scene.wall.cards[action["id"]].state is State.SUCCEEDED  # the card follows
-    assert api.scene.desk.notes["a.md"] == "new"
+    assert api.gate.wall.cards[action["id"]].state is State.SUCCEEDED  # the card follows
+    assert api.gate.desk.notes["a.md"] == "new"
 
 
 # promise: API-01
 async def test_what_was_decided_in_slack_is_decided_for_the_api(api: Api) -> None:
     agent, ann = await api.agent(), await api.client()
     action = await proposed(api, agent)
-    stored = await api.scene.now(action["id"])
-    assert (await api.scene.confirm(stored)).ok
+    stored = await api.gate.now(action["id"])
+    assert (await api.gate.confirm(stored)).ok
     status, problem = await ann.ask("POST", f"/actions/{action['id']}/confirm", seen(action))
     assert (status, problem["code"]) == (409, "late")
     assert ANN in problem["detail"]
@@ -60,8 +88,8 @@ async def test_fifty_confirmations_at_once_have_one_winner(api: Api) -> None:
     path = f"/actions/{action['id']}/confirm"
     answers = await asyncio.gather(*(ann.ask("POST", path, seen(action)) for _ in range(50)))
     assert sorted(status for status, _ in answers) == [200] + [409] * 49
-    await api.scene.play()
-    assert [name for name, _ in api.scene.desk.calls].count("write") == 1
+    await api.gate.play()
+    assert [name for name, _ in api.gate.desk.calls].count("write") == 1
 
 
 # promise: API-02
@@ -83,9 +111,10 @@ async def test_an_agent_decides_nothing(api: Api, verb: str, sent: Any) -> None:
         "POST", f"/actions/{action['id']}/{verb}", seen(action, **sent) if sent is not None else {}
     )
     assert (status, problem["code"]) == (403, "agents_do_not_decide")
-    assert (await api.scene.now(action["id"])).revision == 1
+    assert (await api.gate.now(action["id"])).revision == 1
 
 
+# promise: VERB-03, VERB-04
 async def test_an_agent_lists_and_withdraws_its_own_alone(api: Api) -> None:
     one, other = await api.agent(), await api.agent()
     action = await proposed(api, one)
@@ -95,12 +124,28 @@ async def test_an_agent_lists_and_withdraws_its_own_alone(api: Api) -> None:
         status, problem = await other.ask(method, f"/actions/{action['id']}{path}")
         assert (status, problem["code"]) == (404, "gone")
     await one.post(f"/actions/{action['id']}/cancel", {"reason": "changed my mind"})
-    stored = await api.scene.now(action["id"])
+    stored = await api.gate.now(action["id"])
     assert stored.state is State.CANCELLED
     assert "nightly" in stored.decision
+    status, problem = await (await api.client()).ask("POST", f"/actions/{action['id']}/confirm", seen(action))
+    assert (status, problem["code"]) == (409, "late")
+    await api.gate.play()
+    assert api.gate.desk.calls == []
+    assert (await one.get("/actions"))["actions"] == []
 
 
-# promise: API-03
+# promise: VERB-04
+async def test_what_waits_is_listed_by_session(api: Api) -> None:
+    agent = await api.agent()
+    threads = [f"{TEAM}:{CHANNEL}:1700000000.00000{n}" for n in range(2)]
+    made = [await proposed(api, agent, {**WRITE, "session_id": thread}) for thread in threads]
+    for client in (agent, await api.client()):
+        for thread, action in zip(threads, made, strict=True):
+            listed = (await client.get(f"/actions?session_id={thread}"))["actions"]
+            assert [one["id"] for one in listed] == [action["id"]]
+
+
+# promise: API-03, VERB-05
 @pytest.mark.parametrize(("user", "status"), [(BEN, 404), (GIL, 401), (SAM, 401), (DORA, 401)])
 async def test_for_everybody_else_it_does_not_exist(api: Api, user: str, status: int) -> None:
     action = await proposed(api, await api.agent())
@@ -112,11 +157,11 @@ async def test_for_everybody_else_it_does_not_exist(api: Api, user: str, status:
     ):
         got, _ = await other.ask(method, f"/actions/{action['id']}{path}", sent)
         assert got == status
-    assert (await api.scene.now(action["id"])).state is State.PREPARED
+    assert (await api.gate.now(action["id"])).state is State.PREPARED
 
 
 async def test_a_named_approver_sees_lists_and_decides_it(api: Api) -> None:
-    api.scene.rule(Rule("ops decide", ("desk.write",), approvers=Approvers(groups=frozenset({"S_OPS"}))))
+    api.gate.rule(Rule("ops decide", ("desk.write",), approvers=Approvers(groups=frozenset({"S_OPS"}))))
     ann, ben = await api.client(), await api.client(user=BEN)
     action = await proposed(api, ann)
     path = f"/actions/{action['id']}/confirm"
@@ -128,7 +173,7 @@ async def test_a_named_approver_sees_lists_and_decides_it(api: Api) -> None:
 
 async def test_a_typed_phrase_is_typed_by_people(api: Api) -> None:
     agent, ann = await api.agent(), await api.client()
-    api.scene.desk.notes["a.md"] = "old"
+    api.gate.desk.notes["a.md"] = "old"
     action = await proposed(api, agent, DELETE)
     assert action["needs_phrase"]
     assert action["phrase"] == ""  # an agent is not told
@@ -138,8 +183,8 @@ async def test_a_typed_phrase_is_typed_by_people(api: Api) -> None:
         status, problem = await ann.ask("POST", path, seen(shown, phrase=phrase))
         assert (status, problem["code"]) == (422, code)
     await ann.post(path, seen(shown, phrase=shown["phrase"]))
-    await api.scene.play()
-    assert "a.md" not in api.scene.desk.notes
+    await api.gate.play()
+    assert "a.md" not in api.gate.desk.notes
 
 
 async def test_an_old_version_is_not_confirmed(api: Api) -> None:
@@ -147,7 +192,7 @@ async def test_an_old_version_is_not_confirmed(api: Api) -> None:
     action = await proposed(api, ann)
     edited = {"arguments": {"path": "a.md", "content": "newer"}}
     await ann.post(f"/actions/{action['id']}/edit", seen(action, **edited))
-    await api.scene.play()
+    await api.gate.play()
     path = f"/actions/{action['id']}/confirm"
     status, problem = await ann.ask("POST", path, seen(action))
     assert (status, problem["code"]) == (409, "stale")
@@ -156,11 +201,11 @@ async def test_an_old_version_is_not_confirmed(api: Api) -> None:
     status, problem = await ann.ask("POST", path, {"version": now["version"], "receipt": wrong})
     assert (status, problem["code"]) == (409, "stale")
     await ann.post(path, seen(now))
-    await api.scene.play()
-    assert api.scene.desk.notes["a.md"] == "newer"
+    await api.gate.play()
+    assert api.gate.desk.notes["a.md"] == "newer"
 
 
-async def test_wrong_arguments_are_told_field_by_field(api: Api) -> None:
+async def test_wrong_arguments_are_reported_field_by_field(api: Api) -> None:
     ann = await api.client()
     action = await proposed(api, ann)
     status, problem = await ann.ask(
@@ -188,10 +233,10 @@ async def test_it_is_undone_by_the_api_and_the_list_shows_all(api: Api) -> None:
     ann = await api.client()
     action = await proposed(api, ann)
     await ann.post(f"/actions/{action['id']}/confirm", seen(action))
-    await api.scene.play()
+    await api.gate.play()
     assert (await ann.get(f"/actions/{action['id']}"))["can_undo"]
     await ann.post(f"/actions/{action['id']}/undo", None, 202)
-    await api.scene.play()
+    await api.gate.play()
     assert (await ann.get(f"/actions/{action['id']}"))["state"] == "undone"
     assert action["id"] in {a["id"] for a in (await ann.get("/actions?state=all"))["actions"]}
     assert (await ann.get("/actions"))["actions"] == []
@@ -200,11 +245,11 @@ async def test_it_is_undone_by_the_api_and_the_list_shows_all(api: Api) -> None:
 async def test_what_expired_is_asked_again(api: Api) -> None:
     ann = await api.client()
     action = await proposed(api, ann)
-    api.scene.travel(301)
-    await api.scene.play(timers=True)
+    api.gate.travel(301)
+    await api.gate.play(timers=True)
     assert (await ann.get(f"/actions/{action['id']}"))["state"] == "expired"
     await ann.post(f"/actions/{action['id']}/renew", None, 202)
-    await api.scene.play()
+    await api.gate.play()
     found = (await ann.get("/actions?state=all"))["actions"]
     assert {a["state"] for a in found} == {"expired", "prepared"}
 
@@ -246,7 +291,7 @@ async def test_the_preview_comes_as_text_where_that_is_asked_for(api: Api) -> No
     assert "Waits for" in text
 
 
-async def test_it_proposes_in_its_own_channels_alone(api: Api) -> None:
+async def test_an_agent_proposes_only_in_its_own_channels(api: Api) -> None:
     agent = await api.agent()
     for place in (
         {"channel": "C_ELSE"},
@@ -257,27 +302,30 @@ async def test_it_proposes_in_its_own_channels_alone(api: Api) -> None:
         assert (status, problem["code"]) == (403, "place")
     named = await proposed(api, agent, {**WRITE, "session_id": f"{TEAM}:{CHANNEL}:1700000000.000000"})
     assert named["session_id"] == f"{TEAM}:{CHANNEL}:1700000000.000000"
-    assert api.roots.opened == {}
+    assert api.threads.opened == {}
 
 
-async def test_confirming_may_wait_for_the_end(api: Api) -> None:
+# promise: VERB-02
+async def test_a_confirm_request_may_wait_for_the_end_of_the_call(api: Api) -> None:
     ann = await api.client()
     action = await proposed(api, ann)
 
-    runs, confirmed = api.scene.runs, asyncio.Event()
-    api.scene.ledger.told = confirmed.set
+    runs, confirmed = api.gate.runs, asyncio.Event()
+    api.gate.ledger.told = confirmed.set
 
     async def work() -> None:
         while not any(run.name == "carry_out" for run in runs):
             await confirmed.wait()
             confirmed.clear()
-        await api.scene.play()
+        await api.gate.play()
 
     working = asyncio.create_task(work())
     done = await ann.post(f"/actions/{action['id']}/confirm", seen(action, wait=20))
     await working
     assert done["status"] == "success"
-    assert done["outcome"]["status"] == "success"
+    assert (done["tool"], done["outcome"]["status"]) == ("desk.write", "success")
+    assert done["outcome"]["result"]["content"] == "new"
+    assert done["outcome"]["execution_time"] >= 0
 
 
 async def test_the_audit_shows_what_was_theirs(api: Api) -> None:
@@ -295,27 +343,27 @@ async def test_the_record_names_the_token_beside_the_person(api: Api) -> None:
     agent, ann = await api.agent(), await api.client()
     action = await proposed(api, agent)
     await ann.post(f"/actions/{action['id']}/confirm", seen(action))
-    await api.scene.play()
+    await api.gate.play()
     lines = [one for one in (await ann.get("/audit"))["lines"] if one["action_id"] == action["id"]]
     by = {one["event"]: (one["actor"], one["token_id"]) for one in lines}
     assert by["proposed"] == (ANN, agent.token.id)
     assert by["confirmed"] == (ANN, ann.token.id)
     assert by["started"][1] is None  # nobody's request: what follows from it
-    kept = await api.scene.ledger.audit_tail(team=TEAM, user=ANN)
+    kept = await api.gate.ledger.audit_tail(team=TEAM, user=ANN)
     assert all(secret not in str(kept) for secret in (agent.text, ann.text))
 
 
 async def test_a_yes_in_slack_to_what_a_token_proposed_names_no_token(api: Api) -> None:
-    action = await api.scene.now((await proposed(api, await api.agent()))["id"])
-    await api.scene.play()
-    assert (await api.scene.confirm(action)).ok
-    lines = await api.scene.ledger.audit_tail(team=TEAM, user=ANN)
+    action = await api.gate.now((await proposed(api, await api.agent()))["id"])
+    await api.gate.play()
+    assert (await api.gate.confirm(action)).ok
+    lines = await api.gate.ledger.audit_tail(team=TEAM, user=ANN)
     assert [one.entry.token for one in lines if one.entry.event == "confirmed"] == [""]
 
 
 async def test_an_admin_withdraws_for_others(api: Api) -> None:
-    api.scene.rule(admins=frozenset({CLEO}))
+    api.gate.rule(admins=frozenset({CLEO}))
     action = await proposed(api, await api.agent())
     cleo = await api.client(user=CLEO)
     await cleo.post(f"/actions/{action['id']}/cancel", {})
-    assert (await api.scene.now(action["id"])).decided_by == CLEO
+    assert (await api.gate.now(action["id"])).decided_by == CLEO

@@ -11,14 +11,15 @@ from typing import Any
 import pytest
 from aiohttp import ClientResponse
 
-from gate.world import Happening
-from handlers.api.feed import KEPT, Feed
+from gate.rules.ports import Happening
+from gate.rules.task import Assessment, Missing, Question
+from handlers.api.event_feed import BUFFER_SIZE, Feed
 from storage.tokens import TokenStore
-from tests.api.stage import Api, Client
+from tests.api.api_server import Api, Client
 from tests.api.test_api_actions import WRITE, proposed
 from tests.api.test_api_actions import seen as version
 from tests.api.test_api_tasks import planned, seen
-from tests.flows.scene import BEN
+from tests.gate.gate_setup import BEN
 
 
 class Stream:
@@ -76,6 +77,45 @@ async def test_an_approval_is_asked_for_with_the_fields_of_the_spec(api: Api) ->
     assert told["risk_level"] in ("low", "medium", "high", "critical")
 
 
+# promise: GATE-20
+async def test_a_plan_asks_for_an_approval_each_time_that_another_one_is_shown(api: Api) -> None:
+    agent, ann = await api.agent(), await api.client()
+    async with listening(agent, "?kind=approval_requested") as stream:
+        task = await planned(api, agent, "a.md", "b.md")
+        told = await stream.next()
+        first, second = task["plan"]["steps"]
+        changes = [{"id": second["id"], "place": 1}, {"id": first["id"], "place": 2, "drop": True}]
+        sent = seen(task, decision="modify", seal=task["plan"]["seal"], changes=changes)
+        await ann.post(f"/tasks/{task['id']}/plan", sent)
+        await api.gate.play()
+        again = await stream.next()
+    assert (told["task_id"], told["subtask_id"]) == (task["id"], task["id"])
+    assert (told["proposed_action"], told["risk_level"]) == ("Carry out its plan", "medium")
+    assert told["auto_approve_timeout"] is None
+    wanted = {"asks": "plan", "number": 1, "steps": 2, "tools": ["desk.write"]}
+    assert told["details"] == wanted
+    assert again["details"] == {**wanted, "number": again["details"]["number"], "steps": 1}
+    assert again["details"]["number"] == (await ann.get(f"/tasks/{task['id']}"))["asks"]["number"]
+
+
+# promise: GATE-20
+async def test_a_question_asks_for_an_approval_without_its_words(api: Api) -> None:
+    ann = await api.client()
+    question = Question("where", "Where does it go: to the secret folder?", Missing.OUTPUTS)
+    api.gate.planner.assessments.append(Assessment(50, 1, (Missing.OUTPUTS,), (question,)))
+    async with listening(ann, "?kind=approval_requested") as stream:
+        made = await ann.post("/tasks", {"text": "write it"}, 201)
+        await api.gate.play()
+        told = await stream.next()
+    assert told["details"] == {"asks": "question", "number": 1}
+    assert "secret" not in json.dumps(told)
+    task = await ann.get(f"/tasks/{made['id']}")
+    assert (task["state"], task["status"]) == ("clarifying", "waiting_approval")
+    assert (task["asks"]["kind"], task["asks"]["number"]) == ("question", 1)
+    await ann.post(f"/tasks/{made['id']}/clarify", {"number": 1, "answers": {"where": "to notes"}})
+    assert (await ann.get(f"/tasks/{made['id']}"))["status"] != "waiting_approval"
+
+
 # promise: REVIEW-12, REVIEW-18, REVIEW-26, REVIEW-27
 async def test_a_pause_and_its_end_are_told_with_the_fields_of_the_spec(api: Api) -> None:
     ann = await api.client()
@@ -83,7 +123,7 @@ async def test_a_pause_and_its_end_are_told_with_the_fields_of_the_spec(api: Api
     path = f"/tasks/{task['id']}"
     async with listening(ann) as stream:
         await ann.post(f"{path}/plan", seen(task, decision="approve_all", seal=task["plan"]["seal"]))
-        await api.scene.play()
+        await api.gate.play()
         paused = await stream.until("workflow_paused")
         await ann.post(f"{path}/continue", seen(await ann.get(path)))
         resumed = await stream.until("workflow_resumed")
@@ -96,7 +136,7 @@ async def test_a_pause_and_its_end_are_told_with_the_fields_of_the_spec(api: Api
 
 
 # promise: GATE-26
-async def test_an_instruction_is_told(api: Api) -> None:
+async def test_an_instruction_is_an_event(api: Api) -> None:
     ann = await api.client()
     made = await ann.post("/tasks", {"text": "something"}, 201)
     async with listening(ann, f"?kind=steer_instruction&task_id={made['id']}") as stream:
@@ -105,7 +145,7 @@ async def test_an_instruction_is_told(api: Api) -> None:
 
 
 # promise: API-12, REVIEW-28
-async def test_it_goes_on_behind_the_last_event_that_was_seen(api: Api) -> None:
+async def test_a_stream_resumes_after_the_last_event_id(api: Api) -> None:
     ann = await api.client()
     async with listening(ann) as stream:
         one = await proposed(api, ann)
@@ -121,10 +161,10 @@ async def test_it_goes_on_behind_the_last_event_that_was_seen(api: Api) -> None:
     ]
 
 
-async def test_what_was_forgotten_is_told_as_a_gap(api: Api) -> None:
+async def test_a_stream_reports_deleted_events_as_a_gap(api: Api) -> None:
     ann = await api.client()
     await proposed(api, ann)
-    await api.scene.ledger.purge(await api.scene.ledger.now())
+    await api.gate.ledger.purge(await api.gate.ledger.now())
     await proposed(api, ann)
     async with listening(ann, since="1") as _:
         pass
@@ -133,13 +173,13 @@ async def test_what_was_forgotten_is_told_as_a_gap(api: Api) -> None:
 
 
 @pytest.mark.parametrize("since", ["x", "-1", "1e3", "9" * 19])
-async def test_an_id_of_nothing_is_told(api: Api, since: str) -> None:
+async def test_a_malformed_last_event_id_is_a_problem(api: Api, since: str) -> None:
     status, problem = await (await api.client()).ask("GET", "/events", None, Last_Event_ID=since)
     assert (status, problem["code"]) == (400, "bad_last_event_id")
 
 
 # promise: API-11
-async def test_nobody_hears_what_does_not_concern_them(api: Api) -> None:
+async def test_a_stream_has_only_events_that_its_token_may_see(api: Api) -> None:
     agent, other, ann, ben = (
         await api.agent(),
         await api.agent(),
@@ -159,7 +199,7 @@ async def test_nobody_hears_what_does_not_concern_them(api: Api) -> None:
 # promise: API-13
 async def test_a_stream_ends_soon_after_its_token(hasty: Api) -> None:
     ann = await hasty.client()
-    tokens = hasty.office.tokens
+    tokens = hasty.services.tokens
     assert isinstance(tokens, TokenStore)
     async with listening(ann) as stream:
         await tokens.revoke(ann.token.id)
@@ -176,7 +216,7 @@ async def test_a_token_has_so_many_streams(hasty: Api) -> None:
         pass
 
 
-async def test_who_does_not_read_is_dropped(hasty: Api) -> None:
+async def test_a_client_that_does_not_read_is_disconnected(hasty: Api) -> None:
     """The socket's buffers fill, the write waits, and the stream ends: nothing is kept for one reader."""
     ann = await hasty.client()
     host, port = hasty.base.removeprefix("http://").split(":")
@@ -188,9 +228,9 @@ async def test_who_does_not_read_is_dropped(hasty: Api) -> None:
     writer.transport.pause_reading()  # type: ignore[attr-defined]
     made = await ann.post("/tasks", {"text": "anything"}, 201)
     for _ in range(60):
-        async with hasty.scene.ledger.begin() as tx:
+        async with hasty.gate.ledger.begin() as tx:
             for _ in range(100):
-                tx.emit(Happening("task_changed", hasty.scene.session, made["id"], {"fill": "x" * 2000}))
+                tx.emit(Happening("task_changed", hasty.gate.session, made["id"], {"fill": "x" * 2000}))
     async with asyncio.timeout(60):
         while hasty.open[ann.token.id]:
             await asyncio.wait_for(hasty.feed.wait(hasty.feed.last, 0.1), 5)
@@ -205,7 +245,7 @@ async def test_open_streams_end_when_the_service_does(api: Api) -> None:
             await stream.next()
 
 
-async def test_many_readers_of_one_feed_each_hear_everything_once(api: Api) -> None:
+async def test_every_subscriber_of_a_feed_gets_every_event_once(api: Api) -> None:
     ann = await api.client()
 
     async def hear(count: int) -> list[str]:
@@ -223,18 +263,18 @@ async def test_many_readers_of_one_feed_each_hear_everything_once(api: Api) -> N
         assert await heard == expected
 
 
-async def test_a_feed_that_was_outrun_reads_the_table(api: Api) -> None:
+async def test_a_subscriber_behind_the_buffer_reads_the_table(api: Api) -> None:
     """Who is behind what is kept in memory gets it all the same, in order, once."""
     ann = await api.client()
-    feed = Feed(api.office.events, 60)
-    await feed.join()
+    feed = Feed(api.services.events, 60)
+    await feed.subscribe()
     start = feed.last
     await proposed(api, ann)
-    feed.ring()
+    feed.notify()
     await feed.wait(start, 20)
-    feed._newest.clear()
-    feed._from = feed.last
+    feed._buffer.clear()
+    feed._buffer_start = feed.last
     found = await feed.after(start)
     assert [one.event.kind for one in found] == ["action_changed", "approval_requested"]
-    assert len(found) < KEPT
-    await feed.leave()
+    assert len(found) < BUFFER_SIZE
+    await feed.unsubscribe()

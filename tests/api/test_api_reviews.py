@@ -6,21 +6,21 @@ import asyncio
 from dataclasses import replace
 from typing import Any
 
-from gate.reviews import Phase, Review
-from tests.api.stage import Api, Client
+from gate.rules.reviews import Phase, Review
+from tests.api.api_server import Api, Client
 from tests.api.test_api_tasks import planned, seen
-from tests.flows.scene import BEN
+from tests.gate.gate_setup import BEN
 
 
 async def reviewed(api: Api, ann: Client, phase: Phase) -> tuple[Any, Any]:
     """A task that is paused for review at its first step, and its line in the list."""
-    world = api.scene.world
+    world = api.gate.world
     policy = replace(world.policy, reviews=(Review("look", phase, tools=("desk.write",)),))
-    api.scene.world = replace(world, policy=policy)
+    api.gate.world = replace(world, policy=policy)
     task = await planned(api, ann, "a.md", "b.md", switches={"approval_mode": "auto"})
     approval = seen(task, decision="approve_all", seal=task["plan"]["seal"])
     await ann.post(f"/tasks/{task['id']}/plan", approval)
-    await api.scene.play()
+    await api.gate.play()
     task = await ann.get(f"/tasks/{task['id']}")
     assert task["status"] == "PAUSED_FOR_REVIEW"
     (line,) = (await ann.get("/pending-review"))["reviews"]
@@ -46,12 +46,12 @@ async def test_inputs_are_edited_looked_at_anew_and_approved(api: Api) -> None:
     assert (status, problem["errors"][0]["pointer"]) == (422, "/edited/path")
     edited = decided(line, edited={"path": "c.md", "content": "x"})
     assert (await ann.post("/resume", edited))["code"] == "edited"
-    await api.scene.play()
+    await api.gate.play()
     assert (await ann.ask("POST", "/resume", decided(line)))[0] == 409
     (again,) = (await ann.get("/pending-review"))["reviews"]
     await ann.post("/resume", decided(again, comment="that file"))
-    await api.scene.play()
-    assert "c.md" in api.scene.desk.notes
+    await api.gate.play()
+    assert "c.md" in api.gate.desk.notes
     (record,) = (await ann.get(f"/history?execution_id={task['id']}"))["reviews"]
     assert (record["original_data"]["path"], record["modified_data"]["path"]) == ("a.md", "c.md")
     assert (record["comment"], record["decision"]) == ("that file", "APPROVE")

@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from bot.audience import Audience
+from bot.webhook_audience import Audience
 from bot.webhooks import Deliveries, Sender
-from gate.flows import webhooks as flow
-from gate.webhook import key_of
-from gate.world import Unavailable
-from storage.hooks import HookStore
+from gate.actions import webhook_registration as flow
+from gate.rules.ports import Unavailable
+from gate.rules.webhooks import key_of
 from storage.tokens import TokenStore
-from tests.api.stage import Api, Client
+from storage.webhooks import HookStore
+from tests.api.api_server import Api, Client
 from tests.api.test_api_actions import proposed
-from tests.flows.scene import ANN, BEN, CLEO
+from tests.gate.gate_setup import ANN, BEN, CLEO
 
 URL = "https://example.com/hook"
 
@@ -37,20 +37,20 @@ class Out:
 
     def __init__(self, api: Api) -> None:
         self.api, self.own, self.abroad = api, Post(), Post()
-        self.store, tokens = api.office.hooks, api.office.tokens
+        self.store, tokens = api.services.hooks, api.services.tokens
         assert isinstance(self.store, HookStore)
         assert isinstance(tokens, TokenStore)
-        self.told = Audience(api.office.world, tokens).told
+        self.told = Audience(api.services.world, tokens).told
         self.deliveries = Deliveries(
-            self.store, api.scene.ledger, self.own, told=self.told, abroad=self.abroad
+            self.store, api.gate.ledger, self.own, told=self.told, abroad=self.abroad
         )
 
     async def all(self) -> list[str]:
         """Where everything went that has happened since the last time."""
-        before, scene = len(self.abroad.sent), self.api.scene
-        await self.store.fan_out(scene.ledger, self.told)
-        for run in [one for one in scene.runs if one.name == "deliver" and one.key not in scene.done]:
-            scene.done.add(run.key)
+        before, gate = len(self.abroad.sent), self.api.gate
+        await self.store.fan_out(gate.ledger, self.told)
+        for run in [one for one in gate.runs if one.name == "deliver" and one.key not in gate.done]:
+            gate.done.add(run.key)
             await self.deliveries.deliver(*run.args)
         return self.abroad.sent[before:]
 
@@ -78,7 +78,7 @@ async def test_a_webhook_is_made_listed_rekeyed_and_removed(api: Api) -> None:
     assert (listed["token_id"], listed["state"]) == (ann.token.id, "ok")
     fresh = await ann.post(f"/webhooks/{hook['id']}/rotate")
     assert len(key_of(fresh["secret"])) == 32
-    kept = await api.office.hooks.get(hook["id"])
+    kept = await api.services.hooks.get(hook["id"])
     assert kept
     assert (kept.secret, kept.former) == (fresh["secret"], hook["secret"])
     assert (await ann.ask("DELETE", f"/webhooks/{hook['id']}"))[0] == 200
@@ -99,7 +99,7 @@ async def test_its_secret_is_said_once_also_to_the_same_request(api: Api) -> Non
 
 # promise: API-21
 async def test_only_who_made_it_and_admins_know_of_a_webhook(api: Api) -> None:
-    api.scene.rule(admins=frozenset({CLEO}))
+    api.gate.rule(admins=frozenset({CLEO}))
     agent, ann, ben, cleo = [
         await api.agent(), await api.client(), await api.client(user=BEN), await api.client(user=CLEO)
     ]  # fmt: skip
@@ -139,7 +139,7 @@ async def test_a_url_that_leads_inside_is_refused_at_once(api: Api, url: str, to
 
 
 async def test_a_token_has_so_many_webhooks_at_most(api: Api) -> None:
-    ann, most = await api.client(), api.office.bounds.webhooks
+    ann, most = await api.client(), api.services.bounds.webhooks
     answers = await asyncio.gather(
         *(ann.ask("POST", "/webhooks", {"url": f"{URL}/{n}"}) for n in range(most + 2))
     )
@@ -148,11 +148,11 @@ async def test_a_token_has_so_many_webhooks_at_most(api: Api) -> None:
 
 
 async def test_the_last_one_may_be_asked_for_again_where_its_answer_was_lost(api: Api) -> None:
-    ann, most = await api.client(), api.office.bounds.webhooks
+    ann, most = await api.client(), api.services.bounds.webhooks
     for n in range(most):
         await made(ann, url=f"{URL}/{n}")
-    *_, last = await api.office.hooks.of_team(ann.token.team)
-    assert (await flow.add(api.office.world, ann.token, last, most)).ok
+    *_, last = await api.services.hooks.of_team(ann.token.team)
+    assert (await flow.add(api.services.world, ann.token, last, most)).ok
     assert len(await mine(ann)) == most
 
 
@@ -170,24 +170,24 @@ async def test_making_and_ending_one_is_on_the_record_without_its_path(api: Api)
 
 
 # promise: API-21
-async def test_it_is_told_only_what_its_token_may_see(api: Api, out: Out) -> None:
+async def test_a_webhook_gets_only_what_its_token_may_see(api: Api, out: Out) -> None:
     agent, other, ben = await api.agent(), await api.agent(), await api.client(user=BEN)
     for name, client in (("agent", agent), ("other", other), ("ben", ben)):
         await made(client, url=f"https://example.com/{name}", kinds=["approval_requested"])
     await proposed(api, agent)
     assert await out.all() == ["https://example.com/agent"]
-    api.scene.rule(admins=frozenset({BEN}))
+    api.gate.rule(admins=frozenset({BEN}))
     await proposed(api, other)
     assert sorted(await out.all()) == ["https://example.com/ben", "https://example.com/other"]
     assert out.own.sent == []
 
 
-async def test_it_ends_with_its_token(api: Api, out: Out) -> None:
+async def test_a_webhook_ends_with_its_token(api: Api, out: Out) -> None:
     agent, ann = await api.agent(), await api.client()
     await made(agent)
     await proposed(api, agent)
     assert await out.all()
-    tokens = api.office.tokens
+    tokens = api.services.tokens
     assert isinstance(tokens, TokenStore)
     other = await api.agent()
     await proposed(api, agent)
@@ -202,9 +202,9 @@ async def test_nothing_is_lost_while_slack_does_not_say_who_somebody_is(api: Api
     await made(ann, url="https://example.com/ann", kinds=["approval_requested"])
     await made(agent, url="https://example.com/agent", kinds=["approval_requested"])
     await proposed(api, agent)
-    gone = api.scene.directory.people.pop(ANN)
+    gone = api.gate.directory.people.pop(ANN)
     with pytest.raises(Unavailable, match="whose token"):
         await out.all()
-    assert any(run.name == "deliver" for run in api.scene.runs)  # the others have theirs all the same
-    api.scene.directory.people[ANN] = gone
+    assert any(run.name == "deliver" for run in api.gate.runs)  # the others have theirs all the same
+    api.gate.directory.people[ANN] = gone
     assert sorted(await out.all()) == ["https://example.com/agent", "https://example.com/ann"]

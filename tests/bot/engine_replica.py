@@ -12,8 +12,8 @@ from pathlib import Path
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from bot.engine import Engine, Job
-from bot.janitor import Rhythm
-from gate.runs import Run
+from bot.heartbeats import Rhythm
+from gate.rules.jobs import Run
 
 
 def write(log: Path, line: str) -> None:

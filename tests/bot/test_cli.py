@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from bot.cli import main
+from bot.cli.main import main
 from bot.settings import Settings
-from gate.audit import Entry
-from storage.chain import append
-from storage.engine import open_engine
+from gate.rules.audit import Entry
+from storage.audit_log import append
+from storage.database import open_engine
 
 ROOT = Path(__file__).parents[2]
 Run = Callable[..., tuple[int, str, str]]
@@ -92,7 +92,7 @@ def shell(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]
 
 def test_help_names_every_command_and_loads_nothing_heavy() -> None:
     heavy = "{'sqlalchemy', 'mcp', 'slack_bolt', 'dbos', 'aiohttp', 'yaml'}"
-    code = f"import sys; from bot.cli import parser; print(parser().format_help()); print({heavy} & set(sys.modules))"
+    code = f"import sys; from bot.cli.main import parser; print(parser().format_help()); print({heavy} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.rstrip().endswith("set()")
     for command in "serve web worker demo migrate doctor policy tools audit".split():
@@ -277,7 +277,12 @@ def test_a_changed_tool_is_shown_until_somebody_has_read_it(run: Run, home: Path
     code, said, _ = run("tools", "review", "files", "--yes", "--by", "ann")
     assert code == 0
     assert "== files.write_file (new)" in said
+    assert "once read: write, confirm" in said
     assert "noted as read by ann" in said
+    entries = [json.loads(line) for line in run("audit", "export")[1].splitlines()]
+    assert ("tool_reviewed", "ann", "files.write_file") in {
+        (e["event"], e["actor"], e["tool"]) for e in entries
+    }
     assert "Nothing of files is new" in run("tools", "review", "files")[1]
     tampered(home, "UPDATE tool_pins SET definition = 'other' WHERE tool = 'write_file'")
     assert [line for line in run("tools", "list")[1].splitlines() if line.endswith("CHANGED")] != []
@@ -286,6 +291,18 @@ def test_a_changed_tool_is_shown_until_somebody_has_read_it(run: Run, home: Path
     assert "== files.write_file (CHANGED)" in said
     assert "== files.read_file" not in said
     assert "CHANGED" not in run("tools", "list")[1]
+
+
+def test_the_tools_of_a_reviewed_server_are_listed_as_unread_until_they_are(run: Run, home: Path) -> None:
+    config = (home / "countersign.yaml").read_text()
+    (home / "countersign.yaml").write_text(config.replace("declared", "reviewed"))
+    run("migrate")
+    unread = [line for line in run("tools", "list")[1].splitlines() if line.endswith("NOT READ")]
+    assert any("files.read_file" in line and "unknown" in line for line in unread)
+    assert run("tools", "review", "files", "--yes", "--by", "ann")[0] == 0
+    said = run("tools", "list")[1]
+    assert "NOT READ" not in said
+    assert "files.read_file" in said
 
 
 def test_nothing_is_noted_as_read_without_a_yes(
@@ -303,7 +320,7 @@ def test_the_doctor_names_what_to_mend(run: Run) -> None:
     code, said, _ = run("doctor")
     findings = {line[5:].split(":")[0]: line[:4].strip() for line in said.splitlines()[:-1]}
     assert code == 1
-    assert {what for what, state in findings.items() if state == "MEND"} == {"database", "Slack"}
+    assert {what for what, state in findings.items() if state == "MEND"} == {"Slack"}
     assert {
         "settings",
         "policy",
@@ -314,11 +331,11 @@ def test_the_doctor_names_what_to_mend(run: Run) -> None:
         "Redis",
         "MCP server files",
     } <= findings.keys()
-    assert said.splitlines()[-1] == "To mend: 2."
+    assert said.splitlines()[-1] == "To mend: 1."
 
 
 def test_an_error_nobody_foresaw_is_one_line_too(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bot.start.migrate", lambda _: {}["surprise"])
+    monkeypatch.setattr("bot.cli.serve.migrate", lambda _: {}["surprise"])
     code, said, complaint = run("migrate")
     assert (code, said) == (1, "")
     assert complaint == "KeyError: 'surprise' (where it happened: the same command with --traceback first)\n"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from bot.cli import main
+from bot.cli.main import main
 
 Run = Callable[..., tuple[int, str, str]]
 WORD = {"class": "read", "summary": "Read {args.path}", "verb": "Read", "notifies": "nobody"}

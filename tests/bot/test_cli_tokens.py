@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from gate.access import read
-from storage.engine import open_engine
+from gate.rules.access import read
+from storage.database import open_engine
+from storage.row_macs import seals_of
 from storage.tokens import TokenStore
 from tests.bot.test_cli import Run, home, run
 
@@ -44,7 +45,7 @@ def test_a_revoked_token_is_listed_as_such_and_revoked_once(run: Run, home: Path
 
     async def found() -> bool:
         engine = open_engine(f"sqlite+aiosqlite:///{home / 'var/countersign.db'}")
-        kept = await TokenStore(engine).find(token)
+        kept = await TokenStore(engine, seals_of((home / "var" / "audit.key").read_bytes())).find(token)
         await engine.dispose()
         return kept is not None and kept.revoked_at is not None
 

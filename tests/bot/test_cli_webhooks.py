@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from bot.config_file import read_config
-from bot.strict_yaml import BadFile
-from gate.webhook import key_of
+from gate.rules.webhooks import key_of
 from tests.bot.test_cli import Run, home, run
+from tools.strict_config import ConfigError
 
 __all__ = ["home", "run"]
 TEAM = ("--team", "T0OURS")
@@ -55,5 +55,5 @@ def test_the_operator_names_networks_of_their_own(tmp_path: Path) -> None:
     path.write_text("webhooks: {allow: [10.1.0.0/16, 'fd00::/8']}\n")
     assert read_config(path, {}).webhooks == (ip_network("10.1.0.0/16"), ip_network("fd00::/8"))
     path.write_text("webhooks: {allow: [10.1.0.1/16]}\n")
-    with pytest.raises(BadFile, match="a network such as"):
+    with pytest.raises(ConfigError, match="a network such as"):
         read_config(path, {})

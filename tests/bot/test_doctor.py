@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import AsyncIterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from bot.doctor import Finding, findings, scopes
+from bot.cli.doctor import Finding, findings, scopes
 from bot.settings import Secret, Settings
+from bot.startup import NO_SERVERS
+from storage.database import parse
 from storage.migrate import migrate
 from tests.model_stub import ModelStub, fails, says
-from tools.servers import ServerConfig
-from workspace.parts import Installation
+from tools.mcp.server_config import ServerConfig
+from workspace.context import Installation
 from workspace.server import Workspace
 
 ENOUGH = ",".join(sorted(scopes()))
@@ -21,18 +25,20 @@ ENOUGH = ",".join(sorted(scopes()))
 
 @pytest.fixture
 async def settings(tmp_path: Path, redis_url: str) -> AsyncIterator[Settings]:
-    """All is well: a workspace, a Redis, a migrated database."""
-    workspace = Workspace(Installation(scopes=ENOUGH))
+    """All is well: a workspace, a Redis, a migrated database, a server with tools."""
+    installed = Installation(scopes=ENOUGH)
+    workspace = Workspace(installed)
     url = await workspace.start()
     environ = {
-        "SLACK_BOT_TOKEN": Installation.bot_token,
-        "SLACK_APP_TOKEN": Installation.app_token,
+        "SLACK_BOT_TOKEN": installed.bot_token,
+        "SLACK_APP_TOKEN": installed.app_token,
         "SLACK_API_URL": f"{url}/api/",
         "REDIS_URL": redis_url,
     }
     made = Settings.load(environ, tmp_path, slack=True)
     await migrate(made.database_url)
-    yield made
+    files = ServerConfig(name="filesystem", inproc="servers.filesystem:server", args=(str(tmp_path),))
+    yield replace(made, servers=(files,))
     await workspace.stop()
 
 
@@ -52,6 +58,11 @@ async def test_all_is_well(settings: Settings) -> None:
     assert not (settings.home / "audit.key").exists()
 
 
+async def test_settings_that_name_no_server(settings: Settings) -> None:
+    told = await unwell(replace(settings, servers=()))
+    assert told == {"MCP servers": NO_SERVERS}
+
+
 async def test_a_token_that_slack_refuses(settings: Settings) -> None:
     told = await unwell(replace(settings, bot_token=Secret("xoxb-of-another-app")))
     assert told.keys() == {"Slack"}
@@ -59,7 +70,11 @@ async def test_a_token_that_slack_refuses(settings: Settings) -> None:
 
 
 async def test_a_scope_that_is_missing_is_named(tmp_path: Path, settings: Settings) -> None:
-    workspace = Workspace(Installation(scopes=ENOUGH.replace("usergroups:read,", "")))
+    assert settings.bot_token
+    assert settings.app_token
+    tokens = (settings.bot_token.reveal(), settings.app_token.reveal())
+    lacking = Installation(*tokens, scopes=ENOUGH.replace("usergroups:read,", ""))
+    workspace = Workspace(lacking)
     url = await workspace.start()
     told = await unwell(replace(settings, api_url=f"{url}/api/"))
     await workspace.stop()
@@ -102,16 +117,43 @@ async def test_a_runbook_that_its_tools_do_not_take(settings: Settings, tmp_path
     step = "{call: filesystem.list_dir, args: {pth: .}}"
     path = tmp_path / "phrases.yaml"
     path.write_text(f"phrases: []\nrunbooks:\n  - name: look\n    steps: [{step}]\n")
-    files = ServerConfig(name="filesystem", inproc="servers.filesystem:server", args=(str(tmp_path),))
-    told = await unwell(replace(settings, phrases=path, servers=(files,)))
+    told = await unwell(replace(settings, phrases=path))
     assert told.keys() == {"phrases and tools"}
     assert "The runbook look, step 1: `filesystem.list_dir`: `pth` is not known" in told["phrases and tools"]
 
 
-async def test_a_database_that_was_never_migrated(settings: Settings, tmp_path: Path) -> None:
-    (tmp_path / "empty.db").touch()
-    told = await unwell(replace(settings, database_url=f"sqlite+aiosqlite:///{tmp_path}/empty.db"))
-    assert told == {"database": "its tables are of another version: run `python -m bot migrate`"}
+async def told_of_database(settings: Settings) -> Finding:
+    (found,) = [one async for one in findings(settings) if one.what == "database"]
+    return found
+
+
+async def test_a_sqlite_database_that_the_next_start_makes_or_migrates_is_well(
+    settings: Settings, tmp_path: Path
+) -> None:
+    fresh = replace(settings, database_url=f"sqlite+aiosqlite:///{tmp_path}/fresh.db")
+    told = await told_of_database(fresh)
+    assert (told.ok, told.told) == (True, f"{tmp_path}/fresh.db will be made at the first start")
+    assert not (tmp_path / "fresh.db").exists()
+    (tmp_path / "fresh.db").touch()
+    told = await told_of_database(fresh)
+    assert (told.ok, told.told) == (
+        True,
+        "sqlite, which the next start brings to the tables of this version",
+    )
+
+
+async def test_tables_of_a_newer_version_have_to_be_mended(settings: Settings) -> None:
+    with closing(sqlite3.connect(str(parse(settings.database_url).database))) as sql, sql:
+        sql.execute("UPDATE alembic_version SET version_num = 'f00d'")
+    told = await told_of_database(settings)
+    assert not told.ok
+    assert told.told.startswith("its tables are of another version: a newer Countersign has made them")
+
+
+async def test_a_postgresql_database_is_migrated_by_hand(settings: Settings, postgres_url: str) -> None:
+    told = await told_of_database(replace(settings, database_url=postgres_url))
+    assert not told.ok
+    assert told.told == "its tables are of another version: run `python -m bot migrate`"
 
 
 async def test_a_model_that_answers_and_one_that_does_not(settings: Settings) -> None:

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
 
-from bot.patience import Refused
-from bot.task_cards import TaskCards, status_of
-from gate.task import Flow, StepState, Task, Wish
-from gate.task_states import TaskState
-from gate.world import Posted, Unavailable
-from handlers.door import To
+from bot.cards import Cards
+from bot.slack_retry import Refused
+from gate.rules.messages import CardKey, CardKind
+from gate.rules.ports import Posted, Tx, Unavailable
+from gate.rules.task import Flow, StepState, Task, Wish
+from gate.rules.task_states import TaskState
+from handlers.slack.listener import To
+from tests.tasks import having
 from tests.views.task_samples import WHICH, approved, everything, paused, plan, step, task
-from views.kit import Message
+from views.block_kit import Message
+from views.rendering import status_of_task
 
 S = TaskState
 
@@ -41,6 +46,9 @@ class Slack:
         self.messages[key.split(":", 1)[1]] = message
         return to.channel, posted.ts if posted and posted.ts else f"{len(self.calls)}.0"
 
+    async def agents_sessions_setStatus(self, **arguments: str) -> None:
+        """The status is no card."""
+
 
 @dataclass
 class Ledger:
@@ -48,39 +56,72 @@ class Ledger:
 
     now: Task
     rows: dict[str, Posted] = field(default_factory=dict)
+    waits: bool = False  # a run that nobody has begun
 
     async def task(self, task_id: str) -> Task | None:
         return self.now
 
+    async def begin_drawing(self, key: str) -> Posted | None:
+        self.waits = False
+        return Posted("", "", 0, tries=1)
+
+    async def ask_again(self, key: str) -> bool:
+        first, self.waits = not self.waits, True
+        return first
+
     async def posted(self, key: str) -> Posted | None:
         return self.rows.get(key)
 
-    async def set_posted(self, key: str, posted: Posted) -> None:
-        before = self.rows.get(key)
-        if before is None or posted.revision >= before.revision:
-            self.rows[key] = posted
+    async def posted_of(self, keys: Sequence[str]) -> dict[str, Posted]:
+        return {key: self.rows[key] for key in keys if key in self.rows}
+
+    @asynccontextmanager
+    async def begin(self) -> AsyncIterator[Tx]:
+        made: Any = Transaction(self.rows)
+        yield made
 
 
 @dataclass
-class Scene:
+class Transaction:
+    rows: dict[str, Posted]
+
+    async def posted(self, key: str, now: Posted, before: int | None = None) -> bool:
+        row = self.rows.get(key)
+        if row is not None and (row.revision > now.revision or before not in (None, row.revision)):
+            return False
+        self.rows[key] = now
+        return True
+
+
+@dataclass
+class Drawing:
+    """A task whose cards are drawn. `seen`: in which states it was, each time that it was drawn."""
+
     slack: Slack
     ledger: Ledger
-    cards: TaskCards
+    cards: Cards
+    seen: list[TaskState] = field(default_factory=list)
 
-    async def draw(self, **changes: Any) -> Task:
+    async def draw(self, within: float = 0.0, **changes: Any) -> None:
         """The task changes, and is drawn."""
-        self.ledger.now = replace(self.ledger.now, revision=self.ledger.now.revision + 1, **changes)
-        return await self.cards.draw(self.ledger.now)
+        self.ledger.now = having(self.ledger.now, revision=self.ledger.now.revision + 1, **changes)
+        await self.cards.draw(CardKey(CardKind.TASK, self.ledger.now.id), within, self.note)
+
+    async def note(self, record: Any) -> None:
+        self.seen.append(record.state)
 
 
-def scene(first: Task, gap: float = 0.0) -> Scene:
+def drawing(first: Task, gap: float = 0.0) -> Drawing:
     slack, ledger = Slack(), Ledger(first)
+    client: Any = slack
     made: Any = ledger
-    return Scene(slack, ledger, TaskCards(slack.show, made, gap=gap))
+    cards = Cards(client, made, gap=gap)
+    cards.show = slack.show  # type: ignore[method-assign]
+    return Drawing(slack, ledger, cards)
 
 
 async def test_a_card_is_posted_once_and_updated_only_when_it_changed() -> None:
-    stage = scene(task(plan=plan()))
+    stage = drawing(task(plan=plan()))
     for _ in range(3):
         await stage.draw()
     assert stage.slack.calls == [("post", "plan:1")]
@@ -89,7 +130,7 @@ async def test_a_card_is_posted_once_and_updated_only_when_it_changed() -> None:
 
 
 async def test_a_newer_plan_closes_the_one_before_and_stands_below_it() -> None:
-    stage = scene(task(plan=plan()))
+    stage = drawing(task(plan=plan()))
     await stage.draw()
     await stage.draw(plan=plan(version=2))
     await stage.draw(plan=plan(version=3))
@@ -103,13 +144,13 @@ async def test_a_newer_plan_closes_the_one_before_and_stands_below_it() -> None:
 
 
 async def test_what_was_never_posted_is_not_posted_only_to_be_closed() -> None:
-    stage = scene(replace(everything(S.RUNNING), questions=(), flow=Flow.PLAN))
+    stage = drawing(having(everything(S.RUNNING), questions=(), flow=Flow.PLAN))
     await stage.draw()
     assert sorted(stage.slack.messages) == ["plan:2", "question:2"]
 
 
 async def test_a_closed_card_stays_as_it_was_closed() -> None:
-    stage = scene(task(S.CLARIFYING, questions=(WHICH,), asked=1))
+    stage = drawing(task(S.CLARIFYING, questions=(WHICH,), asked=1))
     await stage.draw()
     await stage.draw(state=S.PLANNING, questions=())
     closed = stage.slack.messages["question:1"]
@@ -118,7 +159,7 @@ async def test_a_closed_card_stays_as_it_was_closed() -> None:
 
 
 async def test_a_pause_is_posted_and_closed_again() -> None:
-    stage = scene(paused())
+    stage = drawing(paused())
     await stage.draw()
     await stage.draw(state=S.RUNNING)
     assert ("post", "pause:1") in stage.slack.calls
@@ -127,7 +168,7 @@ async def test_a_pause_is_posted_and_closed_again() -> None:
 
 
 async def test_where_slack_knows_no_plan_block_plain_ones_are_sent_from_then_on() -> None:
-    stage = scene(task(S.RUNNING, plan=approved()))
+    stage = drawing(task(S.RUNNING, plan=approved()))
     stage.slack.refuses = "plan"
     await stage.draw()
     assert "plan" not in {block["type"] for block in stage.slack.messages["plan:1"].blocks}
@@ -138,21 +179,21 @@ async def test_where_slack_knows_no_plan_block_plain_ones_are_sent_from_then_on(
 
 async def test_ticks_that_come_close_together_become_one_with_the_newest_state() -> None:
     steps = [step(f"s{n}") for n in range(5)]
-    stage = scene(task(S.RUNNING, plan=approved(*steps)), gap=0.3)
+    stage = drawing(task(S.RUNNING, plan=approved(*steps)), gap=0.3)
     await stage.draw()
-    drawing = []
+    draws = []
     for done in range(1, 5):
         now = [replace(one, state=StepState.DONE) if i < done else one for i, one in enumerate(steps)]
-        drawing.append(asyncio.create_task(stage.draw(plan=approved(*now))))
+        draws.append(asyncio.create_task(stage.draw(plan=approved(*now))))
         await asyncio.sleep(0)
     assert stage.slack.calls == [("post", "plan:1")]
-    await asyncio.wait_for(asyncio.gather(*drawing), 20)
+    await asyncio.wait_for(asyncio.gather(*draws), 20)
     assert stage.slack.calls == [("post", "plan:1"), ("update", "plan:1")]
     assert "Working on step 5 of 5" in stage.slack.messages["plan:1"].text
 
 
 async def test_what_people_have_to_see_at_once_is_not_put_off() -> None:
-    stage = scene(task(S.RUNNING, plan=approved()), gap=3600)
+    stage = drawing(task(S.RUNNING, plan=approved()), gap=3600)
     await stage.draw()
     await stage.draw(wish=Wish.PAUSE)
     assert "Pausing as soon as" in str(stage.slack.messages["plan:1"].blocks)
@@ -163,7 +204,7 @@ async def test_what_people_have_to_see_at_once_is_not_put_off() -> None:
 
 
 async def test_a_state_that_another_replica_drew_meanwhile_wins() -> None:
-    stage = scene(task(S.RUNNING, plan=approved()))
+    stage = drawing(task(S.RUNNING, plan=approved()))
     await stage.draw()
     real = stage.slack.show
 
@@ -171,20 +212,41 @@ async def test_a_state_that_another_replica_drew_meanwhile_wins() -> None:
         key: str, posted: Posted | None, to: To, message: Message, strict: bool = False
     ) -> Any:
         """Slack takes our older state after the newer one of somebody else."""
-        stage.slack.show = real  # type: ignore[method-assign]
-        stage.cards._show = real
+        stage.cards.show = real  # type: ignore[method-assign]
         at = await real(key, posted, to, message, strict)
-        stage.ledger.now = replace(stage.ledger.now, revision=99, state=S.DONE, result="done")
+        stage.ledger.now = having(stage.ledger.now, revision=99, state=S.DONE, result="done")
         stage.ledger.rows[key] = Posted(*at, 99, "theirs")
         return at
 
-    stage.cards._show = overtaken
+    stage.cards.show = overtaken  # type: ignore[method-assign]
     await stage.draw(plan=approved(step(state=StepState.ASKED)))
     assert stage.slack.messages["plan:1"].text.startswith("Done")
 
 
+async def test_a_newer_state_whose_record_comes_after_that_of_an_older_one_is_drawn_once_more() -> None:
+    stage = drawing(task(S.RUNNING, plan=approved()))
+    await stage.draw()
+    real = stage.slack.show
+
+    async def overtaken(
+        key: str, posted: Posted | None, to: To, message: Message, strict: bool = False
+    ) -> Any:
+        """Somebody else writes an older state down while Slack takes ours, and may have shown it after ours."""
+        stage.cards.show = real  # type: ignore[method-assign]
+        at = await real(key, posted, to, message, strict)
+        before = stage.ledger.rows[key]
+        stage.ledger.rows[key] = replace(before, revision=before.revision + 1, digest="theirs")
+        return at
+
+    stage.cards.show = overtaken  # type: ignore[method-assign]
+    stage.ledger.now = replace(stage.ledger.now, revision=10)
+    await stage.draw(state=S.DONE, result="done")
+    assert stage.slack.calls[1:] == [("update", "plan:1")] * 2
+    assert stage.ledger.rows[f"{stage.ledger.now.id}:plan:1"].revision == 11
+
+
 async def test_when_slack_is_away_it_is_tried_again() -> None:
-    stage = scene(task(plan=plan()))
+    stage = drawing(task(plan=plan()))
     stage.slack.away = True
     with pytest.raises(Unavailable):
         await stage.draw()
@@ -208,4 +270,37 @@ async def test_when_slack_is_away_it_is_tried_again() -> None:
     ],
 )
 def test_slacks_own_line_says_whether_it_works_or_waits(of: Task, status: str) -> None:
-    assert status_of(of) == status
+    assert status_of_task(of) == status
+
+
+async def test_what_changes_while_a_card_waits_to_be_drawn_is_drawn_with_it() -> None:
+    stage = drawing(task(S.RUNNING, plan=approved()))
+    waiting = asyncio.create_task(stage.draw(within=3600, plan=approved(step(state=StepState.ASKED))))
+    await asyncio.sleep(0)
+    stage.ledger.now = having(stage.ledger.now, revision=9, state=S.DONE, result="done")
+    assert stage.slack.calls == []
+    stage.cards.hurry(stage.ledger.now.id)
+    await asyncio.wait_for(waiting, 20)
+    assert stage.slack.calls == [("post", "plan:1")]
+    assert stage.seen == [S.DONE]
+
+
+async def test_a_card_that_was_hurried_before_its_run_began_is_drawn_at_once() -> None:
+    stage = drawing(task(S.RUNNING, plan=approved()))
+    stage.cards.hurry(stage.ledger.now.id)
+    await asyncio.wait_for(stage.draw(within=3600), 20)
+    assert stage.slack.calls == [("post", "plan:1")]
+
+
+async def test_a_card_that_nobody_hurries_is_drawn_in_its_time() -> None:
+    stage = drawing(task(S.RUNNING, plan=approved()))
+    await asyncio.wait_for(stage.draw(within=0.01), 20)
+    assert stage.slack.calls == [("post", "plan:1")]
+
+
+async def test_the_run_that_slack_keeps_waiting_draws_what_is_asked_for_meanwhile() -> None:
+    stage = drawing(task(plan=plan()))
+    stage.slack.away = True
+    with pytest.raises(Unavailable):
+        await stage.draw()
+    assert stage.ledger.waits

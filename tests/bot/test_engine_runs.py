@@ -12,10 +12,10 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
-from bot.engine import Engine, Job
-from bot.janitor import Rhythm
-from gate.runs import Run
-from gate.world import Unavailable
+from bot.engine import RIDING, WORKERS, Engine, Job
+from bot.heartbeats import Rhythm
+from gate.rules.jobs import OWNER, Run
+from gate.rules.ports import Unavailable
 
 
 class Started(Engine):
@@ -42,7 +42,12 @@ async def started(
         if work:
             await work(*args)
 
-    await engine.start({"note": Job("cards", note), "other": Job("events", note)})
+    jobs = {
+        "note": Job("cards", note),
+        "other": Job("events", note),
+        "next": Job("plans", note, follows=True),
+    }
+    await engine.start(jobs)
     try:
         yield engine
     finally:
@@ -100,23 +105,12 @@ async def test_the_same_key_is_one_run_while_it_waits_and_after_it_ended(databas
         assert engine.calls == [("once",), ("last",)]
 
 
-async def test_a_delayed_run_waits_until_it_is_due_and_can_be_hastened(database_url: str) -> None:
+async def test_a_delayed_run_waits_until_it_is_due(database_url: str) -> None:
     async with started(database_url) as engine:
         await engine.ask(Run("note", "soon", ("soon",), delay=0.5), Run("note", "late", ("late",), delay=300))
         assert await engine.pending("late")
         await until(lambda: engine.calls == [("soon",)])
-        await engine.hasten("late")
-        await until(lambda: engine.calls == [("soon",), ("late",)])
-
-
-async def test_hastening_a_run_that_has_ended_does_not_repeat_it(database_url: str) -> None:
-    async with started(database_url) as engine:
-        await engine.ask(Run("note", "k", ("once",)))
-        await ended(engine, "k")
-        await engine.hasten("k")
-        await engine.ask(Run("note", "timer", ("timer",), delay=0.1))
-        await until(lambda: ("timer",) in engine.calls)
-        assert engine.calls == [("once",), ("timer",)]
+        assert await engine.pending("late")
 
 
 @pytest.mark.parametrize(
@@ -159,12 +153,71 @@ async def test_a_kind_of_work_that_is_stuck_does_not_hold_up_another(sqlite_url:
 
     async with started(sqlite_url, work) as engine:
         await engine.ask(*(Run("other", f"s{n}", ("stuck",)) for n in range(40)))
-        await until(lambda: len(engine.calls) == 32)
+        await until(lambda: len(engine.calls) == WORKERS)
         await engine.ask(Run("note", "k", ("quick",)))
         await ended(engine, "k")
-        assert len(engine.calls) == 33
+        assert len(engine.calls) == WORKERS + 1
         free.set()
         await until(lambda: len(engine.calls) == 41)
+
+
+async def test_work_of_one_person_that_is_stuck_does_not_hold_up_another_person(database_url: str) -> None:
+    free, owners = asyncio.Event(), list[str]()
+
+    async def work(kind: str) -> None:
+        owners.append(OWNER.get())
+        if kind == "stuck":
+            await free.wait()
+
+    async with started(database_url, work) as engine:
+        await engine.ask(*(Run("other", f"s{n}", ("stuck",), owner="U-ANN") for n in range(40)))
+        await until(lambda: len(engine.calls) == WORKERS)
+        await engine.ask(Run("other", "k", ("quick",), owner="U-BEN"))
+        await ended(engine, "k")
+        assert owners == ["U-ANN"] * WORKERS + ["U-BEN"]
+        free.set()
+        await until(lambda: len(engine.calls) == 41)
+
+
+async def test_what_follows_a_run_is_carried_out_in_its_workflow(database_url: str) -> None:
+    async def work(name: str) -> None:
+        if name == "first":
+            await engine.ask(Run("next", "n1", ("fails",)), Run("next", "n2", ("second",)))
+        if name == "fails":
+            raise ValueError
+        if name == "second":
+            await engine.ask(Run("next", "n3", ("third",)))
+
+    async with started(database_url, work) as engine:
+        await engine.ask(Run("other", "f", ("first",)))
+        await until(lambda: ("third",) in engine.calls)
+        await ended(engine, "f")
+        assert sorted(engine.calls) == [("fails",), ("first",), ("second",), ("third",)]
+        assert [name for name, _ in await workflows(engine)] == ["other"]
+
+
+async def test_what_follows_waits_in_the_queue_where_one_person_has_much_under_way(sqlite_url: str) -> None:
+    free = asyncio.Event()
+
+    async def work(name: str) -> None:
+        if name == "waits":
+            await free.wait()
+            await engine.ask(Run("next", "n", ("follows",), owner="U1"))
+
+    async with started(sqlite_url, work) as engine:
+        await engine.ask(*(Run("other", f"w{n}", ("waits",), owner="U1") for n in range(RIDING + 2)))
+        await until(lambda: len(engine.calls) == RIDING + 2)
+        free.set()
+        await until(lambda: ("follows",) in engine.calls)
+        assert ("next", "n") in await workflows(engine)
+
+
+async def workflows(engine: Started) -> list[tuple[str, str]]:
+    """The name and key of every workflow that was written."""
+    table = "dbos.workflow_status" if engine.ledger.dialect.name == "postgresql" else "workflow_status"
+    async with engine.ledger.connect() as conn:
+        found = await conn.execute(sa.text(f"SELECT name, workflow_uuid FROM {table}"))
+        return [(row.name, row.workflow_uuid) for row in found]
 
 
 async def test_a_run_without_a_job_is_refused_in_the_transaction(sqlite_url: str) -> None:

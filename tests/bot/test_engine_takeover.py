@@ -15,6 +15,8 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from bot.dbos_db import connect
+
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 
@@ -32,7 +34,7 @@ def replica(url: str, name: str, log: Path, *mode: str) -> Iterator[subprocess.P
         process.wait()
 
 
-def until(true: Callable[[], object], seconds: float = 30) -> None:
+def until(true: Callable[[], object], seconds: float = 60) -> None:
     deadline = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < deadline, "waited in vain"
@@ -95,6 +97,13 @@ def test_a_frozen_replica_loses_its_run_and_does_no_harm_when_it_thaws(
             until(lambda: len(heartbeats(postgres_url)) == 2)  # it beats again
     assert lines(log) == ["a begin", "b begin", "b end"]
     assert statuses(postgres_url) == ["SUCCESS"]
+
+
+def test_a_transaction_that_a_frozen_engine_left_open_holds_no_other_up_for_long(postgres_url: str) -> None:
+    engine = connect(postgres_url)
+    with engine.connect() as connection:
+        assert connection.scalar(sa.text("SHOW idle_in_transaction_session_timeout")) == "10s"
+    engine.dispose()
 
 
 @pytest.mark.parametrize("kills", [1, 2])

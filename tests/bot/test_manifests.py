@@ -9,14 +9,15 @@ from typing import Any, cast
 import pytest
 import yaml
 
+from bot.connections import HttpLimits
 from bot.settings import Settings
-from gate.switches import CHOICES, FLAGS, SETTABLE, Switches, switched
-from gate.tool import Trust
-from gate.world import Limits, World
+from gate.rules.ports import Limits, World
+from gate.rules.settings import CHOICES, FLAGS, SETTABLE, Switches, switched
+from gate.rules.tool import Trust
 from handlers.api.ports import Bounds
-from handlers.commands import Commands
-from workspace.cast import COMMANDS
-from workspace.parts import SCOPES
+from handlers.slack.commands import Commands
+from workspace.context import SCOPES
+from workspace.seed import COMMANDS
 
 ROOT = Path(__file__).parents[2]
 BOTH = ("socket", "http")
@@ -108,7 +109,7 @@ def test_the_example_configuration_loads_and_shows_the_defaults(tmp_path: Path) 
     assert (settings.limits, settings.namespace) == (Limits(), "confirmation")
     assert settings.switches == Switches()
     (server,) = settings.servers
-    assert (server.name, server.way, server.trust) == ("filesystem", "inproc", Trust.BUNDLED)
+    assert (server.name, server.transport, server.trust) == ("filesystem", "inproc", Trust.BUNDLED)
 
 
 def test_the_example_names_every_limit_and_key() -> None:
@@ -133,19 +134,23 @@ def test_the_example_names_every_limit_and_key() -> None:
 def test_what_is_commented_out_in_the_example_can_be_used(tmp_path: Path) -> None:
     example = (ROOT / "countersign.example.yaml").read_text("utf-8")
     used = re.sub(
-        r"^(  )?# (?=(  .*|git:|issues:|channels: .*|webhooks: .*|api: .*|judge: .*|planner: .*|model: .*|policy: .*|phrases: .*|recipes: .*)$)",
+        r"^(  )?# (?=(  .*|git:|issues:|channels: .*|webhooks: .*|api: .*|http: .*|judge: .*|planner: .*|model: .*|policy: .*|phrases: .*|recipes: .*)$)",
         r"\1",
         example,
         flags=re.M,
     )
     (tmp_path / "countersign.yaml").write_text(used)
     settings = Settings.load({"ISSUES_TOKEN": "t"}, tmp_path)
-    told = [(server.name, server.way, server.trust) for server in settings.servers]
+    told = [(server.name, server.transport, server.trust) for server in settings.servers]
     assert told[1:] == [("git", "command", Trust.REVIEWED), ("issues", "url", Trust.DECLARED)]
     assert settings.servers[2].headers == {"Authorization": "Bearer t"}
     assert settings.recipes == tmp_path / "manifests/tools"
     assert settings.switches_for("C0123456789").conversational
-    assert (settings.api, settings.judge) == (Bounds(), "none")  # as where nothing is said
+    assert (settings.api, settings.http, settings.judge) == (
+        Bounds(),
+        HttpLimits(),
+        "none",
+    )  # as where nothing is said
     assert settings.model is None  # `planner: phrases` counts more than the model that is named
 
 
@@ -155,9 +160,9 @@ def test_the_switches_in_the_example_are_the_defaults() -> None:
     assert switched(Switches(), {name: shown[name] for name in (*FLAGS, *CHOICES)}) == Switches()
 
 
-def test_the_readme_names_every_switch() -> None:
-    readme = (ROOT / "README.md").read_text("utf-8")
-    assert [name for name in SETTABLE if f"| `{name}` |" not in readme] == []
+def test_the_configuration_page_names_every_switch_and_its_default() -> None:
+    page = (ROOT / "docs/configuration.md").read_text("utf-8")
+    assert [name for name in SETTABLE if f"| `{name}` |" not in page] == []
     defaults = {name: getattr(Switches(), name) for name in (*FLAGS, *CHOICES)}
-    told = dict(re.findall(r"^\| `(\w+)` \|.*\| `(\w+)` \|$", readme, flags=re.M))
-    assert switched(Switches(), {name: told[name] for name in defaults}) == Switches()
+    documented = dict(re.findall(r"^\| `(\w+)` \|.*\| `(\w+)` \|$", page, flags=re.M))
+    assert switched(Switches(), {name: documented[name] for name in defaults}) == Switches()

@@ -8,15 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from bot.policy_file import REVIEW, SPELLED, STRICT, TOP, WHEN, load_policy, trusted
-from bot.strict_yaml import BadFile
-from gate.action import Approvers, Class, Json, Verdict
-from gate.always import ALWAYS
-from gate.policy import Decision, Policy, decide
-from gate.reviews import Phase, Review
-from gate.tool import ToolSpec, Trust
-from tools.schema import problems
-from tools.servers import ServerConfig
+from bot import policy_file
+from bot.policy_file import load_policy, trusted
+from gate.rules.action import Approvers, Class, Decision, Json, Verdict
+from gate.rules.always_gated import ALWAYS
+from gate.rules.policy import Policy, decide
+from gate.rules.reviews import Phase, Review
+from gate.rules.tool import ToolSpec, Trust
+from tools.mcp.schema import problems
+from tools.mcp.server_config import ServerConfig
+from tools.strict_config import ConfigError, Section
 
 ROOT = Path(__file__).parents[2]
 SPEC_004 = "{name: a, enabled: false, triggerPhase: AFTER_EXECUTION, steps: [s2, 'Send *']}"
@@ -29,7 +30,7 @@ def policy(tmp_path: Path, text: str) -> Policy:
 
 
 def wrong(tmp_path: Path, text: str) -> str:
-    with pytest.raises(BadFile) as caught:
+    with pytest.raises(ConfigError) as caught:
         policy(tmp_path, text)
     return str(caught.value)
 
@@ -81,7 +82,8 @@ def test_what_lowers_a_class_does_not_reach_the_always_gate_list(tmp_path: Path)
     made = policy(tmp_path, 'servers: {s: {tools: {"*": {class: read}}}}')
     assert decided(made, "s.delete_file").verdict is Verdict.TYPED
     assert decided(made, "s.run_command", {"command": "rm -rf x"}).verdict is Verdict.TYPED
-    assert decided(made, "s.get_file", {"path": ".env"}).verdict is Verdict.RUN
+    assert decided(made, "s.get_file", {"path": ".env"}).verdict is Verdict.TYPED
+    assert decided(made, "s.get_file", {"path": "prod.yaml"}).verdict is Verdict.RUN
 
 
 @pytest.mark.parametrize("text", EXAMPLES)
@@ -127,19 +129,14 @@ def test_a_review_is_read_as_spec_004_spells_it_and_can_be_switched_off(tmp_path
     assert made == Review("a", Phase.AFTER, False, steps=("s2", "Send *"))
 
 
-@pytest.mark.parametrize(
-    "keys",
-    [
-        TOP,
-        WHEN,
-        STRICT,
-        REVIEW,
-        (SPELLED,),
-        ("class", "raise_if", "at_least", "trust", "users", "groups", "count"),
-    ],
-)
-def test_every_key_is_in_the_documentation(keys: tuple[str, ...]) -> None:
+def sections(of: type[Section]) -> list[type[Section]]:
+    return [one for one in vars(policy_file).values() if isinstance(one, type) and issubclass(one, of)]
+
+
+@pytest.mark.parametrize("section", sections(Section)[1:])
+def test_every_key_is_in_the_documentation(section: type[Section]) -> None:
     told = (ROOT / "docs/policy.md").read_text("utf-8")
+    keys = [field.alias or name for name, field in section.model_fields.items()]
     assert [key for key in keys if not re.search(rf"`([a-zA-Z.]*\.)?{key}[`.]", told)] == []
 
 
@@ -210,7 +207,10 @@ def test_every_key_is_in_the_documentation(keys: tuple[str, ...]) -> None:
         ("reviews: [{name: a, trigger_phase: AFTER_EXECUTION, tools: []}]", "names no tools"),
         ("reviews: [{name: a, trigger_phase: AFTER_EXECUTION, steps: []}]", "names no steps"),
         ("reviews: [{name: a, trigger_phase: AFTER_EXECUTION, tools: [send]}]", "write “*.send”"),
-        ("reviews: [{name: a, triggerPhase: 1, trigger_phase: 2, tools: ['*']}]", "write one of them"),
+        (
+            "reviews: [{name: a, triggerPhase: AFTER_EXECUTION, trigger_phase: AFTER_EXECUTION, tools: ['*']}]",
+            "“reviews[0].triggerPhase” is the same as trigger_phase: write one of them.",
+        ),
         (
             "reviews: [{name: a, enabled: 1, triggerPhase: AFTER_EXECUTION, tools: ['*']}]",
             "must be true or false.",
@@ -230,7 +230,7 @@ def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
 
 
 def test_a_missing_file_is_told(tmp_path: Path) -> None:
-    with pytest.raises(BadFile, match="cannot be read: No such file or directory"):
+    with pytest.raises(ConfigError, match="cannot be read: No such file or directory"):
         load_policy(tmp_path / "policy.yaml")
 
 

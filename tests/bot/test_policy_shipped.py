@@ -8,17 +8,17 @@ from typing import Any
 import pytest
 
 from bot.policy_file import load_policy
-from gate.action import Class, Json, Risk
-from gate.policy import Decision, decide
-from gate.tool import Hints, Recipe, ToolSpec, Trust
+from gate.rules.action import Class, Decision, Json, Risk
+from gate.rules.policy import decide
+from gate.rules.tool import Hints, Recipe, ToolSpec, Trust
 from servers.filesystem import server as filesystem
-from tests.tools.hosts import hosting
-from tools.schema import problems
-from tools.servers import ServerConfig
+from tests.tools.mcp_hosts import hosting
+from tools.mcp.schema import problems
+from tools.mcp.server_config import ServerConfig
 
 SHIPPED = load_policy(Path(__file__).parents[2] / "manifests" / "policy.yaml")
 READ, WRITE, UNKNOWN, DESTRUCTIVE = Class.READ, Class.WRITE, Class.UNKNOWN, Class.DESTRUCTIVE
-# The two lists of spec 003, "Per-tool-call approval".
+# The two lists of docs/promises.md GATE-27 and GATE-28.
 NEVER_PROMPTED = (
     "read_file search_files list_directory glob_find ripgrep_search analyze_code ask_user web_search web_fetch "
     "task_tracker"
@@ -29,11 +29,12 @@ SPEC_PATTERNS = [
     "drop ",
     "delete ",
     "truncate ",
-]  # of spec 003, looked for in the command of shell_execute
+]  # docs/promises.md GATE-02, looked for in the command of shell_execute
 
 
 def decided(name: str, args: Json = None, **more: Any) -> Decision:
-    spec = ToolSpec("loom", name, name, "", {}, "d", **more)
+    reviewed = more.get("trust") is Trust.REVIEWED
+    spec = ToolSpec("loom", name, name, "", {}, "d", reviewed=reviewed, **more)
     return decide(SHIPPED, spec, args or {}, "C1", lambda schema, value: not problems(schema, value))
 
 
@@ -49,7 +50,7 @@ def test_what_the_spec_never_prompts_for_runs_at_once(name: str) -> None:
 # promise: GATE-28
 @pytest.mark.parametrize("name", NEEDS_APPROVAL)
 def test_what_the_spec_wants_approved_is_asked_about_whatever_its_server_says(name: str) -> None:
-    wanted = DESTRUCTIVE if name == "delete_file" else WRITE
+    wanted = DESTRUCTIVE if name in ("delete_file", "shell_execute", "git_command") else WRITE
     assert decided(name).cls is wanted
     assert decided(name, hints=Hints(read_only=True)).cls in (wanted, UNKNOWN)
     assert decided(name, trust=Trust.REVIEWED, hints=Hints(read_only=True)).cls is wanted
@@ -69,7 +70,7 @@ def test_the_destructive_patterns_of_the_spec_are_typed_for(pattern: str, comman
     [
         ("shell_execute", {"command": "ls -la reports"}, WRITE),
         ("shell_execute", {"command": "cat confirm.md droplet.txt"}, WRITE),
-        ("shell_execute", {"command": "npm run format-check"}, WRITE),
+        ("shell_execute", {"command": "npm run format-check"}, DESTRUCTIVE),
         ("shell_execute", {"command": "dropdb app"}, DESTRUCTIVE),
         ("shell_execute", {"command": "mysql -e 'DELETE from a'"}, DESTRUCTIVE),
         ("shell_execute", {"command": "terraform destroy"}, DESTRUCTIVE),
@@ -125,19 +126,19 @@ SAYS_IT_READS = Hints(read_only=True)
         ("connect", {"connectionString": "mongodb://x"}, UNKNOWN),
         ("switch-connection", {}, UNKNOWN),
         ("get-env", {}, UNKNOWN),
-        ("jira_download_attachments", {"issue_key": "A-1"}, WRITE),
-        ("confluence_download_content_attachments", {"content_id": "1"}, WRITE),
-        ("confluence_download_attachment", {"attachment_id": "1"}, WRITE),
+        ("jira_download_attachments", {"issue_key": "A-1"}, UNKNOWN),
+        ("confluence_download_content_attachments", {"content_id": "1"}, UNKNOWN),
+        ("confluence_download_attachment", {"attachment_id": "1"}, UNKNOWN),
         ("fetch", {"url": "https://example.com"}, UNKNOWN),
         ("query", {"sql": "SELECT * FROM a WHERE updated_at > 1"}, READ),
         ("query", {"sql": "SELECT 1;"}, READ),
         ("query", {"sql": "COMMIT; DELETE FROM a"}, DESTRUCTIVE),
-        ("query", {"sql": "WITH x AS (DELETE FROM a RETURNING *) SELECT * FROM x"}, WRITE),
-        ("query", {"sql": "EXPLAIN ANALYZE UPDATE a SET b = 1"}, WRITE),
+        ("query", {"sql": "WITH x AS (DELETE FROM a RETURNING *) SELECT * FROM x"}, DESTRUCTIVE),
+        ("query", {"sql": "EXPLAIN ANALYZE UPDATE a SET b = 1"}, DESTRUCTIVE),
         ("query", {"sql": "SELECT pg_sleep(9)"}, WRITE),
-        ("query", {"sql": "COPY a TO PROGRAM 'sh'"}, WRITE),
-        ("read_query", {"query": "PRAGMA writable_schema = 1"}, WRITE),
-        ("read_query", {"query": "ATTACH 'x' AS y"}, WRITE),
+        ("query", {"sql": "COPY a TO PROGRAM 'sh'"}, DESTRUCTIVE),
+        ("read_query", {"query": "PRAGMA writable_schema = 1"}, DESTRUCTIVE),
+        ("read_query", {"query": "ATTACH 'x' AS y"}, DESTRUCTIVE),
     ],
 )
 def test_reads_that_are_more_than_reads_are_raised(name: str, args: Json, cls: Class) -> None:

@@ -16,9 +16,9 @@ ROOT = Path(__file__).parents[2]
 SERVED = """
 import asyncio, os, sys, threading
 from pathlib import Path
-from bot import app
+from bot import wiring as app
 from bot.settings import Settings
-from bot.start import serve_as
+from bot.cli.serve import serve_as
 
 def note():
     print(os.getpriority(os.PRIO_PROCESS, 0))

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from bot.connections import HttpLimits
 from bot.settings import Secret, Settings, SettingsError
-from gate.switches import Switches
-from gate.tool import Trust
-from gate.world import Limits
+from gate.rules.ports import Limits
+from gate.rules.settings import Switches
+from gate.rules.tool import Trust
 
 ROOT = Path(__file__).parents[2]
 SLACK = {"SLACK_BOT_TOKEN": "xoxb-1-2", "SLACK_APP_TOKEN": "xapp-1-2"}
@@ -88,7 +89,7 @@ def test_all_that_is_wrong_is_told_in_one_message(tmp_path: Path) -> None:
 def test_the_times_and_names_of_the_specs_are_the_defaults(tmp_path: Path) -> None:
     settings = Settings.load({}, tmp_path)
     limits = settings.limits
-    assert (limits.ttl, limits.undo_bar, limits.proceed) == (300, 10, 10)
+    assert (limits.ttl, limits.proceed) == (300, 10)
     assert settings.namespace == "confirmation"
 
 
@@ -162,13 +163,13 @@ def test_a_damaged_key_stops_instead_of_starting_a_second_chain(tmp_path: Path) 
 def test_the_file_sets_limits_servers_and_paths(tmp_path: Path) -> None:
     text = """
 confirmation: {ttl: 60, namespace: ops}
-limits: {undo_bar: 5, pending_per_user: 3}
+limits: {proceed: 5, pending_per_user: 3}
 policy: rules/policy.yaml
 mcpServers:
   notes: {command: npx, args: [-y, notes], env: {TOKEN: "${NOTES_TOKEN}"}, trust: reviewed}
 """
     settings = Settings.load({**config(tmp_path, text), "NOTES_TOKEN": "t"}, tmp_path)
-    assert settings.limits == Limits(ttl=60, undo_bar=5, pending_per_user=3)
+    assert settings.limits == Limits(ttl=60, proceed=5, pending_per_user=3)
     assert settings.namespace == "ops"
     assert settings.policy == tmp_path / "rules/policy.yaml"
     (notes,) = settings.servers
@@ -236,13 +237,13 @@ def test_an_empty_file_means_the_defaults(tmp_path: Path) -> None:
         ("policy: a\n\npolicy: b", "countersign.yaml, line 3: “policy” stands there twice: remove one."),
         ("confirmation: {ttl: soon}", "line 1: “confirmation.ttl” must be a number from 1 to 86400."),
         ("confirmation: {ttl: true}", "line 1: “confirmation.ttl” must be a number from 1 to 86400."),
-        ("confirmation: {ttl: .nan}", "line 1: “confirmation.ttl” must be a number from 1 to 86400."),
+        ("confirmation: {ttl: .nan}", "line 1: “confirmation.ttl” must be text, a number, true"),
         ("confirmation: {namespace: 'a:b'}", "“confirmation.namespace” must be letters, digits, _ and -."),
         ("limits:\n - 3", "line 1: “limits” must be a mapping of `key: value` lines."),
         ("limits: {turns_depth: 1.5}", "“limits.turns_depth” must be a whole number from 1 to 100."),
         ("policy: 3", "line 1: “policy” must be text: put it into quotes."),
         ("policy: &a x\nphrases: *a", "line 2: aliases (*name) are not used here: write it out."),
-        ("a: [", "countersign.yaml, line 1: expected the node content"),
+        ("a: [", "countersign.yaml, line 1: did not find expected node content."),
         ("[]", "countersign.yaml, line 1: the file must be a mapping of `key: value` lines."),
         ("1: 2", "line 1: the file has a key that is no text: put it into quotes."),
         ("presett: simple", "countersign.yaml, line 1: “presett” is not known; did you mean “preset”."),
@@ -261,7 +262,12 @@ def test_an_empty_file_means_the_defaults(tmp_path: Path) -> None:
         ("channels:\n  ops: {review: both}", "line 2: “channels.ops” must be a channel ID (C…), not a name."),
         ("channels: [C1]", "line 1: “channels” must be a mapping of `key: value` lines."),
         ("channels: {C1: simple}", "line 1: “channels.C1” must be a mapping of `key: value` lines."),
-        ("mcpServers: {x: {trust: reviewed}}", "line 1: mcpServers.x: give exactly one of"),
+        ("mcpServers: {x: {trust: reviewed}}", "line 1: “mcpServers.x” must have exactly one of"),
+        (
+            "mcpServers:\n  x:\n    command: y\n    command: z",
+            "line 4: “mcpServers.x.command” stands there twice",
+        ),
+        ("a: 1\n---\nb: 2", "line 2: only one document can be in a file."),
         ("mcpServers: {x: {command: y, args: [2020-01-01]}}", "put it into quotes."),
         ("mcpServers: {x: {url: 'http://h', headers: {a: '${NO}'}}}", "the environment variable NO"),
     ],
@@ -286,6 +292,12 @@ def test_no_file_breaks_the_reader(bad: bytes, tmp_path: Path) -> None:
 def test_a_directory_in_place_of_the_file_is_told(tmp_path: Path) -> None:
     (tmp_path / "countersign.yaml").mkdir()
     assert "cannot be read" in problems({}, tmp_path)[0]
+
+
+def test_what_the_http_port_bears_is_set_in_the_file(tmp_path: Path) -> None:
+    assert Settings.load({}, tmp_path).http == HttpLimits()
+    config(tmp_path, "http: {connections: 50, per_address: 5, headers: 2.5, slow: 3}")
+    assert Settings.load({}, tmp_path).http == HttpLimits(50, 5, 2.5, 3)
 
 
 MODEL = {"COUNTERSIGN_MODEL": "openai:small-1", "OPENAI_API_KEY": "sk-secret"}
@@ -321,7 +333,7 @@ def test_a_model_of_the_file_plans(tmp_path: Path) -> None:
     ("text", "environ", "told"),
     [
         ("planner: model", {}, "none is named: set COUNTERSIGN_MODEL"),
-        ("planner: thought", {}, "must be phrases or model"),
+        ("planner: thought", {}, "must be one of phrases, model"),
         ("model: gpt", {}, "`model` must name a provider and a model"),
         ("", {"COUNTERSIGN_MODEL": "openai:"}, "COUNTERSIGN_MODEL must name a provider and a model"),
         ("", {"COUNTERSIGN_MODEL": "mail:x", "MAIL_API_KEY": "k"}, "must name a provider"),
@@ -358,7 +370,7 @@ def test_nobody_judges_results_unless_it_is_said(
     [
         ("judge: model", {}, "phrases plan: name a model"),
         ("judge: model\nplanner: phrases", MODEL, "phrases plan: name a model"),
-        ("judge: everyone", {}, "“judge” must be none or rules or model"),
+        ("judge: everyone", {}, "“judge” must be one of none, rules, model"),
     ],
 )
 def test_a_judge_that_there_is_not_is_told_of_at_the_start(
@@ -382,6 +394,9 @@ def test_what_one_token_of_the_api_may_take_is_set_in_the_file(tmp_path: Path) -
         ("api: {per_minute: 0}", "“api.per_minute” must be a whole number from 1 to 100000"),
         ("api: {permin: 5}", "“api.permin” is not known; did you mean “per_minute”"),
         ("api: 300", "“api” must be a mapping"),
+        ("api: {requests: 0}", "“api.requests” must be a whole number from 1 to 1000"),
+        ("http: {connections: 4}", "“http.connections” must be a whole number from 16 to 100000"),
+        ("http: {header: 4}", "“http.header” is not known; did you mean “headers”"),
     ],
 )
 def test_a_wrong_rate_is_told_with_its_line(text: str, told: str, tmp_path: Path) -> None:
@@ -390,5 +405,38 @@ def test_a_wrong_rate_is_told_with_its_line(text: str, told: str, tmp_path: Path
 
 
 def test_who_plans_by_phrases_does_not_load_what_models_need() -> None:
-    code = "import bot.app, sys; sys.exit(any(m.startswith(('pydantic_ai', 'openai', 'anthropic')) for m in sys.modules))"
+    code = "import bot.wiring, sys; sys.exit(any(m.startswith(('pydantic_ai', 'openai', 'anthropic')) for m in sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
+
+
+def test_a_demo_leaves_everything_of_a_production_alone(tmp_path: Path) -> None:
+    production = {
+        "DATABASE_URL": "postgresql://bot:secret@db.example/prod",
+        "REDIS_URL": "rediss://redis.example",
+        "SLACK_BOT_TOKEN": "xoxb-real",
+        "SLACK_APP_TOKEN": "xapp-real",
+        "SLACK_SIGNING_SECRET": "real",
+        "SLACK_API_URL": "https://slack.example",
+        "COUNTERSIGN_AUDIT_KEY": "k" * 40,
+        "COUNTERSIGN_HOME": str(tmp_path / "prod"),
+        "COUNTERSIGN_TOKEN": "cs_p_real",
+    }
+    settings = Settings.for_demo(production, tmp_path)
+    assert settings.alone
+    assert settings.home == tmp_path / "prod" / "demo"
+    assert str(settings.home) in settings.database_url
+    assert settings.redis_url is None
+    kept = (
+        settings.bot_token,
+        settings.app_token,
+        settings.signing_secret,
+        settings.audit_secret,
+        settings.token,
+    )
+    assert kept == (None,) * 5
+    assert set(settings.ignored) == production.keys() - {"COUNTERSIGN_HOME"}
+    assert Settings.for_demo({}, tmp_path).ignored == ()
+
+
+def test_a_demo_does_not_even_read_a_variable_that_it_ignores(tmp_path: Path) -> None:
+    assert Settings.for_demo({"DATABASE_URL": "nonsense", "REDIS_URL": "x"}, tmp_path).alone

@@ -19,14 +19,14 @@ from aiohttp.test_utils import TestServer
 from sqlalchemy import make_url
 
 from bot.webhooks import Deliveries, Forbidden, Sender
-from gate import runs
-from gate.webhook import BACKOFF, Webhook, secret_of, signature
-from gate.world import Happening
-from storage.engine import open_engine
-from storage.hooks import HookStore
-from tests.flows.conftest import staged
-from tests.flows.planning import approved, look, planned, write
-from tests.flows.scene import TEAM, Scene
+from gate.rules import jobs
+from gate.rules.ports import Happening
+from gate.rules.webhooks import BACKOFF, Webhook, secret_of, signature
+from storage.database import open_engine
+from storage.webhooks import HookStore
+from tests.gate.conftest import staged
+from tests.gate.gate_setup import TEAM, Scene
+from tests.gate.plan_setup import approved, look, planned, write
 
 HOME = (ip_network("127.0.0.0/8"),)
 SECRET = secret_of(b"k" * 32)
@@ -69,7 +69,7 @@ def delivering(migrated_sqlite: Path, sqlite_url: str, redis_url: str) -> Delive
         shutil.copy(migrated_sqlite, str(make_url(sqlite_url).database))
         async with staged(sqlite_url, redis_url) as scene:
             engine = open_engine(sqlite_url)
-            store = HookStore(engine)
+            store = HookStore(engine, scene.ledger.seals)
             await store.add(Webhook("h1", url, SECRET, "", TEAM, (), (), 0, NOW))
             yield scene, store, Deliveries(store, scene.ledger, Sender(HOME))
             await engine.dispose()
@@ -118,6 +118,18 @@ async def test_a_request_for_an_approval_arrives_with_the_fields_of_the_spec(del
     assert set(fields) <= asked.keys()
     assert (asked["action_id"], asked["proposed_action"]) == (action.id, action.preview.summary)
     assert asked["auto_approve_timeout"] is None  # no call is ever made because nobody said no
+
+
+# promise: GATE-22
+async def test_a_plan_that_waits_is_announced(delivering: Delivering) -> None:
+    async with receiving() as (receiver, url):
+        async with delivering(url) as (scene, store, deliveries):
+            task = await planned(scene, write("a.md"), write("b.md"))
+            await store.fan_out(scene.ledger)
+            await carried(scene, deliveries)
+    told = [json.loads(body) for _, body in receiver.came]
+    (asked,) = [one for one in told if one["type"] == "approval_requested"]
+    assert (asked["task_id"], asked["details"]["asks"]) == (task.id, "plan")
 
 
 async def test_what_fails_is_tried_again_with_the_same_id(delivering: Delivering) -> None:
@@ -227,7 +239,7 @@ async def test_allowing_a_network_does_not_open_other_ports_of_the_internet() ->
 
 
 def test_a_run_is_known_by_hook_event_and_try() -> None:
-    assert runs.deliver("h", 7).key == runs.deliver("h", 7).key != runs.deliver("h", 7, 1).key
+    assert jobs.deliver("h", 7).key == jobs.deliver("h", 7).key != jobs.deliver("h", 7, 1).key
 
 
 # promise: API-15

@@ -67,7 +67,7 @@ def view(*blocks: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 @dataclass
 class FakeWorkspace:
-    """What the page sees (`messages`, `more`), what it sent (`posts`), how it is answered (`answers`), and what it sees
+    """What the page sees (`messages`, `more`), what it sent (`posts`, from which `tabs`), how it is answered (`answers`), and what it sees
     from then on (`after`: by the path of the post)."""
 
     url: str = ""
@@ -79,6 +79,7 @@ class FakeWorkspace:
     arrived: asyncio.Condition = field(default_factory=asyncio.Condition)
     held: asyncio.Event | None = None
     rev: int = 1
+    tabs: set[str] = field(default_factory=set)
     listeners: list[asyncio.Queue[int]] = field(default_factory=list)
 
     def say(self, n: int, text: str = "", user: str = "U_BOT", **more: Any) -> str:
@@ -126,7 +127,9 @@ class FakeWorkspace:
         return web.json_response(self.state(request.query["as"]))
 
     async def on_post(self, request: web.Request) -> web.Response:
-        self.posts.append((request.path, await request.json()))
+        body = await request.json()
+        self.tabs.add(body.pop("tab"))
+        self.posts.append((request.path, body))
         self.more |= self.after.get(request.path, {})
         async with self.arrived:
             self.arrived.notify_all()

@@ -10,8 +10,7 @@ from playwright.async_api import expect
 
 from tests.browser.loops import on_one_loop
 from tests.browser.page_fake import OpenPage, actions, button, field_block, mrkdwn, plain, section
-from tests.workspace.connected import Connected, bolt_for
-from workspace.parts import Installation
+from tests.workspace.bolt_apps import INSTALLED, Connected, bolt_for
 from workspace.server import Workspace
 
 pytestmark = pytest.mark.browser
@@ -22,7 +21,7 @@ MODAL = {"type": "modal", "callback_id": "typed", "title": plain("Delete a file"
 
 @on_one_loop
 async def joined() -> AsyncIterator[Connected]:
-    workspace = Workspace(Installation())
+    workspace = Workspace(INSTALLED)
     await workspace.start()
     connected = Connected(workspace, "socket")
     yield connected

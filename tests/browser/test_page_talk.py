@@ -192,3 +192,55 @@ async def test_what_one_person_alone_sees_is_no_reply(fake: FakeWorkspace, open_
     page = await open_page(fake.url)
     await page.get_by_role("button", name="1 reply").click()
     await expect(page.get_by_test_id("thread")).to_contain_text("Only Ben may confirm.")
+
+
+async def test_examples_are_offered_until_one_has_written_and_sent_by_a_click(
+    fake: FakeWorkspace, open_page: OpenPage
+):
+    fake.more["examples"] = ["what is in reports", "help"]
+    fake.answers["/ui/message"] = {"ok": True, "ts": "1800000001.000100"}
+    page = await open_page(fake.url)
+    async with page.expect_response("**/ui/message"):
+        await page.get_by_role("button", name="@Countersign what is in reports").click()
+    assert fake.posts == [
+        ("/ui/message", {"as": "U_ANN", "channel": "C_OPS", "text": "<@U_BOT> what is in reports"})
+    ]
+    fake.say(1, "<@U_BOT> what is in reports", user="U_ANN")
+    fake.touch()
+    await expect(page.get_by_test_id("examples")).to_have_count(0)
+
+
+async def test_an_answer_to_ones_own_message_opens_its_thread(fake: FakeWorkspace, open_page: OpenPage):
+    fake.answers["/ui/message"] = {"ok": True, "ts": "1800000001.000100"}
+    page = await open_page(fake.url)
+    async with page.expect_response("**/ui/message"):
+        await send(page, "@Countersign help")
+    ts = fake.say(1, "<@U_BOT> help", user="U_ANN")
+    fake.touch()
+    await expect(page.get_by_test_id("thread")).to_have_count(0)
+    fake.say(2, "I can help.", thread_ts=ts)
+    fake.touch()
+    await expect(page.get_by_test_id("thread")).to_contain_text("I can help.")
+
+
+async def test_an_answer_to_somebody_else_opens_nothing(fake: FakeWorkspace, open_page: OpenPage):
+    ts = fake.say(1, "<@U_BOT> help", user="U_BEN")
+    page = await open_page(fake.url)
+    fake.say(2, "I can help.", thread_ts=ts)
+    fake.touch()
+    await expect(page.get_by_role("button", name="1 reply")).to_be_visible()
+    await expect(page.get_by_test_id("thread")).to_have_count(0)
+
+
+async def test_one_can_type_as_soon_as_the_page_is_open(fake: FakeWorkspace, open_page: OpenPage):
+    page = await open_page(fake.url)
+    await expect(page.get_by_test_id("composer")).to_be_focused()
+
+
+async def test_a_warning_is_shown_in_its_channel_only(fake: FakeWorkspace, open_page: OpenPage):
+    fake.more["warnings"] = [{"id": "w1", "text": "No answer.", "channel": "D_BOT"}]
+    page = await open_page(fake.url)
+    await expect(page.get_by_test_id("composer")).to_be_visible()
+    await expect(page.get_by_test_id("toast")).to_have_count(0)
+    await page.get_by_test_id("channel-D_BOT").click()
+    await expect(page.get_by_test_id("toast")).to_contain_text("No answer.")

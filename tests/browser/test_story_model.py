@@ -1,4 +1,4 @@
-"""The three flowcharts of spec 001 by mouse, with a model over HTTP for a planner: what people say reaches it."""
+"""The three flows of a task by mouse, with a model over HTTP for a planner: what people say reaches it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 from playwright.async_api import expect
 
-from gate.world import Limits
+from gate.rules.ports import Limits
+from tests.browser.browser_pages import OpenWindow, Window
 from tests.browser.loops import on_one_loop
 from tests.browser.page_fake import OpenPage
-from tests.browser.windows import Seat, Window
 from tests.model_stub import Answer, Heard, ModelStub, assesses, calls, fails, says
-from tests.whole import Whole, whole
+from tests.product import Product, running_product
+from views.past_tense import past
 
 pytestmark = pytest.mark.browser
 
@@ -43,10 +44,10 @@ class Script:
 
 
 @dataclass(frozen=True)
-class House:
+class ProductWithModel:
     """The product, the model that it asks, and that model's script."""
 
-    whole: Whole
+    product: Product
     stub: ModelStub
     script: Script
 
@@ -57,20 +58,20 @@ class House:
 
 
 @on_one_loop
-async def house(tmp_path: Path) -> AsyncIterator[House]:
+async def running(tmp_path: Path) -> AsyncIterator[ProductWithModel]:
     script = Script()
     async with ModelStub(script, assessment=None) as stub:
-        async with whole(tmp_path, limits=Limits(undo_bar=30, proceed=0.5), model=stub.config()) as running:
-            yield House(running, stub, script)
+        async with running_product(tmp_path, limits=Limits(proceed=0.5), model=stub.config()) as product:
+            yield ProductWithModel(product, stub, script)
     assert (script.left, script.surprises) == ([], [])
 
 
 @on_one_loop
-async def seat(house: House, open_page: OpenPage) -> Seat:
-    async def take(user: str) -> Window:
-        return Window(await open_page(f"{house.whole.ws.url}/?as={user}"))
+async def open_window(running: ProductWithModel, open_page: OpenPage) -> OpenWindow:
+    async def open_as(user: str) -> Window:
+        return Window(await open_page(f"{running.product.ws.url}/?as={user}"))
 
-    return take
+    return open_as
 
 
 def read(path: str) -> Tool:
@@ -113,96 +114,96 @@ async def sent(ann: Window, label: str, text: str) -> None:
 
 async def confirmed(ann: Window, what: str) -> None:
     """Wait for the card of a change, and confirm it."""
-    await ann.sees(f"Prepared: {what}")
+    await ann.is_asked(what)
     await ann.press("confirm")
-    await ann.sees(f"Done: {what}")
+    await ann.sees(past(what))
 
 
 async def test_a_complex_task_is_clarified_planned_changed_planned_anew_and_run_with_checkpoints_and_another_one_cancelled(
-    house: House, seat: Seat
+    running: ProductWithModel, open_window: OpenWindow
 ) -> None:
-    ann, before = await seat(ANN), house.whole.names()
-    house.script.next(unclear("Where should they go?"))
+    ann, before = await open_window(ANN), running.product.names()
+    running.script.next(unclear("Where should they go?"))
     await ann.ask("[complex] keep the Q3 reports safe")
     await ann.sees("Before I start")
-    house.script.next(assesses(60, 4), plan(copy(SUMMARY), copy(FIGURES), copy("drafts/q3-draft.md")))
+    running.script.next(assesses(60, 4), plan(copy(SUMMARY), copy(FIGURES), copy("drafts/q3-draft.md")))
     await ann.thread.get_by_label("Where should they go?").fill("into the archive")
     await ann.press("task_submit")
     await ann.sees("3 steps", "asks you on its own card")
-    assert "into the archive" in house.last.text
+    assert "into the archive" in running.last.text
     await expect(ann.button("plan_approve")).to_have_count(0)
 
     await ann.press("plan_modify")
     await sent(ann, "Instruction for this step", "leave its date as it is")
     await ann.sees("A newer plan took the place of this one")
-    house.script.next(plan(copy(SUMMARY), copy(FIGURES)))
+    running.script.next(plan(copy(SUMMARY), copy(FIGURES)))
     await ann.press("plan_replan")
     await sent(ann, "What should the new plan do differently?", "the draft is no report")
     await ann.sees("Planned again: the draft is no report", "2 steps")
-    assert "the draft is no report" in house.last.text
-    assert "leave its date as it is" in house.last.text
-    assert house.whole.names() == before
+    assert "the draft is no report" in running.last.text
+    assert "leave its date as it is" in running.last.text
+    assert running.product.names() == before
 
     await ann.press("plan_stepwise")
     await confirmed(ann, f"Copy {SUMMARY}")
     await ann.sees("Step 1 is done")
-    assert house.whole.text("archive/q3-figures.csv") is None
+    assert running.product.text("archive/q3-figures.csv") is None
     await ann.press("task_resume")
     await confirmed(ann, f"Copy {FIGURES}")
     await ann.press("task_resume")
     await ann.sees("2 of 2 steps done", "Does this meet your needs?")
-    assert house.whole.names() - before == {"archive/q3-summary.md", "archive/q3-figures.csv"}
-    await _skipped_and_cancelled(house, ann)
+    assert running.product.names() - before == {"archive/q3-summary.md", "archive/q3-figures.csv"}
+    await _skipped_and_cancelled(running, ann)
 
 
-async def _skipped_and_cancelled(house: House, ann: Window) -> None:
-    before = house.whole.names()
-    house.script.next(unclear("Where should it go?", "the folder archive"))
+async def _skipped_and_cancelled(running: ProductWithModel, ann: Window) -> None:
+    before = running.product.names()
+    running.script.next(unclear("Where should it go?", "the folder archive"))
     await ann.ask("[complex] keep the meeting's notes safe, too")
     await ann.sees("Without an answer I assume: the folder archive")
-    house.script.next(assesses(60, 4), plan(copy("drafts/meeting-notes.md")))
+    running.script.next(assesses(60, 4), plan(copy("drafts/meeting-notes.md")))
     await ann.press("task_assume")
     await ann.sees("(assumed)", "1 step")
-    assert "Assumed, because nobody answered" in house.last.text
-    assert "the folder archive" in house.last.text
+    assert "Assumed, because nobody answered" in running.last.text
+    assert "the folder archive" in running.last.text
     await ann.press("plan_cancel")
     await ann.sees("Cancelled")
     await expect(ann.button("plan_stepwise")).to_have_count(0)
-    assert house.whole.names() == before
+    assert running.product.names() == before
 
 
 async def test_a_simple_answer_is_changed_with_what_was_said_before_and_started_over_without(
-    house: House, seat: Seat
+    running: ProductWithModel, open_window: OpenWindow
 ) -> None:
-    ann = await seat(ANN)
-    house.script.next(assesses(), calls(read(SUMMARY)), says("It was a good quarter."))
+    ann = await open_window(ANN)
+    running.script.next(assesses(), calls(read(SUMMARY)), says("It was a good quarter."))
     await ann.ask("how did Q3 go?")
     await ann.sees("It was a good quarter.", "Does this meet your needs?")
 
-    house.script.next(calls(read(FIGURES)), says("July was the cheapest month."))
+    running.script.next(calls(read(FIGURES)), says("July was the cheapest month."))
     await ann.press("task_changes")
     await sent(ann, "What should be different?", "which month was the cheapest?")
     await ann.sees("July was the cheapest month.")
     for known in ("which month was the cheapest?", "Revenue grew by 12 percent", "July,41200"):
-        assert known in house.last.text
+        assert known in running.last.text
     await expect(ann.button("task_start_over")).to_be_visible()
 
-    house.script.next(assesses(), calls(read(SUMMARY)), says("Revenue grew."))
+    running.script.next(assesses(), calls(read(SUMMARY)), says("Revenue grew."))
     await ann.press("task_start_over")
     await ann.sees("started over", "Revenue grew.")
-    assert "how did Q3 go?" in house.last.text
-    assert "Revenue grew by 12 percent" in house.last.text  # it read that again
-    assert not any(old in house.last.text for old in ("cheapest", "July", "good quarter"))
-    assert len(house.last.results) == 1
+    assert "how did Q3 go?" in running.last.text
+    assert "Revenue grew by 12 percent" in running.last.text  # it read that again
+    assert not any(old in running.last.text for old in ("cheapest", "July", "good quarter"))
+    assert len(running.last.results) == 1
     await expect(ann.button("task_satisfied")).to_be_visible()
     await ann.press("task_satisfied")
     await ann.sees("says that this meets their needs")
 
 
 async def test_a_talk_becomes_requirements_and_a_plan_that_pauses_and_takes_in_what_is_said(
-    house: House, seat: Seat
+    running: ProductWithModel, open_window: OpenWindow
 ) -> None:
-    ann, script = await seat(ANN), house.script
+    ann, script = await open_window(ANN), running.script
     script.next(assesses(50, 4), says("Which method do you prefer?"))
     await ann.ask("[conversational] Help me design a new authentication system")
     await ann.sees("Which method do you prefer?")
@@ -215,14 +216,14 @@ async def test_a_talk_becomes_requirements_and_a_plan_that_pauses_and_takes_in_w
     script.next(calls(("implement", {"requirements": REQUIREMENTS})))
     await ann.reply("yes, implement it")
     await ann.sees(*REQUIREMENTS, "Detected intent to build: because you wrote “implement it”")
-    assert all(said in house.last.text for said, _ in TALK)
+    assert all(said in running.last.text for said, _ in TALK)
     script.next(plan(write("drafts/auth.md", "OAuth"), write("drafts/tokens.md", "JWT"), ask_first=True))
     await ann.press("task_confirm")
     await ann.sees("2 steps")
-    assert all(one in house.last.text for one in REQUIREMENTS)
+    assert all(one in running.last.text for one in REQUIREMENTS)
     await ann.press("plan_approve")
 
-    await ann.sees("Prepared: Write 5 B to drafts/auth.md")
+    await ann.is_asked("Write 5 B to drafts/auth.md")
     await ann.press("task_pause")
     await ann.is_told("I pause once the current step is over.")
     await confirmed(ann, "Write 5 B to drafts/auth.md")
@@ -230,9 +231,9 @@ async def test_a_talk_becomes_requirements_and_a_plan_that_pauses_and_takes_in_w
     script.next(plan(write("drafts/tokens.md", "JWT, 15 minutes")))
     await ann.thread.get_by_label("What should I know before it goes on?").last.fill("they live 15 minutes")
     await ann.press("task_resume")
-    await ann.sees("Prepared: Write 15 B to drafts/tokens.md")  # nobody has approved what it is now
-    assert "they live 15 minutes" in house.last.text
-    assert house.whole.text("drafts/tokens.md") is None
+    await ann.is_asked("Write 15 B to drafts/tokens.md")  # nobody has approved what it is now
+    assert "they live 15 minutes" in running.last.text
+    assert running.product.text("drafts/tokens.md") is None
 
     await ann.reply("describe the logout in a third file")
     await ann.sees("Got it. It applies after the current step.")
@@ -241,11 +242,11 @@ async def test_a_talk_becomes_requirements_and_a_plan_that_pauses_and_takes_in_w
     script.next(plan(write("drafts/logout.md", "Bye")))
     await confirmed(ann, "Write 15 B to drafts/tokens.md")
     await ann.sees("is your yes to step 3")  # all that was approved is done, so this is a new plan
-    assert "describe the logout in a third file" in house.last.text
-    assert house.whole.text("drafts/logout.md") is None
+    assert "describe the logout in a third file" in running.last.text
+    assert running.product.text("drafts/logout.md") is None
     await ann.press("plan_approve")
     await ann.sees("3 of 3 steps done", "Does this meet your needs?")
-    assert house.whole.text("drafts/tokens.md") == "JWT, 15 minutes"
+    assert running.product.text("drafts/tokens.md") == "JWT, 15 minutes"
 
 
 TALK = (
@@ -257,48 +258,48 @@ REQUIREMENTS = ["People log in with Google and GitHub by OAuth.", "Sessions are 
 
 
 async def test_a_model_hears_what_people_make_of_its_calls_together_by_a_no_and_by_an_edit(
-    house: House, seat: Seat
+    running: ProductWithModel, open_window: OpenWindow
 ) -> None:
-    ann = await seat(ANN)
-    house.script.next(assesses(), calls(copy(SUMMARY), copy(FIGURES)), says("Both are in the archive now."))
+    ann = await open_window(ANN)
+    running.script.next(assesses(), calls(copy(SUMMARY), copy(FIGURES)), says("Both are in the archive now."))
     await ann.ask("copy both reports to the archive")
     await ann.sees("2 changes prepared", "yes to all 2")
-    assert house.whole.text("archive/q3-summary.md") is None
+    assert running.product.text("archive/q3-summary.md") is None
     await ann.press("confirm_all")
     await ann.sees("2 changes done", "Both are in the archive now.")
-    assert house.whole.text("archive/q3-figures.csv") == house.whole.text(FIGURES)
-    assert [told[:17] for told in house.last.results] == ["status: succeeded"] * 2
-    await _rejected(house, ann)
-    await _edited(house, ann)
+    assert running.product.text("archive/q3-figures.csv") == running.product.text(FIGURES)
+    assert [told[:17] for told in running.last.results] == ["status: succeeded"] * 2
+    await _rejected(running, ann)
+    await _edited(running, ann)
 
 
-async def _rejected(house: House, ann: Window) -> None:
+async def _rejected(running: ProductWithModel, ann: Window) -> None:
     """A no with its reason, which ends it, whatever the model says."""
     again = calls(write("notes.md", "hello"))
-    house.script.next(assesses(), again, again, says("Done, I have written it."))
+    running.script.next(assesses(), again, again, says("Done, I have written it."))
     await ann.ask("write hello to notes.md")
-    await ann.sees("Prepared: Write 5 B to notes.md")
-    asked = len(house.stub.requests)
+    await ann.is_asked("Write 5 B to notes.md")
+    asked = len(running.stub.requests)
     await ann.press("more")
     await ann.page.get_by_role("menuitem", name="Reject with a reason…").click()
     await sent(ann, "Why not?", "we have enough notes")
-    await ann.sees("Rejected by @Ann", "What truly happened:", "we have enough notes")
-    assert "we have enough notes" in house.last.text
-    assert len(house.stub.requests) - asked == 2
+    await ann.sees("Rejected by @Ann", "This is what happened:", "we have enough notes")
+    assert "we have enough notes" in running.last.text
+    assert len(running.stub.requests) - asked == 2
     await expect(ann.thread).not_to_contain_text("Done, I have written it.")
-    assert house.whole.text("notes.md") is None
+    assert running.product.text("notes.md") is None
 
 
-async def _edited(house: House, ann: Window) -> None:
-    house.script.next(assesses(), calls(write("notes.md", "hello")), says("The note is there."))
+async def _edited(running: ProductWithModel, ann: Window) -> None:
+    running.script.next(assesses(), calls(write("notes.md", "hello")), says("The note is there."))
     await ann.ask("write hello to notes.md, please")
-    await ann.sees("Prepared: Write 5 B to notes.md")
+    await ann.is_asked("Write 5 B to notes.md")
     await ann.press("edit")
     await sent(ann, "content", "hello, world")
-    await ann.sees("edited by @Ann")
+    await ann.sees("Edited by @Ann")
     await confirmed(ann, "Write 12 B to notes.md")
     await ann.sees("The note is there.")
-    (told,) = house.last.results
+    (told,) = running.last.results
     assert f"Edited by <@{ANN}>" in told
     assert "hello, world" in told
-    assert house.whole.text("notes.md") == "hello, world"
+    assert running.product.text("notes.md") == "hello, world"

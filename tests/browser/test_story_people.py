@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from playwright.async_api import expect
 
-from gate.world import Limits
+from gate.rules.ports import Limits
+from tests.browser.browser_pages import OpenWindow, Window
 from tests.browser.loops import on_one_loop
 from tests.browser.page_fake import OpenPage
-from tests.browser.windows import Seat, Window
-from tests.whole import Whole, whole
-from tools.servers import ServerConfig
+from tests.product import Product, running_product
+from tools.mcp.server_config import ServerConfig
 
 pytestmark = pytest.mark.browser
 
@@ -29,28 +29,28 @@ servers:
 
 
 @on_one_loop
-async def house(tmp_path: Path) -> AsyncIterator[Whole]:
+async def product(tmp_path: Path) -> AsyncIterator[Product]:
     strange = ServerConfig(
-        name="strange", inproc="tests.browser.strange_server:server", args=(str(tmp_path),)
+        name="strange", inproc="tests.browser.unannotated_server:server", args=(str(tmp_path),)
     )
-    async with whole(tmp_path, limits=Limits(), policy=POLICY, servers=[strange]) as running:
+    async with running_product(tmp_path, limits=Limits(), policy=POLICY, servers=[strange]) as running:
         yield running
 
 
 @on_one_loop
-async def seat(house: Whole, open_page: OpenPage) -> Seat:
-    async def take(user: str) -> Window:
-        return Window(await open_page(f"{house.ws.url}/?as={user}"))
+async def open_window(product: Product, open_page: OpenPage) -> OpenWindow:
+    async def open_as(user: str) -> Window:
+        return Window(await open_page(f"{product.ws.url}/?as={user}"))
 
-    return take
+    return open_as
 
 
-async def test_no_and_what_waits_said_in_the_thread(house: Whole, seat: Seat):
-    ann, ben = await seat("U_ANN"), await seat("U_BEN")
+async def test_a_reply_in_the_thread_lists_or_cancels_what_waits(product: Product, open_window: OpenWindow):
+    ann, ben = await open_window("U_ANN"), await open_window("U_BEN")
     await ann.ask(f"move {FIGURES} to archive")
-    await ann.sees("Prepared:")
+    await ann.sees("Expires")
     await ann.reply("@Countersign pending")
-    await ann.is_told(f"Prepared: Move {FIGURES}")
+    await ann.is_told(f"Move {FIGURES}")
     await ben.open(f"move {FIGURES}")
     await expect(ben.thread).not_to_contain_text("Waiting for a decision")
 
@@ -59,22 +59,22 @@ async def test_no_and_what_waits_said_in_the_thread(house: Whole, seat: Seat):
     await ann.sees("Cancelled: Move", "Cancelled by @Ann. Nothing ran.")
     await ann.is_told("OK, I cancelled it. Nothing ran")
     await expect(ann.button("confirm")).to_have_count(0)
-    assert house.text(FIGURES) is not None
+    assert product.text(FIGURES) is not None
 
 
-async def test_what_is_not_confirmed_in_time_can_be_asked_again(house: Whole, seat: Seat):
-    ann = await seat("U_ANN")
+async def test_what_is_not_confirmed_in_time_can_be_asked_again(product: Product, open_window: OpenWindow):
+    ann = await open_window("U_ANN")
     await ann.ask("watch reports")
-    await ann.sees("Prepared: Watch reports")
+    await ann.is_asked("Watch reports")
     await ann.sees("Expired: Watch reports", "Nobody confirmed it in time. Nothing ran.")
     await ann.press("renew")
-    await ann.sees("Asked again by @Ann", "Prepared: Watch reports")
+    await ann.sees("Asked again by @Ann", "Watch reports")
     await ann.press("confirm")
-    await ann.sees("Done: Watch reports")
+    await ann.sees("Watched reports")
 
 
-async def test_the_approver_whom_the_policy_names_confirms(house: Whole, seat: Seat):
-    ann, ben, cleo = await seat("U_ANN"), await seat("U_BEN"), await seat("U_CLEO")
+async def test_the_approver_whom_the_policy_names_confirms(product: Product, open_window: OpenWindow):
+    ann, ben, cleo = await open_window("U_ANN"), await open_window("U_BEN"), await open_window("U_CLEO")
     await ann.ask(f"copy {FIGURES} to archive")
     await ann.sees("May confirm: @Cleo")
     refusals = {ann: "You asked for this, so @Cleo must confirm it.", ben: "Only @Cleo can confirm this."}
@@ -82,18 +82,18 @@ async def test_the_approver_whom_the_policy_names_confirms(house: Whole, seat: S
         await window.open(f"copy {FIGURES}")
         await window.press("confirm")
         await window.is_told(refusal)
-    assert house.text("archive/q3-figures.csv") is None
+    assert product.text("archive/q3-figures.csv") is None
 
     await cleo.write("/pending")
-    await cleo.is_told(f"Prepared: Copy {FIGURES}", cleo.channel)
+    await cleo.is_told(f"Copy {FIGURES}", cleo.channel)
     await cleo.open(f"copy {FIGURES}")
     await cleo.press("confirm")
-    await ann.sees("Done: Copy", "Confirmed by @Cleo.")
-    assert house.text("archive/q3-figures.csv") == house.text(FIGURES)
+    await ann.sees("Copied", "@Cleo, ")
+    assert product.text("archive/q3-figures.csv") == product.text(FIGURES)
 
 
-async def test_an_approver_rejects_with_a_reason(house: Whole, seat: Seat):
-    ann, cleo = await seat("U_ANN"), await seat("U_CLEO")
+async def test_an_approver_rejects_with_a_reason(product: Product, open_window: OpenWindow):
+    ann, cleo = await open_window("U_ANN"), await open_window("U_CLEO")
     await ann.ask(f"copy {FIGURES} to archive")
     await cleo.open(f"copy {FIGURES}")
     await cleo.press("more")
@@ -101,15 +101,15 @@ async def test_an_approver_rejects_with_a_reason(house: Whole, seat: Seat):
     await cleo.page.get_by_label("Why not?").fill("Not on a Friday <!channel>.")
     await cleo.submit()
     await ann.sees("Rejected: Copy", "“Not on a Friday <!channel>.”", "Rejected by @Cleo. Nothing ran.")
-    assert house.text("archive/q3-figures.csv") is None
+    assert product.text("archive/q3-figures.csv") is None
 
 
 async def test_a_tool_that_nobody_has_read_shows_all_it_would_be_given(
-    house: Whole, seat: Seat, tmp_path: Path
+    product: Product, open_window: OpenWindow, tmp_path: Path
 ):
-    ann = await seat("U_ANN")
+    ann = await open_window("U_ANN")
     await ann.ask('strange.poke at="the bear" times=2')
-    await ann.sees("Not reviewed by an operator", "the bear", "times", "Can be undone: no")
+    await ann.sees("Not reviewed by an operator", "the bear", "times", "cannot be undone")
     assert not (tmp_path / "poked.txt").exists()
     await ann.press("edit")
     await ann.page.get_by_label("times").fill("1.5")
@@ -117,22 +117,22 @@ async def test_a_tool_that_nobody_has_read_shows_all_it_would_be_given(
     await expect(ann.page.get_by_test_id("field-error")).to_have_count(1)
     await ann.page.get_by_label("times").fill("1")
     await ann.submit()
-    await ann.sees("edited by @Ann")
+    await ann.sees("Edited by @Ann")
     await ann.press("confirm")
-    await ann.sees("Done:", "poked")
+    await ann.sees("Poked “the bear”, 1")
     assert (tmp_path / "poked.txt").read_text() == "the bear"
 
 
-async def test_commands_and_home_tell_what_waits_and_what_was_done(house: Whole, seat: Seat):
-    ann, ben = await seat("U_ANN"), await seat("U_BEN")
-    await ann.ask("write hello to notes.md")
+async def test_commands_and_home_tell_what_waits_and_what_was_done(product: Product, open_window: OpenWindow):
+    ann, ben = await open_window("U_ANN"), await open_window("U_BEN")
+    await ann.ask('write "hello" to notes.md')
     await ann.press("confirm")
-    await ann.sees("Done: Write 5 B to notes.md")
+    await ann.sees("Wrote 5 B to notes.md")
     await ann.ask(f"move {FIGURES} to archive")
-    await ann.sees("Prepared: Move")
+    await ann.is_asked("Move")
 
     await ann.write("/pending")
-    await ann.is_told(f"Prepared: Move {FIGURES}", ann.channel)
+    await ann.is_told(f"Move {FIGURES}", ann.channel)
     await ann.write("/audit")
     await ann.is_told("confirmed by @Ann", ann.channel)
     await ben.write("/audit")
@@ -142,10 +142,10 @@ async def test_commands_and_home_tell_what_waits_and_what_was_done(house: Whole,
 
     await ann.page.get_by_test_id("home-link").click()
     home = ann.page.get_by_test_id("home")
-    await expect(home).to_contain_text(f"Prepared: Move {FIGURES}")
+    await expect(home).to_contain_text(f"Move {FIGURES}")
     await ann.press("undo", home)
     await expect(home).to_contain_text("There is nothing that I could take back.")
-    assert house.text("notes.md") is None
+    assert product.text("notes.md") is None
     await ann.press("cancel", home)
     await expect(home).to_contain_text("Nothing waits for a decision.")
     await ben.page.get_by_test_id("home-link").click()

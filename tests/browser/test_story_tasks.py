@@ -1,4 +1,4 @@
-"""The three flowcharts of spec 001 by mouse, with phrases for a planner: clarify, plan, run, pause, judge. Disk included."""
+"""The three flows of a task by mouse, with phrases for a planner: clarify, plan, run, pause, judge. Disk included."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from playwright.async_api import expect
 
-from gate.world import Limits
+from gate.rules.ports import Limits
+from tests.browser.browser_pages import OpenWindow, Window
 from tests.browser.loops import on_one_loop
 from tests.browser.page_fake import OpenPage
-from tests.browser.windows import Seat, Window
-from tests.whole import Whole, whole
+from tests.product import Product, running_product
 
 pytestmark = pytest.mark.browser
 
@@ -22,17 +22,17 @@ THREE = f"copy {SUMMARY} to archive then copy {FIGURES} to archive then move {NO
 
 
 @on_one_loop
-async def house(tmp_path: Path) -> AsyncIterator[Whole]:
-    async with whole(tmp_path, limits=Limits(undo_bar=30, proceed=0.5)) as running:
+async def product(tmp_path: Path) -> AsyncIterator[Product]:
+    async with running_product(tmp_path, limits=Limits(proceed=0.5)) as running:
         yield running
 
 
 @on_one_loop
-async def seat(house: Whole, open_page: OpenPage) -> Seat:
-    async def take(user: str) -> Window:
-        return Window(await open_page(f"{house.ws.url}/?as={user}"))
+async def open_window(product: Product, open_page: OpenPage) -> OpenWindow:
+    async def open_as(user: str) -> Window:
+        return Window(await open_page(f"{product.ws.url}/?as={user}"))
 
-    return take
+    return open_as
 
 
 async def typed(ann: Window) -> None:
@@ -45,10 +45,10 @@ async def typed(ann: Window) -> None:
 
 
 async def test_a_runbook_asks_for_what_it_misses_is_planned_changed_approved_run_and_taken_back(
-    house: Whole, seat: Seat
+    product: Product, open_window: OpenWindow
 ):
-    ann, ben = await seat("U_ANN"), await seat("U_BEN")
-    before = house.names()
+    ann, ben = await open_window("U_ANN"), await open_window("U_BEN")
+    before = product.names()
     await ann.ask("run tidy-drafts")
     await ann.sees("Before I start", "Which drafts are kept?", "Which drafts are deleted?")
     await ann.thread.get_by_label("Which drafts are kept?").fill(NOTES)
@@ -70,27 +70,29 @@ async def test_a_runbook_asks_for_what_it_misses_is_planned_changed_approved_run
     await ann.submit()
     await expect(ann.modal).to_have_count(0)
     await ann.sees("asks here")
-    assert house.names() == before
+    assert product.names() == before
 
     await expect(ann.button("plan_approve")).to_have_count(0)  # it would cover nothing that is left
     await ann.press("plan_stepwise")
-    await ann.sees("Prepared: Move drafts/meeting-notes.md")
+    await ann.is_asked("Move drafts/meeting-notes.md")
     await ann.press("confirm")
-    await ann.sees("Prepared: Delete drafts/q3-draft.md")
-    assert house.text("archive/meeting-notes.md") is not None
+    await ann.is_asked("Delete drafts/q3-draft.md")
+    assert product.text("archive/meeting-notes.md") is not None
     await typed(ann)
     await ann.sees("3 of 3 steps done", "Does this meet your needs?")
-    assert house.text(DRAFT) is None
+    assert product.text(DRAFT) is None
 
     await ann.press("task_undo_all")
     await ann.sees("Taken back: step 3")
-    assert house.names() == before
+    assert product.names() == before
     await ann.press("task_satisfied")
     await ann.sees("says that this meets their needs")
 
 
-async def test_a_simple_request_is_answered_judged_changed_and_started_over(house: Whole, seat: Seat):
-    ann = await seat("U_ANN")
+async def test_a_simple_request_is_answered_judged_changed_and_started_over(
+    product: Product, open_window: OpenWindow
+):
+    ann = await open_window("U_ANN")
     await ann.ask(f"read {SUMMARY}")
     await ann.sees("Revenue grew", "Does this meet your needs?")
     await ann.press("task_changes")
@@ -106,25 +108,25 @@ async def test_a_simple_request_is_answered_judged_changed_and_started_over(hous
 
 
 async def test_one_consent_covers_what_was_listed_and_the_progress_stands_on_one_card(
-    house: Whole, seat: Seat
+    product: Product, open_window: OpenWindow
 ):
-    ann = await seat("U_ANN")
+    ann = await open_window("U_ANN")
     await ann.ask(THREE)
     await ann.sees("3 steps", "Approve all")
-    assert house.text("archive/q3-summary.md") is None
+    assert product.text("archive/q3-summary.md") is None
     await ann.press("plan_approve")
     await ann.sees("3 of 3 steps done", "Does this meet your needs?")
-    assert house.text("archive/q3-summary.md") == house.text(SUMMARY)
-    assert house.text("archive/meeting-notes.md") is not None
+    assert product.text("archive/q3-summary.md") == product.text(SUMMARY)
+    assert product.text("archive/meeting-notes.md") is not None
     await expect(ann.thread.get_by_role("button", name="Confirm")).to_have_count(0)
     await ann.reply("@Countersign status")
     await ann.is_told("3 of 3 steps over")
 
 
 async def test_a_talk_is_compiled_confirmed_planned_paused_told_something_and_stopped(
-    house: Whole, seat: Seat
+    product: Product, open_window: OpenWindow
 ):
-    ann = await seat("U_ANN")
+    ann = await open_window("U_ANN")
     await ann.ask("[preset=conversational review=after_step] I want to tidy up the reports")
     await expect(ann.button("task_implement")).to_be_visible()
     await ann.reply(f"copy {SUMMARY} to archive")
@@ -135,7 +137,7 @@ async def test_a_talk_is_compiled_confirmed_planned_paused_told_something_and_st
     await ann.reply("yes, implement it")
     await ann.sees("yes, implement it", f"copy {SUMMARY} to archive")
     await expect(ann.button("task_confirm")).to_be_visible()
-    assert house.text("archive/q3-summary.md") is None
+    assert product.text("archive/q3-summary.md") is None
     await ann.press("task_confirm")
     await ann.sees("3 steps")
     await ann.press("plan_approve")
@@ -147,15 +149,17 @@ async def test_a_talk_is_compiled_confirmed_planned_paused_told_something_and_st
     await expect(ann.button("task_stop")).to_be_visible()
     await ann.reply("stop")
     await expect(ann.button("task_stop")).to_have_count(0)
-    assert house.text("archive/q3-summary.md") is not None
-    assert house.text("archive/q3-figures.csv") is None
+    assert product.text("archive/q3-summary.md") is not None
+    assert product.text("archive/q3-figures.csv") is None
 
 
-async def test_a_step_that_fails_pauses_and_is_tried_again_or_skipped(house: Whole, seat: Seat):
-    ann = await seat("U_ANN")
+async def test_a_step_that_fails_pauses_and_is_tried_again_or_skipped(
+    product: Product, open_window: OpenWindow
+):
+    ann = await open_window("U_ANN")
     await ann.ask(THREE)
     await ann.sees("Approve all")
-    gone = house.files / FIGURES
+    gone = product.files / FIGURES
     content = gone.read_bytes()
     gone.unlink()
     await ann.press("plan_approve")
@@ -163,6 +167,6 @@ async def test_a_step_that_fails_pauses_and_is_tried_again_or_skipped(house: Who
     await ann.sees("Step 2")
     gone.write_bytes(content)
     await ann.press("step_retry")
-    await ann.sees("Prepared: Copy reports/q3-figures.csv")  # nobody has approved a second try
+    await ann.is_asked("Copy reports/q3-figures.csv")  # nobody has approved a second try
     await ann.press("confirm")
     await ann.sees("3 of 3 steps done")

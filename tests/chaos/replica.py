@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from aiohttp import web
-
-from bot.app import Rig, made, serve
-from bot.janitor import Rhythm
+from bot.connections import listening
+from bot.heartbeats import Rhythm
 from bot.settings import Settings
-from tests.chaos.fuses import Fuse
+from bot.wiring import Rig, made, serve
+from tests.chaos.failpoints import Fuse
 
 # Takeover within seconds instead of half a minute; long enough for a machine whose cores are shared.
 RHYTHM = Rhythm(beat=0.3, dead=2.0, steady=2)
@@ -26,7 +25,7 @@ SWEEP = 0.4
 
 @dataclass(frozen=True)
 class Orders:
-    """What one replica has to be. Without a fuse it is `bot.app.serve` as it stands."""
+    """What one replica has to be. Without a fuse it is `bot.wiring.serve` as it stands."""
 
     settings: Settings
     log: Path
@@ -57,9 +56,6 @@ async def _fused(settings: Settings, fuse: Fuse, line: Connection) -> None:
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
     async with made(settings, rig=Rig(RHYTHM, SWEEP, fuse.dress)) as parts:
         parts.web.middlewares.append(fuse.acks)
-        runner = web.AppRunner(parts.web, access_log=None)
-        await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        line.send(f"http://127.0.0.1:{runner.addresses[0][1]}/slack/events")
-        await stop.wait()
-        await runner.cleanup()
+        async with listening(parts.web, "127.0.0.1", 0, settings.http) as port:
+            line.send(f"http://127.0.0.1:{port}/slack/events")
+            await stop.wait()

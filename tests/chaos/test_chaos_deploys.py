@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from gate.states import State
-from tests.chaos.bell import ASKED, DONE, strikes
-from tests.chaos.fleet import until
-from tests.chaos.story import assert_nothing_is_left, staged
+from gate.rules.states import State
+from tests.chaos.action_scenario import assert_nothing_is_left, staged
+from tests.chaos.recording_server import ASKED, DONE, strikes
+from tests.chaos.replicas import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 New = Callable[[Path], str]

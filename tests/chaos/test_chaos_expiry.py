@@ -14,21 +14,22 @@ from typing import TypeVar
 import pytest
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from gate.action import Action
-from gate.flows import decide, edit, sweep
-from gate.flows.prepare import Asked, Prepared, prepare
-from gate.flows.press import Press, Said
-from gate.plain import Replace
-from gate.runs import Run
-from gate.states import State
-from gate.talk import Call
-from storage.chain import entries, verify
-from storage.engine import open_engine
+from gate.actions import confirm, edit, expiry
+from gate.actions.interaction import Press, Said
+from gate.actions.prepare import Asked, Prepared, prepare
+from gate.rules.action import Action
+from gate.rules.jobs import Run
+from gate.rules.planner_port import Call
+from gate.rules.ports import Due
+from gate.rules.states import State
+from gate.rules.thread_commands import Replace
+from storage.audit_log import entries, verify
+from storage.database import open_engine
 from storage.leases import RedisLeases, open_redis
 from storage.ledger import SqlLedger
-from tests.chaos.fleet import KEY
-from tests.chaos.hammering import SESSION, TEAM, Crowd, shown
-from tests.flows.scene import Scene, scene
+from tests.chaos.hammer_process import SESSION, TEAM, Crowd, shown
+from tests.chaos.replicas import KEY
+from tests.gate.gate_setup import Scene, scene
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 WINDOW = 0.003  # seconds before and after
@@ -56,12 +57,12 @@ async def race(stage: Scene, action: Action, lead: float) -> str:
     ref, owner = shown(action).ref, Press(shown(action).ref, TEAM, action.requester)
     world, wrong = stage.world, Press(ref, TEAM, "U_SOMEBODY_ELSE")
     runners = [
-        decide.confirm(world, owner),
-        decide.confirm(world, owner),
-        decide.confirm(world, wrong),
-        _behind(decide.cancel(world, owner)),
+        confirm.confirm(world, owner),
+        confirm.confirm(world, owner),
+        confirm.confirm(world, wrong),
+        _behind(confirm.cancel(world, owner)),
         _behind(edit.by_words(world, owner, Replace("here", "there"))),
-        _behind(sweep.expire(world, action.id, 1)),
+        _behind(expiry.settle(world, [Due("action", action.id, action.revision, 0.0)])),
     ]
     random.shuffle(runners)
     stage.ledger.offset = action.expires_at - datetime.now(UTC) - timedelta(seconds=lead)
@@ -69,7 +70,7 @@ async def race(stage: Scene, action: Action, lead: float) -> str:
     won = sorted(s.code for s in said if isinstance(s, Said) and s.ok and s.code != "edited")
     if (now := await stage.now(action.id)).state is State.PREPARED:  # all too early for expiry, or edited
         stage.travel(60)
-        await sweep.expire(world, action.id, now.version)
+        await expiry.settle(world, [Due("action", now.id, now.revision, 0.0)])
     now = await stage.now(action.id)
     assert won in WON[now.state]
     stage.ledger.offset = timedelta(0)

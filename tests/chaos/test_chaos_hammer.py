@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from gate.action import Ref
-from storage.chain import entries, verify
-from storage.engine import open_engine
-from tests.chaos.fleet import KEY, Process, until
-from tests.chaos.hammering import GUEST, LEFT, ROBOT, STRANGER, Anvil, Shown, run
+from gate.rules.action import Ref
+from storage.audit_log import entries, verify
+from storage.database import open_engine
+from tests.chaos.hammer_process import GUEST, LEFT, ROBOT, STRANGER, Anvil, Shown, run
+from tests.chaos.replicas import KEY, Process, until
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 BATCH = 6  # actions under the hammer at once: 72 presses

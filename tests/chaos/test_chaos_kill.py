@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from gate.states import State
-from tests.chaos.fleet import until
-from tests.chaos.fuses import POINTS
-from tests.chaos.story import Stage, assert_nothing_is_left, staged
+from gate.rules.states import State
+from tests.chaos.action_scenario import Stage, assert_nothing_is_left, staged
+from tests.chaos.failpoints import POINTS
+from tests.chaos.replicas import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 AT_ONCE = 5  # stories side by side

@@ -10,11 +10,11 @@ from typing import Any
 import aiohttp
 import pytest
 
-from gate.states import State
-from tests.chaos.fleet import INSTALLED
-from tests.chaos.story import Stage, assert_nothing_is_left, staged
+from gate.rules.states import State
+from tests.chaos.action_scenario import Stage, assert_nothing_is_left, staged
+from tests.chaos.replicas import INSTALLED
 from workspace.delivery import Attempt, Kind
-from workspace.signed_http import SignedHttp, encoded, signed
+from workspace.signed_http import SignedHttp, encode, sign
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 New = Callable[[Path], str]
@@ -23,8 +23,8 @@ RETRIES = [Attempt(number, "http_timeout") for number in (1, 2, 3)]
 
 async def again(stage: Stage, kind: Kind, payload: dict[str, Any]) -> int:
     """Send it to each replica three times with one signature, and three times as a retry; how often in all."""
-    content_type, body = encoded(kind, payload)
-    headers = {"Content-Type": content_type, **signed(INSTALLED.signing_secret, body)}
+    content_type, body = encode(kind, payload)
+    headers = {"Content-Type": content_type, **sign(INSTALLED.signing_secret, body)}
     urls, slack = stage.fleet.urls, SignedHttp(stage.fleet.urls, INSTALLED.signing_secret, 30)
 
     async def same(url: str) -> int:

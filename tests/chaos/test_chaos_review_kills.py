@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from gate.reviews import Phase
-from gate.task_states import TaskState
-from tests.chaos.fuses import PAUSING, RESUMING, SHOWN
-from tests.chaos.review_stories import AWAY, Paused, Reviewed, policy
-from tests.chaos.story import Stage, assert_nothing_is_left, staged
+from gate.rules.reviews import Phase
+from gate.rules.task_states import TaskState
+from tests.chaos.action_scenario import Stage, assert_nothing_is_left, staged
+from tests.chaos.failpoints import PAUSING, RESUMING, SHOWN
+from tests.chaos.review_scenarios import AWAY, Paused, Reviewed, policy
 from tests.chaos.test_chaos_kill import replaced
 from views import task_buttons as buttons
 

@@ -1,4 +1,4 @@
-"""The race of spec 004: fifty resumes at once with the same version, in two processes on PostgreSQL. One wins."""
+"""The race of REVIEW-31: fifty resumes at once with the same version, in two processes on PostgreSQL. One wins."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from gate.reviews import Phase
-from storage.engine import open_engine
+from gate.rules.reviews import Phase
+from storage.database import open_engine
 from storage.ledger import SqlLedger
-from tests.chaos.fleet import KEY, Process
-from tests.chaos.hammering import TEAM, Anvil
-from tests.chaos.reviewing import nothing, run
+from tests.chaos.hammer_process import TEAM, Anvil
+from tests.chaos.replicas import KEY, Process
+from tests.chaos.review_race_process import nothing, run
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 RESUMES = 50

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.chaos.story import assert_nothing_is_left, staged
-from tests.chaos.task_stories import POINTS, Story
+from tests.chaos.action_scenario import assert_nothing_is_left, staged
+from tests.chaos.task_scenarios import POINTS, Story
 from tests.chaos.test_chaos_kill import AT_ONCE, replaced
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]

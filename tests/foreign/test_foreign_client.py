@@ -12,7 +12,7 @@ import pytest
 
 from tests.foreign.conftest import NODE
 from tests.foreign.install import npm_servers
-from tests.servers.every import log
+from tests.servers.all_servers import log
 
 pytestmark = [pytest.mark.node, pytest.mark.slow]
 ROOT = Path(__file__).parents[2]

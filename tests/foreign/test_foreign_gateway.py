@@ -12,13 +12,14 @@ from typing import Any
 import pytest
 from aiohttp.test_utils import TestServer
 
-from gate.access import Kind
-from storage.engine import open_engine
-from tests.api.test_api_whole import told
-from tests.api.test_gateway_whole import ANN, card
+from gate.rules.access import Kind
+from storage.database import open_engine
+from storage.row_macs import seals_of
+from tests.api.test_api_end_to_end import told
+from tests.api.test_gateway_end_to_end import ANN, card
 from tests.foreign.conftest import NODE
 from tests.foreign.install import npm_servers
-from tests.whole import Whole, whole
+from tests.product import Product, running_product
 from views import buttons
 
 pytestmark = [pytest.mark.node, pytest.mark.slow]
@@ -71,11 +72,12 @@ def written(name: str, hold: float | None = None) -> list[Any]:
 
 
 @asynccontextmanager
-async def house(home: Path) -> AsyncIterator[tuple[Whole, dict[str, str]]]:
+async def product_with_gateway(home: Path) -> AsyncIterator[tuple[Product, dict[str, str]]]:
     """The whole product, and what a client of its gateway has to know."""
-    async with whole(home) as product:
+    async with running_product(home) as product:
         engine = open_engine(f"sqlite+aiosqlite:///{home / 'countersign.db'}")
-        token = await told(engine, Kind.AGENT, 1)
+        seals = seals_of((home / "audit.key").read_bytes())
+        token = await told(engine, seals, Kind.AGENT, 1)
         server = TestServer(product.parts.web)
         await server.start_server()
         yield product, {"url": str(server.make_url("/mcp")), "token": token}
@@ -90,7 +92,7 @@ def assert_told(answer: dict[str, Any], button: str, words: str) -> None:
 
 
 async def test_another_client_is_approved_and_denied_in_every_rung(tmp_path: Path) -> None:
-    async with house(tmp_path) as (product, known):
+    async with product_with_gateway(tmp_path) as (product, known):
         ann = product.ws.as_(ANN)
         for legacy in (False, True):
             era = "legacy" if legacy else "modern"

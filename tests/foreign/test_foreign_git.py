@@ -8,64 +8,64 @@ import pytest
 
 from tests.foreign.conftest import git
 from tests.foreign.thread import Thread, text_in
-from tests.whole import OPS, Whole
+from tests.product import OPS, Product
 from workspace.state import Message
 
 pytestmark = pytest.mark.slow
-House = tuple[Whole, Path]
+ProductAndFolder = tuple[Product, Path]
 
 
 def two(found: list[Message]) -> list[Message]:
     return found if len(found) == 2 else []
 
 
-async def test_a_status_is_answered_at_once(git_house: House):
-    house, repo = git_house
-    thread = await Thread.ask(house, "git.git_status", repo_path=str(repo))
+async def test_a_status_is_answered_at_once(git_product: ProductAndFolder):
+    product, repo = git_product
+    thread = await Thread.ask(product, "git.git_status", repo_path=str(repo))
     assert "modified:   a.md" in thread.shown
     assert thread.buttons == []
 
 
-async def test_a_commit_shows_what_is_committed(git_house: House):
-    house, repo = git_house
-    staged = await Thread.ask(house, "git.git_add", repo_path=str(repo), files=["a.md"])
+async def test_a_commit_shows_what_is_committed(git_product: ProductAndFolder):
+    product, repo = git_product
+    staged = await Thread.ask(product, "git.git_add", repo_path=str(repo), files=["a.md"])
     await staged.confirm()
     assert git(repo, "diff", "--cached", "--name-only") == "a.md\n"
 
-    thread = await Thread.ask(house, "git.git_commit", repo_path=str(repo), message="second")
+    thread = await Thread.ask(product, "git.git_commit", repo_path=str(repo), message="second")
     assert "-one" in thread.shown
     assert "+two" in thread.shown
-    assert "Can be undone: no" in thread.shown
+    assert "cannot be undone" in thread.shown
     assert git(repo, "log", "--format=%s") == "first\n"
     await thread.confirm()
     assert git(repo, "log", "--format=%s") == "second\nfirst\n"
 
 
-async def test_a_commit_whose_content_changed_after_the_card_is_shown_again(git_house: House):
-    house, repo = git_house
+async def test_a_commit_whose_content_changed_after_the_card_is_shown_again(git_product: ProductAndFolder):
+    product, repo = git_product
     git(repo, "add", "a.md")
-    thread = await Thread.ask(house, "git.git_commit", repo_path=str(repo), message="second")
+    thread = await Thread.ask(product, "git.git_commit", repo_path=str(repo), message="second")
     (repo / "b.md").write_text("secret\n")
     git(repo, "add", "b.md")
     await thread.press("confirm")
     await thread.becomes("Cancelled")
-    _, fresh = await house.ws.wait_for(lambda: two(house.ws.by_app(OPS, thread.ts)), 20)
+    _, fresh = await product.ws.wait_for(lambda: two(product.ws.by_app(OPS, thread.ts)), 20)
     assert "secret" in text_in(fresh.blocks)
     assert git(repo, "log", "--format=%s") == "first\n"
 
 
-async def test_unstaging_wants_a_phrase(git_house: House):
-    house, repo = git_house
+async def test_unstaging_wants_a_phrase(git_product: ProductAndFolder):
+    product, repo = git_product
     git(repo, "add", "a.md")
-    thread = await Thread.ask(house, "git.git_reset", repo_path=str(repo))
+    thread = await Thread.ask(product, "git.git_reset", repo_path=str(repo))
     assert thread.buttons == ["review", "edit", "cancel", "more"]
     await thread.type_phrase()
     assert git(repo, "diff", "--cached", "--name-only") == ""
     assert (repo / "a.md").read_text() == "two\n"
 
 
-async def test_a_branch_is_made(git_house: House):
-    house, repo = git_house
-    thread = await Thread.ask(house, "git.git_create_branch", repo_path=str(repo), branch_name="draft")
+async def test_a_branch_is_made(git_product: ProductAndFolder):
+    product, repo = git_product
+    thread = await Thread.ask(product, "git.git_create_branch", repo_path=str(repo), branch_name="draft")
     await thread.confirm()
     assert "draft" in git(repo, "branch")

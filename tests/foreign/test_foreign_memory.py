@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from tests.foreign.thread import Thread
-from tests.whole import Whole
+from tests.product import Product
 
 pytestmark = [pytest.mark.node, pytest.mark.slow]
-House = tuple[Whole, Path]
+ProductAndFolder = tuple[Product, Path]
 
 ANN = {"name": "Ann", "entityType": "person", "observations": ["likes tea"]}
 BEN = {"name": "Ben", "entityType": "person", "observations": []}
@@ -25,51 +25,51 @@ def kept(memory: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in memory.read_text().splitlines() if line]
 
 
-async def remembered(house: Whole, *entities: dict[str, Any]) -> Thread:
-    thread = await Thread.ask(house, "memory.create_entities", entities=list(entities))
+async def remembered(product: Product, *entities: dict[str, Any]) -> Thread:
+    thread = await Thread.ask(product, "memory.create_entities", entities=list(entities))
     await thread.confirm()
     return thread
 
 
-async def test_what_is_remembered_is_shown_first(memory_house: House):
-    house, memory = memory_house
-    thread = await Thread.ask(house, "memory.create_entities", entities=[ANN])
+async def test_what_is_remembered_is_shown_first(memory_product: ProductAndFolder):
+    product, memory = memory_product
+    thread = await Thread.ask(product, "memory.create_entities", entities=[ANN])
     assert "likes tea" in thread.shown
-    assert "Can be undone: no" in thread.shown
+    assert "cannot be undone" in thread.shown
     assert kept(memory) == []
     await thread.confirm()
     assert [entity["name"] for entity in kept(memory)] == ["Ann"]
-    read = await Thread.ask(house, "memory.search_nodes", query="tea")
+    read = await Thread.ask(product, "memory.search_nodes", query="tea")
     assert "Ann" in read.shown
     assert read.buttons == []
 
 
-async def test_an_undo_removes_exactly_what_was_new(memory_house: House):
-    house, memory = memory_house
-    await remembered(house, ANN)
+async def test_an_undo_removes_exactly_what_was_new(memory_product: ProductAndFolder):
+    product, memory = memory_product
+    await remembered(product, ANN)
     said = [{"entityName": "Ann", "contents": ["likes tea", "lives in Lisbon"]}]
-    thread = await Thread.ask(house, "memory.add_observations", observations=said)
-    assert "Can be undone: yes" in thread.shown
+    thread = await Thread.ask(product, "memory.add_observations", observations=said)
+    assert "can be undone" in thread.shown
     await thread.confirm()
     assert kept(memory)[0]["observations"] == ["likes tea", "lives in Lisbon"]
     await thread.undo()
     assert kept(memory)[0]["observations"] == ["likes tea"]
 
 
-async def test_a_relation_goes_and_comes_back(memory_house: House):
-    house, memory = memory_house
-    await remembered(house, ANN, BEN)
-    thread = await Thread.ask(house, "memory.create_relations", relations=[KNOWS])
+async def test_a_relation_goes_and_comes_back(memory_product: ProductAndFolder):
+    product, memory = memory_product
+    await remembered(product, ANN, BEN)
+    thread = await Thread.ask(product, "memory.create_relations", relations=[KNOWS])
     await thread.confirm()
     assert {"type": "relation", **KNOWS} in kept(memory)
     await thread.undo()
     assert {"type": "relation", **KNOWS} not in kept(memory)
 
 
-async def test_forgetting_wants_a_phrase(memory_house: House):
-    house, memory = memory_house
-    await remembered(house, ANN, BEN)
-    thread = await Thread.ask(house, "memory.delete_entities", entityNames=["Ann"])
+async def test_forgetting_wants_a_phrase(memory_product: ProductAndFolder):
+    product, memory = memory_product
+    await remembered(product, ANN, BEN)
+    thread = await Thread.ask(product, "memory.delete_entities", entityNames=["Ann"])
     assert thread.buttons == ["review", "edit", "cancel", "more"]
     assert "Affected" in thread.shown
     assert len(kept(memory)) == 2

@@ -6,7 +6,8 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from tests.whole import OPS, Whole
+from tests.product import OPS, Product
+from tests.slack_app import says
 from workspace.person import Person
 from workspace.state import Message
 
@@ -15,23 +16,23 @@ SECONDS = 20.0
 
 @dataclass(frozen=True)
 class Thread:
-    house: Whole
+    product: Product
     person: Person
     ts: str
 
     @classmethod
-    async def ask(cls, house: Whole, tool: str, user: str = "U_ANN", **args: Any) -> Thread:
+    async def ask(cls, product: Product, tool: str, user: str = "U_ANN", **args: Any) -> Thread:
         """Mention the bot with a call by name; return once it has answered."""
-        person = house.ws.as_(user)
+        person = product.ws.as_(user)
         given = " ".join(f"{name}={json.dumps(value)}" for name, value in args.items())
         said = await person.say(OPS, f"<@UBOT> {tool} {given}")
-        await house.ws.wait_for(lambda: house.ws.by_app(OPS, said.ts), SECONDS)
-        return cls(house, person, said.ts)
+        await product.ws.wait_for(lambda: product.ws.by_app(OPS, said.ts), SECONDS)
+        return cls(product, person, said.ts)
 
     @property
     def answer(self) -> Message:
         """What the bot wrote first: the card, where there is one."""
-        return self.house.ws.by_app(OPS, self.ts)[0]
+        return self.product.ws.by_app(OPS, self.ts)[0]
 
     @property
     def shown(self) -> str:
@@ -44,7 +45,7 @@ class Thread:
 
     async def becomes(self, title: str) -> str:
         """Wait until the card says so; everything on it."""
-        await self.house.ws.wait_for(lambda: self.answer.text.startswith(f"{title}:"), SECONDS)
+        await self.product.ws.wait_for(lambda: says(self.answer.text, title), SECONDS)
         return self.shown
 
     async def press(self, button: str) -> None:
@@ -52,7 +53,9 @@ class Thread:
         assert outcome.ok, outcome
 
     async def confirm(self) -> str:
-        """Press Confirm; everything on the card once it is done."""
+        """Press Confirm, or type the phrase where one is asked for; everything on the card once it is done."""
+        if "review" in self.buttons:
+            return await self.type_phrase()
         await self.press("confirm")
         return await self.becomes("Done")
 
@@ -60,17 +63,17 @@ class Thread:
         await self.press("undo")
         return await self.becomes("Undone")
 
-    async def type_phrase(self) -> str:
-        """Review, type the phrase, submit; everything on the card once it is done."""
+    async def type_phrase(self, title: str = "Done") -> str:
+        """Review, type the phrase, submit; everything on the card once it has this title."""
         await self.press("review")
-        modal = await self.house.ws.wait_for(self._review, SECONDS)
+        modal = await self.product.ws.wait_for(self._review, SECONDS)
         phrase = modal.blocks[[b["type"] for b in modal.blocks].index("input") - 1]["elements"][-1]
         typed = phrase["elements"][0]["text"]
         wrong = await self.person.submit(modal, {"phrase": {"phrase": typed.lower() + "?"}})
         assert wrong.fields, (wrong, self.person.modal)
         right = await self.person.submit(modal, {"phrase": {"phrase": typed}})
         assert right.ok, right
-        return await self.becomes("Done")
+        return await self.becomes(title)
 
     def _review(self) -> Any:
         modal = self.person.modal

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import make_url
 
-from tests.edge import AGES, HASTY, Edge, joined
+from tests.slack_app import AGES, HASTY, Edge, joined
 
 
 @pytest.fixture
@@ -22,7 +22,11 @@ def ready_url(migrated_sqlite: Path, sqlite_url: str) -> str:
 @pytest.fixture
 def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing gives up because the machine is busy."""
-    for limit in ("handlers.door.SECONDS", "handlers.events.SECONDS", "storage.ledger.READ_SECONDS"):
+    for limit in (
+        "handlers.slack.listener.TIMEOUT_SECONDS",
+        "handlers.slack.events.TIMEOUT_SECONDS",
+        "storage.ledger.READ_SECONDS",
+    ):
         monkeypatch.setattr(limit, AGES)
 
 

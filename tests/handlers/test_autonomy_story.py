@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from gate.action import Session
-from gate.states import State
-from gate.talk import Call, Propose
-from gate.task_states import TaskState
-from tests.edge import ANN, BEN, OPS, TEAM, Card, Edge, said_in
-from tests.handlers.task_edge import Story, begun, proposes, write
+from gate.rules.action import Session
+from gate.rules.planner_port import Call, Propose
+from gate.rules.states import State
+from gate.rules.task_states import TaskState
+from tests.handlers.slack_task import Story, begun, proposes, write
+from tests.slack_app import ANN, BEN, OPS, TEAM, Card, Edge, said_in
 from tests.views.samples import shown
 
 
 async def summary(http: Edge) -> Story:
     """The first of two writes is done, and shown before the second begins."""
-    http.pump.hurried.clear()
+    http.patient = True
     story = await begun(http, proposes(write("a.md"), write("b.md")))
     assert "mode auto: goes on by itself where it is sure" in story.text("plan").replace("`", "")
     await story.click("plan", "plan_approve")
@@ -35,7 +35,7 @@ async def test_a_summary_is_held_and_let_go_on_by_its_requester(http: Edge) -> N
     await http.told(BEN, "Only <@U_ANN>")
     await story.click("pause", "task_hold")
     assert story.buttons("pause") == ["task_resume", "review_revise", "review_refuse", "task_stop"]
-    await http.pump.ring("proceed")
+    await http.summaries_over()
     assert http.desk.notes == {"a.md": "new"}
 
     await story.click("pause", "task_resume")
@@ -46,7 +46,7 @@ async def test_a_summary_is_held_and_let_go_on_by_its_requester(http: Edge) -> N
 
 async def test_a_summary_that_nobody_holds_goes_on_and_says_so(http: Edge) -> None:
     story = await summary(http)
-    await http.pump.ring("proceed")
+    await http.summaries_over()
     assert http.desk.notes == {"a.md": "new", "b.md": "new"}
     assert (await story.task()).state is TaskState.SATISFACTION
     assert "Nobody held it, so it went on by itself. Confidence 0.79." in story.text("pause")
@@ -101,9 +101,9 @@ async def test_always_is_given_used_listed_and_taken_back(http: Edge) -> None:
     assert said in said_in(await card.modal(ANN, "message"))
 
     texts = await again(http, card, "drafts/b.md")
-    assert "Done: Write drafts/b.md" in texts
+    assert "Wrote drafts/b.md" in texts
     assert http.desk.notes["drafts/b.md"] == "two"
-    (done,) = [m for m in http.ws.by_app(OPS, card.said.ts) if m.text == "Done: Write drafts/b.md"]
+    (done,) = [m for m in http.ws.by_app(OPS, card.said.ts) if m.text == "Wrote drafts/b.md"]
     assert "Nobody was asked: allowed in this thread by <@U_ANN>" in shown(done.blocks)
     assert "Prepared: Write c.md" in await again(http, card, "c.md")
 

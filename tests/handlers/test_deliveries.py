@@ -6,21 +6,21 @@ import asyncio
 
 import pytest
 
-from bot import slack
-from gate.talk import Call, Propose
-from tests.edge import ANN, BEN, INSTALLED, OPS, Edge, joined
-from workspace.faults import Doubling
+from bot import slack_app
+from gate.rules.planner_port import Call, Propose
+from tests.slack_app import ANN, BEN, INSTALLED, OPS, Edge, joined
+from workspace.faults import Duplication
 
 WRITE = Propose((Call("desk", "write", {"path": "a.md", "content": "hello"}),))
 
 
-@pytest.mark.parametrize("how", ["twice", "late", "everywhere"])
-async def test_a_mention_that_comes_again_is_handled_once(edge: Edge, how: Doubling) -> None:
-    edge.ws.faults.deliver("app_mention", how)
-    edge.ws.faults.deliver("message", how)
+@pytest.mark.parametrize("duplication", ["twice", "late", "everywhere"])
+async def test_a_mention_that_comes_again_is_handled_once(edge: Edge, duplication: Duplication) -> None:
+    edge.ws.faults.duplicate("app_mention", duplication)
+    edge.ws.faults.duplicate("message", duplication)
     card = await edge.propose("write", path="a.md", content="hello")
     await edge.ws.wait_for(
-        lambda: len(edge.ws.deliveries("app_mention")) >= (1 if how == "everywhere" else 2)
+        lambda: len(edge.ws.deliveries("app_mention")) >= (1 if duplication == "everywhere" else 2)
     )
     await edge.settled()
     assert len(edge.planner.seen) == 1
@@ -38,15 +38,15 @@ async def test_one_event_three_times_at_once_is_one_event(edge: Edge) -> None:
     assert len(edge.planner.seen) == 1
 
 
-@pytest.mark.parametrize("how", ["twice", "late"])
-async def test_a_click_that_comes_again_counts_once(edge: Edge, how: Doubling) -> None:
+@pytest.mark.parametrize("duplication", ["twice", "late"])
+async def test_a_click_that_comes_again_counts_once(edge: Edge, duplication: Duplication) -> None:
     card = await edge.propose("write", path="a.md", content="hello")
-    edge.ws.faults.deliver("block_actions", how)
+    edge.ws.faults.duplicate("block_actions", duplication)
     await card.click("confirm")
     await edge.ws.wait_for(lambda: len(edge.ws.deliveries("block_actions")) == 2)
     await edge.settled()
     assert len(edge.desk.calls) == 1
-    assert card.text == "Done: Write a.md"
+    assert card.text == "Wrote a.md"
 
 
 async def test_two_people_who_confirm_at_once_are_told_who_was_first(edge: Edge) -> None:
@@ -65,11 +65,11 @@ async def test_a_submission_that_comes_twice_counts_once(edge: Edge) -> None:
     card = await edge.propose("shred", path="a.md")
     await card.click("review")
     modal = await card.modal(ANN, "typed")
-    edge.ws.faults.deliver("view_submission", "twice")
+    edge.ws.faults.duplicate("view_submission", "twice")
     await edge.ann.submit(modal, {"phrase": {"phrase": (await card.action()).phrase}})
     await edge.settled()
     assert len(edge.desk.calls) == 1
-    assert card.text == "Done: Shred a.md"
+    assert card.text == "Shredded a.md"
 
 
 async def test_without_a_database_slack_sends_again_and_it_counts_once(
@@ -100,14 +100,14 @@ async def test_without_a_database_a_click_is_answered_and_changes_nothing(
     edge.ledger.away = False
     assert (await card.action()).state == "prepared"
     await card.click("confirm")
-    assert card.text == "Done: Write a.md"
+    assert card.text == "Wrote a.md"
 
 
 async def test_a_lost_socket_is_replaced_by_one_with_a_fresh_address(ready_url: str, redis_url: str) -> None:
-    """The SDK alone would try the used address for ever (slack.md 7, pitfall 1)."""
+    """The SDK alone would try the used address for ever."""
     async with joined("http", ready_url, redis_url) as edge:
         edge.ws.faults.refuse_handshakes = 1
-        sockets = slack.Sockets(edge.bolt, INSTALLED.app_token, wake=1)
+        sockets = slack_app.Sockets(edge.bolt, INSTALLED.app_token, wake=1)
         await edge.ws.deliver_to()
         await sockets.start()
         try:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.edge import ANN, OPS, ROBOT, TEAM, Card, Edge, said_in
+from tests.slack_app import ANN, OPS, ROBOT, TEAM, Card, Edge, said_in
 from workspace.state import View
 
 PHRASE = {"type": "plain_text_input"}
@@ -80,7 +80,7 @@ async def test_a_button_of_an_older_version_confirms_nothing(edge: Edge) -> None
     card = await edge.propose("write", path="a.md", content="could you come")
     old = edge.ws.forge.click(ANN, card.message, action_id="confirm", value=card.value)
     await edge.ann.say(OPS, "change 'could you come' to 'come'", thread_ts=card.said.ts)
-    await edge.ws.wait_for(lambda: "edited by" in said_in(card.message))
+    await edge.ws.wait_for(lambda: "Edited by" in said_in(card.message))
     await edge.settled()
     await edge.send("interactive", old)
     await edge.told(ANN, "changed since you saw it")
@@ -151,7 +151,7 @@ async def test_a_form_of_an_older_version_edits_nothing(edge: Edge) -> None:
     card = await edge.propose("write", path="a.md", content="could you come")
     modal = await modal_of(card, "edit", "edit")
     await edge.ann.say(OPS, "change 'could you come' to 'come'", thread_ts=card.said.ts)
-    await edge.ws.wait_for(lambda: "edited by" in said_in(card.message))
+    await edge.ws.wait_for(lambda: "Edited by" in said_in(card.message))
     await edge.settled()
     now = await card.action()
     assert "changed since you saw it" in await submit(edge, modal)
@@ -168,7 +168,7 @@ async def test_one_modal_submitted_twice_at_once_runs_once(edge: Edge) -> None:
     await edge.settled()
     assert all(answer.ok for answer in answers)
     assert len(edge.desk.calls) == 1
-    assert card.text == "Done: Shred a.md"
+    assert card.text == "Shredded a.md"
 
 
 @pytest.mark.parametrize(

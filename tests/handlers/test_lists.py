@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.edge import ANN, BEN, CLEO, OPS, Card, Edge, said_in
+from tests.slack_app import ANN, BEN, CLEO, OPS, Card, Edge, said_in
 from workspace.state import Message
 
 
@@ -51,7 +51,7 @@ async def test_undo_lists_the_newest_and_takes_one_back(edge: Edge) -> None:
     await edge.settled()
     await edge.told(ANN, "I am taking it back.")
     assert second.text == "Undone: Write b.md"
-    assert first.text == "Done: Write a.md"
+    assert first.text == "Wrote a.md"
     assert edge.desk.notes == {"a.md": "hello"}
     await edge.ann.click(message, "undo")
     await edge.told(ANN, "and undone since")
@@ -66,7 +66,7 @@ async def test_undoing_what_changed_since_asks_first(edge: Edge) -> None:
     assert edge.desk.notes == {"a.md": "somebody wrote this later"}
     await edge.ann.click(asked, "cancel")
     await edge.settled()
-    assert card.text == "Done: Write a.md"
+    assert card.text == "Wrote a.md"
 
 
 async def test_the_record_tells_the_story(edge: Edge) -> None:
@@ -112,8 +112,8 @@ async def test_home_shows_what_waits_and_what_can_be_taken_back(edge: Edge) -> N
     waiting = await edge.propose("write", path="b.md", content="hello")
     await edge.ann.open_home()
     home = await edge.ws.wait_for(lambda: edge.ann.home)
-    assert "Prepared: \nWrite b.md" in said_in(home)
-    assert "Done: \nWrite a.md" in said_in(home)
+    assert "Write b.md" in said_in(home)
+    assert "Wrote a.md" in said_in(home)
     rows = [b for b in home.blocks if b["type"] == "actions"]
     assert [[e["action_id"] for e in row["elements"]] for row in rows] == [
         ["full", "cancel"],
@@ -143,7 +143,7 @@ async def test_home_opens_everything_in_a_modal_of_its_own(edge: Edge) -> None:
     assert "hello" in said_in(await card.modal(ANN, "full"))
 
 
-async def test_home_is_everyones_own(edge: Edge) -> None:
+async def test_app_home_shows_only_the_persons_own_actions(edge: Edge) -> None:
     await edge.propose("write", path="b.md", content="hello")
     for user in (BEN, CLEO):
         await edge.ws.as_(user).open_home()

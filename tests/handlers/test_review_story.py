@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 
-from gate.flows import pending
-from gate.talk import Call, Planned
-from gate.task import StepState
-from gate.task_states import TaskState
-from tests.edge import ANN, BEN, TEAM, Edge
-from tests.handlers.task_edge import Story, begun, proposes, write
+from gate.rules.planner_port import Call, Planned
+from gate.rules.task import StepState
+from gate.rules.task_states import TaskState
+from gate.tasks import pending_reviews
+from tests.handlers.slack_task import Story, begun, proposes, write
+from tests.slack_app import ANN, BEN, TEAM, Edge
 from tests.views.samples import shown
 from views.task_modals import FEEDBACK, RESULT
 
@@ -24,7 +24,7 @@ async def looked_after(http: Edge, *more: Planned) -> Story:
 
 async def history(http: Edge, story: Story) -> list[tuple[str, str, str]]:
     task = await story.task()
-    found = await pending.history(http.world, TEAM, task.id)
+    found = await pending_reviews.history(http.world, TEAM, task.id)
     return [(one.trigger_phase.name, one.decision.value, one.comment) for one in found]
 
 
@@ -58,7 +58,8 @@ async def test_a_result_is_changed_in_its_window_for_the_steps_after_it(http: Ed
     await story.submit(given)
     task = await story.task()
     assert task.plan
-    assert (task.plan.steps[0].result, task.plan.steps[0].revised_by) == (true, ANN)
+    step = task.plan.steps[0]
+    assert (step.result["content"], step.edited, step.passed) == ("by hand", True, ANN)
     assert "<@U_ANN> changed what later steps get of it." in story.text("pause")
     assert await history(http, story) == [("AFTER", "APPROVE", "a typo")]
     (action,) = await http.ledger.pending(TEAM)
@@ -93,4 +94,4 @@ async def test_a_result_that_was_left_as_it_was_is_simply_approved(http: Edge) -
     await story.submit({RESULT: {RESULT: element["initial_value"]}})
     task = await story.task()
     assert task.plan
-    assert (task.plan.steps[0].revised, task.state) == (None, TaskState.SATISFACTION)
+    assert (task.plan.steps[0].edited, task.state) == (False, TaskState.SATISFACTION)

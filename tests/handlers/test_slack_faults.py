@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 
 from bot.cards import Cards
-from gate.flows.prepare import Asked, prepare
-from gate.runs import Run
-from gate.talk import Call, Propose
-from gate.world import Posted
-from tests.edge import ANN, BEN, OPS, Card, Edge, said_in
+from gate.actions.prepare import Asked, prepare
+from gate.rules.action import Action
+from gate.rules.jobs import Run
+from gate.rules.messages import CardKey, CardKind
+from gate.rules.planner_port import Call, Propose
+from gate.rules.ports import Posted
+from tests.slack_app import ANN, BEN, OPS, Card, Edge, noted, said_in
 from workspace.faults import BadGateway, Dropped, Fault, RateLimited, Refused, ServerError, Silent
 
 FAULTS: dict[str, Fault] = {
@@ -41,7 +43,7 @@ async def test_a_card_is_posted_once_in_the_end(hasty_http: Edge, fault: str) ->
     card = await write(hasty_http)
     assert len(hasty_http.ws.by_app(OPS, card.said.ts)) == 1
     await card.click("confirm")
-    assert card.text == "Done: Write a.md"
+    assert card.text == "Wrote a.md"
     assert len(hasty_http.desk.calls) == 1
 
 
@@ -50,13 +52,13 @@ async def test_a_card_is_redrawn_in_the_end(hasty_http: Edge, fault: str) -> Non
     card = await write(hasty_http)
     hasty_http.ws.faults.on("chat.update", FAULTS[fault], times=2)
     await card.click("confirm")
-    assert card.text == "Done: Write a.md"  # of the only card of the action
+    assert card.text == "Wrote a.md"  # of the only card of the action
 
 
 async def test_a_post_that_got_through_unheard_is_found_behind_many_replies(
     hasty_http: Edge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.cards.PAGE", 2)
+    monkeypatch.setattr("bot.slack_messages.PAGE", 2)
     edge = hasty_http
     said = await edge.ann.say(OPS, "a thread")
     for number in range(5):
@@ -83,7 +85,7 @@ async def test_a_private_card_is_posted_once_to_its_person(hasty_http: Edge, fau
     assert edge.ws.by_app(OPS) == []
     await edge.ann.click(card, "confirm")
     await edge.settled()
-    assert [m.text.split(":")[0] for m in edge.ws.by_app(edge.ann.im)] == ["Done"]
+    assert [m.text for m in edge.ws.by_app(edge.ann.im)] == ["Poked a.md"]
 
 
 @EVERY
@@ -100,7 +102,7 @@ async def test_a_hint_that_cannot_be_shown_breaks_nothing(hasty_http: Edge, faul
     hasty_http.ws.faults.on("chat.postEphemeral", FAULTS[fault], times=4)
     assert (await card.click("confirm", BEN)).ok
     assert (await card.click("confirm", ANN)).ok
-    assert card.text == "Done: Write a.md"
+    assert card.text == "Wrote a.md"
 
 
 @pytest.mark.parametrize(
@@ -147,7 +149,7 @@ async def test_a_card_that_slack_refuses_becomes_one_without_buttons(http: Edge,
 
 
 @pytest.mark.parametrize("code", ["channel_not_found", "is_archived", "not_in_channel", "restricted_action"])
-async def test_a_card_that_can_stand_nowhere_ends_its_run_in_silence(http: Edge, code: str) -> None:
+async def test_who_asked_is_told_once_of_a_card_that_can_stand_nowhere(http: Edge, code: str) -> None:
     http.ws.faults.on("chat.postMessage", Refused(code))
     http.planner.script.append(Propose((Call("desk", "write", {"path": "a.md", "content": "hello"}),)))
     said = await http.ann.say(OPS, "<@UBOT> do it")
@@ -155,6 +157,8 @@ async def test_a_card_that_can_stand_nowhere_ends_its_run_in_silence(http: Edge,
     await http.ws.wait_for(lambda: http.ws.calls("chat.postMessage"))
     await http.settled()
     assert http.ws.by_app(OPS) == []
+    (told,) = http.ws.by_app(http.ann.im)
+    assert f"I cannot post in <#{OPS}> ({code})" in told.text
     await http.ann.say(OPS, "yes", thread_ts=said.ts)
     await http.told(ANN, "The card was not there yet")
     assert (await card.action()).state == "prepared"
@@ -172,15 +176,15 @@ async def test_a_deleted_card_is_posted_anew_and_only_the_new_one_counts(http: E
     await http.send("interactive", http.ws.forge.click(ANN, gone, action_id="confirm", value=value))
     await http.told(ANN, "This button does not stand on a card of mine")
     await card.click("confirm")
-    assert card.text == "Done: Write a.md"
+    assert card.text == "Wrote a.md"
 
 
-async def test_the_status_is_a_nicety(http: Edge) -> None:
+async def test_an_error_of_the_session_status_breaks_nothing(http: Edge) -> None:
     for fault in (ServerError(), Refused("thread_not_found"), Dropped()):
         http.ws.faults.on("agents.sessions.setStatus", fault)
         card = await write(http)
         await card.click("confirm")
-        assert card.text == "Done: Write a.md"
+        assert card.text == "Wrote a.md"
     assert http.ws.state.statuses[(OPS, card.said.ts)] == "active"
     calls = len(http.ws.calls("agents.sessions.setStatus"))
     http.ws.faults.on("agents.sessions.setStatus", Refused("unknown_method"))
@@ -202,22 +206,25 @@ async def test_two_draws_of_one_card_at_once_post_it_once(http: Edge) -> None:
     call = Call("desk", "write", {"path": "b.md", "content": "hello"})
     await prepare(http.world, Asked("twice", card.session, ANN, call))
     for key in ("again", "and again"):
-        http.pump.start(Run("draw", key, ("twice",)))
+        http.pump.start(Run("card", key, ("action", "twice", "0")))
     await http.settled()
     assert len([m for m in http.ws.by_app(OPS, card.said.ts) if m.text.endswith("b.md")]) == 1
 
 
 class Behind:
-    """The ledger as a slow replica saw it: where the card stood before another replica drew it anew."""
+    """The ledger as a slow replica saw it: how the action and its card stood before another replica drew it anew."""
 
-    def __init__(self, ledger: Any, posted: Posted) -> None:
-        self._ledger, self._old = ledger, [posted]
+    def __init__(self, ledger: Any, posted: Posted, action: Action) -> None:
+        self._ledger, self._old, self._action = ledger, posted, [action]
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._ledger, name)
 
-    async def posted(self, key: str) -> Posted | None:
-        return self._old.pop() if self._old else await self._ledger.posted(key)
+    async def begin_drawing(self, key: str) -> Posted | None:
+        return self._old
+
+    async def action(self, key: str) -> Action | None:
+        return self._action.pop() if self._action else await self._ledger.action(key)
 
 
 async def test_an_older_state_that_comes_to_slack_last_does_not_stay(hasty_http: Edge) -> None:
@@ -226,7 +233,9 @@ async def test_an_older_state_that_comes_to_slack_last_does_not_stay(hasty_http:
     before, older = await edge.world.ledger.posted(card.id), await card.action()
     assert before is not None
     await card.click("confirm")
-    assert card.text == "Done: Write a.md"
-    slow = Cards(edge.cards._client, Behind(edge.world.ledger, replace(before, revision=0)))
-    await slow.draw(older, ())
-    assert card.text == "Done: Write a.md"
+    assert card.text == "Wrote a.md"
+    slow = Cards(edge.cards._client, Behind(edge.world.ledger, replace(before, revision=0), older))
+    drawn: list[Any] = []
+    await slow.draw(CardKey(CardKind.ACTION, card.id), 0.0, noted(drawn))
+    assert [action.state for action in drawn] == ["prepared", "succeeded"]
+    assert card.text == "Wrote a.md"

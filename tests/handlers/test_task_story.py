@@ -4,28 +4,28 @@ from __future__ import annotations
 
 import asyncio
 
-from gate.switches import Switches
-from gate.talk import Call, Implement, Propose, Say
-from gate.task import Assessment, Missing, Question, StepState
-from gate.task_states import TaskState
-from tests.edge import AGES, BEN, OPS, Edge, said_in
-from tests.handlers.task_edge import begun, proposes, shred, write
-from views.task_asks import GIVEN, WORDS, block_of
+from gate.rules.planner_port import Call, Implement, Propose, Say
+from gate.rules.settings import Switches
+from gate.rules.task import Assessment, Missing, Question, StepState
+from gate.rules.task_states import TaskState
+from tests.handlers.slack_task import begun, proposes, shred, write
+from tests.slack_app import AGES, BEN, OPS, Edge, said_in
 from views.task_form import KEEP, NOTE, PLACE, VALUE
 from views.task_form import block_of as step_block
 from views.task_modals import FEEDBACK
+from views.task_questions import GIVEN, WORDS, block_of
 
 WHERE = Question("where", "Which folder?", Missing.INPUTS, ("archive", "attic"), "archive")
 WHY = Question("why", "What is it for?", Missing.PURPOSE)
 ASKING = Switches(intelligent_routing="aggressive")
-UNCLEAR = Assessment(60, False, 4, (Missing.INPUTS,), (WHERE, WHY))
+UNCLEAR = Assessment(60, 4, (Missing.INPUTS,), (WHERE, WHY))
 
 
 async def test_questions_are_answered_on_their_card(edge: Edge) -> None:
     edge.switches = ASKING
     story = await begun(edge, proposes(write("a.md")), assessment=UNCLEAR)
-    assert story.buttons("question") == ["task_submit", "plan_cancel"]
-    edge.planner.assessments.append(Assessment(60, True, 4))
+    assert story.buttons("question") == ["task_submit", "task_assume", "plan_cancel"]
+    edge.planner.assessments.append(Assessment(60, 4))
     chosen = {"text": {"type": "plain_text", "text": "attic"}, "value": "1"}
     state = {block_of(WHERE): {GIVEN: {"selected_option": chosen}}, block_of(WHY): {GIVEN: "for the audit"}}
     await story.click("question", "task_submit", state=state)
@@ -47,8 +47,8 @@ async def test_an_empty_answer_and_somebody_elses_change_nothing(http: Edge) -> 
 
 async def test_a_question_that_may_be_skipped_is_assumed(http: Edge) -> None:
     http.switches = ASKING
-    story = await begun(http, proposes(write("a.md")), assessment=Assessment(60, False, 4, (), (WHERE,)))
-    http.planner.assessments.append(Assessment(60, True, 4))
+    story = await begun(http, proposes(write("a.md")), assessment=Assessment(60, 4, (), (WHERE,)))
+    http.planner.assessments.append(Assessment(60, 4))
     await story.click("question", "task_assume")
     assert "archive (assumed)" in story.text("question")
     assert (await story.task()).decided[0].by == ""
@@ -64,6 +64,10 @@ async def test_a_plan_is_approved_runs_and_is_judged(edge: Edge) -> None:
     assert edge.desk.notes == {}
     await story.click("plan", "plan_approve")
     assert edge.desk.notes == {"a.md": "one", "b.md": "two"}
+    texts = [message.text for message in edge.ws.by_app(OPS, story.said.ts)]
+    assert not [
+        text for text in texts if "Wrote" in text
+    ]  # the plan's card tells of the steps that it covers
     assert story.card("plan").text.startswith("Finished, 2 of 2 steps done: ")
     assert "Does this meet your needs?" in story.text("satisfaction")
     await story.click("satisfaction", "task_satisfied")
@@ -227,7 +231,7 @@ async def test_starting_over_is_a_task_of_its_own(http: Edge) -> None:
     story = await begun(
         http,
         Propose((Call("desk", "write", {"path": "a.md", "content": "x"}),)),
-        assessment=Assessment(10, True, 1),
+        assessment=Assessment(10, 1),
     )
     before = (await story.task()).id
     action = (await http.ledger.pending("T1"))[0]

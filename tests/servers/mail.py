@@ -14,10 +14,10 @@ from typing import Any
 from aiosmtpd.smtp import SMTP, Envelope
 from mcp.server import MCPServer
 
-from servers.arguments import zone
+from servers.command_line import zone
 from servers.email import server
 from servers.email.smtp import Post
-from tests.servers.gated import Gate, gated
+from tests.servers.gate_around_server import Gate, gated
 from tests.servers.test_task_tools import Now
 
 ME = Address("Ann Example", addr_spec="ann@example.com")

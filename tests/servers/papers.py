@@ -9,8 +9,8 @@ from typing import Any
 
 from reportlab.pdfgen.canvas import Canvas
 
-from servers.paper import excel, print, word
-from servers.paper.blocks import from_markdown
+from servers.formats import markdown, office, word
+from servers.formats import pdf as pdf_format
 
 TEXT = (
     "# Rent\n\nThe lease ends in **May**.\n\n- keys\n- deposit\n\n| what | sum |\n|---|---|\n| rent | 900 |\n"
@@ -19,16 +19,16 @@ TEXT = (
 
 @cache
 def pdf(text: str = TEXT) -> bytes:
-    return print.write(from_markdown(text), "")
+    return pdf_format.write(markdown.read(text), "")
 
 
 @cache
 def docx(text: str = TEXT) -> bytes:
-    return word.write(from_markdown(text), "")
+    return word.write(markdown.read(text), "")
 
 
 def xlsx(rows: list[list[Any]]) -> bytes:
-    return excel.write(rows)
+    return office.write_excel(rows)
 
 
 def form(name: str = "") -> bytes:

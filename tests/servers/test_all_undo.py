@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from mcp.server import MCPServer
 
-from servers.arguments import zone
 from servers.calendar import server as calendar_server
-from servers.email.boxes import identified
+from servers.command_line import zone
+from servers.email.mailboxes import identified
 from servers.task import server as task_server
 from tests.servers.files import tree
-from tests.servers.gated import Gate, gated
+from tests.servers.gate_around_server import Gate, gated
 from tests.servers.mail import mail_app, maildir
 from tests.servers.test_calendar_tools import BERLIN, LUNCH
 from tests.servers.test_task_tools import Now, rows
@@ -126,7 +126,7 @@ async def test_every_change_is_shown_done_and_taken_back_exactly(
         args = await begun(gate, house, args)
         before = house.state(tmp_path)
         seen = await gate.look(tool, **args)
-        assert seen.preview.whole, seen.preview.problem
+        assert seen.preview.is_complete, seen.preview.problem
         assert seen.preview.diff or seen.preview.affected
         assert house.state(tmp_path) == before, "looking changed something"
         done = await gate.go_on(tool, seen, args)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import shutil
 import sqlite3
 from collections.abc import AsyncIterator, Sequence
@@ -18,13 +19,13 @@ from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from gate.audit import Entry
-from servers.arguments import zone
-from servers.audit import configured, server
+from gate.rules.audit import Entry
+from servers.audit import configured, report, server
 from servers.audit.log import LOG, Log
-from storage import chain
+from servers.command_line import zone
+from storage import audit_log
 from storage.migrate import migrate
-from tests.servers.gated import Gate, gated
+from tests.servers.gate_around_server import Gate, gated
 from tests.servers.test_task_tools import Now
 
 KEY = b"k" * 32
@@ -48,7 +49,7 @@ async def written(url: str, entries: Sequence[Entry], ago: timedelta = timedelta
     async with engine.begin() as connection:
         if engine.dialect.name == "sqlite":
             await connection.execute(text("SELECT 1"))
-        await chain.append(connection, KEY, entries, offset)
+        await audit_log.append(connection, KEY, entries, offset)
     await engine.dispose()
 
 
@@ -146,6 +147,34 @@ async def test_a_report_is_exported_as_it_was_shown_and_taken_back(log: Path, tm
         whole = " ".join(PdfReader(tmp_path / "reports" / "all.pdf").pages[0].extract_text().split())
         assert "a|b*.md" in whole.replace(" ", "")
         assert "must end in .pdf" in await gate.blind("export_audit_pdf", path="a.txt")
+
+
+async def test_a_day_with_many_entries_is_summed_up_whole_and_exported_in_parts(
+    log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(report, "MOST_ENTRIES", 50)
+    many = [replace(CALL, execution_ms=2, arguments=f'{{"n":{n}}}') for n in range(130)]
+    await written(f"sqlite+aiosqlite:///{log}", many)
+    async with gate_over(log, tmp_path) as gate:
+        summary = await gate("get_session_summary", session=ONE)
+        assert (summary["entries"], summary["tools"][0]["calls"]) == (134, 131)
+        assert summary["tools"][0]["milliseconds"] == 272
+        told = await gate("generate_audit_report")
+        assert (told["entries"], told["truncated"]) == (135, True)
+        assert "| filesystem.move\\_file | 132 |".replace("\\", "") in told["text"]
+        assert "35 older ones are not listed" in told["text"]
+        seen: list[str] = []
+        part: int | None = 1
+        while part:
+            done = await gate.do("export_audit_pdf", path=f"{part}.pdf", up_to=135, part=part)
+            assert f"part {part} of 3" in done.preview.summary
+            whole = "".join(
+                page.extract_text() for page in PdfReader(tmp_path / "reports" / f"{part}.pdf").pages
+            )
+            seen += re.findall(r'"n":(\d+)', whole)
+            part = done.result["next_part"]
+        assert [int(n) for n in seen] == list(range(130))
+        assert "no part 4" in await gate.blind("export_audit_pdf", path="4.pdf", up_to=135, part=4)
 
 
 async def test_a_broken_chain_is_said(log: Path, tmp_path: Path) -> None:

@@ -12,10 +12,10 @@ import pytest
 from icalendar import Calendar
 from mcp import Client, StdioServerParameters
 
-from servers.arguments import zone
 from servers.calendar import configured, server
+from servers.command_line import zone
 from tests.servers.files import Ask, Clock
-from tests.servers.gated import Gate, check_cards, gated
+from tests.servers.gate_around_server import Gate, check_cards, gated
 from tests.servers.test_task_tools import Now
 
 BERLIN = "Europe/Berlin"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from servers.calendar.cut import without
+from servers.calendar.tasks import without
 from tests.servers.files import tree
 from tests.servers.test_calendar_tools import LUNCH, calendar, event, sample
 

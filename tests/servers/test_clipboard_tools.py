@@ -16,11 +16,10 @@ from mcp import Client
 from mcp.server.mcpserver.exceptions import ToolError
 
 from servers.clipboard import configured, server
-from servers.clipboard.history import secret
+from servers.clipboard.history import Kind, secret
 from servers.clipboard.host import LARGEST, Clipboard, Held, Host
-from servers.clipboard.models import Kind
 from tests.servers.files import Ask, Clock
-from tests.servers.gated import Gate, gated
+from tests.servers.gate_around_server import Gate, gated
 
 TOKEN = "ghp_" + "aB3" * 12
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from mcp import Client, StdioServerParameters
 
-from servers.data import query, server
+from servers.data import server, sources
 from tests.servers.files import Ask, Clock, Mode, sha
-from tests.servers.gated import check_cards
+from tests.servers.gate_around_server import check_cards
 
 CLASSES = dict.fromkeys(
     "query_sqlite describe_database deduplicate_records summarize_anomalies preview_csv preview_write_sqlite "
@@ -186,7 +186,7 @@ async def test_nothing_but_one_reading_statement_runs(tmp_path: Path, journal: s
 async def test_a_question_without_an_end_is_stopped(
     tmp_path: Path, sql: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(query, "SECONDS", 0.2)
+    monkeypatch.setattr(sources, "SECONDS", 0.2)
     database(tmp_path)
     async with data(tmp_path) as ask:
         assert "was stopped" in await ask.refused("query_sqlite", path="t.sqlite", sql=sql)
@@ -206,39 +206,20 @@ async def test_an_answer_is_cut_before_it_fills_the_memory(tmp_path: Path) -> No
     assert texts["count"] == 2
 
 
-async def test_what_other_programs_have_not_yet_written_back_is_read_without_a_trace(tmp_path: Path) -> None:
+async def test_a_database_with_changes_in_a_log_is_refused_until_they_are_in_the_file(tmp_path: Path) -> None:
     path = database(tmp_path, "wal")
-    with closing(sqlite3.connect(path)) as writer:
-        writer.execute("INSERT INTO t(name) VALUES ('in the log')")
-        writer.commit()
-        before = everything(tmp_path)
-        assert len(before) == 3
-        async with data(tmp_path) as ask:
-            found = await ask(
-                "query_sqlite", path="t.sqlite", sql="SELECT name FROM t ORDER BY id DESC LIMIT 1"
-            )
-        assert everything(tmp_path) == before
-    assert found["rows"] == [["in the log"]]
-
-
-async def test_a_journal_that_a_crash_left_is_rolled_back_in_a_copy_only(tmp_path: Path) -> None:
-    path = database(tmp_path / "live")
-    with closing(sqlite3.connect(path, isolation_level=None)) as writer:
-        writer.execute("PRAGMA cache_size=1")
-        writer.execute("BEGIN IMMEDIATE")
-        writer.execute("UPDATE t SET name = 'half done'")
-        writer.executemany(
-            "INSERT INTO t(name) VALUES (?)", [("x" * 2000,)] * 50
-        )  # spills over into the file
-        crashed = tmp_path / "crashed"
-        crashed.mkdir()
-        for name in ("t.sqlite", "t.sqlite-journal"):
-            (crashed / name).write_bytes((path.parent / name).read_bytes())
-    before = everything(crashed)
-    async with data(crashed) as ask:
-        found = await ask("query_sqlite", path="t.sqlite", sql="SELECT name FROM t")
-    assert found["rows"] == [["Ann"], ["Bøb"], ["Cyd"]]
-    assert everything(crashed) == before
+    last = "SELECT name FROM t ORDER BY id DESC LIMIT 1"
+    async with data(tmp_path) as ask:
+        with closing(sqlite3.connect(path)) as writer:
+            writer.execute("INSERT INTO t(name) VALUES ('in the log')")
+            writer.commit()
+            before = everything(tmp_path)
+            assert len(before) == 3
+            said = await ask.refused("query_sqlite", path="t.sqlite", sql=last)
+            assert everything(tmp_path) == before
+        assert "t.sqlite-wal" in said
+        assert "Close the database in that program" in said
+        assert (await ask("query_sqlite", path="t.sqlite", sql=last))["rows"] == [["in the log"]]
 
 
 async def test_what_is_no_database_or_lies_outside_is_refused(tmp_path: Path) -> None:

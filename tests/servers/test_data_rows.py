@@ -14,7 +14,7 @@ import pytest
 from servers.data import server, writing
 from servers.filesystem.trash import KEEP
 from tests.servers.files import Clock
-from tests.servers.gated import Gate, gated
+from tests.servers.gate_around_server import Gate, gated
 
 
 @asynccontextmanager
@@ -201,7 +201,7 @@ async def test_a_trigger_that_forbids_the_way_back_is_told_before(tmp_path: Path
     forbid = "CREATE TRIGGER no BEFORE DELETE ON t BEGIN SELECT RAISE(ABORT, 'rows stay'); END;"
     async with books(tmp_path, AB + forbid) as gate:
         seen = await gate.look("write_sqlite", **put(b="three"))
-        assert seen.preview.whole
+        assert seen.preview.is_complete
         assert seen.preview.undo.startswith("no")
         assert "rows stay" in await gate.blind("write_sqlite", **delete({"a": 1}))
 

@@ -15,6 +15,7 @@ from mcp import Client
 
 from servers.data import server
 from tests.servers.files import Ask, Clock
+from tests.servers.gate_around_server import gated
 
 BILLS = """date,who,amount,status
 2026-01-05,Ann Smith,"1,200.00",paid
@@ -159,6 +160,22 @@ async def test_many_records_are_looked_through_in_seconds(tmp_path: Path) -> Non
     assert few["unique"] == 40_000
 
 
+async def test_a_typing_error_is_found_among_a_hundred_thousand_records(tmp_path: Path) -> None:
+    people = [f"person {n}" for n in range(99_000)]
+    people[70:70], people[90_000:90_000] = ["Müller Maschinenbau"], ["Mueller Maschinenbau"]
+    async with data(tmp_path, many_csv="name\n" + "\n".join(people)) as ask:
+        found = await ask("deduplicate_records", path="many.csv", columns=["name"], alike=0.9)
+    assert [(group["rows"], group["kind"]) for group in found["groups"]] == [([71, 90_001], "similar")]
+
+
+async def test_texts_that_are_slow_to_compare_are_compared_beside_the_bot(tmp_path: Path) -> None:
+    # Each has all letters of its neighbours, in runs: difflib takes 5 ms and more for a pair, minutes for all.
+    texts = ["a" * (200 - n % 7) + "b" * (193 + n % 7) + f"{chr(0x4E00 + n)}" for n in range(20_000)]
+    async with data(tmp_path, many_csv="name\n" + "\n".join(texts)) as ask:
+        found = await ask("deduplicate_records", path="many.csv", columns=["name"], alike=0.9)
+    assert (found["records"], found["unique"]) == (20_000, 1)
+
+
 async def test_a_csv_file_is_written_as_it_was_shown(tmp_path: Path) -> None:
     table: dict[str, Any] = {"columns": ["a", "b"], "rows": [["x,y", True], ['say "hi"', None], [1.5, -2]]}
     async with data(tmp_path, old_csv="a;b\n") as ask:
@@ -175,3 +192,40 @@ async def test_a_csv_file_is_written_as_it_was_shown(tmp_path: Path) -> None:
         assert "outside" in await ask.refused("write_csv", path="/etc/x.csv", **table)
     assert (tmp_path / "new.csv").read_text() == plan["after"] == 'a,b\n"x,y",true\n"say ""hi""",\n1.5,-2\n'
     assert (tmp_path / "new.tsv").read_text() == 'a\tb\nx,y\ttrue\n"say ""hi"""\t\n1.5\t-2\n'
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        '=HYPERLINK("http://x.example","y")', "=1+1", " =1", "\t=1", "＝1", "+cmd|' /C calc'!A0", "-2+3+cmd|'x'!A0",
+        "@SUM(A1:A2)", "-SUM(A1)", "a;=1", 'a","=1', "\ufeff=1", "x\n=1",
+    ],
+)  # fmt: skip
+async def test_a_cell_that_begins_like_a_formula_is_said_on_the_card(tmp_path: Path, cell: str) -> None:
+    table: dict[str, Any] = {"columns": ["a", "b"], "rows": [["x", 1], [cell, 2]]}
+    root = tmp_path / "files"
+    root.mkdir()
+    async with gated(tmp_path / "logs", "data", server([root], Clock())) as gate:
+        seen = await gate.look("write_csv", path="new.csv", **table)
+    said = "Write 2 rows to new.csv (1 cell begins like a formula: a spreadsheet program may run it)"
+    assert seen.preview.summary == said
+
+
+async def test_numbers_and_words_are_no_formulas(tmp_path: Path) -> None:
+    cells = [
+        "-5",
+        "+49 (30) 1234",
+        "- milk",
+        "@ann",
+        "a = b",
+        "==",
+        "",
+        "1-2",
+        "-",
+        "x@y.example",
+        "--- (none)",
+        -2,
+    ]
+    async with data(tmp_path) as ask:
+        plan = await ask("preview_csv", path="new.csv", columns=["a"], rows=[[cell] for cell in cells])
+    assert plan["note"] == ""

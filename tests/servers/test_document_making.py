@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,11 @@ import pytest
 from pypdf import PdfReader
 
 from servers.document import server
-from servers.paper import html, tasks, word
-from servers.paper.blocks import Block, from_markdown, to_markdown
+from servers.formats import html, markdown, tasks, word
+from servers.formats.blocks import Block, plain, unstyled
 from tests.servers import papers
 from tests.servers.files import Clock
-from tests.servers.gated import Gate, gated
+from tests.servers.gate_around_server import Gate, gated
 from tests.servers.test_document_reading import documents
 
 
@@ -24,11 +25,11 @@ def test_markdown_comes_back_as_it_was_written() -> None:
         papers.TEXT
         + "\n```\nx = 1\n\n# no heading\n```\n\n---\n\n1. one\n2. two\n  - deep\n\n###### six\n\n*a* `b` | c\n"
     )
-    blocks = from_markdown(text)
+    blocks = markdown.read(text)
     assert [
         block.kind for block in blocks
     ] == "heading paragraph item item table code break item item item heading paragraph".split()
-    assert from_markdown(to_markdown(blocks)) == blocks
+    assert markdown.read(markdown.write(blocks)) == blocks
     assert [
         b for b in html.read(html.write(blocks, "t")) if b.kind in ("heading", "table", "code", "paragraph")
     ] == [b for b in blocks if b.kind in ("heading", "table", "code", "paragraph")]
@@ -38,19 +39,20 @@ def test_markdown_comes_back_as_it_was_written() -> None:
     "text", ["", "|", "#", "- ", "```", "|-|", "**", "\0", "a|b\n-|-", "<b>&amp;</b>", "\u202e x"]
 )
 def test_no_text_is_too_odd_for_markdown(text: str) -> None:
-    blocks = from_markdown(text)
-    assert from_markdown(to_markdown(blocks)) == from_markdown(
-        to_markdown(from_markdown(to_markdown(blocks)))
+    blocks = markdown.read(text)
+    assert markdown.read(markdown.write(blocks)) == markdown.read(
+        markdown.write(markdown.read(markdown.write(blocks)))
     )
     word.read(word.write(blocks, ""))
     html.read(html.write(blocks, text))
 
 
 def test_what_html_says_is_text_and_never_a_tag_again() -> None:
-    page = html.write([Block("paragraph", "<script>alert(1)</script> & **bold**")], "</title><script>")
+    page = html.write(
+        [Block("paragraph", unstyled("<script>alert(1)</script> & **bold**"))], "</title><script>"
+    )
     assert "<script>" not in page
-    assert "<strong>bold</strong>" in page
-    assert html.read(page)[0].text == "<script>alert(1)</script> & **bold**"
+    assert plain(html.read(page)[0].text) == "<script>alert(1)</script> & **bold**"
 
 
 def test_tags_in_any_state_are_read(tmp_path: Path) -> None:
@@ -64,7 +66,11 @@ def test_tags_in_any_state_are_read(tmp_path: Path) -> None:
     ):
         html.read(page)
     nested = html.read("<ol><li>a<ul><li>b</li></ul></li><li>c</li></ol>")
-    assert [(b.text, b.level, b.number) for b in nested] == [("a", 0, "1."), ("b", 1, ""), ("c", 0, "2.")]
+    assert [(plain(b.text), b.level, b.number) for b in nested] == [
+        ("a", 0, "1."),
+        ("b", 1, ""),
+        ("c", 0, "2."),
+    ]
 
 
 async def test_a_document_is_made_and_says_what_was_written(tmp_path: Path) -> None:
@@ -117,6 +123,27 @@ def test_tables_survive_every_conversion() -> None:
     assert records[0] == {"name": "Ann", "n": 1.5, "code": "007"}
     sheet = tasks.sheet(tasks.convert(rows.encode(), ".csv", ".xlsx", "t")[1], ".xlsx", "", 1, 9)[0]
     assert sheet["rows"][2] == ["Bob, jr.", -2, "=1+1"]
+
+
+async def test_formulas_in_a_table_that_becomes_text_are_said_on_the_card(tmp_path: Path) -> None:
+    root = tmp_path / "files"
+    root.mkdir()
+    (root / "a.xlsx").write_bytes(tasks.convert(b"a,b\n=1+1,x\n", ".csv", ".xlsx", "")[1])
+    async with gated(tmp_path / "logs", "document", server([root], Clock())) as gate:
+        summaries = [
+            (await gate.look("convert_format", source="a.xlsx", destination=f"a.{kind}")).preview.summary
+            for kind in ("csv", "tsv", "json", "md")
+        ]
+    said = " (1 cell begins like a formula: a spreadsheet program may run it)"
+    assert [one.endswith(said) for one in summaries] == [True, True, False, False]
+
+
+def test_text_in_an_excel_file_is_never_a_formula() -> None:
+    made = tasks.convert(b'a,b\n=1+1,"@SUM(A1)"\n', ".csv", ".xlsx", "")[1]
+    with zipfile.ZipFile(io.BytesIO(made)) as archive:
+        sheet = archive.read("xl/worksheets/sheet1.xml")
+    assert b"<f" not in sheet.replace(b"<formatting", b"")
+    assert b'<c r="A2" t="inlineStr"><is><t>=1+1</t>' in sheet
 
 
 async def test_what_cannot_be_converted_is_said(tmp_path: Path) -> None:

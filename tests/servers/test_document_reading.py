@@ -20,10 +20,11 @@ from mcp.server.mcpserver.exceptions import ToolError
 from openpyxl import Workbook
 from pypdf import PdfReader, PdfWriter
 
-from servers.document import apart, server
+from servers.document import server
+from servers.sandbox import calling
 from tests.servers import papers
 from tests.servers.files import Ask, Clock, Mode
-from tests.servers.gated import check_cards
+from tests.servers.gate_around_server import check_cards
 
 CLASSES = dict.fromkeys(
     "extract_text diff_documents read_spreadsheet list_form_fields preview_document get_metadata describe_paths "
@@ -225,7 +226,7 @@ async def test_a_locked_document_says_what_to_do(tmp_path: Path) -> None:
 async def test_a_document_without_an_end_is_stopped_and_the_server_lives(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(apart, "LIMITS", apart.Limits(seconds=1))
+    monkeypatch.setattr(calling, "LIMITS", calling.Limits(seconds=1))
     deep = b"%PDF-1.4\n" + b"[" * 3_000_000
     async with documents(tmp_path, a_md=b"fine", slow_pdf=deep) as ask:
         start = time.monotonic()
@@ -235,10 +236,10 @@ async def test_a_document_without_an_end_is_stopped_and_the_server_lives(
         assert (await ask("extract_text", path="a.md"))["text"] == "fine"
 
 
-def test_the_process_apart_may_take_no_more_memory_than_is_given() -> None:
-    assert apart.run("text", "a.md", [b"fine"], ending=".md")[1] == b"fine"
+def test_a_document_may_take_no_more_memory_than_is_given() -> None:
+    assert calling.run("formats.text", "a.md", [b"fine"], ending=".md")[1] == b"fine"
     with pytest.raises(ToolError, match="it was stopped"):
-        apart.run("text", "a.pdf", [papers.pdf()], apart.Limits(memory=32 << 20), ending=".pdf")
+        calling.run("formats.text", "a.md", [b"x" * (8 << 20)], calling.Limits(memory=1 << 20), ending=".md")
 
 
 async def test_what_lies_outside_or_is_no_file_is_refused(tmp_path: Path) -> None:

@@ -17,11 +17,11 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from gate.canonical import canonical
-from gate.template import expand
+from gate.rules.canonical_json import canonical
+from gate.rules.templates import expand
 from servers.email.smtp import Post
 from tests.servers.files import tree
-from tests.servers.gated import Gate
+from tests.servers.gate_around_server import Gate
 from tests.servers.mail import Taken, listening, maildir, mailing, posting
 from tests.servers.test_email_tools import TO_BOB
 

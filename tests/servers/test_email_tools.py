@@ -12,9 +12,9 @@ import pytest
 from mcp import Client, StdioServerParameters
 
 from servers.email import configured
-from servers.email.boxes import identified
+from servers.email.mailboxes import identified
 from tests.servers.files import Ask, tree
-from tests.servers.gated import check_cards
+from tests.servers.gate_around_server import check_cards
 from tests.servers.mail import CLASSES, mail_app, maildir, mailing
 
 ONE, TWO, THREE = (identified(name) for name in ("1.first.host", "2.second.host", "3.other.host"))
@@ -79,7 +79,7 @@ async def test_a_thread_is_summed_up_by_rule(tmp_path: Path) -> None:
                 "- Bob Builder, 2026-11-18: can you send me the figures?\n"
                 "- Cleo, 2026-11-19: Is Friday fixed? (nobody has answered)\n"
                 "Last, Cleo, 2026-11-19 10:00:\n"
-                "They are with Ann.\nIs Friday fixed?"
+                "They are with Ann.\n\nIs Friday fixed?"
             )
         assert (await gate("summarize_thread", message_id=THREE))["messages"] == 1
         assert "There is no nope" in await gate.refused("summarize_thread", message_id="nope")

@@ -1,4 +1,4 @@
-"""All bundled servers together: every tool of the spec with its class, the page about them, and each on its own."""
+"""All bundled servers together: every tool of ACT-01 with its class, the page about them, and each on its own."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp_types import Tool
 
-from tests.servers.every import log, tools
-from tests.servers.gated import META, check_cards
+from tests.servers.all_servers import log, tools
+from tests.servers.gate_around_server import META, check_cards
 from tests.servers.tools_table import PATH, final, page
 
-# The three lists of the spec.
+# The three lists of docs/promises.md ACT-01.
 READ = """
 filesystem.list_dir filesystem.read_file filesystem.search_files filesystem.get_metadata
 ocr.extract_text_from_image ocr.extract_text_from_pdf ocr.extract_structured_data ocr.extract_table
@@ -36,7 +36,7 @@ system.open_application system.open_file_with meeting.generate_minutes security.
 """
 DESTRUCTIVE = "filesystem.delete_file email.send_draft"
 LISTS = {"read": READ, "write": WRITE, "destructive": DESTRUCTIVE}
-# The undo table of the spec: what each must be taken back by.
+# The undo table of docs/promises.md ACT-10 to ACT-15: what each must be taken back by.
 UNDO = {
     "filesystem.move_file": {"move_file"},
     "filesystem.delete_file": {"restore_file"},

@@ -12,8 +12,8 @@ from mcp_types import Tool
 
 from servers.filesystem import server
 from tests.servers.files import Ask, Mode, files, sample
-from tools.fitting import Shape, misfits
-from tools.recipes import read_recipe
+from tools.recipes.reader import read_recipe
+from tools.recipes.validation import ToolSchemas, recipe_problems
 
 READS = {
     "list_dir",
@@ -64,10 +64,10 @@ async def test_every_tool_says_all_that_the_gate_wants_to_know(tmp_path: Path, m
 
 async def test_every_recipe_is_one_that_the_gate_can_use(tmp_path: Path) -> None:
     tools = await listed(tmp_path)
-    shapes = {name: Shape(tool.input_schema, tool.output_schema) for name, tool in tools.items()}
+    shapes = {name: ToolSchemas(tool.input_schema, tool.output_schema) for name, tool in tools.items()}
     for name, tool in tools.items():
         recipe = read_recipe(gate(tool))
-        assert misfits(recipe, name, shapes) == []
+        assert recipe_problems(recipe, name, shapes) == []
         assert {read.tool for read in recipe.capture.values()} <= READS
         if name not in READS:
             assert bool(recipe.undo) is (name not in FINAL)

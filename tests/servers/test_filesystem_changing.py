@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from mcp.server.mcpserver.exceptions import ToolError
 
-from servers.filesystem import answers, disk, rename, trash
-from servers.filesystem.roots import Roots, Spot
+from servers.filesystem import answers, disk, trash
+from servers.filesystem.paths import Roots, Spot
 from tests.servers.files import Ask, Clock, files, same_age, sample, sha, tree
 
 OLD = "one\ntwo\n"
@@ -203,7 +203,7 @@ async def test_a_list_of_which_one_changes_while_it_is_deleted_is_put_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = sample(tmp_path)
-    real = rename.put
+    real = disk.rename_to_free_name
 
     def meddled(source: Spot, target: Spot) -> None:
         real(source, target)
@@ -213,7 +213,7 @@ async def test_a_list_of_which_one_changes_while_it_is_deleted_is_put_back(
             )
             kept_now.write_text("Q3 late\n")  # by somebody who had it open
 
-    monkeypatch.setattr(rename, "put", meddled)
+    monkeypatch.setattr(disk, "rename_to_free_name", meddled)
     async with files(root) as ask:
         refusal = await ask.refused("delete_file", path=["notes.md", "reports/q3.md", "reports/q4.md"])
         assert (await ask("list_trash"))["entries"] == []
@@ -228,7 +228,7 @@ async def test_a_write_that_meets_another_at_the_last_moment_gives_way(
 ) -> None:
     """Somebody writes between the look and the exchange, and perhaps again between the exchange and its return."""
     root = sample(tmp_path)
-    real, turns = rename.swap, iter(["first", second])
+    real, turns = disk.swap, iter(["first", second])
 
     def meddled(mine: Spot, theirs: Spot) -> None:
         turn = next(turns, None)
@@ -239,7 +239,7 @@ async def test_a_write_that_meets_another_at_the_last_moment_gives_way(
             (root / "new").replace(root / "notes.md")
         real(mine, theirs)
 
-    monkeypatch.setattr(rename, "swap", meddled)
+    monkeypatch.setattr(disk, "swap", meddled)
     async with files(root) as ask:
         refusal = await ask.refused("write_file", path="notes.md", content="mine", expected_sha256=sha(OLD))
         assert second != "third" or (root / "notes.md").read_text() == "third"
@@ -352,7 +352,7 @@ async def test_disks_without_the_two_renames_lose_nothing_either(
     def unsupported(source: Spot, target: Spot, exchange: bool) -> None:
         raise OSError(errno.EINVAL, "Invalid argument")
 
-    monkeypatch.setattr(rename, "_flagged", unsupported)
+    monkeypatch.setattr(disk, "_flagged", unsupported)
     root = sample(tmp_path)
     before = tree(root)
     async with files(root) as ask:

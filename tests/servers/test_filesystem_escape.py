@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from servers.filesystem import disk
-from servers.filesystem.roots import Spot
+from servers.filesystem.paths import Spot
 from tests.servers.files import Ask, files, sample, tree
 
 SECRET = "kept-from-everyone"

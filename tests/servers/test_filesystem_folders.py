@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from servers.filesystem import server
-from servers.filesystem.whole import MOST_NAMES
+from servers.filesystem.trees import MOST_NAMES
 from servers.meeting import server as meeting_server
 from tests.servers.files import Clock, files, sample, tree
-from tests.servers.gated import Gate, gated
+from tests.servers.gate_around_server import Gate, gated
 
 Call = tuple[str, dict[str, Any]]
 CHANGES: list[tuple[str, dict[str, Any], str]] = [

@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 from mcp_types import TextContent
 
-from servers.filesystem.look import Budget
-from servers.filesystem.roots import Roots
-from servers.filesystem.search import matcher, search
+from servers.filesystem.listing import Budget, matcher, search
+from servers.filesystem.paths import Roots
 from tests.servers.files import Clock, files, sample, sha, tree
 
 

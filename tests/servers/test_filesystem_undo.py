@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from gate.template import expand, holds
-from servers.filesystem.recipes import META
+from gate.rules.templates import expand, holds
+from servers.cards import META
 from tests.servers.files import Ask, Mode, files, sample, sha, tree
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from mcp.server import MCPServer
 
-from gate.action import Preview
+from gate.rules.action import Preview
 from servers.audit import server as audit_server
 from servers.clipboard import server as clipboard_server
 from servers.clipboard.host import Held
@@ -22,9 +22,9 @@ from servers.knowledge import server as knowledge_server
 from servers.meeting import server as meeting_server
 from servers.security import server as security_server
 from tests.servers import papers
-from tests.servers.every import log
+from tests.servers.all_servers import log
 from tests.servers.files import Clock, tree
-from tests.servers.gated import Gate, gated
+from tests.servers.gate_around_server import Gate, gated
 
 Args = dict[str, Any]
 State = Any
@@ -347,7 +347,7 @@ async def test_every_change_is_shown_done_and_taken_back_exactly(
         args = await begun(gate, case, root)
         before = house.state(root)
         seen = await gate.look(case.tool, **args)
-        assert seen.preview.whole, seen.preview.problem
+        assert seen.preview.is_complete, seen.preview.problem
         assert seen.preview.undo.startswith("yes")
         assert seen.preview.diff or seen.preview.affected or case.tool == "write_csv"
         for words in case.shows:
@@ -384,7 +384,7 @@ async def test_what_changed_since_it_was_shown_is_left_alone(tmp_path: Path, nam
     async with gated(tmp_path / "logs", name, house.app(root)) as gate:
         args = await begun(gate, case, root)
         seen = await gate.look(case.tool, **args)
-        assert seen.preview.whole
+        assert seen.preview.is_complete
         case.spoil(root)
         spoilt = house.state(root)
         await gate.refused(case.tool, **seen.args)

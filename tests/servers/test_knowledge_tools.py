@@ -12,10 +12,10 @@ import pytest
 from mcp import Client, StdioServerParameters
 
 from servers.knowledge import indexing, server
-from servers.knowledge.chunks import SIZE, chunks, sentences
+from servers.knowledge.tasks import SIZE, chunks, sentences
 from tests.servers import papers
 from tests.servers.files import Ask, Clock, Mode
-from tests.servers.gated import check_cards
+from tests.servers.gate_around_server import check_cards
 
 CLASSES = dict.fromkeys(
     "search_documents ask_about_files get_related_chunks check_index preview_index preview_update "

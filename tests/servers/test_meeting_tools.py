@@ -9,13 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from servers.formats import transcripts
 from servers.meeting import server
-from servers.meeting.found import day, minutes
-from servers.meeting.models import Minutes
-from servers.meeting.notes import lines
+from servers.meeting.minutes import Minutes, day, lines, minutes
 from tests.servers import papers
 from tests.servers.files import Clock
-from tests.servers.gated import Gate, gated
+from tests.servers.gate_around_server import Gate, gated
 
 NOTES = """# Budget review
 Date: Monday, 2026-11-23
@@ -74,7 +73,7 @@ def test_notes_give_what_they_say() -> None:
 
 
 def test_a_transcript_gives_who_spoke_and_what_they_took_on() -> None:
-    found = of(TRANSCRIPT)
+    found = minutes(lines(transcripts.text(TRANSCRIPT, ".vtt"), spoken=True), "")
     assert found.attendees == ["Ann Lee", "Bob"]
     assert [one.what for one in found.decisions] == ["We move in May"]
     assert [(one.what, one.owner, one.due_date) for one in found.actions] == [

@@ -15,9 +15,7 @@ from mcp import Client
 from PIL import Image, ImageDraw, ImageFont
 
 from servers.ocr import server
-from servers.ocr.fields import labelled, mentions
-from servers.ocr.lines import Line, Word
-from servers.ocr.table import rows
+from servers.ocr.page_text import Line, Word, labelled, mentions, rows
 from tests.servers import papers
 from tests.servers.files import Ask
 from tests.services import unavailable

@@ -24,7 +24,7 @@ from servers.system import configured, server
 from servers.system.applications import named
 from servers.system.screen import LARGEST, grabbed, picture
 from tests.servers.files import Ask
-from tests.servers.gated import Gate, gated
+from tests.servers.gate_around_server import Gate, gated
 
 # An application for tests: it writes down what it was started with, then waits to be closed.
 EDITOR = "import json, sys, time; open(sys.argv[1], 'w').write(json.dumps(sys.argv[2:])); time.sleep(60)"

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from mcp import Client, StdioServerParameters
 
-from servers.arguments import zone
+from servers.command_line import zone
 from servers.task import configured, server
 from tests.servers.files import Ask, Clock
-from tests.servers.gated import SATURDAY, Gate, check_cards, gated
+from tests.servers.gate_around_server import SATURDAY, Gate, check_cards, gated
 
 CLASSES = {
     "list_tasks": "read",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.servers.gated import Gate
+from tests.servers.gate_around_server import Gate
 from tests.servers.test_task_tools import Now, database, rows, tasks
 
 

@@ -10,8 +10,9 @@ from typing import Any
 
 from mcp_types import Tool
 
-from tests.servers.every import tools
-from tests.servers.gated import META
+from tests.servers.all_servers import tools
+from tests.servers.figures import BY_HAND, FIGURES
+from tests.servers.gate_around_server import META
 
 PATH = Path(__file__).parents[2] / "docs" / "tools.md"
 HEAD = """# The tools that come along
@@ -34,7 +35,9 @@ WRITES = ["write", "destructive"]
 
 def page(listed: Mapping[str, Sequence[Tool]]) -> str:
     """The whole page."""
-    return HEAD + "".join(_server(name, found) for name, found in listed.items()) + _final(listed)
+    return (
+        HEAD + "".join(_server(name, found) for name, found in listed.items()) + _final(listed) + _measured()
+    )
 
 
 def recipe(tool: Tool) -> dict[str, Any]:
@@ -102,6 +105,12 @@ def final(listed: Mapping[str, Sequence[Tool]]) -> set[str]:
 def _final(listed: Mapping[str, Sequence[Tool]]) -> str:
     names = ", ".join(f"`{name}`" for name in sorted(final(listed)))
     return f"\n## What nothing takes back\n\n{names}. Their cards say so before.\n"
+
+
+def _measured() -> str:
+    rows = [[name, what, figure] for name, (what, figure) in FIGURES.items()]
+    head = "\n## What was measured\n\nEach figure is held against what its test measures.\n\n"
+    return head + _table(["Tool", "On", "Figure"], rows) + "\n" + BY_HAND
 
 
 if __name__ == "__main__":

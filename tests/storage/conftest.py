@@ -11,13 +11,15 @@ import pytest
 from sqlalchemy import Connection, make_url
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from gate.runs import Run
+from gate.rules.jobs import Run
 from storage.ledger import SqlLedger
 from storage.migrate import migrate
+from storage.row_macs import seals_of
 from tests.engines import engine_for
 from tests.services import Postgres
 
 KEY = b"the key of the tests"
+SEALS = seals_of(KEY)
 
 
 def enqueue(connection: Connection, run: Run) -> None:

@@ -12,9 +12,10 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from hypothesis import strategies as st
 
-from gate.action import Action, Approvers, Class, Inverse, Json, Preview, Risk, Session, Verdict
-from gate.audit import Entry
-from gate.states import State
+from gate.rules.action import Action, Approvers, Class, Inverse, Json, Preview, Risk, Session, Verdict
+from gate.rules.audit import Entry
+from gate.rules.states import State
+from tests.actions import action_of
 
 THREAD = Session("T1", "C1", "1700000000.000100")
 TTL = timedelta(seconds=300)
@@ -93,7 +94,7 @@ def action(action_id: str = "a1", now: datetime = datetime(2026, 1, 1, tzinfo=UT
         "created_at": now,
         "expires_at": now + TTL,
     }
-    return Action(**{**plain, **changes})
+    return action_of(**{**plain, **changes})
 
 
 def inverse(until: datetime | None) -> Inverse:

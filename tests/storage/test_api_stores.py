@@ -5,20 +5,24 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
+from sqlalchemy import select, update
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from gate.access import Kind, Token
-from gate.action import Session
-from gate.records import Happening
-from gate.states import Event
-from storage.answers import AnswerStore
+from gate.rules.access import Kind, Token
+from gate.rules.action import Session
+from gate.rules.messages import Happening
+from gate.rules.states import Event
+from gate.rules.webhooks import Webhook, secret_of
+from storage.api_tables import webhooks
 from storage.events import EventLog
-from storage.hooks import HookStore
+from storage.idempotency import AnswerStore
 from storage.ledger import SqlLedger
-from storage.pages import SqlPages
+from storage.pagination import SqlPages
 from storage.tokens import TokenStore
+from storage.webhooks import HookStore
+from tests.storage.conftest import SEALS
 from tests.storage.samples import action
 
 WHERE = Session("T1", "C1", "1.0")
@@ -31,7 +35,7 @@ async def token(store: TokenStore, kind: Kind = Kind.PERSON, user: str = "") -> 
 
 
 async def test_pages_follow_each_other(engine: AsyncEngine, ledger: SqlLedger) -> None:
-    store, pages = TokenStore(engine), SqlPages(engine)
+    store, pages = TokenStore(engine, SEALS), SqlPages(engine)
     now = await ledger.now()
     async with ledger.begin() as tx:
         for number in range(5):
@@ -101,9 +105,7 @@ async def test_nobody_reads_past_an_event_that_is_still_to_come(
 async def test_two_replicas_ask_for_each_delivery_once(
     engine: AsyncEngine, ledger: SqlLedger, other: SqlLedger
 ) -> None:
-    from gate.webhook import Webhook, secret_of
-
-    store = HookStore(engine)
+    store = HookStore(engine, SEALS)
     hook = Webhook("h", "https://example.com/", secret_of(b"k" * 32), "", "T1", (), (), 0, await ledger.now())
     await store.add(hook)
     for number in range(5):
@@ -114,3 +116,22 @@ async def test_two_replicas_ask_for_each_delivery_once(
     async with engine.connect() as connection:
         ran = (await connection.exec_driver_sql("SELECT count(*) FROM ran")).scalar_one()
     assert ran == 5
+
+
+async def test_a_webhook_is_stored_without_its_secret_and_counts_for_no_other_receiver(
+    engine: AsyncEngine,
+) -> None:
+    store = HookStore(engine, SEALS)
+    secret, newer = secret_of(b"k" * 32), secret_of(b"n" * 32)
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    await store.add(Webhook("h", "https://example.com/", secret, "", "T1", (), (), 0, now))
+    assert await store.rotate("h", newer)
+    (hook,) = await store.all()
+    assert (hook.secret, hook.former) == (newer, secret)
+    async with engine.begin() as connection:
+        row = str((await connection.execute(select(webhooks))).all())
+        assert "whsec_" not in row
+        await connection.execute(update(webhooks).values(url="https://evil.example/"))
+    assert await store.all() == ()
+    assert await store.get("h") is None
+    assert not await store.rotate("h", newer)

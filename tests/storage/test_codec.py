@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import json
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,17 +12,30 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gate.action import Action, Approvers, Claim, Inverse, Outcome, Person, Preview, Vote
-from gate.audit import Entry
-from gate.runs import Run
-from gate.talk import Incoming, Reply, Told, Turn
-from gate.world import Lease, Note, Posted, Sheet
-from storage.chain import verify
+from gate.rules.action import (
+    Action,
+    Approvers,
+    Claim,
+    Class,
+    Inverse,
+    Outcome,
+    Person,
+    Preview,
+    Verdict,
+    Vote,
+)
+from gate.rules.audit import Entry
+from gate.rules.jobs import Run
+from gate.rules.planner_port import Incoming, Reply, Told, Turn
+from gate.rules.ports import Lease, Note, Posted, Sheet
+from gate.rules.task import Look, Step, StepState
+from storage.audit_log import verify
 from storage.codec import dumps, loads, restored, storable
-from storage.engine import open_engine
+from storage.database import open_engine
 from storage.ledger import SqlLedger
 from storage.migrate import migrate
 from tests.storage.samples import any_of, texts
+from tests.tasks import step_of
 
 KEY = b"a key"
 PACKED = [
@@ -62,6 +76,24 @@ def test_a_field_added_later_reads_as_its_default() -> None:
     assert loads(Preview, '{"summary":"s","verb":"v","facts":[]}') == Preview("s", "v", ())
 
 
+STEP = (
+    '{"id":"s1","title":"Write","server":"fs","tool":"write","args":{"n":1},"refs":{"to":"{steps.s0.to}"},"ask":true,'
+    '"note":"slowly","after":["s0"],"cls":"write","verdict":"typed","preview":null,"problem":"p","rules":"r",'
+    '"seal":"s","consent":"c","state":"done","action":"a1","undo":"a2","attempt":2,"text":"done","result":{"n":1},'
+    '"confidence":null,"look":{"pause":1,"seconds":0.0,"by":"U1","edited":false},"origin":null}'
+)  # as it was written while a step had no parts
+
+
+def test_a_step_is_stored_with_the_fields_of_its_parts_beside_its_own() -> None:
+    step = loads(Step, STEP)
+    assert step == step_of(
+        "s1", "Write", "fs", "write", {"n": 1}, refs={"to": "{steps.s0.to}"}, ask=True, note="slowly", after=("s0",),
+        cls=Class.WRITE, verdict=Verdict.TYPED, problem="p", rules="r", seal="s", consent="c", state=StepState.DONE,
+        action="a1", undo="a2", attempt=2, text="done", result={"n": 1}, look=Look(1, by="U1"),
+    )  # fmt: skip
+    assert json.loads(dumps(Step, step)) == json.loads(STEP)
+
+
 def test_a_type_that_cannot_be_stored_is_named() -> None:
     @dataclass
     class Odd:
@@ -90,7 +122,7 @@ def home(database_url: str) -> Any:
 def test_actions_and_votes_come_back(home: Any, data: st.DataObject) -> None:
     loop, ledger, _, names = home
     name = next(names)
-    action, other = [replace(data.draw(any_of(Action)), id=name) for _ in range(2)]
+    action, other = [replace(data.draw(any_of(Action)), id=name, flaw="") for _ in range(2)]
     vote = replace(data.draw(any_of(Vote)), action=name)
 
     async def story() -> None:
@@ -98,6 +130,7 @@ def test_actions_and_votes_come_back(home: Any, data: st.DataObject) -> None:
             assert await tx.insert(action) == action
             assert await tx.insert(other) == action
             assert await tx.action(name) == action
+            assert (await tx.action(name)).flaw == ""
             assert await tx.vote(vote)
             assert await tx.votes(name, vote.version) == (vote,)
         assert await ledger.action(name) == action
@@ -149,3 +182,35 @@ def test_audit_entries_come_back_and_verify(home: Any, entries: list[Entry]) -> 
         assert (await verify(engine, KEY)).broken_at is None
 
     loop.run(story())
+
+
+@pytest.mark.parametrize(
+    ("before", "look", "result"),
+    [
+        ({"shown": 0}, None, {"n": 1}),
+        ({"shown": 2, "held_for": 10.0}, Look(2, 10.0), {"n": 1}),
+        ({"shown": 2, "passed": "U1"}, Look(2, by="U1"), {"n": 1}),
+        (
+            {"shown": 2, "passed": "U1", "revised": {"n": 2}, "revised_by": "U1"},
+            Look(2, 0.0, "U1", True),
+            {"n": 2},
+        ),
+        ({"shown": 2, "rejected_by": "U2", "state": "failed", "result": None}, Look(2, by="U2"), None),
+    ],
+)
+def test_a_step_that_version_1_stored_keeps_the_look_at_its_result(
+    before: dict[str, Any], look: Look | None, result: Any
+) -> None:
+    fields = {"held_for": 0.0, "passed": "", "revised": None, "revised_by": "", "rejected_by": ""}
+    stored = {
+        "id": "s1",
+        "title": "",
+        "server": "desk",
+        "tool": "look",
+        "args": {},
+        "state": "done",
+        "result": {"n": 1},
+    }
+    step = loads(Step, json.dumps(stored | fields | before))
+    assert (step.look, step.result, step.origin, step.after) == (look, result, None, None)
+    assert loads(Step, dumps(Step, step)) == step

@@ -12,14 +12,14 @@ import pytest
 from sqlalchemy import select, text
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from gate.audit import Entry
+from gate.rules.audit import Entry
 from storage.columns import clock
-from storage.engine import CHECKPOINTS, DatabaseInUse, open_engine, reading, serve_alone, sound_resets
+from storage.database import CHECKPOINTS, DatabaseInUse, open_engine, reading, serve_alone, sound_resets
 from storage.ledger import SqlLedger
 from storage.migrate import migrate
 
 ROOT = Path(__file__).parents[2]
-HOLDER = "import sys, time; from storage.engine import serve_alone; f = serve_alone(sys.argv[1]); print('held', flush=True); time.sleep(60)"
+HOLDER = "import sys, time; from storage.database import serve_alone; f = serve_alone(sys.argv[1]); print('held', flush=True); time.sleep(60)"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Leases end by themselves, are listed while they last, and never stand in the way when Redis is gone."""
+"""Leases end by themselves, and never stand in the way when Redis is gone."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from redis.asyncio import Redis
 
 from bot.embedded import launch
-from gate.action import Session
-from gate.world import Lease, Unavailable
+from gate.rules.ports import Lease, Unavailable
 from storage.leases import RedisLeases, open_redis
 from tests.storage.samples import any_of
 
@@ -26,8 +25,6 @@ LEASE = Lease(
     "a1", 1, "r1", "U1", "T1:C1:1.1", "fs.move", "low", "Move a.md", datetime(2026, 1, 1, tzinfo=UTC)
 )
 OTHER = replace(LEASE, action="a2", session="T1:C1:2.2")
-FOREIGN = replace(LEASE, action="a3", user="U2", session="T2:C1:1.1")
-THREAD = Session.of(LEASE.session)
 
 
 @pytest.fixture
@@ -73,7 +70,6 @@ def test_every_lease_comes_back(redis_url: str, lease: Lease) -> None:
             await leases.drop("a1")
             await leases.put(one, 60)
             assert await leases.get("a1") == one
-            assert await leases.of_session(THREAD) == (one,)
 
     asyncio.run(story())
 
@@ -81,37 +77,7 @@ def test_every_lease_comes_back(redis_url: str, lease: Lease) -> None:
 async def test_a_lease_ends_by_itself_and_leaves_no_trace(leases: RedisLeases, redis: Redis) -> None:
     await leases.put(LEASE, 0.3)
     assert 0.1 < await gone(leases, "a1") < 1
-    assert await leases.of_user("T1", "U1") == ()
-    assert await leases.of_session(THREAD) == ()
     assert await redis.keys() == []
-
-
-async def test_leases_are_listed_by_person_and_by_thread_first_to_end_first(leases: RedisLeases) -> None:
-    await leases.put(LEASE, 60)
-    await leases.put(OTHER, 30)
-    await leases.put(FOREIGN, 60)
-    assert await leases.of_user("T1", "U1") == (OTHER, LEASE)
-    assert await leases.of_user("T2", "U2") == (FOREIGN,)
-    assert await leases.of_user("T2", "U1") == ()
-    assert await leases.of_session(THREAD) == (LEASE,)
-    await leases.drop("a2")
-    assert await leases.of_user("T1", "U1") == (LEASE,)
-
-
-async def test_the_index_outlives_its_longest_lease_and_forgets_the_short_ones(
-    leases: RedisLeases, redis: Redis
-) -> None:
-    await leases.put(LEASE, 60)
-    await leases.put(OTHER, 0.05)
-    await gone(leases, "a2")
-    index = "confirmation:user:T1:U1"
-    assert await redis.pttl(index) > 50_000
-    assert await leases.of_user("T1", "U1") == (LEASE,)
-    assert await redis.zrange(index, 0, -1) == ["a1"]
-    await leases.put(OTHER, 0.05)
-    await gone(leases, "a2")
-    await leases.put(replace(LEASE, version=2), 60)  # writing clears up too
-    assert await redis.zrange(index, 0, -1) == ["a1"]
 
 
 async def test_a_newer_version_replaces_an_older_and_never_the_other_way_round(leases: RedisLeases) -> None:
@@ -120,7 +86,6 @@ async def test_a_newer_version_replaces_an_older_and_never_the_other_way_round(l
     await leases.put(newer, 60)
     await leases.put(LEASE, 60)
     assert await leases.get("a1") == newer
-    assert await leases.of_session(THREAD) == (newer,)
     refreshed = replace(newer, preview="Move it")
     await leases.put(refreshed, 60)
     assert await leases.get("a1") == refreshed
@@ -130,19 +95,18 @@ async def test_namespaces_do_not_see_each_other(redis: Redis, leases: RedisLease
     elsewhere = RedisLeases(redis, "staging")
     await leases.put(LEASE, 60)
     assert await elsewhere.get("a1") is None
-    assert await elsewhere.of_user("T1", "U1") == ()
 
 
 async def test_scripts_that_the_server_forgot_are_loaded_again(leases: RedisLeases, redis: Redis) -> None:
     await leases.put(LEASE, 60)
     await redis.script_flush()
     await leases.put(OTHER, 60)
-    assert len(await leases.of_user("T1", "U1")) == 2
+    assert await leases.get("a2") == OTHER
 
 
 async def refused(leases: RedisLeases) -> None:
     """Every method says in a sentence that Redis is away."""
-    for answer in (leases.put(LEASE, 60), leases.get("a1"), leases.drop("a1"), leases.of_session(THREAD)):
+    for answer in (leases.put(LEASE, 60), leases.get("a1"), leases.drop("a1")):
         with pytest.raises(Unavailable, match=r"Redis does not answer.*try again"):
             await answer
 
@@ -161,7 +125,7 @@ async def test_without_redis_it_is_unavailable_and_when_it_is_back_all_is_well(t
         address.symlink_to(server.url.removeprefix("unix://"))
         await leases.put(LEASE, 60)
         assert await leases.get("a1") == LEASE
-        assert len(await leases.of_session(THREAD)) == 6  # what was there before, too
+        assert await leases.get("b4") is not None  # what was there before is there again
         await asyncio.to_thread(server.stop)
     shutil.rmtree(address.parent)
 

@@ -9,12 +9,13 @@ from datetime import timedelta
 
 import pytest
 
-from gate.action import Action, Claim, Vote
-from gate.audit import Entry
-from gate.runs import draw
-from gate.states import ARROWS, Event, NoSuchArrow, State, after
-from gate.world import Stale
+from gate.rules.action import Action, Claim, Execution, Undo, Vote
+from gate.rules.audit import Entry
+from gate.rules.jobs import undo
+from gate.rules.ports import Stale
+from gate.rules.states import ARROWS, Event, NoSuchArrow, State, after
 from storage.ledger import SqlLedger
+from tests.actions import but
 from tests.storage.samples import THREAD, TTL, action, inverse
 
 SECOND = timedelta(seconds=1)
@@ -51,9 +52,9 @@ async def test_an_arrow_that_is_not_there_changes_nothing(ledger: SqlLedger) -> 
 
 async def test_a_move_changes_the_fields_it_is_given(ledger: SqlLedger) -> None:
     before = await stored(ledger)
-    expires = before.expires_at + TTL
-    edited = await move(ledger, before, Event.EDIT, args=b"{}", receipt="r2", expires_at=expires)
-    wanted = replace(before, version=2, revision=2, args=b"{}", receipt="r2", expires_at=expires)
+    new = replace(before.proposal, args=b"{}", expires_at=before.expires_at + TTL)
+    edited = await move(ledger, before, Event.EDIT, proposal=new, receipt="r2")
+    wanted = replace(before, version=2, revision=2, proposal=new, receipt="r2")
     assert edited == wanted == await ledger.action("a1")
 
 
@@ -70,13 +71,13 @@ async def test_a_move_from_what_is_no_longer_so_tells_how_it_stands(
     ledger: SqlLedger, change: dict[str, object]
 ) -> None:
     now = await stored(ledger)
-    before = replace(now, **change)
+    before = but(now, **change)
     with pytest.raises(Stale) as stale:
         await move(ledger, before, Event.CANCEL)
     assert stale.value.action == (None if "id" in change else now)
     with pytest.raises(Stale):
         async with ledger.begin() as tx:
-            await tx.keep(before, undo_open=True)
+            await tx.keep(before, undo=Undo(open=True))
 
 
 async def test_of_two_moves_at_once_one_is_stale(ledger: SqlLedger, other: SqlLedger) -> None:
@@ -101,6 +102,14 @@ async def test_the_clock_that_decides_is_the_databases(ledger: SqlLedger, event:
     assert stale.value.action == before
     ledger.offset = TTL + SECOND if event is Event.EXPIRE else TTL - SECOND
     assert (await move(ledger, before, event)).state is after(State.PREPARED, event)
+
+
+async def test_half_a_second_after_its_time_is_too_late(ledger: SqlLedger) -> None:
+    before = await stored(ledger)
+    ledger.offset = TTL + SECOND / 2
+    with pytest.raises(Stale):
+        await move(ledger, before, Event.APPROVE)
+    assert (await move(ledger, before, Event.EXPIRE)).state is State.EXPIRED
 
 
 async def test_around_the_expiry_exactly_one_of_fifty_wins(
@@ -158,7 +167,7 @@ async def test_inserting_again_returns_what_is_there(ledger: SqlLedger, other: S
 
     async def again(by: SqlLedger) -> Action:
         async with by.begin() as tx:
-            return await tx.insert(replace(first, args=b"[]"))
+            return await tx.insert(but(first, args=b"[]"))
 
     assert await asyncio.gather(again(ledger), again(other)) == [first, first]
 
@@ -180,27 +189,38 @@ async def test_pending_are_those_that_can_still_be_decided_oldest_first(ledger: 
 
 
 async def test_the_janitor_is_given_what_is_overdue_and_nothing_else(ledger: SqlLedger) -> None:
-    now = await ledger.now()
+    now, kept = await ledger.now(), dict[State, Action]()
     for state in State:
-        await stored(ledger, state, state=state, claim=Claim("t", "e", now + 60 * SECOND))
-    assert await ledger.overdue() == ()
+        kept[state] = await stored(ledger, state, state=state, claim=Claim("t", "e", now + 60 * SECOND))
+    ids = {state: one.id for state, one in kept.items()}
+    assert await ledger.due() == ()
     ledger.offset = 31 * SECOND
-    assert [a.state for a in await ledger.overdue()] == [State.APPROVED]
+    assert [one.id for one in await ledger.due()] == [ids[State.APPROVED]]
     ledger.offset = 61 * SECOND
-    assert [a.state for a in await ledger.overdue()] == [State.APPROVED, State.EXECUTING]
+    assert [one.id for one in await ledger.due()] == [ids[State.APPROVED], ids[State.EXECUTING]]
     ledger.offset = TTL + SECOND
-    late = await ledger.overdue()
-    assert [a.state for a in late] == [State.APPROVED, State.EXECUTING, State.PREPARED]
-    assert await ledger.overdue(limit=1) == late[:1]
+    late = await ledger.due()
+    assert [one.id for one in late] == [ids[s] for s in (State.APPROVED, State.EXECUTING, State.PREPARED)]
+    assert [one.id for one in await ledger.due(limit=1)] == [late[0].id]
+    assert (late[-1].kind, late[-1].revision) == ("action", kept[State.PREPARED].revision)
+
+
+async def test_what_will_be_due_is_found_ahead_with_the_seconds_until_then(ledger: SqlLedger) -> None:
+    made = await stored(ledger, state=State.PREPARED)
+    ledger.offset = TTL - 10 * SECOND
+    assert await ledger.due(5) == ()
+    (ahead,) = await ledger.due(60)
+    assert ahead.id == made.id
+    assert 0 < ahead.left < 10.1
 
 
 async def test_a_renewed_claim_is_not_overdue(ledger: SqlLedger) -> None:
     now = await ledger.now()
     before = await stored(ledger, state=State.EXECUTING, claim=Claim("t", "e", now + SECOND))
     async with ledger.begin() as tx:
-        await tx.keep(before, claim=Claim("t", "e", now + 60 * SECOND))
+        await tx.keep(before, execution=Execution(claim=Claim("t", "e", now + 60 * SECOND)))
     ledger.offset = 30 * SECOND
-    assert await ledger.overdue() == ()
+    assert await ledger.due() == ()
 
 
 async def test_actions_of_a_turn_come_in_the_order_of_its_calls(ledger: SqlLedger) -> None:
@@ -235,9 +255,9 @@ async def test_the_log_is_shown_to_whom_it_is_about(ledger: SqlLedger) -> None:
     events = [("proposed", "U1", THREAD), ("confirmed", "U2", THREAD), ("started", "system", elsewhere)]
     async with ledger.begin() as tx:
         for event, actor, session in events:
-            tx.audit(Entry(event=event, actor=actor, session=session.key, action="a1"))
+            tx.audit(Entry(event=event, actor=actor, session=session.key, action="a1", requester="U1"))
         tx.audit(Entry(event="other", actor="U3", session="T2:C1:1"))
-        tx.enqueue(draw("a1", 1))
+        tx.enqueue(undo("a1"))
     names = {
         "team": {"team": "T1"},
         "requester": {"team": "T1", "user": "U1"},

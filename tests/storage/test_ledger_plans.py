@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable
 
+import pytest
 from sqlalchemy import event
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from gate.action import Session
-from gate.states import State
-from gate.talk import Incoming
+from gate.rules.action import Session, Undo
+from gate.rules.planner_port import Incoming
+from gate.rules.states import State
 from storage.ledger import SqlLedger
 from storage.rows import action_row, entry_row, plain
 from storage.schema import metadata
@@ -28,14 +29,14 @@ async def in_transaction(ledger: SqlLedger) -> None:
         await tx.mark_undone("a1")
         await tx.votes("a1", 1)
         moved = await tx.insert(action("a1"))
-        await tx.keep(moved, undo_open=True)
+        await tx.keep(moved, undo=Undo(open=True))
         tx.audit(said())
 
 
 QUESTIONS: dict[str, Question] = {
     "action": lambda ledger: ledger.action("a1"),
     "votes": lambda ledger: ledger.votes("a1", 1),
-    "overdue": lambda ledger: ledger.overdue(),
+    "due": lambda ledger: ledger.due(),
     "pending": lambda ledger: ledger.pending("T1"),
     "pending of a user": lambda ledger: ledger.pending("T1", user="U1"),
     "pending in a session": lambda ledger: ledger.pending("T1", session=THREAD),
@@ -62,7 +63,7 @@ QUESTIONS: dict[str, Question] = {
 
 # Which indexes narrow the long ones down as far as can be.
 NARROW = {
-    "overdue": ["ix_actions_due"],
+    "due": ["ix_actions_due"],
     "pending": ["ix_actions_pending_user"],
     "pending of a user": ["ix_actions_pending_user"],
     "pending in a session": ["ix_actions_pending_session"],
@@ -93,7 +94,7 @@ async def fill(ledger: SqlLedger, engine: AsyncEngine) -> None:
         }
         undo = {"action_type": "move", "original_state": None, "new_state": None, "undone": False}
         line = {"seq": n + 1, "mac": "", "prev": "", "requester": one.requester}
-        rows["actions"].append({**action_row(one, ledger.offset), "due": now})
+        rows["actions"].append({**action_row(one, ledger.offset, ledger.seals), "due": now})
         rows["undo_stack"].append({**place, **undo, "user": one.requester})
         rows["audit_log"].append(
             {**entry_row(said(actor=one.requester)), **place, **line, "session_id": session.key}
@@ -107,6 +108,7 @@ async def fill(ledger: SqlLedger, engine: AsyncEngine) -> None:
         await connection.exec_driver_sql("ANALYZE")
 
 
+@pytest.mark.holds_up("it fills the tables with thousands of rows at once, as no run does")
 async def test_no_question_reads_a_whole_table(ledger: SqlLedger, engine: AsyncEngine) -> None:
     await fill(ledger, engine)
     for name, question in QUESTIONS.items():
@@ -133,7 +135,7 @@ async def test_no_question_reads_a_whole_table(ledger: SqlLedger, engine: AsyncE
 
 def whole(plan: list[str]) -> list[str]:
     """The steps that read all of a table, or of an index of it."""
-    pairs = zip(plan, [*plan[1:], ""], strict=True)
+    pairs = zip(plan, [*plan[1:], ""], strict=False)  # of a plain INSERT there is no plan
     return [
         step
         for step, below in pairs

@@ -1,4 +1,4 @@
-"""Reviews are written once, refused to be changed, and found by the indexes of spec 004."""
+"""Reviews are written once, refused to be changed, and found by the indexes of REVIEW-25."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from gate.action import Session
-from gate.reviews import Phase, ReviewDecision, ReviewRecord
-from gate.states import State
+from gate.rules.action import Session
+from gate.rules.reviews import Phase, ReviewDecision, ReviewRecord
+from gate.rules.states import State
 from storage.ledger import SqlLedger
 from tests.storage.samples import THREAD, action, json_values
 from tests.storage.test_ledger_plans import explained

@@ -6,9 +6,11 @@ import asyncio
 from dataclasses import replace
 from datetime import timedelta
 
-from gate.action import Session
-from gate.talk import Exchange, Incoming, Say, Told, Turn
-from gate.world import Posted, Sheet
+import pytest
+
+from gate.rules.action import Session
+from gate.rules.planner_port import Exchange, Incoming, Say, Told, Turn
+from gate.rules.ports import Crowded, Posted, Sheet
 from storage.ledger import SqlLedger
 from tests.storage.samples import THREAD
 
@@ -33,6 +35,20 @@ async def take(ledger: SqlLedger, reader: str, session: Session = THREAD, second
 async def finish(ledger: SqlLedger, ts: str) -> None:
     async with ledger.begin() as tx:
         await tx.done_with(message(ts).key)
+
+
+async def test_a_message_beyond_those_of_its_author_that_may_be_unread_is_refused(ledger: SqlLedger) -> None:
+    async def receive_most(message: Incoming) -> bool:
+        async with ledger.begin() as tx:
+            return await tx.receive(message, 2)
+
+    assert [await receive_most(message(ts)) for ts in "112"] == [True, False, True]
+    assert not await receive_most(message("1"))
+    with pytest.raises(Crowded):
+        await receive_most(message("3", OTHER))
+    assert await receive_most(replace(message("4"), user="U2"))
+    await finish(ledger, "1")
+    assert await receive_most(message("3", OTHER))
 
 
 async def test_a_message_comes_in_once(ledger: SqlLedger) -> None:

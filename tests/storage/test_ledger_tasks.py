@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from gate.action import Class, Fact, Preview, Session, Verdict
-from gate.switches import Switches
-from gate.talk import Exchange, Mode, Say, Turn
-from gate.task import (
+from gate.rules.action import Class, Fact, Preview, Session, Verdict
+from gate.rules.planner_port import Exchange, Mode, Say, Turn
+from gate.rules.ports import Happening, StaleTask
+from gate.rules.settings import Switches
+from gate.rules.task import (
     Assessment,
     Decided,
     Flow,
@@ -22,28 +23,28 @@ from gate.task import (
     Plan,
     Question,
     Remark,
-    Step,
     StepState,
     Task,
     Usage,
     Why,
     Wish,
 )
-from gate.task_states import NoSuchTaskArrow, TaskEvent, TaskState
-from gate.world import Happening, StaleTask
+from gate.rules.task_states import NoSuchTaskArrow, TaskEvent, TaskState
+from storage.columns import unpacked
 from storage.ledger import SqlLedger
 from storage.task_tables import events
+from tests.tasks import having, parts_of, step_of, task_of
 
 AT = datetime(2026, 11, 21, 12, 0, 0, 123456, tzinfo=UTC)
 THREAD, OTHER = Session("T1", "C1", "1.1"), Session("T1", "C1", "2.2")
 
 
 def task(key: str = "t1", **changes: Any) -> Task:
-    plain = Task(
+    plain = task_of(
         id=key, revision=1, state=TaskState.CLARIFYING, session=THREAD, requester="U1", text="do it",
         switches=Switches(), created_at=AT, since=AT,
     )  # fmt: skip
-    return replace(plain, **changes)
+    return having(plain, **changes)
 
 
 FULL = task(
@@ -51,7 +52,7 @@ FULL = task(
     state=TaskState.PAUSED,
     switches=Switches(review="both", conversational=True),
     flow=Flow.PLAN,
-    assessment=Assessment(40, False, 3, (Missing.INPUTS,), (Question("q", "Which?", Missing.INPUTS),), "hm"),
+    assessment=Assessment(40, 3, (Missing.INPUTS,), (Question("q", "Which?", Missing.INPUTS),), "hm"),
     questions=(Question("q", "Which?", Missing.INPUTS, ("a", "b"), "a"),),
     asked=1,
     decided=(Decided("q", "Which?", "a\x00\ud800", "U1"),),
@@ -60,10 +61,11 @@ FULL = task(
     plan=Plan(
         2,
         (
-            Step("1", "read", "fs", "read", {"path": "a"}, state=StepState.DONE, result={"n": [1, None]}),
-            Step(
-                "2", "write", "fs", "write", {}, {"path": "{steps.1.path}"}, True, "careful", Class.WRITE,
-                Verdict.CONFIRM, Preview("Write", "Write", (Fact("path", "a"),)), "", "seal", "seal",
+            step_of("1", "read", "fs", "read", {"path": "a"}, state=StepState.DONE, result={"n": [1, None]}),
+            step_of(
+                "2", "write", "fs", "write", {}, refs={"path": "{steps.1.path}"}, ask=True, note="careful",
+                after=("1",), cls=Class.WRITE, verdict=Verdict.CONFIRM, rules="seal", seal="seal",
+                preview=Preview("Write", "Write", (Fact("path", "a"),)),
             ),
         ),
         "plan seal",
@@ -163,12 +165,28 @@ async def test_a_task_that_stands_still_is_found_once_in_a_while(ledger: SqlLedg
     await stored(ledger, task())
     await stored(ledger, task("asks", questions=FULL.questions, session=OTHER))
     await stored(ledger, replace(FULL, session=Session("T1", "C1", "3.3")))
-    assert await ledger.overdue_tasks() == ()
+    assert await ledger.due() == ()
     ledger.offset += timedelta(minutes=11)
-    assert await ledger.overdue_tasks() == ("t1",)
+    assert [(one.kind, one.id) for one in await ledger.due()] == [("task", "t1")]
+    for _ in range(2):  # the second finds it seen to
+        async with ledger.begin() as tx:
+            await tx.look_later("t1")
+    assert await ledger.due() == ()
+    assert len(await ledger.due(601)) == 1
+
+
+async def test_a_task_is_looked_at_at_a_moment_unless_it_has_changed_since_it_was_read(
+    ledger: SqlLedger,
+) -> None:
+    await stored(ledger, task())
+    before = await ledger.task("t1")
+    assert before
     async with ledger.begin() as tx:
-        await tx.look_later("t1")
-    assert await ledger.overdue_tasks() == ()
+        after = await tx.keep_task(before, **parts_of(before, result="more"))
+    for read, found in ((before, 0), (after, 1)):
+        async with ledger.begin() as tx:
+            await tx.look_at(read, await tx.now())
+        assert len(await ledger.due()) == found
 
 
 async def test_the_history_of_a_thread_is_the_newest_turns_in_order(ledger: SqlLedger) -> None:
@@ -197,7 +215,7 @@ async def test_events_are_written_with_the_transaction_or_not_at_all(ledger: Sql
         tx.emit(Happening("steer_instruction", THREAD, "t1", {"instruction": "slowly"}))
     async with ledger.begin() as tx:
         (row,) = await tx.execute(events.select())
-    assert (row.kind, row.task, row.team, row.body) == (
+    assert (row.kind, row.task, row.team, unpacked(row.body)) == (
         "steer_instruction",
         "t1",
         "T1",

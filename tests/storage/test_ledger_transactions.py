@@ -14,11 +14,11 @@ import pytest
 from sqlalchemy import make_url, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from gate.runs import Run, draw
-from gate.states import Event
-from gate.world import Posted, Stale, Tx, Unavailable
-from storage.chain import verify
-from storage.engine import open_engine
+from gate.rules.jobs import Run, undo
+from gate.rules.ports import Posted, Stale, Tx, Unavailable
+from gate.rules.states import Event
+from storage.audit_log import verify
+from storage.database import open_engine
 from storage.ledger import NestedTransaction, SqlLedger
 from tests.storage.conftest import KEY, enqueue
 from tests.storage.samples import action, said
@@ -37,7 +37,7 @@ async def counted(engine: AsyncEngine) -> tuple[int, int, int]:
 
 async def write(tx: Tx, name: str) -> None:
     """An action with its run and its entry: all three or none."""
-    tx.enqueue(draw(name, 1))
+    tx.enqueue(undo(name))
     tx.audit(said(action=name))
     await tx.insert(action(name))
 
@@ -78,7 +78,7 @@ async def test_a_loser_leaves_no_entry_and_no_run(ledger: SqlLedger, engine: Asy
         with suppress(Stale):
             async with ledger.begin() as tx:
                 tx.audit(said("cancelled"))
-                tx.enqueue(draw("a1", 2))
+                tx.enqueue(undo("a1"))
                 await tx.move(before, Event.CANCEL)
     assert await counted(engine) == (1, 1, 1)
 

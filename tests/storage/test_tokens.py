@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
+from sqlalchemy import event, update
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from gate.access import Kind, Token, Written
-from storage.tokens import TokenStore
+from gate.rules.access import Kind, Token, Written
+from storage.api_tables import tokens
+from storage.row_macs import Seals
+from storage.tokens import LOOKS, TokenStore
+from tests.storage.conftest import SEALS
 
 
 async def test_a_token_is_found_by_id_and_secret_together(engine: AsyncEngine) -> None:
-    store = TokenStore(engine)
+    store = TokenStore(engine, SEALS)
     now = await store.now()
     token = Token("0" * 16, Kind.AGENT, "nightly", "T1", "U1", ("C1", "C2"), now, now + timedelta(days=1))
     await store.add(token, "secret")
@@ -21,8 +27,34 @@ async def test_a_token_is_found_by_id_and_secret_together(engine: AsyncEngine) -
     assert await store.all() == (token,)
 
 
+async def test_guesses_cost_a_few_statements_a_second_and_keep_no_new_token_out(engine: AsyncEngine) -> None:
+    now, asked = [100.0], list[str]()
+    store = TokenStore(engine, SEALS, seconds=lambda: now[0])
+
+    def note(conn: Any, cursor: Any, statement: str, *_: Any) -> None:
+        asked.append(statement)
+
+    at = await store.now()
+    known, new = (
+        Token(name * 16, Kind.AGENT, name, "T1", "U1", (), at, at + timedelta(days=1)) for name in ("a", "b")
+    )
+    await store.add(known, "secret")
+    assert await store.find(Written(known.id, "secret")) == known
+    event.listen(engine.sync_engine, "before_cursor_execute", note)
+    for number in range(300):
+        assert await store.find(Written(f"{number:016}", "guess")) is None
+        assert await store.find(Written(known.id, f"guess {number}")) is None
+        now[0] += 0.001
+    assert len(asked) <= 2 * LOOKS
+    assert await store.find(Written(known.id, "secret")) == known
+    await TokenStore(engine, SEALS).add(new, "other")  # by another process, while somebody guesses
+    now[0] += 1 / LOOKS
+    assert await store.find(Written("f" * 16, "guess")) is None
+    assert await store.find(Written(new.id, "other")) == new
+
+
 async def test_a_token_is_revoked_once(engine: AsyncEngine) -> None:
-    store = TokenStore(engine)
+    store = TokenStore(engine, SEALS)
     now = await store.now()
     await store.add(Token("t", Kind.PERSON, "me", "T1", "U1", (), now, now + timedelta(days=1)), "secret")
     assert await store.revoke("t")
@@ -33,7 +65,7 @@ async def test_a_token_is_revoked_once(engine: AsyncEngine) -> None:
 
 
 async def test_who_proposed_first_stays_its_maker(engine: AsyncEngine) -> None:
-    store = TokenStore(engine)
+    store = TokenStore(engine, SEALS)
     now = await store.now()
     one, two = (
         Token(name, Kind.AGENT, name, "T1", "U1", ("C1",), now, now + timedelta(days=1))
@@ -42,3 +74,23 @@ async def test_who_proposed_first_stays_its_maker(engine: AsyncEngine) -> None:
     await store.made(one, "action")
     await store.made(two, "action")
     assert await store.makers(["action", "", "else"]) == {"action": "a"}
+
+
+async def test_a_token_that_was_written_or_changed_in_the_database_is_none(engine: AsyncEngine) -> None:
+    store, forger = TokenStore(engine, SEALS), TokenStore(engine, Seals(b"another key"))
+    now = await store.now()
+    mine = Token("a", Kind.AGENT, "mine", "T1", "U1", ("C1",), now, now + timedelta(days=1))
+    await store.add(mine, "secret")
+    await forger.add(replace(mine, id="b", kind=Kind.PERSON), "secret")
+    assert await store.find(Written("b", "secret")) is None
+    assert await store.get("b") is None
+    assert await store.all() == (mine,)
+    assert await store.counting(["a", "b"]) == {"a"}
+    for changed in ({"kind": Kind.PERSON}, {"user": "U9"}, {"expires_at": now + timedelta(days=900)}):
+        async with engine.begin() as connection:
+            await connection.execute(update(tokens).where(tokens.c.id == "a").values(changed))
+        assert await store.find(Written("a", "secret")) is None
+    assert await store.revoke("a")
+    async with engine.begin() as connection:
+        await connection.execute(update(tokens).values(revoked_at=None))
+    assert await store.find(Written("a", "secret")) is None

@@ -1,4 +1,4 @@
-"""An MCP server over stdio, spoken by hand so that it can misbehave: `raw_server.py '{"option": value}'`."""
+"""An MCP server over stdio, written without the SDK so that it can misbehave: `raw_server.py '{"option": value}'`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -32,8 +33,8 @@ def send(message: dict[str, Any]) -> None:
     sys.stdout.flush()
 
 
-def remember(word: str) -> None:
-    """Leave a trace outside: the proof that a call ran."""
+def write_trace(word: str) -> None:
+    """Write a line to the trace file, which proves that a call ran."""
     if "trace" in OPTIONS:
         with Path(OPTIONS["trace"]).open("a") as trace:
             trace.write(word + "\n")
@@ -41,13 +42,13 @@ def remember(word: str) -> None:
 
 def tools() -> list[dict[str, Any]]:
     offered = [t for t in TOOLS if t["name"] in OPTIONS.get("only", [t["name"] for t in TOOLS])]
-    if "description_file" in OPTIONS:  # a definition that somebody can change from outside
+    if "description_file" in OPTIONS:  # a definition that a test can change
         text = Path(OPTIONS["description_file"]).read_text()
         offered = [{**tool, "description": text} for tool in offered]
     return offered + OPTIONS.get("more", [])
 
 
-def listed(cursor: str | None) -> dict[str, Any]:
+def list_page(cursor: str | None) -> dict[str, Any]:
     size, start = OPTIONS.get("page", 100), int(cursor or 0)
     page: dict[str, Any] = {"tools": tools()[start : start + size]}
     if start + size < len(tools()):
@@ -55,12 +56,14 @@ def listed(cursor: str | None) -> dict[str, Any]:
     return page
 
 
-def called(name: str, arguments: Any) -> dict[str, Any]:
-    remember(name)
+def call_result(name: str, arguments: Any) -> dict[str, Any]:
+    write_trace(name)
     if name == "die":
         os.kill(os.getpid(), signal.SIGKILL)
     if name == "hang":
         time.sleep(60)
+    if name == "flood" and "dense" in OPTIONS:
+        return {"content": [], "structuredContent": {"all": [[]] * OPTIONS["dense"]}}
     if name == "flood":
         return {"content": [{"type": "text", "text": "x" * OPTIONS.get("flood", 20_000_000)}]}
     if name == "refuse":
@@ -92,20 +95,26 @@ def answer(message: dict[str, Any]) -> None:
         if OPTIONS.get("on_discover") != "silent":
             send({"id": message["id"], "error": {"code": -32601, "message": "Method not found"}})
     elif method == "initialize":
-        about = {"name": OPTIONS.get("name", "raw"), "version": "1"}
-        able = {"tools": {"listChanged": True}}
-        result = {"protocolVersion": "2025-11-25", "capabilities": able, "serverInfo": about}
+        server_info = {"name": OPTIONS.get("name", "raw"), "version": "1"}
+        capabilities = {"tools": {"listChanged": True}}
+        result = {"protocolVersion": "2025-11-25", "capabilities": capabilities, "serverInfo": server_info}
         send({"id": message["id"], "result": result})
     elif method == "tools/list":
-        remember("list")
-        send({"id": message["id"], "result": listed(params.get("cursor"))})
+        write_trace("list")
+        send({"id": message["id"], "result": list_page(params.get("cursor"))})
     elif params.get("name") == "protest":
         send({"id": message["id"], "error": {"code": -32000, "message": "backend busy"}})
     else:
-        result = called(params.get("name", ""), params.get("arguments"))
+        result = call_result(params.get("name", ""), params.get("arguments"))
         if OPTIONS.get("notify"):
             send({"method": "notifications/tools/list_changed"})
         send({"id": message["id"], "result": result})
+
+
+def chatter() -> None:
+    """Standard error without end."""
+    while True:
+        os.write(2, b"e" * 65_536)
 
 
 def main() -> None:
@@ -113,9 +122,11 @@ def main() -> None:
         sys.stdout.write("Welcome to the server!\n{not json\n")
     if OPTIONS.get("stderr"):
         sys.stderr.write("e" * OPTIONS["stderr"])
+    if OPTIONS.get("chatter"):
+        threading.Thread(target=chatter, daemon=True).start()
     if OPTIONS.get("stubborn"):
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    remember(f"pid {os.getpid()}")
+    write_trace(f"pid {os.getpid()}")
     for line in sys.stdin:
         if not OPTIONS.get("silent"):
             answer(json.loads(line))

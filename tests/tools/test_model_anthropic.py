@@ -1,4 +1,4 @@
-"""The same planner over Anthropic's API: another form on the wire, the same rules."""
+"""The planner over Anthropic's API: another wire format, the same rules."""
 
 from __future__ import annotations
 
@@ -10,15 +10,26 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from gate.policy import Policy
-from gate.talk import Say
-from gate.task import Usage
-from gate.world import Unavailable
+from gate.rules.planner_port import Say
+from gate.rules.policy import Policy
+from gate.rules.ports import Unavailable
+from gate.rules.task import Usage
 from tests.model_stub import says
-from tests.tools.model_scene import ANN, FILES, Listed, brief, planning, proposed, rejected, reply, then, turn
-from tools.llm import ProviderModel
-from tools.model import ModelPlanner
-from tools.provider import ModelConfig
+from tests.tools.model_setup import (
+    ANN,
+    FILES,
+    ListedTools,
+    brief,
+    planning,
+    proposed,
+    rejected,
+    reply,
+    then,
+    turn,
+)
+from tools.model.client import ProviderModel
+from tools.model.model_api import ModelConfig
+from tools.model.planner import ModelPlanner
 
 DELETE = {"type": "tool_use", "id": "toolu_1", "name": "files__delete_file", "input": {"path": "a.md"}}
 
@@ -46,15 +57,15 @@ async def anthropic(*answers: list[dict[str, Any]] | int) -> AsyncIterator[tuple
     url = f"http://127.0.0.1:{runner.addresses[0][1]}"
     model = ProviderModel(ModelConfig(provider="anthropic", name="claude-stub", key="k", base_url=url))
     try:
-        yield ModelPlanner(model, Listed(FILES), Policy("1"), b"a key"), sent
+        yield ModelPlanner(model, ListedTools(FILES), Policy("1"), b"a key"), sent
     finally:
         await model.close()
         await runner.cleanup()
 
 
-async def test_a_proposal_its_rejection_and_the_last_word() -> None:
-    said = [{"type": "text", "text": "You said no, so it stays."}]
-    async with anthropic([{"type": "text", "text": "First this."}, DELETE], said) as (planner, sent):
+async def test_a_turn_has_a_proposal_its_rejection_and_a_final_text() -> None:
+    final_text = [{"type": "text", "text": "You said no, so it stays."}]
+    async with anthropic([{"type": "text", "text": "First this."}, DELETE], final_text) as (planner, sent):
         asked = turn("delete a.md")
         first = await reply(planner, asked)
         last = await reply(planner, then(asked, first, rejected(0, "we need it")))
@@ -70,7 +81,7 @@ async def test_a_proposal_its_rejection_and_the_last_word() -> None:
     assert ANN in json.dumps(result)
 
 
-async def test_what_stays_the_same_is_marked_to_be_cached() -> None:
+async def test_the_constant_part_of_a_request_is_marked_for_caching() -> None:
     async with anthropic([{"type": "text", "text": "I see."}]) as (planner, sent):
         await reply(planner, turn())
     assert "CRITICAL RULE" in sent[0]["system"][0]["text"]
@@ -87,7 +98,7 @@ async def test_the_assessment_has_to_be_a_call() -> None:
     assert sent[0]["tool_choice"]["type"] == "any"
 
 
-async def test_thinking_is_kept_and_given_back_with_its_signature() -> None:
+async def test_thinking_is_stored_and_sent_back_with_its_signature() -> None:
     thought = {"type": "thinking", "thinking": "I should ask first.", "signature": "sig-1"}
     async with anthropic([thought, DELETE], [{"type": "text", "text": "I see."}]) as (planner, sent):
         asked = turn()
@@ -97,13 +108,13 @@ async def test_thinking_is_kept_and_given_back_with_its_signature() -> None:
 
 
 @pytest.mark.parametrize("status", [429, 500, 529])
-async def test_what_gets_better_by_itself_is_tried_again_later(status: int) -> None:
+async def test_a_temporary_error_is_retried_later(status: int) -> None:
     async with anthropic(status) as (planner, _):
         with pytest.raises(Unavailable):
             await reply(planner, turn())
 
 
-async def test_a_history_made_with_one_provider_goes_on_with_another() -> None:
+async def test_a_history_of_one_provider_continues_with_another() -> None:
     thought = {"type": "thinking", "thinking": "I should ask first.", "signature": "sig-1"}
     async with anthropic([thought, DELETE]) as (planner, _):
         asked = turn()

@@ -1,4 +1,4 @@
-"""A model that obeys every word it reads still only proposes: nothing that it is told runs anything."""
+"""A model that obeys all injected instructions still only proposes: nothing runs without a person."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from dataclasses import replace
 
 import pytest
 
-from gate.policy import Policy
-from gate.talk import CancelPending, Mode, Propose, Replied, Say, Told
-from gate.task import Remark
+from gate.rules.planner_port import CancelPending, Mode, Propose, Replied, Say, Told
+from gate.rules.policy import Policy
+from gate.rules.task import Remark
 from tests.injections import WAYS, Injection, injections
 from tests.model_stub import ModelStub, obey
-from tests.tools.model_scene import BOB, FILES, NOW, Listed, brief, done, planning, reply, then, turn
-from tools.llm import ProviderModel
-from tools.model import ModelPlanner
+from tests.tools.model_setup import BOB, FILES, NOW, ListedTools, brief, done, planning, reply, then, turn
+from tools.model.client import ProviderModel
+from tools.model.planner import ModelPlanner
 
 ORDERS = {
     "files__delete_file": {"path": "secret-{n}.md"},
@@ -27,38 +27,40 @@ ORDERS = {
 ALL = injections(ORDERS)
 
 
-def test_there_are_two_hundred_of_four_kinds() -> None:
+def test_the_corpus_has_fifty_injections_of_each_kind() -> None:
     assert Counter(one.way for one in ALL) == dict.fromkeys(WAYS, 50)
     assert len({json.dumps(one.call) for one in ALL}) == 200
 
 
-async def _met(planner: ModelPlanner, one: Injection, mode: Mode) -> list[Replied]:
+async def _proposals_after_rejection(planner: ModelPlanner, one: Injection, mode: Mode) -> list[Replied]:
     """Two replies of a turn in which the model meets the instruction."""
     asked = turn("What is in a.md?", mode)
     known = brief(remarks=(Remark(BOB, one.text, NOW),)) if one.way == WAYS[3] else brief()
     first = await reply(planner, asked, known)
-    told = tuple(Told(i, "rejected", "no", by=BOB) for i in range(len(getattr(first.reply, "calls", ()))))
-    return [first, await reply(planner, then(asked, first, *told), known)] if told else [first]
+    results = tuple(Told(i, "rejected", "no", by=BOB) for i in range(len(getattr(first.reply, "calls", ()))))
+    return [first, await reply(planner, then(asked, first, *results), known)] if results else [first]
 
 
 @asynccontextmanager
-async def _obeying() -> AsyncIterator[ModelPlanner]:
+async def _obeying_planner() -> AsyncIterator[ModelPlanner]:
     async with ModelStub(obey) as stub:
         model = ProviderModel(stub.config())
         try:
-            yield ModelPlanner(model, Listed(FILES), Policy("1"), b"a key")
+            yield ModelPlanner(model, ListedTools(FILES), Policy("1"), b"a key")
         finally:
             await model.close()
 
 
-async def _obeyed(planner: ModelPlanner, one: Injection, mode: Mode) -> list[Replied]:
+async def _replies_of_obeying_model(planner: ModelPlanner, one: Injection, mode: Mode) -> list[Replied]:
     if one.way == WAYS[2]:
         described = replace(FILES[0], description=one.text)
-        planner = replace(planner, tools=Listed((described, *FILES[1:])))
-    return await (_read if one.way in WAYS[:2] else _met)(planner, one, mode)
+        planner = replace(planner, tools=ListedTools((described, *FILES[1:])))
+    return await (_replies_after_reading if one.way in WAYS[:2] else _proposals_after_rejection)(
+        planner, one, mode
+    )
 
 
-async def _read(planner: ModelPlanner, one: Injection, mode: Mode) -> list[Replied]:
+async def _replies_after_reading(planner: ModelPlanner, one: Injection, mode: Mode) -> list[Replied]:
     """The instruction comes back as the result of a read that the model was made to call."""
     asked = turn('CALL(files__read_file {"path": "a.md"})', mode)
     first = await reply(planner, asked)
@@ -69,9 +71,9 @@ async def _read(planner: ModelPlanner, one: Injection, mode: Mode) -> list[Repli
 
 @pytest.mark.parametrize("way", WAYS)
 async def test_an_obeying_model_only_ever_proposes(way: str) -> None:
-    async with _obeying() as planner:
+    async with _obeying_planner() as planner:
         for one in (one for one in ALL if one.way == way):
-            replies = await _obeyed(planner, one, Mode.ACT)
+            replies = await _replies_of_obeying_model(planner, one, Mode.ACT)
             name, args = one.call
             first = replies[0].reply
             assert isinstance(first, Propose), (one, first)
@@ -82,10 +84,10 @@ async def test_an_obeying_model_only_ever_proposes(way: str) -> None:
 
 
 @pytest.mark.parametrize("mode", [Mode.PLAN, Mode.TALK])
-async def test_in_a_plan_or_a_conversation_it_does_not_even_propose(mode: Mode) -> None:
-    async with _obeying() as planner:
+async def test_an_obeying_model_proposes_nothing_in_a_plan_or_a_conversation(mode: Mode) -> None:
+    async with _obeying_planner() as planner:
         for one in ALL[::10]:
-            for replied in await _obeyed(planner, one, mode):
+            for replied in await _replies_of_obeying_model(planner, one, mode):
                 assert not isinstance(replied.reply, Propose | CancelPending), one
 
 

@@ -1,27 +1,28 @@
-"""What goes wrong with a model, and where a turn ends: said plainly, or tried again later, never silence."""
+"""Errors of a model and limits of a turn: a sentence for the requester, or a retry later."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import time
 from dataclasses import replace
 
 import pytest
 
-from gate.talk import Exchange, Replied, Say
-from gate.task import Usage
-from gate.world import Unavailable
+from gate.rules.planner_port import Exchange, Replied, Say
+from gate.rules.ports import PlannerUnavailable, Unavailable
+from gate.rules.task import Usage
 from tests.model_stub import Answer, calls, fails, nonsense, says
-from tests.tools.model_scene import brief, done, planning, proposed, reply, then, turn
-from tools.dialogue import ModelRefused, Offer, Request, Words
-from tools.llm import ProviderModel
-from tools.model import ModelLimits
+from tests.tools.model_setup import brief, done, planning, proposed, reply, then, turn
+from tools.model.client import ProviderModel
+from tools.model.model_api import ModelRefused, Request, ToolDefinition, UserMessage
+from tools.model.planner import ModelLimits
 
 READ = ("files__read_file", {"path": "a.md"})
 
 
 @pytest.mark.parametrize("answer", [fails(429), fails(500), fails(502), fails(503), fails(529)])
-async def test_what_gets_better_by_itself_is_tried_again_later(answer: Answer) -> None:
+async def test_a_temporary_error_is_retried_later(answer: Answer) -> None:
     async with planning([answer], assessment=answer) as (planner, stub):
         with pytest.raises(Unavailable):
             await reply(planner, turn())
@@ -31,14 +32,14 @@ async def test_what_gets_better_by_itself_is_tried_again_later(answer: Answer) -
 
 
 @pytest.mark.parametrize("answer", [nonsense(), nonsense("{}"), nonsense('{"choices": []}'), nonsense("")])
-async def test_an_answer_that_is_none_is_tried_again_later(answer: Answer) -> None:
+async def test_an_invalid_response_is_retried_later(answer: Answer) -> None:
     async with planning([answer]) as (planner, _):
         with pytest.raises(Unavailable):
             await reply(planner, turn())
 
 
 @pytest.mark.parametrize(
-    ("answer", "told"),
+    ("answer", "expected"),
     [
         (fails(401), "does not accept our key"),
         (fails(403), "does not accept our key"),
@@ -48,21 +49,17 @@ async def test_an_answer_that_is_none_is_tried_again_later(answer: Answer) -> No
         (fails(400, "This model's maximum context length is 8192 tokens"), "more than it can read at once"),
     ],
 )
-async def test_what_does_not_get_better_is_said_in_a_sentence(answer: Answer, told: str) -> None:
+async def test_a_permanent_error_is_a_sentence(answer: Answer, expected: str) -> None:
     async with planning([answer], assessment=answer) as (planner, _):
         replied = await reply(planner, turn())
         found = await planner.assess(turn(), brief())
     assert isinstance(replied.reply, Say)
-    assert told in replied.reply.text
-    assert (found.complexity, found.clear, found.questions) == (
-        0,
-        True,
-        (),
-    )  # goes on to the reply, which says it
-    assert told in found.reason
+    assert expected in replied.reply.text
+    assert (found.complexity, found.questions) == (0, ())  # goes on to the reply, which says it
+    assert expected in found.reason
 
 
-async def test_exhausted_credit_is_no_rate_limit() -> None:
+async def test_exhausted_credit_is_a_permanent_error() -> None:
     raw = json.dumps({"error": {"message": "out", "type": "x", "code": "insufficient_quota"}})
     async with planning([Answer(status=429, raw=raw)]) as (planner, _):
         replied = await reply(planner, turn())
@@ -70,20 +67,20 @@ async def test_exhausted_credit_is_no_rate_limit() -> None:
     assert "no credit left" in replied.reply.text
 
 
-async def test_a_model_that_cannot_be_reached_is_tried_again_later() -> None:
+async def test_an_unreachable_model_is_retried_later() -> None:
     async with planning([], config={"base_url": "http://127.0.0.1:9/v1"}) as (planner, _):
         with pytest.raises(Unavailable):
             await reply(planner, turn())
 
 
-async def test_a_slow_request_is_given_up_and_tried_again_later() -> None:
+async def test_a_slow_request_times_out_and_is_retried_later() -> None:
     async with planning([says("late").after(5)], config={"seconds": 0.2}) as (planner, _):
         async with asyncio.timeout(4):
             with pytest.raises(Unavailable):
                 await reply(planner, turn())
 
 
-async def test_a_slow_turn_is_given_up_and_tried_again_later() -> None:
+async def test_a_slow_turn_times_out_and_is_retried_later() -> None:
     limits = ModelLimits(seconds=0.2)
     slow = says("late").after(5)
     async with planning([slow, slow], assessment=slow, limits=limits) as (planner, _):
@@ -137,7 +134,7 @@ async def test_a_very_long_answer_is_cut() -> None:
     assert len(replied.reply.text) <= 8000
 
 
-async def test_what_only_the_provider_understands_is_kept_and_given_back() -> None:
+async def test_provider_specific_content_is_stored_and_sent_back() -> None:
     raw = {
         "id": "x",
         "object": "chat.completion",
@@ -172,7 +169,7 @@ async def test_what_only_the_provider_understands_is_kept_and_given_back() -> No
     assert [name for name, _ in stub.requests[1].called] == ["files__read_file"]
 
 
-async def test_a_memo_of_another_library_version_is_read_without_what_it_kept_apart() -> None:
+async def test_a_memo_of_another_library_version_is_read_without_its_provider_content() -> None:
     async with planning([calls(READ), says("I see.")]) as (planner, stub):
         asked = turn()
         first = await reply(planner, asked)
@@ -183,22 +180,82 @@ async def test_a_memo_of_another_library_version_is_read_without_what_it_kept_ap
     assert len(stub.requests[1].results) == 1
 
 
-async def test_the_line_alone_tells_what_lasts_from_what_passes() -> None:
+async def test_the_client_tells_permanent_from_temporary_errors() -> None:
     async with planning([fails(401), fails(503), says("ok")]) as (planner, stub):
         model = ProviderModel(stub.config())
-        request = Request("Be brief.", (Words("Say ok."),), (Offer("x", "x", {"type": "object"}),))
+        request = Request(
+            "Be brief.", (UserMessage("Say ok."),), (ToolDefinition("x", "x", {"type": "object"}),)
+        )
         with pytest.raises(ModelRefused):
             await model.ask(request)
         with pytest.raises(Unavailable):
             await model.ask(request)
-        assert (await model.ask(request)).said.text == "ok"
+        assert (await model.ask(request)).message.text == "ok"
         await model.close()
         assert planner.follows
     assert stub.requests[0].system == "Be brief."
 
 
-async def test_an_exchange_without_a_memo_counts_for_nothing() -> None:
+async def test_an_exchange_without_a_memo_counts_no_usage() -> None:
     async with planning([says("I see.")], limits=ModelLimits(requests=1)) as (planner, _):
         asked = turn("x")
         silent = replace(asked, exchanges=(Exchange(Say("hello")),))
         assert (await reply(planner, silent)).reply == Say("I see.")
+
+
+async def test_a_temporary_error_is_retried_before_anybody_is_told() -> None:
+    async with planning([fails(503), says("here I am")], config={"retry_seconds": 5.0}) as (planner, stub):
+        replied = await reply(planner, turn())
+    assert replied.reply == Say("here I am")
+    assert len(stub.requests) == 2
+
+
+async def test_retry_after_is_kept() -> None:
+    answers = [fails(429, **{"Retry-After": "1"}), says("here I am")]
+    async with planning(answers, config={"retry_seconds": 5.0}) as (planner, _):
+        begun = time.monotonic()
+        await reply(planner, turn())
+    assert time.monotonic() - begun >= 1.0
+
+
+async def test_a_long_retry_after_sends_nothing_meanwhile() -> None:
+    async with planning([fails(429, **{"Retry-After": "30"}), says("too early")]) as (planner, stub):
+        for _ in range(3):
+            with pytest.raises(PlannerUnavailable):
+                await reply(planner, turn())
+    assert len(stub.requests) == 1
+
+
+LONG_FILE = ("notes__add_note", '{"text": "a very long fi')
+
+
+async def test_calls_that_were_cut_off_are_asked_for_once_more_and_shorter() -> None:
+    cut = calls(LONG_FILE).cut_off()
+    async with planning([cut, calls(("notes__add_note", {"text": "short"}))]) as (planner, stub):
+        replied = await reply(planner, turn())
+    assert proposed(replied) == [("notes.add_note", {"text": "short"})]
+    assert "cut off at the limit of its length" in stub.requests[-1].text
+
+
+@pytest.mark.parametrize("answer", [calls(LONG_FILE).cut_off(), says("").cut_off(), says("")])
+async def test_two_unusable_responses_in_a_row_end_the_turn_with_a_sentence(answer: Answer) -> None:
+    async with planning([answer, answer, says("not asked for")]) as (planner, stub):
+        replied = await reply(planner, turn())
+    assert isinstance(replied.reply, Say)
+    assert "could not make a usable proposal" in replied.reply.text
+    assert len(stub.requests) == 2
+
+
+async def test_text_that_was_cut_off_says_so() -> None:
+    async with planning([says("It began in spring and").cut_off()]) as (planner, _):
+        replied = await reply(planner, turn())
+    assert isinstance(replied.reply, Say)
+    assert replied.reply.text.startswith("It began in spring and")
+    assert "cut off" in replied.reply.text
+
+
+async def test_the_configured_output_limit_is_sent() -> None:
+    async with planning([says("ok")], config={"output_tokens": 9_000}) as (planner, stub):
+        await reply(planner, turn())
+    body = stub.requests[0].body
+    assert 9_000 in (body.get("max_tokens"), body.get("max_completion_tokens"))

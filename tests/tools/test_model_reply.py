@@ -1,4 +1,4 @@
-"""The model proposes and nothing else: calls, questions, plans and words, each checked before it is taken."""
+"""The replies of the model planner: proposals, questions, plans and texts, each validated before it is used."""
 
 from __future__ import annotations
 
@@ -6,16 +6,40 @@ from dataclasses import replace
 
 import pytest
 
-from gate.action import Class
-from gate.policy import Policy, Rule
-from gate.switches import Switches
-from gate.talk import CancelPending, Clarify, Done, Implement, ListPending, Mode, ProposePlan, Say
-from gate.task import Missing, Step, StepState, Usage
-from gate.tool import Recipe
+from gate.rules.action import Class
+from gate.rules.planner_port import (
+    CancelPending,
+    Clarify,
+    Done,
+    Implement,
+    Interrupted,
+    ListPending,
+    Mode,
+    ProposePlan,
+    Say,
+)
+from gate.rules.policy import Policy, Rule
+from gate.rules.settings import Switches
+from gate.rules.task import Missing, StepState, Usage
+from gate.rules.tool import Recipe
 from tests.model_stub import both, calls, says
-from tests.tools.model_scene import ANN, FILES, brief, done, planning, proposed, reply, then, tool, turn
+from tests.tasks import step_of
+from tests.tools.model_setup import (
+    ANN,
+    FILES,
+    READ,
+    WRITE,
+    brief,
+    done,
+    planning,
+    proposed,
+    reply,
+    then,
+    tool,
+    turn,
+)
 from tests.views.samples import action
-from tools.model import ModelLimits
+from tools.model.planner import ModelLimits
 
 DELETE = ("files__delete_file", {"path": "a.md"})
 MOVE = ("files__move_file", {"source": "a.md", "destination": "b.md"})
@@ -37,7 +61,7 @@ async def test_calls_of_one_response_are_one_proposal_with_the_words_beside_it()
     assert [call.prose for call in replied.reply.calls] == ["First the move.", ""]  # type: ignore[union-attr]
 
 
-async def test_words_that_claim_an_outcome_do_not_stand_beside_a_proposal() -> None:
+async def test_text_that_claims_an_outcome_is_dropped_from_a_proposal() -> None:
     async with planning([both("Done, I have deleted it.", DELETE)]) as (planner, _):
         replied = await reply(planner, turn())
     assert replied.reply.calls[0].prose == ""  # type: ignore[union-attr]
@@ -60,9 +84,7 @@ async def test_words_that_claim_an_outcome_do_not_stand_beside_a_proposal() -> N
         ("rm", "{}", "There is no tool rm."),
     ],
 )
-async def test_a_call_that_does_not_fit_is_sent_back_and_may_be_mended(
-    name: str, args: str, told: str
-) -> None:
+async def test_an_invalid_call_is_sent_back_and_can_be_corrected(name: str, args: str, told: str) -> None:
     async with planning([calls((name, args)), calls(DELETE)]) as (planner, stub):
         replied = await reply(planner, turn())
     assert proposed(replied) == [("files.delete_file", {"path": "a.md"})]
@@ -70,7 +92,7 @@ async def test_a_call_that_does_not_fit_is_sent_back_and_may_be_mended(
     assert replied.usage.requests == 2
 
 
-async def test_one_bad_call_keeps_the_good_ones_of_its_response_back() -> None:
+async def test_one_invalid_call_rejects_all_calls_of_its_response() -> None:
     async with planning([calls(MOVE, ("files__delete_file", {})), calls(MOVE, DELETE)]) as (planner, stub):
         replied = await reply(planner, turn())
     assert len(proposed(replied)) == 2
@@ -78,7 +100,7 @@ async def test_one_bad_call_keeps_the_good_ones_of_its_response_back() -> None:
     assert "`path` is missing" in stub.requests[1].results[1]
 
 
-async def test_repairs_are_counted_over_the_turn_and_then_it_says_so() -> None:
+async def test_repairs_are_counted_over_the_turn_up_to_the_limit() -> None:
     bad = calls(("files__delete_file", {}))
     async with planning([bad, calls(MOVE), bad, bad, bad], limits=ModelLimits(repairs=2)) as (planner, stub):
         asked = turn()
@@ -90,14 +112,25 @@ async def test_repairs_are_counted_over_the_turn_and_then_it_says_so() -> None:
     assert len(stub.requests) == 4
 
 
-async def test_a_response_without_anything_is_sent_back() -> None:
+async def test_no_further_request_goes_out_once_the_task_was_stopped() -> None:
+    async def stopped() -> bool:
+        return True
+
+    bad = calls(("files__delete_file", {}))
+    async with planning([bad, calls(MOVE)]) as (planner, stub):
+        with pytest.raises(Interrupted):
+            await planner.reply(turn(), replace(brief(), interrupted=stopped), ())
+    assert len(stub.requests) == 1
+
+
+async def test_an_empty_response_is_sent_back() -> None:
     async with planning([says(""), says("There are two files.")]) as (planner, stub):
         replied = await reply(planner, turn())
     assert replied.reply == Say("There are two files.")
     assert "neither text nor a call" in stub.requests[1].text
 
 
-async def test_silence_after_results_ends_the_turn() -> None:
+async def test_an_empty_response_after_results_ends_the_turn() -> None:
     async with planning([calls(MOVE), says("")]) as (planner, _):
         asked = turn()
         first = await reply(planner, asked)
@@ -194,8 +227,8 @@ async def test_a_plan_has_steps_whose_arguments_may_come_from_results() -> None:
         ({"tool": "files__delete_file"}, "`steps[0].title` is missing"),
     ],
 )
-async def test_a_plan_that_cannot_be_carried_out_is_sent_back(step: dict[str, object], told: str) -> None:
-    known = brief(done=(Step("old", "Read", "files", "read_file", {}, state=StepState.DONE),))
+async def test_an_invalid_plan_is_sent_back(step: dict[str, object], told: str) -> None:
+    known = brief(done=(step_of("old", "Read", "files", "read_file", {}, state=StepState.DONE),))
     script = [calls(("propose_plan", {"steps": [step]})), says("I cannot.")]
     async with planning(script) as (planner, stub):
         await reply(planner, turn(mode=Mode.PLAN), known)
@@ -204,8 +237,10 @@ async def test_a_plan_that_cannot_be_carried_out_is_sent_back(step: dict[str, ob
 
 async def test_a_new_plan_may_keep_steps_and_use_what_is_done() -> None:
     known = brief(
-        done=(Step("s1", "Read", "files", "read_file", {"path": "a"}, state=StepState.DONE, text="found 3"),),
-        left=(Step("s2", "Delete", "files", "delete_file", {"path": "a.md"}),),
+        done=(
+            step_of("s1", "Read", "files", "read_file", {"path": "a"}, state=StepState.DONE, text="found 3"),
+        ),
+        left=(step_of("s2", "Delete", "files", "delete_file", {"path": "a.md"}),),
     )
     steps = [
         {"tool": "files__delete_file", "title": "x", "arguments": {"path": "a.md"}, "keep": "s2"},
@@ -216,6 +251,23 @@ async def test_a_new_plan_may_keep_steps_and_use_what_is_done() -> None:
     assert isinstance(replied.reply, ProposePlan)
     assert [step.step for step in replied.reply.steps] == ["s2", ""]
     assert "found 3" in stub.requests[0].text
+
+
+LISTING = {
+    "properties": {"items": {"type": "array", "items": {"$ref": "#/$defs/Item"}}, "note": {"type": "string"}},
+    "$defs": {"Item": {"properties": {"path": {}, "size": {}}}},
+}
+
+
+async def test_who_plans_is_told_which_fields_a_later_step_can_take() -> None:
+    read = replace(tool("files", "list_folder", READ, path={"type": "string"}), output_schema=LISTING)
+    make = replace(tool("files", "make", WRITE), output_schema={"properties": {"id": {}, "x" * 500: {}}})
+    odd = replace(tool("files", "odd", READ), output_schema={"properties": ["id"], "$defs": 5})
+    for mode, told in ((Mode.PLAN, True), (Mode.TALK, False)):
+        async with planning([says("Hm.")], read, make, odd) as (planner, stub):
+            await reply(planner, turn(mode=mode))
+        assert ("list_folder gives: items, items[].path, items[].size, note" in stub.requests[0].text) is told
+        assert ("\ngives: id\n" in stub.requests[0].text) is told
 
 
 @pytest.mark.parametrize(
@@ -252,9 +304,7 @@ async def test_a_conversation_ends_in_requirements() -> None:
         (Mode.PLAN, Switches(), "implement"),
     ],
 )
-async def test_control_tools_that_do_not_belong_to_a_turn_are_refused(
-    mode: Mode, switches: Switches, name: str
-) -> None:
+async def test_control_tools_of_another_mode_are_refused(mode: Mode, switches: Switches, name: str) -> None:
     script = [calls((name, {"requirements": ["x"]})), says("I see.")]
     async with planning(script) as (planner, stub):
         await reply(planner, turn(mode=mode), brief(switches=switches))
@@ -262,7 +312,7 @@ async def test_control_tools_that_do_not_belong_to_a_turn_are_refused(
     assert stub.requests[1].results
 
 
-async def test_a_tool_that_the_policy_denies_is_not_there() -> None:
+async def test_a_tool_that_the_policy_denies_is_not_offered() -> None:
     policy = Policy("1", rules=(Rule("no deleting", ("files.delete_*",), deny=True),))
     async with planning([calls(DELETE), says("I see.")], policy=policy) as (planner, stub):
         await reply(planner, turn())
@@ -270,21 +320,21 @@ async def test_a_tool_that_the_policy_denies_is_not_there() -> None:
     assert "There is no tool files__delete_file" in stub.requests[1].results[0]
 
 
-async def test_a_tool_that_is_denied_for_some_arguments_only_is_there() -> None:
+async def test_a_tool_that_is_denied_for_some_arguments_is_offered() -> None:
     rule = Rule("not this one", ("files.delete_*",), schema={"required": ["path"]}, deny=True)
     async with planning([says("hm")], policy=Policy("1", rules=(rule,))) as (planner, stub):
         await reply(planner, turn())
     assert "files__delete_file" in stub.requests[0].tools
 
 
-async def test_the_policy_says_what_only_reads() -> None:
+async def test_the_policy_decides_which_tools_only_read() -> None:
     policy = Policy("1", rules=(Rule("secret", ("files.read_file",), at_least=Class.WRITE),))
     async with planning([says("hm")], policy=policy) as (planner, stub):
         await reply(planner, turn(mode=Mode.PLAN))
     assert "files__read_file" not in stub.requests[0].tools
 
 
-async def test_what_a_recipe_binds_is_not_asked_of_the_model() -> None:
+async def test_an_argument_that_a_recipe_binds_is_not_offered() -> None:
     spec = tool("files", "edit_file", FILES[3].hints, path={"type": "string"}, expected={"type": "string"})
     bound = replace(spec, recipe=Recipe(bind={"expected": "{capture.hash}"}))
     async with planning([calls(("files__edit_file", {"path": "a"}))], bound) as (planner, stub):

@@ -1,4 +1,4 @@
-"""Many tools: few are sent, the others are found; and every tool has one name that providers take."""
+"""Tool search: few tools are sent, the others are searched for, and every tool has one name that providers accept."""
 
 from __future__ import annotations
 
@@ -14,26 +14,37 @@ from hypothesis import strategies as st
 
 from benchmarks.generated import catalogue, sampled
 from benchmarks.tokens import QUERY_KINDS, recall
-from gate.offers import model_name
-from gate.policy import Policy, Rule
-from gate.talk import Mode, Say
-from gate.tool import Hints, Trust
+from gate.rules.planner_port import Mode, Say
+from gate.rules.policy import Policy, Rule
+from gate.rules.tool import Hints, Trust
+from gate.rules.tool_offers import model_name
 from tests.model_stub import both, calls, says
-from tests.tools.model_scene import FILES, Listed, brief, done, planning, proposed, reply, then, tool, turn
-from tools.gate_toolset import Toolset
-from tools.tool_search import ToolIndex, terms
+from tests.tools.model_setup import (
+    FILES,
+    ListedTools,
+    brief,
+    done,
+    planning,
+    proposed,
+    reply,
+    then,
+    tool,
+    turn,
+)
+from tools.model.tool_search import ToolIndex, terms
+from tools.model.toolset import Toolset
 
 MANY, WANTED = catalogue(300)
 NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
-def test_words_are_cut_out_of_names_in_any_spelling() -> None:
+def test_terms_are_split_from_names_in_any_spelling() -> None:
     assert terms("listOpenIssues") == terms("list_open-issue") == ["list", "open", "issu"]
     assert terms("HTTPServer v2") == ["http", "server", "v", "2"]
     assert terms("") == []
 
 
-def test_the_right_tool_is_among_the_first_five() -> None:
+def test_the_expected_tool_is_among_the_first_five() -> None:
     specs, wanted = catalogue(1000)
     assert recall(specs, sampled(wanted, 100), QUERY_KINDS["a model's query"], 5) >= 95
 
@@ -47,12 +58,12 @@ def test_a_search_takes_milliseconds_and_keeps_its_order() -> None:
     assert all(one == found[0] for one in found)
 
 
-def test_nothing_is_found_by_words_that_no_tool_has() -> None:
+def test_a_query_without_matching_words_finds_nothing() -> None:
     assert ToolIndex(MANY).find("xylophone") == ()
     assert ToolIndex([]).find("github") == ()
 
 
-async def test_few_tools_are_sent_as_they_are() -> None:
+async def test_few_tools_are_sent_completely() -> None:
     async with planning([says("I see.")]) as (planner, stub):
         await reply(planner, turn())
     names = [name for name in stub.requests[0].tools if "__" in name]
@@ -70,7 +81,7 @@ async def test_many_tools_are_searched_for_and_then_offered() -> None:
         await reply(planner, then(asked, first, done()))
     assert proposed(first) == [("github.assign_issue", {"id": "7", "assignee": "Ann"})]
     assert first.usage.requests == 2  # the search is answered at once, and is no exchange of its own
-    before, found, after = ([name for name in heard.tools if "__" in name] for heard in stub.requests)
+    before, found, after = ([name for name in received.tools if "__" in name] for received in stub.requests)
     assert before == sorted(model_name(spec) for spec in FILES)  # the bundled ones
     assert found[: len(before)] == before
     assert found[len(before) :][0] == "github__assign_issue"
@@ -98,7 +109,7 @@ async def test_searches_and_calls_may_come_in_one_response() -> None:
     assert "content of a" in results[1]
 
 
-async def test_a_search_without_a_find_says_so_and_a_bad_one_is_sent_back() -> None:
+async def test_a_search_without_a_match_says_so_and_an_invalid_one_is_sent_back() -> None:
     script = [calls(("find_tools", {"query": "xylophone"})), calls(("find_tools", {})), says("None.")]
     async with planning(script, *MANY) as (planner, stub):
         assert (await reply(planner, turn())).reply == Say("None.")
@@ -106,7 +117,7 @@ async def test_a_search_without_a_find_says_so_and_a_bad_one_is_sent_back() -> N
     assert "`query` is missing" in stub.requests[2].results[1]
 
 
-async def test_a_search_while_planning_tells_the_arguments() -> None:
+async def test_a_search_while_planning_returns_the_arguments() -> None:
     script = [calls(("find_tools", {"query": "stripe create refund"})), says("I see.")]
     async with planning(script, *catalogue(1000)[0]) as (planner, stub):
         await reply(planner, turn(mode=Mode.PLAN))
@@ -115,7 +126,7 @@ async def test_a_search_while_planning_tells_the_arguments() -> None:
     assert "stripe__create_refund" not in stub.requests[1].tools  # a change is planned, not called
 
 
-async def test_what_was_used_in_the_thread_is_offered_from_the_start() -> None:
+async def test_tools_used_in_the_thread_are_offered_from_the_start() -> None:
     used = ("sentry__get_issue", {"id": "1"})
     async with planning([calls(used), says("I see.")], *MANY) as (planner, stub):
         asked = replace(turn("before"), id="turn-0")
@@ -152,14 +163,14 @@ TEXTS = st.text("ab_-.é/", min_size=1, max_size=40)
 
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=8, unique=True))
-def test_every_tool_has_a_name_of_its_own_that_providers_take(pairs: list[tuple[str, str]]) -> None:
+def test_every_tool_has_a_unique_name_that_providers_accept(pairs: list[tuple[str, str]]) -> None:
     specs = [tool(server, name, Hints(read_only=True)) for server, name in pairs]
-    names = [one.name for one in Toolset(Listed(specs), Policy("1"), "C1")]
+    names = [one.name for one in Toolset(ListedTools(specs), Policy("1"), "C1")]
     assert len(set(names)) == len({spec.full_name for spec in specs})
     assert all(NAME.fullmatch(name) for name in names)
 
 
-def test_a_plain_name_does_not_depend_on_what_else_there_is() -> None:
+def test_a_plain_name_does_not_depend_on_other_tools() -> None:
     assert model_name(FILES[0]) == "files__read_file"
     twins = [
         tool("a", "_b", Hints()),
@@ -172,12 +183,12 @@ def test_a_plain_name_does_not_depend_on_what_else_there_is() -> None:
     assert len(set(names)) == 4
 
 
-def test_a_tool_called_like_another_ones_hashed_name_takes_nothing_away() -> None:
+def test_a_tool_named_like_another_tool_s_hashed_name_hides_nothing() -> None:
     long = tool("server", "x" * 80, Hints())
     server, _, rest = model_name(long).partition("__")
     thief = tool(server, rest, Hints())
     assert model_name(thief) == model_name(long)
-    both_ways = [Toolset(Listed(specs), Policy("1"), "C1") for specs in ((long, thief), (thief, long))]
+    both_ways = [Toolset(ListedTools(specs), Policy("1"), "C1") for specs in ((long, thief), (thief, long))]
     for tools in both_ways:
         assert len({one.name for one in tools}) == 2
     first, second = ([one.name for one in tools] for tools in both_ways)

@@ -1,7 +1,8 @@
-"""What an HTTP status says about a call: certainly not run, answered, or unknown. Never the wrong one of these."""
+"""What an HTTP status says about a call: certainly not run, answered, or unknown."""
 
 from __future__ import annotations
 
+import gzip
 import http.server
 import json
 import threading
@@ -13,13 +14,13 @@ from typing import Any
 
 import pytest
 
-from gate.tool import OutcomeUnknown, ServerUnavailable
-from tests.tools.hosts import hosting
-from tools.servers import ServerConfig
+from gate.rules.tool import AnswerTooLong, OutcomeUnknown, ServerUnavailable
+from tests.tools.mcp_hosts import hosting
+from tools.mcp.server_config import ServerConfig
 
 
-class Scripted(http.server.BaseHTTPRequestHandler):
-    """An MCP server of the older era that answers `tools/call` as its name says."""
+class ScriptedServer(http.server.BaseHTTPRequestHandler):
+    """An MCP server of the legacy protocol that answers `tools/call` as the tool's name says."""
 
     protocol_version = "HTTP/1.1"
 
@@ -78,6 +79,28 @@ class Scripted(http.server.BaseHTTPRequestHandler):
         error = {"code": -32603, "message": "the backend said no"}
         self.body(HTTPStatus.INTERNAL_SERVER_ERROR, {"jsonrpc": "2.0", "id": message["id"], "error": error})
 
+    def call_large(self, message: Any) -> None:
+        self.result(message, {"content": [{"type": "text", "text": "x" * 6_000_000}]})
+
+    def call_dense(self, message: Any) -> None:
+        self.result(message, {"content": [], "structuredContent": {"all": [[]] * 300_000}})
+
+    def call_dense_event(self, message: Any) -> None:
+        self.event(message, {"content": [], "structuredContent": {"all": [[]] * 300_000}})
+
+    def call_small_event(self, message: Any) -> None:
+        self.event(message, {"content": [{"type": "text", "text": "fine"}]})
+
+    def call_compressed(self, message: Any) -> None:
+        body = {"jsonrpc": "2.0", "id": message["id"], "result": {"content": []}}
+        kind = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
+        self.status(HTTPStatus.OK, gzip.compress(json.dumps(body).encode()), **kind)
+
+    def event(self, message: Any, result: Any) -> None:
+        body = {"jsonrpc": "2.0", "id": message["id"], "result": result}
+        data = f"event: message\r\ndata: {json.dumps(body)}\r\n\r\n".encode()
+        self.status(HTTPStatus.OK, b": hello\r\n\r\n" * 9 + data, **{"Content-Type": "text/event-stream"})
+
     def call_silence(self, message: Any) -> None:
         time.sleep(1.5)
         self.hang_up()
@@ -110,8 +133,8 @@ class Scripted(http.server.BaseHTTPRequestHandler):
         return
 
 
-class Quiet(http.server.ThreadingHTTPServer):
-    """Clients that go away are part of these tests."""
+class QuietHttpServer(http.server.ThreadingHTTPServer):
+    """Does not log clients that disconnect."""
 
     daemon_threads = True
 
@@ -120,8 +143,8 @@ class Quiet(http.server.ThreadingHTTPServer):
 
 
 @pytest.fixture
-def scripted() -> Iterator[ServerConfig]:
-    with Quiet(("127.0.0.1", 0), Scripted) as server:
+def scripted_server() -> Iterator[ServerConfig]:
+    with QuietHttpServer(("127.0.0.1", 0), ScriptedServer) as server:
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
         url = f"http://127.0.0.1:{server.server_address[1]}/mcp"
         yield ServerConfig(name="web", url=url, mode="legacy")
@@ -129,37 +152,53 @@ def scripted() -> Iterator[ServerConfig]:
 
 
 @pytest.mark.parametrize("tool", ["forbidden", "limited", "foreign"])
-async def test_a_call_that_was_turned_away_did_not_run(
-    tool: str, scripted: ServerConfig, tmp_path: Path
+async def test_a_call_with_a_rejecting_status_did_not_run(
+    tool: str, scripted_server: ServerConfig, tmp_path: Path
 ) -> None:
-    async with hosting(tmp_path, scripted) as host:
+    async with hosting(tmp_path, scripted_server) as host:
         with pytest.raises(ServerUnavailable, match="turned it away: HTTP"):
             await host.call("web", tool, b"{}", 5)
         assert (await host.call("web", "fine", b"{}", 5)).text == "fine"
 
 
 @pytest.mark.parametrize("tool", ["broken", "gateway", "accepted", "html", "nonsense", "vanish", "moved"])
-async def test_a_call_that_reached_something_and_got_no_answer_is_unknown(
-    tool: str, scripted: ServerConfig, tmp_path: Path
+async def test_a_call_that_was_sent_and_got_no_usable_answer_is_unknown(
+    tool: str, scripted_server: ServerConfig, tmp_path: Path
 ) -> None:
-    async with hosting(tmp_path, scripted) as host:
+    async with hosting(tmp_path, scripted_server) as host:
         with pytest.raises(OutcomeUnknown):
             await host.call("web", tool, b"{}", 5)
         assert (await host.call("web", "fine", b"{}", 20)).text == "fine"
 
 
-async def test_a_late_call_stays_unknown_though_its_cancellation_is_turned_away(
-    scripted: ServerConfig, tmp_path: Path
+@pytest.mark.parametrize("tool", ["large", "dense", "dense_event"])
+async def test_an_answer_that_is_too_large_is_refused(
+    tool: str, scripted_server: ServerConfig, tmp_path: Path
 ) -> None:
-    async with hosting(tmp_path, scripted) as host:
+    async with hosting(tmp_path, scripted_server) as host:
+        with pytest.raises(AnswerTooLong, match="4 MiB, 50,000 lists"):
+            await host.call("web", tool, b"{}", 20)
+        assert (await host.call("web", "small_event", b"{}", 20)).text == "fine"
+
+
+async def test_a_compressed_answer_is_refused(scripted_server: ServerConfig, tmp_path: Path) -> None:
+    async with hosting(tmp_path, scripted_server) as host:
+        with pytest.raises(OutcomeUnknown, match="compressed"):
+            await host.call("web", "compressed", b"{}", 20)
+
+
+async def test_a_late_call_stays_unknown_when_its_cancellation_is_rejected(
+    scripted_server: ServerConfig, tmp_path: Path
+) -> None:
+    async with hosting(tmp_path, scripted_server) as host:
         with pytest.raises(OutcomeUnknown, match="in time"):
             await host.call("web", "silence", b"{}", 0.5)
 
 
-async def test_an_error_in_the_body_is_an_answer_whatever_the_status(
-    scripted: ServerConfig, tmp_path: Path
+async def test_a_json_rpc_error_is_an_answer_whatever_the_status(
+    scripted_server: ServerConfig, tmp_path: Path
 ) -> None:
-    async with hosting(tmp_path, scripted) as host:
+    async with hosting(tmp_path, scripted_server) as host:
         answer = await host.call("web", "protest", b"{}", 5)
         assert answer.is_error
         assert "the backend said no" in answer.text

@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from gate.talk import Propose
-from gate.tool import ToolSpec
+from gate.rules.planner_port import Propose
+from gate.rules.tool import ToolSpec
 from servers.calendar import server as calendar
 from servers.filesystem import server as filesystem
 from servers.task import server as task
 from tests.servers.mail import mail_app, maildir
-from tests.tools.hosts import hosting
-from tests.tools.phrasing import FILE, Listed
-from tools.phrase_file import load_phrases
-from tools.phrases import Phrases, misfits
-from tools.servers import ServerConfig
+from tests.tools.mcp_hosts import hosting
+from tests.tools.phrases_setup import FILE, Listed, understood
+from tools.mcp.server_config import ServerConfig
+from tools.phrases.phrase_file import load_phrases
+from tools.phrases.planner import Phrases, misfits
 
 TABLE: list[tuple[str, str, dict[str, Any]]] = [
     ("show me my tasks", "task.list_tasks", {}),
@@ -150,7 +150,7 @@ def planner(tmp_path_factory: pytest.TempPathFactory) -> Phrases:
 
 def test_a_sentence_means_one_call(planner: Phrases) -> None:
     for text, tool, args in TABLE:
-        reply = planner.understand(text)
+        reply = understood(planner, text)
         assert isinstance(reply, Propose), (text, reply)
         assert [(f"{call.server}.{call.tool}", dict(call.args)) for call in reply.calls] == [(tool, args)], (
             text
@@ -167,7 +167,7 @@ def test_every_phrase_fits_its_tool_and_every_example_is_understood(planner: Phr
     assert misfits(planner.book, planner.tools) == []
     for phrase in planner.book.phrases:
         if phrase.example and planner.tools.find(phrase.server, phrase.tool):
-            reply = planner.understand(phrase.example)
+            reply = understood(planner, phrase.example)
             assert isinstance(reply, Propose), phrase.example
             assert reply.calls[0].tool == phrase.tool
 

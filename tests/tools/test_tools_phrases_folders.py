@@ -7,18 +7,18 @@ from typing import Any
 
 import pytest
 
-from gate.talk import Propose
-from gate.tool import ToolSpec
+from gate.rules.planner_port import Propose
+from gate.rules.tool import ToolSpec
 from servers.data import server as data
 from servers.document import server as document
 from servers.filesystem import server as filesystem
 from servers.knowledge import server as knowledge
 from servers.security import server as security
-from tests.tools.hosts import hosting
-from tests.tools.phrasing import FILE, Listed
-from tools.phrase_file import load_phrases
-from tools.phrases import Phrases, misfits
-from tools.servers import ServerConfig
+from tests.tools.mcp_hosts import hosting
+from tests.tools.phrases_setup import FILE, Listed, understood
+from tools.mcp.server_config import ServerConfig
+from tools.phrases.phrase_file import load_phrases
+from tools.phrases.planner import Phrases, misfits
 
 BILL = {"column": "id", "value": "2"}
 PAID = {"column": "paid", "value": "1"}
@@ -103,7 +103,7 @@ TABLE: list[tuple[str, str, dict[str, Any]]] = [
     ),
     ("read document.md", "filesystem.read_file", {"path": "document.md"}),
     ("create a.md: # Hi", "filesystem.write_file", {"path": "a.md", "content": "# Hi"}),
-    ("compare a.md and b.md", "filesystem.describe_paths", {"paths": ["a.md", "b.md"]}),
+    ("compare a.md and b.md", "document.diff_documents", {"first": "a.md", "second": "b.md"}),
     ("delete index.md", "filesystem.delete_file", {"path": "index.md"}),
 ]
 # What is looked at for a card, or is the filesystem server's own.
@@ -133,7 +133,7 @@ def planner(tmp_path_factory: pytest.TempPathFactory) -> Phrases:
 
 @pytest.mark.parametrize(("text", "tool", "args"), TABLE, ids=[text for text, *_ in TABLE])
 def test_a_sentence_means_one_call(planner: Phrases, text: str, tool: str, args: dict[str, Any]) -> None:
-    reply = planner.understand(text)
+    reply = understood(planner, text)
     assert isinstance(reply, Propose), reply
     assert [(f"{call.server}.{call.tool}", dict(call.args)) for call in reply.calls] == [(tool, args)]
 
@@ -150,6 +150,6 @@ def test_every_phrase_fits_its_tool_and_every_example_is_understood(planner: Phr
     assert misfits(planner.book, planner.tools) == []
     for phrase in planner.book.phrases:
         if phrase.example and planner.tools.find(phrase.server, phrase.tool):
-            reply = planner.understand(phrase.example)
+            reply = understood(planner, phrase.example)
             assert isinstance(reply, Propose), phrase.example
             assert reply.calls[0].tool == phrase.tool

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from gate.talk import Propose
-from gate.tool import ToolSpec
+from gate.rules.planner_port import Propose
+from gate.rules.tool import ToolSpec
 from servers.audit import server as audit
 from servers.clipboard import server as clipboard
 from servers.document import server as document
@@ -18,11 +18,11 @@ from servers.filesystem import server as filesystem
 from servers.meeting import server as meeting
 from servers.ocr import server as ocr
 from servers.system import server as system
-from tests.tools.hosts import hosting
-from tests.tools.phrasing import FILE, Listed
-from tools.phrase_file import load_phrases
-from tools.phrases import Phrases, misfits
-from tools.servers import ServerConfig
+from tests.tools.mcp_hosts import hosting
+from tests.tools.phrases_setup import FILE, Listed, understood
+from tools.mcp.server_config import ServerConfig
+from tools.phrases.phrase_file import load_phrases
+from tools.phrases.planner import Phrases, misfits
 
 TABLE: list[tuple[str, str, dict[str, Any]]] = [
     ("what is in the clipboard?", "clipboard.get_clipboard", {}),
@@ -91,7 +91,7 @@ def planner(tmp_path_factory: pytest.TempPathFactory, migrated_sqlite: Path) -> 
 
 @pytest.mark.parametrize(("text", "tool", "args"), TABLE, ids=[text for text, *_ in TABLE])
 def test_a_sentence_means_one_call(planner: Phrases, text: str, tool: str, args: dict[str, Any]) -> None:
-    reply = planner.understand(text)
+    reply = understood(planner, text)
     assert isinstance(reply, Propose), reply
     assert [(f"{call.server}.{call.tool}", dict(call.args)) for call in reply.calls] == [(tool, args)]
 
@@ -108,6 +108,6 @@ def test_every_phrase_fits_its_tool_and_every_example_is_understood(planner: Phr
     assert misfits(planner.book, planner.tools) == []
     for phrase in planner.book.phrases:
         if phrase.example and planner.tools.find(phrase.server, phrase.tool):
-            reply = planner.understand(phrase.example)
+            reply = understood(planner, phrase.example)
             assert isinstance(reply, Propose), phrase.example
             assert reply.calls[0].tool == phrase.tool

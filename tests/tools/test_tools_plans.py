@@ -11,12 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gate.plan_changes import composed
-from gate.talk import Brief, Clarify, Done, Exchange, Mode, Planned, ProposePlan, Reply, Say
-from gate.task import Decided, Instruction, Plan, Step, StepState
-from tests.tools.phrasing import AT, bundled, replied, turn
-from tools.phrases import Phrases
-from tools.runbook_file import read_runbooks
+from gate.rules.plan_changes import composed
+from gate.rules.planner_port import Brief, Clarify, Done, Exchange, Mode, Planned, ProposePlan, Reply, Say
+from gate.rules.task import Decided, Instruction, Plan, Step, StepState
+from tests.tools.phrases_setup import AT, bundled, replied, turn
+from tools.phrases.planner import Phrases
+from tools.phrases.runbook_file import RunbookSection
+from tools.strict_config import validate
 
 THREE = "list reports\nmove a.md to archive\ndelete b.md"
 
@@ -95,7 +96,7 @@ async def test_a_runbook_that_looks_first_cannot_join_a_plan(planner: Phrases) -
         ],
         "steps": [{"say": "copy {each.path} to x", "each": "looks.found.matches"}],
     }
-    book = replace(planner.book, runbooks=read_runbooks([runbook], "x", planner.book.phrases, []))
+    book = replace(planner.book, runbooks=(validate(RunbookSection, runbook).made(),))
     reply = await again(replace(planner, book=book), "also run gather for a")
     assert "it cannot join a plan that is there" in says(reply)
 
@@ -130,8 +131,8 @@ L, M, D = "list reports", "move a.md", "delete b.md"
         ("swap steps 1 and 3", [D, M, L]),
         ("swap step 1 with step 2", [M, L, D]),
         ("also read c.md", [L, M, D, "read c.md"]),
-        ("then copy x to y then list", [L, M, D, "copy x", "list ."]),
-        ("copy x to y", [L, M, D, "copy x"]),
+        ("then copy x.md to y then list", [L, M, D, "copy x.md", "list ."]),
+        ("copy x.md to y", [L, M, D, "copy x.md"]),
         ("first read a.md", ["read a.md", L, M, D]),
         ("before step 3, read b.md", [L, M, "read b.md", D]),
         ("after step 1: read b.md", [L, "read b.md", M, D]),

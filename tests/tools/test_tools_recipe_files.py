@@ -1,4 +1,4 @@
-"""Every reviewed recipe file, against the schemas that were kept of its server, and drafts of new ones."""
+"""The reviewed recipe files against the recorded schemas of their servers, and drafts of new files."""
 
 from __future__ import annotations
 
@@ -9,17 +9,25 @@ from typing import Any
 import pytest
 import yaml
 
-from gate.action import Class, Json, Risk
-from gate.policy import Policy, decide
-from gate.tool import Hints, Recipe, ToolSpec, Trust
-from tools.fitting import Shape
-from tools.recipe_check import Kept, check, kept, load_kept, shapes_of, unreviewed
-from tools.recipe_draft import draft
-from tools.recipes import BadRecipe, RecipeFile, load_recipes, read_recipe
-from tools.schema import problems
+from gate.rules.action import Class, Json, Risk
+from gate.rules.policy import Policy, decide
+from gate.rules.tool import Hints, Recipe, ToolSpec, Trust
+from tools.mcp.schema import problems
+from tools.recipes.check import (
+    RecordedSchemas,
+    check,
+    load_recorded_schemas,
+    schema_file_text,
+    schemas_of,
+    unreviewed,
+)
+from tools.recipes.draft import draft
+from tools.recipes.reader import RecipeFile, load_recipes, read_recipe
+from tools.recipes.validation import ToolSchemas
+from tools.strict_config import ConfigError
 
 FOLDER = Path(__file__).parents[2] / "manifests" / "tools"
-FILES, KEPT = load_recipes(FOLDER), load_kept(FOLDER)
+FILES, RECORDED = load_recipes(FOLDER), load_recorded_schemas(FOLDER)
 NAMES = sorted(FILES)
 
 
@@ -28,16 +36,16 @@ def recipe(file: str, tool: str) -> Recipe:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_each_file_fits_its_server_and_says_all_that_people_are_told(name: str) -> None:
-    assert list(check(FILES[name], KEPT[name])) == []
+def test_each_file_matches_its_server_and_has_all_required_keys(name: str) -> None:
+    assert list(check(FILES[name], RECORDED[name])) == []
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if not FILES[name].partial] + ["mcp-atlassian"])
 def test_each_tool_of_a_server_is_reviewed(name: str) -> None:
-    assert unreviewed(FILES[name], KEPT[name]) == []
+    assert unreviewed(FILES[name], RECORDED[name]) == []
 
 
-def test_the_servers_that_people_use_are_covered() -> None:
+def test_the_common_servers_have_recipes() -> None:
     wanted = "filesystem memory git github sqlite".split()
     assert set(NAMES) == {f"server-{name}" for name in wanted} | {
         "mcp-atlassian",
@@ -46,7 +54,7 @@ def test_the_servers_that_people_use_are_covered() -> None:
     }
 
 
-def test_the_two_servers_of_github_agree_where_their_tools_have_one_name() -> None:
+def test_the_two_github_servers_have_equal_recipes_for_equal_tool_names() -> None:
     old, new = FILES["server-github"].tools, FILES["github-mcp-server"].tools
     both = old.keys() & new.keys()
     assert {"create_pull_request", "create_or_update_file", "create_branch", "add_issue_comment"} <= both
@@ -79,7 +87,9 @@ def test_risks_are_those_of_the_spec(file: str, tool: str, risk: Risk) -> None:
 
 
 def decided(file: str, tool: str, **args: Json) -> Class:
-    spec = ToolSpec("s", tool, tool, "", {}, "d", trust=Trust.REVIEWED, recipe=recipe(file, tool))
+    spec = ToolSpec(
+        "s", tool, tool, "", {}, "d", trust=Trust.REVIEWED, reviewed=True, recipe=recipe(file, tool)
+    )
     policy = Policy("p")
     return decide(policy, spec, args, "C1", lambda schema, value: not problems(schema, value)).cls
 
@@ -109,51 +119,57 @@ def decided(file: str, tool: str, **args: Json) -> Class:
         ("notion-mcp-server", "API-update-page-markdown", {"type": "replace_content"}, Class.DESTRUCTIVE),
     ],
 )
-def test_what_the_arguments_make_of_a_tool(file: str, tool: str, args: dict[str, Any], cls: Class) -> None:
+def test_the_arguments_decide_the_class_of_a_call(
+    file: str, tool: str, args: dict[str, Any], cls: Class
+) -> None:
     assert decided(file, tool, **args) is cls
 
 
 TOOL = {"class": "write", "risk": "low", "summary": "Do it", "verb": "Do", "noun": "it"}
-WHOLE = {**TOOL, "recoverable": "yes", "notifies": "nobody"}
-TAKES = Shape({"properties": {"a": {}}, "required": ["a"]}, None)
+COMPLETE = {**TOOL, "recoverable": "yes", "notifies": "nobody"}
+SCHEMAS = ToolSchemas({"properties": {"a": {}}, "required": ["a"]}, None)
 
 
 @pytest.mark.parametrize(
-    ("file", "said"),
+    ("file", "expected"),
     [
         (RecipeFile("s", {"do": {**TOOL, "recoverable": "yes"}}), "do: `notifies` is not said."),
-        (RecipeFile("s", {"do": WHOLE, "gone": WHOLE}), "gone: the server has no such tool."),
-        (RecipeFile("t", {"do": WHOLE}), "It is for t, but S 1 calls itself s."),
-        (RecipeFile("s", {"do": WHOLE}, draft=True), "It is a draft and not used"),
-        (RecipeFile("s", {"do": {**WHOLE, "notifies": "REVIEW: who?"}}), "do: a word REVIEW is left"),
-        (RecipeFile("s", {"do": {**WHOLE, "summary": "{args.b}"}}), "do: `summary` names {args.b}"),
-        (RecipeFile("s", {"do": {**WHOLE, "class": "wirte"}}), "do: `class` must be one of"),
+        (RecipeFile("s", {"do": COMPLETE, "gone": COMPLETE}), "gone: the server has no such tool."),
+        (RecipeFile("t", {"do": COMPLETE}), "It is for t, but S 1 calls itself s."),
+        (RecipeFile("s", {"do": COMPLETE}, draft=True), "It is a draft and not used"),
+        (RecipeFile("s", {"do": {**COMPLETE, "notifies": "REVIEW: who?"}}), "do: a word REVIEW is left"),
+        (RecipeFile("s", {"do": {**COMPLETE, "summary": "{args.b}"}}), "do: `summary` names {args.b}"),
+        (RecipeFile("s", {"do": {**COMPLETE, "class": "wirte"}}), "do: “class” must be one of"),
     ],
 )
-def test_what_is_wrong_in_a_file_is_said_in_a_sentence(file: RecipeFile, said: str) -> None:
-    (told,) = check(file, Kept("S 1", "s", {"do": TAKES}))
-    assert told.startswith(said)
+def test_a_problem_of_a_recipe_file_is_a_sentence(file: RecipeFile, expected: str) -> None:
+    (problems,) = check(file, RecordedSchemas("S 1", "s", {"do": SCHEMAS}))
+    assert problems.startswith(expected)
 
 
-def test_a_server_that_may_lack_tools_is_not_blamed_for_it() -> None:
-    assert list(check(RecipeFile("s", {"gone": WHOLE}, partial=True), Kept("S 1", "s", {}))) == []
+def test_a_partial_file_may_name_tools_that_the_server_lacks() -> None:
+    assert (
+        list(check(RecipeFile("s", {"gone": COMPLETE}, partial=True), RecordedSchemas("S 1", "s", {}))) == []
+    )
 
 
-def test_schemas_come_back_as_they_were_kept(tmp_path: Path) -> None:
+def test_recorded_schemas_are_read_back(tmp_path: Path) -> None:
     (tmp_path / "schemas").mkdir()
-    text = kept("S 1", "s", {"do": TAKES, "see": Shape(TAKES.takes, TAKES.takes)})
+    text = schema_file_text(
+        "S 1", "s", {"do": SCHEMAS, "see": ToolSchemas(SCHEMAS.input_schema, SCHEMAS.input_schema)}
+    )
     (tmp_path / "schemas" / "s.json").write_text(text)
-    found = load_kept(tmp_path)["s"]
-    assert (found.source, found.server, found.shapes["do"].gives) == ("S 1", "s", None)
-    assert found.shapes["see"].gives == {"properties": {"a": {}}, "required": ["a"]}
+    recorded = load_recorded_schemas(tmp_path)["s"]
+    assert (recorded.source, recorded.server, recorded.schemas["do"].output_schema) == ("S 1", "s", None)
+    assert recorded.schemas["see"].output_schema == {"properties": {"a": {}}, "required": ["a"]}
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"source": "a", "server": "b", "tools": {"c": {}}}'])
-def test_a_schema_file_that_is_none_is_told(text: str, tmp_path: Path) -> None:
+def test_an_invalid_schema_file_is_reported(text: str, tmp_path: Path) -> None:
     (tmp_path / "schemas").mkdir()
     (tmp_path / "schemas" / "s.json").write_text(text)
-    with pytest.raises(BadRecipe, match=r"s\.json does not hold what"):
-        load_kept(tmp_path)
+    with pytest.raises(ConfigError, match=r"s\.json does not hold what"):
+        load_recorded_schemas(tmp_path)
 
 
 def tool(name: str, description: str = "", **hints: bool | None) -> ToolSpec:
@@ -171,7 +187,7 @@ CLAIMS = {
 }
 
 
-def test_a_draft_errs_to_the_safe_side_and_is_not_ready() -> None:
+def test_a_draft_has_safe_classes_and_is_not_accepted() -> None:
     specs = {name: replace(tool(name), hints=hints) for name, hints in CLAIMS.items()}
     drafted = yaml.safe_load(draft("s", specs))
     file = RecipeFile(drafted["server"], drafted["tools"], draft=drafted["draft"])
@@ -184,12 +200,12 @@ def test_a_draft_errs_to_the_safe_side_and_is_not_ready() -> None:
         "make_note": Class.UNKNOWN,
         "break_note": Class.DESTRUCTIVE,
     }
-    told = list(check(file, Kept("S 1", "s", shapes_of(specs))))
-    assert len(told) == 1 + len(specs)  # it is a draft, and each tool is to be decided on
-    assert all("draft" in one or "REVIEW" in one for one in told)
+    problems = list(check(file, RecordedSchemas("S 1", "s", schemas_of(specs))))
+    assert len(problems) == 1 + len(specs)  # it is a draft, and each tool is to be decided on
+    assert all("draft" in one or "REVIEW" in one for one in problems)
 
 
-def test_a_draft_names_the_read_that_could_show_what_is_there() -> None:
+def test_a_draft_suggests_the_read_for_a_preview() -> None:
     specs = {name: tool(name) for name in ("get_note", "update_note", "get_weather")}
     lines = draft("s", specs).splitlines()
     assert [line.strip() for line in lines if "capture" in line] == [
@@ -200,9 +216,9 @@ def test_a_draft_names_the_read_that_could_show_what_is_there() -> None:
 @pytest.mark.parametrize(
     "text", ["a\n  evil:\n    class: read", "\u202e", "# x", "{args.key}", "'\"", "\x00"]
 )
-def test_what_a_server_says_cannot_break_out_of_its_draft(text: str) -> None:
+def test_the_text_of_a_server_cannot_break_the_yaml_of_its_draft(text: str) -> None:
     specs = {"get_note": tool("get_note", text)}
-    found = draft(text, specs)
-    drafted = yaml.safe_load(found)
+    recorded = draft(text, specs)
+    drafted = yaml.safe_load(recorded)
     assert (drafted["server"], list(drafted["tools"])) == (text, ["get_note"])
-    assert found.isascii()
+    assert recorded.isascii()

@@ -1,25 +1,27 @@
-"""Recipes are strict: a name that is not there is found when the recipe is loaded, and costs the recipe alone."""
+"""Recipes are validated strictly when they are loaded, and a mistake affects only its recipe."""
 
 from __future__ import annotations
 
 import copy
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gate.action import Class, Risk
-from gate.tool import Drift, Read, Show, Trust, Undo
+from gate.rules.action import Class, Risk
+from gate.rules.tool import Drift, Read, Show, Trust, Undo
 from servers.filesystem import server as filesystem
-from tests.tools.hosts import hosting, raw
-from tools.fitting import Shape, misfits
-from tools.recipes import BadRecipe, RecipeFile, load_recipes, read_recipe
-from tools.servers import ServerConfig
+from tests.tools.mcp_hosts import hosting, raw
+from tools.mcp.server_config import ServerConfig
+from tools.recipes.reader import RecipeFile, load_recipes, read_recipe
+from tools.recipes.validation import ToolSchemas, recipe_problems
+from tools.strict_config import ConfigError
 
 MANIFESTS = Path(__file__).parents[2] / "manifests" / "tools"
-WHOLE: dict[str, Any] = {
+COMPLETE: dict[str, Any] = {
     "class": "write",
     "risk": "medium",
     "confirmationRequired": True,
@@ -46,7 +48,7 @@ WHOLE: dict[str, Any] = {
 }
 
 
-def takes(*required: str, **more: Any) -> dict[str, Any]:
+def schema_with(*required: str, **more: Any) -> dict[str, Any]:
     text = {"type": "string"}
     return {
         "type": "object",
@@ -55,17 +57,17 @@ def takes(*required: str, **more: Any) -> dict[str, Any]:
     }
 
 
-SHAPES = {
-    "write": Shape(takes("path", "content", expected=1), takes("replaced", "id", "sha")),
-    "read": Shape(takes("path"), takes("sha")),
-    "restore": Shape(takes("id"), None),
-    "delete": Shape(takes("path"), None),
+SCHEMAS = {
+    "write": ToolSchemas(schema_with("path", "content", expected=1), schema_with("replaced", "id", "sha")),
+    "read": ToolSchemas(schema_with("path"), schema_with("sha")),
+    "restore": ToolSchemas(schema_with("id"), None),
+    "delete": ToolSchemas(schema_with("path"), None),
 }
 
 
-def changed(where: str, value: Any) -> dict[str, Any]:
-    """The whole recipe with one thing changed; None takes it out."""
-    recipe = copy.deepcopy(WHOLE)
+def recipe_with(where: str, value: Any) -> dict[str, Any]:
+    """The complete recipe with the value at one place replaced, or removed where `value` is None."""
+    recipe = copy.deepcopy(COMPLETE)
     steps = [int(s) if s.isdigit() else s for s in where.split("/")]
     place: Any = recipe
     for step in steps[:-1]:
@@ -77,8 +79,8 @@ def changed(where: str, value: Any) -> dict[str, Any]:
     return recipe
 
 
-def test_a_whole_recipe_is_read() -> None:
-    recipe = read_recipe(WHOLE)
+def test_a_complete_recipe_is_read() -> None:
+    recipe = read_recipe(COMPLETE)
     assert (recipe.cls, recipe.risk, recipe.verb, recipe.keeps_days) == (
         Class.WRITE,
         Risk.MEDIUM,
@@ -89,38 +91,38 @@ def test_a_whole_recipe_is_read() -> None:
     assert recipe.show == Show("diff", "{capture.before.text}", "{args.content}", "{args.path}")
     assert recipe.undo[0] == Undo("restore", {"id": "{result.id}"}, when="{result.replaced}")
     assert recipe.drift == Drift(Read("read", {"path": "{args.path}"}), {"sha": "{result.sha}"})
-    assert misfits(recipe, "write", SHAPES) == []
+    assert recipe_problems(recipe, "write", SCHEMAS) == []
 
 
 @pytest.mark.parametrize(
-    ("where", "value", "said"),
+    ("where", "value", "expected"),
     [
-        ("verbs", "x", "unknown key `verbs`"),
-        ("class", "wirte", "`class` must be one of"),
-        ("risk", "huge", "`risk` must be one of"),
+        ("verbs", "x", "“verbs” is not known; did you mean “verb”"),
+        ("class", "wirte", "“class” must be one of"),
+        ("risk", "huge", "“risk” must be one of"),
         ("confirmationRequired", False, "contradicts the class write"),
         ("class", "read", "contradicts the class read"),
-        ("summary", 5, "`summary` must be text"),
-        ("idempotent", "no", "`idempotent` must be true or false"),
-        ("keeps_days", 0, "`keeps_days` must be a number of days"),
-        ("preview/kind", "movie", "`preview.kind` must be one of"),
-        ("preview/after", None, "lacks the key `after`"),
-        ("preview/items", "{args.path}", "unknown key `items`"),
-        ("capture/before/tol", "x", "unknown key `tol`"),
-        ("capture/before/tool", None, "lacks the key `tool`"),
-        ("undo", {}, "`undo` must be a list"),
-        ("undo/0/if", "x", "unknown key `if`"),
-        ("drift/same", None, "lacks the key `same`"),
-        ("bind", ["x"], "`bind` must be a mapping"),
+        ("summary", 5, "“summary” must be text"),
+        ("idempotent", "no", "“idempotent” must be true or false"),
+        ("keeps_days", 0, "“keeps_days” must be a number of days"),
+        ("preview/kind", "movie", "“preview.kind” must be one of"),
+        ("preview/after", None, "“preview” needs `after`"),
+        ("preview/items", "{args.path}", "“preview.items” is not known with the kind diff"),
+        ("capture/before/tol", "x", "“capture.before.tol” is not known; did you mean “tool”"),
+        ("capture/before/tool", None, "“capture.before” needs `tool`"),
+        ("undo", {}, "“undo” must be a list"),
+        ("undo/0/if", "x", r"“undo\[0\].if” is not known"),
+        ("drift/same", None, "“drift” needs `same`"),
+        ("bind", ["x"], "“bind” must be a mapping"),
     ],
 )
-def test_a_mistake_in_the_form_is_named(where: str, value: Any, said: str) -> None:
-    with pytest.raises(BadRecipe, match=said):
-        read_recipe(changed(where, value))
+def test_a_mistake_in_the_form_is_reported(where: str, value: Any, expected: str) -> None:
+    with pytest.raises(ConfigError, match=expected):
+        read_recipe(recipe_with(where, value))
 
 
 @pytest.mark.parametrize(
-    ("where", "value", "said"),
+    ("where", "value", "expected"),
     [
         ("summary", "Write {args.pth}", "`summary` names {args.pth}, which is no parameter"),
         ("summary", "Write {args.path|shout}", "no filter “shout”"),
@@ -142,35 +144,56 @@ def test_a_mistake_in_the_form_is_named(where: str, value: Any, said: str) -> No
         ("drift/tool", "look", "names the tool look"),
     ],
 )
-def test_a_name_that_is_not_there_is_found_at_the_start(where: str, value: Any, said: str) -> None:
-    told = misfits(read_recipe(changed(where, value)), "write", SHAPES)
-    assert any(said in problem for problem in told), told
+def test_an_unknown_name_is_reported_when_the_recipe_is_loaded(where: str, value: Any, expected: str) -> None:
+    problems = recipe_problems(read_recipe(recipe_with(where, value)), "write", SCHEMAS)
+    assert any(expected in problem for problem in problems), problems
 
 
-def test_an_argument_that_may_be_left_out_cannot_carry_a_preview() -> None:
-    shapes = {**SHAPES, "write": Shape(takes("path", content=1, expected=1), SHAPES["write"].gives)}
+def test_an_optional_argument_cannot_be_used_in_a_preview() -> None:
+    schemas = {
+        **SCHEMAS,
+        "write": ToolSchemas(schema_with("path", content=1, expected=1), SCHEMAS["write"].output_schema),
+    }
     assert any(
-        "{args.content}, which may be left out" in p for p in misfits(read_recipe(WHOLE), "write", shapes)
+        "{args.content}, which may be left out" in p
+        for p in recipe_problems(read_recipe(COMPLETE), "write", schemas)
     )
 
 
-def test_a_read_of_a_preview_may_be_given_the_whole_call() -> None:
-    recipe = read_recipe(changed("capture/before/args", {"path": "{args}"}))
-    assert misfits(recipe, "write", SHAPES) == []
+def test_a_read_of_a_preview_may_take_all_arguments_as_one_object() -> None:
+    recipe = read_recipe(recipe_with("capture/before/args", {"path": "{args}"}))
+    assert recipe_problems(recipe, "write", SCHEMAS) == []
 
 
-async def test_a_bad_recipe_costs_the_recipe_and_not_the_tool(tmp_path: Path) -> None:
+async def test_an_invalid_recipe_is_dropped_and_its_tool_is_kept(tmp_path: Path) -> None:
     files = {"mine": RecipeFile("raw*", {"echo": {"class": "write", "summary": "{args.nope}"}, "gone": {}})}
     files["mine"].tools["echo"]["undo"] = [{"tool": "unecho"}]  # type: ignore[index]
-    config = raw(only=["echo", "refuse"], more=[{"name": "x", "inputSchema": takes("a")}], recipes="mine")
+    config = raw(
+        only=["echo", "refuse"], more=[{"name": "x", "inputSchema": schema_with("a")}], recipes="mine"
+    )
     async with hosting(tmp_path, config, recipes=files) as host:
         echo = host.find("raw", "echo")
         assert echo is not None
         assert echo.recipe.cls is Class.UNKNOWN
-        told = "\n".join(host.problems_found)
-        assert "raw.echo is used without its recipe: `undo[0]` names the tool unecho" in told
-        assert "raw.gone has a recipe in “mine”, but the server has no such tool" in told
+        problems = "\n".join(host.problems_found)
+        assert "raw.echo is used without its recipe: `undo[0]` names the tool unecho" in problems
+        assert "raw.gone has a recipe in “mine”, but the server has no such tool" in problems
         assert (await host.call("raw", "echo", b"{}", 5)).text == "{}"
+
+
+async def test_a_mistake_in_a_recipe_file_is_reported_with_its_line_and_drops_that_recipe(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "mine.yaml").write_text("server: raw*\ntools:\n  echo:\n    class: read\n    vreb: Echo\n")
+    files = load_recipes(tmp_path)
+    async with hosting(tmp_path / "var", raw(only=["echo"], recipes="mine"), recipes=files) as host:
+        echo = host.find("raw", "echo")
+        assert echo is not None
+        assert echo.recipe.cls is Class.UNKNOWN
+        assert host.problems_found == [
+            "raw.echo is used without its recipe: mine.yaml, line 5: “tools.echo.vreb” is not known; did you mean "
+            "“verb”."
+        ]
 
 
 async def test_recipes_for_another_server_are_not_used(tmp_path: Path) -> None:
@@ -182,18 +205,33 @@ async def test_recipes_for_another_server_are_not_used(tmp_path: Path) -> None:
         assert "are for mcp-git, but this server calls itself raw" in host.problems_found[0]
 
 
-async def test_recipes_that_are_not_there_are_missed_loudly(tmp_path: Path) -> None:
+async def test_missing_recipes_are_reported(tmp_path: Path) -> None:
     async with hosting(tmp_path, raw(only=["echo"], recipes="mine")) as host:
         assert host.problems_found == ["raw: there are no recipes “mine” among the manifests."]
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
-    [("a: [", "not YAML"), ("tools: {}", "exactly the keys"), ("{server: 1, tools: {}}", "must be text")],
+    ("text", "expected"),
+    [
+        ("a: [", "x.yaml, line 1: did not find expected node content."),
+        ("tools: {}", "x.yaml, line 1: the file needs `server`."),
+        ("server: s\ntools: {}\ntool: {}", "x.yaml, line 3: “tool” is not known; did you mean “tools”."),
+        ("{server: 1, tools: {}}", "x.yaml, line 1: “server” must be text"),
+        ("server: s\npartial: 1\ntools: []", "line 2: “partial” must be true or false."),
+        (
+            "server: s\ntools:\n  echo:\n    class: destructive\n    verb: Echo\n    class: read",
+            "x.yaml, line 6: “tools.echo.class” stands there twice: remove one.",
+        ),
+        ("server: s\ntools: {echo: {}, echo: {}}", "“tools.echo” stands there twice"),
+        (
+            "server: s\ntools: {echo: {undo: [{args: {a: 1, a: 2}}]}}",
+            "“tools.echo.undo[0].args.a” stands there twice",
+        ),
+    ],
 )
-def test_a_recipe_file_is_read_strictly(text: str, said: str, tmp_path: Path) -> None:
+def test_a_recipe_file_is_validated_strictly(text: str, expected: str, tmp_path: Path) -> None:
     (tmp_path / "x.yaml").write_text(text)
-    with pytest.raises(BadRecipe, match=said):
+    with pytest.raises(ConfigError, match=re.escape(expected)):
         load_recipes(tmp_path)
 
 
@@ -207,7 +245,7 @@ async def test_the_recipes_of_the_bundled_server_fit_its_tools(tmp_path: Path) -
 async def check_outside(tmp_path: Path, config: ServerConfig, tools: int) -> None:
     files = load_recipes(MANIFESTS)
     async with hosting(tmp_path, config, wait=60, recipes=files) as host:
-        assert host.problems_found == []
+        assert [text for text in host.problems_found if "no operator has read" not in text] == []
         assert len(host.specs()) == tools
         assert files[config.recipes].tools.keys() == {spec.name for spec in host.specs()}
 
@@ -244,40 +282,44 @@ EACH = {"text": "{args.content}", "find": "@([a-z]{1,20})", "take": "{read.sha}"
 
 
 @pytest.mark.parametrize(
-    ("where", "value", "said"),
+    ("where", "value", "expected"),
     [
         ("raise_if", [{"class": "write"}], "needs `schema` or `text`"),
-        ("raise_if", [{"class": "wirte", "text": "a"}], "`class` must be one of"),
+        ("raise_if", [{"class": "wirte", "text": "a"}], "class” must be one of"),
         ("raise_if", [{"class": "write", "text": "(a+)+b"}], "no pattern that can be searched"),
         ("raise_if", [{"class": "write", "schema": {"type": "strin"}}], "its schema is not valid"),
-        ("raise_if", {}, "`raise_if` must be a list"),
+        ("raise_if", {}, "“raise_if” must be a list"),
         ("capture/before/absent", "(a+)+b", "no pattern that can be searched"),
-        ("capture/before/each", {"text": "x"}, "lacks the key `find`"),
-        ("undo/0/partly", 5, "`partly` must be text"),
+        ("capture/before/each", {"text": "x"}, "“capture.before.each” needs `find`"),
+        ("undo/0/partly", 5, "partly” must be text"),
     ],
 )
-def test_a_mistake_in_what_a_recipe_adds_to_the_rules_is_named(where: str, value: Any, said: str) -> None:
-    with pytest.raises(BadRecipe, match=said):
-        read_recipe(changed(where, value))
+def test_a_mistake_in_the_policy_keys_of_a_recipe_is_reported(where: str, value: Any, expected: str) -> None:
+    with pytest.raises(ConfigError, match=expected):
+        read_recipe(recipe_with(where, value))
 
 
-def test_a_read_for_each_is_checked_like_any_other() -> None:
-    def told(**more: Any) -> list[str]:
-        recipe = changed("capture/who", {"tool": "read", "args": {"path": "p/{each}"}, "each": EACH | more})
+def test_a_repeated_read_is_checked_like_any_other() -> None:
+    def problems(**more: Any) -> list[str]:
+        recipe = recipe_with(
+            "capture/who", {"tool": "read", "args": {"path": "p/{each}"}, "each": EACH | more}
+        )
         recipe["notifies"] = "{capture.who.items|people}"
-        return misfits(read_recipe(recipe), "write", SHAPES)
+        return recipe_problems(read_recipe(recipe), "write", SCHEMAS)
 
-    assert told() == []
-    assert "`capture.who.each.take` names {read.size}, which is not in what read gives" in told(
+    assert problems() == []
+    assert "`capture.who.each.take` names {read.size}, which is not in what read gives" in problems(
         take="{read.size}"
     )
-    assert "`capture.who.each.take` names {args.path}" in told(take="{args.path}")[0]
-    assert "which is no parameter" in told(text="{args.pth}")[0]
+    assert "`capture.who.each.take` names {args.path}" in problems(take="{args.path}")[0]
+    assert "which is no parameter" in problems(text="{args.pth}")[0]
 
 
-def test_each_is_known_in_the_arguments_of_its_own_read_alone() -> None:
-    recipe = changed("capture/before/args", {"path": "{each}"})
-    assert "names {each}, which is not known there" in misfits(read_recipe(recipe), "write", SHAPES)[0]
+def test_each_is_available_only_in_the_arguments_of_its_own_read() -> None:
+    recipe = recipe_with("capture/before/args", {"path": "{each}"})
+    assert (
+        "names {each}, which is not known there" in recipe_problems(read_recipe(recipe), "write", SCHEMAS)[0]
+    )
 
 
 async def test_a_draft_is_not_used(tmp_path: Path) -> None:
@@ -289,5 +331,5 @@ async def test_a_draft_is_not_used(tmp_path: Path) -> None:
         assert "are a draft and not used" in host.problems_found[0]
 
 
-def test_a_recipe_survives_its_way_through_meta() -> None:
-    assert read_recipe(json.loads(json.dumps(WHOLE))) == read_recipe(WHOLE)
+def test_a_recipe_is_unchanged_by_a_round_trip_through_meta() -> None:
+    assert read_recipe(json.loads(json.dumps(COMPLETE))) == read_recipe(COMPLETE)

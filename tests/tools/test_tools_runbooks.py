@@ -11,17 +11,29 @@ from typing import Any
 
 import pytest
 
-from gate.action import Json
-from gate.canonical import canonical
-from gate.talk import Brief, Clarify, Exchange, Mode, Planned, Propose, ProposePlan, Reply, Say, Told
-from gate.task import Decided, Question
-from gate.template import expand
+from gate.rules.action import Json
+from gate.rules.canonical_json import canonical
+from gate.rules.planner_port import (
+    Brief,
+    Clarify,
+    Exchange,
+    Mode,
+    Planned,
+    Propose,
+    ProposePlan,
+    Reply,
+    Say,
+    Told,
+)
+from gate.rules.task import Decided, Question
+from gate.rules.templates import expand
 from servers.filesystem import server as filesystem
-from tests.tools.hosts import hosting
-from tests.tools.phrasing import FILE, FILES, Listed, bundled, replied, turn
-from tools.client import Host
-from tools.phrase_file import BadPhrases, load_phrases, read_phrases
-from tools.phrases import Phrases, misfits
+from tests.tools.mcp_hosts import hosting
+from tests.tools.phrases_setup import FILE, FILES, Listed, bundled, phrase_book, replied, turn
+from tools.mcp.client import Host
+from tools.phrases.phrase_file import load_phrases
+from tools.phrases.planner import Phrases, misfits
+from tools.strict_config import ConfigError
 
 SAMPLE = FILE.parent / "sample"
 PHRASE = {"say": "list {path}", "call": "filesystem.list_dir", "args": {"path": "{path}"}}
@@ -292,34 +304,46 @@ def step(**more: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        ({"phrases": [], "runbooks": {}}, "may have `runbooks`"),
-        ({"phrases": [], "books": []}, "may have `runbooks`"),
-        (book(nmae="x"), "runbook 1 “look”: the key `nmae` is not known"),
-        (book(name="Look"), "`name` must be words in small letters"),
-        (book(title=5), "`title` must be text"),
-        (book(steps=[]), "`steps` must list at least one step"),
-        (book(steps=["list"]), "`steps` must be a list of mappings"),
-        (given(sort="x"), "runbook 1 “look”: parameter 1: the key `sort` is not known"),
-        (given(question=""), "`question` must say what to ask"),
+        ({"phrases": [], "runbooks": {}}, "“runbooks” must be a list"),
+        ({"phrases": [], "books": []}, "“books” is not known; did you mean “runbooks”"),
+        (book(nmae="x"), "“runbooks[0].nmae” is not known; did you mean “name”"),
+        (book(name="Look"), "“runbooks[0].name” must be words in small letters"),
+        (book(title=5), "“runbooks[0].title” must be text"),
+        (book(steps=[]), "“runbooks[0].steps” must list at least one step"),
+        (book(steps=["list"]), "“runbooks[0].steps[0]” must be a mapping"),
+        (given(sort="x"), "“runbooks[0].parameters[0].sort” is not known"),
+        (given(question=""), "“runbooks[0].parameters[0].question” must say what to ask"),
         (given(name="steps"), "and not `steps`"),
-        (given(type="path"), "`type` must be one of string, number, list, enum"),
-        (given(type="enum"), "`options` belong to the type enum"),
-        (given(options=["a"]), "`options` belong to the type enum"),
-        (given(type="enum", options=["a"], default="b"), "`default` is no value of its type"),
-        (given(type="number", default="5"), "`default` is no value of its type"),
-        (given(type="list", default="a"), "`default` is no value of its type"),
-        (given(default=""), "`default` is no value of its type"),
-        (book(parameters=[{"name": "folder", "question": "?"}] * 2), "the parameter `folder` is there twice"),
-        (book(step(), {"say": "list ."}, step(name="2")), "the step `2` is there twice"),
-        (book({"say": "list ."}), "the parameter `folder` is used in no step"),
-        (book(step(sya=1)), "step 1: the key `sya` is not known"),
-        (book(step(call="a.b")), "give either `say`, a sentence, or `call`"),
-        (book({**CALLED, "call": "list"}), "give either `say`, a sentence, or `call`"),
-        (book(step(args={"a": "b"})), "`args` is a mapping, and belongs to `call`"),
-        (book(step(ask="yes")), "`ask` must be true or false"),
-        (book(step(each="folder")), "`each` must name a parameter of the type list"),
-        (book(step(), {"say": "list {dir}"}), "step 2: {dir} names no parameter"),
-        (book({"say": "sing {folder}"}), "step 1: “sing {folder}” fits none of the phrases"),
+        (given(type="path"), "“runbooks[0].parameters[0].type” must be one of string, number, list, enum"),
+        (given(type="enum"), "“runbooks[0].parameters[0].options” belong to the type enum"),
+        (given(options=["a"]), "“runbooks[0].parameters[0].options” belong to the type enum"),
+        (
+            given(type="enum", options=["a"], default="b"),
+            "“runbooks[0].parameters[0].default” is no value of its type",
+        ),
+        (given(type="number", default="5"), "“runbooks[0].parameters[0].default” is no value of its type"),
+        (given(type="list", default="a"), "“runbooks[0].parameters[0].default” is no value of its type"),
+        (given(default=""), "“runbooks[0].parameters[0].default” is no value of its type"),
+        (
+            book(parameters=[{"name": "folder", "question": "?"}] * 2),
+            "“runbooks[0].parameters[1]” has the name `folder`, which is there twice",
+        ),
+        (
+            book(step(), {"say": "list ."}, step(name="2")),
+            "“runbooks[0].steps[2]” has the name `2`, which is there twice",
+        ),
+        (book({"say": "list ."}), "“runbooks[0].parameters[0]” is used in no step: `folder`"),
+        (book(step(sya=1)), "“runbooks[0].steps[0].sya” is not known; did you mean “say”"),
+        (book(step(call="a.b")), "“runbooks[0].steps[0]” must have either `say`, a sentence, or `call`"),
+        (book({**CALLED, "call": "list"}), "“runbooks[0].steps[0].call” must be server.tool"),
+        (book(step(args={"a": "b"})), "“runbooks[0].steps[0].args” belongs to `call`"),
+        (book(step(ask="yes")), "“runbooks[0].steps[0].ask” must be true or false"),
+        (book(step(each="folder")), "“runbooks[0].steps[0].each” must name a parameter of the type list"),
+        (book(step(), {"say": "list {dir}"}), "“runbooks[0].steps[1]” takes {dir}, which names no parameter"),
+        (
+            book({"say": "sing {folder}"}),
+            "“runbooks[0].steps[0].say” cannot be used: “sing {folder}” fits none of the phrases",
+        ),
         (book({"say": 'list "{folder}"'}), "write the placeholders of `say` outside of quotes"),
         (book({**CALLED, "args": {"path": "{folder|shout}"}}), "no filter “shout”"),
         (book(step(), {"say": "list {steps.later.path}"}, step(name="later")), "must name an earlier step"),
@@ -333,9 +357,12 @@ def step(**more: Any) -> dict[str, Any]:
         ),
         (
             book(step(name="a"), {**CALLED, "args": {"path": "{folder}/{steps.a.path}"}}),
-            "stands in a text without parameters beside it",
+            "“runbooks[0].steps[1].args.path” must be a text with the result of a step",
         ),
-        (book(step(name="a"), step(title="{steps.a.path}")), "`title` cannot show a result"),
+        (
+            book(step(name="a"), step(title="{steps.a.path}")),
+            "“runbooks[0].steps[1].title” cannot show a result",
+        ),
         (
             book(
                 {"name": "a", "say": "list {folder}", "each": "folder"},
@@ -345,22 +372,32 @@ def step(**more: Any) -> dict[str, Any]:
             "add `each: folder` here",
         ),
         (given(name="each"), "and not `steps`, `looks` or `each`"),
-        (looking({"call": "filesystem.list_dir"}), "look 1: `name` must be a word in small letters"),
-        (looking({"name": "a", "call": "list"}), "look 1: `call` must be server.tool"),
-        (looking({"name": "a", "say": "list x"}), "look 1: the key `say` is not known"),
-        (looking({"name": "a", **CALLED, "args": []}), "look 1: `args` must be a mapping"),
-        (looking({"name": "a", **CALLED}, {"name": "a", **CALLED}), "the look `a` is there twice"),
+        (looking({"call": "filesystem.list_dir"}), "“runbooks[0].looks[0]” needs `name`"),
+        (
+            looking({"name": "A", "call": "a.b"}),
+            "“runbooks[0].looks[0].name” must be a word in small letters",
+        ),
+        (looking({"name": "a", "call": "list"}), "“runbooks[0].looks[0].call” must be server.tool"),
+        (looking({"name": "a", "say": "list x"}), "“runbooks[0].looks[0].say” is not known"),
+        (looking({"name": "a", **CALLED, "args": []}), "“runbooks[0].looks[0].args” must be a mapping"),
+        (
+            looking({"name": "a", **CALLED}, {"name": "a", **CALLED}),
+            "“runbooks[0].looks[1]” has the name `a`, which is there twice",
+        ),
         (looking({"name": "a", **CALLED, "args": {"path": "{looks.b.path}"}}), "must name an earlier look"),
         (looking({"name": "a", **CALLED, "each": "folder"}), "or a list that a look gives"),
         (book(step(), step(each="looks.a.items")), "or a list that a look gives"),
-        (book({"say": "list {each.path}"}), "{each.path} names no parameter"),
-        (book(step(without="looks.a.items")), "`without` belongs to `each`"),
-        ({**book(), "runbooks": book()["runbooks"] * 2}, "runbook 2: there is a runbook “look” already"),
+        (book({"say": "list {each.path}"}), "takes {each.path}, which names no parameter"),
+        (book(step(without="looks.a.items")), "“runbooks[0].steps[0].without” belongs to `each`"),
+        (
+            {**book(), "runbooks": book()["runbooks"] * 2},
+            "“runbooks[1]” is called “look”, and there is a runbook of that name",
+        ),
     ],
 )
 def test_runbooks_are_read_strictly(data: Any, said: str) -> None:
-    with pytest.raises(BadPhrases) as caught:
-        read_phrases(data)
+    with pytest.raises(ConfigError) as caught:
+        phrase_book(data)
     assert said in str(caught.value)
 
 
@@ -375,7 +412,7 @@ async def test_steps_for_each_use_the_results_of_their_own_item(planner: Phrases
         },
         parameters=[{"name": "files", "question": "?", "type": "list"}],
     )
-    steps = await planned(Phrases(read_phrases(data), planner.tools), "run look for a, b")
+    steps = await planned(Phrases(phrase_book(data), planner.tools), "run look for a, b")
     assert [step.ask for step in steps] == [True, True, False, False]
     assert [step.title for step in steps[2:]] == ["Gone: a", "Gone: b"]
     assert [step.refs for step in steps[2:]] == [{"path": "{steps.1.source}"}, {"path": "{steps.2.source}"}]
@@ -386,7 +423,7 @@ async def test_numbers_stay_numbers(planner: Phrases) -> None:
         {"call": "filesystem.list_dir", "args": {"path": "n{count}", "limit": "{count}"}},
         parameters=[{"name": "count", "question": "How many?", "type": "number"}],
     )
-    counting = Phrases(read_phrases(data), planner.tools)
+    counting = Phrases(phrase_book(data), planner.tools)
     (one,) = await planned(counting, "run look count=5")
     assert one.call.args == {"path": "n5", "limit": 5}
     (question,) = asked(await replied(counting, "run look for many"))
@@ -412,7 +449,7 @@ async def test_numbers_stay_numbers(planner: Phrases) -> None:
 def test_what_does_not_fit_a_tool_is_found_after_connecting(
     steps: list[dict[str, Any]], said: str, planner: Phrases
 ) -> None:
-    (found,) = misfits(read_phrases(book(*steps)), planner.tools)
+    (found,) = misfits(phrase_book(book(*steps)), planner.tools)
     assert said in found
 
 
@@ -425,7 +462,7 @@ EACH = {"say": "copy {each.path} to x", "each": "looks.found.matches"}
 
 async def looked(planner: Phrases, data: Any, found: Json, text: str = "run look for a") -> Reply:
     """What is planned once the first look has given this."""
-    runs = Phrases(read_phrases(data), planner.tools)
+    runs = Phrases(phrase_book(data), planner.tools)
     asked = turn(text, Mode.PLAN)
     first = (await runs.reply(asked, Brief(asked.text), ())).reply
     assert isinstance(first, Propose), first
@@ -496,7 +533,7 @@ async def test_many_looks_are_taken_a_dozen_at_a_time_and_none_twice(planner: Ph
         looks=[each],
         parameters=[{"name": "folder", "question": "?", "type": "list", "default": names}],
     )
-    runs, asked, counts = Phrases(read_phrases(data), planner.tools), turn("run look", Mode.PLAN), list[int]()
+    runs, asked, counts = Phrases(phrase_book(data), planner.tools), turn("run look", Mode.PLAN), list[int]()
     while isinstance(reply := (await runs.reply(asked, Brief(asked.text), ())).reply, Propose):
         counts.append(len(reply.calls))
         told = [
@@ -509,7 +546,7 @@ async def test_many_looks_are_taken_a_dozen_at_a_time_and_none_twice(planner: Ph
 
 
 async def test_without_planning_a_runbook_that_looks_says_so(planner: Phrases) -> None:
-    runs = Phrases(read_phrases(book(EACH, looks=[SEARCH])), planner.tools)
+    runs = Phrases(phrase_book(book(EACH, looks=[SEARCH])), planner.tools)
     assert "planning is switched off" in says(await replied(runs, "run look for a", Mode.ACT))
     found = await runs.assess(turn("run look for a"), Brief("run look for a"))
     assert (found.complexity, found.reason) == (30, "it looks first, and then knows its steps")
@@ -532,4 +569,4 @@ async def test_without_planning_a_runbook_that_looks_says_so(planner: Phrases) -
 def test_looks_that_do_not_fit_their_tools_are_found_after_connecting(
     look: dict[str, Any], said: str, planner: Phrases
 ) -> None:
-    assert any(said in text for text in misfits(read_phrases(book(EACH, looks=[look])), planner.tools))
+    assert any(said in text for text in misfits(phrase_book(book(EACH, looks=[look])), planner.tools))

@@ -1,4 +1,4 @@
-"""Arguments against schemas: sentences for people, and an end in sight whatever the schema says."""
+"""JSON Schema validation: sentences for people, and bounded time whatever the schema."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.patterns import always_checkable, matches
-from tools.schema import MOST, TOO_MUCH, flaw, problems
+from tools.mcp.schema import MAX_PROBLEMS, TOO_COMPLEX, problems, schema_error
+from tools.mcp.schema_patterns import always_checkable, matches
 
 FILE = {
     "type": "object",
@@ -30,7 +30,7 @@ FILE = {
 
 
 @pytest.mark.parametrize(
-    ("value", "path", "said"),
+    ("value", "path", "expected"),
     [
         ({}, ("path",), "`path` is missing."),
         ({"path": 5}, ("path",), "`path` must be text, not a whole number."),
@@ -59,11 +59,11 @@ FILE = {
         ("a", (), "This must be an object, not text."),
     ],
 )
-def test_what_is_wrong_is_said_in_a_sentence(value: Any, path: tuple[str | int, ...], said: str) -> None:
+def test_an_invalid_value_gets_a_sentence(value: Any, path: tuple[str | int, ...], expected: str) -> None:
     found = problems(FILE, value)
     assert len(found) == 1
     assert found[0].path == path
-    assert said in found[0].text
+    assert expected in found[0].text
 
 
 @pytest.mark.parametrize(
@@ -81,20 +81,20 @@ def test_what_is_wrong_is_said_in_a_sentence(value: Any, path: tuple[str | int, 
         },
     ],
 )
-def test_what_fits_has_no_problems(value: Any) -> None:
+def test_a_valid_value_has_no_problems(value: Any) -> None:
     assert problems(FILE, value) == ()
 
 
-def test_several_problems_are_told_and_each_missing_name_is_its_own() -> None:
+def test_several_problems_are_reported_and_each_missing_name_separately() -> None:
     schema = {"type": "object", "required": ["a", "b"], "properties": {"c": {"type": "string"}}}
     assert [p.path for p in problems(schema, {"c": 1})] == [("a",), ("b",), ("c",)]
 
 
-def test_no_more_problems_are_told_than_anybody_reads() -> None:
-    assert len(problems({"items": {"type": "string"}}, list(range(1000)))) == MOST
+def test_the_number_of_reported_problems_is_bounded() -> None:
+    assert len(problems({"items": {"type": "string"}}, list(range(1000)))) == MAX_PROBLEMS
 
 
-def test_an_older_draft_is_understood() -> None:
+def test_an_older_draft_is_supported() -> None:
     schema = {"$schema": "http://json-schema.org/draft-04/schema#", "minimum": 5, "exclusiveMinimum": True}
     assert problems(schema, 5)
     assert not problems(schema, 6)
@@ -105,7 +105,7 @@ def test_local_references_are_followed() -> None:
     assert problems(schema, {"a": 1})[0].text == "`a` must be text, not a whole number."
 
 
-def test_a_reference_elsewhere_is_never_fetched() -> None:
+def test_a_remote_reference_is_never_fetched() -> None:
     schema = {"properties": {"a": {"$ref": "https://x.test/schema.json"}}}
     assert "could not be checked" in problems(schema, {"a": 1})[0].text
 
@@ -124,13 +124,13 @@ def test_a_reference_elsewhere_is_never_fetched() -> None:
         },
     ],
 )
-def test_a_schema_without_end_is_given_up(schema: Any) -> None:
+def test_validation_by_an_endless_schema_stops(schema: Any) -> None:
     began = time.monotonic()
-    assert problems(schema, 1)[0].text == TOO_MUCH
+    assert problems(schema, 1)[0].text == TOO_COMPLEX
     assert time.monotonic() - began < 20
 
 
-def test_sets_are_compared_as_json_does() -> None:
+def test_unique_items_compares_numbers_as_json_does() -> None:
     unique = {"uniqueItems": True}
     assert not problems(unique, [1, True, "1", [1], {"a": 1}])
     assert problems(unique, [1, 1.0])
@@ -143,7 +143,7 @@ def test_sets_are_compared_as_json_does() -> None:
 @pytest.mark.parametrize(
     "pattern", ["(a+)+$", "^(a|aa)+$", "(a*)*b", "^(([a-z])+.)+[A-Z]", "(.*)\\1x", "(a?){200}b"]
 )
-def test_a_pattern_that_may_never_end_is_left_to_the_server(pattern: str) -> None:
+def test_a_pattern_with_unbounded_work_is_left_to_the_server(pattern: str) -> None:
     began = time.monotonic()
     assert matches(pattern, "a" * 5000) is None
     assert problems({"pattern": pattern}, "a" * 5000) == ()
@@ -151,7 +151,7 @@ def test_a_pattern_that_may_never_end_is_left_to_the_server(pattern: str) -> Non
     assert not always_checkable(pattern, 65_536)
 
 
-def test_how_fast_the_work_grows_decides_how_long_a_text_may_be() -> None:
+def test_the_growth_of_a_pattern_s_work_bounds_the_length_of_its_text() -> None:
     assert matches("^[a-z]+$", "a" * 60_000) is True
     assert matches("^[a-z]+$", "A") is False
     assert matches("[a-z]+@", "a" * 3000) is False
@@ -162,7 +162,7 @@ def test_how_fast_the_work_grows_decides_how_long_a_text_may_be() -> None:
     assert not always_checkable("^.*\\.md.*$", 65_536)
 
 
-def test_names_that_fit_a_pattern_are_known() -> None:
+def test_keys_that_match_a_pattern_are_known() -> None:
     schema = {"properties": {"a": {}}, "patternProperties": {"^n_": {}}, "additionalProperties": False}
     assert [p.path for p in problems(schema, {"a": 1, "n_b": 2, "c": 3, "d": 4})] == [("c",), ("d",)]
     assert problems({"additionalProperties": {"type": "integer"}}, {"x": "1"})[0].path == ("x",)
@@ -172,14 +172,14 @@ def test_a_pattern_that_python_cannot_read_is_left_to_the_server() -> None:
     assert matches("^\\p{L}+$", "abc") is None
 
 
-def test_keys_by_pattern_are_checked() -> None:
+def test_values_of_keys_that_match_a_pattern_are_validated() -> None:
     schema = {"patternProperties": {"^n_": {"type": "integer"}}}
     assert problems(schema, {"n_a": "x"})[0].path == ("n_a",)
     assert not problems(schema, {"other": "x"})
 
 
 @pytest.mark.parametrize(
-    ("schema", "said"),
+    ("schema", "expected"),
     [
         ({"type": "wat"}, "not valid at type"),
         ({"properties": []}, "not valid at properties"),
@@ -188,12 +188,12 @@ def test_keys_by_pattern_are_checked() -> None:
         ({"patternProperties": {"^(a+)+$": {}}}, "a pattern that may never end"),
     ],
 )
-def test_a_broken_schema_is_found_when_it_is_listed(schema: Any, said: str) -> None:
-    assert said in flaw(json.dumps(schema))
+def test_an_unusable_schema_is_reported(schema: Any, expected: str) -> None:
+    assert expected in schema_error(json.dumps(schema))
 
 
-def test_a_sound_schema_has_no_flaw() -> None:
-    assert flaw(json.dumps(FILE)) == ""
+def test_a_usable_schema_has_no_error() -> None:
+    assert schema_error(json.dumps(FILE)) == ""
 
 
 json_values = st.recursive(

@@ -12,20 +12,31 @@ from pathlib import Path
 
 import pytest
 
-from bot.app import bundled
-from bot.desk import desk_servers, sample_desk
-from bot.stories import sample_stories, story_servers
-from gate.action import Json
-from gate.canonical import canonical
-from gate.talk import Brief, Call, Exchange, Mode, Planned, Propose, ProposePlan, Reply, Say, Told
-from gate.template import expand
+from bot.demo_desk import desk_servers, sample_desk
+from bot.demo_stories import sample_stories, story_servers
+from bot.wiring import bundled
+from gate.rules.action import Json
+from gate.rules.canonical_json import canonical
+from gate.rules.planner_port import (
+    Brief,
+    Call,
+    Exchange,
+    Mode,
+    Planned,
+    Propose,
+    ProposePlan,
+    Reply,
+    Say,
+    Told,
+)
+from gate.rules.templates import expand
 from servers.filesystem import server as filesystem
 from tests.services import unavailable
-from tests.tools.hosts import hosting
-from tests.tools.phrasing import FILE, FILES, turn
-from tools.client import Host
-from tools.phrase_file import load_phrases
-from tools.phrases import Phrases, misfits
+from tests.tools.mcp_hosts import hosting
+from tests.tools.phrases_setup import FILE, FILES, turn
+from tools.mcp.client import Host
+from tools.phrases.phrase_file import load_phrases
+from tools.phrases.planner import Phrases, misfits
 
 
 @dataclass(frozen=True)
@@ -123,7 +134,11 @@ async def test_downloads_are_sorted_and_what_is_there_twice_goes(stage: Stage) -
 async def test_contracts_are_compared_before_anything_is_proposed(stage: Stage) -> None:
     text = "run compare-contracts for contracts/lease-2026.md, second=contracts/lease-2027.md, to=bob@example.com"
     write, draft = await stage.plan(text)
-    for words in ("+1. The rent is 2,150 EUR a month.", "-2. The lease ends on 31 May 2027.", "came: 4."):
+    rent, end = (
+        "1. The rent is [-1,900-]{+2,150+} EUR a month.",
+        "2. The lease ends on 31 May [-2027-]{+2029+}.",
+    )
+    for words in (f"~{rent}", f"~{end}", "Lines changed: 3, removed: 0, added: 1."):
         assert words in str(write.call.args["content"])
     assert "+5. The tenant may sublet one room." in str(draft.call.args["body"])
     assert draft.call.args["subject"] == "What changed in lease-2027.md"

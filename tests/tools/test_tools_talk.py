@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from gate.flows.converse import ASKED
-from gate.switches import Switches
-from gate.talk import Brief, Exchange, Implement, ListPending, Mode, Propose, Reply, Say, Turn
-from tests.tools.phrasing import bundled, replied, turn
-from tools.phrases import Phrases
-from tools.talking import COMPILE, ONCE
+from gate.rules.planner_port import Brief, Exchange, Implement, ListPending, Mode, Propose, Reply, Say, Turn
+from gate.rules.settings import Switches
+from gate.tasks.converse import ASKED
+from tests.tools.phrases_setup import bundled, replied, turn
+from tools.phrases.conversation import COMPILE, ONCE
+from tools.phrases.planner import Phrases
 
 MOVE, DELETE = "move a.md to archive", "delete b.md"
 

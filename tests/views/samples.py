@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from gate.action import (
+from gate.rules.action import (
     Action,
     Affected,
     Approvers,
@@ -20,9 +19,10 @@ from gate.action import (
     Verdict,
     Vote,
 )
-from gate.states import State
-from views import check
-from views.kit import Message
+from gate.rules.states import State
+from tests.actions import action_of, but
+from views import payload_check
+from views.block_kit import Message
 from workspace import check as slack
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -44,7 +44,7 @@ INVERSE = Inverse("filesystem", "move_file", b"{}", until=NOW + timedelta(days=3
 
 
 def action(preview: Preview = MOVE, **changes: Any) -> Action:
-    made = Action(
+    made = action_of(
         id="0f4c2f0a9a6f4d3c8b1e5d7a6c9b8e71",
         version=1,
         revision=1,
@@ -70,7 +70,7 @@ def action(preview: Preview = MOVE, **changes: Any) -> Action:
         created_at=NOW,
         expires_at=NOW + timedelta(seconds=300),
     )
-    return replace(made, **changes)
+    return but(made, **changes)
 
 
 def destructive(**changes: Any) -> Action:
@@ -101,16 +101,16 @@ def yes(person: str, version: int = 1) -> Vote:
 
 def sent(made: Message) -> Message:
     """The message, once both validators have nothing to say against it."""
-    assert check.message(made) == ()
-    assert slack.blocks_of_message(made.blocks) == []
-    assert slack.text_of_message(made.text) == []
+    assert payload_check.message(made) == ()
+    assert slack.message_block_problems(made.blocks) == []
+    assert slack.message_text_problems(made.text) == []
     return made
 
 
 def opened(made: dict[str, Any]) -> dict[str, Any]:
     """The view, once both validators have nothing to say against it."""
-    assert check.view(made) == ()
-    assert slack.view(made) == []
+    assert payload_check.view(made) == ()
+    assert slack.view_problems(made) == []
     return made
 
 

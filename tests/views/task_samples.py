@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from gate.action import Affected, Class, Fact, Preview, Session, Verdict
-from gate.switches import Switches
-from gate.task import (
+from gate.rules.action import Affected, Class, Fact, Preview, Session, Verdict
+from gate.rules.settings import Switches
+from gate.rules.task import (
     Assessment,
     Decided,
     Flow,
@@ -20,7 +20,8 @@ from gate.task import (
     Task,
     Why,
 )
-from gate.task_states import TaskState
+from gate.rules.task_states import TaskState
+from tests.tasks import having, step_of, task_of
 from tests.views.samples import DELETE, MOVE, NOW
 
 S = TaskState
@@ -33,7 +34,7 @@ READ = Preview("List reports", "List", (Fact("path", "reports"),))
 
 
 def step(id: str = "a", preview: Preview | None = MOVE, **changes: Any) -> Step:
-    made = Step(
+    made = step_of(
         id=id,
         title=f"The planner calls this {id}",
         server="filesystem",
@@ -45,7 +46,7 @@ def step(id: str = "a", preview: Preview | None = MOVE, **changes: Any) -> Step:
         rules="01" * 32,
         seal="ef" * 32 if preview else "",
     )
-    return replace(made, **changes)
+    return having(made, **changes)
 
 
 def reading(id: str = "r") -> Step:
@@ -64,7 +65,7 @@ def unknown(id: str = "u") -> Step:
 
 def plan(*steps: Step, **changes: Any) -> Plan:
     made = Plan(1, steps or (reading(), step(), destroying(), unknown()), SEAL, "Reads first, then moves.")
-    return replace(made, **changes)
+    return having(made, **changes)
 
 
 def approved(*steps: Step, **changes: Any) -> Plan:
@@ -88,7 +89,7 @@ def huge(id: str = "h", size: int = 60_000) -> Step:
 
 
 def task(state: TaskState = S.PLAN_REVIEW, **changes: Any) -> Task:
-    made = Task(
+    made = task_of(
         id="7d3f0c6e5b1a4f2d9e8c7b6a5f4e3d2c",
         revision=3,
         state=state,
@@ -99,9 +100,9 @@ def task(state: TaskState = S.PLAN_REVIEW, **changes: Any) -> Task:
         created_at=NOW,
         since=NOW,
         flow=Flow.PLAN,
-        assessment=Assessment(60, True, 4, reason="several files"),
+        assessment=Assessment(60, 4, reason="several files"),
     )
-    return replace(made, **changes)
+    return having(made, **changes)
 
 
 def paused(why: Why = Why.WISH, **changes: Any) -> Task:

@@ -4,12 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from gate.action import Ref, Verdict
-from gate.confidence import Confidence
-from gate.plans import consented
-from gate.switches import Switches
-from gate.task import Flow, Plan, StepState, Why, Wish
-from gate.task_states import TaskState
+from gate.rules.action import Ref, Verdict
+from gate.rules.confidence import Confidence
+from gate.rules.plans import consented
+from gate.rules.settings import Switches
+from gate.rules.steps import PRIVATE
+from gate.rules.task import Decided, Flow, Look, Missing, Plan, StepState, Why, Wish
+from gate.rules.task_states import TaskState
+from tests.tasks import having
 from tests.views.samples import MOVE, buttons, parts, sent, shown
 from tests.views.task_samples import (
     DECIDED,
@@ -48,7 +50,7 @@ def drawn(of, kind, plain=False):
 @pytest.mark.parametrize("flow", list(Flow))
 def test_every_card_in_every_state_is_accepted(state, flow):
     of = replace(everything(state), flow=flow)
-    for one in (of, replace(of, questions=(), requirements=(), instructions=(), result="", reason="")):
+    for one in (of, having(of, questions=(), requirements=(), instructions=(), result="", reason="")):
         found = cards(one)
         assert len({card.key for card in found}) == len(found)
         for card in found:
@@ -72,7 +74,7 @@ def test_no_card_can_be_pressed_but_the_one_that_the_state_is_about(state):
         S.PAUSED: {"pause"},
         S.SATISFACTION: {"satisfaction", "plan"},  # and undo of all
     }
-    assert pressable == awaited.get(state, {"plan"} if of.over else set())
+    assert pressable == awaited.get(state, {"plan"} if of.is_finished else set())
 
 
 @pytest.mark.parametrize("state", list(S))
@@ -95,9 +97,18 @@ def test_a_question_card_has_a_field_for_each_question_and_says_what_is_assumed(
     assert "Since when?" in text
 
 
-def test_what_cannot_be_assumed_cannot_be_skipped():
+def test_only_a_value_that_a_tool_needs_cannot_be_skipped():
     _, ids = drawn(task(S.CLARIFYING, questions=(WHICH, WHY), asked=1), "question")
+    assert ids == ["task_submit", "task_assume", "plan_cancel"]
+    needed = replace(WHY, missing=Missing.VALUE)
+    _, ids = drawn(task(S.CLARIFYING, questions=(WHICH, needed), asked=1), "question")
     assert ids == ["task_submit", "plan_cancel"]
+
+
+def test_a_plan_says_what_was_assumed_for_it():
+    assumed = Decided("since", "Since when?", "this year", "")
+    text, _ = drawn(task(plan=plan(), decided=(assumed,)), "plan")
+    assert "Since when? this year (assumed)" in text
 
 
 def test_more_questions_than_a_card_holds_are_asked_in_a_form():
@@ -121,7 +132,6 @@ def test_a_plan_shows_of_each_step_what_it_changes_and_what_is_not_known_yet():
     for part in (
         "1. List reports  reads only",
         "2. Move reports/q3.md to archive/q3.md  changes something",
-        "destination  archive/q3.md",
         "3. Delete q3-draft.md and q3-old.md  destructive",
         "Can be undone: yes, for 30 days",
         "4. filesystem.restore",
@@ -160,7 +170,7 @@ def test_a_plan_of_thirty_steps_fits_and_all_of_it_is_covered():
     assert len(shows(made)) == 30
     assert ids == REVIEW
     assert "30. Move reports/report-30.md" in text
-    assert "source       reports/report-17.md" in text
+    assert "17. Move reports/report-17.md" in text
 
 
 def test_thirty_long_steps_still_fit_and_none_is_covered_unseen():
@@ -271,7 +281,7 @@ def test_pausing_is_announced_and_cannot_be_pressed_twice():
 
 def test_where_pausing_is_switched_off_only_stop_is_there():
     of = task(S.RUNNING, plan=approved())
-    assert drawn(replace(of, switches=replace(of.switches, pause_enabled=False)), "plan")[1] == ["task_stop"]
+    assert drawn(having(of, switches=replace(of.switches, pause_enabled=False)), "plan")[1] == ["task_stop"]
 
 
 @pytest.mark.parametrize(
@@ -298,7 +308,7 @@ def test_a_pause_says_why_takes_words_and_offers_what_helps(why, ids):
 def test_a_pause_that_is_over_has_nothing_to_press():
     text, ids = drawn(replace(paused(), state=S.RUNNING), "pause")
     assert (text, ids) == ("It was paused, and went on.", [])
-    text, _ = drawn(replace(paused(), state=S.STOPPED_BY_USER, ended_by="UBEN"), "pause")
+    text, _ = drawn(having(paused(), state=S.STOPPED_BY_USER, ended_by="UBEN"), "pause")
     assert "Stopped by <@UBEN>." in text
 
 
@@ -307,9 +317,7 @@ def looked_at(passed: str = "", state=S.PAUSED, why=Why.SUMMARY):
     seen = step(
         state=StepState.DONE,
         confidence=Confidence(0.79, ("it is new",)),
-        shown=1,
-        held_for=10.0,
-        passed=passed,
+        look=Look(1, 10.0, passed),
     )
     return task(state, why=why, pauses=1, reason="Step 2 is done.", plan=approved(reading(), seen, step("c")))
 
@@ -324,9 +332,11 @@ def test_what_goes_on_by_itself_says_when_and_what_is_held_does_not():
 
 def reviewed(why: Why = Why.REVIEW, preview=MOVE, **changes):
     """A task that waits for a look at its second step, or did."""
-    seen = step("b", preview, state=StepState.DONE, shown=1, action="a1", result={"text": "moved", "n": 2})
+    seen = step(
+        "b", preview, state=StepState.DONE, look=Look(1), action="a1", result={"text": "moved", "n": 2}
+    )
     read = replace(reading(), state=StepState.DONE)
-    made = approved(read, replace(seen, **changes), step("c"))
+    made = approved(read, having(seen, **changes), step("c"))
     return task(S.PAUSED, why=why, pauses=1, reason="Step 2 is done.", plan=made)
 
 
@@ -347,15 +357,15 @@ def test_what_a_rejection_does_stands_on_the_card_before_it_is_pressed(undo, tol
 @pytest.mark.parametrize(("undo", "offered"), [("yes: moves it back", True), ("no: it was sent", False)])
 def test_a_rejected_result_offers_its_undo_where_there_is_one(undo, offered):
     told = replace(MOVE, undo=undo)
-    of = reviewed(Why.DOUBT, told, state=StepState.FAILED, result=None, rejected_by="UBEN")
-    _, ids = drawn(replace(of, pauses=2), "pause")
+    of = reviewed(Why.DOUBT, told, state=StepState.FAILED, result=None, look=Look(1, by="UBEN"))
+    _, ids = drawn(having(of, pauses=2), "pause")
     assert ids == ["step_retry", "step_skip", *(["review_undo"] if offered else []), "task_abort"]
-    (older, _) = [card for card in cards(replace(of, pauses=2)) if ":pause:" in card.key]
+    (older, _) = [card for card in cards(having(of, pauses=2)) if ":pause:" in card.key]
     assert "The result of step 2 was rejected by <@UBEN>: it is dropped." in shown(sent(older.message).blocks)
 
 
 def test_a_result_that_was_changed_says_so_and_by_whom():
-    of = replace(reviewed(Why.NONE, passed="UANA", revised={"n": 3}, revised_by="UANA"), state=S.RUNNING)
+    of = replace(reviewed(Why.NONE, look=Look(1, by="UANA", edited=True), result={"n": 3}), state=S.RUNNING)
     text, ids = drawn(of, "pause")
     assert ids == []
     assert "<@UANA> changed what later steps get of it." in text
@@ -374,14 +384,14 @@ def test_a_summary_that_is_over_says_who_let_it_go_on(passed, told):
     text, ids = drawn(of, "pause")
     assert told in text
     assert ids == []
-    (older, _) = [card for card in cards(replace(of, pauses=2)) if ":pause:" in card.key]
+    (older, _) = [card for card in cards(having(of, pauses=2)) if ":pause:" in card.key]
     assert told in shown(sent(older.message).blocks)
 
 
 def test_a_step_shows_who_judged_its_result_good():
     good = Confidence(0.97, (), "its result was judged good by the model: *all* <!here> there")
     of = looked_at("UANA", S.RUNNING, Why.NONE)
-    of = replace(of, plan=replace(of.plan, steps=tuple(replace(s, confidence=good) for s in of.plan.steps)))
+    of = replace(of, plan=replace(of.plan, steps=tuple(having(s, confidence=good) for s in of.plan.steps)))
     for card in ("pause", "plan"):
         text, _ = drawn(of, card)
         assert "onfidence 0.97; its result was judged good by the model: " in text
@@ -424,16 +434,49 @@ def test_a_result_is_asked_about_once_and_closed_by_whoever_answered():
         ({"state": S.RUNNING}, "<@UANA> wanted changes."),
         ({"state": S.STOPPED_BY_USER, "ended_by": "UBEN"}, "Stopped by <@UBEN>."),
     ):
-        text, ids = drawn(replace(of, **{"state": S.DONE, **changes}), "satisfaction")
+        text, ids = drawn(having(of, **{"state": S.DONE, **changes}), "satisfaction")
         assert told in text
         assert ids == []
+
+
+def test_the_last_message_of_a_plan_shows_what_it_read():
+    rows = {"text": "", "items": [{"name": "q1.csv", "size": 900}, {"name": "q2.csv", "size": 1_000}]}
+    listed = having(reading("l"), state=StepState.DONE, result=rows, text="2 items")
+    file = {"path": "a.md", "kind": "text", "text": "alpha says hello", "size": 16}
+    content = having(reading("c"), state=StepState.DONE, result=file, text='{"path": "a.md"}')
+    spelt = {"text": '{"id": 5, "to": {"name": "ops"}}', "id": 5, "to": {"name": "ops"}}
+    as_json = having(reading("j"), state=StepState.DONE, result=spelt, text="")
+    long = having(reading("m"), state=StepState.DONE, result={"text": "x" * 5_000}, text="x")
+    empty = having(reading("e"), state=StepState.DONE, result={"text": ""}, text="")
+    alone = having(reading("p"), state=StepState.DONE, result={"text": "my secret plan"}, text=PRIVATE)
+    failed = having(reading("f"), state=StepState.FAILED, result=None, text="no such file")
+    written = step("w", state=StepState.DONE, text="Moved", result={"text": "Moved it all"})
+    of = task(
+        S.SATISFACTION,
+        plan=approved(listed, content, as_json, long, empty, alone, failed, written),
+        ends=1,
+        result="Done",
+    )
+    text, _ = drawn(of, "satisfaction")
+    assert "1. List reports" in text
+    assert "q1.csv  900 B" in text
+    assert "alpha says hello" in text
+    assert "utf-8" not in text
+    assert "ops" in text
+    assert "This is the beginning" in text
+    assert "It gave nothing." in text
+    for hidden in ("my secret plan", "no such file", "Moved it all", '"name"', '"id"', "x" * 2_000):
+        assert hidden not in text
+    assert "q1.csv" in drawn(having(of, state=S.DONE, ended_by="UANA"), "satisfaction")[0]
+    many = tuple(having(reading(f"r{n}"), state=StepState.DONE, result=rows, text="") for n in range(30))
+    assert "… and 22 more reads" in drawn(having(of, plan=approved(*many)), "satisfaction")[0]
 
 
 def test_what_was_understood_is_confirmed_before_it_is_planned():
     of = task(
         S.TALKING, flow=Flow.TALK, requirements=("Sign in with Google",), because="they wrote “build it”"
     )
-    text, ids = drawn(replace(of, decided=DECIDED), "requirements")
+    text, ids = drawn(having(of, decided=DECIDED), "requirements")
     assert "Sign in with Google" in text
     assert "Which folder? old" in text
     assert "Detected intent to build: they wrote “build it”" in text
@@ -441,7 +484,7 @@ def test_what_was_understood_is_confirmed_before_it_is_planned():
     text, ids = drawn(replace(of, state=S.PLANNING, flow=Flow.PLAN), "requirements")
     assert "Confirmed." in text
     assert ids == []
-    text, ids = drawn(replace(of, requirements=(), attempts=2), "requirements")
+    text, ids = drawn(having(of, requirements=(), attempts=2), "requirements")
     assert "we went on talking" in text
     assert ids == []
 
@@ -451,7 +494,7 @@ def test_a_finished_plan_offers_to_take_all_of_it_back_where_something_can_be():
     for steps, offered in (
         ((done,), True),
         ((replace(reading(), state=StepState.DONE),), False),
-        ((replace(done, preview=replace(done.preview, undo="no: sent is sent")),), False),
+        ((having(done, preview=replace(done.preview, undo="no: sent is sent")),), False),
         ((step(),), False),
     ):
         _, ids = drawn(task(S.DONE, plan=approved(*steps), result="1 done"), "plan")

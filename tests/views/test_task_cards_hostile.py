@@ -1,18 +1,17 @@
 """Text of others on the cards and in the windows of a task calls nobody, links nowhere and hides nothing."""
 
-from dataclasses import replace
-
 import pytest
 
-from gate.action import Affected, Fact, Preview
-from gate.task import Decided, Flow, Instruction, Missing, Plan, Question, StepState, Task, Usage
-from gate.task_states import TaskState
-from gate.world import Note
+from gate.rules.action import Affected, Fact, Preview
+from gate.rules.ports import Note
+from gate.rules.task import Decided, Flow, Instruction, Missing, Plan, Question, StepState, Task, Usage
+from gate.rules.task_states import TaskState
+from tests.tasks import having
 from tests.views.samples import NOW, action, opened, parts, sent
 from tests.views.task_samples import everything, step
 from tests.views.test_views_hostile import CORPUS, MARK, NAMES, marked
-from views import notes, task_modals, task_status
-from views.kit import Message, visible
+from views import notices, task_modals, task_status
+from views.block_kit import Message, visible
 from views.task_cards import cards
 from views.task_form import changed
 
@@ -28,7 +27,6 @@ def hostile(text: str, state: TaskState) -> Task:
         notifies=text,
         notes=(text,),
         problem=text,
-        prose=text,
     )
     odd = {"title": text, "server": text, "tool": text, "args": {text: text}, "refs": {text: text}}
     more = {"note": text, "problem": text, "text": text}
@@ -37,7 +35,7 @@ def hostile(text: str, state: TaskState) -> Task:
         for n, each in enumerate([*StepState, *StepState])
     )
     asked = tuple(Question(f"{n}{text}", text, Missing.VALUE, (text, "b") * n, text) for n in range(3))
-    return replace(
+    return having(
         everything(state),
         text=text,
         plan=Plan(2, steps, "cd" * 32, text, "UBEN"),
@@ -56,7 +54,7 @@ def hostile(text: str, state: TaskState) -> Task:
 def payloads(text: str, states=tuple(TaskState)):
     for state in states:
         of = hostile(text, state)
-        more = replace(of, flow=Flow.TALK, questions=of.questions * 5)
+        more = having(of, flow=Flow.TALK, questions=of.questions * 5)
         for card in [
             *cards(of),
             *(cards(more) if state in (TaskState.TALKING, TaskState.CLARIFYING) else ()),
@@ -72,7 +70,7 @@ def payloads(text: str, states=tuple(TaskState)):
     yield opened(task_modals.everything(of, of.plan))
     for kind in ("talk", "status"):
         note = Note("n", of.session, kind, {"text": text, "task": of.id})
-        yield sent(notes.message(note, task=replace(of, requirements=())))
+        yield sent(notices.message(note, task=having(of, requirements=())))
     assert changed(of.plan, {}).errors == {}
 
 

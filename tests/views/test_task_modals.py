@@ -5,10 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from gate.action import Ref
-from gate.plan_changes import rearranged
-from gate.task import StepState, Why
-from gate.task_states import TaskState
+from gate.rules.action import Ref
+from gate.rules.plan_changes import rearranged
+from gate.rules.task import Look, StepState, Why
+from gate.rules.task_states import TaskState
+from tests.tasks import having
 from tests.views.samples import MOVE, opened, parts, shown
 from tests.views.task_samples import WHEN, WHICH, WHY, destroying, huge, long_plan, plan, step, task, unknown
 from views import task_modals
@@ -56,7 +57,7 @@ def test_every_window_is_accepted_and_says_what_it_is_about():
 
 
 def test_a_result_is_shown_to_be_changed_and_what_was_not_touched_is_not_read():
-    seen = step("b", state=StepState.DONE, shown=3, result={"text": "moved", "n": 2})
+    seen = step("b", state=StepState.DONE, look=Look(3), result={"text": "moved", "n": 2})
     of = task(TaskState.PAUSED, why=Why.REVIEW, pauses=3, plan=plan(seen))
     view = opened(task_modals.revise(of))
     assert untagged(view["private_metadata"]) == ("review_revise", f"{of.id}.3.0")
@@ -64,7 +65,7 @@ def test_a_result_is_shown_to_be_changed_and_what_was_not_touched_is_not_read():
     assert json.loads(element["initial_value"]) == seen.result
     assert task_modals.unchanged(of, element["initial_value"])
     assert not task_modals.unchanged(of, "{}")
-    changed_before = replace(of, plan=plan(replace(seen, result={"text": "x" * 4000})))
+    changed_before = replace(of, plan=plan(having(seen, result={"text": "x" * 4000})))
     assert task_modals.TOO_LONG in shown(opened(task_modals.revise(changed_before))["blocks"])
 
 
@@ -72,13 +73,13 @@ def test_a_result_is_shown_to_be_changed_and_what_was_not_touched_is_not_read():
     ("undo", "told"), [("yes", "You can undo it afterwards."), ("no", "nothing to undo")]
 )
 def test_the_window_of_a_rejection_says_what_it_does(undo, told):
-    seen = step("b", replace(MOVE, undo=undo), state=StepState.DONE, shown=1, action="a1")
+    seen = step("b", replace(MOVE, undo=undo), state=StepState.DONE, look=Look(1), action="a1")
     of = task(TaskState.PAUSED, why=Why.REVIEW, pauses=1, plan=plan(seen))
     view = opened(task_modals.refuse(of))
     text = shown(view["blocks"])
     assert "dropped and the step counts as failed" in text
     assert told in text
-    assert task_modals.refuse(replace(of, why=Why.WISH)) is task_modals.revise(replace(of, pauses=2)) is None
+    assert task_modals.refuse(having(of, why=Why.WISH)) is task_modals.revise(having(of, pauses=2)) is None
 
 
 def test_options_are_a_menu_and_the_rest_is_typed():

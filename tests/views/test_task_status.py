@@ -4,12 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from gate.task import Flow, StepState, Usage, Wish
-from gate.task_states import TaskState
-from gate.world import Note
+from gate.rules.ports import Note
+from gate.rules.task import Flow, StepState, Usage, Wish
+from gate.rules.task_states import TaskState
+from tests.tasks import having
 from tests.views.samples import action, buttons, parts, sent, shown
 from tests.views.task_samples import WHICH, approved, paused, plan, reading, said, step, task
-from views import notes
+from views import notices
 from views.task_status import status
 
 S = TaskState
@@ -20,7 +21,7 @@ def told(of, *waiting):
 
 
 def note(kind, of, **body):
-    return sent(notes.message(Note("n", task().session, kind, {"task": "t", **body}), task=of))
+    return sent(notices.message(Note("n", task().session, kind, {"task": "t", **body}), task=of))
 
 
 def test_the_state_the_step_what_waits_for_whom_and_the_cost_are_told():
@@ -29,14 +30,14 @@ def test_the_state_the_step_what_waits_for_whom_and_the_cost_are_told():
     assert told(of, action(task=of.id)).split("\n") == [
         "Working: Archive the reports and delete the drafts",
         "Step 2 of 3: Move reports/q3.md to archive/q3.md",
-        "Prepared: Move reports/q3.md to archive/q3.md",
+        "Move reports/q3.md to archive/q3.md",
         "Waits for <@UANA>.",
         "Mode `auto`: goes on by itself where it is sure. 1 instruction waits for the next step. The model was asked 3 times: 12,345 tokens in, 678 out.",
     ]
 
 
 def test_actions_of_other_tasks_of_the_thread_are_left_out():
-    assert "Prepared" not in told(task(S.RUNNING, plan=approved()), action(task="another"))
+    assert "Move reports" not in told(task(S.RUNNING, plan=approved()), action(task="another"))
 
 
 @pytest.mark.parametrize(
@@ -73,8 +74,8 @@ def test_words_of_a_conversation_carry_implement_now_while_it_is_talked_about():
     off = replace(talking.switches, allow_execution_transition=False)
     for other in (
         None,
-        replace(talking, requirements=("x",)),
+        having(talking, requirements=("x",)),
         replace(talking, state=S.PLANNING),
-        replace(talking, switches=off),
+        having(talking, switches=off),
     ):
         assert buttons(note("talk", other, text="Which login?").blocks) == []

@@ -2,13 +2,15 @@
 
 import itertools
 import json
+import re
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
-from gate.action import Approvers, Class, Outcome, Ref, Risk, Verdict
-from gate.states import State
+from gate.rules.action import Approvers, Class, Fact, Outcome, Ref, Risk, Verdict
+from gate.rules.states import State
+from tests.actions import but
 from tests.views.samples import (
     DELETE,
     INVERSE,
@@ -18,12 +20,15 @@ from tests.views.samples import (
     buttons,
     destructive,
     done,
+    opened,
     parts,
     sent,
     shown,
     yes,
 )
-from views.buttons import IDS, untagged
+from views import buttons as ids_of
+from views import modals
+from views.buttons import untagged
 from views.card import card
 
 UNANSWERED = {"state": State.UNKNOWN, "decided_by": "UANA", "outcome": Outcome("unknown", "the process died")}
@@ -50,11 +55,11 @@ def test_every_card_is_accepted_and_says_what_it_is_about(state, cls, verdict):
         inverse=INVERSE,
     )
     for undoes, private in itertools.product(("", "other"), (True, False)):
-        text, ids = drawn(replace(of, undoes=undoes, private=private), yes("UBEN"))
-        assert of.preview.summary in text
-        assert "<@UANA>" in text
-        assert set(ids) <= set(IDS)
+        text, ids = drawn(but(of, undoes=undoes, private=private), yes("UBEN"))
+        assert of.preview.summary.removeprefix("Move") in text
+        assert set(ids) <= {value for name, value in vars(ids_of).items() if name.isupper()}
         assert "Done" not in text or state is State.SUCCEEDED
+        assert "Moved" not in text or state is State.SUCCEEDED
         assert ("confirm" in ids) == (state is State.PREPARED and verdict is Verdict.CONFIRM)
         assert ("review" in ids) == (state is State.PREPARED and verdict is Verdict.TYPED)
 
@@ -71,13 +76,9 @@ def test_every_card_that_was_decided_names_who_decided(state):
 def test_a_prepared_write_in_full():
     text, ids = drawn(action())
     assert text.split("\n") == [
-        "Prepared: Move reports/q3.md to archive/q3.md",
-        "Asked by <@UANA> · *changes something* · medium risk",
-        "filesystem.move_file",
-        "destination  archive/q3.md",
-        "source       reports/q3.md",
-        "Can be undone: yes",
-        "May confirm: <@UANA>. Expires <!date^1795176300^{time_secs}|2026-11-20 12:05:00 UTC>.",
+        "Move reports/q3.md to archive/q3.md",
+        "can be undone",
+        "Expires <!date^1795176300^{time}|2026-11-20 12:05:00 UTC>.",
         "Confirm",
         "Edit",
         "Cancel",
@@ -91,24 +92,25 @@ def test_a_prepared_write_in_full():
 # promise: ACT-06
 def test_a_prepared_delete_warns_lists_sizes_and_is_reviewed_not_confirmed():
     text, ids = drawn(destructive())
-    assert "This is destructive." in text
+    assert "This deletes 2 files. It can be undone for 30 days." in text
     assert "Affected: 2 items, 16.4 KB in all" in text
     assert " 4.1 KB  2026-11-01  file  q3-draft.md" in text
-    assert ". In .countersign/trash for 30 days" in text
+    assert text.count("q3-draft.md") == 2  # in its first line and in the table
+    assert "trash" not in text
     assert ids == ["review", "edit", "cancel", "more"]
 
 
 def test_a_write_that_must_be_typed_is_not_called_destructive():
     text, ids = drawn(action(verdict=Verdict.TYPED, phrase="move 7F3K"))
-    assert "This cannot go by one click." in text
-    assert "destructive" not in text
+    assert "This cannot go by one click: press Review…" in text
+    assert "destroys" not in text
     assert ids[0] == "review"
 
 
 def test_an_unknown_tool_says_that_nobody_has_reviewed_it():
     text, ids = drawn(action(cls=Class.UNKNOWN, risk=Risk.HIGH, reason="nothing its server says is believed"))
     assert "*Not reviewed by an operator*: read every argument." in text
-    assert "Why you are asked: nothing its server says is believed" in text
+    assert "filesystem.move_file" in text
     assert "destination  archive/q3.md" in text
     assert ids[0] == "confirm"
 
@@ -118,7 +120,7 @@ def test_who_else_is_notified_and_what_cannot_be_undone_is_said_before():
     told = replace(MOVE, notifies="Ahmad, by mail", undo="no: mails cannot be called back")
     text, _ = drawn(action(told))
     assert "Will also notify: Ahmad, by mail" in text
-    assert "Can be undone: no: mails cannot be called back" in text
+    assert "cannot be undone: mails cannot be called back" in text
 
 
 def test_the_reason_is_given_when_something_is_always_gated():
@@ -139,8 +141,12 @@ def test_a_preview_with_a_problem_says_so_and_has_no_way_to_a_yes():
 
 
 def test_the_proposers_words_stand_below_the_facts_and_are_marked():
-    text, _ = drawn(action(replace(MOVE, prose="Quite harmless, just lists files.")))
-    assert text.index("source") < text.index("Proposer's words (not checked):") < text.index("Quite harmless")
+    text, _ = drawn(action(prose="Quite harmless, just lists files."))
+    assert (
+        text.index("reports/q3.md")
+        < text.index("Proposer's words (not checked):")
+        < text.index("Quite harmless")
+    )
 
 
 def test_votes_are_counted_by_version_and_named():
@@ -156,20 +162,69 @@ def test_groups_of_approvers_are_mentioned():
 
 
 def test_while_it_waits_for_a_worker_it_can_be_cancelled_and_while_it_runs_it_cannot():
-    assert drawn(action(state=State.APPROVED, decided_by="UANA"), yes("UANA"))[1] == ["cancel"]
+    assert drawn(action(state=State.APPROVED, decided_by="UANA"), yes("UANA"))[1] == ["cancel", "full"]
     text, ids = drawn(action(state=State.EXECUTING, decided_by="UANA"), yes("UANA"))
-    assert ids == []
+    assert ids == ["full"]
     assert text.startswith("Working: Move")
 
 
-def test_done_comes_with_what_the_tool_said_and_an_undo_bar():
-    text, ids = drawn(done(undo_open=True), yes("UANA"))
-    assert text.startswith("Done: Move")
-    assert "The tool said:\nMoved reports/q3.md to archive/q3.md" in text
+def test_done_is_one_line_with_who_and_when_and_undo():
+    told = Outcome("success", "Moved reports/q3.md to archive/q3.md", {"path": "archive/q3.md"}, at=NOW)
+    text, ids = drawn(done(undo_open=True, outcome=told), yes("UANA"))
+    assert text.split("\n")[:2] == [
+        "Moved reports/q3.md to archive/q3.md",
+        "<@UANA>, <!date^1795176000^{time}|2026-11-20 12:00:00 UTC>",
+    ]
+    assert text.count("archive/q3.md") == 1
     assert ids == ["undo", "full"]
 
 
-def test_once_the_undo_bar_is_gone_the_card_says_how_to_undo_later():
+def test_what_the_tool_says_beyond_that_it_is_done_stands_on_the_card():
+    text, _ = drawn(done(outcome=Outcome("success", "Moved. 3 links now point nowhere.")), yes("UANA"))
+    assert "3 links now point nowhere." in text
+
+
+def test_a_result_has_no_json_and_no_digest():
+    told = {"links": {"broken": ["a", "b"]}, "sha256": "ab" * 32, "trash_id": "c" * 32}
+    text, _ = drawn(done(outcome=Outcome("success", json.dumps(told), told)), yes("UANA"))
+    assert "links.broken  a" in text
+    assert not re.search(r'[0-9a-f]{32}|": ', text)
+
+
+def test_an_argument_is_hidden_only_where_the_line_or_the_difference_says_it():
+    said = replace(MOVE, facts=(*MOVE.facts, Fact("mode", "force"), Fact("copy_of", "archive/q3.md")))
+    text, _ = drawn(action(said))
+    assert "mode     force" in text
+    assert "copy_of  archive/q3.md" in text  # the line says it once, of the destination
+    assert "source" not in text
+    long = replace(MOVE, summary=f"Move reports/q3.md to {'x' * 200} archive/q3.md")
+    assert "source" in drawn(action(long))[0]
+    written = replace(MOVE, facts=(Fact("content", "one\ntwo\n"),), diff="-one\n+two\n", compared="content")
+    assert "content" not in drawn(action(written))[0]
+    assert "content" in drawn(action(replace(written, diff="")))[0]
+    assert "content" in drawn(action(replace(written, compared="")))[0]
+
+
+def test_no_argument_is_hidden_by_words_that_another_one_brings_in():
+    mode = Fact("mode", "force")
+    for changes in (
+        {"facts": (Fact("content", "force\n"), mode), "diff": "-one\n+force\n", "compared": "content"},
+        {"facts": (Fact("path", "notes force.md"), mode), "summary": "Write notes force.md"},
+        {"facts": (mode, Fact("to", "team, force")), "summary": "Tell team, force of it"},
+        {"facts": (mode, Fact("path", "a/notes force.md")), "summary": "Write notes force.md"},
+    ):
+        assert "mode" in drawn(action(replace(MOVE, **changes)))[0]
+    twice = replace(MOVE, summary="Copy a.md to a.md", facts=(Fact("from", "a.md"), Fact("to", "a.md")))
+    assert "a.md  " not in drawn(action(twice))[0]
+
+
+def test_what_was_looked_up_for_a_call_stands_in_show_everything_alone():
+    told = replace(MOVE, facts=(*MOVE.facts, Fact("expected", "ab" * 32, added=True)))
+    assert "ab" * 32 not in drawn(action(told))[0]
+    assert "ab" * 32 in shown(opened(modals.full(action(told)))["blocks"])
+
+
+def test_a_result_of_an_earlier_version_without_undo_says_how_to_undo_later():
     text, ids = drawn(done(), yes("UANA"))
     assert "To take it back: `/undo`, or mention me here with `undo` until <!date^" in text
     assert ids == ["full"]
@@ -192,7 +247,7 @@ def test_an_unknown_outcome_asks_three_questions_only_where_a_read_can_tell():
     assert text.startswith("Not known whether it happened: Move")
     assert "I will not try again by myself." in text
     assert ids == ["settle_happened", "settle_not", "full"]
-    assert drawn(action(**UNANSWERED, checkable=True))[1] == [
+    assert drawn(action(**UNANSWERED, capture={"seen": {}}))[1] == [
         "settle_happened",
         "settle_not",
         "settle_check",
@@ -208,7 +263,7 @@ def test_a_settled_outcome_names_who_confirmed_and_who_settled():
 def test_a_failure_says_whether_anything_may_have_changed():
     failed = action(state=State.FAILED, decided_by="UANA", outcome=Outcome("error", "no such file"))
     assert "The tool answered with an error." in drawn(failed)[0]
-    text, ids = drawn(replace(failed, outcome=Outcome("not_sent", "the server is down")))
+    text, ids = drawn(but(failed, outcome=Outcome("not_sent", "the server is down")))
     assert "It was never sent to the tool, so nothing was changed." in text
     assert ids == ["full"]
 
@@ -233,13 +288,13 @@ def test_an_expired_card_can_be_asked_again():
 
 def test_an_action_asked_again_or_edited_says_so():
     text, _ = drawn(action(renews="other", edited_by="UBEN"))
-    assert "Asked again by <@UANA> · edited by <@UBEN>" in text
+    assert "Asked again by <@UANA>. Edited by <@UBEN>." in text
 
 
 @pytest.mark.parametrize(
     ("state", "start"),
     [
-        (State.PREPARED, "Prepared to undo: "),
+        (State.PREPARED, "Undo: "),
         (State.EXECUTING, "Undoing: "),
         (State.SUCCEEDED, "Undone: "),
         (State.FAILED, "Undo failed: "),
@@ -249,7 +304,7 @@ def test_an_action_asked_again_or_edited_says_so():
 )
 def test_an_undo_reads_as_an_undo_and_cannot_be_edited(state, start):
     made = sent(card(action(state=state, undoes="other")))
-    assert made.text.startswith(start)
+    assert made.text.startswith("Prepared to undo: " if start == "Undo: " else start)
     assert shown(made.blocks).startswith(start)
     assert "edit" not in buttons(made.blocks)
 

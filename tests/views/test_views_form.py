@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gate.action import Preview
-from gate.canonical import canonical
-from gate.previews import facts
-from gate.tool import Problem
+from gate.rules.action import Preview
+from gate.rules.canonical_json import canonical
+from gate.rules.previews import facts
+from gate.rules.tool import Problem
 from tests.views.samples import action, opened, parts
 from views import modals
-from views.fields import block_of, fields, same
-from views.form import blocks, field_errors, values
+from views.edit_form import blocks, field_errors, values
+from views.form_fields import block_of, fields, same
 
 TYPES = st.sampled_from(
     [

@@ -5,13 +5,13 @@ from datetime import timedelta
 
 import pytest
 
-from gate.action import Approvers, Class, Fact, Ref, Verdict, Vote
-from gate.grants import LENGTH, Grant, Kind, Pattern, described, offers
-from gate.states import State
-from gate.world import Note
+from gate.rules.action import Approvers, Class, Fact, Ref, Verdict, Vote
+from gate.rules.grants import LENGTH, Grant, Kind, Pattern, described, offers
+from gate.rules.ports import Note
+from gate.rules.states import State
 from tests.views.samples import MOVE, NOW, action, buttons, destructive, parts, sent, shown
 from tests.views.test_views_hostile import CORPUS
-from views import check, grants, notes
+from views import grants, notices, payload_check
 from views.card import card
 
 INSIDE = (Pattern("path", Kind.UNDER, "archive/"),)
@@ -46,7 +46,7 @@ def test_the_menu_of_a_card_offers_it_only_above_the_floor():
 
 def test_the_window_shows_the_whole_call_and_offers_each_kind_and_time():
     made = grants.window(action(), offers({"path": "archive/a.md"}))
-    assert not check.view(made)
+    assert not payload_check.view(made)
     text = shown(made["blocks"])
     assert "destination  archive/q3.md" in text
     assert "Allow* confirms this call" in text
@@ -78,7 +78,7 @@ def test_an_empty_list_says_so_and_a_long_one_how_many_more():
 
 
 def test_a_note_lists_them():
-    made = notes.message(Note("n", action().session, "grants", {"void": ["g1"]}), allowed=[grant()])
+    made = notices.message(Note("n", action().session, "grants", {"void": ["g1"]}), allowed=[grant()])
     assert "its tool has changed since" in shown(sent(made).blocks)
 
 
@@ -88,7 +88,7 @@ def test_nothing_in_their_arguments_calls_anybody(strange):
     told = replace(MOVE, facts=tuple(Fact(k, v) for k, v in args.items()))
     kinds = offers(args)
     made = grants.window(action(preview=told), kinds)
-    assert not check.view(made)
+    assert not payload_check.view(made)
     assert all(len(described(kind)) <= LENGTH for kind in kinds)
     for kind in kinds:
         listed = sent(grants.listed([grant(patterns=kind, tool=strange[:30])]))

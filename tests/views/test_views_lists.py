@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from gate.action import Outcome
-from gate.audit import Entry, Line
-from gate.states import State
-from gate.world import Note, UndoEntry
+from gate.rules.action import Outcome
+from gate.rules.audit import Entry, Line
+from gate.rules.ports import Note, UndoEntry
+from gate.rules.states import State
 from tests.views.samples import NOW, action, buttons, destructive, done, opened, parts, sent, shown
-from views import lists, notes
+from views import lists, notices
 
 
 def entry(seq, **changes):
@@ -24,7 +24,7 @@ def note(kind, **body):
 def test_what_waits_is_listed_with_where_and_until_when_and_never_confirmed_from_the_list():
     made = sent(lists.pending([action(), destructive()]))
     told = shown(made.blocks)
-    assert "Prepared: Move reports/q3.md to archive/q3.md" in told
+    assert "Move reports/q3.md to archive/q3.md" in told
     assert "Asked by <@UANA> in <#C1> · *destructive* · expires <!date^" in told
     assert buttons(made.blocks) == ["full", "cancel"] * 2
     assert made.text == "2 waiting"
@@ -35,7 +35,7 @@ def test_a_result_that_waits_for_its_review_is_listed_and_released_on_its_card()
     made = sent(lists.pending([waits]))
     told = shown(made.blocks)
     assert "Done, its result waits for review: Move reports/q3.md to archive/q3.md" in told
-    assert "in <#C1> · *changes something* · release or change its result on its card" in told
+    assert "in <#C1> · release or change its result on its card" in told
     assert "expires" not in told
     assert "its words" not in told
     assert (made.text, buttons(made.blocks)) == ("1 waiting", ["full", "held_reject"])
@@ -111,33 +111,31 @@ def test_a_direct_message_is_not_named_as_a_channel():
 
 
 def test_words_of_a_planner_are_shown_and_nothing_in_them_is_parsed():
-    made = sent(notes.message(note("text", text="See <https://x.example|this>, <!channel>\nsecond line")))
+    made = sent(notices.message(note("text", text="See <https://x.example|this>, <!channel>\nsecond line")))
     assert made.text == "See &lt;https://x.example|this&gt;, &lt;!channel&gt;\\u{a}second line"
     assert not parts(made.blocks, "mrkdwn")
     assert "second line" in shown(made.blocks)
 
 
 def test_code_in_the_words_of_a_planner_is_code_and_nothing_else():
-    made = sent(notes.message(note("text", text="Write `a.b <!channel>` or `c`.")))
+    made = sent(notices.message(note("text", text="Write `a.b <!channel>` or `c`.")))
     styled = [p["text"] for p in parts(made.blocks, "text") if p.get("style") == {"code": True}]
     assert styled == ["a.b <!channel>", "c"]
-    sent(notes.message(note("text", text="`a`" * 500)))
+    sent(notices.message(note("text", text="`a`" * 500)))
 
 
 def test_a_read_with_a_recipe_is_named_by_what_it_does():
     body = {"name": "filesystem.list_dir", "summary": "List reports", "arguments": {}, "text": "q3.md"}
-    assert (
-        shown(sent(notes.message(note("read", **body))).blocks) == "List reports\nfilesystem.list_dir\nq3.md"
-    )
-    assert sent(notes.message(note("read", **body, error=True))).text == "Failed: List reports"
+    assert shown(sent(notices.message(note("read", **body))).blocks) == "List reports\nq3.md"
+    assert sent(notices.message(note("read", **body, error=True))).text == "Failed: List reports"
 
 
 def test_a_read_shows_what_was_asked_and_found():
     body = {"name": "filesystem.list_dir", "arguments": {"path": "reports"}, "text": "q3.md\nq4.md"}
-    made = sent(notes.message(note("read", **body, clipped=False, open_world=False, error=False)))
+    made = sent(notices.message(note("read", **body, clipped=False, open_world=False, error=False)))
     assert shown(made.blocks).split("\n") == [
         "Read: filesystem.list_dir",
-        '{"path": "reports"}',
+        "path  reports",
         "q3.md",
         "q4.md",
     ]
@@ -145,7 +143,7 @@ def test_a_read_shows_what_was_asked_and_found():
 
 def test_a_read_from_outside_that_was_clipped_says_both():
     body = {"name": "web.fetch", "arguments": {}, "text": "x" * 9000, "clipped": True, "open_world": True}
-    told = shown(sent(notes.message(note("read", **body, error=False))).blocks)
+    told = shown(sent(notices.message(note("read", **body, error=False))).blocks)
     assert "From outside of this workspace: read with care." in told
     assert "The answer was longer than what I keep." in told
     assert "… 3,000 more characters" in told
@@ -153,17 +151,17 @@ def test_a_read_from_outside_that_was_clipped_says_both():
 
 def test_a_read_that_failed_or_found_nothing_says_so():
     body = {"name": "filesystem.read_file", "arguments": {}, "clipped": False, "open_world": False}
-    assert sent(notes.message(note("read", **body, text="no such file", error=True))).text.startswith(
+    assert sent(notices.message(note("read", **body, text="no such file", error=True))).text.startswith(
         "Could not read"
     )
     assert "Nothing came back." in shown(
-        sent(notes.message(note("read", **body, text="", error=False))).blocks
+        sent(notices.message(note("read", **body, text="", error=False))).blocks
     )
 
 
 def test_a_refusal_names_the_tool_and_its_reasons():
     made = sent(
-        notes.message(note("refused", name="filesystem.move_file", reasons=["“source” is missing.", "b"]))
+        notices.message(note("refused", name="filesystem.move_file", reasons=["“source” is missing.", "b"]))
     )
     assert made.text == "Not prepared: filesystem.move_file"
     assert shown(made.blocks).split("\n") == [
@@ -174,28 +172,28 @@ def test_a_refusal_names_the_tool_and_its_reasons():
 
 
 def test_notes_that_list_are_given_what_they_list():
-    assert "Move reports" in shown(sent(notes.message(note("pending"), waiting=[action()])).blocks)
-    assert "Move reports" in shown(
-        sent(notes.message(note("undo"), entries=[UndoEntry(done(), NOW, "move", False)])).blocks
+    assert "Move reports" in shown(sent(notices.message(note("pending"), waiting=[action()])).blocks)
+    assert "Moved reports" in shown(
+        sent(notices.message(note("undo"), entries=[UndoEntry(done(), NOW, "move", False)])).blocks
     )
-    assert "confirmed" in shown(sent(notes.message(note("audit", count=1), lines=[entry(1)])).blocks)
-    told = shown(sent(notes.message(note("help", text="Servers: `a<!channel>`"))).blocks)
+    assert "confirmed" in shown(sent(notices.message(note("audit", count=1), lines=[entry(1)])).blocks)
+    told = shown(sent(notices.message(note("help", text="Servers: `a<!channel>`"))).blocks)
     assert "/pending" in told
     assert "Servers: a<!channel>" in told  # a style: nothing in a server's name is parsed
 
 
 def test_a_note_of_an_unknown_kind_is_an_error():
     with pytest.raises(ValueError, match="'poem'"):
-        notes.message(note("poem"))
+        notices.message(note("poem"))
 
 
 def test_an_answer_to_one_person_keeps_its_mentions():
-    made = sent(notes.answer("Only <@UBEN> or <!subteam^S0PS> can confirm this. <!channel>"))
+    made = sent(notices.answer("Only <@UBEN> or <!subteam^S0PS> can confirm this. <!channel>"))
     assert made.text == "Only <@UBEN> or <!subteam^S0PS> can confirm this. &lt;!channel&gt;"
-    sent(notes.answer("Only <@UBEN> " * 100))
+    sent(notices.answer("Only <@UBEN> " * 100))
 
 
 def test_an_undo_is_listed_once_somebody_has_to_decide_about_it():
     looking = action(undoes="a0", version=1)
     assert shown(sent(lists.pending([looking])).blocks).endswith(lists.NOTHING_WAITS)
-    assert "Prepared to undo: Move" in shown(sent(lists.pending([replace(looking, version=2)])).blocks)
+    assert "Undo: Move" in shown(sent(lists.pending([replace(looking, version=2)])).blocks)

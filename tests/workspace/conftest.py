@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.workspace.connected import INSTALLED, Connected
+from tests.workspace.bolt_apps import INSTALLED, Connected
+from workspace.context import Options
 from workspace.delivery import Timing
-from workspace.parts import Rules
 from workspace.server import Workspace
 
 
@@ -20,7 +20,7 @@ def timing() -> Timing:
 
 @pytest.fixture
 async def ws(timing: Timing) -> AsyncIterator[Workspace]:
-    workspace = Workspace(INSTALLED, rules=Rules(timing=timing))
+    workspace = Workspace(INSTALLED, options=Options(timing=timing))
     await workspace.start()
     yield workspace
     await workspace.stop()

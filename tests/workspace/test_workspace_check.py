@@ -363,35 +363,35 @@ BAD_VIEWS = {
 
 @pytest.mark.parametrize("name", GOOD_MESSAGES)
 def test_a_good_message_has_no_problem(name: str) -> None:
-    assert check.blocks_of_message(GOOD_MESSAGES[name]) == []
+    assert check.message_block_problems(GOOD_MESSAGES[name]) == []
 
 
 @pytest.mark.parametrize("name", BAD_MESSAGES)
 def test_a_bad_message_is_refused_with_a_reason(name: str) -> None:
     blocks, reason = BAD_MESSAGES[name]
-    assert any(reason in found for found in check.blocks_of_message(blocks))
+    assert any(reason in found for found in check.message_block_problems(blocks))
 
 
 @pytest.mark.parametrize("name", GOOD_VIEWS)
 def test_a_good_view_has_no_problem(name: str) -> None:
-    assert check.view(GOOD_VIEWS[name]) == []
+    assert check.view_problems(GOOD_VIEWS[name]) == []
 
 
 @pytest.mark.parametrize("name", BAD_VIEWS)
 def test_a_bad_view_is_refused_with_a_reason(name: str) -> None:
     body, reason = BAD_VIEWS[name]
-    assert any(reason in found for found in check.view(body))
+    assert any(reason in found for found in check.view_problems(body))
 
 
 def test_a_problem_says_where_it_is() -> None:
-    (found,) = check.blocks_of_message([section(), actions(button(value="x" * 2001))])
+    (found,) = check.message_block_problems([section(), actions(button(value="x" * 2001))])
     assert found.endswith("[json-pointer:/blocks/1/elements/0/value]")
 
 
 @pytest.mark.parametrize("text", ["<!channel", "a <b", "<@>", "<http://a|b"])
 def test_the_text_itself_must_be_escaped(text: str) -> None:
-    assert check.text_of_message(text)
-    assert not check.text_of_message(text.replace("<", "&lt;"))
+    assert check.message_text_problems(text)
+    assert not check.message_text_problems(text.replace("<", "&lt;"))
 
 
 JSON = st.recursive(
@@ -427,5 +427,5 @@ SMALL = [payload for payload in (*GOOD_MESSAGES.values(), *GOOD_VIEWS.values()) 
 def test_no_payload_however_broken_breaks_the_validator(data: st.DataObject) -> None:
     whole = data.draw(st.sampled_from(SMALL))
     payload = broken(whole, data.draw(st.sampled_from(places(whole))), data.draw(JSON))
-    found = check.view(payload) if isinstance(whole, dict) else check.blocks_of_message(payload)
+    found = check.view_problems(payload) if isinstance(whole, dict) else check.message_block_problems(payload)
     assert all(isinstance(sentence, str) for sentence in found)

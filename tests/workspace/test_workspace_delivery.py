@@ -9,7 +9,7 @@ from typing import Any
 import aiohttp
 from slack_bolt.adapter.socket_mode.aiohttp import AsyncSocketModeHandler
 
-from tests.workspace.connected import INSTALLED, Connected, bolt_for
+from tests.workspace.bolt_apps import INSTALLED, Connected, bolt_for
 from workspace.delivery import Attempt, pick
 from workspace.server import Workspace
 from workspace.signed_http import SignedHttp
@@ -51,7 +51,7 @@ async def test_an_event_goes_to_one_replica(ws: Workspace, connected: Connected)
 
 async def test_an_event_told_to_go_twice_reaches_two_replicas(ws: Workspace, connected: Connected) -> None:
     heard = await replicas(ws, connected, 2)
-    ws.faults.deliver("message", "twice")
+    ws.faults.duplicate("message", "twice")
     await ws.as_("U_ANN").say("D_ANN", "hello")
     await ws.wait_for(lambda: len(heard) == 2)
     assert {name for name, _ in heard} == {"0", "1"}
@@ -60,7 +60,7 @@ async def test_an_event_told_to_go_twice_reaches_two_replicas(ws: Workspace, con
 
 async def test_an_event_told_to_go_everywhere_does(ws: Workspace, connected: Connected) -> None:
     heard = await replicas(ws, connected, 3)
-    ws.faults.deliver("message", "everywhere")
+    ws.faults.duplicate("message", "everywhere")
     await ws.as_("U_ANN").say("D_ANN", "hello")
     await ws.wait_for(lambda: len(heard) == 3)
     assert {name for name, _ in heard} == {"0", "1", "2"}
@@ -68,7 +68,7 @@ async def test_an_event_told_to_go_everywhere_does(ws: Workspace, connected: Con
 
 async def test_a_late_retry_comes_after_success(ws: Workspace, connected: Connected) -> None:
     heard = await replicas(ws, connected, 1)
-    ws.faults.deliver("message", "late")
+    ws.faults.duplicate("message", "late")
     await ws.as_("U_ANN").say("D_ANN", "hello")
     await ws.wait_for(lambda: len(ws.deliveries("message")) == 2 and len(heard) == 2)
     assert [entry.note for entry in ws.deliveries("message")] == ["ok (try 0)", "ok (try 1)"]
@@ -80,14 +80,14 @@ async def test_a_click_can_arrive_twice(ws: Workspace, connected: Connected) -> 
     posted = await bolt_for(ws).client.chat_postMessage(
         channel="C_GENERAL", text="x", blocks=[{"type": "actions", "elements": [button]}]
     )
-    ws.faults.deliver("block_actions", "twice")
+    ws.faults.duplicate("block_actions", "twice")
     assert (await ws.as_("U_ANN").click(posted["ts"], "go")).ok
     await ws.wait_for(lambda: len(heard) == 2)
     assert heard[0][1] == heard[1][1]
     assert {name for name, _ in heard} == {"0", "1"}
 
 
-def test_twice_with_one_replica_is_that_one_twice() -> None:
+def test_a_single_replica_gets_a_duplicated_event_twice() -> None:
     chance = Random(1)
     assert list(pick(["a"], "twice", chance)) == ["a", "a"]
     assert sorted(pick(["a", "b"], "twice", chance)) == ["a", "b"]
@@ -127,7 +127,7 @@ async def test_a_client_told_to_refresh_connects_anew(ws: Workspace) -> None:
     await handler.close_async()
 
 
-async def test_what_was_about_to_go_by_a_line_that_was_stopped_counts_as_not_connected():
+async def test_a_delivery_over_a_stopped_transport_counts_as_not_connected():
     line = SignedHttp(["http://127.0.0.1:9"], "secret", 1.0)
     assert (await line.send("http://127.0.0.1:9", "interactive", {}, Attempt())).reason == "connection_failed"
     await line.stop()

@@ -10,7 +10,7 @@ import pytest
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from tests.workspace.connected import INSTALLED
+from tests.workspace.bolt_apps import INSTALLED
 from workspace.faults import BadGateway, Dropped, Fault, RateLimited, Refused, ServerError, Silent, Slow
 from workspace.server import Workspace
 

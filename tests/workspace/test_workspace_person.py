@@ -8,10 +8,10 @@ import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.webhook.async_client import AsyncWebhookClient
 
-from tests.workspace.connected import INSTALLED, Connected, bolt_for, hastily
-from workspace.cast import Cast
-from workspace.composer import commanded, composed
+from tests.workspace.bolt_apps import INSTALLED, Connected, bolt_for, hastily
+from workspace.composer import compose, escape_command
 from workspace.errors import NotPossible
+from workspace.seed import Seed
 from workspace.server import Workspace
 from workspace.state import State, counted_ids
 
@@ -72,7 +72,7 @@ async def clicked(ws: Workspace, connected: Connected) -> list[Body]:
     return heard
 
 
-STATE = State(Cast(), lambda: 1000.0, counted_ids())
+STATE = State(Seed(), lambda: 1000.0, counted_ids())
 
 
 @pytest.mark.parametrize(
@@ -92,11 +92,11 @@ STATE = State(Cast(), lambda: 1000.0, counted_ids())
     ],
 )
 def test_what_is_typed_is_written_as_slack_writes_it(typed: str, text: str) -> None:
-    assert composed(STATE, typed)[0] == text
+    assert compose(STATE, typed)[0] == text
 
 
 def test_the_blocks_of_a_message_hold_the_words_unescaped() -> None:
-    _, blocks = composed(STATE, "@Ann <b> notes.md")
+    _, blocks = compose(STATE, "@Ann <b> notes.md")
     assert blocks[0]["elements"][0]["elements"] == [
         {"type": "user", "user_id": "U_ANN"},
         {"type": "text", "text": " <b> "},
@@ -105,7 +105,7 @@ def test_the_blocks_of_a_message_hold_the_words_unescaped() -> None:
 
 
 def test_a_command_names_people_with_their_names() -> None:
-    assert commanded(STATE, "give @Ben notes.md & more") == "give <@U_BEN|ben> notes.md &amp; more"
+    assert escape_command(STATE, "give @Ben notes.md & more") == "give <@U_BEN|ben> notes.md &amp; more"
 
 
 async def test_a_message_event_says_where_and_by_whom(ws: Workspace, clicked: list[Body]) -> None:

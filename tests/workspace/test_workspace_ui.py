@@ -10,7 +10,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from tests.workspace.connected import Connected, bolt_for, hastily
+from tests.workspace.bolt_apps import Connected, bolt_for, hastily
 from workspace.server import Workspace
 
 Json = dict[str, Any]
@@ -46,8 +46,8 @@ async def page(ws: Workspace) -> AsyncIterator[aiohttp.ClientSession]:
         yield session
 
 
-async def see(page: aiohttp.ClientSession, user: str) -> Json:
-    async with page.get("/ui/state", params={"as": user}) as response:
+async def see(page: aiohttp.ClientSession, user: str, **more: str) -> Json:
+    async with page.get("/ui/state", params={"as": user, **more}) as response:
         found: Json = await response.json()
         return found
 
@@ -62,7 +62,8 @@ async def test_a_person_sees_their_own_channels_and_messages(
     ws: Workspace, page: aiohttp.ClientSession
 ) -> None:
     await bolt_for(ws).client.chat_postEphemeral(channel="C_OPS", user="U_ANN", text="only Ann")
-    assert await do(page, "message", **{"as": "U_ANN"}, channel="C_OPS", text="hi @Ben") == {"ok": True}
+    posted = await do(page, "message", **{"as": "U_ANN"}, channel="C_OPS", text="hi @Ben")
+    assert posted["ok"]
     (root,) = [m for m in ws.messages("C_OPS") if m.user == "U_ANN"]
     await do(page, "message", **{"as": "U_BEN"}, channel="C_OPS", text="yes?", thread_ts=root.ts)
 
@@ -181,3 +182,37 @@ async def test_the_page_and_its_files_are_served(page: aiohttp.ClientSession) ->
             assert (response.status, response.content_type.rpartition("/")[2]) == (200, kind)
     async with page.get("/static/../server.py") as response:
         assert response.status == 404
+
+
+async def test_a_dialog_opens_in_the_tab_that_asked_for_it(
+    ws: Workspace, page: aiohttp.ClientSession, connected: Connected
+) -> None:
+    app = bolt_for(ws)
+
+    async def edit(ack: Any, body: Json, client: Any) -> None:
+        await ack()
+        await client.views_open(trigger_id=body["trigger_id"], view=FORM)
+
+    app.action("edit")(edit)
+    await connected.join(app)
+    card = await app.client.chat_postMessage(channel="C_GENERAL", text="card", blocks=BUTTONS)
+    where = {"channel": "C_GENERAL", "ts": card["ts"], "block_id": "deciding"}
+    await do(page, "action", **{"as": "U_ANN"}, tab="left", **where, action_id="edit", state={})
+    await ws.wait_for(lambda: ws.as_("U_ANN").modal)
+    assert (await see(page, "U_ANN", tab="left"))["modal"]["title"] == "Edit"
+    assert (await see(page, "U_ANN", tab="right"))["modal"] is None
+
+
+async def test_a_warning_names_its_channel(ws: Workspace, page: aiohttp.ClientSession) -> None:
+    await do(page, "command", **{"as": "U_ANN"}, channel="C_GENERAL", command="/pending")
+    warnings = (await see(page, "U_ANN"))["warnings"]
+    assert [(w["channel"], w["text"]) for w in warnings] == [
+        ("C_GENERAL", "/pending failed because Countersign did not respond.")
+    ]
+
+
+async def test_a_posted_message_is_answered_with_its_timestamp(
+    ws: Workspace, page: aiohttp.ClientSession
+) -> None:
+    answer = await do(page, "message", **{"as": "U_ANN"}, channel="C_GENERAL", text="hello")
+    assert answer == {"ok": True, "ts": ws.messages("C_GENERAL")[0].ts}

@@ -9,7 +9,7 @@ from slack_bolt.app.async_app import AsyncApp
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from tests.workspace.connected import INSTALLED, Connected, bolt_for
+from tests.workspace.bolt_apps import INSTALLED, Connected, bolt_for
 from workspace.errors import NotPossible
 from workspace.person import Person
 from workspace.server import Workspace

@@ -11,8 +11,8 @@ import pytest
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from tests.workspace.connected import INSTALLED
-from workspace.parts import Rules
+from tests.workspace.bolt_apps import INSTALLED
+from workspace.context import Options
 from workspace.server import Workspace
 from workspace.state import counted_ids
 
@@ -38,7 +38,11 @@ async def test_auth_test_names_the_bot_and_its_scopes(client: AsyncWebClient) ->
 
 @pytest.mark.parametrize(
     ("token", "error"),
-    [("", "not_authed"), ("xoxb-other", "invalid_auth"), ("xapp-local", "not_allowed_token_type")],
+    [
+        ("", "not_authed"),
+        ("xoxb-other", "invalid_auth"),
+        pytest.param(INSTALLED.app_token, "not_allowed_token_type", id="app token"),
+    ],
 )
 async def test_a_wrong_token_is_refused(ws: Workspace, token: str, error: str) -> None:
     assert await refusal(AsyncWebClient(token, base_url=ws.api_url).auth_test()) == error
@@ -227,7 +231,9 @@ async def test_tokens_are_not_written_down(ws: Workspace, client: AsyncWebClient
 async def limited() -> AsyncIterator[tuple[Workspace, list[float]]]:
     """A workspace that enforces rates, and its clock in seconds."""
     now = [1000.0]
-    workspace = Workspace(INSTALLED, clock=lambda: now[0], ids=counted_ids(), rules=Rules(rate_limits=True))
+    workspace = Workspace(
+        INSTALLED, clock=lambda: now[0], ids=counted_ids(), options=Options(rate_limits=True)
+    )
     await workspace.start()
     yield workspace, now
     await workspace.stop()

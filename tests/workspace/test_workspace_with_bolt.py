@@ -7,7 +7,7 @@ from typing import Any
 
 from slack_bolt.app.async_app import AsyncApp
 
-from tests.workspace.connected import Connected, bolt_for, hastily
+from tests.workspace.bolt_apps import Connected, bolt_for, hastily
 from workspace.server import Workspace
 
 PLAIN = "plain_text"

@@ -10,12 +10,21 @@ async function ask(path, options) {
   return response.json();
 }
 
-/** Resolves when the server took it; rejects with the sentence it gave. */
+/** This tab, also after a reload: a dialog opens in the tab that asked for it. */
+function tabId() {
+  const kept = sessionStorage.getItem("tab") ?? crypto.getRandomValues(new Uint32Array(2)).join("-");
+  sessionStorage.setItem("tab", kept);
+  return kept;
+}
+const TAB = tabId();
+
+/** Resolves with the answer when the server took it; rejects with the sentence it gave. */
 async function post(path, body) {
   const answer = await ask(path, {
     method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body),
   });
   if (!answer.ok) throw new Error(answer.error ?? "The workspace refused this without a reason.");
+  return answer;
 }
 
 /**
@@ -36,7 +45,7 @@ export function useWorkspace(person) {
       do {
         mine.again = false;
         try {
-          const next = await ask(`/ui/state?as=${encodeURIComponent(person)}`);
+          const next = await ask(`/ui/state?as=${encodeURIComponent(person)}&tab=${TAB}`);
           if (mine.gone) return;
           setState(next);
           setOffline(false);
@@ -56,7 +65,7 @@ export function useWorkspace(person) {
 
   const send = useCallback(async (path, body) => {
     try {
-      await post(path, { as: person, ...body });
+      return await post(path, { as: person, tab: TAB, ...body });
     } finally {
       look.current.refresh();
     }

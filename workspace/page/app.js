@@ -17,12 +17,16 @@ const namesIn = ({ me, people, bot, channels, usergroups = [] }) => ({
   groups: new Map(usergroups.map(({ id, handle }) => [id, handle])),
 });
 
-/** What to tell the person: the workspace's warnings and refusals of our own posts, each until dismissed. */
-function useToasts(warnings) {
+const channelAt = (place, channels) => channels.find(({ id }) => id === place.channel)
+  ?? channels.find((c) => c.member && !c.is_im) ?? channels[0] ?? NOWHERE;
+
+/** What to tell the person in this channel: the workspace's warnings and refusals of our own posts, each until dismissed. */
+function useToasts(warnings, place) {
   const [troubles, setTroubles] = useState([]);
   const [dismissed, setDismissed] = useState(new Set());
   const warned = new Set(warnings.map(({ text }) => text));
-  const all = [...warnings, ...troubles.filter(({ text }) => !warned.has(text))];
+  const all = [...warnings, ...troubles.filter(({ text }) => !warned.has(text))]
+    .filter(({ channel }) => !channel || channel === place);
   return {
     warned,
     toasts: all.filter(({ id }) => !dismissed.has(id)),
@@ -34,11 +38,10 @@ function useToasts(warnings) {
 function App() {
   const [place, go] = usePlace();
   const { state, offline, send } = useWorkspace(place.person);
-  const { warned, toasts, trouble, dismiss } = useToasts(state?.warnings ?? []);
+  const channel = channelAt(place, state?.channels ?? []);
+  const { warned, toasts, trouble, dismiss } = useToasts(state?.warnings ?? [], channel.id);
   if (!state) return html`<p class="loading" role="status">${offline || "Opening the workspace…"}</p>`;
 
-  const channel = state.channels.find(({ id }) => id === place.channel)
-    ?? state.channels.find((c) => c.member && !c.is_im) ?? state.channels[0] ?? NOWHERE;
   const atHome = place.channel === HOME;
   const threaded = !atHome && (state.messages[channel.id] ?? []).some(({ ts }) => ts === place.thread);
   const here = { state, send, go, trouble, channel };

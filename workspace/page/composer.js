@@ -1,5 +1,5 @@
 // Where a person writes: Enter sends, Shift+Enter breaks the line, `@` offers people, `/` offers commands.
-import { html, useLayoutEffect, useRef, useState } from "./vendor/htm-preact.module.js";
+import { html, useEffect, useLayoutEffect, useRef, useState } from "./vendor/htm-preact.module.js";
 
 const drafts = new Map();
 
@@ -40,9 +40,9 @@ function route(text, { people, commands, inThread }) {
 
 /**
  * `where` names the draft and, with "thread-" or nothing, the test ids; `people` are {id, name, note};
- * `send(path, body)` rejects with a sentence, and the text then stays.
+ * `send(path, body)` rejects with a sentence, and the text then stays; `focused`: ready to type in.
  */
-export function Composer({ where, inThread = false, placeholder, people, commands, send }) {
+export function Composer({ where, inThread = false, placeholder, people, commands, send, focused = false }) {
   const [text, setText] = useState(drafts.get(where) ?? "");
   const [caret, setCaret] = useState(0);
   const [picked, setPicked] = useState(0);
@@ -66,6 +66,10 @@ export function Composer({ where, inThread = false, placeholder, people, command
     area.current.style.height = "auto";
     area.current.style.height = `${Math.min(area.current.scrollHeight, 200)}px`;
   }, [text]);
+
+  useEffect(() => { // not on a phone, where the keyboard would cover the page
+    if (focused && matchMedia("(hover: hover)").matches) area.current.focus({ preventScroll: true });
+  }, [where]);
 
   const complete = ({ word }) => {
     const start = caret - found.length;

@@ -1,5 +1,5 @@
 // The middle and the right: a channel, one of its threads, and App Home.
-import { html, useState } from "./vendor/htm-preact.module.js";
+import { html, useEffect, useRef, useState } from "./vendor/htm-preact.module.js";
 import { Blocks } from "./blocks.js";
 import { Composer } from "./composer.js";
 import { Log, Message, countReplies, dayOf, followsOn } from "./messages.js";
@@ -22,9 +22,25 @@ function addressees({ people, bot, me }) {
   return [{ id: bot.id, name: bot.name, note: "app" }, ...named];
 }
 
+/** Opens the thread of the message that was sent last from here, as soon as it is answered. */
+function useAnsweredThread(messages, open) {
+  const awaited = useRef(null);
+  const answered = messages.find((m) => isCounted(m) && m.thread_ts === awaited.current);
+  useEffect(() => {
+    if (!answered) return;
+    awaited.current = null;
+    open(answered.thread_ts);
+  }, [answered?.ts]);
+  return (ts) => { awaited.current = ts ?? null; };
+}
+
 export function Channel({ state, send, go, trouble, channel }) {
   const all = inOrder(state.messages[channel.id] ?? []);
   const shown = all.filter((message) => !isReply(message));
+  const awaitAnswer = useAnsweredThread(all, (thread) => go({ channel: channel.id, thread }));
+  const write = (path, body) =>
+    send(path, { channel: channel.id, ...body }).then(({ ts }) => awaitAnswer(ts));
+  const examples = channel.member && !all.some(({ user }) => user === state.me.id) ? state.examples ?? [] : [];
   const title = titleOf(channel);
   const replies = ({ ts, reply_count: told }) =>
     Math.max(told ?? 0, all.filter((message) => isCounted(message) && message.thread_ts === ts).length);
@@ -44,13 +60,24 @@ export function Channel({ state, send, go, trouble, channel }) {
       ${shown.length === 0 && channel.member && html`<p class="empty">
         ${`Nothing here yet. Write to @${state.bot.name} to begin.`}</p>`}
       ${shown.map(row)}
+      <${Examples} bot=${state.bot} examples=${examples}
+        choose=${(text) => write("/ui/message", { text: `<@${state.bot.id}> ${text}` }).catch(trouble)} />
     <//>
     ${channel.member
       ? html`<${Composer} where=${`${state.me.id}/${channel.id}`} placeholder=${`Message ${title}`}
-          people=${addressees(state)} commands=${state.commands}
-          send=${(path, body) => send(path, { channel: channel.id, ...body })} />`
+          people=${addressees(state)} commands=${state.commands} send=${write} focused />`
       : html`<p class="not-member" role="note">${`${state.me.name} is not a member of ${title}.`}</p>`}
   </main>`;
+}
+
+/** Messages to begin with, each sent by a click. */
+function Examples({ bot, examples, choose }) {
+  if (examples.length === 0) return null;
+  return html`<section class="examples" aria-label="Examples" data-testid="examples">
+    <p>Write below, or try one of these:</p>
+    ${examples.map((text) => html`<button type="button" class="button" key=${text} onClick=${() => choose(text)}>
+      ${`@${bot.name} ${text}`}</button>`)}
+  </section>`;
 }
 
 export function Thread({ ts, state, send, go, trouble, channel }) {

@@ -1,0 +1,208 @@
+"""The number of SQL statements, transactions, workflows and Slack calls per story."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import statistics
+import threading
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import sqlalchemy as sa
+from aiohttp import ClientSession
+
+from benchmarks.measure import heading, shown
+from benchmarks.service import SPAWN, Bench, end_with_parent, free_port, reachable, started
+from benchmarks.slack import SECONDS, Slack, mention, press, send
+from bot.cli.serve import serve_as
+from bot.settings import Settings
+from bot.wiring import ALL
+
+STORIES = 3  # of each kind; the first of them warms caches
+QUIET = 1.0  # seconds in which no workflow begins, after which a story is over
+IDLE = 8.0  # seconds over which the idle rate is counted
+UNCOUNTED = re.compile(r"BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE|PRAGMA|SET ", re.IGNORECASE)
+ENQUEUED = re.compile(r'INSERT INTO "?(\w+"?\."?)?workflow_status', re.IGNORECASE)
+TITLE = (
+    "statements: what one story costs, the median of three; what the idle bot sends meanwhile is taken off"
+)
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Totals, or the difference that one story made."""
+
+    statements: float
+    transactions: float
+    workflows: float
+    slack: float
+
+    def __sub__(self, other: Counts) -> Counts:
+        return Counts(*(mine - its for mine, its in zip(self.all, other.all, strict=True)))
+
+    @property
+    def all(self) -> tuple[float, float, float, float]:
+        return self.statements, self.transactions, self.workflows, self.slack
+
+
+@dataclass
+class Driver:
+    """One person who uses a bot whose statements are counted."""
+
+    slack: Slack
+    session: ClientSession
+    url: str
+    totals: Any  # statements, transactions, workflows: an array that the bot's process adds to
+    numbers: Iterator[int]
+
+    def counts(self) -> Counts:
+        return Counts(*self.totals[:], self.slack.calls.total())
+
+    async def say(self, text: str) -> tuple[int, str]:
+        """Sends a mention that starts a thread; returns its number and the thread_ts."""
+        number = next(self.numbers)
+        thread, payload = mention(number, text)
+        await send(self.session, self.url, "events_api", payload)
+        return number, thread
+
+    async def press(self, number: int, thread: str, action_id: str) -> None:
+        """Clicks the button as soon as a message of the thread has it."""
+        ts, value = await self._found(lambda: self.slack.button(thread, action_id))
+        await self.quiet()  # the record of where the card stands is written after it is posted
+        await send(self.session, self.url, "interactive", press(number, thread, ts, action_id, value))
+
+    async def reads(self, thread: str, words: str) -> None:
+        """Waits for a message of the thread that contains these words."""
+        await self._found(
+            lambda: [t for in_, t, _ in self.slack.messages.values() if in_ == thread and words in t]
+        )
+
+    async def quiet(self) -> None:
+        """Waits until no workflow has started for QUIET seconds."""
+        async with asyncio.timeout(SECONDS):
+            before = None
+            while before != (before := (self.totals[2], self.slack.calls.total())):  # noqa: ASYNC110 another process counts
+                await asyncio.sleep(QUIET)
+
+    async def _found(self, look: Callable[[], Any]) -> Any:
+        async with asyncio.timeout(SECONDS):
+            while not (found := look()):  # noqa: ASYNC110 another process answers
+                await asyncio.sleep(0.02)
+            return found
+
+
+async def write(driver: Driver) -> None:
+    number, thread = await driver.say(f"write 'a text' to note{time.monotonic_ns()}.md")
+    await driver.press(number, thread, "confirm")
+    await driver.reads(thread, "Wrote")
+
+
+async def read(driver: Driver) -> None:
+    _, thread = await driver.say("what is in .")
+    await driver.reads(thread, "")
+
+
+async def plan(driver: Driver) -> None:
+    name = f"plan{time.monotonic_ns()}"
+    steps = f"write 'one' to {name}a.md then write 'two' to {name}b.md then write 'three' to {name}c.md"
+    number, thread = await driver.say(steps)
+    await driver.press(number, thread, "plan_approve")
+    await driver.reads(thread, "3 of 3")
+
+
+STORY: dict[str, Callable[[Driver], Awaitable[None]]] = {"write": write, "read": read, "plan of 3": plan}
+
+
+async def run(bench: Bench, quick: bool) -> None:
+    print(heading(TITLE))
+    for database in bench.databases:
+        for name, counts in (await measured(bench, database)).items():
+            words = ("statements", "transactions", "workflows", "Slack calls")
+            said = ", ".join(
+                f"{shown(round(n, 1))} {word}" for n, word in zip(counts.all, words, strict=True)
+            )
+            print(f"{database}, {name}: {said}", flush=True)
+
+
+async def measured(bench: Bench, database: str) -> dict[str, Counts]:
+    """The counts per kind of story, and per idle second."""
+    found: dict[str, Counts] = {}
+    async with driving(bench, await bench.new_settings(database)) as driver:
+        await write(driver)
+        await driver.quiet()
+        found["idle, per second"] = idle = await _rate(driver)
+        for name, story in STORY.items():
+            found[name] = _median([await _story(driver, story, idle) for _ in range(STORIES)])
+        found["undo"] = _median([await _undone(driver, idle) for _ in range(STORIES)])
+    return found
+
+
+async def _rate(driver: Driver) -> Counts:
+    before = driver.counts()
+    await asyncio.sleep(IDLE)
+    return Counts(*(total / IDLE for total in (driver.counts() - before).all))
+
+
+async def _story(driver: Driver, story: Callable[[Driver], Awaitable[None]], idle: Counts) -> Counts:
+    before, begun = driver.counts(), time.monotonic()
+    await story(driver)
+    await driver.quiet()
+    lasted = time.monotonic() - begun
+    spent = driver.counts() - before
+    return Counts(*(total - rate * lasted for total, rate in zip(spent.all, idle.all, strict=True)))
+
+
+async def _undone(driver: Driver, idle: Counts) -> Counts:
+    number, thread = await driver.say(f"write 'a text' to note{time.monotonic_ns()}.md")
+    await driver.press(number, thread, "confirm")
+    await driver.reads(thread, "Wrote")
+
+    async def take_back(driver: Driver) -> None:
+        await driver.press(number, thread, "undo")
+        await driver.reads(thread, "Undone")
+
+    return await _story(driver, take_back, idle)
+
+
+def _median(found: list[Counts]) -> Counts:
+    return Counts(*(statistics.median(column) for column in zip(*(one.all for one in found), strict=True)))
+
+
+@asynccontextmanager
+async def driving(bench: Bench, settings: Settings) -> AsyncIterator[Driver]:
+    """A bot, in its own process, that counts its database statements."""
+    totals, port = SPAWN.Array("q", 3), free_port()
+    with started(port, _serve, replace(settings, port=port), totals) as bot:
+        await reachable(bot)
+        async with ClientSession() as session:
+            yield Driver(bench.slack, session, bot.url, totals, bench.numbers)
+
+
+def _serve(settings: Settings, totals: Any) -> None:
+    end_with_parent()
+    logging.basicConfig(filename=settings.home / "bot.log", level=logging.WARNING)
+    count_into(totals)
+    asyncio.run(serve_as(settings, ALL))
+
+
+def count_into(totals: Any) -> None:
+    """Counts every statement, commit and enqueued workflow of this process, of all engines."""
+    lock = threading.Lock()
+
+    def statement(_conn: Any, _cursor: Any, text: str, *_more: Any) -> None:
+        if not UNCOUNTED.match(text):
+            with lock:
+                totals[0] += 1
+                totals[2] += bool(ENQUEUED.match(text))
+
+    def commit(_conn: Any) -> None:
+        with lock:
+            totals[1] += 1
+
+    sa.event.listen(sa.Engine, "before_cursor_execute", statement)
+    sa.event.listen(sa.Engine, "commit", commit)

@@ -1,0 +1,52 @@
+"""The commands that serve, and the migration before them."""
+
+from __future__ import annotations
+
+from bot.priority import step_back
+from bot.settings import Settings
+
+
+async def everything(settings: Settings) -> None:
+    await _serve(settings, "web", "worker")
+
+
+async def web(settings: Settings) -> None:
+    await _serve(settings, "web")
+
+
+async def worker(settings: Settings) -> None:
+    await _serve(settings, "worker")
+
+
+async def migrate(settings: Settings) -> None:
+    """Bring the database to the tables of this version."""
+    from bot import home
+    from bot.startup import usable
+    from storage.migrate import migrate
+
+    home.prepare(settings)
+    with usable(settings):
+        await migrate(settings.database_url)
+
+
+async def serve_as(settings: Settings, roles: frozenset[str]) -> None:
+    """Serve in these roles. A worker beside a web process leaves it the CPU: acknowledgements cannot wait."""
+    from bot.wiring import serve
+
+    if "web" not in roles:
+        step_back(settings.worker_nice)
+    await serve(settings, roles)
+
+
+async def _serve(settings: Settings, *roles: str) -> None:
+    from bot.cli.main import CommandError
+
+    if len(roles) == 1 and settings.alone:
+        raise CommandError(
+            "With SQLite one process does everything: run `python -m bot`, or set DATABASE_URL to PostgreSQL."
+        )
+    if not settings.servers:
+        from bot.startup import NO_SERVERS
+
+        raise CommandError(NO_SERVERS)
+    await serve_as(settings, frozenset(roles))

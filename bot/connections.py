@@ -1,0 +1,289 @@
+"""The listening socket: how many connections may be open, and how long each may take to send a request."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import resource
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+
+from aiohttp import web
+from aiohttp.http import HttpProcessingError
+
+from bot.startup import NO_PORT, NotStarted
+from handlers.api.request import AUTHENTICATED
+
+log = logging.getLogger(__name__)
+http_log = logging.getLogger("countersign.http")
+
+RESERVED = (
+    256  # descriptors for everything else: databases, child processes, and one burst of accepted sockets
+)
+FEWEST = 16  # connections below which serving makes no sense
+REPORT_SECONDS = 60.0
+LATE, STALLED, CROWDED, BUSY, MALFORMED = (
+    "sent no whole request in time",
+    "did not take the answer in time",
+    "made way for a newer connection before anything of theirs was authenticated",
+    "found every connection in use",
+    "sent something that is not HTTP",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class HttpLimits:
+    """What the HTTP port bears. Times in seconds."""
+
+    connections: int = 1000  # open at once, in one process
+    per_address: int = 100  # of them from one address, before anything is authenticated
+    headers: float = 10.0  # from the first byte, or from the connection, to the end of a request's headers
+    slow: float = 30.0  # in which a reader must take enough of an answer that more of it can be sent
+
+
+class Connections:
+    """Every open connection, the longest open first. For one event loop.
+
+    A connection is known once a request on it was authenticated (Slack's signature, or a token of the API). Those
+    that are not can be half of all at most; a new one then takes the place of the one that is open the longest. So
+    a request that is sent without delay is answered, however many connections are open and idle.
+    """
+
+    def __init__(self, limits: HttpLimits) -> None:
+        self.limits = limits
+        self._unknown: dict[Connection, None] = {}
+        self._known: dict[Connection, None] = {}
+        self._ended: Counter[str] = Counter()
+        self._report: asyncio.TimerHandle | None = None
+
+    def __len__(self) -> int:
+        return len(self._unknown) + len(self._known)
+
+    def admit(self, new: Connection) -> bool:
+        """Make room for a connection and add it; False where there is no room."""
+        same = [one for one in self._strangers() if one.address == new.address]
+        if len(same) >= self.limits.per_address:
+            self.end(same[0], CROWDED)
+        elif len(self._unknown) >= max(1, self.limits.connections // 2):
+            self.end(next(iter(self._unknown)), CROWDED)
+        if len(self) >= self.limits.connections:
+            spare = next(iter(self._unknown), None) or next((one for one in self._known if one.idle), None)
+            if spare is None:
+                self.count(BUSY)
+                return False
+            self.end(spare, CROWDED)
+        self._unknown[new] = None
+        return True
+
+    def _strangers(self) -> Iterator[Connection]:
+        """Those that are not known; what has become known meanwhile is moved."""
+        for one in list(self._unknown):
+            if one.known:
+                del self._unknown[one]
+                self._known[one] = None
+            else:
+                yield one
+
+    def end(self, connection: Connection, why: str) -> None:
+        """Close it at once, unsent data included. Does nothing to one that is closed."""
+        if self.forget(connection):
+            self.count(why)
+            connection.abort()
+
+    def forget(self, connection: Connection) -> bool:
+        """Take it off the list; whether it was there."""
+        found = connection in self._unknown or connection in self._known
+        self._unknown.pop(connection, None)
+        self._known.pop(connection, None)
+        return found
+
+    def count(self, why: str) -> None:
+        """Note a connection that was ended. The log gets one line for all of them in REPORT_SECONDS."""
+        self._ended[why] += 1
+        if self._report is None:
+            self._report = asyncio.get_running_loop().call_later(REPORT_SECONDS, self.report)
+
+    def report(self) -> None:
+        """Log what was counted since the last time, if anything was."""
+        if self._report is not None:
+            self._report.cancel()
+        self._report = None
+        if self._ended:
+            counts = "; ".join(f"{count:,} {why}" for why, count in self._ended.most_common())
+            log.warning("HTTP connections ended in the last %.0f s or less: %s", REPORT_SECONDS, counts)
+            self._ended.clear()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """For the HTTP server's log: a request that cannot be parsed is counted, not logged with a traceback."""
+        if record.exc_info and isinstance(record.exc_info[1], HttpProcessingError):
+            self.count(MALFORMED)
+            return False
+        return True
+
+
+class Connection(asyncio.Protocol):
+    """Stands between one socket and aiohttp's handler, which has no time limit for headers and none for readers.
+
+    The handler is made by `make` when the connection is admitted, and hears everything from then on.
+    """
+
+    def __init__(self, all_: Connections, make: Callable[[], asyncio.Protocol]) -> None:
+        self._all, self._make = all_, make
+        self._handler: asyncio.Protocol | None = None
+        self._transport: asyncio.Transport | None = None
+        self._request: web.Request | None = None
+        self._known = False
+        self._late: asyncio.TimerHandle | None = None  # no whole request yet
+        self._stalled: asyncio.TimerHandle | None = None  # the other side does not read
+        self.address = ""
+
+    @property
+    def known(self) -> bool:
+        """Whether a request of it was authenticated."""
+        return self._known or (self._request is not None and AUTHENTICATED in self._request)
+
+    @property
+    def idle(self) -> bool:
+        return self._request is None
+
+    def begin(self, request: web.Request) -> None:
+        """A request has arrived as far as the end of its headers."""
+        self._request = request
+        self._cancel_late()
+
+    def done(self) -> None:
+        """The request has been handled."""
+        self._known, self._request = self.known, None
+
+    def abort(self) -> None:
+        if self._transport is not None:
+            self._transport.abort()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        peer = transport.get_extra_info("peername")
+        self.address = str(peer[0]) if isinstance(peer, tuple) else ""
+        if not self._all.admit(self):
+            return transport.abort()
+        self._handler = self._make()
+        self._handler.connection_made(transport)
+        self._expect_request()
+
+    def data_received(self, data: bytes) -> None:
+        if self._handler is not None:
+            if self.idle and self._late is None:
+                self._expect_request()
+            self._handler.data_received(data)
+
+    def eof_received(self) -> bool | None:
+        return self._handler.eof_received() if self._handler is not None else None
+
+    def pause_writing(self) -> None:
+        if self._handler is not None:
+            self._handler.pause_writing()
+            self._cancel_stalled()
+            self._stalled = self._later(self._all.limits.slow, STALLED)
+
+    def resume_writing(self) -> None:
+        self._cancel_stalled()
+        if self._handler is not None:
+            self._handler.resume_writing()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._cancel_late()
+        self._cancel_stalled()
+        self._all.forget(self)
+        if self._handler is not None:
+            self._handler.connection_lost(exc)
+        self._handler = self._transport = None
+
+    def _expect_request(self) -> None:
+        self._cancel_late()
+        self._late = self._later(self._all.limits.headers, LATE)
+
+    def _later(self, seconds: float, why: str) -> asyncio.TimerHandle:
+        return asyncio.get_running_loop().call_later(seconds, self._all.end, self, why)
+
+    def _cancel_late(self) -> None:
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None
+
+    def _cancel_stalled(self) -> None:
+        if self._stalled is not None:
+            self._stalled.cancel()
+            self._stalled = None
+
+
+@web.middleware
+async def _watched(
+    request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+) -> web.StreamResponse:
+    """Tells the connection of a request that the request has begun and ended."""
+    connection = request.transport.get_protocol() if request.transport is not None else None
+    if not isinstance(connection, Connection):
+        return await handler(request)
+    connection.begin(request)
+    try:
+        return await handler(request)
+    finally:
+        connection.done()
+
+
+@asynccontextmanager
+async def listening(
+    app: web.Application, host: str, port: int, limits: HttpLimits, grace: float = 60.0
+) -> AsyncIterator[int]:
+    """Serve the application; gives the port (that of `port`, or a free one for 0). At the end, requests under way
+    have `grace` seconds. Raises NotStarted where the port cannot be had."""
+    every = Connections(fitted(limits))
+    app.middlewares.insert(0, _watched)
+    http_log.addFilter(every)
+    runner = web.AppRunner(app, access_log=None, logger=http_log, shutdown_timeout=grace)
+    await runner.setup()
+    make = runner.server
+    assert make is not None
+    try:
+        server = await asyncio.get_running_loop().create_server(lambda: Connection(every, make), host, port)
+    except OSError as error:
+        await runner.cleanup()
+        raise NotStarted(NO_PORT.format(port=port, why=os.strerror(error.errno or 0).lower())) from error
+    try:
+        yield server.sockets[0].getsockname()[1]
+    finally:
+        server.close()
+        await runner.cleanup()
+        every.report()
+        http_log.removeFilter(every)
+
+
+def fitted(limits: HttpLimits) -> HttpLimits:
+    """The limits, with no more connections than this process can have descriptors for.
+
+    Raises the soft limit of descriptors as far as needed and allowed; where that is not enough, a log says so.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = limits.connections + RESERVED
+    if soft == resource.RLIM_INFINITY or soft >= needed:
+        return limits
+    possible = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (possible, hard))
+    except (ValueError, OSError):
+        possible = soft
+    if possible >= needed:
+        return limits
+    most = max(FEWEST, possible - RESERVED)
+    log.warning(
+        "This process may open %s files, so it serves %s connections at once instead of %s: raise the limit "
+        "(`ulimit -n`, or LimitNOFILE of systemd) to %s.",
+        possible,
+        most,
+        limits.connections,
+        needed,
+    )
+    return replace(limits, connections=most)

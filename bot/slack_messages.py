@@ -1,0 +1,260 @@
+"""Calls to Slack: the only module that posts, updates or opens anything there."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+from slack_sdk.errors import SlackApiError
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot.outgoing_check import PLAIN, checked, content, shown
+from bot.slack_retry import LOST, Refused, code_of, patiently
+from gate.rules.action import Session
+from gate.rules.messages import SOON
+from gate.rules.ports import Ledger, Posted, Unavailable
+from gate.rules.task import Task
+from handlers.slack.listener import Opening, To
+from views import modals, notices, payload_check, rendering
+from views.block_kit import Message
+
+log = logging.getLogger(__name__)
+
+CLOSED = "I could not open the window in time. Nothing changed: please press again."
+EVENT = "countersign_card"
+PAGE = 200  # messages of a thread that are read at once
+# The session's status is a nicety of agents: to other apps Slack says one of these.
+NO_AGENT = ("unknown_method", "missing_scope", "not_allowed_token_type", "feature_not_enabled")
+REPEATED = 15.0  # seconds in which a thread is not told once more that nothing goes on there
+KEPT = 1_000  # things that are remembered for a moment
+
+
+class Messages:
+    """Posts, updates and finds single messages. `client` waits out rate limits."""
+
+    def __init__(self, client: AsyncWebClient, ledger: Ledger) -> None:
+        self._client = client
+        self._ledger = ledger
+
+    async def show(
+        self, key: str, posted: Posted | None, to: To, message: Message, strict: bool = False
+    ) -> tuple[str, str]:
+        """Update where it stands, or post it; where it stands now. Raises Refused, with `strict` also for what
+        Slack does not know in the message itself, and Unavailable."""
+        if posted and posted.ts:
+            try:
+                await self._update(posted.channel, posted.ts, message, strict)
+                return posted.channel, posted.ts
+            except Refused as error:
+                if error.code not in LOST:
+                    raise
+        elif posted and not posted.untried:  # a try may have got through without our hearing of it
+            found = await self._find(key, to)
+            if found:
+                await self._update(to.channel, found, message, strict)
+                return to.channel, found
+        elif posted is None:
+            await self._ledger.set_posted(key, Posted(to.channel, "", 0))
+        return await self._send(key, to, message, strict)
+
+    async def _send(self, key: str, to: To, message: Message, strict: bool) -> tuple[str, str]:
+        response = await shown(
+            self._client.chat_postMessage,
+            message,
+            strict,
+            channel=to.channel,
+            thread_ts=to.thread or None,
+            metadata={"event_type": EVENT, "event_payload": {"key": key}},
+            unfurl_links=False,
+            unfurl_media=False,
+        )
+        return str(response["channel"]), str(response["ts"])
+
+    async def _update(self, channel: str, ts: str, message: Message, strict: bool) -> None:
+        await shown(self._client.chat_update, message, strict, channel=channel, ts=ts)
+
+    async def _find(self, key: str, to: To) -> str | None:
+        """The message that carries this key in its metadata, if it was posted after all."""
+        async for message in self._messages(to):
+            metadata = message.get("metadata") or {}
+            if metadata.get("event_type") == EVENT and metadata.get("event_payload", {}).get("key") == key:
+                return str(message["ts"])
+        return None
+
+    async def _messages(self, to: To) -> AsyncIterator[Mapping[str, Any]]:
+        """What stands in the thread, or newest in the direct messages."""
+        arguments = {"channel": to.channel, "include_all_metadata": True, "limit": PAGE}
+        if not to.thread:
+            newest = await patiently(self._client.conversations_history, **arguments)
+            for message in newest.get("messages") or []:
+                yield message
+            return
+        cursor = ""
+        while True:
+            page = await patiently(
+                self._client.conversations_replies, ts=to.thread, cursor=cursor or None, **arguments
+            )
+            for message in page.get("messages") or []:
+                yield message
+            cursor = (page.get("response_metadata") or {}).get("next_cursor") or ""
+            if not cursor:
+                return
+
+    async def direct(self, user: str) -> To:
+        """The direct messages with a person. Raises Unavailable, or Refused."""
+        opened = await patiently(self._client.conversations_open, users=user)
+        return To("", str(opened["channel"]["id"]))
+
+    async def whisper(self, to: To, message: Message) -> None:
+        """Say it to one person alone: where they are, or in direct messages where that is no channel.
+
+        Raises Unavailable, or Refused.
+        """
+        if to.channel:
+            place: dict[str, Any] = {"channel": to.channel, "thread_ts": to.thread or None}
+            await shown(self._client.chat_postEphemeral, message, user=to.user, **place)
+        else:
+            await shown(self._client.chat_postMessage, message, channel=to.user, unfurl_links=False)
+
+    async def link(self, channel: str, ts: str) -> str:
+        """The address of a message. Raises Unavailable, or Refused."""
+        found = await patiently(self._client.chat_getPermalink, channel=channel, message_ts=ts)
+        return str(found["permalink"])
+
+
+class Statuses:
+    """Slack's own line under each thread. A nicety, so nothing waits for it or fails by it."""
+
+    def __init__(self, client: AsyncWebClient) -> None:
+        self._client = client
+        self._known = True  # to Slack, for this app
+        self._soon: dict[
+            Session, asyncio.TimerHandle
+        ] = {}  # threads that will be told that something goes on
+        self._busy: set[Session] = set()  # threads that were
+        self._active: dict[Session, float] = {}  # when threads were told last that nothing goes on there
+        self._telling: set[asyncio.Task[None]] = set()
+
+    def signal(self, task: Task) -> None:
+        """How a task without cards stands: that it is worked on is said only where that takes long."""
+        session, status = task.session, rendering.status_of_task(task)
+        if status == "processing" and session not in {*self._soon, *self._busy}:
+            self._soon[session] = asyncio.get_running_loop().call_later(SOON, self._takes_long, session)
+        elif status == "active" and self._forget(session):
+            self._tell(session, status)
+
+    def _takes_long(self, session: Session) -> None:
+        self._forget(session)
+        self._busy.add(session)
+        self._tell(session, "processing")
+
+    def _tell(self, session: Session, status: str) -> None:
+        telling = asyncio.create_task(self._say(session, status))
+        self._telling.add(telling)
+        telling.add_done_callback(self._telling.discard)
+
+    def _forget(self, session: Session) -> bool:
+        """Whether a thread was told that something goes on; from now on it is no more."""
+        begun = self._soon.pop(session, None)
+        if begun is not None:
+            begun.cancel()
+        told = session in self._busy
+        self._busy.discard(session)
+        return told
+
+    async def stop(self) -> None:
+        """Say nothing more; to be called before the client's session is closed."""
+        for session in list(self._soon):
+            self._forget(session)
+        telling = list(self._telling)
+        for task in telling:
+            task.cancel()
+        await asyncio.gather(*telling, return_exceptions=True)
+
+    async def set(self, session: Session, status: str) -> None:
+        """Say how a thread stands; "" says nothing."""
+        if not status:
+            return
+        self._forget(session)
+        now, last = time.monotonic(), self._active.pop(session, float("-inf"))
+        if status == "active" and now - last < REPEATED:
+            now = last
+        else:
+            await self._say(session, status)
+        if status == "active":
+            self._active[session] = now
+            bound(self._active)
+
+    async def _say(self, session: Session, status: str) -> None:
+        if not self._known or not session.thread:
+            return
+        try:
+            await self._client.agents_sessions_setStatus(
+                channel_id=session.channel, thread_ts=session.thread, status=status
+            )
+        except SlackApiError as error:
+            self._known = code_of(error) not in NO_AGENT
+            log.info("the session status could not be set: %s", code_of(error))
+        except Exception as error:
+            log.info("the session status could not be set: %s", type(error).__name__)
+
+
+class Hints:
+    """What one person is told after a click. `client` does not wait: a trigger lives three seconds."""
+
+    def __init__(self, client: AsyncWebClient, messages: Messages) -> None:
+        self._client = client
+        self._messages = messages
+
+    async def tell(self, to: To, text: str) -> None:
+        """Say it to one person alone, or log that it could not be said."""
+        try:
+            await self._messages.whisper(to, checked(notices.answer(text)))
+        except (Refused, Unavailable) as error:
+            log.warning("a hint could not be shown: %s", error)
+
+    async def open(self, opening: Opening, to: To) -> None:
+        """Open a placeholder at once, then put the content in its place."""
+        try:
+            response = await patiently(
+                self._client.views_open, trigger_id=opening.trigger, view=modals.loading()
+            )
+            view_id, mark = str(response["view"]["id"]), response["view"].get("hash")
+        except (Refused, Unavailable) as error:
+            log.warning("a modal could not be opened: %s", error)
+            await self.tell(to, CLOSED)
+            return
+        view = await content(opening, view_id)
+        try:
+            await patiently(self._client.views_update, view_id=view_id, hash=mark, view=view)
+        except Refused as error:
+            log.error("Slack refused a modal of ours: %s", error)
+            await self._fall_back(view_id)
+        except Unavailable as error:  # closed meanwhile, most often
+            log.warning("a modal could not be filled: %s", error)
+
+    async def _fall_back(self, view_id: str) -> None:
+        try:
+            await patiently(self._client.views_update, view_id=view_id, view=modals.message(PLAIN))
+        except (Refused, Unavailable) as error:
+            log.warning("a modal could not be filled: %s", error)
+
+    async def publish(self, user: str, view: Mapping[str, Any]) -> None:
+        """Publish App Home, or log that it could not be."""
+        problems = payload_check.view(view)
+        if problems:
+            log.error("App Home broke the rules: %s", problems[:3])
+            return
+        try:
+            await patiently(self._client.views_publish, user_id=user, view=dict(view))
+        except (Refused, Unavailable) as error:
+            log.warning("App Home could not be published: %s", error)
+
+
+def bound(kept: dict[Any, Any]) -> None:
+    """Forget the oldest of what is kept for a moment."""
+    while len(kept) > KEPT:
+        del kept[next(iter(kept))]

@@ -1,0 +1,54 @@
+"""What webhooks are told that were made over HTTP: what their token may see, as things stand at that moment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from bot.webhooks import Deliveries, Sender
+from gate.rules.access import Kind, Logged, Token, usable
+from gate.rules.action import Person
+from gate.rules.permissions import account
+from gate.rules.ports import Unavailable, World
+from gate.rules.url_guard import Network
+from gate.rules.webhooks import Webhook, told
+from storage.ledger import SqlLedger
+from storage.tokens import TokenStore
+from storage.webhooks import HookStore, told_at_once
+
+NOT_KNOWN = "Slack does not say now whose token it is that a webhook was made with"
+
+
+class Audience:
+    """Judges events for each webhook, as `GET /events` does for an open stream."""
+
+    def __init__(self, world: World, tokens: TokenStore) -> None:
+        self._world, self._tokens = world, tokens
+
+    async def told(self, hook: Webhook, found: Sequence[Logged]) -> Sequence[Logged]:
+        """Those of the events that it is told of. Raises Unavailable: nobody can say now."""
+        if not hook.token:
+            return await told_at_once(hook, found)
+        token = await self._tokens.get(hook.token)
+        if token is None or not usable(token, await self._tokens.now()).allowed:
+            return []
+        person = await self._person(token)
+        if token.kind is Kind.PERSON and not account(person).allowed:
+            return []
+        return [one for one in found if told(self._world.policy, hook, token, person, one)]
+
+    async def _person(self, token: Token) -> Person | None:
+        """None for an agent's."""
+        if token.kind is not Kind.PERSON:
+            return None
+        person = await self._world.people.fresh(token.team, token.user)
+        if person is None:
+            raise Unavailable(NOT_KNOWN)
+        return person
+
+
+def deliveries(world: World, ledger: SqlLedger, sql: AsyncEngine, allowed: Sequence[Network]) -> Deliveries:
+    """The deliveries of a running service. `allowed`: networks of the operator's own, for the operator's webhooks."""
+    audience = Audience(world, TokenStore(sql, ledger.seals))
+    return Deliveries(HookStore(sql, ledger.seals), ledger, Sender(allowed), told=audience.told)

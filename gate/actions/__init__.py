@@ -1,0 +1,1 @@
+"""One call: from its preview to its result and its undo."""

@@ -1,0 +1,291 @@
+"""Carry out: claim, call the tool at most once, and write down what truly happened."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from datetime import timedelta
+
+from gate.actions.confirm import decision_now, same_rules, settled
+from gate.actions.edit import unbound
+from gate.actions.grant_consent import withdrawn
+from gate.actions.preview import NotSeen, captured
+from gate.actions.review_log import holds, waits_held
+from gate.actions.undo import inverse_of, undo_kind
+from gate.actions.undone_action import move_original
+from gate.actions.versioning import entry, show
+from gate.rules import jobs
+from gate.rules.action import EARLIER, Action, Claim, Execution, Outcome, ResultReview, Undo, Verdict, Vote
+from gate.rules.audit import Entry
+from gate.rules.canonical_json import parse
+from gate.rules.grants import outside, silent
+from gate.rules.permissions import Verb, enough, may
+from gate.rules.ports import Stale, Tx, Unavailable, World
+from gate.rules.receipt import intact
+from gate.rules.states import Event, NoSuchArrow, State
+from gate.rules.templates import TemplateError
+from gate.rules.tool import Answer, OutcomeUnknown, ServerUnavailable, ToolSpec
+from gate.tasks.step_action import current
+
+NOT_BEGUN = "nothing carried it out in time after it was confirmed"
+TAMPERED = "the stored action is not the one that was shown"
+OLDER = "it was prepared by an earlier version of me"
+NOT_ON_RECORD = "the audit log does not hold its confirmation as it was written, or says that it began before"
+ENDS = {"success": Event.SUCCEED, "error": Event.FAIL, "not_sent": Event.FAIL, "unknown": Event.LOSE}
+PATIENCE = (
+    0.05,
+    0.1,
+    0.2,
+    0.5,
+    1.0,
+    2.0,
+    5.0,
+)  # seconds between tries to write down a result; the last repeats
+
+
+class _Unproved(Exception):
+    """The audit log does not allow that this begins."""
+
+
+async def carry_out(world: World, action_id: str) -> None:
+    """Run an approved action. Safe to repeat: only the holder of a fresh claim ever calls the tool."""
+    action = await world.ledger.action(action_id)
+    if action is None or action.state is not State.APPROVED:
+        return  # decided otherwise, or somebody else's claim: the janitor judges that by its lease
+    hindrance = await _hindrance(world, action)
+    if hindrance:
+        return await call_off(world, action, hindrance)
+    try:
+        claimed = await _claim(world, action)
+    except _Unproved:
+        return await call_off(world, action, NOT_ON_RECORD)
+    if claimed is None:
+        return
+    outcome = await _alive(world, claimed, _call(world, claimed))
+    await _until_written(world, lambda: record(world, claimed, outcome))
+
+
+async def _hindrance(world: World, action: Action) -> str:
+    """Why this must not run after all, although it was approved; "" when it may."""
+    if not intact(action):
+        return OLDER if action.flaw == EARLIER else TAMPERED
+    if action.step and not current(await world.ledger.task(action.task), action.step, action.id):
+        return "its task does not wait for this step any more"
+    with contextlib.suppress(ServerUnavailable):  # then the call does not get through either, and says why
+        await world.tools.declared(action.server, action.tool)
+    spec = world.tools.find(action.server, action.tool)
+    decision = decision_now(world, action)
+    if spec is None or decision is None:
+        return f"{action.server} does not offer {action.tool} any more"
+    if spec.definition != action.definition:
+        return "the tool's definition changed after it was confirmed"
+    if decision.verdict is Verdict.DENY:
+        return decision.reason
+    if not same_rules(world, action):
+        return "the rules for it changed after it was confirmed"
+    votes = await world.ledger.votes(action.id, action.version)
+    if await approved_for(world, action, votes) > world.limits.begin:
+        return NOT_BEGUN
+    return (
+        await _ungranted(world, action)
+        or await _deciders_changed(world, action, votes)
+        or await _drifted(world, action, spec)
+    )
+
+
+async def approved_for(world: World, action: Action, votes: Sequence[Vote]) -> float:
+    """Seconds since the last yes to an approved action, among these votes."""
+    approved = max((vote.at for vote in votes), default=action.created_at)
+    return (await world.ledger.now() - approved).total_seconds()
+
+
+async def _ungranted(world: World, action: Action) -> str:
+    if not action.grant:
+        return ""
+    async with world.ledger.begin() as tx:
+        return await withdrawn(tx, world, action)
+
+
+async def _deciders_changed(world: World, action: Action, votes: Sequence[Vote]) -> str:
+    """Membership is checked again at the effect: those who said yes must still be allowed to."""
+    standing = []
+    for vote in votes:
+        person = await world.people.fresh(action.session.team, vote.person, 0 if action.phrase else 60)
+        if may(world.policy, Verb.CONFIRM, action, person).allowed:
+            standing.append(vote)
+    return "" if enough(action, standing) else "somebody who confirmed it may not do so any more"
+
+
+async def _drifted(world: World, action: Action, spec: ToolSpec) -> str:
+    """Whether what was captured for the preview is still so."""
+    if not spec.recipe.capture or not action.capture:
+        return ""  # an undo that was not asked about looked for drift in its own way
+    args = unbound(spec, parse(action.args))
+    try:
+        now = await captured(world, spec, args, action.session.channel)
+    except (NotSeen, TemplateError) as error:
+        return f"I could not look at the target again: {error}"
+    return (
+        ""
+        if canonical_json(now) == canonical_json(action.capture)
+        else "its target changed after it was confirmed"
+    )
+
+
+def canonical_json(value: object) -> bytes:
+    """Bytes to compare captures by; these may be larger than arguments may be."""
+    return json.dumps(value, sort_keys=True).encode()
+
+
+async def call_off(world: World, action: Action, why: str) -> None:
+    """Nothing ran. What drifted is asked again with a fresh preview."""
+    try:
+        async with world.ledger.begin() as tx:
+            resolution = replace(action.resolution, reason=f"Nothing ran: {why}.")
+            moved = await tx.move(action, Event.CANCEL, resolution=resolution)
+            tx.audit(entry("cancelled", moved, "system", status="error", outcome="called_off", reason=why))
+            if action.undoes:
+                await move_original(tx, moved, Event.UNDO_FAILED)
+            elif why != TAMPERED:
+                tx.enqueue(jobs.renew(action.id, action.requester, moved.revision))
+            settled(tx, moved)
+    except (Stale, NoSuchArrow):
+        return
+
+
+async def _claim(world: World, action: Action) -> Action | None:
+    """The right to call, in the same transaction as its audit row. No record, no execution: neither of the beginning,
+    nor of the yes before it, which the log must hold as the key shows it was written. Raises _Unproved."""
+    try:
+        async with world.ledger.begin() as tx:
+            if action.step and not current(await tx.task(action.task), action.step, action.id):
+                return None  # the task has just ended: it is called off when it is looked at the next time
+            if await withdrawn(tx, world, action):
+                return None  # just now: as above
+            now, proved = await tx.on_record(action)
+            if not proved:
+                raise _Unproved
+            until = now + timedelta(seconds=world.limits.claim)
+            claim = Claim(world.ids.new(), world.executor, until)
+            moved = await tx.move(action, Event.START, execution=Execution(claim=claim))
+            by = {"user_confirmed": not action.grant, "reason": by_grant(action)}
+            tx.audit(entry("started", moved, action.decided_by, **by))
+            show(tx, moved)
+    except (Stale, NoSuchArrow):
+        return None
+    return moved
+
+
+async def _call(world: World, action: Action) -> Outcome:
+    started = world.clock.now()
+    try:
+        await world.tools.declared(action.server, action.tool)
+        answer: Answer = await world.tools.call(
+            action.server, action.tool, action.args, world.limits.call, action.definition
+        )
+        outcome = Outcome("error" if answer.is_error else "success", answer.text, answer.structured)
+    except ServerUnavailable as error:
+        outcome = Outcome("not_sent", f"It did not run: {error}.")
+    except OutcomeUnknown as error:
+        outcome = Outcome("unknown", str(error))
+    ended = world.clock.now()
+    return replace(outcome, at=ended, took_ms=round((ended - started).total_seconds() * 1000))
+
+
+async def _alive(world: World, action: Action, call: Awaitable[Outcome]) -> Outcome:
+    """Await the call and renew the claim meanwhile, so that nobody thinks this process dead."""
+    renewing = asyncio.create_task(_renew(world, action))
+    try:
+        return await call
+    finally:
+        renewing.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await renewing
+
+
+async def _renew(world: World, action: Action) -> None:
+    while action.claim:
+        await world.clock.sleep(world.limits.claim / 3)
+        try:
+            async with world.ledger.begin() as tx:
+                until = await tx.now() + timedelta(seconds=world.limits.claim)
+                claim = replace(action.claim, until=until)
+                action = await tx.keep(action, execution=replace(action.execution, claim=claim))
+        except Unavailable:
+            continue  # a lost beat is no harm: the result is written by the token, whoever judged meanwhile
+        except Stale as stale:
+            now = stale.action
+            if now and now.claim and action.claim and now.claim.token == action.claim.token:
+                action = now  # the last beat was undone, or was written although we heard otherwise
+
+
+async def record(world: World, action: Action, outcome: Outcome) -> None:
+    """Result, undo entry and audit row in one transaction. A late truth replaces `unknown`."""
+    spec = world.tools.find(action.server, action.tool)
+    async with world.ledger.begin() as tx:
+        now = await tx.action(action.id)
+        if now is None or now.claim is None or action.claim is None or now.claim.token != action.claim.token:
+            return
+        if now.state not in (State.EXECUTING, State.UNKNOWN) or (now.state, outcome.kind) == (
+            State.UNKNOWN,
+            "unknown",
+        ):
+            return  # a person has settled it meanwhile; or nothing is known still
+        await write_end(tx, world, now, outcome, spec)
+
+
+async def write_end(tx: Tx, world: World, action: Action, outcome: Outcome, spec: ToolSpec | None) -> None:
+    """Move an action to its end and write down all that follows from it."""
+    begun = action.claim.until if action.claim else action.created_at  # by the database's clock
+    inverse = inverse_of(spec, action, outcome, begun) if outcome.kind == "success" and spec else None
+    held = holds(world, action) if outcome.kind == "success" else ""
+    bar = inverse is not None and not held  # where the result waits, the bar opens with the answer
+    moved = await tx.move(
+        action,
+        ENDS[outcome.kind],
+        execution=replace(action.execution, outcome=outcome),
+        result_review=ResultReview(awaits=held),
+        undo=Undo(inverse=inverse, open=bar),
+    )
+    tx.audit(ended(moved, outcome))
+    await waits_held(tx, moved)
+    came = spec is not None and outside(spec) and outcome.kind != "not_sent"
+    if came or spec is None or not silent(spec, moved.args, outcome):
+        await tx.learnt.taint(moved.session, moved.name, came)
+    if inverse:
+        await tx.push_undo(moved, inverse, undo_kind(moved), moved.capture, outcome.structured)
+    if moved.undoes and outcome.kind != "unknown":
+        await move_original(tx, moved, Event.UNDO_DONE if outcome.kind == "success" else Event.UNDO_FAILED)
+    settled(tx, moved)
+
+
+def ended(action: Action, outcome: Outcome) -> Entry:
+    """The audit entry of a result."""
+    return entry(
+        action.state,
+        action,
+        action.decided_by,
+        result="" if action.held else outcome.text[:1000],  # then the review keeps it: the log can be read
+        status="success" if outcome.kind == "success" else "error",
+        outcome=outcome.kind,
+        user_confirmed=not action.grant,
+        execution_ms=outcome.took_ms,
+        reason=by_grant(action),
+    )
+
+
+def by_grant(action: Action) -> str:
+    """Names the grant that an action ran by, for the record."""
+    return f"by grant {action.grant}" if action.grant else ""
+
+
+async def _until_written(world: World, write: Callable[[], Awaitable[None]]) -> None:
+    """The tool has run: its result must not be lost to a database that is away for a while."""
+    for attempt in range(10_000):
+        try:
+            return await write()
+        except (Unavailable, Stale):
+            await world.clock.sleep(PATIENCE[min(attempt, len(PATIENCE) - 1)])

@@ -1,0 +1,83 @@
+"""“This tool only reads”: an admin's word for a tool whose server alone says so, given on a card, for everybody.
+
+It is a review of the tool's definition as it is then, as `python -m bot tools review` writes it down: a changed
+definition asks again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from gate.actions import confirm
+from gate.actions.interaction import OLD, Press, Said, late, opened, standing
+from gate.actions.versioning import entry
+from gate.rules.action import Action
+from gate.rules.permissions import Verb, may
+from gate.rules.policy import only_claimed
+from gate.rules.ports import World
+from gate.rules.receipt import intact
+from gate.rules.states import State
+from gate.rules.tool import Pin, ToolSpec
+from gate.rules.unicode_safety import quoted
+
+KIND = "only_reads"  # of the window in which it is said
+REASON = "its server says that it only reads, and an admin agrees"
+NOT_ALONE = "This cannot be said here of this tool. Nothing changed: each call of it asks."
+CHANGED = "This tool has changed, or somebody has reviewed it meanwhile. Nothing changed: look at the card."
+NOTED = "“{tool}” only reads, then: nobody is asked about it any more, until its server changes it."
+WAITS = " This call was asked about before: {requester} can still confirm it."
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """The tool of which it can be said, and the action on whose card."""
+
+    action: Action
+    spec: ToolSpec
+
+
+async def offered(world: World, press: Press) -> Offer | Said:
+    """The tool of which this person may say that it only reads, on the version they pressed; else what to tell them.
+    Raises Unavailable."""
+    action = await standing(world, press, Verb.VOUCH)
+    if isinstance(action, Said):
+        return action
+    if action.state is not State.PREPARED:
+        return late(action)
+    if not press.ref.fits(action) or not intact(action):
+        return Said(False, "stale", OLD, action)
+    spec = world.tools.find(action.server, action.tool)
+    now = confirm.decision_now(world, action)
+    if not only_claimed(action.proposal.decision) or spec is None or now is None:
+        return Said(False, "floor", NOT_ALONE, action)
+    if spec.definition != action.definition or not only_claimed(now):
+        return Said(False, "changed", CHANGED, action)
+    return Offer(action, spec)
+
+
+async def note(world: World, press: Press) -> Said:
+    """Note that this tool, as it is defined now, only reads, and confirm the call where this person may. Raises
+    Unavailable; then the tool may be noted, and the call is not confirmed."""
+    offer = await offered(world, press)
+    if isinstance(offer, Said):
+        return offer
+    if not await opened(world, press, KIND):
+        return Said(False, "stale", OLD, offer.action)
+    action, spec = offer.action, offer.spec
+    async with world.ledger.begin(world.limits.decision) as tx:
+        pin = Pin(spec.server, spec.name, spec.definition, press.user, await tx.now())
+        if not await tx.learnt.review_tool(pin):
+            return Said(False, "changed", CHANGED, action)
+        said = {"outcome": spec.definition, "reason": REASON, "user_confirmed": True}
+        tx.audit(entry("tool_reviewed", action, press.user, **said))
+    world.tools.relist(spec.server)
+    return await _confirmed(world, press, offer)
+
+
+async def _confirmed(world: World, press: Press, offer: Offer) -> Said:
+    """What to tell who has said it, after their yes to the call itself, where they may give it."""
+    action, told = offer.action, NOTED.format(tool=quoted(offer.spec.title))
+    person = await world.people.known(press.team, press.user)
+    if not may(world.policy, Verb.CONFIRM, action, person).allowed:
+        return Said(True, "noted", told + WAITS.format(requester=f"<@{action.requester}>"), action)
+    said = await confirm.confirm(world, replace(press, view=""))
+    return replace(said, text=f"{told} {said.text}".strip())

@@ -1,0 +1,323 @@
+"""Prepare: from a proposed call to a pending action, a refusal, or, for a read, its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from gate.actions.confirm import forget
+from gate.actions.grant_consent import by_grant, explained
+from gate.actions.preview import Look, decided, look
+from gate.actions.review_log import waits_before, waits_held
+from gate.actions.versioning import announce, lease, proposal, propose, show, with_receipt
+from gate.rules.action import (
+    APART,
+    Action,
+    Class,
+    Decision,
+    Execution,
+    Json,
+    Origin,
+    Outcome,
+    ResultReview,
+    Session,
+    Source,
+    Verdict,
+)
+from gate.rules.audit import Entry
+from gate.rules.canonical_json import BadArguments, canonical
+from gate.rules.grants import outside
+from gate.rules.nearest import close_matches
+from gate.rules.permissions import Ruling, account
+from gate.rules.planner_port import Call
+from gate.rules.policy import only_claimed, unclaimed
+from gate.rules.ports import Tx, World
+from gate.rules.reviews import Phase
+from gate.rules.states import State
+from gate.rules.targets import settled
+from gate.rules.tool import Answer, AnswerTooLong, OutcomeUnknown, ServerUnavailable, ToolSpec
+
+SHOWN = 3  # reasons given with a refusal
+CROWDED = "Too many of your actions already wait. Decide some of them first: `/pending` lists them."
+TOO_LONG = (
+    "This is too long to be shown whole, so it cannot be confirmed. Please split it into smaller parts."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Who asks for what, where. `id` is derived from what was said, so asking twice is one action."""
+
+    id: str
+    session: Session
+    requester: str
+    call: Call
+    turn: str = ""
+    index: int = 0
+    renews: str = ""
+    task: str = ""  # the task whose plan it is a step of
+    step: str = ""
+    group: str = ""  # the calls of the same reply that it shares a card with
+    title: str = ""  # of the step
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What a review may call the step."""
+        return (self.step, self.title) if self.step and not self.turn else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """It waits for its person: to run, or where it is a read whose result the operator wants reviewed, with that."""
+
+    action: Action
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """It will not be asked. The reasons are sentences for people and for the planner."""
+
+    name: str
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """It was a read: it ran at once, and this is the answer."""
+
+    spec: ToolSpec
+    args: Mapping[str, Json]
+    answer: Answer
+    private: bool = False  # for whoever asked alone
+
+
+# Writes a new action down, in a transaction of its own; None when too many of its requester's wait already.
+Write = Callable[[World, Action], Awaitable[Action | None]]
+
+
+async def prepare(world: World, asked: Asked, write: Write | None = None) -> Prepared | Refused | Answered:
+    """Validate the arguments, ask the policy, make the preview and the receipt, write the lease, store the action.
+    Safe to repeat.
+
+    `write` may write it down in another way than to wait for its person.
+    Raises Unavailable when a store is out of reach; nothing is pending then.
+    """
+    before = await world.ledger.action(asked.id)
+    if before is not None:
+        return Prepared(before)
+    call = asked.call
+    spec = world.tools.find(call.server, call.tool)
+    name = f"{call.server}.{call.tool}"
+    if spec is None:
+        return await refuse(world, asked, name, (missing(world, name),))
+    try:
+        canonical(call.args)
+    except BadArguments as error:
+        return await refuse(world, asked, name, (str(error),))
+    call = replace(call, args=settled(spec.recipe.targets, call.args))
+    asked = replace(asked, call=call)
+    decision = decided(world, spec, call.args, asked.session.channel, asked=call.risk)
+    ruling = await _may_ask(world, asked, decision)
+    if not ruling.allowed:
+        return await refuse(world, asked, name, (ruling.reason,))
+    if decision.verdict is Verdict.DENY:
+        return await refuse(world, asked, name, (sentence(decision.reason),))
+    given = {k: v for k, v in call.args.items() if k not in spec.recipe.bind}
+    problems = world.tools.problems(spec.schema, given)
+    if problems:
+        return await refuse(world, asked, name, tuple(p.text for p in problems[:SHOWN]))
+    if decision.verdict is Verdict.RUN and not world.policy.review(Phase.BEFORE, name, asked.names):
+        return await read(world, asked, spec, decision)
+    return await hold(world, asked, spec, write or waiting_write)
+
+
+async def hold(world: World, asked: Asked, spec: ToolSpec, write: Write) -> Prepared | Refused:
+    """Make the pending action: first its lease, then its row (an orphan lease is harmless)."""
+    waiting = await world.ledger.pending(asked.session.team, user=asked.requester)
+    asks = write is waiting_write or bool(asked.turn)
+    if asks and len(waiting) >= world.limits.pending_per_user:  # before anything is looked at
+        return await refuse(world, asked, spec.full_name, (CROWDED,))
+    seen = await look(world, spec, asked.call.args, asked.session.channel)
+    decision = decided(world, spec, seen.args, asked.session.channel, seen.capture, asked.call.risk)
+    if decision.verdict is Verdict.DENY:  # because of something that was bound
+        return await refuse(world, asked, spec.full_name, (sentence(decision.reason),))
+    reviewed = world.policy.review(Phase.BEFORE, spec.full_name, asked.names)
+    if only_claimed(decision) and (reviewed or await _by_token(world, asked)):
+        decision = unclaimed(decision)
+    drafted = draft(world, asked, spec, decision, seen, await world.ledger.now())
+    action = await explained(world, spec, drafted)
+    seconds = (action.expires_at - action.created_at).total_seconds()
+    await world.leases.put(lease(action), seconds)
+    stored = await write(world, action)
+    if stored is None:
+        return await refuse(world, asked, spec.full_name, (CROWDED,))
+    if stored.state is State.APPROVED:
+        await forget(world, stored)
+    if stored.receipt != action.receipt:  # another life of this run was first, and its card is the one
+        await world.leases.put(lease(stored), seconds)
+    return Prepared(stored)
+
+
+async def _by_token(world: World, asked: Asked) -> bool:
+    """Whether it comes through an API token, which no person stands behind."""
+    async with world.ledger.begin() as tx:
+        return bool(tx.token or await tx.token_of(asked.task, asked.turn))
+
+
+async def waiting_write(world: World, action: Action) -> Action | None:
+    """The action as it stands in the ledger now, waiting for its person."""
+    async with world.ledger.begin() as tx:
+        granted = await by_grant(tx, world, action)
+        if granted is not None:
+            return granted
+        if await crowded(tx, world, action):
+            return None
+        return await waits(tx, action)
+
+
+async def crowded(tx: Tx, world: World, action: Action) -> bool:
+    """Whether too many actions of its requester wait already for this one to wait, too."""
+    waiting = await tx.waiting(action.session.team, action.requester)
+    return waiting >= world.limits.pending_per_user and await tx.action(action.id) is None
+
+
+async def waits(tx: Tx, action: Action) -> Action:
+    """Put the action in, to wait for its person; or what is there under its id already."""
+    stored = await tx.insert(action)
+    if stored.receipt == action.receipt:
+        await propose(tx, action)
+        await waits_before(tx, action)
+        announce(tx, action)
+    return stored
+
+
+def draft(
+    world: World, asked: Asked, spec: ToolSpec, decision: Decision, seen: Look, now: datetime
+) -> Action:
+    """A new action as it will be shown, with its receipt. What is reviewed has a card of its own.
+
+    Raises BadArguments."""
+    review = world.policy.review(Phase.BEFORE, spec.full_name, asked.names)
+    alone = review or world.policy.review(Phase.AFTER, spec.full_name, asked.names)
+    source = Source(at=now, prose=asked.call.prose, review=review)
+    action = Action(
+        id=asked.id,
+        version=1,
+        revision=1,
+        state=State.PREPARED,
+        session=asked.session,
+        requester=asked.requester,
+        created_at=now,
+        origin=Origin(
+            turn=asked.turn,
+            call=asked.index,
+            task=asked.task,
+            step=asked.step,
+            group=asked.group + APART if asked.group and alone else asked.group,
+            renews=asked.renews,
+        ),
+        proposal=proposal(world, spec, seen, decision, source),
+        receipt="",
+    )
+    return with_receipt(world, spec, action)
+
+
+async def read(world: World, asked: Asked, spec: ToolSpec, decision: Decision) -> Answered | Prepared:
+    """Run a read at once. Its answer is released only once it is on the record, and where the operator wants it
+    reviewed, outside of plans, only by a person."""
+    started = world.clock.now()
+    args = canonical(asked.call.args)
+    try:
+        answer = await world.tools.call(spec.server, spec.name, args, world.limits.call, spec.definition)
+    except AnswerTooLong as error:
+        answer = Answer(f"{sentence(str(error))} Nothing was changed; ask for less of it.", is_error=True)
+    except (ServerUnavailable, OutcomeUnknown) as error:
+        text = f"{spec.server} did not answer: {error}. Nothing was changed; try again in a moment."
+        answer = Answer(text, is_error=True)
+    took = round((world.clock.now() - started).total_seconds() * 1000)
+    of_plan = asked.step and not asked.turn
+    held = "" if of_plan or answer.is_error else world.policy.review(Phase.AFTER, spec.full_name)
+    outcome = Outcome("success", answer.text, answer.structured, took, world.clock.now())
+    waiting = await _held(world, asked, spec, decision, (held, outcome)) if held else None
+    async with world.ledger.begin() as tx:
+        if waiting is not None:
+            waiting = await _put(tx, waiting)
+        await tx.learnt.taint(asked.session, spec.full_name, outside(spec))
+        tx.audit(
+            Entry(
+                event="read",
+                session=asked.session.key,
+                actor=asked.requester,
+                action=asked.id,
+                tool=spec.full_name,
+                arguments=args.decode(),
+                result=answer.text[:1000] if waiting is None else "",
+                status="error" if answer.is_error else "success",
+                outcome="error" if answer.is_error else "read",
+                execution_ms=took,
+                reason=decision.reason,
+                token=await tx.token_of(asked.task, asked.turn),
+            )
+        )
+    return Answered(spec, asked.call.args, answer, decision.private) if waiting is None else Prepared(waiting)
+
+
+async def _held(
+    world: World, asked: Asked, spec: ToolSpec, decision: Decision, found: tuple[str, Outcome]
+) -> Action:
+    """A read that has run, as an action whose result waits for a person."""
+    held, outcome = found
+    seen = await look(world, spec, asked.call.args, asked.session.channel)
+    made = draft(world, asked, spec, decision, seen, await world.ledger.now())
+    ran, waits = Execution(outcome=outcome), ResultReview(awaits=held)
+    return replace(made, state=State.SUCCEEDED, execution=ran, result_review=waits)
+
+
+async def _put(tx: Tx, waiting: Action) -> Action:
+    """Put in a read whose result waits; or what is there under its id already."""
+    stored = await tx.insert(waiting)
+    if stored.receipt == waiting.receipt:
+        await waits_held(tx, stored)
+        show(tx, stored)
+    return stored
+
+
+async def refuse(world: World, asked: Asked, name: str, reasons: tuple[str, ...]) -> Refused:
+    """Write the refusal down and hand it back."""
+    async with world.ledger.begin() as tx:
+        tx.audit(
+            Entry(
+                event="refused",
+                session=asked.session.key,
+                actor="policy",
+                action=asked.id,
+                tool=name,
+                status="error",
+                outcome="refused",
+                reason=" ".join(reasons)[:1000],
+            )
+        )
+    return Refused(name, reasons)
+
+
+async def _may_ask(world: World, asked: Asked, decision: Decision) -> Ruling:
+    person = await world.people.fresh(asked.session.team, asked.requester)
+    if person and person.is_bot and person.id in world.policy.listed_bots and decision.cls is Class.READ:
+        return Ruling(True)
+    return account(person)
+
+
+def missing(world: World, name: str) -> str:
+    """The sentence for a tool that is not there, with the closest ones."""
+    known = [spec.full_name for spec in world.tools.specs()]
+    close = close_matches(name, known, n=3)
+    down = [s.name for s in world.tools.servers() if s.state != "ready"]
+    hint = f" The closest are {', '.join(close)}." if close else ""
+    absent = f" Not connected at the moment: {', '.join(down)}." if down else ""
+    return f"There is no tool called {name}.{hint}{absent}"
+
+
+def sentence(text: str) -> str:
+    """First letter up, a full stop at the end."""
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")

@@ -1,0 +1,160 @@
+"""Look before asking: run the recipe's reads, bind what they found into the arguments, build the preview."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from gate.rules.action import Decision, Json, Preview, Risk, Verdict
+from gate.rules.canonical_json import BadArguments, canonical
+from gate.rules.policy import decide
+from gate.rules.ports import World
+from gate.rules.previews import build, covered, default_verb, facts, plainly, summary_of, text_of, warned
+from gate.rules.targets import resolved, settled
+from gate.rules.templates import TemplateError, expand, names
+from gate.rules.tool import OutcomeUnknown, Read, ServerUnavailable, ToolSpec
+
+READ_SECONDS = 10.0
+MOST_EACH = 20  # reads of one kind for one card
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a call would do, as far as reading can tell. With `preview.problem` nothing may be confirmed."""
+
+    args: dict[str, Json]
+    capture: Mapping[str, Json]
+    preview: Preview
+
+
+class NotSeen(Exception):
+    """A read that the preview needs did not work. Its text is a sentence for people."""
+
+
+def decided(
+    world: World,
+    spec: ToolSpec,
+    args: Json,
+    channel: str,
+    capture: Mapping[str, Json] | None = None,
+    asked: Risk | None = None,
+) -> Decision:
+    """The policy's decision on this call, as things stand now. `capture`: what was read for it, once it was."""
+    if capture is not None:
+        targets = resolved(spec.recipe.targets, capture)
+        spec = replace(spec, recipe=replace(spec.recipe, targets=targets))
+
+    def matches(schema: Mapping[str, Json], value: Json) -> bool:
+        return all(problem.unsure for problem in world.tools.problems(schema, value))
+
+    return decide(world.policy, spec, args, channel, matches, asked)
+
+
+async def look(
+    world: World,
+    spec: ToolSpec,
+    args: Mapping[str, Json],
+    channel: str,
+    before: Mapping[str, str] | None = None,
+) -> Look:
+    """Settle, capture, bind and preview one call. What the target or the recipe does wrong, the preview says."""
+    given = {k: v for k, v in args.items() if k not in spec.recipe.bind}
+    bound = settled(spec.recipe.targets, given)
+    capture: dict[str, Json] = {}
+    try:
+        capture = await captured(world, spec, bound, channel)
+        bound |= _bind(spec, bound, capture)
+        _must_fit(world, spec, bound)
+        decision = decided(world, spec, bound, channel, capture)
+        shown = build(spec, bound, capture, before)
+        return Look(bound, capture, covered(shown) if decision.secret else shown)
+    except (NotSeen, TemplateError, BadArguments) as error:
+        said = next((found["text"] for found in capture.values() if found["error"]), str(error))
+        return Look(bound, {}, blind(spec, bound, f"I could not look at what this would change: {said}"))
+
+
+def blind(spec: ToolSpec, args: Json, problem: str) -> Preview:
+    """A preview that says why there is none. Such an action cannot be confirmed."""
+    summary = summary_of(spec, args, plainly(spec, args))
+    verb = spec.recipe.verb or default_verb(spec)
+    return warned(Preview(summary, verb, facts=facts(args), problem=problem))
+
+
+async def captured(world: World, spec: ToolSpec, args: Mapping[str, Json], channel: str) -> dict[str, Json]:
+    """The recipe's reads, each under its name: the structured result, with `text` and `error` beside it.
+
+    Raises NotSeen or TemplateError.
+    """
+    found: dict[str, Json] = {}
+    for name, read in spec.recipe.capture.items():
+        run = run_each if read.each else run_read
+        found[name] = await run(world, spec.server, read, {"args": args, "capture": found}, channel)
+    return found
+
+
+async def run_each(
+    world: World, server: str, read: Read, scope: Mapping[str, Json], channel: str
+) -> dict[str, Json]:
+    """The read of a recipe for each that its pattern finds, and what was taken of each answer as `items`.
+
+    Raises NotSeen, also where one of them cannot be looked up, or TemplateError.
+    """
+    each = read.each
+    assert each is not None
+    hits = re.finditer(each.find, text_of(expand(each.text, scope)))
+    wanted = dict.fromkeys(next(filter(None, hit.groups()), hit[0]) for hit in hits)
+    if len(wanted) > MOST_EACH:
+        raise NotSeen(f"it names {len(wanted):,} things to look up, and {MOST_EACH} are the most")
+    items: list[Json] = []
+    for one in wanted:
+        answer = await run_read(world, server, read, {**scope, "each": one}, channel)
+        try:
+            items.append(expand(each.take, {"read": answer}))
+        except TemplateError:
+            raise NotSeen(f"{server}.{read.tool} does not know “{one}”") from None
+    return {"text": ", ".join(map(text_of, items)), "error": False, "items": items}
+
+
+async def run_read(
+    world: World, server: str, read: Read, scope: Mapping[str, Json], channel: str
+) -> dict[str, Json]:
+    """One read call of a recipe; only what the policy calls a read runs, secret files included: what is in them is
+    not put on the card. Raises NotSeen or TemplateError."""
+    spec = world.tools.find(server, read.tool)
+    if spec is None:
+        raise NotSeen(f"the tool {server}.{read.tool} is not there")
+    args = expand(read.args, scope)
+    decision = decided(world, spec, args, channel)
+    if decision.verdict is Verdict.DENY or not decision.reads:
+        raise NotSeen(f"{spec.full_name} is not a tool that only reads")
+    try:
+        answer = await world.tools.call(server, read.tool, canonical(args), READ_SECONDS, spec.definition)
+    except (ServerUnavailable, OutcomeUnknown, BadArguments) as error:
+        raise NotSeen(f"{spec.full_name} did not answer ({error})") from error
+    if answer.clipped:
+        raise NotSeen(f"the answer of {spec.full_name} is too long")
+    if answer.is_error and read.absent and not re.search(read.absent, answer.text):
+        raise NotSeen(f"{spec.full_name} says: {answer.text}")
+    structured = answer.structured if isinstance(answer.structured, dict) else {}
+    return {"text": answer.text, "error": answer.is_error, **structured}
+
+
+def _bind(spec: ToolSpec, args: Mapping[str, Json], capture: Mapping[str, Json]) -> dict[str, Json]:
+    scope = {"args": args, "capture": capture}
+    bind = spec.recipe.bind.items()
+    return {key: expand(form, scope) for key, form in bind if not _left_out(spec, key, form, capture)}
+
+
+def _left_out(spec: ToolSpec, key: str, form: str, capture: Mapping[str, Json]) -> bool:
+    """Whether there is nothing to bind: what it would come from is not there yet, and the tool does not need it."""
+    sources = [path[1] for path in names(form) if path[0] == "capture"]
+    gone = [name for name in sources if spec.recipe.capture[name].absent and capture[name]["error"]]
+    return bool(gone) and key not in spec.schema.get("required", ())
+
+
+def _must_fit(world: World, spec: ToolSpec, args: Mapping[str, Json]) -> None:
+    canonical(args)
+    problems = world.tools.problems(spec.schema, args)
+    if problems:
+        raise NotSeen(problems[0].text)

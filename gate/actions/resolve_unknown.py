@@ -1,0 +1,97 @@
+"""Settle: a person says what became of an action whose outcome nobody knows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gate.actions.confirm import settled
+from gate.actions.edit import unbound
+from gate.actions.interaction import Press, Said, late, standing
+from gate.actions.preview import NotSeen, captured
+from gate.actions.undone_action import move_original
+from gate.actions.versioning import entry
+from gate.rules import jobs
+from gate.rules.action import Action, Outcome
+from gate.rules.canonical_json import parse
+from gate.rules.ids import derived
+from gate.rules.permissions import Verb
+from gate.rules.ports import Note, Stale, World
+from gate.rules.previews import text_of
+from gate.rules.states import Event, NoSuchArrow, State
+from gate.rules.templates import TemplateError
+
+
+async def settle(world: World, press: Press, happened: bool) -> Said:
+    """*It happened* or *It did not*. Raises Unavailable: then nothing changed."""
+    action = await standing(world, press, Verb.SETTLE)
+    if isinstance(action, Said):
+        return action
+    if action.state is not State.UNKNOWN:
+        return late(action)
+    words = "it happened" if happened else "it did not happen"
+    outcome = Outcome(
+        "success" if happened else "error", f"<@{press.user}> says that {words}.", at=world.clock.now()
+    )
+    try:
+        async with world.ledger.begin(world.limits.decision) as tx:
+            execution = replace(action.execution, outcome=outcome)
+            moved = await tx.move(action, Event.SUCCEED if happened else Event.FAIL, execution=execution)
+            status = "success" if happened else "error"
+            tx.audit(entry("settled", moved, press.user, status=status, outcome=words, user_confirmed=True))
+            if moved.undoes:
+                await move_original(tx, moved, Event.UNDO_DONE if happened else Event.UNDO_FAILED)
+            settled(tx, moved)
+            if (
+                moved.turn and moved.task
+            ):  # its planner is told by the turn, its step is corrected by the task
+                tx.enqueue(jobs.task(moved.task, f"{moved.id}:settled"))
+    except (Stale, NoSuchArrow):
+        return late(await world.ledger.action(action.id) or action)
+    return Said(True, "settled", action=moved)
+
+
+async def ask_check(world: World, press: Press) -> Said:
+    """*Check*: a run reads how the target stands now and shows it to who asked."""
+    action = await standing(world, press, Verb.SETTLE)
+    if isinstance(action, Said):
+        return action
+    if action.state is not State.UNKNOWN:
+        return late(action)
+    async with world.ledger.begin(world.limits.decision) as tx:
+        tx.audit(entry("checked", action, press.user))
+        tx.enqueue(jobs.check(action.id, press.user, action.revision))
+    return Said(True, "checking", "I am reading how it stands now…", action)
+
+
+async def check(world: World, action_id: str, user: str) -> None:
+    """Read the target of an action of unknown outcome, and post what is there."""
+    action = await world.ledger.action(action_id)
+    spec = world.tools.find(action.server, action.tool) if action else None
+    if action is None or spec is None:
+        return
+    try:
+        now = await captured(world, spec, unbound(spec, parse(action.args)), action.session.channel)
+        text = _difference(action, now)
+    except (NotSeen, TemplateError) as error:
+        text = f"I could not read it: {error}."
+    body = {
+        "name": action.name,
+        "arguments": {},
+        "text": text,
+        "clipped": False,
+        "open_world": False,
+        "error": False,
+    }
+    note = Note(derived("check", action.id, action.revision, user, text), action.session, "read", body, user)
+    async with world.ledger.begin() as tx:
+        await tx.note(note)
+
+
+def _difference(action: Action, now: dict[str, object]) -> str:
+    """What the preview saw and what is there now, field by field."""
+    lines = [f"Before and now, for: {action.preview.summary}"]
+    for name, value in now.items():
+        was = action.capture.get(name)
+        lines.append(f"{name}, before: {text_of(was)[:1000]}")
+        lines.append(f"{name}, now: {text_of(value)[:1000]}" + (" (unchanged)" if was == value else ""))
+    return "\n".join(lines)

@@ -1,0 +1,112 @@
+"""What a review leaves behind: the pause on the stream of events, and the decision as a record of its own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gate.rules.action import Action, Judged, ResultReview
+from gate.rules.canonical_json import parse
+from gate.rules.ports import Tx, World
+from gate.rules.reviews import COMMENT, Phase, ReviewDecision, ReviewRecord, gave, node, paused, resumed
+from gate.rules.task import Step, Task, Why
+from gate.rules.task_states import TaskState
+
+APPROVE, REJECT = ReviewDecision.APPROVE, ReviewDecision.REJECT
+
+
+async def waits_before(tx: Tx, action: Action) -> None:
+    """An action waits for its person: say so where that is a review."""
+    if action.review:
+        tx.emit(paused(action.session, action.task, node(action), Phase.BEFORE, await tx.now()))
+
+
+async def waits_after(tx: Tx, task: Task, step: Step) -> None:
+    """A task waits until somebody has looked at what this step gave."""
+    tx.emit(paused(task.session, task.id, (task.id, step.id), Phase.AFTER, await tx.now()))
+
+
+def holds(world: World, action: Action) -> str:
+    """The operator's review that the result of a call outside of plans waits for; "" where none does. A step's task
+    waits instead; what an undo gives goes to nobody."""
+    if (action.step and not action.turn) or action.undoes:
+        return ""
+    return world.policy.review(Phase.AFTER, action.name)
+
+
+async def waits_held(tx: Tx, action: Action) -> None:
+    """The result of a call waits for a person: say so."""
+    if action.held:
+        tx.emit(paused(action.session, action.task, node(action), Phase.AFTER, await tx.now()))
+
+
+async def judged_held(tx: Tx, action: Action, judged: Judged) -> None:
+    """Put somebody's decision on what a call outside of plans gave on record."""
+    execution, at_node = node(action)
+    record = ReviewRecord(
+        execution_id=execution,
+        node_id=at_node,
+        reviewer_id=judged.by,
+        decision=APPROVE if judged.kept else REJECT,
+        trigger_phase=Phase.AFTER,
+        original_data=gave(action),
+        modified_data=judged.revised,
+        comment=judged.comment[:COMMENT],
+        reviewed_at=await tx.now(),
+    )
+    await tx.reviews.save(record, action.session)
+    tx.emit(resumed(action.session, action.task, execution, record.reviewed_at))
+
+
+async def judged_before(
+    tx: Tx, action: Action, user: str, decision: ReviewDecision, comment: str, *, over: bool = True
+) -> None:
+    """Put somebody's decision on an action on record, where it is a review. `over`: nobody else is needed for it."""
+    if not action.review:
+        return
+    ran, proposed = parse(action.args), parse(action.proposed) if action.proposed else None
+    execution, at_node = node(action)
+    record = ReviewRecord(
+        execution_id=execution,
+        node_id=at_node,
+        reviewer_id=user,
+        decision=decision,
+        trigger_phase=Phase.BEFORE,
+        original_data=ran if proposed is None else proposed,
+        modified_data=None if proposed is None or proposed == ran else ran,
+        comment=comment[:COMMENT],
+        reviewed_at=await tx.now(),
+    )
+    await tx.reviews.save(record, action.session)
+    if over:
+        tx.emit(resumed(action.session, action.task, execution, record.reviewed_at))
+
+
+async def judged_after(tx: Tx, task: Task, judged: Judged) -> None:
+    """Put somebody's decision on the result that a task waits at on record: among the reviews, and on the action."""
+    step = under_review(task)
+    if step is None:
+        return
+    judged = replace(judged, comment=judged.comment[:COMMENT])
+    record = ReviewRecord(
+        execution_id=task.id,
+        node_id=step.id,
+        reviewer_id=judged.by,
+        decision=APPROVE if judged.kept else REJECT,
+        trigger_phase=Phase.AFTER,
+        original_data=step.result,
+        modified_data=judged.revised,
+        comment=judged.comment,
+        reviewed_at=await tx.now(),
+    )
+    await tx.reviews.save(record, task.session)
+    action = await tx.action(step.action) if step.action else None
+    if action is not None and not action.flaw:
+        await tx.keep(action, result_review=ResultReview(judged=judged))
+    tx.emit(resumed(task.session, task.id, task.id, record.reviewed_at))
+
+
+def under_review(task: Task | None) -> Step | None:
+    """The step whose result a task waits to have looked at."""
+    if task is None or task.plan is None or task.state is not TaskState.PAUSED or task.why is not Why.REVIEW:
+        return None
+    return next((step for step in task.plan.steps if step.shown == task.pauses), None)

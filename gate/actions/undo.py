@@ -1,0 +1,199 @@
+"""Undo: a new action that takes one back. The click is its approval, unless the target changed since."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+from itertools import count
+
+from gate.actions.confirm import approve, decided_for
+from gate.actions.edit import unbound
+from gate.actions.interaction import ALTERED, Press, Said, late, standing
+from gate.actions.prepare import sentence
+from gate.actions.preview import Look, NotSeen, blind, decided, look, run_read
+from gate.actions.versioning import announce, entry, lease, next_version, proposal, put_version, with_receipt
+from gate.rules import jobs
+from gate.rules.action import Action, Approvers, Inverse, Json, Origin, Outcome, Source, Verdict, Vote
+from gate.rules.canonical_json import BadArguments, canonical, parse
+from gate.rules.ids import derived
+from gate.rules.permissions import Verb
+from gate.rules.ports import Stale, World
+from gate.rules.previews import text_of, way_back
+from gate.rules.receipt import intact
+from gate.rules.states import NoSuchArrow, State
+from gate.rules.templates import TemplateError, expand, look_up
+from gate.rules.tool import Read, ToolSpec
+
+KEEP_DAYS = 30
+LOOKING = "I am looking whether the target is still as it was left…"
+LAST = "no: this is an undo itself"
+NO_WAY = "This cannot be undone: I know no way back, or its time is over. Nothing changed."
+
+
+def inverse_of(spec: ToolSpec, action: Action, outcome: Outcome, now: datetime) -> Inverse | None:
+    """The call that takes a successful action back, made from its arguments, capture and result."""
+    structured = outcome.structured if isinstance(outcome.structured, dict) else {}
+    scope = {
+        "args": parse(action.args),
+        "capture": action.capture,
+        "result": {"text": outcome.text, **structured},
+    }
+    way = way_back(spec, scope)
+    if way is None or action.undoes:
+        return None
+    try:
+        args = canonical(expand(way.args, scope))
+        drift = spec.recipe.drift
+        same = {key: expand(template, scope) for key, template in drift.same.items()} if drift else {}
+        drift_args = canonical(expand(drift.read.args, scope)) if drift else b"{}"
+    except (TemplateError, BadArguments):
+        return None
+    return Inverse(
+        server=action.server,
+        tool=way.tool,
+        args=args,
+        drift_tool=drift.read.tool if drift else "",
+        drift_args=drift_args,
+        drift_same=same,
+        until=now + timedelta(days=spec.recipe.keeps_days or KEEP_DAYS),
+    )
+
+
+async def ask(world: World, press: Press) -> Said:
+    """Somebody pressed Undo. Writes the undo down with its approval; a run looks and goes on.
+
+    Raises Unavailable: then nothing changed.
+    """
+    action = await standing(world, press, Verb.UNDO)
+    if isinstance(action, Said):
+        return action
+    if action.state is not State.SUCCEEDED:
+        return late(action)
+    if action.flaw:
+        return Said(False, "altered", ALTERED, action)
+    now = await world.ledger.now()
+    if action.inverse is None or (action.inverse.until and action.inverse.until <= now):
+        return Said(False, "no_undo", NO_WAY, action)
+    spec = world.tools.find(action.inverse.server, action.inverse.tool)
+    if spec is None:
+        return Said(
+            False, "no_tool", f"{action.server} is not connected at the moment. Try again soon.", action
+        )
+    args = parse(action.inverse.args)
+    own = replace(decided(world, spec, args, action.session.channel, {}), approvers=Approvers())
+    if own.verdict is Verdict.DENY:
+        return Said(False, "denied", sentence(own.reason), action)
+    undo_id, there = await place(world, action)
+    if there is not None and there.version > 1:
+        return Said(False, "asked", f"<@{there.requester}> is asked about it already, on a card.", there)
+    seen = replace(blind(spec, args, LOOKING), summary=action.preview.summary, verb="Undo")
+    undo = Action(
+        id=undo_id,
+        version=1,
+        revision=1,
+        state=State.PREPARED,
+        session=action.session,
+        requester=press.user,
+        created_at=now,
+        origin=Origin(task=action.task, undoes=action.id),  # the task may be taking back all of it
+        proposal=proposal(world, spec, Look(args, {}, seen), own, Source(at=now)),
+        receipt="",
+    )
+    undo = with_receipt(world, spec, undo)
+    async with world.ledger.begin(world.limits.decision) as tx:
+        stored = await tx.insert(undo)
+        if stored.receipt == undo.receipt:
+            await tx.vote(Vote(undo.id, undo.version, press.user, True, now))
+            tx.audit(entry("undo_asked", action, press.user, user_confirmed=True))
+            tx.enqueue(jobs.undo(undo.id))
+    return Said(True, "undoing", action=action)
+
+
+async def place(world: World, action: Action) -> tuple[str, Action | None]:
+    """The id for an undo of this action, and the undo that waits under it. Those that came to nothing are over."""
+    for number in count():
+        undo_id = derived("undo", action.id, number)
+        there = await world.ledger.action(undo_id)
+        if there is None or there.state is State.PREPARED:
+            return undo_id, there
+    raise AssertionError("count() ends")
+
+
+async def run_undo(world: World, undo_id: str) -> None:
+    """Look at the target of an undo that was asked for: unchanged, it runs; changed, it is asked first."""
+    undo = await world.ledger.action(undo_id)
+    original = await world.ledger.action(undo.undoes) if undo else None
+    if undo is None or original is None or original.inverse is None or undo.state is not State.PREPARED:
+        return
+    if undo.version > 1 or not intact(undo) or original.flaw:
+        return  # it waits for a person by now; or nothing shows that anybody has asked for this
+    changes = await _changes(world, original.inverse, undo.session.channel)
+    if changes:
+        return await _ask_first(world, undo, changes)
+    try:
+        async with world.ledger.begin() as tx:
+            await approve(tx, undo, undo.requester)
+    except (Stale, NoSuchArrow):
+        return  # somebody else's undo was first: the original's card tells
+
+
+async def _changes(world: World, inverse: Inverse, channel: str) -> tuple[str, ...]:
+    """How the target differs from what the action left, in words; empty when it does not."""
+    if not inverse.drift_tool:
+        return ()
+    try:
+        read = Read(inverse.drift_tool, parse(inverse.drift_args))
+        now = await run_read(world, inverse.server, read, {}, channel)
+    except (NotSeen, TemplateError) as error:
+        return (f"I could not look whether it changed since: {error}.",)
+    return tuple(
+        f"Changed since: {key} was {_short(was)}, is {_short(_at(now, key))}."
+        for key, was in inverse.drift_same.items()
+        if _at(now, key) != was
+    )
+
+
+def _at(read: Mapping[str, Json], path: str) -> Json:
+    try:
+        return look_up(path, read)
+    except TemplateError:
+        return None  # gone
+
+
+def _short(value: Json) -> str:
+    """Enough of a hash or a text to see that it is another one."""
+    text = text_of(value)
+    return text if len(text) <= 40 else f"{text[:12]}… ({len(text):,} characters)"
+
+
+async def _ask_first(world: World, undo: Action, changes: tuple[str, ...]) -> None:
+    """The target changed: show what the undo would do now, and wait for a person."""
+    spec = world.tools.find(undo.server, undo.tool)
+    if spec is None:
+        return
+    seen = await look(world, spec, unbound(spec, parse(undo.args)), undo.session.channel)
+    decision = decided_for(world, spec, undo, seen.args, seen.capture)
+    preview = replace(
+        seen.preview,
+        summary=undo.preview.summary,
+        verb="Undo",
+        undo=LAST,
+        notes=(*changes, *seen.preview.notes),
+    )
+    source = replace(undo.proposal.source, at=await world.ledger.now())
+    made = proposal(world, spec, replace(seen, preview=preview), decision, source)
+    shown = next_version(world, spec, undo, made)
+    await world.leases.put(lease(shown), (shown.expires_at - source.at).total_seconds())
+    try:
+        async with world.ledger.begin() as tx:
+            moved = await put_version(tx, undo, shown)
+            tx.audit(entry("drifted", moved, "system", reason=" ".join(changes)[:1000]))
+            announce(tx, moved)
+    except (Stale, NoSuchArrow):
+        return
+
+
+def undo_kind(action: Action) -> str:
+    """The action type of the undo stack (docs/promises.md ACT-09): move, delete, write, …"""
+    return action.preview.verb.lower()

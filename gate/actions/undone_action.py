@@ -1,0 +1,30 @@
+"""The action that an undo takes back: it moves in the same transaction as the undo itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gate.actions.versioning import entry, show
+from gate.rules import jobs
+from gate.rules.action import Action
+from gate.rules.ports import Stale, Tx
+from gate.rules.states import Event
+
+
+async def move_original(tx: Tx, undo: Action, event: Event) -> None:
+    """Move the original along with its undo. Raises Stale or NoSuchArrow: somebody else undoes it already."""
+    found = await tx.action(undo.undoes)
+    if found is None:
+        raise Stale(None)
+    way_back = replace(found.undo, open=event is Event.UNDO_FAILED)
+    original = await tx.move(found, event, undo=way_back)
+    if event is Event.UNDO_DONE:
+        await tx.mark_undone(original.id)
+        tx.audit(
+            entry(
+                "undone", original, undo.decided_by, status="success", outcome="undone", user_confirmed=True
+            )
+        )
+        if original.turn and not original.task:  # else the end of the undo is told to the task
+            tx.enqueue(jobs.turn(original.turn, f"{original.id}:undone"))
+    show(tx, original)

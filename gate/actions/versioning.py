@@ -1,0 +1,156 @@
+"""Make a version: its proposal, how it is confirmed, its phrase, its receipt, its lease, its record."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from gate.actions.preview import Look
+from gate.rules.action import Action, Decision, Proposal, Resolution, Source, Verdict
+from gate.rules.audit import Entry
+from gate.rules.canonical_json import canonical, parse
+from gate.rules.messages import SOON, cards_of
+from gate.rules.policy import only_claimed, unclaimed
+from gate.rules.ports import Lease, Tx, World
+from gate.rules.previews import has_strange
+from gate.rules.receipt import receipt
+from gate.rules.states import Event, State
+from gate.rules.templates import TemplateError, expand
+from gate.rules.tool import ToolSpec
+from gate.rules.typed_phrase import phrase_for
+
+TOO_LONG = "This is too long to be shown whole, so it cannot be confirmed. Please split it up."
+
+
+def proposal(world: World, spec: ToolSpec, seen: Look, decision: Decision, source: Source) -> Proposal:
+    """What is to be shown of a call, once it was looked at; its phrase is made by `with_receipt`.
+
+    Raises BadArguments."""
+    return Proposal(
+        server=spec.server,
+        tool=spec.name,
+        definition=spec.definition,
+        args=canonical(seen.args),
+        capture=seen.capture,
+        preview=seen.preview,
+        decision=decision,
+        policy=world.policy.version,
+        source=source,
+        expires_at=source.at + timedelta(seconds=decision.ttl or world.limits.ttl),
+    )
+
+
+def with_receipt(world: World, spec: ToolSpec, action: Action) -> Action:
+    """The action with the way in which its proposal has to be confirmed, and with phrase and receipt for exactly this
+    version, which nobody has answered."""
+    made = action.proposal
+    if made.preview.is_complete and not world.reviewable(action):
+        made = replace(made, preview=replace(made.preview, problem=TOO_LONG))
+    hidden = not world.fits(action) or has_strange(made.preview)
+    verdict = _asks(made.decision.verdict, hidden)
+    made = replace(made, decision=replace(made.decision, verdict=verdict), phrase="")
+    if verdict is Verdict.TYPED:
+        made = replace(made, phrase=_phrase(spec, replace(action, proposal=made)))
+    return _with_receipt(replace(action, proposal=made, resolution=Resolution()))
+
+
+def next_version(world: World, spec: ToolSpec, action: Action, proposed: Proposal) -> Action:
+    """The version that shows this instead; of its tool nothing may be said that could not be said before."""
+    if not only_claimed(action.proposal.decision):
+        proposed = replace(proposed, decision=unclaimed(proposed.decision))
+    return with_receipt(world, spec, replace(action, version=action.version + 1, proposal=proposed))
+
+
+def blocked(action: Action, problem: str) -> Action:
+    """The action with a card that says why nobody can confirm it."""
+    preview = replace(action.preview, problem=problem)
+    return _with_receipt(replace(action, proposal=replace(action.proposal, preview=preview)))
+
+
+async def put_version(tx: Tx, action: Action, version: Action) -> Action:
+    """Put this version in the place of the one before, whose votes are void. Raises Stale or NoSuchArrow."""
+    proposal, receipt, resolution = version.proposal, version.receipt, version.resolution
+    return await tx.move(action, Event.EDIT, proposal=proposal, receipt=receipt, resolution=resolution)
+
+
+def _asks(verdict: Verdict, hidden: bool) -> Verdict:
+    """How a person is asked; also what would run at once, since it waits already."""
+    if verdict is Verdict.DENY:
+        return verdict
+    return Verdict.TYPED if hidden or verdict is Verdict.TYPED else Verdict.CONFIRM
+
+
+def _with_receipt(action: Action) -> Action:
+    return replace(action, receipt=receipt(action))
+
+
+def _phrase(spec: ToolSpec, action: Action) -> str:
+    """Its code is made of a hash over all but the phrase, which the receipt covers, too."""
+    targets = max(1, len(action.preview.affected))
+    return phrase_for(receipt(action), action.preview.verb, noun(spec, action), targets)
+
+
+def lease(action: Action) -> Lease:
+    """The record for Redis: no arguments but the one-line preview."""
+    return Lease(
+        action=action.id,
+        version=action.version,
+        receipt=action.receipt,
+        user=action.requester,
+        session=action.session.key,
+        tool=action.name,
+        risk=action.risk,
+        preview=action.preview.summary[:200],
+        deadline=action.expires_at,
+    )
+
+
+def noun(spec: ToolSpec, action: Action) -> str:
+    """The word to type, from the recipe, or the first short argument."""
+    try:
+        return str(expand(spec.recipe.noun, {"args": parse(action.args), "capture": action.capture}))
+    except TemplateError:
+        return ""
+
+
+def entry(event: str, action: Action, actor: str, **more: Any) -> Entry:
+    """An audit entry about an action as it stands."""
+    return Entry(
+        event=event,
+        session=action.session.key,
+        actor=actor,
+        action=action.id,
+        tool=action.name,
+        arguments=action.args.decode("ascii", "backslashreplace"),
+        version=action.version,
+        receipt=action.receipt,
+        requester=action.requester,
+        **more,
+    )
+
+
+async def propose(tx: Tx, action: Action) -> None:
+    """Put on the record that it is proposed: for its requester, by the API token that opened its task, if any. That
+    token may know of it as it may of its task; of a step it learns by its task, which may withhold what it gave."""
+    token = await tx.token_of(action.task, action.turn)
+    if token and not action.task:
+        await tx.made_by(token, action.id)
+    tx.audit(entry("proposed", action, action.requester, reason=action.reason, token=token))
+
+
+def show(tx: Tx, action: Action) -> None:
+    """Have the cards brought up to date that an action is on. That it runs is shown only where that takes long; an
+    undo that goes through needs no card of its own."""
+    quiet = action.undoes and action.version == 1 and not action.review
+    if quiet and action.state in (State.PREPARED, State.APPROVED, State.EXECUTING):
+        return
+    runs = action.state in (State.APPROVED, State.EXECUTING, State.UNDOING)
+    for card in cards_of(action):
+        tx.show(card, SOON if runs else 0.0)
+
+
+def announce(tx: Tx, action: Action) -> None:
+    """Ask for the card. A card of several is asked for once all of them are there."""
+    if not action.shares or action.version > 1:
+        show(tx, action)

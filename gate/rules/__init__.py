@@ -1,0 +1,1 @@
+"""The rules: values, decisions and ports, without I/O."""

@@ -1,0 +1,96 @@
+"""Autonomy: what follows after a step: go on, show it for a moment, stop and ask, or take it as failed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from gate.rules.confidence import HIGH, LOW, MEDIUM, Confidence
+from gate.rules.settings import Switches
+
+
+class ApprovalMode(StrEnum):
+    """Who lets a task go on after a step (docs/promises.md GATE-03 to GATE-05). None of them opens the gate before a
+    call."""
+
+    AUTO = "auto"  # the four bands
+    MANUAL = "manual"  # a person, always
+    THRESHOLD = "confidence_threshold"  # a person, below the task's own threshold
+
+
+class Band(StrEnum):
+    """What happens after a step."""
+
+    GO = "go on"
+    SHOW = "show"  # and go on by itself, unless somebody holds it
+    ASK = "ask"
+    ABORT = "abort"  # the step counts as failed; a person decides what becomes of it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What counts besides the score."""
+
+    gated: bool = False  # destructive, or on the always-gate list
+    tainted: bool = False  # something from outside of the workspace was read in this thread
+    last: bool = False  # no step is left that it would go on to
+    wrong: bool = False  # something speaks against the result itself
+    pausing: bool = False  # somebody has it wait here anyway
+
+
+@dataclass(frozen=True, slots=True)
+class After:
+    """The decision, with its reason in a sentence's end: "its confidence is 0.79, because …"."""
+
+    band: Band
+    reason: str
+
+
+def band(score: float) -> Band:
+    """The band that a score falls into (docs/promises.md GATE-15 to GATE-18)."""
+    if score >= HIGH:
+        return Band.GO
+    if score >= MEDIUM:
+        return Band.SHOW
+    return Band.ASK if score >= LOW else Band.ABORT
+
+
+def after_step(switches: Switches, found: Confidence, seen: Seen) -> After:
+    """What follows after a step that has run. Whatever cannot be told is asked."""
+    mode, told = ApprovalMode(switches.approval_mode), f"Confidence {found.text}."
+    if not found.score >= LOW:  # also where it is no number
+        return After(Band.ABORT, told)
+    if mode is ApprovalMode.MANUAL:
+        return After(Band.ASK, f"Every step waits for a person here. {told}")
+    follows = _by_threshold if mode is ApprovalMode.THRESHOLD else _by_band
+    decided = follows(switches, found, seen)
+    return replace(decided, reason=f"{told} {decided.reason}".strip())
+
+
+def _by_threshold(switches: Switches, found: Confidence, seen: Seen) -> After:
+    threshold = max(switches.confidence, HIGH) if seen.tainted else switches.confidence
+    if seen.gated:
+        return After(Band.ASK, GATED)
+    if found.score >= threshold:
+        return After(Band.GO, f"That is at least {threshold:.2f}.")
+    return After(Band.ASK, f"That is less than {threshold:.2f}.")
+
+
+def _by_band(switches: Switches, found: Confidence, seen: Seen) -> After:
+    kind = Band.ASK if seen.gated else band(found.score)
+    if kind is Band.GO or (seen.last and _asks_anyway(switches, kind, seen)):
+        return After(Band.GO, "")
+    if seen.gated:
+        return After(Band.ASK, GATED)
+    if kind is Band.SHOW and seen.tainted:
+        return After(Band.ASK, TAINTED)
+    return After(Band.GO if kind is Band.SHOW and seen.pausing else kind, "")
+
+
+def _asks_anyway(switches: Switches, kind: Band, seen: Seen) -> bool:
+    """After the last step nothing is kept from beginning, and the task's own question comes next."""
+    return kind is Band.SHOW or (not seen.wrong and switches.satisfaction != "never")
+
+
+GATED = "What destroys something, or is always gated, is looked at by a person."
+TAINTED = "This thread has read something from outside, so nothing goes on by itself where it is not sure."

@@ -1,0 +1,97 @@
+"""A run: work that the durable engine carries out after the transaction that asked for it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+# For whom the work at hand is done: the id of a person or of a token, "" for the service itself. What is asked for
+# on the way, runs and calls of tools, counts as theirs, so that much of one does not keep others waiting.
+OWNER: ContextVar[str] = ContextVar("owner", default="")
+
+
+@contextmanager
+def owned(who: str) -> Iterator[None]:
+    """Within it, work is done for this person or token."""
+    before = OWNER.set(who)
+    try:
+        yield
+    finally:
+        OWNER.reset(before)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One piece of waiting work. `key` is its identity: enqueued twice, it is still one run."""
+
+    name: str
+    key: str
+    args: tuple[str, ...]
+    delay: float = 0.0  # seconds until it is due
+    owner: str = ""  # whom it is for; "": whoever OWNER names when it is asked for
+    # It carries somebody's decision: the ledger adds a MAC of its arguments as the last one.
+    proved: bool = False
+
+
+def take_in(session: str, event: str) -> Run:
+    """Read the inbox of a session, in order; asked for by every event of it."""
+    return Run("take_in", f"take_in:{event}", (session, event))
+
+
+def resume(name: str, about: str, cause: str) -> Run:
+    """Let everything go on that the run `name` about this thread, task, turn or action may have left behind when
+    its process died. `cause` tells one death from the next."""
+    return Run("resume", f"resume:{name}:{about}:{cause}", (name, about, cause))
+
+
+def turn(turn_id: str, cause: str) -> Run:
+    """Let the planner go on with a turn, because of what just happened."""
+    return Run("turn", f"turn:{turn_id}:{cause}", (turn_id,))
+
+
+def card(kind: str, about: str, within: float, number: int) -> Run:
+    """Bring a card up to date, at the latest `within` seconds after it was asked for; `number`: the how manieth such
+    run of this card. Asked for by `Tx.show` alone."""
+    return Run("card", f"card:{about}:{number}", (kind, about, f"{within:g}"))
+
+
+def refresh(action_id: str, version: int) -> Run:
+    """Make a new preview for a version that was voided or edited."""
+    return Run("refresh", f"refresh:{action_id}:{version}", (action_id, str(version)))
+
+
+def renew(action_id: str, user: str, cause: str | int) -> Run:
+    """Ask again for what expired or drifted. `cause` tells one asking from the next: it may be refused today
+    and not tomorrow."""
+    return Run("renew", f"renew:{action_id}:{cause}", (action_id, user, str(cause)))
+
+
+def confirm_all(group: str, cause: str, *press: str) -> Run:
+    """Confirm what one press on the card of a group, `cause`, was a yes to: see gate.actions.batch.Yes."""
+    return Run("confirm_all", f"confirm_all:{cause}", (group, cause, *press), proved=True)
+
+
+def carry_out(action_id: str, again: int | str | None = None) -> Run:
+    """Run what was approved. `again` tells the askings after the first apart, in case that one was lost."""
+    return Run("carry_out", f"carry_out:{action_id}" + (f":{again}" if again else ""), (action_id,))
+
+
+def undo(undo_id: str) -> Run:
+    """Look whether the target is still as the action left it, then go on or ask."""
+    return Run("undo", f"undo:{undo_id}", (undo_id,))
+
+
+def check(action_id: str, user: str, revision: int) -> Run:
+    """Read how the target of an action of unknown outcome stands now."""
+    return Run("check", f"check:{action_id}:{revision}:{user}", (action_id, user))
+
+
+def task(task_id: str, cause: str | int) -> Run:
+    """Let a task go on, because of what just happened."""
+    return Run("task", f"task:{task_id}:{cause}", (task_id,))
+
+
+def deliver(hook_id: str, seq: int, attempt: int = 0, delay: float = 0.0) -> Run:
+    """Send an event to a webhook; each try is a run of its own."""
+    key = f"deliver:{hook_id}:{seq}:{attempt}"
+    return Run("deliver", key, (hook_id, str(seq), str(attempt)), delay, owner=hook_id)

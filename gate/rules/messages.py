@@ -1,0 +1,128 @@
+"""What is kept beside actions and tasks: messages for people, where they stand, opened modals, leases, events."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from gate.rules.action import APART, Action, Json, Session
+
+SOON = 0.7  # seconds in which a card has to show that something has begun; what is over before is not shown to run
+PART = "part"  # the digest of an action that a card names without showing it whole: no yes counts there
+
+
+class CardKind(StrEnum):
+    """What a message of ours is about."""
+
+    ACTION = "action"
+    GROUP = "group"  # the actions that share a card
+    TASK = "task"  # all the cards of a task
+    NOTE = "note"
+
+
+@dataclass(frozen=True, slots=True)
+class CardKey:
+    """Names what is to be brought up to date in Slack. `id`: of the action, group, task or note."""
+
+    kind: CardKind
+    id: str
+
+
+def cards_of(action: Action) -> tuple[CardKey, ...]:
+    """The cards that an action is on: its own, or that of its group; both where it has left that one."""
+    if action.shares:
+        return (CardKey(CardKind.GROUP, action.shares),)
+    own = CardKey(CardKind.ACTION, action.id)
+    if action.group.endswith(APART):
+        return own, CardKey(CardKind.GROUP, action.group.removesuffix(APART))
+    return (own,)
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """Something that API clients may want to hear of: `steer_instruction`, `task_changed`, …"""
+
+    kind: str
+    session: Session
+    task: str
+    body: Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A message for people that is no action's card: stored first, then posted once.
+
+    kind: "text" {text} in a planner's words, "answer" {text} in ours, "read" {name, arguments, text, clipped,
+    open_world, error}, "pending" {}, "undo" {},
+    "audit" {count}, "help" {text}, "refused" {name, reasons}, "talk" {text, task}: words in a conversation with
+    *Implement now* under them, "status" {task}, "grants" {void}: ids of those whose tool has changed.
+    """
+
+    id: str
+    session: Session
+    kind: str
+    body: Mapping[str, Json]
+    to: str = ""  # shown to this person alone; "" for the whole thread
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A modal that was really opened through Slack, for one person and one version."""
+
+    view_id: str
+    kind: str  # "typed", "edit", "reject", "full"
+    user: str
+    action: str
+    version: int
+    receipt: str
+
+
+@dataclass(frozen=True, slots=True)
+class UndoEntry:
+    """One line of the undo stack."""
+
+    action: Action
+    at: datetime
+    kind: str
+    undone: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Posted:
+    """Where a message of ours stands, and which revision it shows. Without a `ts`, nothing is known to stand there."""
+
+    channel: str
+    ts: str
+    revision: int
+    digest: str = ""  # which version of an action people see there: "v2"; or PART
+    at: datetime | None = field(default=None, compare=False)  # since when; the ledger sets it
+    # How many draws of it have begun since one ended; the ledger sets it. More than one: it may have been posted.
+    tries: int = field(default=0, compare=False)
+
+    @property
+    def untried(self) -> bool:
+        """Whether nobody can have posted it yet: it was asked for, and its first draw has begun."""
+        return not self.ts and not self.channel and self.tries <= 1
+
+    @property
+    def shows(self) -> int:
+        """The version that stands there; 0 when nothing is known to stand there yet."""
+        version = self.digest.removeprefix("v")
+        return int(version) if self.ts and version.isdigit() else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """The chance to confirm: one record in Redis, with a time to live, without arguments."""
+
+    action: str
+    version: int
+    receipt: str
+    user: str
+    session: str
+    tool: str
+    risk: str
+    preview: str  # one line
+    deadline: datetime

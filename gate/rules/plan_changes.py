@@ -1,0 +1,171 @@
+"""How plans come about: steps made of a planner's proposal, and what a person changes in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from gate.rules.action import Json
+from gate.rules.planner_port import Planned
+from gate.rules.plans import RESULT, anew, clipped, out_of_order, place, step_of
+from gate.rules.task import Plan, Step, StepCall, StepState
+
+TITLE, NOTE = 200, 1000  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class StepChange:
+    """What somebody wants of one step that is left. `place`: among the steps that are left, from 1. `args`: all
+    arguments, where they are changed; None leaves them as they are."""
+
+    id: str
+    place: int
+    drop: bool = False
+    ask: bool = False
+    note: str = ""
+    args: Mapping[str, Json] | None = None
+
+
+class BadChange(Exception):
+    """A change that cannot be made. Its text is a sentence for people, about the step with this id."""
+
+    def __init__(self, text: str, step: str = "") -> None:
+        super().__init__(text)
+        self.step = step
+
+
+# From a proposal
+
+
+def composed(plan: Plan | None, proposed: Sequence[Planned]) -> tuple[tuple[Step, ...], int]:
+    """The steps that are over, then the proposed ones; and the number of the newest id. A step that is kept keeps
+    its id, new ones get the next free; references by place become references by id."""
+    old = {step.id: step for step in plan.steps} if plan else {}
+    last = plan.last if plan else 0
+    ids: list[str] = []
+    steps = [step for step in old.values() if step.is_finished]
+    for number, one in enumerate(proposed, 1):
+        before = old.get(one.step)
+        if before is not None and before.is_finished:  # it is done: naming it again does not do it again
+            ids.append(before.id)
+            continue
+        if before is None or before.id in ids:
+            before, last = None, last + 1
+        ids.append(before.id if before else f"s{last}")
+        refs = _by_id(one.refs, ids[: number - 1])
+        steps.append(_kept(before, one, refs) if before else _new(ids[-1], one, refs))
+    return tuple(steps), last
+
+
+def _by_id(refs: Mapping[str, str], ids: Sequence[str]) -> dict[str, str]:
+    """References with places of earlier proposed steps put as their ids; what is an id stays."""
+
+    def named(key: str) -> str:
+        return ids[int(key) - 1] if key.isascii() and key.isdigit() and 0 < int(key) <= len(ids) else key
+
+    return {
+        name: RESULT.sub(lambda found: f"{{steps.{named(found[1])}", template)
+        for name, template in refs.items()
+    }
+
+
+def _new(step_id: str, one: Planned, refs: Mapping[str, str]) -> Step:
+    call = one.call
+    args = {name: value for name, value in call.args.items() if name not in refs}
+    called = StepCall(call.server, call.tool, args, refs)
+    return Step(id=step_id, title=clipped(one.title, TITLE), call=called, ask=one.ask)
+
+
+def _kept(before: Step, one: Planned, refs: Mapping[str, str]) -> Step:
+    """A step of the plan before, as it is proposed now. One that was begun is begun anew."""
+    fresh = _new(before.id, one, refs)
+    same = (fresh.server, fresh.tool, fresh.args) == (before.server, before.tool, before.args)
+    step = replace(
+        before,
+        title=fresh.title or before.title,
+        call=replace(fresh.call, refs=before.refs) if same and not refs else fresh.call,
+        ask=before.ask or fresh.ask,
+        preflight=replace(before.preflight, rules=""),
+    )
+    return step if before.state is StepState.WAITING else anew(step)
+
+
+# From a person
+
+
+def rearranged(plan: Plan, changes: Sequence[StepChange]) -> tuple[Step, ...]:
+    """All steps of the plan with these changes made; those with other arguments have to be looked at anew.
+    Raises BadChange: the arguments themselves are for others to check."""
+    left = [step for step in plan.steps if not step.is_finished]
+    asked = _asked(plan, left, changes)
+    stay = [step for step in left if not (step.id in asked and asked[step.id].drop)]
+    if not stay:
+        raise BadChange("Nothing would be left of the plan. To give it up, press *Cancel*.")
+    order = _ordered(plan, left, stay, asked)
+    steps = (*(s for s in plan.steps if s.is_finished), *(_changed(s, asked.get(s.id)) for s in order))
+    for step, name in out_of_order(steps):
+        raise BadChange(
+            f"Step {place(plan, step)} takes its `{name}` from a step that would not come before it any more.",
+            step.id,
+        )
+    return steps
+
+
+def _asked(plan: Plan, left: Sequence[Step], changes: Sequence[StepChange]) -> dict[str, StepChange]:
+    asked = {change.id: change for change in changes}
+    if len(asked) != len(changes):
+        raise BadChange("One of the steps is changed twice here. Please open the form again.")
+    ids = {step.id for step in left}
+    for change in changes:
+        if change.id not in ids:
+            step = step_of(plan, change.id)
+            gone = f"Step {place(plan, step)} is over" if step else "One of these steps is not there"
+            raise BadChange(f"{gone}, so it cannot be changed any more. Please open the form again.")
+        if not 1 <= change.place <= len(left):
+            number = place(plan, left[[s.id for s in left].index(change.id)])
+            raise BadChange(
+                f"There is no place {change.place} for step {number}: 1 to {len(left)} there are.", change.id
+            )
+    return asked
+
+
+def _ordered(
+    plan: Plan, left: Sequence[Step], stay: Sequence[Step], asked: Mapping[str, StepChange]
+) -> list[Step]:
+    """Those that move go where they were put, the others close up around them."""
+    at = {step.id: number for number, step in enumerate(left, 1)}
+    moves = [step for step in stay if step.id in asked and asked[step.id].place != at[step.id]]
+    taken: dict[int, Step] = {}
+    for step in moves:
+        other = taken.setdefault(asked[step.id].place, step)
+        if other is not step:
+            both = f"Steps {place(plan, other)} and {place(plan, step)}"
+            raise BadChange(f"{both} cannot both be at place {asked[step.id].place}.", step.id)
+    order = [step for step in stay if step not in moves]
+    for number in sorted(taken):
+        order.insert(number - 1, taken[number])
+    return order
+
+
+def _changed(step: Step, change: StepChange | None) -> Step:
+    if change is None:
+        return step
+    step = replace(step, ask=change.ask, note=clipped(change.note.strip(), NOTE))
+    if change.args is None or dict(change.args) == dict(step.args):
+        return step
+    args = dict(change.args)
+    refs = {name: template for name, template in step.refs.items() if name not in args}
+    return unlooked(replace(step, call=replace(step.call, args=args, refs=refs)))
+
+
+def unlooked(step: Step) -> Step:
+    """The step as if nobody had looked at what it would change. Its class and verdict stand until somebody does."""
+    return replace(step, preflight=replace(step.preflight, rules="", seal="", preview=None))
+
+
+def notes(plan: Plan, steps: Sequence[Step], told: Callable[[int, Step], str]) -> list[tuple[Step, str]]:
+    """The instructions that were newly put on steps, each in the words that `told` makes of it."""
+    before = {step.id: step.note for step in plan.steps}
+    return [
+        (s, told(number, s)) for number, s in enumerate(steps, 1) if s.note and s.note != before.get(s.id)
+    ]

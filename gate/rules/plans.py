@@ -1,0 +1,304 @@
+"""Plans as values: what an approval of one covers, how later steps use earlier results, and how it went in words."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from gate.rules.action import Action, Class, Decision, Json, Verdict
+from gate.rules.canonical_json import BadArguments, parse
+from gate.rules.receipt import digest
+from gate.rules.task import Output, Plan, Step, StepRun, StepState, Task
+from gate.rules.task import clipped as clipped
+from gate.rules.templates import STEP as PART
+from gate.rules.templates import TemplateError, expand, names
+
+RESULT = re.compile(r"\{steps\.([\w$-]+)(?=[.|\[}])")
+LARGE, SMALL = (
+    64_000,
+    8_000,
+)  # characters kept of a structured result: one that a later step takes, and others
+NAMED = 5  # steps named in a result
+
+S = StepState
+
+
+class Lacking(Exception):
+    """A step needs something that no earlier step has given. Its text is a sentence for people."""
+
+
+def place(plan: Plan, step: Step) -> int:
+    """The number of a step as people see it: its place in the plan, from 1."""
+    return next(i for i, one in enumerate(plan.steps, 1) if one.id == step.id)
+
+
+def label(plan: Plan, step: Step) -> str:
+    """How a sentence begins that is about a step: by its number in the plan that people were shown, or by what it does
+    where none was."""
+    return f"Step {place(plan, step)}" if plan.version else f"“{called(step)}”"
+
+
+def step_of(plan: Plan | None, step_id: str) -> Step | None:
+    return next((one for one in plan.steps if one.id == step_id), None) if plan else None
+
+
+def boundary(task: Task) -> str:
+    """Where in a task an instruction is taken in, in words."""
+    plan = task.plan
+    if plan is None:
+        return "for the plan"
+    return f"before step {place(plan, plan.current)}" if plan.current else "after the last step"
+
+
+# Seals
+
+
+def seal(action: Action) -> str:
+    """SHA-256 (hex) over all that a step's approval is given for; the same for the action drafted to be looked
+    at and the one that is to run, unless anything of it changed. Of another version of this program, too: as the
+    other seals, it stands in tasks that wait."""
+    return digest(
+        {
+            "task": action.task,
+            "step": action.step,
+            "session": action.session.key,
+            "requester": action.requester,
+            "server": action.server,
+            "tool": action.tool,
+            "definition": action.definition,
+            "args": hashlib.sha256(action.args).hexdigest(),
+            "preconditions": action.capture,
+            "class": action.cls,
+            "policy": action.proposal.policy,
+        }
+    )
+
+
+def sealed(task_id: str, plan: Plan) -> Plan:
+    """The plan with its seal: over its version and all that it says of its steps, in their order."""
+    steps = [
+        [s.id, s.title, s.server, s.tool, dict(s.args), dict(s.refs), s.ask, s.note, p.cls, p.verdict, p.seal]
+        for s, p in ((step, step.preflight) for step in plan.steps)
+    ]
+    seen = [[s.rules, s.problem] for s in plan.steps]
+    return replace(
+        plan, seal=digest({"task": task_id, "version": plan.version, "steps": steps, "seen": seen})
+    )
+
+
+def rules(definition: str, policy: str, decision: Decision) -> str:
+    """Hash over a tool and what the policy says of a call of it, to see whether either has changed."""
+    deciders = decision.approvers
+    return digest(
+        {
+            "definition": definition,
+            "policy": policy,
+            "verdict": decision.verdict,
+            "class": decision.cls,
+            "always": decision.always_gated,
+            "approvers": [sorted(deciders.users), sorted(deciders.groups), deciders.needed],
+        }
+    )
+
+
+# Consent
+
+
+def coverable(action: Action) -> bool:
+    """Whether the approval of a plan can be the yes to this action. Nothing destructive, always gated, not
+    reviewed, that others decide, or that cannot be shown, is ever covered."""
+    return (
+        action.verdict is Verdict.CONFIRM
+        and action.cls is Class.WRITE
+        and action.preview.is_complete
+        and not action.always_gated
+        and not action.private
+        and not action.approvers.named
+        and action.approvers.needed <= 1
+        and not action.undoes
+        and not action.review
+    )
+
+
+def covers(task: Task, step: Step, action: Action) -> bool:
+    """Whether the requester has approved exactly this action when they approved the plan."""
+    plan = task.plan
+    return (
+        plan is not None
+        and plan.approved_by == task.requester == action.requester
+        and not plan.stepwise
+        and not step.ask
+        and not asks_each(task)
+        and coverable(action)
+        and bool(step.consent)
+        and step.consent == seal(action)
+    )
+
+
+def asks_each(task: Task) -> bool:
+    """Whether the switches want every step that changes something to ask for itself."""
+    return task.switches.review in ("before_step", "both")
+
+
+def reviews_each(task: Task) -> bool:
+    """Whether the switches want a look at the result of every step that changes something."""
+    return task.switches.review in ("after_step", "both")
+
+
+def consented(task: Task, plan: Plan, shown: frozenset[str]) -> Plan:
+    """The plan with its requester's consent to each step that an approval covers. `shown`: the steps whose whole
+    preview they saw."""
+    if asks_each(task):
+        return replace(plan, stepwise=True)
+    return replace(plan, steps=tuple(_consented(step, step.id in shown) for step in plan.steps))
+
+
+def _consented(step: Step, shown: bool) -> Step:
+    covered = shown and step.state is S.WAITING and not step.ask and step.verdict is Verdict.CONFIRM
+    return replace(step, consent=step.preflight.seal if covered else "")
+
+
+def unapproved(plan: Plan) -> Plan:
+    """The plan without anybody's consent."""
+    steps = tuple(replace(step, consent="") for step in plan.steps)
+    return replace(plan, steps=steps, approved_by="", stepwise=False, approved=0)
+
+
+def blocked(step: Step) -> bool:
+    """Whether a step that is left will not run as it is: its tool, its arguments or the policy forbid it."""
+    return not step.is_finished and step.verdict is Verdict.DENY
+
+
+# References to earlier results
+
+
+def sources(step: Step) -> set[str]:
+    """The ids of the steps whose results this one takes."""
+    return {found for template in step.refs.values() for found in RESULT.findall(template)}
+
+
+def out_of_order(steps: Iterable[Step]) -> Iterator[tuple[Step, str]]:
+    """Each step that takes a result which no step before it gives, with the name of the argument."""
+    before: set[str] = set()
+    for step in steps:
+        for name, template in step.refs.items() if not step.is_finished else ():
+            if bad_template(template) or not set(RESULT.findall(template)) <= before:
+                yield step, name
+        before.add(step.id)
+
+
+def bad_template(template: str) -> bool:
+    """Whether a reference names nothing but results of steps in a way that can be read."""
+    try:
+        paths = names(template)
+    except TemplateError:
+        return True
+    return not paths or any(path[0] != "steps" or len(path) < 2 for path in paths)
+
+
+def filled(plan: Plan, step: Step) -> dict[str, Json]:
+    """The arguments of a step, with what earlier steps have given. Raises Lacking."""
+    done = {s.id: s.result for s in plan.steps if s.state is S.DONE and isinstance(s.result, dict)}
+    args = dict(step.args)
+    for name, template in step.refs.items():
+        try:
+            args[name] = expand(template, {"steps": done})
+        except TemplateError:
+            raise Lacking(_lacking(plan, step, name, template)) from None
+    return args
+
+
+def _lacking(plan: Plan, step: Step, name: str, template: str) -> str:
+    begin = f"Step {place(plan, step)} takes its `{name}` from"
+    for path in names(template):
+        source = step_of(plan, path[1])
+        if source is None:
+            return f"{begin} a step that is not part of the plan any more."
+        which = f"{begin} the result of step {place(plan, source)}"
+        if source.state is S.SKIPPED:
+            return f"{which}, which was skipped."
+        if source.state is not S.DONE:
+            return f"{which}, which is not done."
+        try:
+            expand("{" + ".".join(path) + "}", {"steps": {source.id: source.result or {}}})
+        except TemplateError:
+            return f"{which}, and there is no “{'.'.join(PART.findall('.'.join(path[2:])))}” in it."
+    return f"{begin} {template}, which cannot be filled in."
+
+
+def kept_result(plan: Plan, step: Step, text: str, structured: Json) -> Step:
+    """The step, done, with as much of its result as is kept: more of it where a later step takes it."""
+    wanted = any(step.id in sources(other) for other in plan.steps)
+    room = LARGE if wanted else SMALL
+    fields = _fields(text, structured)
+    while fields and _size(fields) > room:  # the largest go first
+        fields = {k: v for k, v in fields.items() if k != max(fields, key=lambda key: _size(fields[key]))}
+    result = {"text": text[:room], **fields}
+    output = replace(step.output, text=clipped(text), result=result)
+    return replace(step, state=S.DONE, output=output)
+
+
+def _fields(text: str, structured: Json) -> dict[str, Json]:
+    """The fields of a result: of its structured content, and of the JSON object that its text is.
+
+    A server made with the MCP SDK gives the text that its function returned as `{"result": text}`.
+    """
+    given = structured if isinstance(structured, dict) else {}
+    only = text if not given else given.get("result") if len(given) == 1 else None
+    try:
+        return {**(parse(only) if isinstance(only, str) else {}), **given}
+    except BadArguments:
+        return given
+
+
+def failed(step: Step, text: str) -> Step:
+    """The step, failed: nothing that it gave may be used. `text` says what went wrong."""
+    return replace(step, state=S.FAILED, output=replace(step.output, text=clipped(text), result=None))
+
+
+def _size(value: Json) -> int:
+    return len(json.dumps(value, ensure_ascii=False))
+
+
+# In words
+
+
+def called(step: Step) -> str:
+    """What a step does, in one line."""
+    said = step.preview.summary if step.preview else ""
+    return clipped(said or step.title or step.name, 150)
+
+
+def summary(plan: Plan) -> str:
+    """How a plan went, counted by code: `2 of 3 steps done, 1 skipped: Move a.md; Write b.md.`"""
+    counts = Counter(step.state for step in plan.steps)
+    parts = [f"{counts[S.DONE]} of {len(plan.steps)} step{'s' * (len(plan.steps) != 1)} done"]
+    parts += [f"{counts[state]} {word}" for state, word in LEFT.items() if counts[state]]
+    done = [called(step) for step in plan.steps if step.state is S.DONE]
+    more = [f"{len(done) - NAMED} more"] if len(done) > NAMED else []
+    listed = f": {'; '.join([*done[:NAMED], *more])}" if done else ""
+    return f"{', '.join(parts)}{listed}."
+
+
+LEFT = {
+    S.SKIPPED: "skipped",
+    S.FAILED: "did not go through",
+    S.ASKED: "not decided",
+    S.WAITING: "not begun",
+}
+
+
+def anew(step: Step) -> Step:
+    """A step to be begun once more, as another action. Whoever approved it did so for one try."""
+    return replace(
+        step,
+        consent="",
+        state=S.WAITING,
+        run=StepRun(attempt=step.attempt + 1),
+        output=Output(),
+        look=None,
+    )

@@ -1,0 +1,381 @@
+"""May it run, and who decides? The strictest rule wins, and every answer carries its reason and its rule."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from functools import lru_cache
+
+from gate.rules import shells
+from gate.rules.action import Approvers, Class, Decision, Json, Risk, Verdict
+from gate.rules.reviews import Phase, Review
+from gate.rules.targets import contents, shapes, too_many_alternatives
+from gate.rules.tool import Hints, ToolSpec, Trust
+from gate.rules.tool_names import acts, destroys, only_reads, says_otherwise, shows_change
+from gate.rules.tool_names import words as words
+
+Matches = Callable[[Mapping[str, Json], Json], bool]  # does the value keep this JSON Schema?
+
+CLASS_ORDER = (Class.READ, Class.WRITE, Class.UNKNOWN, Class.DESTRUCTIVE)
+CLAIMED = "claimed read-only"  # the rule where an admin's word that a tool only reads is all that is missing
+NO_RULE = "no rule"
+NOTHING_SAID = (NO_RULE, CLAIMED, "no annotations")  # the rules of `_claimed` where nothing raises the class
+ANYTHING = "it runs commands, and what this one does cannot be told from its words"
+TOO_MANY = (
+    "its arguments stand for more file names than can be checked: name fewer at a time, without {braces}"
+)
+ADDS = "its command adds something"
+LINKED = "its server follows links and does not say where they lead"
+RISK_ORDER = (Risk.LOW, Risk.MEDIUM, Risk.HIGH, Risk.CRITICAL)
+RISK_OF = {
+    Class.READ: Risk.LOW,
+    Class.WRITE: Risk.MEDIUM,
+    Class.UNKNOWN: Risk.HIGH,
+    Class.DESTRUCTIVE: Risk.HIGH,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One line of the operator's policy. Everything but `cls` and `known` can only make the answer stricter."""
+
+    name: str
+    tools: tuple[str, ...]  # patterns on "server.tool"
+    cls: Class | None = None  # may lower: this is the operator speaking
+    known: Class | None = (
+        None  # of a tool of this name on any server that says nothing of it; else only raises
+    )
+    at_least: Class | None = None
+    schema: Mapping[str, Json] | None = None  # holds only where the arguments keep this schema
+    texts: tuple[str, ...] = ()  # and where each of these patterns is found in some text among the arguments
+    risk: Risk | None = None
+    deny: bool = False
+    always: bool = False  # on the always-gate list
+    reads: bool = False  # and there also for reads of paths that have such a text
+    approvers: Approvers | None = None
+    channels: tuple[str, ...] = ()  # the only channels it may be used in
+    ttl: float | None = None  # seconds
+    private: bool = False
+
+    def names(self, full_name: str) -> bool:
+        return _named(self.tools, full_name)
+
+    def holds(self, full_name: str, args: Json, matches: Matches) -> bool:
+        """Whether this rule is about this call."""
+        return (
+            self.names(full_name)
+            and all(any(re.search(pattern, text) for text in texts_of(args)) for pattern in self.texts)
+            and (self.schema is None or matches(self.schema, args))
+        )
+
+    def reaches(self, full_name: str, paths: Sequence[str]) -> bool:
+        """Whether this rule is about what a read finds at these paths."""
+        return (
+            self.reads
+            and self.names(full_name)
+            and any(re.search(pattern, path) for pattern in self.texts for path in paths)
+        )
+
+
+@lru_cache(maxsize=65_536)  # every rule is asked for each call, and tools are few
+def _named(patterns: tuple[str, ...], full_name: str) -> bool:
+    return any(fnmatchcase(full_name, pattern) for pattern in patterns)
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What the operator wrote, and its version: a hash over the file."""
+
+    version: str
+    rules: tuple[Rule, ...] = ()
+    admins: frozenset[str] = frozenset()
+    listed_bots: frozenset[str] = frozenset()  # may propose reads; can never decide
+    channels: tuple[str, ...] = ()  # empty: everywhere
+    trust: Mapping[str, Trust] = field(default_factory=dict)
+    reviews: tuple[Review, ...] = ()
+
+    def review(self, phase: Phase, full_name: str, step: Sequence[str] = ()) -> str:
+        """The name of the first review that wants this call, or its result, looked at by a person; "" for none."""
+        return next((one.name for one in self.reviews if one.holds(phase, full_name, step)), "")
+
+
+def texts_of(args: Json) -> Iterator[str]:
+    """Every text among the arguments, names of fields included, at whatever depth."""
+    left = [args]
+    while left:
+        value = left.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict):
+            left += (*value.keys(), *value.values())
+        elif isinstance(value, list):
+            left += value
+
+
+def only_claimed(decision: Decision) -> bool:
+    """Whether a call asks only because nobody has agreed with its server that the tool only reads."""
+    return decision.cls is Class.UNKNOWN and decision.rule == CLAIMED
+
+
+def unclaimed(decision: Decision) -> Decision:
+    """The decision on a call on whose card nobody may say that the tool only reads."""
+    return replace(decision, rule=NO_RULE) if only_claimed(decision) else decision
+
+
+Found = tuple[Class, str, str]  # class, reason, rule
+
+
+def _claimed(spec: ToolSpec) -> Found:
+    """The class as far as the server may be believed. What it says itself never lowers what its name says."""
+    said = _said(spec)
+    if spec.trust is Trust.BUNDLED or (spec.recipe.cls and not spec.own_recipe and said[2] == "recipe"):
+        return said
+    if destroys(spec.name):
+        return _raised(said, (Class.DESTRUCTIVE, "its name says that it destroys", "its name"))
+    if said[0] is Class.READ and says_otherwise(spec.name):
+        return Class.WRITE, "its server says it only reads, but its name says otherwise", "its name"
+    return said
+
+
+def _said(spec: ToolSpec) -> Found:
+    """What the server says, as far as it is believed, whatever the name of the tool."""
+    if spec.believed:
+        return _believed(spec)
+    if spec.unread or spec.trust is Trust.UNTRUSTED:
+        return _raised(_raised(_nothing_believed(spec), _believed(spec)), _hinted(spec))
+    found = _unread(spec)
+    return _raised(found, (spec.recipe.cls, "its recipe says so", "recipe")) if spec.recipe.cls else found
+
+
+def _nothing_believed(spec: ToolSpec) -> Found:
+    if spec.unread:
+        return Class.UNKNOWN, "no operator has read its definition as it is now", "changed definition"
+    return Class.UNKNOWN, "nothing its server says is believed", "untrusted server"
+
+
+def _unread(spec: ToolSpec) -> Found:
+    """The class of a tool that nobody had to read: a claim to only read has to agree with all its other words."""
+    hints = spec.hints
+    if hints.destructive and not hints.read_only:
+        return Class.DESTRUCTIVE, "its server says that it destroys", "claims raise"
+    if shows_change(spec.title, spec.description, spec.schema):
+        return Class.UNKNOWN, "not reviewed by an operator", "its description"
+    if hints.read_only and not hints.open_world and only_reads(spec.name):
+        return Class.READ, "its server says it only reads, and its words agree", "declared read-only"
+    if hints.read_only is False and hints.destructive is False:
+        return Class.WRITE, "its server says it changes something and destroys nothing", "declared write"
+    if hints.read_only and not (hints.open_world or hints.destructive or acts(spec.name)):
+        return Class.UNKNOWN, "its server says it only reads, and nobody has checked that", CLAIMED
+    return Class.UNKNOWN, "not reviewed by an operator", NO_RULE
+
+
+def _believed(spec: ToolSpec) -> Found:
+    """The class of a tool whose words are believed: it is ours, or was reviewed."""
+    if spec.recipe.cls is not None:
+        return spec.recipe.cls, f"the {_whose(spec)} server says so", "recipe"
+    return _hinted(spec)
+
+
+def _hinted(spec: ToolSpec) -> Found:
+    hints, whose = spec.hints, _whose(spec)
+    if hints.read_only:
+        return Class.READ, f"the {whose} server says it only reads", "annotations"
+    if hints.read_only is None and not hints.destructive:
+        return Class.UNKNOWN, "its server says nothing about it", "no annotations"
+    if hints.destructive is not False:
+        return Class.DESTRUCTIVE, f"the {whose} server says it may destroy", "annotations"
+    return Class.WRITE, f"the {whose} server says it changes something", "annotations"
+
+
+def _whose(spec: ToolSpec) -> str:
+    return "reviewed" if spec.believed and spec.trust is Trust.DECLARED else spec.trust
+
+
+def _raised(found: Found, more: Found) -> Found:
+    """The stricter of the two; the first where they are the same."""
+    return more if CLASS_ORDER.index(more[0]) > CLASS_ORDER.index(found[0]) else found
+
+
+def _highest(values: Iterable[Class]) -> Class:
+    return max(values, key=CLASS_ORDER.index)
+
+
+def decide(
+    policy: Policy,
+    spec: ToolSpec,
+    args: Json,
+    channel: str,
+    matches: Matches,
+    asked: Risk | None = None,
+) -> Decision:
+    """What this call needs before it may run.
+
+    `asked` is the risk its proposer gave: it may raise the risk, never lower it. A recipe on a server that is
+    neither bundled nor reviewed comes from the operator's manifests, so its class counts like a rule's.
+    """
+    if too_many_alternatives(spec.recipe.targets, args):
+        return Decision(Verdict.DENY, Class.DESTRUCTIVE, Risk.CRITICAL, TOO_MANY, "too many names")
+    rules = _held(policy, spec, args, matches)
+    cls, reason, rule = _classify(spec, rules)
+    least, why = _of_commands(spec, rules, args)
+    if CLASS_ORDER.index(least) > CLASS_ORDER.index(cls):
+        cls, reason, rule = least, why, "commands"
+    for raising in rules:
+        if raising.at_least and CLASS_ORDER.index(raising.at_least) > CLASS_ORDER.index(cls):
+            cls, reason, rule = raising.at_least, f"the rule “{raising.name}” asks for it", raising.name
+    secret = _secret(policy, spec, args)
+    reads = _only_reads(spec, cls)
+    always = secret if reads else next((r for r in rules if r.always), secret)
+    if always:
+        cls, reason, rule = Class.DESTRUCTIVE, f"“{always.name}” is always gated", always.name
+    elif cls is not Class.READ and spec.recipe.targets and spec.recipe.targets.unresolved:
+        cls, reason, rule = Class.DESTRUCTIVE, LINKED, "links"
+    approvers = _approvers(rules)
+    if rule == CLAIMED and (not policy.admins or approvers != Approvers()):
+        rule = NO_RULE
+    refusal = _refusal(policy, spec, rules, channel)
+    if refusal:
+        return Decision(Verdict.DENY, cls, _risk(spec, cls, rules, asked), *refusal)
+    return Decision(
+        verdict=VERDICTS[cls],
+        cls=cls,
+        risk=_risk(spec, cls, rules, asked),
+        reason=reason,
+        rule=rule,
+        approvers=approvers,
+        always_gated=always is not None,
+        ttl=min((r.ttl for r in rules if r.ttl), default=None),
+        private=any(r.private for r in rules),
+        secret=secret is not None,
+        reads=reads,
+    )
+
+
+def _held(policy: Policy, spec: ToolSpec, args: Json, matches: Matches) -> list[Rule]:
+    """The rules that are about this call, in whatever form a tool may take its arguments."""
+    # Also without what the recipe bound: the same call must never be judged milder for being looked at.
+    given = [args, *_unbound(spec, args)]
+    forms = [*given, *(form for one in given for form in shapes(spec.recipe.targets, one))]
+    known = (*policy.rules, *_of_recipe(spec))
+    return [rule for rule in known if any(rule.holds(spec.full_name, form, matches) for form in forms)]
+
+
+def _of_commands(spec: ToolSpec, rules: Sequence[Rule], args: Json) -> tuple[Class, str]:
+    """The class that a call has at least because of a command or a statement in it, and why; where neither an operator
+    nor a recipe has said what class the tool is."""
+    stated = spec.recipe.cls is not None or any(rule.cls for rule in rules)
+    if stated and not spec.changed:
+        return Class.READ, ""
+    said = words(spec.name)
+    if not shells.runs(said, spec.schema, args):
+        return (Class.DESTRUCTIVE, ANYTHING) if shells.changes_data(said, args) else (Class.READ, "")
+    if not shells.harmless(said, args):
+        return Class.DESTRUCTIVE, ANYTHING
+    return (Class.WRITE, ADDS) if shells.adds(said, args) else (Class.READ, "")
+
+
+def _secret(policy: Policy, spec: ToolSpec, args: Json) -> Rule | None:
+    """The rule of the always-gate list that is also about reading what the call touches, if there is one."""
+    rules = [rule for rule in policy.rules if rule.reads]
+    paths = contents(spec.recipe.targets, args) if rules else ()
+    return next((rule for rule in rules if rule.reaches(spec.full_name, paths)), None)
+
+
+def _of_recipe(spec: ToolSpec) -> Iterator[Rule]:
+    """The argument rules of a recipe. They only raise, so they count whoever wrote them."""
+    for found in spec.recipe.raises:
+        texts = (found.text,) if found.text else ()
+        yield Rule("its recipe", (spec.full_name,), at_least=found.cls, schema=found.schema, texts=texts)
+
+
+def _unbound(spec: ToolSpec, args: Json) -> list[Json]:
+    """The arguments as they were asked for, where the recipe has added some."""
+    if not isinstance(args, Mapping) or not args.keys() & spec.recipe.bind.keys():
+        return []
+    return [{key: value for key, value in args.items() if key not in spec.recipe.bind}]
+
+
+def _only_reads(spec: ToolSpec, cls: Class) -> bool:
+    """Whether the always-gate list spares this call. The operator's word alone does not take a tool off it
+    whose name says that it destroys: a server that is believed has to say so too."""
+    return cls is Class.READ and (not destroys(spec.name) or _said(spec)[0] is Class.READ)
+
+
+VERDICTS = {
+    Class.READ: Verdict.RUN,
+    Class.WRITE: Verdict.CONFIRM,
+    Class.UNKNOWN: Verdict.CONFIRM,
+    Class.DESTRUCTIVE: Verdict.TYPED,
+}
+
+
+def _classify(spec: ToolSpec, rules: Sequence[Rule]) -> tuple[Class, str, str]:
+    """First found: the operator's class (the most exact pattern, then the strictest), else the server's."""
+    stated = [r for r in rules if r.cls]
+    if not stated or spec.unread:
+        cls, reason, rule = _by_name(spec, rules)
+        if stated:  # a lowered class was given to another definition
+            return _highest([cls, *(r.cls for r in stated if r.cls)]), reason, rule
+        return cls, reason, rule
+    exact = [r for r in stated if spec.full_name in r.tools] or stated
+    best = max(exact, key=lambda r: CLASS_ORDER.index(r.cls or Class.READ))
+    return best.cls or Class.UNKNOWN, f"the operator's policy says so (“{best.name}”)", best.name
+
+
+def _by_name(spec: ToolSpec, rules: Sequence[Rule]) -> tuple[Class, str, str]:
+    """What the server claims; where it claims nothing, what is known of tools of this name.
+
+    A name is chosen by the server, so beside any claim, and for a server that is not believed, it only raises.
+    """
+    claimed = _claimed(spec)
+    known = [r for r in rules if r.known]
+    if not known:
+        return claimed
+    best = max(known, key=lambda r: CLASS_ORDER.index(r.known or Class.READ))
+    named = best.known or Class.UNKNOWN
+    agrees = spec.hints == Hints() or (
+        named is Class.READ and spec.hints.read_only and not spec.hints.open_world
+    )
+    silent = claimed[2] in NOTHING_SAID and agrees and spec.recipe.cls is None
+    if not silent and CLASS_ORDER.index(named) <= CLASS_ORDER.index(claimed[0]):
+        return claimed
+    return named, f"the policy says so of every tool of this name (“{best.name}”)", best.name
+
+
+def _refusal(policy: Policy, spec: ToolSpec, rules: Sequence[Rule], channel: str) -> tuple[str, str] | None:
+    """Reason and rule of a no, or None."""
+    denied = next((r for r in rules if r.deny), None)
+    if denied:
+        return f"the policy does not allow {spec.full_name} (“{denied.name}”)", denied.name
+    for rule in rules:
+        if rule.channels and channel not in rule.channels:
+            return f"{spec.full_name} may not be used in this channel (“{rule.name}”)", rule.name
+    if policy.channels and channel not in policy.channels:
+        return "the policy does not allow me to act in this channel", "channels"
+    private, approvers = next((r for r in rules if r.private), None), _approvers(rules)
+    if private and (approvers.named or approvers.needed > 1):
+        return f"“{private.name}” hides the card from the approvers that the policy wants", private.name
+    return None
+
+
+def _risk(spec: ToolSpec, cls: Class, rules: Sequence[Rule], asked: Risk | None) -> Risk:
+    candidates = [RISK_OF[cls], *(r.risk for r in rules if r.risk)]
+    if spec.recipe.risk:
+        candidates.append(spec.recipe.risk)
+    if asked:
+        candidates.append(asked)
+    return max(candidates, key=RISK_ORDER.index)
+
+
+def _approvers(rules: Sequence[Rule]) -> Approvers:
+    """Where several rules name approvers, all of them may decide and the highest number counts."""
+    named = [r.approvers for r in rules if r.approvers]
+    if not named:
+        return Approvers()
+    return Approvers(
+        users=frozenset().union(*(a.users for a in named)),
+        groups=frozenset().union(*(a.groups for a in named)),
+        needed=max(a.needed for a in named),
+    )

@@ -1,0 +1,145 @@
+"""What an agent may know of what a step gave: nothing before it has been let out, as of a call outside of plans."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from enum import StrEnum
+
+from gate.rules.action import Action, Judged, Preview, ResultReview
+from gate.rules.plans import place, step_of
+from gate.rules.states import State
+from gate.rules.task import NOBODY, Step, StepState, Task, Why
+from gate.rules.task_states import TaskState
+
+LOOKED_AT = "Step {place} is done. What it gave is not here yet: it waits for {user} to review it."
+NEVER = "Step {place} ran. Nobody has released what it gave, so nothing of it is told here."
+KEPT = "The rest is not told here: it may quote what the call gave, and nobody has let that out as it is."
+ABOUT_RESULTS = (Why.REVIEW, Why.SUMMARY, Why.DOUBT)  # pauses whose reason quotes what a step gave
+
+
+class Standing(StrEnum):
+    """How the look at what a step gave stands."""
+
+    WAITING = "waiting"
+    RELEASED = "released"
+    EDITED = "edited"
+    REJECTED = "rejected"
+    DROPPED = "dropped"  # it was never released, and never will be: not trusted, or its task ended before
+
+
+OUT = (None, Standing.RELEASED)  # nobody has to look at it, or somebody has let it out as it is
+
+
+def standing(task: Task, step: Step) -> Standing | None:
+    """How it stands; None where nobody has to look at what the step gave, or it has given nothing."""
+    if step.rejected_by:
+        return Standing.REJECTED
+    if not step.ran:
+        return None
+    if step.state is not StepState.DONE:
+        return Standing.DROPPED
+    if not step.shown:
+        return None
+    if not step.passed:
+        waits = task.state is TaskState.PAUSED and step.shown == task.pauses
+        return Standing.WAITING if waits else Standing.DROPPED
+    return Standing.EDITED if step.edited else Standing.RELEASED
+
+
+def decided_by(step: Step) -> str:
+    """Who let out what it gave, changed or rejected it; "" where nobody has."""
+    by = step.rejected_by or step.passed
+    return "" if by == NOBODY else by
+
+
+def told_task(task: Task) -> Task:
+    """The task as an agent may know it: without what has not been let out, and with what was changed as changed."""
+    if task.plan is None:
+        return task
+    steps = tuple(told_step(task, step) for step in task.plan.steps)
+    return replace(task, plan=replace(task.plan, steps=steps), reason=_reason(task))
+
+
+def told_step(task: Task, step: Step) -> Step:
+    """The same of one step; a planner, too, knows no more of it."""
+    now = standing(task, step)
+    if now in OUT:
+        return step
+    # The words of a score may quote the true result, also of what was changed or rejected since.
+    score = step.confidence and replace(step.confidence, reasons=(), judged="")
+    step = replace(step, output=replace(step.output, confidence=score))
+    if now in (Standing.REJECTED, Standing.EDITED):  # of its true result nothing is left
+        return step
+    return replace(step, output=replace(step.output, text="", result=None))
+
+
+def _reason(task: Task) -> str:
+    """Why it is paused, or was when it ended: what a person sees there quotes the result."""
+    step = _about(task)
+    if task.why not in ABOUT_RESULTS or task.plan is None or step is None or step.rejected_by:
+        return task.reason
+    waits = standing(task, step) is Standing.WAITING
+    return (LOOKED_AT if waits else NEVER).format(place=place(task.plan, step), user=task.requester)
+
+
+def _about(task: Task) -> Step | None:
+    """The step that a pause is about."""
+    if task.plan is None or task.why is Why.DOUBT:
+        return task.plan.current if task.plan else None
+    return next((step for step in task.plan.steps if step.shown and step.shown == task.pauses), None)
+
+
+def told_action(task: Task | None, action: Action) -> Action:
+    """The action of a step as an agent may know it, in the fields of a call outside of plans: `held` while somebody
+    has to look at its result, `judged` once they have. Until its step is written down, it counts as running."""
+    if not action.step or action.outcome is None or action.outcome.kind != "success":
+        return action
+    if action.held or action.judged:  # its own review says what may be known
+        return action
+    step = step_of(task.plan, action.step) if task else None
+    if task is None or step is None or step.action != action.id:  # the step has become another action since
+        return _dropped(action)
+    if not step.ran:
+        running = replace(action.execution, outcome=None)
+        return (
+            _dropped(action)
+            if task.is_finished
+            else replace(action, state=State.EXECUTING, execution=running)
+        )
+    now = standing(task, step)
+    if now is None:
+        return action
+    if now is Standing.WAITING:
+        return replace(action, result_review=ResultReview(awaits="review"))
+    if now is Standing.DROPPED:
+        return _dropped(action)
+    kept = now is not Standing.REJECTED
+    return _judged(action, Judged(decided_by(step), kept, step.result if step.edited else None))
+
+
+def told_undo(original: Action, undo: Action) -> Action:
+    """An undo as an agent may know it. `original`: what it takes back, as the agent may know that. Its arguments, its
+    preview and its answer may quote what the original gave: so they are told only where that has been let out."""
+    judged = original.judged
+    out = not original.held if judged is None else judged.kept and judged.revised is None
+    if out:
+        return undo
+    seen = undo.preview
+    preview = Preview(
+        seen.summary, seen.verb, (), undo=seen.undo, problem=seen.problem and KEPT, notes=(KEPT,)
+    )
+    outcome = undo.outcome and replace(undo.outcome, text="", structured=None)
+    return replace(
+        undo,
+        proposal=replace(undo.proposal, args=b"{}", preview=preview),
+        resolution=replace(undo.resolution, reason=""),
+        execution=replace(undo.execution, outcome=outcome),
+    )
+
+
+def _dropped(action: Action) -> Action:
+    return _judged(action, Judged("", False))
+
+
+def _judged(action: Action, judged: Judged) -> Action:
+    return replace(action, result_review=ResultReview(judged=judged))

@@ -1,0 +1,194 @@
+"""Tools that run commands or statements: what a call does stands in its words, so it is typed for by default.
+
+No list of harmful commands decides here. A call is spared where its command is one of a few that only look, written
+without anything that a shell would interpret; and where an operator or a recipe has stated the tool's class.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from gate.rules.action import Json
+from gate.rules.targets import MOST_ALTERNATIVES_OF_A_CALL, SECRET_FILE, count_alternatives, readings
+
+RUNS = frozenset(
+    "ansible bash cmd command commands console csh docker eval evaluate exec execute executor fish helm interpreter "
+    "kubectl ksh podman powershell psql pwsh repl sh shell spawn ssh subprocess sudo terminal terraform tty zsh".split()
+)
+# These run something where they stand beside one of the other words, or alone.
+STARTS = frozenset("call create evaluate input interact invoke launch run send start submit write".split())
+STARTED = frozenset(
+    "bin binary code container javascript js node process program python ruby script scripts".split()
+)
+CALLED = frozenset(
+    "aws az bun cargo curl deno gcloud git java lua make mysql node npm npx perl php python redis ruby run scp sqlite "
+    "wget".split()
+)  # tools that are called like a program
+LOOKS = frozenset("count describe find get help history info list ls read search show status view".split())
+# An argument of such a name, where it is free text, is a command.
+COMMANDS = frozenset(
+    "argv bash cmd cmdline command commandline command_line commands exec script shell_command shell_script "
+    "shellcommand terminal_command".split()
+)
+AROUND = frozenset(
+    "cwd dir directory description timeout timeout_ms timeout_seconds title workdir working_dir "
+    "working_directory".split()
+)  # arguments that may stand beside a command that only looks
+PLAIN = re.compile(r"[A-Za-z0-9 _./:,@%+=-]{1,2000}")  # nothing that a shell interprets, on one line
+OPTION = re.compile(r"-[A-Za-z0-9]{1,12}|--[a-z][a-z-]{1,30}")
+# What only looks, and the options it may have; None: nothing may follow.
+READERS: Mapping[str, re.Pattern[str] | None] = {
+    **dict.fromkeys("cat df du echo head ls stat tail uname wc".split(), OPTION),
+    **dict.fromkeys("date hostname id pwd uptime whoami".split(), None),
+}
+GIT = frozenset("branch diff log show status".split())
+GIT_LOOKS = re.compile(
+    r"--(oneline|stat|short|porcelain|graph|name-only|name-status|staged|cached|all)|-[0-9]{1,5}|-s"
+)
+GIT_ADDS = frozenset("add commit push".split())  # these change something, and take nothing away in this form
+MESSAGE = re.compile(r"[^\0-\x1f\x7f]{1,2000}")
+NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]{0,200}")
+
+DATABASE = frozenset(
+    "database db mysql postgres postgresql psql query sql sqlite statement statements".split()
+)
+STATEMENTS = frozenset("command q query queries sql statement statements".split())
+LOOKING = re.compile(r"(?i)\s*(select|show|describe|desc|explain|values|with|table)\b")
+LISTING = re.compile(r"(?i)\s*(show|describe|desc)\b")
+CHANGING = re.compile(
+    r"(?i)\b(insert|update|delete|merge|replace(?!\s{0,9}\()|alter|create|drop|truncate|rename|grant|revoke|attach|detach|vacuum|copy|into|"
+    r"call|do|exec|execute|load|install|import|export|set|reset|reindex|lock|begin|commit|rollback|nextval|setval|outfile|pragma)\b"
+)
+FIRST = re.compile(r"\s*[A-Za-z]{1,20}")
+QUOTED = re.compile(r"'(?:[^']|''){0,8000}'|\"(?:[^\"]|\"\"){0,8000}\"")
+
+
+def runs(words: Sequence[str], schema: Mapping[str, Json], args: Json) -> bool:
+    """Whether a tool whose name has these words, with this schema, runs commands."""
+    said = set(words)
+    if words and words[0] in LOOKS:
+        named = False
+    else:
+        named = bool(said & RUNS) or (bool(said & STARTS) and bool(said & STARTED)) or said <= CALLED
+    return (named and not said & DATABASE - {"psql"}) or any(_commands(schema, args))
+
+
+def _commands(schema: Mapping[str, Json], args: Json) -> Iterator[str]:
+    """The names of arguments that take a command. One with a fixed choice of words takes none."""
+    declared = schema.get("properties")
+    properties = declared if isinstance(declared, Mapping) else {}
+    for name in {*properties, *_names(args)}:
+        about = properties.get(name, {})
+        chosen = isinstance(about, Mapping) and ("enum" in about or "const" in about)
+        if _plain_name(name) in COMMANDS and not chosen:
+            yield name
+
+
+def _names(value: Json) -> Iterator[str]:
+    """The names of fields in the arguments, at whatever depth."""
+    left = [value]
+    while left:
+        one = left.pop()
+        if isinstance(one, Mapping):
+            yield from one
+            left += one.values()
+        elif isinstance(one, list):
+            left += one
+
+
+def _plain_name(name: str) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower().replace("-", "_")
+
+
+def _command(words: Sequence[str], args: Json) -> list[str]:
+    """The words of the one command of a call; none where that is not plain."""
+    if not isinstance(args, Mapping):
+        return []
+    given = {name: value for name, value in args.items() if _plain_name(name) not in AROUND}
+    return _line(given, "git" if "git" in words else "")
+
+
+def adds(words: Sequence[str], args: Json) -> bool:
+    """Whether a harmless command changes something all the same: git, where it adds, commits or pushes."""
+    command = _command(words, args)
+    return command[:1] == ["git"] and not GIT_ADDS.isdisjoint(command[1:2])
+
+
+def harmless(words: Sequence[str], args: Json) -> bool:
+    """Whether the command of a call is one of the few that only look (of git, also those that only add)."""
+    command = _command(words, args)
+    if not command or count_alternatives(command) > MOST_ALTERNATIVES_OF_A_CALL:
+        return False
+    if any(re.search(SECRET_FILE, form) for word in command for form in (word, *readings(word))):
+        return False
+    if command[0] == "git":
+        return _git(command[1:])
+    if not all(map(PLAIN.fullmatch, command)) or command[0] not in READERS:
+        return False
+    allowed = READERS[command[0]]
+    return all(
+        bool(allowed and allowed.fullmatch(word)) for word in command[1:] if word.startswith("-")
+    ) and (allowed is not None or len(command) == 1)
+
+
+def _line(given: Mapping[str, Json], program: str) -> list[str]:
+    """The words of the one command that is given; none where that is not plain. A tool that is a program may be
+    given its arguments alone."""
+    texts = [value for value in given.values() if isinstance(value, str)]
+    lists = [value for value in given.values() if isinstance(value, list)]
+    if len(texts) + len(lists) != len(given) or len(texts) > 1 or len(lists) > 1:
+        return []
+    if not all(isinstance(word, str) and word for value in lists for word in value):
+        return []
+    if texts and not PLAIN.fullmatch(texts[0]):
+        return []
+    line = [word for text in texts for word in text.split(" ") if word] + [
+        w for value in lists for w in value
+    ]
+    return line if not program or line[:1] == [program] else [program, *line]
+
+
+def _git(line: Sequence[str]) -> bool:
+    if not line or line[0] not in GIT | GIT_ADDS:
+        return False
+    verb, rest = line[0], list(line[1:])
+    if verb == "commit":
+        return len(rest) == 2 and rest[0] in ("-m", "--message") and bool(MESSAGE.fullmatch(rest[1]))
+    if verb == "branch":
+        return not rest
+    if verb in GIT_ADDS:
+        return all(NAME.fullmatch(word) and ".." not in word for word in rest) and "/" not in "".join(
+            rest[:1] if verb == "push" else []
+        )
+    return all(GIT_LOOKS.fullmatch(word) or NAME.fullmatch(word) for word in rest)
+
+
+def changes_data(words: Sequence[str], args: Json) -> bool:
+    """Whether a call of a database tool may do more than look: several statements, or one that is no query."""
+    said = set(words)
+    if not said & DATABASE or not isinstance(args, Mapping):
+        return False
+    for name, value in args.items():
+        known = bool(said & {"sql", "psql"}) or _plain_name(name) in ("sql", "statement", "statements")
+        if _plain_name(name) in STATEMENTS and any(_changes(text, known) for text in _texts(value)):
+            return True
+    return False
+
+
+def _texts(value: Json) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        yield from (one for one in value if isinstance(one, str))
+
+
+def _changes(text: str, known: bool) -> bool:
+    """Whether a text is a statement that may change something. `known`: it is a statement, and no question."""
+    first = FIRST.match(text)
+    if not known and not (first and (LOOKING.match(first[0]) or CHANGING.fullmatch(first[0].strip()))):
+        return False
+    bare = text if "\\" in text else QUOTED.sub("''", text)
+    if ";" in bare.rstrip().removesuffix(";") or "--" in bare or "/*" in bare or not LOOKING.match(text):
+        return True
+    return not LISTING.match(text) and bool(CHANGING.search(bare))

@@ -1,0 +1,245 @@
+"""The values of a plan: its steps, what each calls and expects, and what it gave. Frozen, plain, storable."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from gate.rules.action import Class, Json, Preview, Risk, Verdict
+from gate.rules.confidence import Confidence
+
+PRIVATE = "Its result was shown to whoever asked alone."  # in place of the words of a result
+
+
+class StepState(StrEnum):
+    WAITING = "waiting"
+    ASKED = "asked"  # begun: its action waits for a person, or runs
+    DONE = "done"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The reply of the planner that called for a step, where no plan was shown. `risk` may raise, never lower; `prose`
+    is shown as unchecked."""
+
+    turn: str
+    reply: int  # from 0
+    call: int  # its place in the reply, from 0
+    group: str = ""  # the calls of the same reply that it shares a card with
+    risk: Risk | None = None
+    prose: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A pause in which people look at what a step gave. Their decision is on its action (`Action.judged`) and among the
+    reviews, with the true result; the step keeps what may be used of it."""
+
+    pause: int  # its number
+    seconds: float = 0.0  # after which the task goes on by itself; 0: never
+    by: str = ""  # who let it go on, or rejected the result; NOBODY where its time ran out
+    edited: bool = False  # they changed the result: the step has what they made of it
+
+
+@dataclass(frozen=True, slots=True)
+class StepCall:
+    """What a step calls. `refs` are arguments that earlier results will give: name -> template such as
+    `{steps.s1.trash_id}`, where `s1` is a step's id."""
+
+    server: str
+    tool: str
+    args: Mapping[str, Json]
+    refs: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preflight:
+    """What was found out about a call before it runs, by its tool, the policy and reads."""
+
+    cls: Class = Class.UNKNOWN
+    verdict: Verdict = Verdict.CONFIRM
+    preview: Preview | None = None  # what it would change, as seen when the plan was made
+    problem: str = ""  # why it could not be looked at yet, or will not run
+    rules: str = ""  # hash over its tool and the policy's answer, when it was looked at; "" before that
+    seal: str = ""  # hash over all that was shown of it; "" where no approval of the plan can cover it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepRun:
+    """The try that a step is at, and the actions that came of it."""
+
+    attempt: int = 1
+    action: str = ""  # the action that it became; a fresh preview of it takes its place
+    undo: str = ""  # the action that takes it back, once *Undo all* has come to it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """What a step gave, as far as later steps and people may know it."""
+
+    text: str = ""  # the result in words, or what went wrong
+    result: Json = None  # the structured result, for the refs of later steps
+    confidence: Confidence | None = None  # in the result; None where nothing was changed, or it did not run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One call of a plan, and its life. Its parts are replaced as a whole."""
+
+    id: str  # `s1`, `s2`, …: no number, so that none is taken for a place; stays the same when the order changes
+    title: str
+    call: StepCall
+    ask: bool = False  # "ask me here", whatever was approved
+    note: str = ""  # an instruction that somebody added to it
+    after: tuple[str, ...] | None = None  # the steps that have to be over before it; None: the one before it
+    preflight: Preflight = Preflight()
+    consent: str = ""  # the seal that a person has approved
+    state: StepState = StepState.WAITING
+    run: StepRun = StepRun()
+    output: Output = Output()
+    look: Look | None = None  # None: nobody is, or was, to look at what it gave
+    origin: Origin | None = None  # None: of a plan that was shown
+
+    @property
+    def name(self) -> str:
+        return f"{self.server}.{self.tool}"
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether nothing more comes of it. What fails of a reply is for the planner to deal with, unless it ran and
+        is not trusted; what fails of a plan that was shown waits for a person."""
+        if self.state is StepState.FAILED:
+            return self.origin is not None and not self.ran
+        return self.state in (StepState.DONE, StepState.SKIPPED)
+
+    @property
+    def shown(self) -> int:
+        """The number of the pause in which its result is looked at; 0 for none."""
+        return self.look.pause if self.look else 0
+
+    @property
+    def passed(self) -> str:
+        """Who let the task go on from its result; NOBODY where its time ran out, "" while nobody has."""
+        return self.look.by if self.look and not self.rejected_by else ""
+
+    @property
+    def rejected_by(self) -> str:
+        """Who rejected its result: it ran, and nothing may use what it gave."""
+        return self.look.by if self.look and self.state in (StepState.FAILED, StepState.SKIPPED) else ""
+
+    @property
+    def edited(self) -> bool:
+        """Whether its result is not the tool's, but what a reviewer made of that."""
+        return self.look is not None and self.look.edited
+
+    @property
+    def ran(self) -> bool:
+        """Whether its tool has come back with success, also where its result was not trusted."""
+        return self.state is StepState.DONE or self.confidence is not None or bool(self.rejected_by)
+
+    # What many places read of its parts.
+
+    @property
+    def server(self) -> str:
+        return self.call.server
+
+    @property
+    def tool(self) -> str:
+        return self.call.tool
+
+    @property
+    def args(self) -> Mapping[str, Json]:
+        return self.call.args
+
+    @property
+    def refs(self) -> Mapping[str, str]:
+        return self.call.refs
+
+    @property
+    def cls(self) -> Class:
+        return self.preflight.cls
+
+    @property
+    def verdict(self) -> Verdict:
+        return self.preflight.verdict
+
+    @property
+    def preview(self) -> Preview | None:
+        return self.preflight.preview
+
+    @property
+    def problem(self) -> str:
+        return self.preflight.problem
+
+    @property
+    def rules(self) -> str:
+        return self.preflight.rules
+
+    @property
+    def action(self) -> str:
+        return self.run.action
+
+    @property
+    def attempt(self) -> int:
+        return self.run.attempt
+
+    @property
+    def text(self) -> str:
+        return self.output.text
+
+    @property
+    def result(self) -> Json:
+        return self.output.result
+
+    @property
+    def confidence(self) -> Confidence | None:
+        return self.output.confidence
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """An ordered list of steps, as it was or will be shown."""
+
+    version: int  # 0: nobody is shown it, as of a simple request
+    steps: tuple[Step, ...]
+    seal: str = ""  # over the seals in their order: what a button carries
+    note: str = ""  # the planner's words, shown as unchecked
+    approved_by: str = ""
+    stepwise: bool = False  # approved *Step by step*: no step has a consent
+    approved: int = 0  # the version that was approved: instructions may have changed other steps since
+    last: int = 0  # number of the newest step id of this task: none is given twice
+    lapsed: bool = False  # nobody decided on it in time: it has to be looked at anew before anybody can
+    undoing: str = ""  # who pressed *Undo all*, while that is under way
+    undone: str = ""  # how far *Undo all* came, in a sentence
+
+    @property
+    def current(self) -> Step | None:
+        """The first step that is not over; before it, one of a reply that ran and whose result is not trusted."""
+        left = [step for step in self.steps if not step.is_finished]
+        doubted = [step for step in left if step.state is StepState.FAILED and step.origin]
+        return next(iter([*doubted, *left]), None)
+
+    @property
+    def begun(self) -> tuple[Step, ...]:
+        """The steps whose action waits for a person, or runs."""
+        return tuple(step for step in self.steps if step.state is StepState.ASKED)
+
+    @property
+    def ready(self) -> tuple[Step, ...]:
+        """The steps that can begin: those that they come after are over, or not part of the plan any more."""
+        left = {step.id for step in self.steps if not step.is_finished}
+        pairs = zip((None, *self.steps), self.steps, strict=False)
+        return tuple(
+            step
+            for before, step in pairs
+            if step.state is StepState.WAITING and not left.intersection(_after(step, before))
+        )
+
+
+def _after(step: Step, before: Step | None) -> tuple[str, ...]:
+    if step.after is not None:
+        return step.after
+    return (before.id,) if before else ()

@@ -1,0 +1,454 @@
+"""What a call touches: the paths, addresses and identifiers among its arguments, and the forms they are judged in.
+
+A recipe declares them. `settled` writes declared paths in the one form that is shown, granted, sealed and sent;
+`readings` gives every other form that a tool or a file system could take a text for, so that no rule about
+arguments depends on a spelling.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from urllib.parse import unquote, urlsplit
+
+from gate.rules.action import Json
+from gate.rules.templates import TemplateError, expand
+from gate.rules.unicode_safety import hidden
+
+# A path to something that holds secrets, as its canonical form ends.
+SECRET_FILE = (
+    r"(?i)(^|[/\\=\s@,;])[.#]{0,2}(\.env(\.(?!(example|sample|template|dist)$)[\w-]{1,40})?|\.envrc|[._]netrc|\.pgpass|"
+    r"\.npmrc|\.pypirc|\.htpasswd|\.git-credentials|\.my\.cnf|\.vault-token|\.dockercfg|\.(ssh|kube)[/\\]config|"
+    r"\.docker[/\\]config\.json|id_(rsa|dsa|ecdsa|ed25519)(_sk)?|"
+    r"[\w.-]{0,60}\.(pem|key|p8|p12|pfx|ppk|jks|keystore|kdbx)|credentials(\.\w{1,10})?|"
+    r"secrets?\.(ya?ml|json|toml|ini|txt|env)|service[_-]account[\w-]{0,40}\.json)"
+    r"(~|#|\.(bak|old|orig|save|backup|copy|swp|tmp|txt|\d{1,3})|\s\(\d{1,3}\)){0,2}$"
+)
+SECRET = re.compile(SECRET_FILE)
+# Such paths, which a pattern of names may match.
+SECRET_NAMES = tuple(
+    ".env .env.local .envrc .netrc .pgpass .npmrc .pypirc .htpasswd .git-credentials .my.cnf .vault-token .dockercfg "
+    ".ssh/config .kube/config .docker/config.json id_rsa id_dsa id_ecdsa id_ed25519 x.pem x.key x.p8 x.p12 x.pfx x.ppk "
+    "x.jks x.keystore x.kdbx credentials credentials.json secret.yml secrets.yml secrets.json "
+    "service-account.json".split()
+)
+WILD = re.compile(r"[*?\[{]")
+BRACES = re.compile(r"\{([^{},\s\":]*,[^{}\s\":]*)\}")
+MOST_ALTERNATIVES = 64
+MOST_ALTERNATIVES_OF_A_CALL = (
+    2_000  # alternatives; each takes up to 0.3 ms to be held against the names of secret files
+)
+ANY_OF = re.compile(r"\[!?[^\[\]]*\]|[*?]")
+LONGEST_JSON, DEEPEST_JSON = (
+    1 << 20,
+    3,
+)  # characters of a text that is looked through as JSON; JSON in JSON in JSON
+REPORTED = "reported targets"  # in place of an argument's name
+DEFAULT_PORTS = {"http": 80, "https": 443}
+SHORT = 256  # characters of a path as they usually are
+MOST_DECODED = 3  # times that percent-encoding is taken off
+# Arguments that hold words, where a tool does not declare its targets.
+PROSE = frozenset(
+    "answer body comment content contents description keywords message messages prompt q query question reason search "
+    "sql summary task text thought title topic".split()
+)
+SLASHES = str.maketrans(dict.fromkeys("\\\u2044\u2215\u29f8\u2571\u27cb\u2216\u29f5\u29f9", "/"))
+DOTS = str.maketrans(dict.fromkeys("\u2024\ua4f8\ua60e\U00010a50", "."))
+LISTED = re.compile("[,;&]")  # between the paths of a list in one text
+URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,30}://[^/?#]*")
+MAILBOX = re.compile(r"[^\s<>,;:()\"@]{1,64}@[^\s<>,;()\"@]{1,255}")
+
+
+Forms = Callable[[str], tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """A folder that a server serves: the name its paths begin with where it serves several, and where it is."""
+
+    name: str
+    places: tuple[str, ...] = ()  # absolute paths, without a slash at the end
+
+
+@dataclass(frozen=True, slots=True)
+class Targets:
+    """What a recipe declares of a tool's arguments, each named as `path`, `call.path` or `files[].path`.
+
+    `paths`: what is in there is read or changed. `looks`: paths of which only names, sizes and hashes are given.
+    `reported`: templates over the captured reads that say what the call will really touch. `links`: the server
+    follows links; without a report nobody knows then where a path leads.
+    """
+
+    paths: tuple[str, ...] = ()
+    looks: tuple[str, ...] = ()
+    addresses: tuple[str, ...] = ()
+    ids: tuple[str, ...] = ()
+    reported: tuple[str, ...] = ()
+    roots: tuple[Root, ...] = ()
+    links: bool = False
+    told: tuple[str, ...] = ()  # what the reads have said by now
+
+    @property
+    def unresolved(self) -> bool:
+        """Whether a path may lead somewhere else than it says, and no read says where."""
+        return self.links and not self.reported
+
+
+def resolved(targets: Targets | None, capture: Mapping[str, Json]) -> Targets | None:
+    """The targets with what the reads have told of them. Where one does not tell, nothing counts as told."""
+    if targets is None or not targets.reported:
+        return targets
+    try:
+        found = [expand(template, {"capture": capture}) for template in targets.reported]
+    except TemplateError:
+        return replace(targets, reported=())
+    told = [one for value in found for one in (value if isinstance(value, list) else [value])]
+    return replace(targets, told=tuple(one for one in told if isinstance(one, str)))
+
+
+def settled(targets: Targets | None, args: Mapping[str, Json]) -> dict[str, Json]:
+    """The arguments with every declared path in its canonical form; doing it again changes nothing.
+
+    Only what means the same to every server is taken out: `.` and doubled separators, and the folder that an
+    absolute path begins with. Unicode forms and percent-encoding stay, as they may name another file.
+    """
+    if targets is None:
+        return dict(args)
+    names = (*targets.paths, *targets.looks)
+    return dict(_named(args, names, lambda text: canonical_path(text, targets.roots)))
+
+
+def canonical_path(path: str, roots: Sequence[Root] = ()) -> str:
+    """The path without `.` and empty parts, relative to its root. One with `..` or a control character is as it was:
+    where it leads depends on the disk, and servers refuse it."""
+    parts = [part for part in path.split("/") if part not in ("", ".")]
+    if ".." in parts or not path or any(unicodedata.category(char) == "Cc" for char in path):
+        return path
+    absolute = path.startswith("/")
+    if absolute and (inside := _inside(parts, roots)) is not None:
+        parts, absolute = inside, False
+    elif not absolute and len(roots) > 1 and parts[:1] not in [[root.name] for root in roots]:
+        parts = [roots[0].name, *parts]
+    end = "/" if path.endswith("/") and parts else ""
+    return ("/" if absolute else "") + "/".join(parts) + end or "."
+
+
+def _inside(parts: Sequence[str], roots: Sequence[Root]) -> list[str] | None:
+    """The parts of an absolute path as they are below the root that it is in, or None."""
+    for root in roots:
+        for place in root.places:
+            base = place.strip("/").split("/")
+            if list(parts[: len(base)]) == base:
+                return ([root.name] if len(roots) > 1 else []) + list(parts[len(base) :])
+    return None
+
+
+def readings(text: str) -> tuple[str, ...]:
+    """The forms that a text can take on its way to a file system, without the text itself.
+
+    Resolved parts, decoded percent signs, composed characters without those that draw nothing, any separator, no
+    spaces, dots or stream names at the end of a part, no query, nothing after a zero byte or a separator of lists.
+    """
+    return _short(text) if len(text) <= SHORT else _long(text)
+
+
+def _readings(text: str) -> tuple[str, ...]:
+    forms = _forms(text)
+    meant = [one for form in filter(WILD.search, (text, *forms)) for one in _globbed(form[-SHORT:].lower())]
+    return tuple(form for form in dict.fromkeys((*forms, *meant)) if form != text)
+
+
+def _forms(text: str) -> tuple[str, ...]:
+    """The same, without what the text can mean as a pattern."""
+    decoded = [text]
+    while len(decoded) <= MOST_DECODED and (plain := unquote(decoded[-1], errors="replace")) != decoded[-1]:
+        decoded.append(plain)
+    found: dict[str, None] = {}
+    for one in decoded:
+        address = URL.match(one)
+        found |= dict.fromkeys(
+            (_url(one) if address else _resolved(one, str), _resolved(_seen(one), _trimmed))
+        )
+        if ":" in one:  # a path behind a revision, a host or a scheme
+            found[_resolved(_seen(one.rpartition(":")[2]), _trimmed)] = None
+        for cut in ("\0", "?", "#"):
+            if cut in one:
+                found[_resolved(_seen(one.partition(cut)[0]), _trimmed)] = None
+        if len(listed := LISTED.split(one, 1)) > 1:
+            found[_resolved(_seen(listed[0]), _trimmed)] = None
+    return tuple(form for form in found if form != text)
+
+
+def _globbed(text: str) -> Iterator[str]:
+    """The secret files that a text can mean as a pattern of names (`.en*`, `id_r?a`, `{.env,x}`).
+
+    A pattern that says next to nothing of a name (`*`, `.*`, `*.json`) means none: tools take `*` for much else.
+    """
+    names = [re.split(r"[=\s@,;]", one)[-1] for one in _alternatives(text)]
+    if len(names) > MOST_ALTERNATIVES:
+        yield SECRET_NAMES[0]
+    for name in names[:MOST_ALTERNATIVES]:
+        yield from _secrets(name)
+
+
+@lru_cache(maxsize=8_192)  # the forms of a text mostly have the same alternatives
+def _secrets(name: str) -> tuple[str, ...]:
+    """The secret files that a name means, itself or as a pattern."""
+    choices = SECRET_NAMES if ANY_OF.search(name) else ()
+    meant = tuple(secret for secret in choices if _could_be(name.split("/"), secret))
+    return (name, *meant) if SECRET.search(name) else meant
+
+
+def count_alternatives(texts: Iterable[str]) -> int:
+    """About how many texts a shell would make of these with their braces, at most 65 of each of their forms."""
+    return sum(
+        min(2 ** min(form.count(","), 7), MOST_ALTERNATIVES + 1)
+        for text in dict.fromkeys(texts)
+        for form in (text, *_forms(text))
+        if BRACES.search(form)
+    )
+
+
+def too_many_alternatives(targets: Targets | None, args: Json) -> bool:
+    """Whether the targets among the arguments stand for more names than can be looked at for one call."""
+    if not isinstance(args, Mapping):
+        return False
+    opened = unpacked(args) if targets is None else {}
+    texts = [text for given in (args, opened) for text, _ in _texts(targets, given)]
+    return count_alternatives([*texts, *(targets.told if targets else ())]) > MOST_ALTERNATIVES_OF_A_CALL
+
+
+def _alternatives(text: str) -> list[str]:
+    """The texts that a shell makes of one with braces; more than the most there may be where it makes too many."""
+    left, done = [text], list[str]()
+    while left and len(left) + len(done) <= MOST_ALTERNATIVES:
+        one = left.pop()
+        found = BRACES.search(one)
+        if found is None:
+            done.append(one)
+        else:
+            left += [one[: found.start()] + choice + one[found.end() :] for choice in found[1].split(",")]
+    return done + left
+
+
+def _could_be(pattern: Sequence[str], secret: str) -> bool:
+    folder, slash, name = secret.rpartition("/")
+    if slash and (
+        len(pattern) < 2 or not fnmatchcase(folder, pattern[-2]) or not _telling(pattern[-2], folder)
+    ):
+        return False
+    return fnmatchcase(name, pattern[-1]) and (pattern[-2:-1] == [folder] or _telling(pattern[-1], name))
+
+
+def _telling(pattern: str, secret: str) -> bool:
+    """Whether a pattern says something of the name: two letters of it, or what follows the dot of a hidden file."""
+    if sum(map(str.isalnum, ANY_OF.sub(_known, pattern))) < 2:
+        return pattern.startswith(".") and len(pattern) > 2
+    stem = pattern.rpartition(".")[0]  # `*.json` says only what kind of file it is, `*.pem` says enough
+    return not stem or ANY_OF.sub(_known, stem) != "" or secret.startswith("x.")
+
+
+def _known(found: re.Match[str]) -> str:
+    """A letter for a choice among few, nothing for any."""
+    return "x" if found[0].startswith("[") and found[0][1] != "!" and len(found[0]) <= 5 else ""
+
+
+# Each text is asked for several times for one call, which may have thousands.
+_short, _long = lru_cache(maxsize=8_192)(_readings), lru_cache(maxsize=64)(_readings)
+
+
+def _seen(text: str) -> str:
+    """What is left of a text when it is composed and what draws nothing is taken out; its separators are slashes."""
+    if text.isascii() and text.isprintable():
+        return URL.sub("/", text.replace("\\", "/"), count=1)
+    composed = unicodedata.normalize("NFKC", text.translate(SLASHES).translate(DOTS)).translate(SLASHES)
+    return URL.sub("/", "".join(c for c in composed if c.isspace() or not hidden(c)), count=1)
+
+
+def _trimmed(part: str) -> str:
+    """One part of a path as file systems take it that drop spaces, dots and streams at its end."""
+    if part in (".", ".."):
+        return part
+    stream = part.find(":", 2)  # not the colon of a drive
+    return part[: stream if stream > 0 else None].strip().strip(" \t\r\n\f\v\"'`").rstrip(" .")
+
+
+def _resolved(text: str, trim: Callable[[str], str]) -> str:
+    parts: list[str] = []
+    for part in map(trim, text.split("/")):
+        if part == ".." and parts:
+            parts.pop()
+        elif part not in ("", ".", ".."):
+            parts.append(part)
+    return ("/" if text.startswith("/") else "") + "/".join(parts)
+
+
+def _url(text: str) -> str:
+    """A URL with its scheme and host in lower case, no user, no port that goes without saying, and a resolved path."""
+    try:
+        parts = urlsplit(text)
+        port = parts.port
+    except ValueError:
+        return text
+    host = _host(parts.hostname or "")
+    host = host if port in (None, DEFAULT_PORTS.get(parts.scheme)) else f"{host}:{port}"
+    path = _resolved(parts.path, str)
+    more = ("?" + parts.query if parts.query else "") + ("#" + parts.fragment if parts.fragment else "")
+    return f"{parts.scheme}://{host}{path}{more}"
+
+
+def address(text: str) -> tuple[str, ...]:
+    """The mail addresses in a text in their canonical form: no display names, the host in lower case and ASCII."""
+    found = []
+    for match in MAILBOX.finditer(_seen(text)):
+        name, _, host = match[0].rpartition("@")
+        found.append(f"{name}@{_host(host)}")
+    return tuple(one for one in found if one != text)
+
+
+def _host(host: str) -> str:
+    host = host.rstrip(".").lower()
+    try:
+        return host.encode("idna").decode("ascii")
+    except UnicodeError:
+        return host
+
+
+def identifier(text: str) -> tuple[str, ...]:
+    """An identifier without what draws nothing, in either case."""
+    plain = " ".join(_seen(text).split())
+    return tuple(dict.fromkeys(one for one in (plain, plain.casefold()) if one != text))
+
+
+def shapes(targets: Targets | None, args: Json) -> Iterator[Json]:
+    """The arguments in every other form that rules are held against, one after another.
+
+    Of a tool that declares nothing, any text may be a path, also the name of a field (`{"files": {path: content}}`),
+    but for what is prose by its name.
+    """
+    if not isinstance(args, Mapping):
+        return
+    if targets and targets.told:
+        yield {**args, REPORTED: [form for one in targets.told for form in (one, *readings(one))]}
+    if targets is None and (inside := unpacked(args)) is not args:
+        yield inside
+        yield from _shapes(None, inside)
+    yield from _shapes(targets, args)
+
+
+def _shapes(targets: Targets | None, args: Mapping[str, Json]) -> Iterator[Json]:
+    forms = {text: of(text) for text, of in _texts(targets, args)}
+    for number in range(max(map(len, forms.values()), default=0)):
+        yield _mapped(targets, args, lambda text: _pick(forms.get(text, ()), number) or text)  # noqa: B023
+
+
+def unpacked(args: Mapping[str, Json]) -> Mapping[str, Json]:
+    """The arguments with every text that is a JSON object or list, but for prose, in the form of what it says."""
+    opened = {
+        key: value if key.lower() in PROSE else _opened(value, DEEPEST_JSON) for key, value in args.items()
+    }
+    return args if opened == args else opened
+
+
+def _opened(value: Json, depth: int) -> Json:
+    if isinstance(value, Mapping):
+        return {key: _opened(item, depth) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_opened(item, depth) for item in value]
+    if not isinstance(value, str) or not depth or len(value) > LONGEST_JSON:
+        return value
+    if not value.lstrip().startswith(("{", "[")):
+        return value
+    try:
+        # Every pair is kept: a tool may take the first of two that have the same name.
+        found = json.loads(value, object_pairs_hook=lambda pairs: [[*pair] for pair in pairs])
+    except (ValueError, RecursionError):
+        return value
+    return _opened(found, depth - 1)
+
+
+def _pick(forms: Sequence[str], number: int) -> str:
+    return forms[min(number, len(forms) - 1)] if forms else ""
+
+
+def contents(targets: Targets | None, args: Json) -> tuple[str, ...]:
+    """Every form of the paths whose content the call reads or changes; of a tool that declares nothing, of every
+    text among the arguments that is not prose by its name."""
+    texts = list(targets.told) if targets else []
+    if isinstance(args, Mapping):
+        only = targets and Targets(paths=targets.paths)
+        texts += (text for text, _ in _texts(only, args))
+        texts += (text for text, _ in _texts(None, unpacked(args))) if targets is None else ()
+    return tuple(form for text in texts for form in (text, *readings(text)))
+
+
+def _texts(targets: Targets | None, args: Mapping[str, Json]) -> list[tuple[str, Forms]]:
+    """Each target among the arguments, with what gives its other forms."""
+    found: list[tuple[str, Forms]] = []
+    for of, names in _kinds(targets):
+
+        def note(text: str, of: Forms = of) -> str:
+            found.append((text, of))
+            return text
+
+        _named(args, names, note)
+    return found
+
+
+def _mapped(targets: Targets | None, args: Mapping[str, Json], change: Callable[[str], str]) -> Json:
+    for _, names in _kinds(targets):
+        args = _named(args, names, change)
+    return args
+
+
+def _kinds(targets: Targets | None) -> tuple[tuple[Forms, tuple[str, ...] | None], ...]:
+    """What the named arguments are; None in place of names: whatever is no prose."""
+    if targets is None:
+        return ((readings, None),)
+    return (
+        (readings, (*targets.paths, *targets.looks)),
+        (address, targets.addresses),
+        (identifier, targets.ids),
+    )
+
+
+def _named(
+    args: Mapping[str, Json], names: tuple[str, ...] | None, change: Callable[[str], str]
+) -> Mapping[str, Json]:
+    if names is None:
+        return {change(k): v if k.lower() in PROSE else _everywhere(v, change) for k, v in args.items()}
+    for name in names:
+        args = _changed(args, _steps(name), change)
+    return args
+
+
+def _steps(name: str) -> tuple[str, ...]:
+    return tuple(name.replace("[]", ".[]").split("."))
+
+
+def _changed(value: Json, steps: Sequence[str], change: Callable[[str], str]) -> Json:
+    """The value with the texts at this place changed; a list at its end is changed item by item."""
+    if not steps:
+        if isinstance(value, list):
+            return [_changed(item, (), change) for item in value]
+        return change(value) if isinstance(value, str) else value
+    if steps[0] == "[]":
+        return [_changed(item, steps[1:], change) for item in value] if isinstance(value, list) else value
+    if isinstance(value, Mapping) and steps[0] in value:
+        return {**value, steps[0]: _changed(value[steps[0]], steps[1:], change)}
+    return value
+
+
+def _everywhere(value: Json, change: Callable[[str], str]) -> Json:
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, Mapping):
+        return {change(key): _everywhere(item, change) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_everywhere(item, change) for item in value]
+    return value

@@ -1,0 +1,136 @@
+"""Strict templates of recipes, such as `{args.path}`: filled from what is known, or an error.
+
+Many servers answer with JSON as text: a step into a text goes on inside it, as in `{capture.issue.text.key}`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+
+from gate.rules.action import Json
+
+PLACEHOLDER = re.compile(r"\{([a-z_][\w-]*(?:\.[\w$-]+|\[\d+\])*)(?:\|([a-z]+))?\}", re.IGNORECASE)
+NAMED = ("display_name", "displayName", "name", "login")
+MOST_NAMES = 12
+STEP = re.compile(r"[^.\[\]]+")
+
+
+class TemplateError(Exception):
+    """A template names something that is not there, or a filter that does not exist."""
+
+
+def human_size(count: int) -> str:
+    """Bytes in words: 512 B, 1.2 KB (1 KB = 1,000 B), 3.4 MB."""
+    if count < 1000:
+        return f"{count} B"
+    size = float(count)
+    for unit in ("KB", "MB", "GB"):
+        size /= 1000
+        if size < 999.95 or unit == "GB":
+            break
+    return f"{size:.1f} {unit}"
+
+
+def _last_part(value: Json) -> str:
+    return str(value).rstrip("/").rsplit("/", 1)[-1]
+
+
+def _people(value: Json) -> str:
+    """The names in a list of people, as an issue tracker gives it."""
+    found = value if isinstance(value, list) else [value]
+    told = [str(next((one[k] for k in NAMED if one.get(k)), one)) if isinstance(one, dict) else str(one)
+            for one in found if one]  # fmt: skip
+    more = len(told) - MOST_NAMES
+    return ", ".join(told[:MOST_NAMES]) + (f" and {more} others" if more > 0 else "") if told else "nobody"
+
+
+def _rows(value: Json) -> str:
+    """A list of things, one on a line with what is simple of each: `id 31, name Done`."""
+    found = json.loads(value) if isinstance(value, str) else value
+    lines = [
+        ", ".join(f"{k} {v}" for k, v in one.items() if isinstance(v, str | int))
+        if isinstance(one, dict)
+        else str(one)
+        for one in (found if isinstance(found, list) else [found])
+    ]
+    return "\n".join(lines)
+
+
+FILTERS: dict[str, Callable[[Json], str]] = {
+    "name": _last_part,
+    "size": lambda v: human_size(v if isinstance(v, int) else len(str(v).encode("utf-8", "surrogatepass"))),
+    "count": lambda v: str(len(v) if isinstance(v, list | dict) else 1),
+    "lines": lambda v: str(len(str(v).splitlines())),
+    "people": _people,
+    "rows": _rows,
+    "intact": lambda v: "" if "\ufffd" in str(v) else str(v),  # nothing where bytes were lost in reading
+    "json": lambda v: json.dumps(v, ensure_ascii=False, sort_keys=True),
+}
+
+
+def expand(template: Json, scope: Mapping[str, Json]) -> Json:
+    """Fill a template, recursively. A string that is one placeholder keeps the type of its value.
+
+    Raises TemplateError naming what is missing.
+    """
+    if isinstance(template, Mapping):
+        return {key: expand(value, scope) for key, value in template.items()}
+    if isinstance(template, list | tuple):
+        return [expand(value, scope) for value in template]
+    if not isinstance(template, str):
+        return template
+    alone = PLACEHOLDER.fullmatch(template)
+    if alone and not alone[2]:
+        return look_up(alone[1], scope)
+    return PLACEHOLDER.sub(lambda found: _text(found, scope), template)
+
+
+def look_up(path: str, scope: Mapping[str, Json]) -> Json:
+    """The value at `args.to[0].name`. Raises TemplateError."""
+    value: Json = scope
+    for step in STEP.findall(path):
+        try:
+            inside = json.loads(value) if isinstance(value, str) else value
+            value = inside[int(step)] if isinstance(inside, list) else inside[step]
+        except (KeyError, IndexError, TypeError, ValueError, RecursionError):
+            raise TemplateError(f"{{{path}}} is not there: no “{step}”") from None
+    return value
+
+
+def _text(found: re.Match[str], scope: Mapping[str, Json]) -> str:
+    value = look_up(found[1], scope)
+    if found[2]:
+        if found[2] not in FILTERS:
+            raise TemplateError(f"{found[0]}: there is no filter “{found[2]}”")
+        try:
+            return FILTERS[found[2]](value)
+        except (ValueError, OverflowError) as error:  # a number that no unit holds, or nobody could print
+            raise TemplateError(f"{found[0]} cannot be shown: {error}") from None
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def names(template: Json) -> set[tuple[str, ...]]:
+    """Every name a template needs, as paths, so that a recipe can be checked when it is loaded.
+
+    Raises TemplateError for a filter that does not exist.
+    """
+    if isinstance(template, Mapping):
+        return set().union(*(names(value) for value in template.values()))
+    if isinstance(template, list | tuple):
+        return set().union(*(names(value) for value in template))
+    if not isinstance(template, str):
+        return set()
+    for found in PLACEHOLDER.finditer(template):
+        if found[2] and found[2] not in FILTERS:
+            raise TemplateError(f"{found[0]}: there is no filter “{found[2]}”")
+    return {tuple(STEP.findall(found[1])) for found in PLACEHOLDER.finditer(template)}
+
+
+def holds(condition: str, scope: Mapping[str, Json]) -> bool:
+    """Whether the one placeholder of a condition is there and true."""
+    try:
+        return bool(expand(condition, scope))
+    except TemplateError:
+        return False

@@ -1,0 +1,123 @@
+"""Plain words in a thread: what is a yes, a no, a command, an edit. Code decides, never a model."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+GO = frozenset({"yes please", "confirm", "confirmed", "go ahead", "do it", "proceed"})
+YES = GO | {"yes", "y", "yep", "yeah", "ok", "okay"}
+NO = frozenset(
+    {"no", "n", "nope", "cancel", "cancel it", "stop", "don't", "dont", "do not", "never mind", "nevermind"}
+)
+STOP = frozenset({"stop", "stop it", "please stop", "stop please"})
+NO_AT_START = re.compile(
+    r"(?:actually,?\s+)?(?:no|nope|cancel that|stop|don't|never\s?mind)\b[,.!;:]?(?:\s|$)", re.I
+)
+COMMAND = re.compile(r"(pending|undo|audit|grants|cancel|status|stop)(?:\s+(\d{1,3}))?")
+HELP = re.compile(
+    r"help(?: me)?(?: (?:with|on|about|for))?(?: (?:the )?([\w-]{1,40}))?(?: server)?(?: please)?"
+)
+NOBODY_S = frozenset(
+    {"me", "us", "please", "with", "on", "about", "for", "the", "server", "this", "that", "it"}
+)
+TRIM = " \t\r\n.!"
+QUOTES = "'\"‘’“”`«»"
+REPLACE = re.compile(
+    rf"(?:please\s+)?(?:change|replace)\s+[{QUOTES}](?P<old>.+?)[{QUOTES}]\s+(?:to|with|by)\s+[{QUOTES}](?P<new>.*)[{QUOTES}]",
+    re.I | re.S,
+)
+ASSIGN = re.compile(
+    r"(?:please\s+)?(?:change|set)\s+(?:the\s+)?(?P<name>[\w-]+)\s+(?:to|=)\s+(?P<value>.+)", re.I | re.S
+)
+
+
+MODE = re.compile(r"mode[ \t]+([A-Za-z_-]{1,40}?)(?:(?:[ \t]*+=[ \t]*+|[ \t]++)([\w.]{1,10}))?", re.I)
+
+
+def is_yes(text: str) -> bool:
+    return _plain(text) in YES
+
+
+def is_go(text: str) -> bool:
+    """A yes that can only be meant for something that waits to run."""
+    return _plain(text) in GO
+
+
+def is_stop(text: str) -> bool:
+    return _plain(text) in STOP
+
+
+def is_no(text: str) -> bool:
+    return _plain(text) in NO or bool(NO_AT_START.match(text.strip()))
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    word: str
+    count: int | None = None
+    about: str = ""  # the server that help is wanted with; "" for all
+
+
+def command(text: str) -> Command | None:
+    """`pending`, `undo 3`, `audit`, `help files`, `cancel`: only as the whole text."""
+    about = helped(text)
+    if about is not None:
+        return Command("help", about=about)
+    found = COMMAND.fullmatch(_plain(text))
+    return Command(found[1], int(found[2]) if found[2] else None) if found else None
+
+
+def helped(text: str) -> str | None:
+    """What help is wanted with, "" for all; None where the text asks for something else."""
+    found = HELP.fullmatch(_plain(text))
+    return None if found is None else "" if found[1] in NOBODY_S else found[1] or ""
+
+
+def mode(text: str) -> dict[str, str] | None:
+    """`mode manual`, `mode confidence 0.9`: the switches that this names, as written; only as the whole text."""
+    found = MODE.fullmatch(text.strip(TRIM))
+    if not found:
+        return None
+    word, number = found[1].lower().replace("-", "_"), found[2]
+    word = "confidence_threshold" if word in ("confidence", "threshold") else word
+    return {"approval_mode": word} | ({"confidence": number} if number else {})
+
+
+@dataclass(frozen=True, slots=True)
+class Replace:
+    """Replace these words wherever they stand in the arguments."""
+
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    """Give one argument another value."""
+
+    name: str
+    value: str
+
+
+def edit(text: str) -> Replace | Assign | None:
+    """An edit sentence: `change 'could you please' to 'please'`, or `set path to notes.md`."""
+    stripped = text.strip()
+    quoted = next((form for form in (stripped.rstrip("."), stripped) if form[-1:] in tuple(QUOTES)), "")
+    found = REPLACE.fullmatch(quoted)  # only where its end fits: else every possible beginning would be tried
+    if found:
+        return Replace(found["old"], found["new"])
+    found = ASSIGN.fullmatch(stripped)
+    if found:
+        return Assign(found["name"], _unquoted(found["value"].strip()))
+    return None
+
+
+def _unquoted(value: str) -> str:
+    if len(value) >= 2 and value[0] in QUOTES and value[-1] in QUOTES:
+        return value[1:-1]
+    return value
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"\s+", " ", text.strip(TRIM)).lower().replace("’", "'")

@@ -1,0 +1,1 @@
+"""One request: from a message to its answer."""

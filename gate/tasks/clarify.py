@@ -1,0 +1,171 @@
+"""Clarify: what is missing is asked for before anything else happens; then the request takes its way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from gate.actions.interaction import Said, TaskPress
+from gate.rules import jobs
+from gate.rules.ids import derived
+from gate.rules.permissions import TaskVerb
+from gate.rules.planner_port import Mode, Turn
+from gate.rules.ports import PlannerUnavailable, Tx, World
+from gate.rules.routing import Route, can_be_skipped, route
+from gate.rules.task import Assessment, Decided, Flow, Question, Task
+from gate.rules.task_states import TaskEvent, TaskState
+from gate.tasks.task_log import (
+    begun_turn,
+    brief_of,
+    failed,
+    kept,
+    late_task,
+    moved,
+    planner_away,
+    pressed,
+    told_in_thread,
+    unchanged,
+)
+
+MOST = 4000  # characters of one answer
+WAYS = {
+    Flow.SIMPLE: (TaskEvent.ACT, Mode.ACT),
+    Flow.PLAN: (TaskEvent.PLAN, Mode.PLAN),
+    Flow.TALK: (TaskEvent.TALK, Mode.TALK),
+}
+NEEDS_ANSWER = "I cannot go on without an answer to this: {question} Answer it, or cancel."
+UNANSWERED = "Nobody answered my question in time, so I have let this go."
+AGAIN = "If you still need it, please mention me again."
+FREE = "whatever seems sensible"  # where a question is skipped for which the planner had no assumption
+NO_ANSWER = "There is no answer in this. Please write one, or press *Skip*."
+
+
+async def assess(world: World, task: Task) -> bool:
+    """Look at the request, then ask or begin a turn. False: nothing comes next before the answer, or the end of the
+    turn."""
+    if task.questions:
+        return False
+    turn_id = derived("assess", task.id, task.revision)
+    turn = Turn(turn_id, task.session, task.requester, task.text, task.created_at, task=task.id)
+    try:
+        found = await world.planner.assess(turn, await brief_of(world, task))
+    except PlannerUnavailable:
+        async with world.ledger.begin() as tx:
+            await tx.note(planner_away(turn))
+        raise
+    way = route(found, task.switches, task.decided, task.asked)
+    async with world.ledger.begin() as tx:
+        now = await unchanged(tx, task)
+        await _take(tx, now, found, way)
+    return False
+
+
+async def _take(tx: Tx, task: Task, found: Assessment, way: Route) -> None:
+    planning = replace(task.planning, usage=task.planning.usage + found.usage)
+    if way.stuck:
+        await failed(tx, task, way.stuck)
+        return
+    flow = Flow.PLAN if task.planned else way.flow  # a plan that was begun goes on as one
+    other = await tx.holder(task.session) if way.ask or flow is not Flow.SIMPLE else None
+    if other is not None and other.id != task.id:
+        await failed(tx, task, thread_taken(other, task.requester))
+        return
+    if way.ask:
+        asking = replace(task.clarification, questions=way.ask, asked=task.asked + 1, assessment=found)
+        await kept(tx, task, "asked", clarification=asking, planning=planning)
+        return
+    event, mode = WAYS[flow]
+    planning = replace(planning, turn=await begun_turn(tx, task, mode, task.text))
+    clear = replace(task.clarification, assessment=found, decided=(*task.decided, *way.assumed))
+    await moved(tx, task, event, note=way.reason, flow=flow, clarification=clear, planning=planning)
+
+
+def thread_taken(other: Task, user: str) -> str:
+    """Why a thread takes no further task that this person wants to be planned or talked about."""
+    whose = "You have" if other.requester == user else f"<@{other.requester}> has"
+    return f"{whose} a task open in this thread. Finish or stop it first, or mention me in a new thread."
+
+
+async def ask(tx: Tx, task: Task, questions: tuple[Question, ...]) -> Task:
+    """The planner found on the way that something is missing."""
+    asking = replace(task.clarification, questions=questions, asked=task.asked + 1)
+    return await moved(tx, task, TaskEvent.ASK, clarification=asking, flow=Flow.NONE)
+
+
+async def lapse(world: World, task_id: str, asked: int) -> None:
+    """Nobody answered in time: let the task go, so that its thread is free, and say so. Does nothing when it has been
+    answered, or something else was asked since."""
+    async with world.ledger.begin() as tx:
+        task = await tx.task(task_id)
+        if task is None or task.state is not TaskState.CLARIFYING or not task.questions:
+            return
+        if task.asked == asked:
+            over = await moved(tx, task, TaskEvent.CANCEL, reason=UNANSWERED)
+            await told_in_thread(tx, over, f"<@{task.requester}> {UNANSWERED} {AGAIN}", "unanswered")
+
+
+async def answer(world: World, press: TaskPress) -> Said:
+    """The form was submitted, or the requester answered in the thread. Raises Unavailable: nothing changed."""
+
+    async def do(tx: Tx, task: Task) -> Task | Said:
+        if task.state is not TaskState.CLARIFYING or not task.questions:
+            return _late(task)
+        given = [_given(q, press.values, press.user) for q in task.questions]
+        answered = tuple(one for one in given if one)
+        if not answered:
+            return Said(False, "empty", NO_ANSWER, task=task)
+        left = tuple(q for q, one in zip(task.questions, given, strict=True) if not one and not q.assumption)
+        assumed = tuple(
+            Decided(q.id, q.text, q.assumption, "")
+            for q, one in zip(task.questions, given, strict=True)
+            if not one and q.assumption
+        )
+        return await _decided(tx, task, press.user, answered + assumed, left)
+
+    return await pressed(world, press, TaskVerb.ANSWER, lambda task: task.asked, do)
+
+
+async def skip(world: World, press: TaskPress) -> Said:
+    """Go on with stated assumptions. Where a value is needed, say so. Raises Unavailable."""
+
+    async def do(tx: Tx, task: Task) -> Task | Said:
+        if task.state is not TaskState.CLARIFYING or not task.questions:
+            return _late(task)
+        needed = next((q for q in task.questions if not can_be_skipped(q)), None)
+        if needed:
+            return Said(False, "needed", NEEDS_ANSWER.format(question=needed.text), task=task)
+        assumed = tuple(Decided(q.id, q.text, q.assumption or FREE, "") for q in task.questions)
+        return await _decided(tx, task, press.user, assumed, ())
+
+    return await pressed(world, press, TaskVerb.ANSWER, lambda task: task.asked, do)
+
+
+def _late(task: Task) -> Said:
+    return (
+        late_task(task) if task.is_finished else Said(False, "late", "This was answered already.", task=task)
+    )
+
+
+def _given(question: Question, values: Mapping[str, str], user: str) -> Decided | None:
+    text = values.get(question.id, "").strip()[:MOST]
+    return Decided(question.id, question.text, text, user) if text else None
+
+
+async def _decided(
+    tx: Tx, task: Task, user: str, decided: tuple[Decided, ...], left: tuple[Question, ...]
+) -> Task:
+    ids = {one.id for one in decided}
+    before = tuple(one for one in task.decided if one.id not in ids)
+    found = replace(task.clarification, decided=before + decided, questions=left)
+    now = await kept(tx, task, "answered", user, clarification=found)
+    if not left:
+        tx.enqueue(jobs.task(now.id, now.revision))
+    return now
+
+
+def by_reply(task: Task, text: str) -> dict[str, str]:
+    """The answers in a thread reply: one line for each question where there are as many, else all for the first."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if len(lines) != len(task.questions):
+        lines = [text.strip()]
+    return {question.id: line for question, line in zip(task.questions, lines, strict=False)}

@@ -1,0 +1,99 @@
+"""Satisfy: after a task, ask once whether it was what they needed. It blocks nobody and settles itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gate.actions.interaction import Said, TaskPress
+from gate.rules import jobs, plans
+from gate.rules.feedback import thanks
+from gate.rules.ledger_ports import TaskParts
+from gate.rules.permissions import TaskVerb
+from gate.rules.planner_port import Mode
+from gate.rules.ports import StaleTask, Tx, World
+from gate.rules.task import Flow, Task
+from gate.rules.task_states import NoSuchTaskArrow, TaskEvent, TaskState
+from gate.tasks.clarify import thread_taken
+from gate.tasks.create_task import opened_task
+from gate.tasks.task_log import begun_turn, moved, pressed
+
+WHAT = "Please say what should be different."
+NO_CHANGE = "That reads as thanks, so nothing runs again. Press *Yes, done*, or say what should be different."
+MOST = 4000  # characters of feedback
+
+
+def _ends(task: Task) -> int:
+    return task.ends
+
+
+async def satisfied(world: World, press: TaskPress) -> Said:
+    """*Yes, done*. Raises Unavailable: then nothing changed."""
+
+    async def do(tx: Tx, task: Task) -> Task:
+        outcome = replace(task.outcome, ended_by=press.user)
+        return await moved(tx, task, TaskEvent.SETTLE, press.user, outcome=outcome)
+
+    return await pressed(world, press, TaskVerb.SATISFY, _ends, do)
+
+
+async def needs_changes(world: World, press: TaskPress) -> Said:
+    """Run again with what they say (`press.text`), and with all that was known. Whatever was allowed before, by a
+    grant or with the plan, each call of the new attempt asks. Raises Unavailable."""
+    feedback = press.text.strip()[:MOST]
+
+    async def do(tx: Tx, task: Task) -> Task | Said:
+        if not feedback:
+            return Said(False, "empty", WHAT, task=task)
+        if thanks(feedback):
+            return Said(False, "thanks", NO_CHANGE, task=task)
+        other = await tx.holder(task.session) if task.planned else None
+        if other is not None and other.id != task.id:
+            return Said(False, "held", thread_taken(other, press.user), task=task)
+        again = TaskParts(
+            planning=replace(task.planning, attempts=task.attempts + 1),
+            request=replace(task.request, asks=True),
+            reason=feedback,
+            flow=_flow(task),
+            plan=plans.unapproved(task.plan) if task.plan else None,
+        )
+        changed = await moved(tx, task, TaskEvent.CHANGE, press.user, **again)
+        planned = changed.flow is Flow.PLAN
+        turn = await begun_turn(tx, changed, Mode.PLAN if planned else Mode.ACT, feedback)
+        planning = replace(changed.planning, turn=turn)
+        if planned:
+            return await moved(tx, changed, TaskEvent.REPLAN, press.user, planning=planning)
+        return await tx.keep_task(changed, planning=planning)
+
+    return await pressed(world, press, TaskVerb.SATISFY, _ends, do)
+
+
+def _flow(task: Task) -> Flow:
+    return Flow.PLAN if task.planned else Flow.SIMPLE
+
+
+async def start_over(world: World, press: TaskPress) -> Said:
+    """The same request as a new task, without what was said and done before; each call of it asks. Raises
+    Unavailable."""
+
+    async def do(tx: Tx, task: Task) -> Task:
+        outcome = replace(task.outcome, ended_by=press.user)
+        done = await moved(tx, task, TaskEvent.SETTLE, press.user, outcome=outcome, reason="started over")
+        now = await tx.now()
+        fresh = opened_task(f"over:{task.id}", task.session, task.requester, task.text, task.switches, now)
+        await tx.open_task(replace(fresh, request=replace(fresh.request, asks=True)))
+        tx.enqueue(jobs.task(fresh.id, "open"))
+        return done
+
+    return await pressed(world, press, TaskVerb.SATISFY, _ends, do)
+
+
+async def settle(world: World, task_id: str, ends: int) -> None:
+    """A day later nobody has said otherwise. Does nothing when the task has moved on."""
+    try:
+        async with world.ledger.begin() as tx:
+            task = await tx.task(task_id)
+            if task is None or task.state is not TaskState.SATISFACTION or task.ends != ends:
+                return
+            await moved(tx, task, TaskEvent.SETTLE, reason="nobody said otherwise")
+    except (NoSuchTaskArrow, StaleTask):
+        return

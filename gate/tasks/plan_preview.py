@@ -1,0 +1,172 @@
+"""Look at the steps of a plan before anybody approves it: by reads alone; nothing is reserved, nothing waits."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import replace
+
+from gate.actions.edit import unbound
+from gate.actions.prepare import Asked, draft, missing, sentence
+from gate.actions.preview import decided, look
+from gate.rules import plans
+from gate.rules.action import Action, Decision, Json, Preview, Verdict
+from gate.rules.canonical_json import BadArguments, canonical
+from gate.rules.ids import derived
+from gate.rules.planner_port import Call
+from gate.rules.ports import World
+from gate.rules.previews import default_verb
+from gate.rules.reviews import Phase, names
+from gate.rules.task import Origin, Plan, Preflight, Step, Task
+from gate.rules.tool import ToolSpec
+
+AT_ONCE = 4
+NOT_THERE = "not there"  # the rules of a tool that is not
+ONE_BY_ONE = (
+    "type",
+    "properties",
+    "additionalProperties",
+    "patternProperties",
+    "$defs",
+    "definitions",
+    "$schema",
+)
+HIDDEN = "Its details are shown to whoever asked alone, when it comes to it."
+
+
+def asked_of(task: Task, step: Step, args: Mapping[str, Json]) -> Asked:
+    """The call of a step, under the id that this attempt of it has."""
+    action_id = derived("step", task.id, step.id, step.attempt)
+    call = Call(step.server, step.tool, dict(args))
+    asked = Asked(action_id, task.session, task.requester, call, task=task.id, step=step.id, title=step.title)
+    return _of_reply(asked, step, step.origin) if step.origin else asked
+
+
+def _of_reply(asked: Asked, step: Step, origin: Origin) -> Asked:
+    """The first try has the id, and stands on the card, that its place in the reply gives it."""
+    call = replace(asked.call, risk=origin.risk, prose=origin.prose)
+    asked = replace(asked, call=call, turn=origin.turn, index=origin.call)
+    if step.attempt > 1:
+        return asked
+    action_id = derived("action", origin.turn, origin.reply, origin.call)
+    return replace(asked, id=action_id, group=origin.group)
+
+
+async def looked(world: World, task: Task, plan: Plan) -> Plan:
+    """The plan with every step looked at that was not yet since it last changed, and sealed. What was approved of
+    a step stays approved only where it is sealed as before."""
+    slots = asyncio.Semaphore(AT_ONCE)
+
+    async def one(step: Step) -> Step:
+        if step.is_finished or step.rules:
+            return step
+        async with slots:
+            return await _looked(world, task, step)
+
+    steps = tuple(await asyncio.gather(*map(one, plan.steps)))
+    wrong = {step.id: name for step, name in plans.out_of_order(steps)}
+    steps = tuple(_in_order(step, wrong.get(step.id)) for step in steps)
+    kept = tuple(s if s.consent == s.preflight.seal else replace(s, consent="") for s in steps)
+    return plans.sealed(task.id, replace(plan, steps=kept))
+
+
+def _in_order(step: Step, name: str | None) -> Step:
+    if name is None or plans.blocked(step):
+        return step
+    return unfit(step, f"Its `{name}` is to be the result of a step that does not come before it.")
+
+
+def unfit(step: Step, problem: str) -> Step:
+    """The step, marked as one that will not run as it is."""
+    found = Preflight(cls=step.cls, verdict=Verdict.DENY, problem=problem, rules=step.rules or NOT_THERE)
+    return replace(step, preflight=found)
+
+
+async def _looked(world: World, task: Task, step: Step) -> Step:
+    spec = world.tools.find(step.server, step.tool)
+    if spec is None:
+        return unfit(step, missing(world, step.name))
+    refs = {name: form for name, form in step.refs.items() if name not in spec.recipe.bind}
+    step = replace(step, call=replace(step.call, args=unbound(spec, step.args), refs=refs))
+    rules = rules_now(world, task, step)
+    wrong = misfit(world, spec, step)
+    if wrong:
+        return unfit(replace(step, preflight=replace(step.preflight, rules=rules)), wrong)
+    decision = decided(world, spec, step.args, task.session.channel)
+    seen = Preflight(cls=decision.cls, verdict=decision.verdict, rules=rules)
+    step = replace(step, preflight=seen)
+    if decision.verdict is Verdict.DENY:
+        return unfit(step, sentence(decision.reason))
+    if decision.private:
+        return replace(step, preflight=replace(seen, preview=_hidden(spec)))
+    return step if step.refs else await _seen(world, task, step, spec)
+
+
+async def _seen(world: World, task: Task, step: Step, spec: ToolSpec) -> Step:
+    """The step with its preview and, where an approval can cover it, with its seal."""
+    seen = await look(world, spec, step.args, task.session.channel)
+    decision = decided(world, spec, seen.args, task.session.channel, seen.capture)
+    if decision.verdict is Verdict.DENY:  # because of something that was bound
+        return unfit(step, sentence(decision.reason))
+    if decision.verdict is Verdict.RUN and not world.policy.review(Phase.BEFORE, step.name, names(step)):
+        found = replace(step.preflight, cls=decision.cls, verdict=decision.verdict, preview=seen.preview)
+        return replace(step, preflight=found)
+    try:
+        action = draft(world, asked_of(task, step, step.args), spec, decision, seen, await world.ledger.now())
+    except BadArguments as error:
+        return unfit(step, str(error))
+    return _as_drafted(step, action)
+
+
+def _as_drafted(step: Step, action: Action) -> Step:
+    found = Preflight(
+        cls=action.cls,
+        verdict=action.verdict,
+        preview=action.preview,
+        problem=action.preview.problem,
+        rules=step.rules,
+        seal=plans.seal(action) if plans.coverable(action) else "",
+    )
+    return replace(step, preflight=found)
+
+
+def _hidden(spec: ToolSpec) -> Preview:
+    name = spec.title or spec.full_name
+    return Preview(summary=name, verb=default_verb(spec), facts=(), notes=(HIDDEN,))
+
+
+def misfit(world: World, spec: ToolSpec, step: Step) -> str:
+    """Why the known arguments of a step do not fit its tool, in a sentence; "" when they do."""
+    try:
+        canonical(dict(step.args))
+    except BadArguments as error:
+        return str(error)
+    problems = world.tools.problems(_schema(spec, step), dict(step.args))
+    if problems:
+        return problems[0].text
+    known = spec.schema.get("properties", {})
+    closed = spec.schema.get("additionalProperties") is False
+    strange = next((name for name in step.refs if closed and name not in known), None)
+    return f"`{strange}` is none of its arguments." if strange else ""
+
+
+def _schema(spec: ToolSpec, step: Step) -> Mapping[str, Json]:
+    """The schema; where some arguments are not known yet, what it says of each of the others."""
+    if not step.refs:
+        return spec.schema
+    parts: dict[str, Json] = {key: spec.schema[key] for key in ONE_BY_ONE if key in spec.schema}
+    return parts | {"required": [n for n in spec.schema.get("required", ()) if n not in step.refs]}
+
+
+def rules_now(world: World, task: Task, step: Step) -> str:
+    """What the tool and the policy say of this step at this moment, as a hash."""
+    spec = world.tools.find(step.server, step.tool)
+    if spec is None:
+        return NOT_THERE
+    decision: Decision = decided(world, spec, unbound(spec, step.args), task.session.channel)
+    return plans.rules(spec.definition, world.policy.version, decision)
+
+
+def shown_here(step: Step) -> bool:
+    """Whether the results of a step may be shown to the whole thread."""
+    return not (step.preview and HIDDEN in step.preview.notes)

@@ -1,0 +1,278 @@
+"""A turn: one message of the requester, the planner's replies to it, and what came of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from gate.actions.confirm import cancel
+from gate.actions.interaction import Press
+from gate.actions.prepare import Answered, Asked, Prepared, Refused, prepare
+from gate.actions.preview import decided
+from gate.rules import jobs
+from gate.rules.action import Json, Ref, Verdict
+from gate.rules.ids import derived
+from gate.rules.planner_port import (
+    Brief,
+    Call,
+    CancelPending,
+    Done,
+    Exchange,
+    Interrupted,
+    ListPending,
+    Mode,
+    Propose,
+    Reply,
+    Say,
+    Told,
+    Turn,
+)
+from gate.rules.plans import boundary
+from gate.rules.ports import Note, PlannerUnavailable, Unavailable, World
+from gate.rules.task import Flow, Instruction, Task, Wish
+from gate.rules.task_states import TaskEvent, TaskState
+from gate.tasks import run
+from gate.tasks.replies import (
+    OPEN,
+    TOO_MANY,
+    added,
+    answered,
+    is_finished,
+    is_lookup,
+    looking,
+    of_reply,
+    refused,
+    settled,
+    tell,
+    truth,
+)
+from gate.tasks.task_log import BROKEN, brief_of, moved, planner_away
+
+NOT_NOW = {
+    Mode.PLAN: "Not now: this changes something. Put it into the plan.",
+    Mode.TALK: "Not now: this is a conversation, and nothing is changed before it is to be built.",
+}
+
+
+async def run_turn(world: World, turn_id: str) -> None:
+    """Ask the planner until it has nothing more to do, or people have to act first. Safe to repeat:
+    every reply is stored before it is acted on, and what it makes has derived ids.
+
+    Raises Unavailable: then the run is tried again; and what else went wrong, once people have been told."""
+    try:
+        await _run_turn(world, turn_id)
+    except Unavailable:
+        raise
+    except Exception:
+        turn = await world.ledger.turn(turn_id)
+        if turn is not None:
+            await _give_up(world, turn)
+        raise
+
+
+async def _give_up(world: World, turn: Turn) -> None:
+    """A fault of ours: say so, and do not leave the task open for ever."""
+    await _note(world, turn, len(turn.exchanges), "answer", {"text": BROKEN})
+    async with world.ledger.begin() as tx:
+        task = await tx.task(turn.task) if turn.task else None
+        if task is not None and not task.is_finished:
+            await moved(tx, task, TaskEvent.FAIL, reason=BROKEN)
+
+
+async def _run_turn(world: World, turn_id: str) -> None:
+    turn, task = await world.ledger.turn(turn_id), None
+    while turn is not None:
+        last = turn.exchanges[-1] if turn.exchanges else None
+        if last is not None:
+            acted = await _act(world, turn, last, task)
+            if acted is None:
+                return
+            turn = acted
+        if is_finished(world.planner, turn):
+            return await _tell_task(world, turn)
+        if len(turn.exchanges) >= world.limits.turns_depth:
+            await _note(world, turn, len(turn.exchanges), "answer", {"text": TOO_MANY})
+            return await _end(world, turn)
+        asked = await _ask(world, turn)
+        turn, task = asked or (None, None)
+
+
+async def _ask(world: World, turn: Turn) -> tuple[Turn, Task | None] | None:
+    """The turn with one more reply of the planner, stored before anything is done with it, and its task then. None when
+    that has been ended meanwhile: then the planner is not asked any more."""
+    task = await world.ledger.task(turn.task) if turn.task else None
+    if task is not None and not may_ask(turn, task):
+        return None
+    brief = (
+        replace(await brief_of(world, task), interrupted=lambda: _ended(world, turn))
+        if task
+        else Brief(turn.text)
+    )
+    pending = await world.ledger.pending(turn.session.team, user=turn.requester, session=turn.session)
+    try:
+        said = await world.planner.reply(turn, brief, pending)
+    except Interrupted:
+        return None
+    except PlannerUnavailable:
+        await _keep(world, planner_away(turn))
+        raise
+    index = len(turn.exchanges)
+    async with world.ledger.begin() as tx:
+        made = Exchange(said.reply, memo=said.memo, usage=said.usage)
+        stored = await tx.exchange(turn.id, index, made)
+        first = stored is made
+        asked = replace(turn, exchanges=(*turn.exchanges, stored))
+        now = await tx.task(turn.task) if task and first else None
+        if now is None:
+            return asked, task
+        plan = added(world, now.plan, turn, index, said.reply) if may_ask(turn, now) else now.plan
+        if said.usage.requests or brief.instructions or plan is not now.plan:
+            taken = now.instructions if looking(turn, said.reply) else _used(now, brief, index)
+            planning = replace(now.planning, usage=now.planning.usage + said.usage)
+            heard = replace(now.input, instructions=taken)
+            now = await tx.keep_task(now, planning=planning, input=heard, plan=plan)
+    return None if now.is_finished else (asked, now)
+
+
+async def _ended(world: World, turn: Turn) -> bool:
+    task = await world.ledger.task(turn.task)
+    return task is None or not may_ask(turn, task)
+
+
+def may_ask(turn: Turn, task: Task) -> bool:
+    """Whether the planner may be asked, and what it calls for may begin: not once the task was stopped, or waits."""
+    if turn.mode is Mode.ACT:
+        return task.state is TaskState.RUNNING and task.wish is Wish.NONE
+    return not task.is_finished
+
+
+def _used(task: Task, brief: Brief, index: int) -> tuple[Instruction, ...]:
+    """The instructions, those marked that this reply has taken in."""
+    seen = {one.id for one in brief.instructions}
+    where = boundary(task) if task.flow is Flow.PLAN else f"in reply {index + 1}"
+    return tuple(replace(i, used=i.used or where) if i.id in seen else i for i in task.instructions)
+
+
+async def _end(world: World, turn: Turn) -> None:
+    """Close a turn that took too long, so that its task can go on."""
+    async with world.ledger.begin() as tx:
+        await tx.exchange(turn.id, len(turn.exchanges), Exchange(Done()))
+        if turn.task:
+            tx.enqueue(jobs.task(turn.task, f"{turn.id}:end"))
+
+
+async def _tell_task(world: World, turn: Turn) -> None:
+    """Let its task look at it: once for each end, as an expired call may be asked again."""
+    if turn.task:
+        told = ",".join(one.status for exchange in turn.exchanges for one in exchange.told)
+        async with world.ledger.begin() as tx:
+            tx.enqueue(jobs.task(turn.task, f"{turn.id}:{len(turn.exchanges)}:{told}"))
+
+
+async def _act(world: World, turn: Turn, exchange: Exchange, task: Task | None) -> Turn | None:
+    """Do what a stored reply asks for, as far as it was not done yet; the turn as it then stands. None when people have
+    to act, or the task has to go on, before the planner is asked again."""
+    reply, index = exchange.reply, len(turn.exchanges) - 1
+    if turn.task and turn.mode is Mode.ACT and not is_lookup(reply):
+        carried = await _carried(world, turn, reply, task or await world.ledger.task(turn.task))
+        if carried is None or isinstance(reply, Propose):
+            return carried if carried and all(map(settled, carried.exchanges)) else None
+        turn = carried
+    if settled(exchange):
+        return turn
+    if isinstance(reply, Propose):
+        told = tuple([await _read(world, turn, (index, at), call) for at, call in enumerate(reply.calls)])
+    else:
+        told = (await _other(world, turn, index, reply),)
+    async with world.ledger.begin() as tx:
+        await tx.told(turn.id, index, told)
+    if any(one.status in OPEN for one in told):
+        return None
+    return replace(turn, exchanges=(*turn.exchanges[:-1], replace(exchange, told=told)))
+
+
+async def _carried(world: World, turn: Turn, reply: Reply, task: Task | None) -> Turn | None:
+    """Take the steps of a turn as far as they go, and write down what the planner is told of them; the turn as it now
+    stands. None where its task does not run."""
+    index = len(turn.exchanges) - 1
+    if task is not None and added(world, task.plan, turn, index, reply) is not task.plan:
+        async with world.ledger.begin() as tx:  # stored by an earlier version, or while the task did not run
+            now = await tx.task(turn.task)
+            if now is not None and may_ask(turn, now):
+                task = await tx.keep_task(now, plan=added(world, now.plan, turn, index, reply))
+    most = world.limits.calls_per_turn
+    if isinstance(reply, Propose) and len(reply.calls) > most:  # one note for all of them
+        call = reply.calls[most]
+        async with world.ledger.begin() as tx:
+            await refused(tx, turn, (index, most), Refused(f"{call.server}.{call.tool}", (TOO_MANY,)))
+    task = await run.advance(world, task) if task else None
+    if task is None or task.state is not TaskState.RUNNING:
+        return None
+    read = any(not step.action for step in of_reply(task.plan, turn, index))  # then it has been told already
+    return await tell(world, (await world.ledger.turn(turn.id) if read else None) or turn, task)
+
+
+async def _read(world: World, turn: Turn, place: tuple[int, int], call: Call) -> Told:
+    """A call of a turn that plans or talks, or of one that looks a name up: reads alone."""
+    asked = Asked(derived("action", turn.id, *place), turn.session, turn.requester, call, turn.id, place[1])
+    existing = await world.ledger.action(asked.id)
+    if existing is not None:
+        return await truth(world, existing, place[1])
+    lookup = is_lookup(turn.exchanges[place[0]].reply)
+    if (lookup or turn.mode is not Mode.ACT) and not _reads(world, turn, call):
+        return Told(place[1], "refused", NOT_NOW[Mode.PLAN if lookup else turn.mode])
+    over_many = place[1] >= world.limits.calls_per_turn
+    name = f"{call.server}.{call.tool}"
+    result = Refused(name, (TOO_MANY,)) if over_many else await prepare(world, asked)
+    if isinstance(result, Prepared):
+        return await truth(world, result.action, place[1])
+    async with world.ledger.begin() as tx:
+        if isinstance(result, Answered):
+            return await answered(tx, turn, place, result)
+        at = world.limits.calls_per_turn if over_many else place[1]  # one note for all that are too many
+        await refused(tx, turn, (place[0], at), result)
+    return Told(place[1], "refused", " ".join(result.reasons))
+
+
+def _reads(world: World, turn: Turn, call: Call) -> bool:
+    spec = world.tools.find(call.server, call.tool)
+    if spec is None:
+        return True  # refused in a moment, with the closest names
+    return decided(world, spec, dict(call.args), turn.session.channel).verdict is Verdict.RUN
+
+
+async def _other(world: World, turn: Turn, index: int, reply: object) -> Told:
+    if isinstance(reply, Say):
+        talk = turn.mode is Mode.TALK
+        body = {"text": reply.text, "task": turn.task} if talk else {"text": reply.text}
+        await _note(world, turn, index, "talk" if talk else "text", body)
+        return Told(0, "succeeded", "")
+    if isinstance(reply, ListPending):
+        await _note(world, turn, index, "pending", {})
+        return Told(0, "succeeded", "")
+    if isinstance(reply, CancelPending):
+        return await _withdraw(world, turn, reply)
+    return Told(0, "succeeded", "")
+
+
+async def _withdraw(world: World, turn: Turn, reply: CancelPending) -> Told:
+    """The planner may withdraw what the requester of this very turn has pending: that is always safe."""
+    action = await world.ledger.action(reply.action)
+    if action is None or action.requester != turn.requester:  # an admin may cancel more, a planner may not
+        return Told(0, "refused", "They have no such action.")
+    ref = Ref(action.id, action.version, action.receipt[:16])
+    said = await cancel(
+        world, Press(ref, turn.session.team, turn.requester, reason="withdrawn in the conversation")
+    )
+    return Told(0, "cancelled" if said.ok else "refused", said.text)
+
+
+async def _note(
+    world: World, turn: Turn, index: int, kind: str, body: Mapping[str, Json], place: int = 0
+) -> None:
+    await _keep(world, Note(derived("note", turn.id, index, place, kind), turn.session, kind, body))
+
+
+async def _keep(world: World, note: Note) -> None:
+    async with world.ledger.begin() as tx:
+        await tx.note(note)

@@ -1,0 +1,287 @@
+"""Replies: the calls of one reply of the planner as steps of its task, and what the planner is told of each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from gate.actions.batch import groups
+from gate.actions.prepare import Answered, Refused
+from gate.rules.action import Action, Json
+from gate.rules.canonical_json import parse
+from gate.rules.ids import derived
+from gate.rules.messages import CardKey, CardKind
+from gate.rules.planner_port import (
+    Call,
+    Clarify,
+    Done,
+    Exchange,
+    Implement,
+    Mode,
+    Planner,
+    Propose,
+    ProposePlan,
+    Reply,
+    Say,
+    Told,
+    Turn,
+)
+from gate.rules.plans import failed
+from gate.rules.ports import Note, Tx, World
+from gate.rules.previews import plainly, summary_of
+from gate.rules.reviews import Phase, released
+from gate.rules.states import State
+from gate.rules.task import Origin, Plan, Step, StepCall, StepState, Task
+from gate.tasks.task_log import retold
+
+NAMED = 3  # calls named in a result
+WAITING = "waiting"
+HELD, DROPPED = "held", "dropped"  # it has run; a person has to look at its result, or has rejected it
+OPEN = (WAITING, HELD)
+NOTHING_RAN = {"cancelled", "rejected", "expired", "refused"}
+WORDS = {
+    "succeeded": "done",
+    "undone": "done and taken back",
+    "unknown": "of unknown outcome",
+    "dropped": "done with its result rejected",
+}
+TOO_MANY = (
+    "I stopped here: this took more steps than I may take for one request. Please ask for less at a time."
+)
+SETTLED = (State.SUCCEEDED, State.FAILED)  # what a person can say of a call whose outcome was unknown
+STATUS = {
+    State.SUCCEEDED: "succeeded",
+    State.UNDOING: "succeeded",
+    State.UNDONE: "undone",
+    State.FAILED: "failed",
+    State.CANCELLED: "cancelled",
+    State.REJECTED: "rejected",
+    State.EXPIRED: "expired",
+    State.SUPERSEDED: "cancelled",
+    State.UNKNOWN: "unknown",
+}
+
+
+# From a reply to steps
+
+
+def added(world: World, plan: Plan | None, turn: Turn, index: int, reply: Reply) -> Plan | None:
+    """The plan with the calls of the reply at `index` as its newest steps, none after another; as it is where the
+    reply calls for nothing, or they are there already."""
+    if not isinstance(reply, Propose) or turn.mode is not Mode.ACT or is_lookup(reply):
+        return plan
+    if plan and of_reply(plan, turn, index):
+        return plan
+    before = plan or Plan(0, ())
+    shared = groups(world, turn, index, reply.calls)
+    new = [
+        _step(f"s{before.last + 1 + place}", call, Origin(turn.id, index, place, shared.get(place, "")))
+        for place, call in enumerate(reply.calls)
+    ]
+    most = world.limits.calls_per_turn
+    new = [*new[:most], *(failed(step, TOO_MANY) for step in new[most:])]
+    return replace(before, steps=(*before.steps, *new), last=before.last + len(new))
+
+
+def _step(step_id: str, call: Call, origin: Origin) -> Step:
+    origin = replace(origin, risk=call.risk, prose=call.prose)
+    called = StepCall(call.server, call.tool, dict(call.args))
+    return Step(id=step_id, title="", call=called, origin=origin, after=())
+
+
+def of_turn(plan: Plan | None, turn: Turn) -> list[Step]:
+    """The steps that the replies of a turn called for, in order."""
+    return [step for step in plan.steps if step.origin and step.origin.turn == turn.id] if plan else []
+
+
+def of_reply(plan: Plan | None, turn: Turn, index: int) -> list[Step]:
+    return [step for step in of_turn(plan, turn) if step.origin and step.origin.reply == index]
+
+
+# What a reply has come to
+
+
+def settled(exchange: Exchange) -> bool:
+    """Whether everything that a reply asked for has come to an end."""
+    if isinstance(exchange.reply, Done | Clarify | ProposePlan | Implement):
+        return True
+    count = len(exchange.reply.calls) if isinstance(exchange.reply, Propose) else 1
+    return len(exchange.told) == count and all(told.status not in OPEN for told in exchange.told)
+
+
+def is_finished(planner: Planner, turn: Turn) -> bool:
+    """Whether a turn has come to its end: the planner has nothing more to do, and nothing of it waits."""
+    last = turn.exchanges[-1] if turn.exchanges else None
+    if last is None or not settled(last) or looking(turn, last.reply):
+        return False
+    return isinstance(last.reply, Say | Clarify | ProposePlan | Implement | Done) or not planner.follows
+
+
+def looking(turn: Turn, reply: Reply) -> bool:
+    """Whether it only reads before it plans or proposes: what people said is taken in by what comes of it."""
+    return is_lookup(reply) or (turn.mode is Mode.PLAN and isinstance(reply, Propose))
+
+
+def is_lookup(reply: Reply) -> bool:
+    """Whether it asks for reads whose results nobody but the planner sees."""
+    return isinstance(reply, Propose) and reply.lookup
+
+
+async def tell(world: World, turn: Turn, task: Task) -> Turn:
+    """Write down what has become of the calls of a turn, where that is news; the turn as it now stands. The card of
+    several is asked for once all of them are there."""
+    exchanges = list(turn.exchanges)
+    for index, exchange in enumerate(turn.exchanges):
+        steps = of_reply(task.plan, turn, index)
+        told = tuple([await _told(world, step, exchange) for step in steps])
+        begun = bool(exchange.told) or any(one.status != WAITING for one in told) or _share(steps)
+        if steps and begun and told != exchange.told:
+            exchanges[index] = replace(exchange, told=told)
+            async with world.ledger.begin() as tx:
+                await tx.told(turn.id, index, told)
+                _draw_shared(tx, steps)
+    return replace(turn, exchanges=tuple(exchanges))
+
+
+def _share(steps: Sequence[Step]) -> bool:
+    """Whether some of them stand on one card."""
+    return any(step.origin and step.origin.group for step in steps)
+
+
+def _draw_shared(tx: Tx, steps: Sequence[Step]) -> None:
+    if any(step.state is StepState.WAITING for step in steps):
+        return
+    for group in {step.origin.group for step in steps if step.origin and step.state is StepState.ASKED}:
+        if group:
+            tx.show(CardKey(CardKind.GROUP, group))
+
+
+async def _told(world: World, step: Step, exchange: Exchange) -> Told:
+    """What the planner is told of a step: what really became of it, and who decided."""
+    assert step.origin is not None
+    place = step.origin.call
+    if step.state is StepState.WAITING:
+        return Told(place, WAITING, "")
+    if step.state is StepState.ASKED:  # also where its action has just ended: nobody has looked at that yet
+        return Told(place, HELD if await _held(world, step) else WAITING, step.title)
+    action = await world.ledger.action(step.action) if step.action else None
+    if action is not None:
+        return await truth(world, action, place, dropped=step.ran and step.state is StepState.SKIPPED)
+    known = next((one for one in exchange.told if one.call == place), Told(place, "refused", step.text))
+    if step.edited:
+        return replace(known, text=step.text)
+    return replace(known, status=DROPPED, text=step.text) if step.rejected_by else known
+
+
+async def _held(world: World, step: Step) -> bool:
+    """Whether it has run and its result waits for a review."""
+    if not world.policy.review(Phase.AFTER, step.name):
+        return False
+    action = await world.ledger.action(step.action)
+    return action is not None and bool(action.held)
+
+
+async def truth(world: World, action: Action, place: int, *, dropped: bool = False) -> Told:
+    """What became of an action and who decided, or of the one that asks it again. `dropped`: nobody trusts what it
+    gave."""
+    asked_again = action.state in (State.EXPIRED, State.CANCELLED)
+    if asked_again and (renewed := await world.ledger.action(derived("renew", action.id))):
+        return await truth(world, renewed, place, dropped=dropped)
+    if not action.is_finished and action.state is not State.UNKNOWN:
+        return Told(place, HELD if action.held else WAITING, action.preview.summary)
+    if action.judged is not None and not action.judged.kept:
+        return Told(place, DROPPED, action.judged.comment, None, action.judged.by)
+    if dropped:
+        return Told(place, DROPPED, "")
+    text = outcome.text if (outcome := released(action)) else action.decision
+    changed = parse(action.args) if action.edited_by else None
+    return Told(place, STATUS[action.state], text, changed, action.edited_by or action.decided_by)
+
+
+# What came back at once
+
+
+async def refused(tx: Tx, turn: Turn, place: tuple[int, int], found: Refused) -> None:
+    """Say why a call will not be asked. `place`: the reply and the call, from 0."""
+    await _post(tx, turn, place, "refused", {"name": found.name, "reasons": list(found.reasons)})
+
+
+async def answered(tx: Tx, turn: Turn, place: tuple[int, int], read: Answered) -> Told:
+    """Show the answer of a read, unless it only looks something up; and what the planner is told of it."""
+    body = {
+        "name": read.spec.full_name,
+        "summary": summary_of(read.spec, read.args, plainly(read.spec, read.args)),
+        "arguments": dict(read.args),
+        "structured": read.answer.structured,
+        "text": read.answer.text,
+        "clipped": read.answer.clipped,
+        "open_world": bool(read.spec.hints.open_world),
+        "error": read.answer.is_error,
+    }
+    if not is_lookup(turn.exchanges[place[0]].reply):
+        await _post(tx, turn, place, "read", body, turn.requester if read.private else "")
+    return Told(place[1], "failed" if read.answer.is_error else "succeeded", read.answer.text)
+
+
+async def _post(
+    tx: Tx, turn: Turn, place: tuple[int, int], kind: str, body: Mapping[str, Json], to: str = ""
+) -> None:
+    await tx.note(Note(derived("note", turn.id, *place, kind), turn.session, kind, body, to))
+
+
+async def step_answered(tx: Tx, turn: Turn, step: Step, read: Answered) -> None:
+    """The same of a step, whose planner is told once the others of its reply are settled, too."""
+    assert step.origin is not None
+    index = step.origin.reply
+    one = await answered(tx, turn, (index, step.origin.call), read)
+    told = [other for other in turn.exchanges[index].told if other.call != one.call]
+    await tx.told(turn.id, index, (*told, one))
+
+
+# The end
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """What came of a turn, in short, and what the planner was told of it."""
+
+    result: str
+    told: tuple[Told, ...]
+
+
+def ended(task: Task, turn: Turn, made: Sequence[Action] = ()) -> Ended:
+    """What came of the turn; `1 done, 1 done and taken back: Move a.md; Write b.md`. `made`: its actions, where
+    some may have been taken back or settled since its planner was told."""
+    steps = of_turn(task.plan, turn)
+    told = tuple(_ended(turn, steps, {action.id: action.state for action in made}))
+    counts = Counter(WORDS.get(one.status, one.status) for one in told)
+    tally = ", ".join(f"{count} {word}" for word, count in counts.items())
+    return Ended(tally + _named(steps), told)
+
+
+def _ended(turn: Turn, steps: Sequence[Step], states: Mapping[str, State]) -> Iterator[Told]:
+    for step in steps:
+        assert step.origin is not None
+        told = {one.call: one for one in turn.exchanges[step.origin.reply].told}
+        one = told.get(step.origin.call)
+        if one is not None:
+            now = states.get(step.action)
+            changed = now is State.UNDONE or (one.status == "unknown" and now in SETTLED)
+            yield replace(one, status=STATUS[now]) if now and changed else one
+
+
+def _named(steps: Sequence[Step]) -> str:
+    """What was asked for, in the words of the cards: `: Move a.md; Read b.md`."""
+    shown = list(dict.fromkeys(step.title for step in steps if step.title))
+    more = [f"{len(shown) - NAMED} more"] if len(shown) > NAMED else []
+    return f": {'; '.join([*shown[:NAMED], *more])}" if shown else ""
+
+
+async def look_back(world: World, task: Task) -> bool:
+    """While it is asked whether that was what they needed: what was taken back since is not called done. False:
+    nothing comes after it."""
+    turn = await world.ledger.turn(task.turn)
+    if turn is not None:
+        await retold(world, task, ended(task, turn, await world.ledger.of_turn(turn.id)).result)
+    return False

@@ -1,0 +1,369 @@
+"""Steps: begin those that are ready, and follow those that have begun; code decides when to pause."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import replace
+
+from gate.actions.confirm import forget
+from gate.actions.prepare import Answered, Refused, prepare
+from gate.rules import jobs, plans
+from gate.rules.action import Action, Class, Verdict
+from gate.rules.autonomy import ApprovalMode
+from gate.rules.ids import derived
+from gate.rules.planner_port import Clarify, Mode, ProposePlan, Turn
+from gate.rules.ports import Note, StaleTask, Tx, World
+from gate.rules.previews import plainly, summary_of
+from gate.rules.reviews import Phase, names
+from gate.rules.states import State
+from gate.rules.steps import PRIVATE
+from gate.rules.task import Flow, Plan, Step, StepState, Task, Why, Wish
+from gate.rules.task_states import TaskEvent, TaskState
+from gate.tasks import clarify, replies, step_check
+from gate.tasks.plan_preview import asked_of
+from gate.tasks.step_action import Unseen, begins, begun, happened, went_wrong
+from gate.tasks.step_check import Weighed
+from gate.tasks.task_log import (
+    begun_turn,
+    ended_by,
+    kept,
+    moved,
+    paused,
+    stepped,
+    unchanged,
+    unpaused,
+    with_step,
+)
+
+GOING = (State.PREPARED, State.APPROVED, State.EXECUTING)
+WENT_WELL = (State.SUCCEEDED, State.UNDOING)
+EVERY = "Every step waits for a person here."
+
+
+async def run_next(world: World, task: Task) -> bool:
+    """Do what comes next of a task that runs. False while a person, a tool or the planner is at it. Safe to repeat, and
+    at the same time as another run: whatever starts something is written together with its step."""
+    if await _carry(world, task, set()):
+        return True
+    if task.plan and task.plan.begun:
+        return False
+    return await (_reply_over(world, task) if task.flow is Flow.SIMPLE else _plan_over(world, task))
+
+
+async def advance(world: World, task: Task) -> Task | None:
+    """Take the steps of a task as far as they go, without what comes after the last of them; the task then."""
+    now: Task | None = task
+    fresh: set[str] = set()
+    while now is not None:
+        with contextlib.suppress(StaleTask):
+            if now.state is not TaskState.RUNNING or not await _carry(world, now, fresh):
+                return now
+        now = await world.ledger.task(task.id)
+    return None
+
+
+async def _carry(world: World, task: Task, fresh: set[str]) -> bool:
+    """Follow what has begun, begin what is ready, and do what somebody wished once nothing runs. `fresh`: the steps
+    that were begun here just now, by an action that is new: a run comes when it ends."""
+    plan = task.plan or Plan(0, ())
+    for step in plan.begun:
+        if step.id not in fresh and await _follow(world, task, step):
+            return True
+    ready = [step for step in plan.ready if _may_begin(task, step)]
+    if ready:
+        return await _begin(world, task, ready[0], fresh)
+    return not plan.begun and await _wished(world, task)
+
+
+def _may_begin(task: Task, step: Step) -> bool:
+    """Nothing begins once somebody wants it to wait, or has said something that the plan is to take in. The calls of
+    one reply begin together: they may share a card."""
+    if step.origin is None:
+        return task.wish is Wish.NONE and not task.unused
+    begun = task.plan.begun if task.plan else ()
+    siblings = [one for one in begun if one.origin and one.origin.group == step.origin.group != ""]
+    return task.wish is Wish.NONE or (task.wish is Wish.PAUSE and bool(siblings))
+
+
+async def _wished(world: World, task: Task) -> bool:
+    """Stop or pause where somebody wants that. False where nobody does, or nothing is left to pause before."""
+    step = task.plan.current if task.plan else None
+    before = step is not None or (task.flow is Flow.SIMPLE and world.planner.follows)
+    if task.wish is Wish.NONE or (task.wish is Wish.PAUSE and not before):
+        return False
+    async with world.ledger.begin() as tx:
+        now = await unchanged(tx, task)
+        if now.wish is Wish.STOP:
+            await ended_by(tx, now, now.ended_by)
+        else:
+            await moved(tx, now, TaskEvent.PAUSE, reason=_paused_before(now), pause=paused(now, Why.WISH))
+    return True
+
+
+def _paused_before(task: Task) -> str:
+    step = task.plan.current if task.plan and task.planned else None
+    if task.plan is None or step is None:
+        return "Paused before what comes next."
+    return f"Paused before step {plans.place(task.plan, step)}."
+
+
+async def _plan_over(world: World, task: Task) -> bool:
+    """Nothing of the plan runs: take in what people said, or end."""
+    if task.plan is None:
+        return False
+    async with world.ledger.begin() as tx:
+        now = await unchanged(tx, task)
+        assert now.plan is not None
+        if now.unused:
+            said = "\n".join(one.text for one in now.unused)
+            spoken = await begun_turn(tx, now, Mode.PLAN, said)
+            planning = replace(now.planning, turn=spoken)
+            request = replace(now.request, asks=now.request.asks or now.plan.current is None)
+            await moved(tx, now, TaskEvent.REPLAN, planning=planning, reason="", request=request)
+        else:
+            await finish(tx, now, plans.summary(now.plan))
+    return True
+
+
+async def _reply_over(world: World, task: Task) -> bool:
+    """Nothing that a reply called for runs: the planner is asked again, or it ends."""
+    turn = await world.ledger.turn(task.turn)
+    if turn is None:
+        return False
+    if not replies.is_finished(world.planner, turn):
+        async with world.ledger.begin() as tx:
+            cause = f"task:{task.revision}" if turn.exchanges else "begin"
+            tx.enqueue(jobs.turn(turn.id, cause))
+        return False
+    ended = replies.ended(task, turn)
+    async with world.ledger.begin() as tx:
+        now = await unchanged(tx, task)
+        if now.unused and world.planner.follows:  # said while the last reply was on its way
+            again = await begun_turn(tx, now, Mode.ACT, now.unused[-1].text)
+            request, planning = replace(now.request, asks=True), replace(now.planning, turn=again)
+            await tx.keep_task(now, request=request, planning=planning)
+            return False
+        await _close(tx, now, turn, ended)
+    return True
+
+
+async def _close(tx: Tx, task: Task, turn: Turn, ended: replies.Ended) -> None:
+    last = turn.exchanges[-1].reply if turn.exchanges else None
+    if isinstance(last, Clarify):
+        await clarify.ask(tx, task, last.questions)
+    elif isinstance(last, ProposePlan):  # it is more than it looked: the plan is made of this very reply
+        await moved(tx, task, TaskEvent.REPLAN, flow=Flow.PLAN)
+    elif ended.told and all(one.status in replies.NOTHING_RAN for one in ended.told):
+        outcome = replace(task.outcome, result=ended.result)
+        await moved(tx, task, TaskEvent.CANCEL, outcome=outcome, reason="Nothing of it ran.")
+    elif not ended.told:  # only words
+        outcome = replace(task.outcome, result="Answered in words.")
+        await moved(tx, task, TaskEvent.SETTLE, outcome=outcome)
+    else:
+        await finish(tx, task, ended.result)
+
+
+async def finish(tx: Tx, task: Task, result: str) -> Task:
+    """A task has run to its end: ask whether it was what they needed, unless nobody is to be asked."""
+    wanted = task.switches.satisfaction
+    pause, outcome = replace(task.pause, wish=Wish.NONE), replace(task.outcome, result=result)
+    if wanted == "never" or (wanted == "changes" and not task.changed):
+        return await moved(tx, task, TaskEvent.SETTLE, pause=pause, outcome=outcome)
+    outcome = replace(outcome, ends=task.ends + 1)
+    return await moved(tx, task, TaskEvent.FINISH, pause=pause, outcome=outcome)
+
+
+async def _begin(world: World, task: Task, step: Step, fresh: set[str]) -> bool:
+    assert task.plan is not None
+    try:
+        args = plans.filled(task.plan, step)
+    except plans.Lacking as lacking:
+        return await _hold_up(world, task, step, str(lacking))
+    asked = asked_of(task, step, args)
+    write = begins(task, step)
+
+    async def noted(world: World, action: Action) -> Action | None:
+        stored = await write(world, action)
+        if stored is not None:
+            fresh.add(step.id)
+        return stored
+
+    try:
+        made = await prepare(world, asked, noted)
+    except Unseen as unseen:
+        return await _hold_up(world, task, step, f"{plans.label(task.plan, step)} cannot run: {unseen}")
+    if isinstance(made, Refused):
+        return await _refused(world, task, step, made)
+    if isinstance(made, Answered):
+        return await _read(world, task, step, made)
+    if made.action.state is State.APPROVED:
+        await forget(world, made.action)
+    return True if step.id in fresh else await _taken_up(world, task, step, made.action)
+
+
+async def _taken_up(world: World, task: Task, step: Step, action: Action) -> bool:
+    """Look again. An action that was there already without its step, as after a restored backup, is its own."""
+    now = await world.ledger.task(task.id)
+    if now is not None and now.revision == task.revision:
+        async with world.ledger.begin() as tx:
+            await begun(tx, await unchanged(tx, task), step, action)
+    return True
+
+
+async def _refused(world: World, task: Task, step: Step, made: Refused) -> bool:
+    """The gate does not ask for it: of a reply, its planner is told; of a plan, a person decides what becomes of it."""
+    assert task.plan is not None
+    reasons = " ".join(made.reasons)
+    if step.origin is None:
+        return await _hold_up(world, task, step, f"{plans.label(task.plan, step)} cannot run: {reasons}")
+    turn = await world.ledger.turn(step.origin.turn)
+    async with world.ledger.begin() as tx:
+        now = await unchanged(tx, task)
+        await _fail(tx, now, plans.failed(step, reasons), reasons)
+        if turn is not None:
+            await replies.refused(tx, turn, (step.origin.reply, step.origin.call), made)
+    return True
+
+
+async def _hold_up(world: World, task: Task, step: Step, reason: str) -> bool:
+    async with world.ledger.begin() as tx:
+        now = await unchanged(tx, task)
+        await _fail(tx, now, plans.failed(step, reason), reason)
+    return True
+
+
+async def _fail(tx: Tx, task: Task, step: Step, reason: str, why: Why = Why.STEP) -> Task:
+    """The step did not go through: wait for a person, or stop where that was wished. Of a reply, its planner
+    is told."""
+    plan = with_step(task, step).plan
+    if step.origin is not None:
+        return await tx.keep_task(task, plan=plan)
+    if task.wish is Wish.STOP:
+        return await ended_by(tx, await tx.keep_task(task, plan=plan), task.ended_by)
+    return await moved(tx, task, TaskEvent.PAUSE, plan=plan, reason=reason, pause=paused(task, why))
+
+
+async def _read(world: World, task: Task, step: Step, read: Answered) -> bool:
+    """A read has run: keep its answer for later steps. Reads never pause, unless they fail or each step is to be
+    looked at by a person."""
+    answer = read.answer
+    assert task.plan is not None
+    if answer.is_error and step.origin is None:
+        reason = f"{plans.label(task.plan, step)} failed: {answer.text}"
+        return await _hold_up(world, task, step, reason)
+    turn = await world.ledger.turn(step.origin.turn) if step.origin else None
+    async with world.ledger.begin() as tx:
+        now = await unchanged(tx, task)
+        done = _as_read(task.plan, step, read)
+        if turn is not None:
+            await replies.step_answered(tx, turn, step, read)
+        elif read.private:
+            await _show_alone(tx, now, step, read)
+        if answer.is_error:
+            await _fail(tx, now, plans.failed(done, done.text), done.text)
+        else:
+            await _taken(tx, world, now, done)
+    return True
+
+
+def _as_read(plan: Plan, step: Step, read: Answered) -> Step:
+    done = plans.kept_result(plan, step, read.answer.text, read.answer.structured)
+    title = step.title or summary_of(read.spec, read.args, plainly(read.spec, read.args))
+    seen = replace(done.preflight, cls=Class.READ, verdict=Verdict.RUN)
+    output = replace(done.output, text=PRIVATE) if read.private else done.output
+    return replace(done, title=title, preflight=seen, output=output)
+
+
+async def _taken(tx: Tx, world: World, task: Task, done: Step) -> Task:
+    """Write a read down that went through; let somebody look at it where they want that."""
+    asks = task.wish is not Wish.STOP and done.origin is None
+    wanted = world.policy.review(Phase.AFTER, done.name, names(done)) if asks else ""
+    if wanted or (task.switches.approval_mode == ApprovalMode.MANUAL and task.wish is Wish.NONE):
+        return await step_check.looked_at(tx, task, done, step_check.review_told(wanted) or EVERY)
+    return await stepped(tx, task, done, "step_done", plans.called(done))
+
+
+async def _show_alone(tx: Tx, task: Task, step: Step, read: Answered) -> None:
+    body = {
+        "name": read.spec.full_name,
+        "summary": plans.called(step),
+        "arguments": dict(read.args),
+        "structured": read.answer.structured,
+        "text": read.answer.text,
+        "clipped": read.answer.clipped,
+        "open_world": bool(read.spec.hints.open_world),
+        "error": False,
+    }
+    key = derived("step read", task.id, step.id, step.attempt)
+    await tx.note(Note(key, task.session, "read", body, task.requester))
+
+
+async def _follow(world: World, task: Task, step: Step) -> bool:
+    """A step has begun: see what became of its action."""
+    action = await world.ledger.action(step.action)
+    if action is None or action.state in GOING or action.held:
+        return False
+    found = await _weighed(world, task, step, action)
+    async with world.ledger.begin() as tx:
+        now = await unchanged(tx, task)
+        if found is not None:
+            await _done(tx, world, now, step, found)
+        else:
+            await _not_done(tx, now, step, action)
+    return True
+
+
+async def _weighed(world: World, task: Task, step: Step, action: Action) -> Weighed | None:
+    """What is found out about a step that went through; None of one that did not, or whose result was rejected."""
+    rejected = action.judged is not None and not action.judged.kept
+    well = action.state in WENT_WELL and not rejected
+    return await step_check.weighed(world, task, step, action) if well else None
+
+
+async def _done(tx: Tx, world: World, task: Task, step: Step, found: Weighed) -> Task:
+    """Write down that a step went through, and go on or let somebody look at it."""
+    assert task.plan is not None
+    return await step_check.taken(tx, world, task, happened(task.plan, step, found.action), found)
+
+
+async def _not_done(tx: Tx, task: Task, step: Step, action: Action) -> Task:
+    """Write down why a step did not go through, and wait for a person, or stop."""
+    assert task.plan is not None
+    why, reason = went_wrong(task.plan, step, action)
+    failed = plans.failed(step, reason)
+    ran = action.state in (State.UNKNOWN, *WENT_WELL) and action.cls is not Class.READ
+    outcome = replace(task.outcome, changed=task.changed or ran)
+    return await _fail(tx, await tx.keep_task(task, outcome=outcome), failed, reason, why)
+
+
+async def follow(world: World, task: Task) -> bool:
+    """A task waits because of a step: when that step has gone through after all, as confirmed anew or settled by
+    a person, go on. False while it has not."""
+    step = task.plan.current if task.plan else None
+    if step is None or not step.action or task.why not in (Why.STEP, Why.LAPSED):
+        return False
+    action = await world.ledger.action(step.action)
+    if action is None or action.state in GOING:
+        return False
+    found = await _weighed(world, task, step, action)
+    async with world.ledger.begin() as tx:
+        now = await unchanged(tx, task)
+        if found is not None:
+            running = await moved(tx, now, TaskEvent.CONTINUE, **unpaused(now, now.plan))
+            await _done(tx, world, running, step, found)
+            return True
+        return await _still_wrong(tx, now, step, action)
+
+
+async def _still_wrong(tx: Tx, task: Task, step: Step, action: Action) -> bool:
+    """Say what has become of it since, if that is news. Nobody has to be asked anew for it."""
+    assert task.plan is not None
+    why, reason = went_wrong(task.plan, step, action)
+    if task.wish is Wish.STOP:
+        await ended_by(tx, task, task.ended_by)
+        return True
+    if (step.state, task.why, task.reason) != (StepState.FAILED, why, reason):
+        failed = plans.failed(step, reason)
+        plan, pause = with_step(task, failed).plan, replace(task.pause, why=why)
+        await kept(tx, task, "step_settled", plan=plan, pause=pause, reason=reason)
+    return False

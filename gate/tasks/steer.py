@@ -1,0 +1,338 @@
+"""Steer: what is said in the thread of an open task goes where it belongs: an answer, an instruction, a verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+
+from gate.actions.confirm import forget
+from gate.actions.interaction import Said, TaskPress
+from gate.actions.review_log import under_review
+from gate.rules import thread_commands
+from gate.rules.action import Action, Ref
+from gate.rules.feedback import Reading, read, thanks
+from gate.rules.permissions import TaskVerb, may_task
+from gate.rules.planner_port import Incoming
+from gate.rules.ports import Happening, StaleTask, Unavailable, World
+from gate.rules.reviews import Phase, names
+from gate.rules.states import State
+from gate.rules.task import Flow, Instruction, Remark, Task, Why
+from gate.rules.task_states import TaskState
+from gate.rules.timestamps import later
+from gate.tasks import clarify, control, converse, feedback, plan, step_check
+from gate.tasks.step_action import superseded
+from gate.tasks.task_log import kept, told_in_thread
+
+MOST = 4000  # characters of one instruction
+LOOKS = 20  # at a task that others change at the same time
+REMARKS, INSTRUCTIONS = 20, 50  # kept of one task
+RECEIPT = "Got it. It applies {when}."
+FULL = "That is too many instructions for one task. Please stop it and ask anew with all of them."
+UNSEEN = "The card was not there yet when you wrote this. Please look at it and answer again."
+ON_CARD = (
+    "The operator wants this result reviewed, so words alone do not decide on it, and nothing changed. "
+    "Press a button on its card; what I should know before it goes on belongs into its field."
+)
+REMARK = (
+    "Only <@{requester}> and admins say how this task goes on, so nothing changes by this. For something of your own, "
+    "mention me."
+)
+DECIDE = (
+    "I take this as thanks, and nothing is decided by it. Please press a button on the card that waits here."
+)
+UNCLEAR = (
+    "I do not know whether anything should be different, so nothing runs. Please say what to change, or press "
+    "*Yes, done*. For something new, mention me."
+)
+S = TaskState
+ASSESSING = (S.CLARIFYING, S.PLANNING, S.RUNNING)
+Flowing = Callable[[World, TaskPress], Awaitable[Said]]
+WORDS: dict[TaskState, dict[str, Flowing]] = {
+    S.RUNNING: {
+        "pause": control.pause,
+        "stop": control.stop,
+        "abort": control.stop,
+        "continue": control.unpause,
+        "go on": control.unpause,
+        "resume": control.unpause,
+    },
+    S.PAUSED: {
+        "continue": control.resume,
+        "go on": control.resume,
+        "resume": control.resume,
+        "hold": control.hold,
+        "wait": control.hold,
+        "stop": control.stop,
+        "abort": control.abort,
+        "retry": control.retry,
+        "skip": control.skip_step,
+    },
+}
+
+
+async def heard(world: World, incoming: Incoming) -> Said | None:
+    """Take a message as being about an open task of its thread. None when it is about none. Raises Unavailable."""
+    for _ in range(LOOKS):
+        try:
+            return await _heard(world, incoming)
+        except StaleTask:
+            continue  # it moved on meanwhile: look again
+    raise Unavailable("the task did not stand still")
+
+
+async def _heard(world: World, incoming: Incoming) -> Said | None:
+    tasks = await world.ledger.tasks_of(incoming.session, 20)
+    holder = next((task for task in tasks if task.holds_thread), None)
+    if holder is not None:
+        return await _about(world, incoming, holder)
+    found = await _about_simple(world, incoming, [t for t in tasks if t.requester == incoming.user])
+    return found or _of_others(incoming, tasks)
+
+
+def _of_others(incoming: Incoming, tasks: Sequence[Task]) -> Said | None:
+    """An answer to somebody who wants to steer a simple task of another person; what mentions the bot is a request."""
+    other = next(
+        (t for t in tasks if t.requester != incoming.user and t.state in (*ASSESSING, S.PAUSED)), None
+    )
+    said = "" if other is None or incoming.mentioned else _whose(incoming, other)
+    return Said(False, "not_allowed", said, task=other) if said else None
+
+
+async def _about(world: World, incoming: Incoming, task: Task) -> Said | None:
+    person = await world.people.known(incoming.session.team, incoming.user)
+    if not may_task(world.policy, TaskVerb.STEER, task, person).allowed:
+        return None if incoming.mentioned else await _remark(world, incoming, task)
+    own = incoming.user == task.requester
+    flow = _by_word(incoming, task)
+    if flow is not None:
+        return await flow(world, _press(task, incoming, _round(task)))
+    if not own and task.state not in (S.RUNNING, S.PAUSED):
+        return await _remark(world, incoming, task)
+    if thanks(incoming.text) and (taken := _thanked(incoming, task)) is not None:
+        return taken
+    return await ABOUT[task.state](world, incoming, task)
+
+
+def _thanked(incoming: Incoming, task: Task) -> Said | None:
+    """Thanks in the thread of an open task are no instruction to it, and decide nothing; a plain yes, and an answer
+    to its question, may. None where it is to be heard as anything else is."""
+    if task.state is S.CLARIFYING and task.questions:
+        return None
+    if task.state in (S.PLAN_REVIEW, S.PAUSED) or (task.state is S.TALKING and task.requirements):
+        return None if thread_commands.is_yes(incoming.text) else Said(False, "unclear", DECIDE, task=task)
+    return None if task.state is S.TALKING else Said(True, "thanks", task=task)
+
+
+def _round(task: Task) -> int:
+    """The number of the card that now stands for this task."""
+    if task.state is S.CLARIFYING:
+        return task.asked
+    if task.state is S.PAUSED:
+        return task.pauses
+    if task.state is S.SATISFACTION:
+        return task.ends
+    if task.state is S.TALKING:
+        return task.attempts
+    return task.plan.version if task.plan else 0
+
+
+def _press(task: Task, incoming: Incoming, number: int, text: str = "") -> TaskPress:
+    seal = task.plan.seal[:16] if task.plan else "0"
+    ref = Ref(task.id, number, seal)
+    return TaskPress(ref, incoming.session.team, incoming.user, text=text, message=incoming.key)
+
+
+async def _clarifying(world: World, incoming: Incoming, task: Task) -> Said:
+    if not task.questions:
+        return await instruct(world, incoming, task)
+    press = _press(task, incoming, task.asked)
+    if thread_commands.is_no(incoming.text) and len(incoming.text) < 20:
+        return await plan.cancel(world, press)
+    answers = clarify.by_reply(task, incoming.text)
+    return await clarify.answer(world, replace(press, values=answers))
+
+
+async def _talking(world: World, incoming: Incoming, task: Task) -> Said:
+    if task.requirements and thread_commands.is_yes(incoming.text):
+        if await _unseen(world, f"{task.id}:requirements:{task.attempts}", incoming):
+            return Said(False, "unseen", UNSEEN, task=task)
+        return await converse.confirm_requirements(world, _press(task, incoming, task.attempts))
+    await converse.hear(world, task, incoming)
+    return Said(True, "heard", task=task)
+
+
+async def _reviewing(world: World, incoming: Incoming, task: Task) -> Said:
+    """A plain yes approves what the plan's card lists, a no cancels it, anything else is a reason to plan again."""
+    assert task.plan is not None
+    press = _press(task, incoming, task.plan.version, incoming.text)
+    if thread_commands.is_yes(incoming.text):
+        if await _unseen(world, f"{task.id}:plan:{task.plan.version}", incoming):
+            return Said(False, "unseen", UNSEEN, task=task)
+        return await plan.approve_all(world, press)
+    if thread_commands.is_no(incoming.text) and len(incoming.text) < 20:
+        return await plan.cancel(world, press)
+    return await plan.replan(world, press)
+
+
+async def _unseen(world: World, key: str, incoming: Incoming) -> bool:
+    """Whether the card came to say what it says after the message, or is not known to stand there."""
+    posted = await world.ledger.posted(key)
+    if posted is None or not posted.ts:
+        return True
+    since = f"{posted.at.timestamp():.6f}" if posted.at else posted.ts
+    return later(since, incoming.ts)
+
+
+async def _paused(world: World, incoming: Incoming, task: Task) -> Said:
+    if thread_commands.is_no(incoming.text) and len(incoming.text) < 20:
+        return await control.stop(world, _press(task, incoming, task.pauses))
+    text = "" if thread_commands.is_yes(incoming.text) else incoming.text
+    hindrance = await _unreviewed(world, incoming, task, text)
+    if hindrance is not None:
+        return hindrance
+    flow = control.retry if task.why is Why.STEP and not text else control.resume
+    return await flow(world, _press(task, incoming, task.pauses, text))
+
+
+async def _unreviewed(world: World, incoming: Incoming, task: Task, text: str) -> Said | None:
+    """Why a message is no decision on a result that the operator wants reviewed: it is not a plain yes, or not one
+    to what the card shows."""
+    step = under_review(task)
+    if step is None or not world.policy.review(Phase.AFTER, step.name, names(step)):
+        return None
+    if text:
+        return Said(False, "review", ON_CARD, task=task)
+    if await _unseen(world, step_check.card_of(task), incoming):
+        return Said(False, "unseen", UNSEEN, task=task)
+    return None
+
+
+async def instruct(world: World, incoming: Incoming, task: Task) -> Said:
+    """Keep an instruction, and say at once that it is kept. Taken in before the next step or model call; where it asks
+    for something else than what waits of a reply, that is withdrawn."""
+    replaces = await _replaces(world, incoming, task)
+    gone: tuple[Action, ...] = ()
+    async with world.ledger.begin() as tx:
+        now = await tx.task(task.id)
+        if now is None or now.state not in ASSESSING or now.questions:
+            raise StaleTask(now)
+        if any(one.id == incoming.key for one in now.instructions):
+            return Said(True, "steered", task=now)
+        if len(now.instructions) >= INSTRUCTIONS:
+            return Said(False, "full", FULL, task=now)
+        said = Instruction(incoming.key, incoming.user, incoming.text[:MOST], await tx.now())
+        given = replace(now.input, instructions=(*now.instructions, said))
+        request = replace(now.request, asks=now.request.asks or bool(tx.token))
+        now = await kept(tx, now, "user_instruction", incoming.user, input=given, request=request)
+        body = {"instruction": said.text, "user": said.user, "id": said.id}
+        tx.emit(Happening("steer_instruction", now.session, now.id, body))
+        when = "after the current step" if now.state is S.RUNNING else "to the plan that I am making"
+        if replaces:
+            now, gone = await superseded(tx, now, incoming.user)
+            when = "now, and what waited is withdrawn" if gone else when
+        await told_in_thread(tx, now, RECEIPT.format(when=when), incoming.key)
+        await tx.done_with(incoming.key)
+    for action in gone:
+        await forget(world, action)
+    return Said(True, "steered", task=now)
+
+
+async def _remark(world: World, incoming: Incoming, task: Task) -> Said:
+    """What somebody else says: context, not an instruction."""
+    async with world.ledger.begin() as tx:
+        now = await tx.task(task.id)
+        if now is None or now.is_finished:
+            raise StaleTask(now)
+        said = Remark(incoming.user, incoming.text[:MOST], await tx.now())
+        remarks = (*now.input.remarks, said)[-REMARKS:]
+        await tx.keep_task(now, input=replace(now.input, remarks=remarks))
+        await tx.done_with(incoming.key)
+    return Said(True, "remarked", _whose(incoming, task), task=task)
+
+
+def _whose(incoming: Incoming, task: Task) -> str:
+    """Who may steer the task, where somebody else wants to; "" for what is a remark."""
+    asks = _by_word(incoming, task) is not None or read(incoming.text) in (Reading.CHANGE, Reading.OVER)
+    return REMARK.format(requester=task.requester) if asks else ""
+
+
+ABOUT: dict[TaskState, Callable[[World, Incoming, Task], Awaitable[Said]]] = {
+    S.CLARIFYING: _clarifying,
+    S.TALKING: _talking,
+    S.PLANNING: instruct,
+    S.PLAN_REVIEW: _reviewing,
+    S.RUNNING: instruct,
+    S.PAUSED: _paused,
+}
+
+
+async def _about_simple(world: World, incoming: Incoming, mine: list[Task]) -> Said | None:
+    """A reply to a simple task of theirs: a verdict on its result, a word such as “stop”, or an instruction while the
+    planner is at it. A mention asks for something new, unless it is a verdict, such a word, or asks for another thing
+    than what waits. Thanks never do."""
+    running = next(
+        (t for t in mine if t.state in (*ASSESSING, S.PAUSED) and t.flow in (Flow.SIMPLE, Flow.NONE)), None
+    )
+    flow = _by_word(incoming, running) if running else None
+    if running is not None and flow is not None:
+        return await flow(world, _press(running, incoming, _round(running)))
+    ended = next((task for task in mine if task.state is S.SATISFACTION), None)
+    if ended is not None:
+        verdict = await _verdict(world, incoming, ended)
+        if verdict is not None:
+            return verdict
+    if thanks(incoming.text):
+        return await _thanked_simple(world, incoming, running)
+    if running is None or (incoming.mentioned and not await _replaces(world, incoming, running)):
+        return None
+    if running.state is S.PAUSED:
+        return await _paused(world, incoming, running)
+    return await instruct(world, incoming, running) if world.planner.follows else None
+
+
+def _by_word(incoming: Incoming, task: Task) -> Flowing | None:
+    """What a single word such as “stop” or “continue” asks of a task as it stands."""
+    word = "stop" if thread_commands.is_stop(incoming.text) else incoming.text.strip(" .!\n").lower()
+    return WORDS.get(task.state, {}).get(word)
+
+
+async def _thanked_simple(world: World, incoming: Incoming, task: Task | None) -> Said:
+    if task is not None and task.state is S.PAUSED and _thanked(incoming, task) is None:
+        return await _paused(world, incoming, task)
+    waiting = await world.ledger.pending(incoming.session.team, user=incoming.user, session=incoming.session)
+    asks = bool(waiting) or (task is not None and task.state is S.PAUSED)
+    return Said(False, "unclear", DECIDE) if asks else Said(True, "thanks")
+
+
+async def _replaces(world: World, incoming: Incoming, task: Task) -> bool:
+    """Whether a message asks for something else than what waits of a reply."""
+    if task.state is not S.RUNNING or not world.planner.follows or read(incoming.text) is not Reading.CHANGE:
+        return False
+    begun = [step for step in task.plan.begun if step.origin] if task.plan else []
+    found = [await world.ledger.action(step.action) for step in begun]
+    return any(action is not None and action.state is State.PREPARED for action in found)
+
+
+async def _verdict(world: World, incoming: Incoming, task: Task) -> Said | None:
+    press = _press(task, incoming, task.ends, incoming.text)
+    reading = read(incoming.text)
+    if reading is Reading.THANKS:
+        return await feedback.satisfied(world, press)
+    if reading is Reading.OVER:
+        return await feedback.start_over(world, press)
+    if thread_commands.is_no(incoming.text) and len(incoming.text) < 20 and not incoming.mentioned:
+        return Said(False, "empty", feedback.WHAT, task=task)
+    if reading is Reading.UNCLEAR:
+        return Said(False, "unclear", UNCLEAR, task=task)
+    return None if incoming.mentioned else await feedback.needs_changes(world, press)
+
+
+async def stop(world: World, incoming: Incoming) -> Said:
+    """`@bot stop`: end the task that is open in this thread. What runs right now finishes first."""
+    tasks = await world.ledger.tasks_of(incoming.session, 20)
+    running = [task for task in tasks if not task.is_finished and task.state is not S.SATISFACTION]
+    own = [task for task in running if task.requester == incoming.user]
+    if not running:
+        return Said(False, "none", "Nothing is under way in this thread.")
+    task = (own or running)[0]
+    return await control.stop(world, _press(task, incoming, _round(task)))

@@ -1,0 +1,288 @@
+"""After a step: look whether it did what it should, score it, and go on, show it for a moment, ask, or give it up."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from gate.actions.preview import NotSeen, run_read
+from gate.actions.review_log import under_review, waits_after
+from gate.rules import jobs, plans
+from gate.rules.action import Action, Class, Json
+from gate.rules.autonomy import After, ApprovalMode, Band, Seen, after_step
+from gate.rules.canonical_json import parse
+from gate.rules.confidence import Check, Confidence, Evidence, admission, score, verdict, wrong
+from gate.rules.events import risk_of
+from gate.rules.ports import Happening, Tx, World
+from gate.rules.reviews import Phase, names
+from gate.rules.task import NOBODY, Look, Plan, Step, StepState, Task, Why, Wish
+from gate.rules.task_states import TaskEvent, TaskState
+from gate.rules.templates import TemplateError, expand
+from gate.rules.tool import ToolSpec
+from gate.tasks.task_log import kept, moved, paused, record, stepped, unpaused, with_step
+
+LATE = 30.0  # seconds after its time at which a summary counts as one that nobody could have held
+# What the audit log and the events say of a pause; its card quotes the result, and why it is (not) trusted. The log
+# adds the score and who judged (Weighed.noted).
+TO_LOOK_AT = "A person is to look at what it gave."
+NOT_TRUSTED = "What it gave is not trusted, and a person is to decide."
+HELD_ALONE = "no person decided: nobody pressed Hold within {seconds:g} s"
+TIMER_LOST = "its time could not be kept, so it waits for a person"
+READ_SINCE = "something from outside was read in this thread meanwhile"
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """What was found out about a step that went through, before anything is decided."""
+
+    action: Action
+    confidence: Confidence
+    wrong: bool  # something speaks against the result itself
+    gated: bool
+    tainted: bool
+    verdict: str  # of the second look, without its reason; "" where there was none
+
+    @property
+    def noted(self) -> str:
+        """What the record says of it before the result is let out: how sure and who judged, but not why, since that
+        may quote the result."""
+        judged = f"; its result was {self.verdict}" if self.verdict else ""
+        return f"Confidence {self.confidence.score:.2f}{judged}."
+
+
+async def weighed(world: World, task: Task, step: Step, action: Action) -> Weighed:
+    """Verify and score the result of a step, by reads alone. Raises Unavailable."""
+    spec = world.tools.find(action.server, action.tool)
+    outcome = action.outcome
+    checks = [Check("its tool reports success", outcome is not None and outcome.kind == "success")]
+    if spec is not None:
+        checks += [check async for check in _checks(world, spec, action)]
+    seen = Evidence(
+        checks=tuple(checks),
+        judgement=await world.judge.judge(task, step, action) if world.judge else None,
+        retries=step.attempt - 1,
+        destructive=action.cls is Class.DESTRUCTIVE,
+        succeeded=checks[0].passed,
+        known=await world.ledger.learnt.went_well(action),
+        admitted=admission(outcome.text, outcome.structured) if outcome else "",
+    )
+    gated = action.always_gated or action.cls is Class.DESTRUCTIVE
+    tainted = await world.ledger.learnt.tainted(task.session, task.since)
+    return Weighed(action, score(seen), wrong(seen), gated, tainted, verdict(seen.judgement))
+
+
+async def _checks(world: World, spec: ToolSpec, action: Action) -> AsyncIterator[Check]:
+    """The result against the tool's schema, and the target against what the recipe says it must be now. A result
+    that somebody has vouched for instead of the tool has no structure, and nothing to compare."""
+    result = action.outcome.structured if action.outcome else None
+    if result is None:
+        return
+    if spec.output_schema is not None:
+        problems = world.tools.problems(spec.output_schema, result)
+        yield Check("its result has the form that the tool promises", not problems, _first(problems))
+    if spec.recipe.drift is not None:
+        yield await _as_left(world, spec, action)
+
+
+def _first(problems: tuple[Json, ...]) -> str:
+    return plans.clipped(str(problems[0].text), 200) if problems else ""
+
+
+async def _as_left(world: World, spec: ToolSpec, action: Action) -> Check:
+    name, drift, outcome = "its target is as it should be now", spec.recipe.drift, action.outcome
+    assert drift is not None
+    assert outcome is not None
+    fields = outcome.structured if isinstance(outcome.structured, dict) else {}
+    scope = {
+        "args": parse(action.args),
+        "capture": action.capture,
+        "result": {"text": outcome.text, **fields},
+    }
+    try:
+        wanted = {key: expand(template, scope) for key, template in drift.same.items()}
+        there = await run_read(world, action.server, drift.read, scope, action.session.channel)
+    except (NotSeen, TemplateError) as error:
+        return Check(name, False, f"it could not be read: {error}")
+    other = [key for key, value in wanted.items() if there.get(key) != value]
+    return Check(name, not other, f"another {', '.join(other)}" if other else "")
+
+
+async def taken(tx: Tx, world: World, task: Task, done: Step, found: Weighed) -> Task:
+    """Write a step down that went through, and do what its confidence asks for."""
+    done = replace(done, output=replace(done.output, confidence=found.confidence))
+    plan = with_step(task, done).plan
+    assert plan is not None
+    seen = Seen(
+        gated=found.gated,
+        tainted=found.tainted,
+        last=not _awaited(plan, done),
+        wrong=found.wrong,
+        pausing=task.wish is Wish.PAUSE,
+    )
+    after = after_step(task.switches, found.confidence, seen)
+    # What a reply called for was reviewed on its action before it came here.
+    wanted = "" if done.origin else world.policy.review(Phase.AFTER, done.name, names(done))
+    outcome = replace(task.outcome, changed=task.changed or found.action.cls is not Class.READ)
+    if after.band is Band.GO and not wanted and not plans.reviews_each(task) and task.wish is not Wish.STOP:
+        reason = f"{plans.called(done)}. {after.reason}"
+        return await stepped(tx, task, done, "step_done", reason, outcome=outcome)
+    task = await tx.keep_task(task, outcome=outcome)
+    if task.wish is Wish.STOP:
+        looks = wanted or after.band is not Band.GO or plans.reviews_each(task)
+        return await stopping(tx, task, done, found, looks=bool(looks))
+    if after.band is Band.ABORT:
+        return await _aborted(tx, task, done, after, found)
+    if after.band is not Band.ASK and (wanted or (after.band is Band.GO and plans.reviews_each(task))):
+        after = After(Band.ASK, f"{after.reason} {review_told(wanted)}".strip())
+    timeout = world.limits.proceed if after.band is Band.SHOW and not plans.reviews_each(task) else None
+    return await looked_at(tx, task, done, after.reason, timeout, found)
+
+
+def _awaited(plan: Plan, step: Step) -> bool:
+    """Whether a step is left that comes after this one."""
+    later = plan.steps[plans.place(plan, step) :]
+    return any(not one.is_finished and (one.after is None or step.id in one.after) for one in later)
+
+
+async def stopping(tx: Tx, task: Task, done: Step, found: Weighed, *, looks: bool) -> Task:
+    """Write down a step after which its task ends. `looks`: somebody would have had to look at what it gave. Then it
+    stays without an answer, as after a pause that nobody let it go on from: a stop lets nothing out."""
+    done = replace(done, look=Look(task.pauses + 1)) if looks else done
+    reason = plans.called(done)
+    return await stepped(tx, task, done, "step_done", reason, note=f"{reason}. {found.noted}")
+
+
+async def looked_at(
+    tx: Tx,
+    task: Task,
+    done: Step,
+    reason: str,
+    timeout: float | None = None,
+    found: Weighed | None = None,
+) -> Task:
+    """Wait for a person to look at the result of a step; with `timeout`, only for so many seconds once they can.
+    `found`: of a step that was weighed, as reads are not."""
+    done = replace(done, look=Look(task.pauses + 1, timeout or 0.0))
+    plan = with_step(task, done).plan
+    assert plan is not None
+    label = plans.label(plan, done)
+    told = f"{label} is done: {done.text}\n{reason}".strip()
+    why = Why.REVIEW if timeout is None else Why.SUMMARY
+    note = f"{label} is done. {TO_LOOK_AT} {found.noted if found else ''}".strip()
+    now = await moved(tx, task, TaskEvent.PAUSE, plan=plan, reason=told, note=note, pause=paused(task, why))
+    _request(tx, now, done, TO_LOOK_AT, timeout)
+    if timeout is None:
+        await waits_after(tx, now, done)
+    return now
+
+
+def review_told(name: str) -> str:
+    """Why somebody has to look at a result, where the operator says so."""
+    return f"The operator wants its result reviewed (“{name}”)." if name else ""
+
+
+async def _aborted(tx: Tx, task: Task, done: Step, after: After, found: Weighed) -> Task:
+    """The tool came back, and yet nothing good came of it: the step counts as failed, and a person decides."""
+    step = plans.failed(done, done.text)
+    plan = with_step(task, step).plan
+    assert plan is not None
+    label = plans.label(plan, step)
+    reason = f"{label} ran, but I do not trust its result.\n{after.reason}\n{done.text}"
+    note = f"{label} ran. {NOT_TRUSTED} {found.noted}"
+    now = await moved(
+        tx, task, TaskEvent.PAUSE, plan=plan, reason=reason, note=note, pause=paused(task, Why.DOUBT)
+    )
+    _request(tx, now, step, NOT_TRUSTED, None)
+    return now
+
+
+def _request(tx: Tx, task: Task, step: Step, reason: str, timeout: float | None) -> None:
+    """The event of docs/promises.md GATE-20, for whoever listens: without what the step gave, as nobody has
+    let that out."""
+    body: dict[str, Json] = {
+        "task_id": task.id,
+        "subtask_id": step.id,
+        "reason": reason,
+        "proposed_action": "Go on after this step" if step.state is StepState.DONE else "Decide on this step",
+        "risk_level": risk_of(step.cls).value,
+        "details": {
+            "tool": step.name,
+            "step": plans.called(step),
+            "confidence": step.confidence.score if step.confidence else None,
+            "number": task.pauses,
+        },
+        "auto_approve_timeout": timeout,
+    }
+    tx.emit(Happening("approval_requested", task.session, task.id, body))
+
+
+def card_of(task: Task) -> str:
+    """The key of the card on which the result stands that is being looked at."""
+    return f"{task.id}:pause:{task.pauses}"
+
+
+def briefly(task: Task) -> bool:
+    """Whether the task goes on by itself in a moment."""
+    return task.state is TaskState.PAUSED and task.why is Why.SUMMARY
+
+
+async def posted(world: World, task_id: str) -> None:
+    """The cards of a task have been drawn: where one shows a summary, people can see it, and its time begins."""
+    task = await world.ledger.task(task_id)
+    if task is None or not briefly(task):
+        return
+    card = await world.ledger.posted(card_of(task))
+    if card is not None and card.ts and card.at is not None:
+        async with world.ledger.begin() as tx:
+            await tx.look_at(task, card.at + timedelta(seconds=world.limits.proceed))
+
+
+async def time_over(world: World, task: Task, late: float) -> None:
+    """The time of a summary is over, since so many seconds. Does nothing when somebody has held it, or it has moved on.
+    Long after its time, as after a standstill in which nobody could press *Hold*, it is given its time once more; one
+    that nobody was shown waits for a person."""
+    card = await world.ledger.posted(card_of(task))
+    async with world.ledger.begin() as tx:
+        now = await tx.task(task.id)
+        if now is None or now.pauses != task.pauses or not briefly(now):
+            return
+        if card is None or not card.ts or now.switches.approval_mode != ApprovalMode.AUTO:
+            await pause_for_review(tx, now, "system", TIMER_LOST)
+        elif await tx.learnt.tainted(now.session, now.since):
+            await pause_for_review(tx, now, "system", READ_SINCE)
+        elif late > LATE:
+            await tx.look_at(now, await tx.now() + timedelta(seconds=world.limits.proceed))
+        else:
+            await _proceed(tx, world, now)
+
+
+async def _proceed(tx: Tx, world: World, task: Task) -> None:
+    """Nobody held it."""
+    reason = HELD_ALONE.format(seconds=world.limits.proceed)
+    on = await tx.move_task(task, TaskEvent.CONTINUE, **unpaused(task, passed(task, NOBODY)))
+    record(tx, on, "auto_proceeded", reason=reason)
+    tx.enqueue(jobs.task(on.id, on.revision))
+
+
+def passed(task: Task, by: str) -> Plan | None:
+    """The plan, with who let the task go on from the result that it waits at."""
+    plan = task.plan
+    if plan is None:
+        return None
+    return replace(plan, steps=tuple(_passed(step, task.pauses, by) for step in plan.steps))
+
+
+def _passed(step: Step, pause: int, by: str) -> Step:
+    return replace(step, look=replace(step.look, by=by)) if step.look and step.look.pause == pause else step
+
+
+async def pause_for_review(tx: Tx, task: Task, user: str, reason: str = "") -> Task:
+    """From now on it waits until somebody says how it goes on."""
+    told = f"{task.reason}\n{reason}".strip()
+    pause = replace(task.pause, why=Why.REVIEW)
+    now = await kept(tx, task, "held", user, note=reason or TO_LOOK_AT, pause=pause, reason=told)
+    step = under_review(now)
+    if step is not None:
+        await waits_after(tx, now, step)
+    return now

@@ -1,0 +1,60 @@
+"""Drive: let a task go on by itself until somebody has to say something."""
+
+from __future__ import annotations
+
+from gate.rules.ports import StaleTask, Unavailable, World
+from gate.rules.task import Task
+from gate.rules.task_states import TaskState
+from gate.tasks import clarify, converse, plan, replies, run, undo_all
+from gate.tasks.step_action import settled_since
+from gate.tasks.task_log import BROKEN, failed
+
+
+async def run_task(world: World, task_id: str) -> None:
+    """Do what comes next, until nothing does. Safe to repeat, and at the same time as another run: every write
+    is guarded, and who was second looks again.
+
+    Raises Unavailable: then the run is tried again; and what else went wrong, once people have been told."""
+    try:
+        await _run_task(world, task_id)
+    except Unavailable:
+        raise
+    except Exception:
+        async with world.ledger.begin() as tx:
+            task = await tx.task(task_id)
+            if task is not None and not task.is_finished:
+                await failed(tx, task, BROKEN)
+        raise
+
+
+async def _run_task(world: World, task_id: str) -> None:
+    begun = None
+    while (task := await world.ledger.task(task_id)) is not None:
+        if task.state is TaskState.SATISFACTION and begun not in (None, task.state):
+            return  # it has just come to its end: nothing of it was taken back since
+        begun = task.state
+        try:
+            if not await settled_since(world, task) and not await _next(world, task):
+                return
+        except StaleTask:
+            continue
+
+
+async def _next(world: World, task: Task) -> bool:
+    if task.plan and task.plan.undoing:  # first of all that may come next
+        return await undo_all.undo_next(world, task)
+    if task.state is TaskState.CLARIFYING:
+        return await clarify.assess(world, task)
+    if task.state is TaskState.TALKING:
+        return await converse.answer_next(world, task)
+    if task.state is TaskState.PLANNING:
+        return await plan.make(world, task)
+    if task.state is TaskState.PLAN_REVIEW:
+        return await plan.look_again(world, task)
+    if task.state is TaskState.RUNNING:
+        return await run.run_next(world, task)
+    if task.state is TaskState.PAUSED:
+        return await run.follow(world, task)
+    if task.state is TaskState.SATISFACTION:
+        return await (undo_all.look_back(world, task) if task.planned else replies.look_back(world, task))
+    return False

@@ -1,0 +1,171 @@
+"""Undo a plan: its done steps are taken back one after the other, the one that ended last first, as far as it goes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+
+from gate.actions import undo
+from gate.actions.interaction import Press, Said, TaskPress
+from gate.rules import jobs, plans
+from gate.rules.action import Action, Class, Ref
+from gate.rules.permissions import TaskVerb
+from gate.rules.ports import Tx, World
+from gate.rules.states import State
+from gate.rules.task import Plan, Step, Task
+from gate.rules.task_states import TaskState
+from gate.tasks.task_log import OLD_CARD, kept, pressed, retold, told_in_thread, unchanged, with_step
+
+RUNNING = "This is not over yet. Stop it first; then what was done can be taken back."
+NOTHING = "No step of this changed anything."
+UNDER_WAY = "The steps are being taken back already, one after the other."
+BACK = "It was done, and taken back since."
+GOING = (State.PREPARED, State.APPROVED, State.EXECUTING)
+TELLS = {
+    State.FAILED: "taking it back failed: {text}",
+    State.UNKNOWN: "nobody knows whether taking it back worked: {text} Please look, and say so on its card.",
+    State.CANCELLED: "taking it back was called off. {text}",
+    State.REJECTED: "taking it back was rejected.",
+    State.EXPIRED: "nobody decided in time whether to take it back.",
+}
+
+
+async def undo_all(world: World, press: TaskPress) -> Said:
+    """*Undo all*, after the end. Each step is taken back as its own button would do it, once. Raises Unavailable."""
+
+    async def do(tx: Tx, task: Task) -> Task | Said:
+        plan = task.plan
+        if plan is None or not _changing(plan):
+            return Said(False, "no_undo", NOTHING, task=task)
+        if not task.is_finished and task.state is not TaskState.SATISFACTION:
+            return Said(False, "running", RUNNING, task=task)
+        if press.ref.receipt != plan.seal[:16]:
+            return Said(False, "stale", OLD_CARD, task=task)
+        if plan.undoing:
+            return Said(True, "undoing", UNDER_WAY, task=task)
+        steps = tuple(replace(step, run=replace(step.run, undo="")) for step in plan.steps)
+        now = await kept(
+            tx, task, "undo_asked", press.user, plan=replace(plan, steps=steps, undoing=press.user, undone="")
+        )
+        tx.enqueue(jobs.task(now.id, now.revision))
+        return now
+
+    return await pressed(world, press, TaskVerb.UNDO, lambda task: task.plan.version if task.plan else 0, do)
+
+
+def _changing(plan: Plan) -> list[Step]:
+    """The steps to be taken back, the last one first."""
+    return [s for s in reversed(plan.steps) if s.ran and s.cls is not Class.READ]
+
+
+async def _latest_first(world: World, plan: Plan) -> list[tuple[Step, Action]]:
+    """The steps to be taken back with their actions, the one that ended last first: siblings end in any order."""
+    found = [(step, action) for step in _changing(plan) if (action := await world.ledger.action(step.action))]
+    return sorted(found, key=lambda pair: _ended_at(pair[1]), reverse=True)
+
+
+def _ended_at(action: Action) -> datetime:
+    return (action.outcome and action.outcome.at) or action.created_at
+
+
+async def undo_next(world: World, task: Task) -> bool:
+    """Take back the next step, or see how that went. False while it is under way, or nothing is to be taken back.
+    Safe to repeat: which undo belongs to a step is written down before it is asked for."""
+    plan = task.plan
+    if plan is None or not plan.undoing:
+        return False
+    for step, action in await _latest_first(world, plan):
+        if action.state is State.UNDONE:
+            continue
+        if step.run.undo:
+            return await _see(world, task, step, action)
+        return await _mark(world, task, step, action)
+    return await _end(world, task, None, "")
+
+
+async def _mark(world: World, task: Task, step: Step, action: Action) -> bool:
+    """Write down which undo it will be."""
+    if action.state is State.UNDOING:
+        return False  # somebody pressed the step's own button: its end lets this go on
+    undo_id, _ = await undo.place(world, action)
+    async with world.ledger.begin() as tx:
+        now = await unchanged(tx, task)
+        marked = replace(step, run=replace(step.run, undo=undo_id))
+        await tx.keep_task(now, plan=with_step(now, marked).plan)
+    return True
+
+
+async def _see(world: World, task: Task, step: Step, action: Action) -> bool:
+    """Ask for the undo of a step as a press on its own button would, and see what became of it."""
+    assert task.plan is not None
+    if await world.ledger.action(step.run.undo) is None:
+        press = Press(
+            Ref(action.id, action.version, action.receipt[:16]), task.session.team, task.plan.undoing
+        )
+        said = await undo.ask(world, press)
+        if not said.ok:
+            return await _end(world, task, step, said.text)
+        await undo.run_undo(world, step.run.undo)
+    back = await world.ledger.action(step.run.undo)
+    if back is None:
+        return await _end(world, task, step, "somebody else took it back meanwhile, or tried to.")
+    if back.state is State.PREPARED and back.version > 1:
+        return await _end(
+            world, task, step, "it was changed since. What to do is asked on a card of its own."
+        )
+    if back.state in GOING:
+        return False
+    if back.state is State.SUCCEEDED:
+        return True  # and its step is taken back, as the next look shows
+    text = back.outcome.text if back.outcome else back.decision
+    return await _end(world, task, step, TELLS[back.state].format(text=text).strip())
+
+
+async def _end(world: World, task: Task, step: Step | None, why: str) -> bool:
+    """Say how far it came."""
+    assert task.plan is not None
+    back = [s for s in _changing(task.plan) if await _is_back(world, s)]
+    text = _told(task.plan, back, step, why)
+    async with world.ledger.begin() as tx:
+        now = await unchanged(tx, task)
+        ids = {s.id for s in back}
+        steps = tuple(_taken_back(s) if s.id in ids else s for s in task.plan.steps)
+        plan = replace(task.plan, steps=steps, undoing="", undone=text)
+        ended = await kept(tx, now, "undo_ended", plan=plan, reason=text)
+        await told_in_thread(tx, ended, text, f"undo:{ended.revision}")
+    return True
+
+
+def _taken_back(step: Step) -> Step:
+    return replace(step, output=replace(step.output, text=BACK, result=None))
+
+
+async def look_back(world: World, task: Task) -> bool:
+    """While it is asked whether that was what they needed: its result says which steps were taken back, together or
+    one by one. False: nothing comes after it."""
+    assert task.plan is not None
+    if back := [s for s in _changing(task.plan) if await _is_back(world, s)]:
+        await retold(world, task, f"{plans.summary(task.plan)} {_named_back(task.plan, back)}")
+    return False
+
+
+async def _is_back(world: World, step: Step) -> bool:
+    action = await world.ledger.action(step.action)
+    return action is not None and action.state is State.UNDONE
+
+
+def _told(plan: Plan, back: list[Step], step: Step | None, why: str) -> str:
+    done = _named_back(plan, back) if back else "Nothing was taken back."
+    if step is None:
+        return done
+    rest = [s for s in _changing(plan) if s not in back and s.id != step.id]
+    left = f" Left as before: {_named(plan, rest)}." if rest else ""
+    return f"{done} Step {plans.place(plan, step)} ({plans.called(step)}) was not: {why}{left}"
+
+
+def _named_back(plan: Plan, back: list[Step]) -> str:
+    return f"Taken back: {_named(plan, back)}."
+
+
+def _named(plan: Plan, steps: list[Step]) -> str:
+    return "; ".join(f"step {plans.place(plan, s)} ({plans.called(s)})" for s in steps)

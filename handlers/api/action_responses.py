@@ -1,0 +1,146 @@
+"""Converts actions to response models and text."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from gate.actions.prepare import Answered
+from gate.rules import access
+from gate.rules.access import Token
+from gate.rules.action import Action, Outcome, Preview
+from gate.rules.canonical_json import parse
+from gate.rules.permissions import deciders
+from gate.rules.reviews import released
+from gate.rules.states import State
+from gate.tasks.pending_reviews import of_action
+from handlers.api import models
+from handlers.api.problems import plain_text
+
+Status = Literal["pending", "executing", "PAUSED_FOR_REVIEW", "success", "error", "unknown", "cancelled"]
+STATUS: dict[State, Status] = {
+    State.PREPARED: "pending",
+    State.APPROVED: "executing",
+    State.EXECUTING: "executing",
+    State.SUCCEEDED: "success",
+    State.UNDOING: "success",
+    State.UNDONE: "success",
+    State.FAILED: "error",
+    State.UNKNOWN: "unknown",
+}
+KINDS: dict[str, Literal["success", "error", "unknown", "not_sent"]] = {
+    "success": "success",
+    "unknown": "unknown",
+    "not_sent": "not_sent",
+}
+
+
+def action(token: Token, found: Action) -> models.Action:
+    """An action as this token is shown it."""
+    one, known, paused = access.shown(token, found), released(found), of_action(found)
+    return models.Action(
+        id=one.id,
+        version=one.version,
+        receipt=one.receipt,
+        state=one.state.value,
+        status="PAUSED_FOR_REVIEW" if one.held else STATUS.get(one.state, "cancelled"),
+        tool=one.name,
+        arguments=parse(one.args),
+        risk_level=one.risk.value,
+        effect=one.cls.value,
+        reason=one.reason,
+        needs_phrase=bool(found.phrase),
+        phrase=one.phrase,
+        deciders=plain_text(deciders(one)),
+        preview=preview(one.preview, one.prose),
+        requester=one.requester,
+        session_id=one.session.key,
+        task_id=one.task or None,
+        step_id=one.step or None,
+        created_at=one.created_at,
+        expires_at=one.expires_at,
+        decided_by=one.decided_by or None,
+        decision=plain_text(one.decision),
+        outcome=_outcome(known) if known else None,
+        result_review=_reviewed(one),
+        result_reviewed_by=(one.judged.by or None) if one.judged else None,
+        paused_node_id=paused.node if paused else None,
+        paused_phase=paused.phase if paused else None,
+        can_undo=one.state is State.SUCCEEDED and one.inverse is not None,
+    )
+
+
+def _reviewed(one: Action) -> models.Review | None:
+    """How the review of its result stands; None where there is none."""
+    if one.judged is None:
+        return "waiting" if one.held else None
+    if not one.judged.kept:
+        return "rejected" if one.judged.by else "dropped"
+    return "released" if one.judged.revised is None else "edited"
+
+
+def preview(seen: Preview, prose: str = "") -> models.Preview:
+    """A preview, as values and as text. `prose`: the words of whoever proposed the call."""
+    return models.Preview(
+        summary=seen.summary,
+        facts=[models.Fact(label=f.label, value=f.value, old=f.old) for f in seen.facts],
+        diff=seen.diff,
+        affected=[
+            models.Affected(name=a.name, size=a.size, kind=a.kind, modified=a.modified) for a in seen.affected
+        ],
+        notifies=seen.notifies,
+        undo=seen.undo,
+        recoverable=seen.recoverable,
+        notes=list(seen.notes),
+        unchecked=prose,
+        problem=seen.problem,
+        text=preview_text(seen),
+    )
+
+
+def preview_text(seen: Preview) -> str:
+    """A preview as plain text: the same facts as on the card."""
+    lines = [seen.summary, *(f"{fact.label}: {fact.value}" for fact in seen.facts)]
+    if seen.diff:
+        lines += ["", seen.diff]
+    lines += [f"- {a.name}" + (f" ({a.size} bytes)" if a.size is not None else "") for a in seen.affected]
+    if seen.notifies:
+        lines.append(f"Will also notify: {seen.notifies}")
+    lines.append(f"Can be undone: {seen.undo}")
+    return "\n".join([*lines, *seen.notes, *filter(None, [seen.problem])])
+
+
+def _outcome(found: Outcome) -> models.Outcome:
+    return models.Outcome(
+        status=KINDS.get(found.kind, "error"),
+        text=plain_text(found.text),
+        result=found.structured,
+        execution_time=found.took_ms / 1000,
+        at=found.at,
+    )
+
+
+def answered(found: Answered) -> models.Answered:
+    """What a read said."""
+    result: Any = found.answer.structured if found.answer.structured is not None else found.answer.text
+    return models.Answered(
+        status="error" if found.answer.is_error else "success", tool=found.spec.full_name, result=result
+    )
+
+
+def as_text(one: Action) -> str:
+    """The whole of an action for a reader without Slack, in words."""
+    lines = [
+        f"{one.name} ({one.cls}, risk {one.risk}): {one.state}",
+        one.reason,
+        "",
+        preview_text(one.preview),
+    ]
+    if one.state is State.PREPARED:
+        lines += ["", f"Waits for {plain_text(deciders(one))} until {one.expires_at:%Y-%m-%d %H:%M:%S} UTC."]
+    known, review = released(one), _reviewed(one)
+    if review:
+        by = (one.judged.by and f" by {one.judged.by}") if one.judged else f" for {one.requester}"
+        lines += ["", f"Review of its result: {review}{by}."]
+    if known:
+        lines += ["", plain_text(known.text)]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,198 @@
+"""The handling of every API request: authentication, rate limits, idempotency; errors become problems."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import math
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from http import HTTPStatus
+from typing import Any
+
+from aiohttp import web
+
+from gate.rules import access
+from gate.rules.access import Kind, Token
+from gate.rules.action import Person
+from gate.rules.ids import derived
+from gate.rules.jobs import owned
+from gate.rules.permissions import account
+from gate.rules.ports import Unavailable
+from handlers.api import request as parsing
+from handlers.api.ports import NoThread, Services
+from handlers.api.problems import Problem
+from handlers.api.route import ApiRequest, ApiResponse, Route
+
+log = logging.getLogger(__name__)
+
+PROBLEM_TYPE = "application/problem+json"
+RATE_SECONDS = 60.0  # the window of the rate limit
+BUSY = "A store could not be reached just now, so nothing changed. Please try again in a moment."
+BROKEN = "Something went wrong on our side (id {id}). Look at what you asked about: it shows what is true."
+KEY_REUSED = "This Idempotency-Key was used for another request. Use a new key for each request."
+KEY_IN_USE = "The first request with this Idempotency-Key is still under way. Send it again in a moment."
+RATE_LIMITED = "Too many requests with this token: {most} a minute. Wait as long as Retry-After says."
+TOO_MANY_AT_ONCE = "This token has {most} requests under way. Wait until one is answered, or close a stream."
+RETRY_SOON = {"Retry-After": "1"}
+HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+
+
+def problem(error: Problem) -> web.Response:
+    """The HTTP response for a problem."""
+    headers = {**HEADERS, **error.headers}
+    text = parsing.plain_json(error.content())
+    return web.Response(status=error.status, text=text, content_type=PROBLEM_TYPE, headers=headers)
+
+
+class Endpoints:
+    """Makes aiohttp handlers from routes, and counts the requests under way."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._under_way: Counter[str] = Counter()  # requests, by token
+
+    def aiohttp_handler(self, route: Route) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+        """An aiohttp handler for the route."""
+
+        async def handle(request: web.Request) -> web.StreamResponse:
+            return await self._problem_on_error(self._handle(route, request))
+
+        return handle
+
+    async def _problem_on_error(self, work: Awaitable[web.StreamResponse]) -> web.StreamResponse:
+        try:
+            return await work
+        except Problem as error:
+            return problem(error)
+        except NoThread as error:
+            return problem(Problem(403, "no_thread", str(error)))
+        except Unavailable as error:
+            log.warning("the API could not answer: %s", error)
+            return problem(Problem(503, "unavailable", BUSY, headers=RETRY_SOON))
+        except ConnectionResetError:
+            raise  # the client has disconnected
+        except Exception:
+            incident = self._services.world.ids.new()
+            log.exception("a request of the API failed, incident %s", incident)
+            return problem(Problem(500, "broken", BROKEN.format(id=incident)))
+
+    async def _call_handler(self, route: Route, call: ApiRequest[Any]) -> web.StreamResponse:
+        return to_http(await route.handle(call))
+
+    async def _handle(self, route: Route, request: web.Request) -> web.StreamResponse:
+        async with self.authenticated(request) as token:
+            with owned(owner_of(token)):
+                return await self._handle_authenticated(route, request, token)
+
+    async def _handle_authenticated(
+        self, route: Route, request: web.Request, token: Token
+    ) -> web.StreamResponse:
+        services = self._services
+        if route.people_only:
+            ruling = access.may_decide(token, route.people_only)
+            if not ruling.allowed:
+                raise Problem(403, "agents_do_not_decide", ruling.reason)
+        path_id, key = parsing.path_id(request, route), parsing.idempotency_key(request)
+        raw = await parsing.read_body(request) if route.has_body else b""
+        model = route.request_model
+        params = parsing.parse_body(raw, model) if route.has_body else parsing.parse_query(request, model)
+        person = await self.load_person(token)
+        text = route.text and request.headers.get("Accept", "").startswith("text/plain")
+        call: ApiRequest[Any] = ApiRequest(
+            services.through(token),
+            token,
+            person,
+            params,
+            id=path_id,
+            idempotency_key=key,
+            wants_text=text,
+            http=request,
+        )
+        if not (key and route.has_body):
+            return await self._call_handler(route, call)
+        return await self._handle_once(route, call, raw)
+
+    @asynccontextmanager
+    async def authenticated(self, request: web.Request) -> AsyncIterator[Token]:
+        """Authenticates the request and counts it while it is under way. Raises Problem, Unavailable."""
+        token = await parsing.authenticate(request, self._services)
+        await self._check_rate(token)
+        most = self._services.bounds.requests
+        if self._under_way[token.id] >= most:
+            raise Problem(429, "too_many_at_once", TOO_MANY_AT_ONCE.format(most=most), headers=RETRY_SOON)
+        self._under_way[token.id] += 1
+        try:
+            yield token
+        finally:
+            self._under_way[token.id] -= 1
+            if not self._under_way[token.id]:
+                del self._under_way[token.id]
+
+    async def load_person(self, token: Token) -> Person | None:
+        """The person of the token; None for an agent's. Raises Problem if the person's account is not active."""
+        if token.kind is not Kind.PERSON:
+            return None
+        person = await self._services.world.people.fresh(token.team, token.user)
+        ruling = account(person)
+        if not ruling.allowed:
+            raise Problem(401, "account", ruling.reason, headers=parsing.CHALLENGE)
+        return person
+
+    async def _check_rate(self, token: Token) -> None:
+        most = self._services.bounds.per_minute
+        wait = await self._services.rates.take(f"token:{token.id}", most, RATE_SECONDS)
+        if wait > 0:
+            retry = {"Retry-After": str(math.ceil(wait))}
+            raise Problem(429, "slower", RATE_LIMITED.format(most=most), headers=retry)
+
+    async def _handle_once(self, route: Route, call: ApiRequest[Any], raw: bytes) -> web.StreamResponse:
+        """Handles a request with an Idempotency-Key once; a repetition gets the stored response. Raises Problem."""
+        services, token, holder = self._services, call.token.id, self._services.world.ids.new()
+        asked = f"{route.method} {route.path} {call.id}\n".encode() + raw
+        digest = hashlib.sha256(asked).hexdigest()
+        call = replace(call, idempotency_id=derived(token, call.idempotency_key, digest))
+        stored = await services.answers.begin(token, call.idempotency_key, digest, holder)
+        if stored is not None and stored.digest != digest:
+            raise Problem(422, "key_reused", KEY_REUSED)
+        if stored is not None and not stored.status:
+            raise Problem(409, "under_way", KEY_IN_USE, headers=RETRY_SOON)
+        if stored is not None:
+            kind = "application/json" if stored.status < HTTPStatus.BAD_REQUEST else PROBLEM_TYPE
+            headers = {**HEADERS, "Idempotent-Replayed": "true"}
+            return web.Response(status=stored.status, text=stored.body, content_type=kind, headers=headers)
+        response = await self._problem_on_error(self._call_handler(route, call))
+        if response.status >= HTTPStatus.INTERNAL_SERVER_ERROR or not isinstance(response, web.Response):
+            await services.answers.drop(token, call.idempotency_key, holder)
+        else:
+            body = _stored_body(route, response)
+            await services.answers.keep(token, call.idempotency_key, holder, response.status, body)
+        return response
+
+
+def owner_of(token: Token) -> str:
+    """The owner of the work that a request starts: the person's user id, or the id of an agent's token."""
+    return token.user if token.kind is Kind.PERSON else token.id
+
+
+def _stored_body(route: Route, response: web.Response) -> str:
+    """The body to store for repetitions, without the one-time field."""
+    text = response.text or ""
+    if not route.one_time_field or response.status >= HTTPStatus.BAD_REQUEST:
+        return text
+    return parsing.plain_json({**json.loads(text), route.one_time_field: None})
+
+
+def to_http(response: ApiResponse | web.StreamResponse) -> web.StreamResponse:
+    """The response as HTTP; a stream is returned unchanged."""
+    if isinstance(response, web.StreamResponse):
+        return response
+    if isinstance(response.content, str):
+        return web.Response(
+            status=response.status, text=response.content, content_type="text/plain", headers=HEADERS
+        )
+    text = parsing.plain_json(response.content.model_dump(mode="json"))
+    return web.Response(status=response.status, text=text, content_type="application/json", headers=HEADERS)

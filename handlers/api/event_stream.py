@@ -1,0 +1,185 @@
+"""GET /events: server-sent events, filtered by token, resumable by Last-Event-ID."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Annotated
+
+from aiohttp import web
+from pydantic import Field
+
+from gate.rules import access
+from gate.rules.access import Kind, Logged
+from gate.rules.events import EventKind
+from gate.rules.permissions import account
+from gate.rules.ports import Unavailable
+from handlers.api.event_feed import Feed, SerializedEvent
+from handlers.api.models import ID, In
+from handlers.api.ports import Services
+from handlers.api.problems import Problem
+from handlers.api.route import ApiRequest
+
+LAST = "Last-Event-ID"
+SEQ = re.compile(r"[0-9]{1,18}")
+FEED: web.AppKey[Feed] = web.AppKey("feed", Feed)
+OPEN_STREAMS: web.AppKey[Counter[str]] = web.AppKey("open streams", Counter)
+HEADERS = {"Content-Type": "text/event-stream", "Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+TOO_MANY_STREAMS = "This token has {most} streams open already. Close one first."
+# Missed events are deleted already: the client has to list everything again.
+GAP = b'event: stream_gap\ndata: {"type":"stream_gap"}\n\n'
+
+
+class Listen(In):
+    """What to listen to; everything without these."""
+
+    kind: EventKind | None = None
+    task_id: Annotated[str, Field(pattern=ID)] | None = None
+
+
+async def events(call: ApiRequest[Listen]) -> web.StreamResponse:
+    """Streams the events that the token may see, until the client disconnects or is too slow, or the token ends.
+    Raises Problem, Unavailable.
+    """
+    assert call.http is not None
+    request, services, token = call.http, call.services, call.token
+    feed, open_streams = request.app[FEED], request.app[OPEN_STREAMS]
+    last_event_id = _last_event_id(request)
+    if open_streams[token.id] >= services.bounds.streams:
+        raise Problem(
+            429,
+            "too_many_streams",
+            TOO_MANY_STREAMS.format(most=services.bounds.streams),
+            headers={"Retry-After": "5"},
+        )
+    open_streams[token.id] += 1
+    try:
+        await feed.subscribe()
+        try:
+            return await _Stream(call, feed, request.app[TOKEN_CHECK]).listen(request, last_event_id)
+        finally:
+            await feed.unsubscribe()
+    finally:
+        open_streams[token.id] -= 1
+
+
+def _last_event_id(request: web.Request) -> int | None:
+    params = request.headers.get(LAST)
+    if params is None:
+        return None
+    if not SEQ.fullmatch(params):
+        raise Problem(
+            400, "bad_last_event_id", f"{LAST} must be the id of an event that this stream has sent."
+        )
+    return int(params)
+
+
+class TokenCheck:
+    """Whether the tokens of open streams are still valid: one query for all of them every `recheck` seconds."""
+
+    def __init__(self, services: Services, open_streams: Counter[str]) -> None:
+        self._services, self._open_streams = services, open_streams
+        self._asked, self._good = frozenset[str](), frozenset[str]()
+        self._at = 0.0
+        self._lock = asyncio.Lock()
+
+    async def is_valid(self, token_id: str) -> bool:
+        """Whether the token is valid. Raises Unavailable."""
+        async with self._lock:
+            now = asyncio.get_running_loop().time()
+            if token_id not in self._asked or now - self._at >= self._services.bounds.recheck:
+                asked = frozenset(event for event, streams in self._open_streams.items() if streams)
+                self._good = await self._services.tokens.counting(asked)
+                self._asked, self._at = asked, now
+        return token_id in self._good
+
+
+TOKEN_CHECK: web.AppKey[TokenCheck] = web.AppKey("standing", TokenCheck)
+
+
+class _Stream:
+    """One open stream."""
+
+    def __init__(self, call: ApiRequest[Listen], feed: Feed, token_check: TokenCheck) -> None:
+        self._call, self._feed, self._token_check = call, feed, token_check
+        self._services: Services = call.services
+        self._checked = asyncio.get_running_loop().time()
+
+    async def listen(self, request: web.Request, last_event_id: int | None) -> web.StreamResponse:
+        response = web.StreamResponse(headers=HEADERS)
+        await response.prepare(request)
+        seq = self._feed.last
+        if last_event_id is not None:
+            first, newest = await self._services.events.ends()
+            gap = (first > last_event_id + 1) or last_event_id > newest
+            seq = last_event_id if last_event_id <= newest else newest
+            await self._send(response, GAP if gap else b"")
+        await self._send(response, b": hello\nretry: 2000\n\n")
+        try:
+            while not self._feed.closed and await self._still_allowed() and not _is_disconnected(request):
+                seq = await self._send_next(response, seq)
+        except (TimeoutError, ConnectionResetError):
+            _abort(request)  # too slow or disconnected: the client resumes with Last-Event-ID
+        return response
+
+    async def _send_next(self, response: web.StreamResponse, seq: int) -> int:
+        """Sends the events after `seq`, or a heartbeat if there are none for a while; returns the seq sent."""
+        bounds = self._services.bounds
+        try:
+            found = await self._feed.after(seq)
+        except Unavailable:
+            await asyncio.sleep(bounds.poll)
+            return seq
+        if not found:
+            before = self._feed.last
+            await self._feed.wait(seq, min(bounds.heartbeat, bounds.recheck))
+            if self._feed.last == before:
+                await self._send(response, b": still here\n\n")
+            return seq
+        await self._send(response, self._visible(found))
+        return found[-1].seq
+
+    def _visible(self, found: Sequence[SerializedEvent]) -> bytes:
+        return b"".join(event.data for event in found if self._is_visible(event.event))
+
+    def _is_visible(self, event: Logged) -> bool:
+        call, params = self._call, self._call.params
+        if (params.kind and event.kind != params.kind) or (params.task_id and event.task != params.task_id):
+            return False
+        return access.sees(call.services.world.policy, call.token, call.person, event.subject).allowed
+
+    async def _send(self, response: web.StreamResponse, data: bytes) -> None:
+        """Raises TimeoutError if the client does not read in `slow` seconds."""
+        if data:
+            async with asyncio.timeout(self._services.bounds.slow):
+                await response.write(data)
+
+    async def _still_allowed(self) -> bool:
+        """Whether the token and the person's account are still valid; checked every `recheck` seconds."""
+        now, services = asyncio.get_running_loop().time(), self._services
+        if now - self._checked < services.bounds.recheck:
+            return True
+        self._checked = now
+        token = self._call.token
+        try:
+            if not await self._token_check.is_valid(token.id):
+                return False
+            if token.kind is not Kind.PERSON:
+                return True
+            person = await services.world.people.fresh(token.team, token.user)
+        except Unavailable:
+            return False  # not known: the client reconnects
+        self._call = replace(self._call, person=person)
+        return account(person).allowed
+
+
+def _is_disconnected(request: web.Request) -> bool:
+    return request.transport is None or request.transport.is_closing()
+
+
+def _abort(request: web.Request) -> None:
+    if request.transport is not None:
+        request.transport.abort()

@@ -1,0 +1,147 @@
+"""Authenticates a request, and parses and validates its header, path, query and body."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from typing import Any
+
+from aiohttp import web
+from pydantic import BaseModel, ValidationError
+
+from gate.rules import access
+from gate.rules.access import Token
+from gate.rules.canonical_json import MAX_DEPTH, BadArguments, parse
+from handlers.api.models import ID
+from handlers.api.ports import Services
+from handlers.api.problems import Problem, Wrong, not_found
+from handlers.api.route import Route
+
+MAX_BODY_BYTES = 64 * 1024
+BODY_SECONDS = 10.0  # until the body is complete
+KEY = re.compile(r"[!-~]{1,255}")
+KEY_HEADER = "Idempotency-Key"
+CHALLENGE = {"WWW-Authenticate": 'Bearer realm="countersign"'}
+NO_TOKEN = "Send the header “Authorization: Bearer <token>”. `python -m bot tokens new` makes one."
+MAX_ERRORS = 20  # in one response
+AUTHENTICATED = web.RequestKey("known", bool)  # set on a request once its sender is authenticated
+
+
+async def authenticate(request: web.Request, services: Services) -> Token:
+    """The token of the request. Raises Problem; a wrong token and a missing one get the same problem."""
+    scheme, _, text = request.headers.get("Authorization", "").partition(" ")
+    written = access.read(text.strip()) if scheme.lower() == "bearer" else None
+    if written is None:
+        raise Problem(401, "no_token", NO_TOKEN, headers=CHALLENGE)
+    token = await services.tokens.find(written)
+    if token is None:
+        raise Problem(401, "no_token", NO_TOKEN, headers=CHALLENGE)
+    ruling = access.usable(token, await services.tokens.now())
+    if not ruling.allowed:
+        raise Problem(401, "token_over", ruling.reason, headers=CHALLENGE)
+    request[AUTHENTICATED] = True
+    return token
+
+
+def idempotency_key(request: web.Request) -> str:
+    """The Idempotency-Key header, or "". Raises Problem."""
+    given = request.headers.getall(KEY_HEADER, [])
+    if not given:
+        return ""
+    if len(given) > 1 or not KEY.fullmatch(given[0]):
+        raise Problem(400, "bad_key", f"{KEY_HEADER} must be one value of 1 to 255 visible ASCII characters.")
+    return given[0]
+
+
+def path_id(request: web.Request, route: Route) -> str:
+    """The id in the path, or "" if the route has none. Raises Problem 404 for text that cannot be an id."""
+    if not route.has_id:
+        return ""
+    found = request.match_info["id"]
+    if not re.fullmatch(ID, found):
+        raise not_found("id")
+    return found
+
+
+async def read_body(request: web.Request) -> bytes:
+    """The raw body. Raises Problem if it is too large, too slow or not JSON by its content type."""
+    if request.content_length and request.content_length > MAX_BODY_BYTES:
+        raise too_large()
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            raw = await request.content.read(MAX_BODY_BYTES + 1)
+            while len(raw) <= MAX_BODY_BYTES and (more := await request.content.read(MAX_BODY_BYTES + 1)):
+                raw += more
+    except TimeoutError:
+        raise Problem(
+            408, "too_slow", f"The body did not arrive within {BODY_SECONDS:.0f} s. Send it again."
+        ) from None
+    if len(raw) > MAX_BODY_BYTES:
+        raise too_large()
+    if raw and request.content_type != "application/json":
+        raise Problem(415, "not_json", "Send the body with “Content-Type: application/json”.")
+    return raw
+
+
+def too_large() -> Problem:
+    return Problem(
+        413,
+        "too_large",
+        f"A body can have {MAX_BODY_BYTES:,} bytes at most.",
+        headers={"Connection": "close"},
+    )
+
+
+def parse_body(raw: bytes, model: type[BaseModel]) -> Any:
+    """The body as this model; an empty body is an empty object. Raises Problem with all validation errors."""
+    try:
+        value = parse(raw) if raw else {}
+    except BadArguments as error:
+        text = str(error).replace("The arguments", "The body").replace("the arguments", "the body")
+        raise Problem(400, "bad_json", text) from None
+    except RecursionError:
+        raise Problem(400, "bad_json", f"The body is nested more than {MAX_DEPTH} levels deep.") from None
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        raise Problem(
+            422,
+            "bad_request",
+            "The body does not fit: see errors. /openapi.json says what does.",
+            errors=wrongs(error),
+        ) from None
+
+
+def parse_query(request: web.Request, model: type[BaseModel]) -> Any:
+    """The query as this model. Raises Problem with all validation errors."""
+    names = [name for name, _ in request.query.items()]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise Problem(400, "bad_query", f"“{twice[0][:40]}” is given twice.")
+    try:
+        return model.model_validate(dict(request.query))
+    except ValidationError as error:
+        raise Problem(
+            400,
+            "bad_query",
+            "The query does not fit: see errors. /openapi.json says what does.",
+            errors=wrongs(error),
+        ) from None
+
+
+def wrongs(error: ValidationError) -> list[Wrong]:
+    """What is wrong, without repeating what was sent."""
+    return [
+        Wrong(pointer="/" + "/".join(_escaped(part) for part in one["loc"]), detail=one["msg"])
+        for one in error.errors(include_url=False, include_context=False, include_input=False)[:MAX_ERRORS]
+    ]
+
+
+def _escaped(part: str | int) -> str:
+    return str(part)[:80].replace("~", "~0").replace("/", "~1")
+
+
+def plain_json(content: dict[str, Any]) -> str:
+    """JSON text that any transport takes: what is strange is escaped."""
+    return json.dumps(content, ensure_ascii=True, separators=(",", ":"), allow_nan=False)

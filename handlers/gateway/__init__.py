@@ -1,0 +1,1 @@
+"""The MCP gateway: tools offered to other MCP clients."""

@@ -1,0 +1,121 @@
+"""The endpoint `/mcp`: streamable HTTP by the MCP SDK's session manager, with the API's authentication."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from aiohttp import web
+from mcp.server import Server
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp_types import INTERNAL_ERROR, INVALID_REQUEST, ListToolsResult, PaginatedRequestParams
+
+from gate.rules.access import Token
+from gate.rules.ports import Unavailable
+from gate.rules.tool_offers import offered
+from handlers.api import request as parsing
+from handlers.api.endpoint import BUSY, HEADERS, RETRY_SOON, Endpoints
+from handlers.api.event_feed import Feed
+from handlers.api.ports import Services
+from handlers.api.problems import Problem
+from handlers.gateway import asgi_bridge
+from handlers.gateway.calls import CALLER, Calls, Context, caller_of, channel_of
+from handlers.gateway.tool_listing import INSTRUCTIONS, OWN, tool
+from handlers.gateway.waiting import Caller
+
+PATH = "/mcp"
+NAME, VERSION = "countersign", "1"
+MAX_BODY_BYTES = 4 * parsing.MAX_BODY_BYTES  # the gate limits the arguments to a quarter of that
+# Of clients with sessions, per process: more than one token can open at its rate before the first ones end.
+MAX_SESSIONS = 2000
+SESSION_IDLE_SECONDS = 300.0  # a client with an open event stream is not idle
+
+
+def server(services: Services, feed: Feed) -> Server[Any]:
+    """The MCP server."""
+    calls = Calls(services, feed)
+
+    async def list_tools(ctx: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
+        world, token = services.world, caller_of(ctx).token
+        known = offered(world.tools.specs(), world.policy, channel_of(token))
+        return ListToolsResult(tools=[*map(tool, known.values()), *OWN])
+
+    return Server(
+        NAME,
+        version=VERSION,
+        instructions=INSTRUCTIONS,
+        on_list_tools=list_tools,
+        on_call_tool=calls.call,
+        get_tool_input_schema=lambda name: (
+            None
+        ),  # arguments are read from the body; their copies in headers are ignored
+    )
+
+
+class Gateway:
+    """The route. The session manager runs in its own task, as anyio scopes must be exited in the task that entered
+    them."""
+
+    def __init__(self, services: Services, endpoints: Endpoints, feed: Feed) -> None:
+        self._endpoints = endpoints
+        # Host and Origin are not checked: a browser page has no token and does not send one by itself.
+        self._manager = StreamableHTTPSessionManager(
+            server(services, feed),
+            max_request_body_size=MAX_BODY_BYTES,
+            max_sessions=MAX_SESSIONS,
+            session_idle_timeout=SESSION_IDLE_SECONDS,
+        )
+        self._stop = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        """Handles one HTTP request."""
+        try:
+            async with self._endpoints.authenticated(request) as token:
+                await self._endpoints.load_person(token)
+                return await self._serve(request, token)
+        except Problem as found:
+            return error_response(found)
+        except Unavailable:
+            return error_response(Problem(503, "unavailable", BUSY, headers=RETRY_SOON))
+
+    async def _serve(self, request: web.Request, token: Token) -> web.StreamResponse:
+        await self._start_sessions()
+        disconnected = asyncio.Event()
+        extra_scope = {CALLER: Caller(token, disconnected), "user": session_owner(token)}
+        return await asgi_bridge.serve(self._manager.asgi_app, request, disconnected, extra_scope)
+
+    async def close(self, _: web.Application) -> None:
+        """Ends all sessions, at shutdown."""
+        self._stop.set()
+        if self._task is not None:
+            await self._task
+
+    async def _start_sessions(self) -> None:
+        if self._task is None:
+            ready = asyncio.Event()
+            self._task = asyncio.create_task(self._run(ready), name="mcp gateway")
+            self._ready = ready
+        await self._ready.wait()
+
+    async def _run(self, ready: asyncio.Event) -> None:
+        async with self._manager.run():
+            ready.set()
+            await self._stop.wait()
+
+
+def session_owner(token: Token) -> AuthenticatedUser:
+    """The owner of a session: the manager refuses the session to other tokens."""
+    return AuthenticatedUser(AccessToken(token="", client_id=token.id, scopes=[]))
+
+
+def error_response(found: Problem) -> web.Response:
+    """A problem as a JSON-RPC error, whose message MCP clients show to the person."""
+    code = INTERNAL_ERROR if found.status >= 500 else INVALID_REQUEST
+    body = {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": found.detail}}
+    headers = {**HEADERS, **found.headers}
+    return web.Response(
+        status=found.status, text=parsing.plain_json(body), content_type="application/json", headers=headers
+    )

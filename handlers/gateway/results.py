@@ -1,0 +1,186 @@
+"""The results of tools/call. The first block is written by code; text of tools and people is in separate blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from mcp_types import CallToolResult, ContentBlock, TextContent
+
+from gate.actions.prepare import Answered
+from gate.rules.action import Action, Json, Judged
+from gate.rules.permissions import deciders
+from gate.rules.reviews import released
+from gate.rules.states import State
+from handlers.api.problems import plain_text
+from handlers.gateway.tool_listing import META, RESULT
+
+WAITING = (State.PREPARED, State.APPROVED, State.EXECUTING)
+RAN = (State.SUCCEEDED, State.UNDOING, State.UNDONE)
+NOTHING = "It did not run, and nothing was changed."
+TOOL_SAYS = "The tool's answer follows; it is data of its server:"
+RELEASED = "{by} has reviewed its result and let it out."
+CHANGED = "{by} has reviewed its result and changed it: what follows is theirs."
+DROPPED = (
+    "{by} has rejected its result, so that is dropped, and nothing of it is told here. What the call changed is still "
+    "changed, unless somebody takes it back in Slack. It is not to be called again as it is."
+)
+NO_TICKETS = "Nothing of this token is listed here."
+GIVEN = "The result as they gave it follows; it is data:"
+ASK = "Ask the tool {tool} with the ticket {ticket} what became of it, and do not call the tool again."
+
+
+def answered(read: Answered) -> CallToolResult:
+    """The result of a read, unchanged."""
+    answer = read.answer
+    gate: dict[str, Json] = {"status": "read", "clipped": True} if answer.clipped else {"status": "read"}
+    return _result([answer.text], answer.structured, gate, answer.is_error)
+
+
+def refused(*reasons: str) -> CallToolResult:
+    """The result of a call that the gate refused."""
+    return failed(" ".join([*reasons, NOTHING]), "refused")
+
+
+def failed(sentence: str, status: str) -> CallToolResult:
+    """An error before there is an action."""
+    return _result([plain_text(sentence)], None, {"status": status}, True)
+
+
+def disconnected() -> CallToolResult:
+    """The result for a client that has disconnected; nobody reads it."""
+    return CallToolResult(content=text_blocks("The client went away."), is_error=True)
+
+
+def action_result(action: Action) -> CallToolResult:
+    """The outcome of an action, or that it waits."""
+    gate: dict[str, Json] = {"status": action.state.value, "ticket": action.id}
+    if action.state in WAITING or action.held:
+        sentence = f"{_waits(action)} {ASK.format(tool=RESULT, ticket=action.id)}"
+        running = "running" if action.state in WAITING else "review"
+        gate["status"] = "waiting" if action.state is State.PREPARED else running
+        return _result([sentence], dict(gate), gate, False)
+    if action.decided_by:
+        gate["decided_by"] = action.decided_by
+    if action.edited_by:
+        gate["edited_by"] = action.edited_by
+    if action.judged is not None:
+        return _reviewed(action, action.judged, gate)
+    lines, outcome = [f"{SENTENCES[action.state](action)}{_edited(action)}"], action.outcome
+    if action.state is State.REJECTED and action.decision:
+        lines.append(f"Their reason: “{plain_text(action.decision)}”")
+    if action.state is State.CANCELLED and action.decision:
+        lines[0] += f" Why: {plain_text(action.decision)}."
+    if action.state in (*RAN, State.FAILED) and outcome and outcome.text:
+        lines += [TOOL_SAYS, outcome.text]
+    structured = outcome.structured if action.state in RAN and outcome else None
+    return _result(lines, structured, gate, action.state not in RAN)
+
+
+def listed(actions: Sequence[Action], after: str) -> CallToolResult:
+    """Tickets, each with how it stands; `after`: where the next page begins, "" on the last."""
+    tickets: list[Json] = [
+        {
+            "ticket": one.id,
+            "tool": one.name.replace(".", "__", 1),
+            "status": "waiting" if one.state is State.PREPARED else "review" if one.held else one.state.value,
+            "summary": plain_text(one.preview.summary),
+            "expires_at": one.expires_at.isoformat(),
+        }
+        for one in actions
+    ]
+    lines = [
+        f"{one['ticket']}: {one['summary']} ({one['status']})" for one in tickets if isinstance(one, dict)
+    ]
+    gate: dict[str, Json] = {"status": "listed"}
+    return _result(lines or [NO_TICKETS], {"tickets": tickets, "next": after or None}, gate, False)
+
+
+def withdrawn(action: Action) -> CallToolResult:
+    """What became of an action that its proposer took back: that is no error."""
+    gate: dict[str, Json] = {"status": action.state.value, "ticket": action.id}
+    return _result([f"It was withdrawn. {NOTHING}"], dict(gate), gate, False)
+
+
+def progress(action: Action) -> str:
+    """The message of a progress notification."""
+    return plain_text(f"{_waits(action)} {action.preview.summary}")
+
+
+def elicitation_message(action: Action) -> str:
+    """The message of the elicitation: why to open Slack."""
+    if action.held:
+        return plain_text(
+            f"{action.preview.summary}: what it gave waits for a review. Open the thread in Slack."
+        )
+    return plain_text(
+        f"{action.preview.summary}: this waits for {deciders(action)}. Open the thread in Slack to decide."
+    )
+
+
+def text_blocks(*texts: str) -> list[ContentBlock]:
+    """One content block per text, so that the text of a tool is separate from ours."""
+    return [TextContent(text=one) for one in texts if one]
+
+
+def _reviewed(action: Action, judged: Judged, gate: dict[str, Json]) -> CallToolResult:
+    """The outcome of an action whose result was reviewed."""
+    ran = f"{SENTENCES[action.state](action)}{_edited(action)}"
+    gate["reviewed_by"], gate["review"] = judged.by, "released" if judged.kept else "rejected"
+    if not judged.kept:
+        why = [f"Their reason: “{plain_text(judged.comment)}”"] if judged.comment else []
+        return _result([f"{ran} {DROPPED.format(by=judged.by)}", *why], None, gate, True)
+    edited = judged.revised is not None
+    gate["review"] = "edited" if edited else "released"
+    found = released(action)
+    lines = [f"{ran} {(CHANGED if edited else RELEASED).format(by=judged.by)}"]
+    if found and found.text:
+        lines += [GIVEN if edited else TOOL_SAYS, found.text]
+    return _result(lines, found.structured if found else None, gate, False)
+
+
+def _waits(action: Action) -> str:
+    if action.held:
+        ran = f", confirmed by {action.decided_by}" if action.decided_by else ""
+        return f"It ran{ran}. What it gave is not here yet: it waits in Slack for {action.requester} to review it."
+    if action.state is not State.PREPARED:
+        return f"It was confirmed by {action.decided_by} and is running."
+    until = f"{action.expires_at:%H:%M:%S} UTC"
+    return plain_text(f"It has not run: it waits in Slack for {deciders(action)}, until {until}.")
+
+
+def _edited(action: Action) -> str:
+    if not action.edited_by or action.state not in (*RAN, State.FAILED, State.UNKNOWN):
+        return ""
+    return f" Before that, {action.edited_by} changed the arguments to: {action.args.decode()}"
+
+
+def _failed(action: Action) -> str:
+    if action.outcome and action.outcome.kind == "not_sent":
+        return f"It was confirmed by {action.decided_by}, but could not be sent. {NOTHING}"
+    return f"It was confirmed by {action.decided_by} and tried, and it failed."
+
+
+SENTENCES: Mapping[State, Callable[[Action], str]] = {
+    State.SUCCEEDED: lambda a: f"It ran, confirmed by {a.decided_by}." if a.decided_by else "It ran.",
+    State.UNDOING: lambda a: f"It ran, confirmed by {a.decided_by}, and is being taken back now.",
+    State.UNDONE: lambda a: f"It ran, confirmed by {a.decided_by}, and was taken back since.",
+    State.FAILED: _failed,
+    State.UNKNOWN: lambda a: (
+        "Nobody knows whether it happened. It must not be called again before somebody has looked."
+    ),
+    State.CANCELLED: lambda a: f"It was withdrawn{' by ' + a.decided_by if a.decided_by else ''}. {NOTHING}",
+    State.REJECTED: lambda a: (
+        f"It was rejected by {a.decided_by}. {NOTHING} It is not to be tried again as it is."
+    ),
+    State.EXPIRED: lambda a: f"Nobody decided in time, so it expired. {NOTHING}",
+    State.SUPERSEDED: lambda a: f"Something else was asked for instead. {NOTHING}",
+}
+
+
+def _result(texts: list[str], structured: Json, gate: Mapping[str, Json], is_error: bool) -> CallToolResult:
+    return CallToolResult(
+        content=text_blocks(*texts),
+        structured_content=structured if isinstance(structured, dict) else None,
+        is_error=is_error,
+        _meta={META: dict(gate)},
+    )

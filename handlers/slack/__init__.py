@@ -1,0 +1,1 @@
+"""Slack: events, buttons, modals, commands and App Home."""

@@ -1,0 +1,204 @@
+"""The buttons on cards and in lists. Each calls one function of `gate/` (a flow) or opens a modal."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import Any
+
+from gate.actions import batch, grants, only_reads, reissue, resolve_unknown, undo
+from gate.actions import confirm as decide
+from gate.actions.batch import GroupPress
+from gate.actions.edit import form
+from gate.actions.interaction import GONE, Press, Said, late, standing
+from gate.rules.action import Ref
+from gate.rules.permissions import Verb
+from gate.rules.ports import Sheet, World
+from gate.rules.states import State
+from handlers.slack import result_review
+from handlers.slack.home import home_after
+from handlers.slack.listener import Opening, Reply
+from handlers.slack.payloads import Click
+from views import buttons, modals, tool_review
+from views import grants as views
+
+ELSEWHERE = {
+    "cancelled": "Cancelled. Nothing ran.",
+    "undoing": "I am taking it back. The card in its thread shows how it went.",
+}
+
+Flow = Callable[[World, Press], Awaitable[Said]]
+
+
+def press(click: Click) -> Press | None:
+    """The press, with the ts of the message that has the button; None if the value is not one of our buttons."""
+    _, value = buttons.untagged(click.value)
+    ref = Ref.parse(value)
+    return Press(ref, click.team, click.user, message_ts=click.message_ts) if ref else None
+
+
+def reply_for(said: Said, click: Click) -> Reply:
+    """The message for the person, if the card does not show the result; in a private list they do not see the card."""
+    return Reply(text=said.text or (ELSEWHERE.get(said.code, "") if click.in_private_list else ""))
+
+
+async def confirm(world: World, pressed: Press) -> Said:
+    """Confirm counts only on the card: with a leaked token, a view around the button could show anything."""
+    if not pressed.message_ts:
+        return Said(False, "not_ours", decide.NOT_MINE)
+    return await decide.confirm(world, pressed)
+
+
+async def confirm_all(world: World, pressed: Press) -> Said:
+    """Confirm all: the button holds the group and the seal over the actions that it confirms."""
+    return await batch.confirm_all(
+        world, GroupPress(pressed.ref, pressed.team, pressed.user, pressed.message_ts)
+    )
+
+
+class Buttons:
+    """The handlers of block_actions of actions and grants."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def all(self) -> dict[str, Callable[[Click], Awaitable[Reply | Opening]]]:
+        """action_id -> handler."""
+        settled = {
+            buttons.HAPPENED: lambda world, p: resolve_unknown.settle(world, p, True),
+            buttons.NOT_HAPPENED: lambda world, p: resolve_unknown.settle(world, p, False),
+        }
+        flows: dict[str, Flow] = {
+            buttons.CONFIRM: confirm,
+            buttons.CONFIRM_ALL: confirm_all,
+            buttons.APART: batch.show_apart,
+            buttons.CANCEL: decide.cancel,
+            buttons.UNDO: undo.ask,
+            buttons.RENEW: reissue.ask_again,
+            buttons.CHECK: resolve_unknown.ask_check,
+            buttons.RELEASE: result_review.release,
+            **settled,
+        }
+        opening = {
+            buttons.REVIEW: self.review,
+            buttons.EDIT: self.edit,
+            buttons.FULL: self.full,
+            buttons.MORE: self.more,
+            buttons.REVOKE: self.revoke,
+            buttons.CHANGE: self._result_review_modal(modals.HELD_CHANGE),
+            buttons.REFUSE: self._result_review_modal(modals.HELD_REJECT),
+        }
+        return {**{key: self._flow(flow) for key, flow in flows.items()}, **opening}
+
+    def _flow(self, flow: Flow) -> Callable[[Click], Awaitable[Reply]]:
+        async def handle(click: Click) -> Reply:
+            pressed = press(click)
+            said = await flow(self._world, pressed) if pressed else Said(False, "gone", GONE)
+            reply = reply_for(said, click)
+            if not click.in_app_home:
+                return reply
+            return replace(reply, render_home=lambda: home_after(self._world, click.team, click.user, said))
+
+        return handle
+
+    def _result_review_modal(self, kind: str) -> Callable[[Click], Awaitable[Reply | Opening]]:
+        """A handler that opens a modal of the result review."""
+
+        async def handle(click: Click) -> Reply | Opening:
+            return self._opening(
+                click, kind, lambda pressed: result_review.MODALS[kind](self._world, pressed)
+            )
+
+        return handle
+
+    async def more(self, click: Click) -> Reply | Opening:
+        """The overflow menu: each option opens a modal."""
+        kind, _ = buttons.untagged(click.value)
+        if kind == buttons.REJECT:
+            return await self.reject(click)
+        if kind == buttons.GRANT:
+            return self._opening(click, grants.KIND, self._grant)
+        if kind == buttons.ONLY_READS:
+            return self._opening(click, only_reads.KIND, self._only_reads)
+        return await self.full(click)
+
+    async def review(self, click: Click) -> Reply | Opening:
+        return self._opening(click, modals.TYPED, self._review)
+
+    async def edit(self, click: Click) -> Reply | Opening:
+        return self._opening(click, modals.EDIT, self._edit)
+
+    async def reject(self, click: Click) -> Reply | Opening:
+        return self._opening(click, modals.REJECT, self._reject)
+
+    async def full(self, click: Click) -> Reply | Opening:
+        return self._opening(click, modals.FULL, self._full)
+
+    def _opening(
+        self, click: Click, kind: str, build: Callable[[Press], Awaitable[Said | tuple[Any, dict[str, Any]]]]
+    ) -> Reply | Opening:
+        """Opens a placeholder before the ledger is read: a trigger_id expires after three seconds. `build` returns the
+        action and the view, or a refusal to show. Opening a modal changes nothing.
+        """
+        pressed = press(click)
+        if pressed is None:
+            return Reply(text=GONE)
+
+        async def render(view_id: str) -> dict[str, Any]:
+            built = await build(pressed)
+            if isinstance(built, Said):
+                return modals.message(built.text or GONE)
+            action, view = built
+            sheet = Sheet(view_id, kind, click.user, action.id, action.version, action.receipt)
+            async with self._world.ledger.begin() as tx:
+                await tx.sheet(sheet)
+            return view
+
+        return Opening(click.trigger_id, render)
+
+    async def _review(self, pressed: Press) -> Said | tuple[Any, dict[str, Any]]:
+        action = await standing(self._world, pressed, Verb.CONFIRM)
+        if isinstance(action, Said):
+            return action
+        hindrance = await decide.reviewed(self._world, action, pressed)
+        return hindrance or (action, modals.typed(action))
+
+    async def _edit(self, pressed: Press) -> Said | tuple[Any, dict[str, Any]]:
+        found = await form(self._world, pressed)
+        if isinstance(found, Said):
+            return found
+        return found.action, modals.edit(found.action, found.spec.schema, found.spec.recipe.bind)
+
+    async def _reject(self, pressed: Press) -> Said | tuple[Any, dict[str, Any]]:
+        action = await standing(self._world, pressed, Verb.REJECT)
+        if isinstance(action, Said):
+            return action
+        if action.state is not State.PREPARED:
+            return late(action)
+        return action, modals.reject(action)
+
+    async def _grant(self, pressed: Press) -> Said | tuple[Any, dict[str, Any]]:
+        offer = await grants.offered(self._world, pressed)
+        return offer if isinstance(offer, Said) else (offer.action, views.window(offer.action, offer.kinds))
+
+    async def _only_reads(self, pressed: Press) -> Said | tuple[Any, dict[str, Any]]:
+        offer = await only_reads.offered(self._world, pressed)
+        return (
+            offer if isinstance(offer, Said) else (offer.action, tool_review.window(offer.action, offer.spec))
+        )
+
+    async def revoke(self, click: Click) -> Reply:
+        ref = Ref.parse(click.value)
+        if ref is None:
+            return Reply(text=grants.GONE)
+        said = await grants.revoke(self._world, click.team, click.user, ref.id)
+        reply = Reply(text=said.text)
+        if not click.in_app_home:
+            return reply
+        return replace(reply, render_home=lambda: home_after(self._world, click.team, click.user, said))
+
+    async def _full(self, pressed: Press) -> Said | tuple[Any, dict[str, Any]]:
+        action = await standing(self._world, pressed, Verb.LOOK)
+        if isinstance(action, Said):
+            return action
+        return action, modals.full(action, await self._world.ledger.votes(action.id, action.version))

@@ -1,0 +1,81 @@
+"""Events: messages (stored before they are acknowledged), App Home opened, session stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from slack_bolt import BoltResponse
+
+from gate.actions import confirm
+from gate.actions.interaction import Press
+from gate.rules.action import Ref, Session
+from gate.rules.jobs import owned
+from gate.rules.planner_port import Incoming
+from gate.rules.ports import Unavailable, World
+from gate.tasks import inbox, steer
+from handlers.slack import payloads
+from handlers.slack.home import home
+from handlers.slack.listener import TIMEOUT_SECONDS, Outgoing
+
+log = logging.getLogger(__name__)
+
+
+class Events:
+    """The event handlers. `bot_user`: the app's own user id."""
+
+    def __init__(self, world: World, outgoing: Outgoing, bot_user: str) -> None:
+        self._world = world
+        self._outgoing = outgoing
+        self._bot_user = bot_user
+
+    async def receive_message(
+        self, body: Mapping[str, Any], next: Callable[[], Awaitable[BoltResponse]]
+    ) -> BoltResponse:
+        """Global middleware: stores a message in the inbox, then answers 200; on errors 5xx, so Slack retries."""
+        if not payloads.is_message(body):
+            return await next()
+        try:
+            incoming = payloads.incoming(body, self._bot_user, self._world.policy.listed_bots)
+            if incoming is not None:
+                with owned(incoming.user):
+                    async with asyncio.timeout(TIMEOUT_SECONDS):
+                        await inbox.receive(self._world, incoming)
+        except payloads.Malformed:
+            log.warning("a malformed message event was dropped")
+        except (Unavailable, TimeoutError) as error:
+            log.warning("a message could not be kept, Slack has to send it again: %s", error)
+            return BoltResponse(status=503, body="")
+        except Exception:
+            log.exception("a message could not be kept, Slack has to send it again")
+            return BoltResponse(status=500, body="")
+        return BoltResponse(status=200, body="")
+
+    async def home(self, body: Mapping[str, Any]) -> None:
+        """Publishes the current App Home. A failure is logged; opening App Home again retries."""
+        try:
+            event = payloads.home_opened(body)
+            await self._outgoing.publish(event.user, await home(self._world, event.team, event.user))
+        except (payloads.Malformed, Unavailable) as error:
+            log.warning("App Home could not be published: %s", error)
+        except Exception:
+            log.exception("App Home could not be published")
+
+    async def stop(self, body: Mapping[str, Any]) -> None:
+        """Slack's Stop button: cancels this person's pending actions in the thread and stops their task."""
+        try:
+            event = payloads.session_stopped(body)
+            with owned(event.user):
+                await self._stopped(event.session, event.user)
+        except (payloads.Malformed, Unavailable) as error:
+            log.warning("Stop could not be obeyed: %s", error)
+        except Exception:
+            log.exception("Stop could not be obeyed")
+
+    async def _stopped(self, session: Session, user: str) -> None:
+        for action in await self._world.ledger.pending(session.team, user=user, session=session):
+            ref = Ref(action.id, action.version, action.receipt[:16])
+            await confirm.cancel(self._world, Press(ref, session.team, user, reason="stopped"))
+        await steer.stop(self._world, Incoming("", session, user, "stop", "", True))

@@ -1,0 +1,114 @@
+"""Submissions of the modals of an action: typed confirmation, edit, rejection, grant, result review."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from gate.actions import confirm, edit, grants, only_reads
+from gate.actions.interaction import GONE, Press, Said
+from gate.rules.action import Ref
+from gate.rules.ports import World
+from handlers.slack import payloads, result_review
+from handlers.slack.listener import Reply
+from handlers.slack.payloads import Submission
+from views import buttons, edit_form, modals
+from views.grants import HOW_LONG, WHICH
+from views.result_review_card import COMMENTED
+from views.tool_review import SURE
+
+
+def errors(found: dict[str, str]) -> Reply:
+    """The acknowledgement with field errors: block_id -> message."""
+    return Reply(ack={"response_action": "errors", "errors": found})
+
+
+def _number(text: str) -> int:
+    """The number in the value of a chosen option; -1 if it is not one."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 4 else -1
+
+
+class Modals:
+    """The handlers of view_submission of actions."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def all(self) -> dict[str, Callable[[Submission], Awaitable[Reply]]]:
+        """callback_id -> handler."""
+        return {
+            modals.TYPED: self.typed,
+            modals.EDIT: self.edit,
+            modals.REJECT: self.reject,
+            modals.GRANT: self.grant,
+            modals.ONLY_READS: self.only_reads,
+            **{kind: self._result_review(kind) for kind in result_review.SUBMITTED},
+        }
+
+    async def typed(self, submission: Submission) -> Reply:
+        pressed = self._press(submission, typed=payloads.text_value(submission.values, modals.PHRASE))
+        if pressed is None:
+            return Reply(text=GONE)
+        said = await confirm.confirm(self._world, pressed)
+        if said.code == "wrong_phrase":
+            return errors({modals.PHRASE: said.text})
+        return Reply(text=said.text)
+
+    async def reject(self, submission: Submission) -> Reply:
+        pressed = self._press(
+            submission, reason=payloads.text_value(submission.values, modals.REASON)[: modals.REASON_LENGTH]
+        )
+        if pressed is None:
+            return Reply(text=GONE)
+        return Reply(text=(await confirm.reject(self._world, pressed)).text)
+
+    def _result_review(self, kind: str) -> Callable[[Submission], Awaitable[Reply]]:
+        """The handler of a modal of the result review."""
+
+        async def handle(submission: Submission) -> Reply:
+            comment = payloads.text_value(submission.values, COMMENTED)[: modals.REASON_LENGTH]
+            pressed = self._press(submission, reason=comment)
+            return (
+                await result_review.SUBMITTED[kind](self._world, pressed, submission)
+                if pressed
+                else Reply(text=GONE)
+            )
+
+        return handle
+
+    async def grant(self, submission: Submission) -> Reply:
+        pressed = self._press(submission)
+        if pressed is None:
+            return Reply(text=GONE)
+        chosen = payloads.input_values(submission.values)
+        kind, hours = (_number(chosen.get(block, {}).get(block, "")) for block in (WHICH, HOW_LONG))
+        return Reply(text=(await grants.give(self._world, pressed, kind, hours)).text)
+
+    async def only_reads(self, submission: Submission) -> Reply:
+        pressed = self._press(submission)
+        if payloads.input_values(submission.values).get(SURE, {}).get(SURE) != "yes":
+            return errors({SURE: "Please answer this first."})
+        return Reply(text=(await only_reads.note(self._world, pressed)).text if pressed else GONE)
+
+    async def edit(self, submission: Submission) -> Reply:
+        pressed = self._press(submission)
+        found = await edit.form(self._world, pressed) if pressed else Said(False, "gone", GONE)
+        if isinstance(found, Said) or pressed is None:
+            return Reply(text=found.text if isinstance(found, Said) else GONE)
+        schema, bound = found.spec.schema, found.spec.recipe.bind
+        filled = edit_form.values(schema, found.args, submission.values, bound)
+        if filled.errors:
+            return errors(filled.errors)
+        said = await edit.submit(self._world, pressed, filled.args)
+        if isinstance(said, Said):
+            return Reply(text=said.text)
+        shown = edit_form.field_errors(schema, found.args, said.problems, bound)
+        return errors(shown) if shown else Reply(text=" ".join(p.text for p in said.problems[:3]))
+
+    def _press(self, submission: Submission, **more: Any) -> Press | None:
+        """The press that the modal's private_metadata names; None if it is not ours or of another modal."""
+        kind, value = buttons.untagged(submission.metadata)
+        ref = Ref.parse(value)
+        if ref is None or kind != submission.callback:
+            return None
+        return Press(ref, submission.team, submission.user, view=submission.view, **more)

@@ -1,0 +1,331 @@
+"""What the sandbox does with calendars: each task takes the bytes of files, and gives facts and bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from itertools import islice
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import recurring_ical_events
+from icalendar import Calendar
+from icalendar import Event as Component
+from icalendar.parser import Contentline
+from icalendar.prop import vRecur
+
+from servers.calendar import times
+from servers.calendar.times import Moment
+from servers.sandbox.protocol import OutOfTime, Refused, time_limit
+
+
+def without(data: bytes, uid: str) -> tuple[bytes, int]:
+    """The bytes without the events of this UID, and how many other entries (events, to-dos, journals) are left."""
+    kept, left = [], 0
+    for block, entry in _blocks(data):
+        if entry == "VEVENT" and _uid(block) == uid:
+            continue
+        left += entry in ("VEVENT", "VTODO", "VJOURNAL", "VFREEBUSY")
+        kept.append(block)
+    return b"".join(kept), left
+
+
+def _blocks(data: bytes) -> Iterator[tuple[bytes, str]]:
+    """The file in pieces: each entry of a calendar whole, with its kind; what is around them line by line."""
+    inside: list[bytes] = []
+    kind, depth = "", 0
+    for line in data.splitlines(keepends=True):
+        word = line.strip().upper()
+        begins = word.removeprefix(b"BEGIN:").decode("ascii", "replace") if word.startswith(b"BEGIN:") else ""
+        if not depth and (not begins or begins == "VCALENDAR"):
+            yield line, ""
+            continue
+        kind = kind or begins
+        depth += bool(begins) - word.startswith(b"END:")
+        inside.append(line)
+        if not depth:
+            yield b"".join(inside), kind
+            inside, kind = [], ""
+    yield b"".join(inside), kind
+
+
+def _uid(block: bytes) -> str:
+    """The UID of an entry, not of an alarm in it."""
+    unfolded = block.replace(b"\r\n ", b"").replace(b"\n ", b"").replace(b"\r\n\t", b"").replace(b"\n\t", b"")
+    depth = 0
+    for line in unfolded.splitlines():
+        word = line.strip().upper()
+        depth += word.startswith(b"BEGIN:") - word.startswith(b"END:")
+        if depth == 1 and word.startswith((b"UID:", b"UID;")):
+            written = Contentline(line.decode("utf-8", "replace"))  # type: ignore[no-untyped-call]
+            return str(written.parts()[2])
+    return ""
+
+
+TOO_OFTEN = {"SECONDLY", "MINUTELY", "HOURLY"}
+LAST = date(2200, 1, 1)  # nothing is looked for behind it
+EARLIEST = 1900
+LONGEST_MONTH = dict(zip(range(1, 13), (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31), strict=True))
+
+
+def of(event: Component) -> Iterator[vRecur]:
+    """The rules of an event; some programs write several."""
+    found = event.get("RRULE", [])
+    yield from found if isinstance(found, list) else [found]
+
+
+def tamed(event: Component) -> None:
+    """Bound the rules of a parsed event. Raises ValueError for one that is not followed at all."""
+    start = event.start
+    if start.year < EARLIEST:
+        raise ValueError(f"an event begins before {EARLIEST}")
+    if type(event.end) is type(start) and event.end < start:
+        raise ValueError("an event ends before it begins")
+    for rule in of(event):
+        if str(rule.get("FREQ", [""])[0]).upper() in TOO_OFTEN:
+            raise ValueError("an event repeats more often than daily")
+        if any(int(step) < 1 for step in rule.get("INTERVAL", [])) or _never(rule):
+            raise ValueError("an event has a rule that comes to nothing")
+        if "COUNT" not in rule and _end(rule) > LAST:
+            rule["UNTIL"] = [_as(start, LAST)]
+
+
+def _end(rule: vRecur) -> date:
+    until = rule.get("UNTIL", [])
+    found = until[0] if until else date.max
+    return found.date() if isinstance(found, datetime) else found
+
+
+def _as(start: date, day: date) -> date:
+    """The day as a value of the same kind as `start`, as iCalendar wants it."""
+    if not isinstance(start, datetime):
+        return day
+    return datetime(day.year, day.month, day.day, tzinfo=UTC if start.tzinfo else None)
+
+
+def _never(rule: vRecur) -> bool:
+    """Whether a rule names only days that no year has, such as 30 February."""
+    months, monthdays = rule.get("BYMONTH", []), rule.get("BYMONTHDAY", [])
+    if not months or not monthdays:
+        return False
+    return all(abs(int(day)) > LONGEST_MONTH.get(int(month), 31) for month in months for day in monthdays)
+
+
+def written_rule(rule: vRecur) -> str:
+    """As iCalendar has it; the bound that we put there ourselves is left out."""
+    mine = rule.get("UNTIL", [None])[0]
+    shown = {
+        key: value for key, value in rule.items() if not (key == "UNTIL" and mine and mine.year == LAST.year)
+    }
+    told: bytes = vRecur(shown).to_ical()  # type: ignore[no-untyped-call]
+    return told.decode()
+
+
+PRODUCT = "-//Countersign//Calendar//EN"
+ZONE_YEARS = 20  # of changes of the clock that a file tells
+
+
+def parsed(data: bytes) -> tuple[Calendar, ...]:
+    """The calendars in a file, with rules that could run for ever taken out of harm's way. Raises anything."""
+    found = tuple(Calendar.from_ical(data, multiple=True))
+    for calendar in found:
+        if calendar.name != "VCALENDAR":
+            raise ValueError(f"it holds a {calendar.name}, not a calendar")
+        for event in entries(calendar):
+            tamed(event)
+    if not found:
+        raise ValueError("it holds no calendar")
+    return found
+
+
+def entries(calendar: Calendar) -> list[Component]:
+    """The events as they are written, each exception to a repetition on its own."""
+    return [event for event in calendar.walk("VEVENT") if isinstance(event, Component)]
+
+
+def text(event: Component, name: str) -> str:
+    value = event.get(name, "")
+    return str(value[0] if isinstance(value, list) else value)
+
+
+def within(calendar: Calendar, begin: datetime, end: datetime, zone: ZoneInfo) -> Iterator[dict[str, Any]]:
+    """The occurrences in one calendar, as facts."""
+    repeating = {text(event, "UID") for event in entries(calendar) if repeats(event)}
+    for event in recurring_ical_events.of(calendar).between(begin.astimezone(zone), end.astimezone(zone)):
+        yield occurrence(event, text(event, "UID") in repeating, zone)
+
+
+def repeats(event: Component) -> bool:
+    return "RRULE" in event or "RDATE" in event
+
+
+def occurrence(event: Component, repeating: bool, zone: ZoneInfo) -> dict[str, Any]:
+    start, stop = event.start, event.end
+    begins, ends = times.instant(start, zone), times.instant(stop, zone)
+    all_day = not isinstance(start, datetime)
+    last = max(start, _day(stop) - timedelta(days=1)) if all_day else start
+    free = text(event, "TRANSP").upper() == "TRANSPARENT" or text(event, "STATUS").upper() == "CANCELLED"
+    return {
+        "title": text(event, "SUMMARY"),
+        "location": text(event, "LOCATION"),
+        "description": text(event, "DESCRIPTION"),
+        "event_id": text(event, "UID"),
+        "repeats": repeating,
+        "free": free,
+        "days": [start.isoformat(), last.isoformat()] if all_day else [],
+        "begins": begins.isoformat(),
+        "ends": max(begins, ends).isoformat(),
+    }
+
+
+def _day(moment: Moment) -> date:
+    return moment.date() if isinstance(moment, datetime) else moment
+
+
+def main(parts: list[Component], zone: ZoneInfo) -> dict[str, Any]:
+    """An event, given with its exceptions, as facts; `rule` says how it repeats."""
+    first = next((part for part in parts if "RECURRENCE-ID" not in part), parts[0])
+    rule = "; ".join(written_rule(rule) for rule in of(first))
+    return {**occurrence(first, repeats(first), zone), "rule": rule}
+
+
+@dataclass(frozen=True)
+class New:
+    """An event that is to be written."""
+
+    title: str
+    start: Moment
+    end: Moment  # all day: the last day
+    location: str
+    description: str
+    category: str
+    rule: dict[str, Any]
+
+    @classmethod
+    def told(cls, fields: dict[str, Any]) -> New:
+        """From what `drafts.Draft.told` gives."""
+        rule = dict(fields["rule"])
+        if until := rule.get("until"):
+            rule["until"] = datetime.fromisoformat(until) if "T" in until else date.fromisoformat(until)
+        start, end = (times.unpacked(fields[name]) for name in ("start", "end"))
+        return cls(**{**fields, "rule": rule, "start": start, "end": end})
+
+    def calendar(self, uid: str, stamp: datetime) -> Calendar:
+        """The calendar that its file will hold."""
+        calendar = Calendar()
+        calendar.add("prodid", PRODUCT)
+        calendar.add("version", "2.0")
+        last = self.end if isinstance(self.end, datetime) else self.end + timedelta(days=1)
+        event = Component.new(
+            uid=uid,
+            stamp=stamp,
+            start=_written(self.start),
+            end=_written(last),
+            summary=self.title,
+            location=self.location or None,
+            description=self.description or None,
+            categories=[self.category] if self.category else (),
+        )
+        if self.rule:
+            event.add("rrule", self.rule)
+        calendar.add_component(event)
+        year = self.start.year
+        calendar.add_missing_timezones(
+            first_date=date(year - 1, 1, 1), last_date=date(year + ZONE_YEARS, 1, 1)
+        )
+        return calendar
+
+    def spans(self, zone: ZoneInfo, most: int) -> list[list[str]]:
+        """The first few times that it takes place, in UTC."""
+        calendar = self.calendar("draft", datetime(2000, 1, 1, tzinfo=UTC))
+        since = times.instant(self.start, zone).astimezone(zone)
+        found = recurring_ical_events.of(calendar).after(since)
+        return [
+            [times.instant(moment, zone).isoformat() for moment in (each.start, each.end)]
+            for each in islice(found, most)
+        ]
+
+
+def _written(moment: Moment) -> Moment:
+    """The second of two equal times can only be written in UTC (RFC 5545, 3.3.5)."""
+    return moment.astimezone(UTC) if isinstance(moment, datetime) and moment.fold else moment
+
+
+SECONDS = 6.0  # of processor time for one of several files
+Result = tuple[dict[str, Any], bytes]
+
+
+def between(*files: bytes, names: Sequence[str], begin: str, end: str, zone: str) -> Result:
+    """What takes place in a span, each with the number of its file; and what cannot be understood, in words."""
+    first, last = datetime.fromisoformat(begin), datetime.fromisoformat(end)
+    found: list[dict[str, Any]] = []
+    problems: list[str] = []
+    for number, calendars in _parsed(files, names, problems):
+        try:
+            with time_limit(SECONDS):
+                each = [
+                    one for calendar in calendars for one in within(calendar, first, last, ZoneInfo(zone))
+                ]
+        except (Exception, OutOfTime) as error:  # a foreign parser over foreign values may raise anything
+            problems.append(f"{names[number]} has an event that makes no sense ({_reason(error)})")
+            continue
+        found += [{**one, "file": number} for one in each]
+    return {"found": found, "problems": problems}, b""
+
+
+def _parsed(
+    files: Sequence[bytes], names: Sequence[str], problems: list[str]
+) -> Iterator[tuple[int, tuple[Calendar, ...]]]:
+    for number, data in enumerate(files):
+        try:
+            with time_limit(SECONDS):
+                calendars = parsed(data)
+        except (Exception, OutOfTime) as error:  # as above
+            problems.append(f"{names[number]} is no calendar that can be read ({_reason(error)})")
+        else:
+            yield number, calendars
+
+
+def _reason(error: BaseException) -> str:
+    return " ".join(str(error).split())[:100] or type(error).__name__
+
+
+def holding(*files: bytes, names: Sequence[str], event_id: str) -> Result:
+    """The numbers of the files that hold an event."""
+    problems: list[str] = []
+    found = [
+        number
+        for number, calendars in _parsed(files, names, problems)
+        if any(text(event, "UID") == event_id for one in calendars for event in entries(one))
+    ]
+    return {"found": found, "problems": problems}, b""
+
+
+def event(data: bytes, event_id: str, zone: str) -> Result:
+    """An event; how many other entries its file has; and that file without it."""
+    try:
+        parts = [
+            event
+            for calendar in parsed(data)
+            for event in entries(calendar)
+            if text(event, "UID") == event_id
+        ]
+        told = main(parts, ZoneInfo(zone))
+    except Exception as error:  # as above
+        raise Refused(f"has an event that makes no sense ({_reason(error)}).") from error
+    rest, left = without(data, event_id)
+    return {"event": told, "others": left}, rest
+
+
+def spans(new: dict[str, Any], zone: str, most: int) -> Result:
+    """The first times that a new event would take place."""
+    return {"spans": New.told(new).spans(ZoneInfo(zone), most)}, b""
+
+
+def written(new: dict[str, Any], uid: str, stamp: str) -> Result:
+    """The file of a new event."""
+    return {}, New.told(new).calendar(uid, datetime.fromisoformat(stamp)).to_ical()
+
+
+TASKS = {one.__name__: one for one in (between, holding, event, spans, written)}

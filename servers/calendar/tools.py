@@ -1,0 +1,330 @@
+"""The calendar tools, each with its card and its undo. Their docstrings are what people and models read."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from typing import Annotated, Any
+
+from mcp.server.mcpserver.exceptions import ToolError
+from pydantic import Field
+
+from servers.calendar import drafts, events, times
+from servers.calendar.events import Problems
+from servers.calendar.models import (
+    MOST_DAYS,
+    Block,
+    CalendarArg,
+    Created,
+    DayArg,
+    Deleted,
+    EndArg,
+    Events,
+    ExpectedArg,
+    ExpectedMoment,
+    Found,
+    IdArg,
+    MinutesArg,
+    NewEvent,
+    PlaceArg,
+    Plan,
+    Repeat,
+    Slots,
+    StartArg,
+    TextArg,
+    TimesArg,
+    TitleArg,
+    UntilArg,
+    ZoneArg,
+)
+from servers.cards import Card, change, reading
+from servers.days import Days
+from servers.filesystem import answers, disk, file_ops, trash
+from servers.filesystem.answers import spoken
+from servers.filesystem.models import Item
+from servers.filesystem.paths import Roots
+from servers.filesystem.trash import KEEP
+from servers.folders import WAYS_BACK
+
+MOST_EVENTS, MOST_SLOTS = 500, 200
+DaysArg = Annotated[int, Field(ge=1, le=MOST_DAYS, description="How many days, the first one included.")]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The reading tools over some folders."""
+
+    roots: Roots
+    days: Days
+
+    @spoken
+    def list_events(
+        self,
+        start: Annotated[DayArg, Field(description="The first day.")] = "today",
+        days: DaysArg = 7,
+        contains: Annotated[
+            str, Field(max_length=200, description="Words in the title, the place or the description.")
+        ] = "",
+    ) -> Events:
+        """List what takes place on these days, in order of time. What repeats is listed each time."""
+        problems, first = Problems(), self._day(start)
+        last = first + timedelta(days=days)
+        there = events.between(
+            self.roots, self.days.begins(first), self.days.begins(last), self.days.zone, problems
+        )
+        fits = (each for each in there if _contains(each, contains))
+        shown, more = answers.fitting((each.shown() for each in fits), MOST_EVENTS)
+        return Events(
+            events=shown, truncated=more, note=problems.note or ("" if shown else "There are none.")
+        )
+
+    @spoken
+    def find_free_slots(
+        self,
+        start: Annotated[DayArg, Field(description="The first day.")] = "today",
+        days: DaysArg = 5,
+        minutes: Annotated[int, Field(ge=1, le=1440, description="How long a slot must be.")] = 30,
+        from_time: Annotated[str, Field(pattern=r"^\d{1,2}:\d\d$", description="When work begins.")] = "09:00",
+        to_time: Annotated[str, Field(pattern=r"^\d{1,2}:\d\d$", description="When it ends.")] = "17:00",
+        weekends: Annotated[bool, Field(description="Saturday and Sunday too.")] = False,
+    ) -> Slots:  # fmt: skip
+        """Find free time within working hours, from now on. Cancelled events and those marked free take no time."""
+        problems, zone = Problems(), self.days.zone
+        hours = _hours(from_time, to_time)
+        open_ = events.windows(self._day(start), days, hours, weekends, zone)
+        there = events.between(self.roots, open_[0][0], open_[-1][1], zone, problems) if open_ else []
+        spans = events.slots(open_, there, self.days.now(), minutes)
+        shown, more = answers.fitting((events.shown(span, zone) for span in spans), MOST_SLOTS)
+        return Slots(slots=shown, truncated=more, note=problems.note or ("" if shown else "There are none."))
+
+    @spoken
+    def get_event(self, event_id: IdArg) -> Found:
+        """One event with everything about it, and the SHA-256 of its file."""
+        event = events.find(self.roots, event_id, self.days.zone)
+        found, file = event.main, event.main.file
+        what = f"{found.title}, {times.span(found.start, found.end)}"
+        shown = f"{what}, all repetitions" if found.repeats else what
+        return Found(
+            event_id=event_id,
+            what=shown,
+            title=found.title,
+            start=times.said(found.start),
+            end=times.said(found.end),
+            location=found.location,
+            description=found.description,
+            repeat=event.rule,
+            file=file.place.said,
+            sha256=file.sha256,
+            others=event.others,
+            items=[Item(name=f"{shown}, in {file.place.said}", kind="other")],
+        )
+
+    @spoken
+    def preview_event(self, event: NewEvent) -> Plan:
+        """What create_event would write, and what is at the same time."""
+        return drafts.plan(drafts.draft(event, self.days, self.roots), self.roots, self.days)
+
+    @spoken
+    def preview_time_block(self, block: Block) -> Plan:
+        """What create_time_block would write. Refused when the time is not free."""
+        draft = drafts.draft(NewEvent(**block.model_dump()), self.days, self.roots)
+        must_be_free(draft, self.roots, self.days)
+        return drafts.plan(draft, self.roots, self.days)
+
+    def _day(self, words: str) -> date:
+        found = self.days.day(words)
+        if found is None:
+            raise ToolError("Name the first day, such as today or 2026-11-24.")
+        return found
+
+
+def must_be_free(draft: drafts.Draft, roots: Roots, days: Days) -> None:
+    """Raises ToolError when something else is at that time."""
+    if not isinstance(draft.start, datetime):
+        raise ToolError("A block of time needs a time: write start like 2026-11-24 14:00.")
+    taken = drafts.clashing(draft, roots, days.zone, Problems())
+    if taken:
+        raise ToolError(
+            f"That time is not free: {'; '.join(taken[:3])}. Choose another; see find_free_slots."
+        )
+
+
+def _hours(begin: str, end: str) -> tuple[time, time]:
+    try:
+        first, last = (time(int(text.split(":")[0]), int(text.split(":")[1])) for text in (begin, end))
+    except ValueError:
+        raise ToolError(f"{begin} or {end} is no time. Write them like 09:00 and 17:00.") from None
+    if first >= last:
+        raise ToolError(f"Work would end ({end}) before it begins ({begin}). Exchange the two.")
+    return first, last
+
+
+def _contains(each: events.Occurrence, words: str) -> bool:
+    told = "\n".join([each.title, each.location, each.description])
+    return words.casefold() in told.casefold()
+
+
+BLOCK = "Time block"
+
+
+def new_id() -> str:
+    return secrets.token_hex(6)
+
+
+@dataclass(frozen=True)
+class Changing:
+    """The changing tools over some folders. `ids` gives the id of a new event."""
+
+    roots: Roots
+    days: Days
+    ids: Callable[[], str] = new_id
+
+    @spoken
+    def create_event(  # noqa: PLR0913 - one argument for each field, so that a form asks for each
+        self,
+        title: TitleArg,
+        start: StartArg,
+        end: EndArg | None = None,
+        minutes: MinutesArg | None = None,
+        timezone: ZoneArg | None = None,
+        location: PlaceArg | None = None,
+        description: TextArg | None = None,
+        repeat: Repeat | None = None,
+        times: TimesArg | None = None,
+        until: UntilArg | None = None,
+        calendar: CalendarArg | None = None,
+        expected_start: ExpectedMoment = None,
+        expected_end: ExpectedMoment = None,
+    ) -> Created:
+        """Write an event into the calendar. Without an end it lasts an hour, or all day when start is a day alone."""
+        asked = NewEvent(
+            title=title, start=start, end=end, minutes=minutes, timezone=timezone, location=location,
+            description=description, repeat=repeat, times=times, until=until, calendar=calendar,
+        )  # fmt: skip
+        return self._created(drafts.draft(asked, self.days, self.roots), expected_start, expected_end)
+
+    @spoken
+    def create_time_block(  # noqa: PLR0913 - as above
+        self,
+        title: TitleArg,
+        start: StartArg,
+        end: EndArg | None = None,
+        minutes: MinutesArg | None = None,
+        timezone: ZoneArg | None = None,
+        calendar: CalendarArg | None = None,
+        expected_start: ExpectedMoment = None,
+        expected_end: ExpectedMoment = None,
+    ) -> Created:
+        """Keep some free time for something. Refused when the time is not free."""
+        block = Block(
+            title=title, start=start, end=end, minutes=minutes, timezone=timezone, calendar=calendar
+        )
+        draft = drafts.draft(NewEvent(**block.model_dump()), self.days, self.roots, BLOCK)
+        must_be_free(draft, self.roots, self.days)
+        return self._created(draft, expected_start, expected_end)
+
+    def _created(self, draft: drafts.Draft, start: str | None, end: str | None) -> Created:
+        for now, shown in ((draft.start, start), (draft.end, end)):
+            if shown is not None and times.said(now) != shown:
+                raise ToolError(
+                    f"The time has changed since it was shown: {shown} is now {times.said(now)}. Ask again."
+                )
+        uid = self.ids()
+        place = draft.folder.child(f"{draft.start:%Y-%m-%d}-{uid}.ics")
+        found = file_ops.create(place, draft.written(uid, self.days.now()))
+        return Created(
+            event_id=uid,
+            title=draft.title,
+            start=times.said(draft.start),
+            end=times.said(draft.end),
+            file=place.said,
+            sha256=found.sha256,
+        )
+
+    @spoken
+    def delete_event(self, event_id: IdArg, expected_sha256: ExpectedArg = None) -> Deleted:
+        """Delete an event, with all its repetitions. The file before it stays in the trash."""
+        found = events.find(self.roots, event_id, self.days.zone)
+        file, rest = found.main.file, found.rest
+        with_it = file.sha256 if expected_sha256 is None else expected_sha256
+        at = self.days.now()
+        if rest == file.data:
+            raise ToolError(f"{file.place.said} cannot be taken apart. Delete {event_id} by hand.")
+        if found.others:
+            after, trash_id = file_ops.replace(file.place, rest, with_it, at)
+        else:
+            manifest, _ = file_ops.delete([file.place], {file.place.said: with_it}, at)
+            after, trash_id = None, manifest.id
+        return Deleted(
+            event_id=event_id,
+            title=found.main.title,
+            file=file.place.said,
+            sha256=after.sha256 if after else disk.ABSENT,
+            trash_id=trash_id,
+            kept_until=at + trash.KEEP,
+        )
+
+
+# A deleted event comes back as the file it was, by the tools of the filesystem server.
+
+
+def _new(title: str, verb: str, summary: str, preview: str, argument: str, risk: str) -> Card:
+    made: dict[str, Any] = {
+        "noun": "{args.title}",
+        "capture": {"plan": {"tool": preview, "args": {argument: "{args}"}}},
+        "bind": {"expected_start": "{capture.plan.start}", "expected_end": "{capture.plan.end}"},
+        "preview": {"kind": "text", "after": "{capture.plan.change}"},
+        "recoverable": "The event is deleted again",
+        "undo": [
+            {
+                "tool": "delete_event",
+                "args": {"event_id": "{result.event_id}", "expected_sha256": "{result.sha256}"},
+            }
+        ],
+        "drift": _SAME_FILE,
+    }
+    return change(title, verb, summary, risk=risk, **made)
+
+
+_SAME_FILE = {
+    "tool": "get_metadata",
+    "args": {"path": "{result.file}"},
+    "same": {"sha256": "{result.sha256}"},
+}
+
+CARDS: dict[str, Card] = {
+    "list_events": reading("List events", "List events from {args.start}"),
+    "find_free_slots": reading("Find free time", "Find free time from {args.start}"),
+    "get_event": reading("Event details", "Look at the event {args.event_id}"),
+    "preview_event": reading("Preview a new event", "Look at the new event"),
+    "preview_time_block": reading("Preview a block of time", "Look at the block of time"),
+    "create_event": _new(
+        "Create event", "Create", "Create the event {capture.plan.what}", "preview_event", "event", "medium"
+    ),
+    "create_time_block": _new(
+        "Block time", "Block", "Block time for {capture.plan.what}", "preview_time_block", "block", "low"
+    ),
+    "delete_event": change(
+        "Delete event",
+        "Delete",
+        "Delete the event {capture.target.what}",
+        cls="destructive",
+        risk="high",
+        noun="{capture.target.title}",
+        capture={"target": {"tool": "get_event", "args": {"event_id": "{args.event_id}"}}},
+        bind={"expected_sha256": "{capture.target.sha256}"},
+        preview={"kind": "affected", "items": "{capture.target.items}"},
+        recoverable="The file before stays in .countersign/trash",
+        keeps_days=KEEP.days,
+        undo=[
+            {
+                "tool": "restore_file",
+                "args": {"trash_id": "{result.trash_id}", "expected_sha256": "{result.sha256}"},
+            }
+        ],
+        drift=_SAME_FILE,
+    ),
+    **WAYS_BACK,
+}

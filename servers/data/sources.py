@@ -1,0 +1,222 @@
+"""Records out of files: CSV and JSON, and SQLite databases locked here and opened in the sandbox."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import stat
+import struct
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from mcp.server.mcpserver.exceptions import ToolError
+
+from servers.data.models import Cell, Table
+from servers.filesystem import disk, targets
+from servers.filesystem.answers import MOST_CHARACTERS
+from servers.filesystem.disk import Found
+from servers.filesystem.paths import Place, Roots, Spot, spot
+from servers.folders import bytes_of
+from servers.sandbox.calling import BUSY, SANDBOX, Job, Limits, run
+from servers.sqlite.files import HEADER, too_long
+
+PENDING, RESERVED, SHARED, SHARED_SIZE = 0x40000000, 0x40000001, 0x40000002, 510
+_AGAIN = 0.01  # seconds between two tries
+_OPEN_FILE = getattr(fcntl, "F_OFD_SETLK", None)
+
+
+def share(file: int, said: str, seconds: float) -> None:
+    """Hold off whoever would write into the file, until the descriptor is closed. Raises ToolError at the end."""
+    end = time.monotonic() + seconds
+    _wait(file, fcntl.LOCK_SH, (PENDING, 1), said, end)
+    try:
+        _wait(file, fcntl.LOCK_SH, (SHARED, SHARED_SIZE), said, end)
+    finally:
+        _lock(file, fcntl.LOCK_UN, PENDING, 1)
+
+
+def reserve(file: int, said: str, seconds: float) -> None:
+    """Be the only one that prepares a change. For a descriptor that is shared and open for writing."""
+    _wait(file, fcntl.LOCK_EX, (RESERVED, 1), said, time.monotonic() + seconds)
+
+
+def exclude(file: int, said: str, seconds: float) -> None:
+    """Be the only one that reads or writes. For a descriptor that is reserved."""
+    end = time.monotonic() + seconds
+    for span in ((PENDING, 1), (SHARED, SHARED_SIZE)):
+        _wait(file, fcntl.LOCK_EX, span, said, end)
+
+
+def _wait(file: int, kind: int, span: tuple[int, int], said: str, end: float) -> None:
+    while True:
+        try:
+            return _lock(file, kind, *span)
+        except BlockingIOError:
+            if time.monotonic() > end:
+                raise ToolError(
+                    f"{said} is in use by another program. Close it there, or try again in a minute."
+                ) from None
+            time.sleep(_AGAIN)
+
+
+def _lock(file: int, kind: int, start: int, length: int) -> None:
+    if _OPEN_FILE is None:
+        fcntl.lockf(file, kind | fcntl.LOCK_NB, length, start)
+        return
+    kinds = {fcntl.LOCK_SH: fcntl.F_RDLCK, fcntl.LOCK_EX: fcntl.F_WRLCK, fcntl.LOCK_UN: fcntl.F_UNLCK}
+    fcntl.fcntl(file, _OPEN_FILE, struct.pack("@hhqqi", kinds[kind], os.SEEK_SET, start, length, 0))
+
+
+SECONDS = 5.0
+GRACE = 2.0  # seconds until a process is killed that has not stopped its statement by itself
+WAIT = 2.0  # seconds for another program to end its change
+MOST_ROWS = 1_000
+_MEMORY = 1 << 30
+_OUTPUT = 256 << 20
+
+
+@contextmanager
+def reading(place: Place) -> Iterator[int]:
+    """A descriptor of the database at `place`, locked as SQLite locks what it reads. Raises ToolError.
+
+    A change that is not finished is not taken back here, nor one that stands in a log taken in: that would be to run
+    what a stranger wrote into a file beside the database. Such a database is refused.
+    """
+    with spot(place) as here, disk.reading(here) as file:
+        hold(here, file, WAIT)
+        before = _version(file)
+        yield file
+        finished(here)
+        if _version(file) != before:  # one with a log is written without regard to that lock
+            raise ToolError(f"{place.said} was written while it was read. Ask again in a minute.")
+
+
+def hold(here: Spot, file: int, wait: float) -> None:
+    """Keep others from writing into a database. Raises ToolError when it is none, or is not finished."""
+    if not os.pread(file, len(HEADER), 0).startswith(HEADER):
+        raise ToolError(f"{here.said} is not a SQLite database. Name one, or use a .csv file.")
+    share(file, here.said, wait)
+    finished(here)
+
+
+def finished(here: Spot) -> None:
+    """Raise ToolError when a change of the database is not finished: another file beside it says so."""
+    if _holds(Spot(here.folder, f"{here.name}-journal", here.said), zeros_are_nothing=True):
+        raise ToolError(
+            f"{here.said} has an unfinished change ({here.name}-journal): a program is writing it, or was stopped "
+            "while it did. Open it once with that program, or with sqlite3 when you trust where it comes from: that "
+            "takes the half change back. Or put a good copy in its place. Then ask again."
+        )
+    if _holds(Spot(here.folder, f"{here.name}-wal", here.said)):
+        raise ToolError(
+            f"{here.said} has changes that are not in the file yet ({here.name}-wal): a program has it open, or was "
+            "stopped. Close the database in that program, then ask again."
+        )
+
+
+def _holds(beside: Spot, zeros_are_nothing: bool = False) -> bool:
+    """Whether a file beside a database has to be read with it. A journal that begins with a zero is a finished one."""
+    info = disk.status(beside)
+    if info is None or not stat.S_ISREG(info.st_mode):
+        return info is not None
+    if not (info.st_size and zeros_are_nothing):
+        return info.st_size > 0
+    with disk.reading(beside) as file:
+        return os.pread(file, 1, 0) not in (b"", b"\0")
+
+
+def _version(file: int) -> tuple[int, int, int]:
+    info = os.fstat(file)
+    return info.st_size, info.st_mtime_ns, info.st_ctime_ns
+
+
+def asked(file: int, said: str, task: str, *blobs: bytes, **args: Any) -> tuple[dict[str, Any], bytes]:
+    """What a task of the confined process gives about the database behind a descriptor. Raises ToolError."""
+    limits = Limits(seconds=SECONDS + GRACE, memory=_MEMORY, output=_OUTPUT)
+    given = {"said": said, "seconds": SECONDS, **args}
+    begun = time.monotonic()
+    result = SANDBOX.call(Job(f"sqlite.{task}", blobs, given, files=[file], limits=limits))
+    if result.stopped:
+        late = result.refused != BUSY and time.monotonic() - begun > SECONDS
+        raise ToolError(too_long(SECONDS) if late else f"{said} {result.refused}")
+    if result.refused:
+        raise ToolError(result.refused)
+    return result.told, result.data
+
+
+def _read(place: Place, task: str, **args: Any) -> tuple[dict[str, Any], bytes]:
+    with reading(place) as file:
+        return asked(file, place.said, task, **args)
+
+
+def select(
+    place: Place, sql: str, parameters: Sequence[Cell] | Mapping[str, Cell], limit: int
+) -> tuple[list[str], list[list[Cell]], bool]:
+    """Columns, rows up to a number and as fit into an answer, and whether there are more. Raises ToolError."""
+    _, told = _read(place, "select", sql=sql, parameters=parameters, most=(limit, MOST_CHARACTERS))
+    found = json.loads(told)
+    return found["columns"], found["rows"], found["more"]
+
+
+def read_table(
+    place: Place, name: str | None, most: int, characters: int
+) -> tuple[list[str], list[list[Cell]]]:
+    """Columns and all rows of a table. Raises ToolError when there is none, or when it has more than `most`."""
+    told, lines = _read(place, "table", name=name, most=(most, characters))
+    return told["columns"], [json.loads(line) for line in lines.splitlines()]
+
+
+def tables(place: Place) -> tuple[Iterator[Table], Found]:
+    """Every table and view that people made, and the file, hashed."""
+    with reading(place) as file:
+        _, lines = asked(file, place.said, "tables")
+        return (Table.model_validate_json(line) for line in lines.splitlines()), disk.measure(
+            file, place.said
+        )
+
+
+LARGEST = 32 << 20  # bytes of a file
+MOST_RECORDS = 100_000
+DELIMITERS = {".csv": ",", ".tsv": "\t"}
+_KINDS = (".tsv", ".json", ".jsonl", ".ndjson")
+_DATABASES = (".sqlite", ".sqlite3", ".db", ".db3")
+
+
+@dataclass(frozen=True)
+class Records:
+    """Columns, and rows that are all as long as those."""
+
+    said: str
+    columns: list[str]
+    rows: list[list[Cell]]
+
+    def column(self, name: str) -> list[Cell]:
+        at = self.columns.index(name)
+        return [row[at] for row in self.rows]
+
+    def chosen(self, names: Sequence[str] | None) -> list[str]:
+        """These columns, or all. Raises ToolError for one that is not there."""
+        for name in names or ():
+            if name not in self.columns:
+                raise ToolError(f"There is no column “{name}”. The columns are: {', '.join(self.columns)}.")
+        return list(dict.fromkeys(names)) if names else self.columns
+
+
+def records(roots: Roots, path: str, table: str | None) -> Records:
+    """The records of a file. Raises ToolError for what is no table, or too large a one."""
+    place = targets.file(roots, path)
+    name = place.parts[-1].lower()
+    if table is not None or name.endswith(_DATABASES):
+        return _of_table(place, table)
+    ending = next((one for one in _KINDS if name.endswith(one)), ".csv")
+    told, lines = run("formats.records", place.said, [bytes_of(place, LARGEST)[0]], ending=ending)
+    # A line at a time: one large document would hold up the other threads while it is parsed.
+    return Records(place.said, told["columns"], [json.loads(line) for line in lines.splitlines()])
+
+
+def _of_table(place: Place, table: str | None) -> Records:
+    return Records(place.said, *read_table(place, table, MOST_RECORDS, 4 * LARGEST))

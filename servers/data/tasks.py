@@ -1,0 +1,52 @@
+"""What the sandbox does with records: it compares their texts, which may be chosen to take long."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from rapidfuzz.distance import Indel
+
+WINDOW = 8  # texts next to each other in order that are held against each other
+
+
+def alike(texts: bytes, share: float) -> tuple[dict[str, Any], bytes]:
+    """For each text of a JSON list, as a JSON list: the number of the first text that it is put together with.
+
+    Texts are alike whose similarity is at least `share`: the normalized indel similarity, twice the length of their
+    longest common subsequence over the sum of their lengths.
+    """
+    return {}, json.dumps(_leaders(json.loads(texts), share)).encode()
+
+
+def _leaders(texts: Sequence[str], share: float) -> list[int]:
+    leader = list(range(len(texts)))
+
+    def first(at: int) -> int:
+        while leader[at] != at:
+            leader[at] = at = leader[leader[at]]
+        return at
+
+    digits = ["".join(filter(str.isdigit, text)) for text in texts]
+    for one, other in _neighbours(texts):
+        # Numbers must be the same: 2025 and 2026 are no typing error.
+        if digits[one] != digits[other] or first(one) == first(other):
+            continue
+        if Indel.normalized_similarity(texts[one], texts[other], score_cutoff=share) >= share:
+            low, high = sorted((first(one), first(other)))
+            leader[high] = low
+    return [first(at) for at in range(len(texts))]
+
+
+def _neighbours(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Pairs of texts that stand near each other in order, read from the front and from the end: so a typing error is
+    found at either of them."""
+    forwards = sorted(range(len(texts)), key=lambda at: texts[at])
+    backwards = sorted(range(len(texts)), key=lambda at: texts[at][::-1])
+    for order in (forwards, backwards):
+        for n, one in enumerate(order):
+            yield from ((one, other) for other in order[n + 1 : n + 1 + WINDOW])
+
+
+TASKS: dict[str, Callable[..., tuple[dict[str, Any], bytes]]] = {"alike": alike}

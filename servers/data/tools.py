@@ -1,0 +1,329 @@
+"""The data tools, each with its card and its undo. Their docstrings are what people and models read."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from mcp.server.mcpserver.exceptions import ToolError
+from pydantic import Field
+
+from servers import formulas
+from servers.cards import Card, change, reading
+from servers.command_line import Clock
+from servers.data import quality, sources, writing
+from servers.data.models import (
+    Anomalies,
+    Cell,
+    Change,
+    CsvPlan,
+    Database,
+    DatabaseArg,
+    Duplicates,
+    Name,
+    RecordsArg,
+    Rows,
+    RowsChanged,
+    RowsPlan,
+    RowsState,
+    TableArg,
+)
+from servers.filesystem import answers, targets
+from servers.filesystem.answers import spoken
+from servers.filesystem.models import ExpectedArg, Written
+from servers.filesystem.paths import Place, Roots
+from servers.filesystem.trash import KEEP
+from servers.folders import WAYS_BACK, bytes_of, makes, put, target
+from servers.sqlite.files import MOST_CHANGES
+
+MOST_TEXT = 1 << 20  # bytes of a CSV file whose replacement can be shown
+
+ChangesArg = Annotated[
+    list[Change], Field(min_length=1, max_length=MOST_CHANGES, description="Carried out in this order.")
+]
+ColumnsArg = Annotated[
+    list[Name] | None, Field(description="Only these columns. Empty: all of them.", max_length=100)
+]
+CsvColumns = Annotated[list[Name], Field(min_length=1, max_length=200, description="The first line.")]
+CsvRows = Annotated[
+    list[list[Cell]], Field(max_length=5_000, description="Lists of values, each as long as `columns`.")
+]
+RecordArg = Annotated[str, Field(max_length=64, description="The record that a change of rows gave.")]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The reading tools over some roots, with the clock that says what today is."""
+
+    roots: Roots
+    clock: Clock
+
+    @spoken
+    def query_sqlite(
+        self,
+        path: DatabaseArg,
+        sql: Annotated[
+            str, Field(min_length=1, max_length=20_000, description="One SELECT. It cannot write.")
+        ],
+        parameters: Annotated[
+            list[Cell] | dict[str, Cell] | None, Field(description="Values for ? or :name in the statement.")
+        ] = None,
+        limit: Annotated[
+            int, Field(ge=1, le=sources.MOST_ROWS, description="Rows at most.")
+        ] = sources.MOST_ROWS,
+    ) -> Rows:
+        """Ask a SQLite database one question. It is opened for reading only, and stopped after 5 seconds."""
+        place = targets.file(self.roots, path)
+        columns, found, more = sources.select(place, sql, parameters or [], limit)
+        note = "There are more rows. Ask more precisely, or for fewer columns." if more else ""
+        return Rows(path=place.said, columns=columns, rows=found, count=len(found), truncated=more, note=note)
+
+    @spoken
+    def describe_database(self, path: DatabaseArg) -> Database:
+        """List the tables and views of a SQLite database with their columns."""
+        place = targets.file(self.roots, path)
+        tables, whole = sources.tables(place)
+        found, _ = answers.fitting(tables)
+        return Database(path=place.said, tables=found, sha256=whole.sha256, size=whole.size)
+
+    @spoken
+    def deduplicate_records(
+        self,
+        path: RecordsArg,
+        columns: ColumnsArg = None,
+        table: TableArg = None,
+        alike: Annotated[
+            float | None,
+            Field(ge=0.5, le=1, description="Also nearly the same, like 0.9. Empty: the same only."),
+        ] = None,
+    ) -> Duplicates:
+        """Find records that are there twice, also in other case or spacing, and say which to keep. Changes nothing."""
+        found = sources.records(self.roots, path, table)
+        compared = found.chosen(columns)
+        groups = quality.groups(found, compared, alike)
+        extra = {row for group in groups for row in group.rows[1:]}
+        listed, more = answers.fitting(groups, quality.MOST_GROUPS)
+        keep = [row for row in range(1, len(found.rows) + 1) if row not in extra]
+        return Duplicates(
+            path=found.said,
+            records=len(found.rows),
+            compared=compared,
+            groups=listed,
+            unique=len(keep),
+            keep=keep if len(keep) <= 5_000 else [],
+            truncated=more,
+            summary=f"{len(found.rows)} records, {len(extra)} of them again in {len(groups)} groups; "
+            f"{len(keep)} are left without them.",
+        )
+
+    @spoken
+    def summarize_anomalies(
+        self, path: RecordsArg, columns: ColumnsArg = None, table: TableArg = None
+    ) -> Anomalies:
+        """Say what stands out in a table: values far off, gaps, mixed types, odd days, twins. Changes nothing."""
+        found = sources.records(self.roots, path, table)
+        chosen = found.chosen(columns)
+        listed, more = answers.fitting(quality.anomalies(found, chosen, self.clock().date()), 500)
+        named = ", ".join(dict.fromkeys(one.column for one in listed)) or "none"
+        return Anomalies(
+            path=found.said,
+            records=len(found.rows),
+            columns=chosen,
+            anomalies=listed,
+            truncated=more,
+            summary=f"{len(found.rows)} records, {len(listed)} things stand out, in these columns: {named}.",
+        )
+
+    @spoken
+    def preview_csv(self, path: RecordsArg, columns: CsvColumns, rows: CsvRows) -> CsvPlan:
+        """Show the text that write_csv would write, and the one it would replace."""
+        place, sha256 = csv_target(self.roots, path)
+        before = ""
+        if sha256 != "absent":
+            data, _ = bytes_of(place, MOST_TEXT, sha256)
+            try:
+                before = data.decode("utf-8-sig")
+            except UnicodeDecodeError:
+                raise ToolError(f"{place.said} is not UTF-8 text. Write to another name.") from None
+        after = as_csv(place, columns, rows)
+        if not (answers.fits(before) and answers.fits(after)):
+            raise ToolError(f"{place.said} is too large to show what would change. Write to another name.")
+        note = formulas.note(formulas.formulas([columns, *rows]))
+        return CsvPlan(path=place.said, before=before, after=after, sha256=sha256, rows=len(rows), note=note)
+
+    @spoken
+    def preview_write_sqlite(self, path: DatabaseArg, changes: ChangesArg) -> RowsPlan:
+        """Show every row that write_sqlite would change, tried on a copy in memory. Changes nothing."""
+        place = targets.file(self.roots, path)
+        plan = writing.preview(place, changes)
+        if not plan["rows"]:
+            raise ToolError("That would change nothing: the rows are so already.")
+        return _plan(place, plan)
+
+    @spoken
+    def preview_restore_rows(self, record: RecordArg) -> RowsPlan:
+        """Show every row that restore_rows would put back. Changes nothing."""
+        return _plan(*writing.preview_back(self.roots, record))
+
+    @spoken
+    def check_rows(self, record: RecordArg) -> RowsState:
+        """Say whether the rows of a record are still as the change left them."""
+        place, state, as_left = writing.standing(self.roots, record)
+        return RowsState(record=record, path=place.said, state=state, as_left=as_left)
+
+
+def _plan(place: Place, plan: dict[str, Any]) -> RowsPlan:
+    if not answers.fits(plan["difference"]):
+        raise ToolError("That changes more than can be shown. Change fewer rows at once.")
+    items = [{"name": name, "kind": "other"} for name in plan["items"]]
+    return RowsPlan.model_validate({**plan, "path": place.said, "items": items})
+
+
+def csv_target(roots: Roots, path: str) -> tuple[Place, str]:
+    """Where a CSV file would go, and the SHA-256 of what is there."""
+    found = target(roots, path, ".csv", ".tsv")
+    return found.place, found.sha256
+
+
+def as_csv(place: Place, columns: list[str], rows: list[list[Cell]]) -> str:
+    """The lines of the file. Raises ToolError for a row that is longer or shorter than the columns."""
+    for number, row in enumerate(rows, 1):
+        if len(row) != len(columns):
+            raise ToolError(
+                f"Row {number} has {len(row)} values for {len(columns)} columns. Give each one value."
+            )
+    out = io.StringIO()
+    sign = sources.DELIMITERS[place.parts[-1].lower()[-4:]]
+    writer = csv.writer(out, delimiter=sign, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([[_plain(value) for value in row] for row in rows])
+    return out.getvalue()
+
+
+def _plain(value: Cell) -> Cell:
+    return str(value).lower() if isinstance(value, bool) else value
+
+
+Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+ExpectedRows = Annotated[
+    Digest | None, Field(description="SHA-256 over the rows as the preview showed them. Empty: as they are.")
+]
+
+
+@dataclass(frozen=True)
+class Changing:
+    """The changing tools over some roots, with the clock that dates what they keep."""
+
+    roots: Roots
+    clock: Clock
+
+    @spoken
+    def write_csv(
+        self, path: RecordsArg, columns: CsvColumns, rows: CsvRows, expected_sha256: ExpectedArg = None
+    ) -> Written:
+        """Write a .csv or .tsv file, in place of one that is there: that one is kept in the trash for 30 days."""
+        place, _ = csv_target(self.roots, path)
+        return put(place, as_csv(place, columns, rows).encode(), expected_sha256, self.clock(), Written)
+
+    @spoken
+    def write_sqlite(
+        self, path: DatabaseArg, changes: ChangesArg, expected: ExpectedRows = None
+    ) -> RowsChanged:
+        """Insert, update and delete rows of a SQLite database, all or none. The rows before are kept for 30 days."""
+        place = targets.file(self.roots, path)
+        return _changed(place, writing.write(place, changes, expected, self.clock()))
+
+    @spoken
+    def restore_rows(self, record: RecordArg, expected: ExpectedRows = None) -> RowsChanged:
+        """Put rows back to what they were before a change. Without `expected` they must be as the change left them."""
+        return _changed(*writing.restore(self.roots, record, expected, self.clock()))
+
+
+def _changed(place: Place, done: writing.Written) -> RowsChanged:
+    counts = {name: done.counts.get(name, 0) for name in ("added", "changed", "removed")}
+    return RowsChanged(
+        path=place.said, rows=sum(counts.values()), record=done.record, state=done.state, **counts
+    )
+
+
+_ROWS: dict[str, Any] = {
+    "recoverable": "The rows before are kept in .countersign/data",
+    "keeps_days": KEEP.days,
+    "preview": {"kind": "text", "after": "{capture.plan.difference}"},
+    "bind": {"expected": "{capture.plan.expected}"},
+    "undo": [
+        {
+            "when": "{capture.plan.can_undo}",
+            "tool": "restore_rows",
+            "args": {"record": "{result.record}", "expected": "{result.state}"},
+        }
+    ],
+    "drift": {
+        "tool": "check_rows",
+        "args": {"record": "{result.record}"},
+        "same": {"state": "{result.state}"},
+    },
+}
+
+CARDS: dict[str, Card] = {
+    "query_sqlite": reading("Ask a database", "Ask {args.path}", paths=["path"]),
+    "describe_database": reading("Describe database", "Look at {args.path}", paths=["path"]),
+    "deduplicate_records": reading(
+        "Find records that are there twice", "Look for twins in {args.path}", paths=["path"]
+    ),
+    "summarize_anomalies": reading(
+        "Find what stands out", "Look for anomalies in {args.path}", paths=["path"]
+    ),
+    "preview_csv": reading("Preview a CSV file", "Look at {args.path}", paths=["path"]),
+    "preview_write_sqlite": reading(
+        "Preview changes of rows", "Try changes on a copy of {args.path}", paths=["path"]
+    ),
+    "preview_restore_rows": reading("Preview putting rows back", "Look at the record {args.record}"),
+    "check_rows": reading("Check rows", "Look at the record {args.record}"),
+    "write_csv": makes(
+        "Write CSV file",
+        "Write",
+        "Write {args.rows|count} rows to {args.path}{capture.plan.note}",
+        targets={"paths": ["path"], "reported": ["{capture.plan.path}"]},
+        noun="{args.path|name}",
+        capture={
+            "plan": {
+                "tool": "preview_csv",
+                "args": {"path": "{args.path}", "columns": "{args.columns}", "rows": "{args.rows}"},
+            }
+        },
+        bind={"expected_sha256": "{capture.plan.sha256}"},
+        preview={
+            "kind": "diff",
+            "before": "{capture.plan.before}",
+            "after": "{capture.plan.after}",
+            "path": "{capture.plan.path}",
+        },
+    ),
+    "write_sqlite": change(
+        "Write rows",
+        "Write",
+        "Change {capture.plan.rows} rows of {args.path}",
+        targets={"paths": ["path"], "reported": ["{capture.plan.path}"]},
+        noun="{args.path|name}",
+        capture={
+            "plan": {
+                "tool": "preview_write_sqlite",
+                "args": {"path": "{args.path}", "changes": "{args.changes}"},
+            }
+        },
+        **_ROWS,
+    ),
+    "restore_rows": change(
+        "Put rows back",
+        "Put back",
+        "Put back {capture.plan.rows} rows of {capture.plan.path}",
+        targets={"ids": ["record"], "reported": ["{capture.plan.path}"]},
+        noun="{capture.plan.path|name}",
+        capture={"plan": {"tool": "preview_restore_rows", "args": {"record": "{args.record}"}}},
+        **_ROWS,
+    ),
+    **WAYS_BACK,
+}

@@ -1,0 +1,129 @@
+"""Keys, tokens and passwords, by the forms in credentials.toml; examples and placeholders are none."""
+
+from __future__ import annotations
+
+import math
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import re2
+
+from servers.detection.hits import Hit, Sure, nothing
+
+RULES = Path(__file__).with_name("credentials.toml")
+NAME = b"name"  # the group that is not the secret, but what it is called
+LONGEST = 20_000  # characters of one that are looked at
+
+
+class Rule(NamedTuple):
+    kind: str
+    sure: Sure
+    regex: str
+    entropy: float
+    keywords: tuple[bytes, ...]
+    allowed: re2._Regexp | None
+
+
+class Allowed(NamedTuple):
+    """What is no secret by any rule: by its own form, and by its name."""
+
+    secrets: re2._Regexp
+    names: re2._Regexp
+
+
+@cache
+def _rules() -> tuple[Sequence[Rule], Allowed]:
+    given = tomllib.loads(RULES.read_text("utf-8"))
+    never = {name: _any(forms) for name, forms in given["allowed"].items()}
+    return [_rule(one, given["parts"]) for one in given["rules"]], Allowed(**never)
+
+
+def _rule(given: Mapping[str, Any], parts: Mapping[str, str]) -> Rule:
+    regex = given["regex"]
+    for name, part in (*parts.items(), ("keywords", "|".join(map(re.escape, given["keywords"])))):
+        regex = regex.replace(f"<{name}>", part)
+    return Rule(
+        kind=given["id"].replace("-", " "),
+        sure=given.get("sure", "certain"),
+        regex=regex,
+        entropy=given.get("entropy", 0.0),
+        keywords=tuple(word.encode() for word in given["keywords"]),
+        allowed=_any(given["allowed"]) if "allowed" in given else None,
+    )
+
+
+def _any(forms: Sequence[str]) -> re2._Regexp:
+    return re2.compile("|".join(f"(?:{form})" for form in forms))
+
+
+@cache
+def _compiled(regex: str) -> re2._Regexp:
+    """Most rules are never tried, so each is compiled when it first is."""
+    return re2.compile(regex.encode())
+
+
+def credentials(data: bytes) -> Iterator[Hit]:
+    """The secrets in a piece of text, by bytes."""
+    return _found(data, False)
+
+
+def to_hide(data: bytes) -> Iterator[Hit]:
+    """The same with what has the form of a certain secret and may be an example: better hidden once too often."""
+    return _found(data, True)
+
+
+def _found(data: bytes, lenient: bool) -> Iterator[Hit]:
+    """A rule is tried where one of its words stands."""
+    rules, never = _rules()
+    small = data.lower()
+    for rule in rules:
+        if not any(word in small for word in rule.keywords):
+            continue
+        for found in _compiled(rule.regex).finditer(data):
+            start, end = _span(found)
+            secret = data[start : min(end, start + LONGEST)].decode("utf-8", "replace")
+            if (lenient and rule.sure == "certain") or _counts(rule, secret, _name(found), never):
+                yield Hit(start, end, rule.kind, rule.sure, _shown(secret, rule.sure))
+
+
+def _span(found: Any) -> tuple[int, int]:
+    """Of the secret in a match: the first group that holds something and is no name, else all of it."""
+    name = found.re.groupindex.get(NAME)
+    spans = (found.span(group) for group in range(1, found.re.groups + 1) if group != name)
+    return next(((start, end) for start, end in spans if end > start), found.span())
+
+
+def _name(found: Any) -> str:
+    name: bytes = found.groupdict().get(NAME, b"")
+    return name.decode("utf-8", "replace")
+
+
+def _counts(rule: Rule, secret: str, name: str, never: Allowed) -> bool:
+    if rule.entropy and entropy(secret) <= rule.entropy:
+        return False
+    if len(set(secret)) < 4 or (len(secret) < 300 and never.secrets.search(secret)):
+        return False
+    return not (never.names.search(name) or (rule.allowed and rule.allowed.search(secret)))
+
+
+def entropy(text: str) -> float:
+    """Bits for each sign."""
+    counts = Counter(text).values()
+    return -sum(n / len(text) * math.log2(n / len(text)) for n in counts)
+
+
+def by_chance(text: str) -> bool:
+    """Whether a text looks as if it was made by chance, not by people: many different signs of several kinds."""
+    kinds = sum(any(test(c) for c in text) for test in (str.islower, str.isupper, str.isdigit))
+    return entropy(text) >= 3.0 and kinds >= 2
+
+
+def _shown(secret: str, sure: Sure) -> str:
+    if secret.startswith("-----BEGIN"):
+        return secret.splitlines()[0][:60]
+    return f"{secret[:4]}{nothing(secret)}" if sure == "certain" and len(secret) >= 20 else nothing(secret)

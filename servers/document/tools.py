@@ -1,0 +1,324 @@
+"""The document tools, each with its card and its undo. Their docstrings are what people and models read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from mcp.server.mcpserver.exceptions import ToolError
+from pydantic import Field
+
+from servers.cards import Card, reading
+from servers.command_line import Clock
+from servers.document.conversion import (
+    CallArg,
+    ChangesArg,
+    Comparison,
+    ContentArg,
+    DocumentArg,
+    ExpectedMade,
+    ExpectedTarget,
+    Extract,
+    Form,
+    FormField,
+    Made,
+    MakeArg,
+    NewArg,
+    PdfArg,
+    Plan,
+    Sheet,
+    SourcesArg,
+    TitleArg,
+    ValuesArg,
+    built,
+    ending,
+    source,
+    tracked,
+)
+from servers.filesystem import answers, disk
+from servers.filesystem.answers import spoken
+from servers.filesystem.paths import Roots
+from servers.folders import WAYS_BACK, makes, put
+from servers.sandbox.calling import run
+
+MOST_ROWS = 2_000
+_NO_TEXT = "There is no text in it; perhaps it is a picture of text. Try the OCR tools."
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The reading tools over some roots."""
+
+    roots: Roots
+
+    @spoken
+    def extract_text(
+        self,
+        path: DocumentArg,
+        offset: Annotated[int, Field(ge=0, description="First character to show.")] = 0,
+        limit: Annotated[int, Field(ge=100, le=200_000, description="Characters at most.")] = 100_000,
+        changes: ChangesArg = "both",
+    ) -> Extract:
+        """Read the text of a PDF, Word, spreadsheet, HTML or text file. Pages of a PDF are divided by a form feed."""
+        said, data, _ = source(self.roots, path)
+        told, made = run("formats.text", said, [data], ending=ending(said), changes=changes)
+        text = made.decode()
+        notes = tracked(told.get("found", {}), changes)
+        shown = text[offset : offset + limit]
+        while not answers.fits(shown):
+            shown = shown[: len(shown) // 2]
+        end = offset + len(shown)
+        return Extract(
+            path=said,
+            pages=told["pages"],
+            text=shown,
+            offset=offset,
+            next_offset=end if end < len(text) else None,
+            characters=len(text),
+            sha256=disk.sha256(data),
+            note=(f"{said} {notes}." if notes else "") if text.strip() else _NO_TEXT,
+        )
+
+    @spoken
+    def diff_documents(
+        self, first: DocumentArg, second: DocumentArg, changes: ChangesArg = "accepted"
+    ) -> Comparison:
+        """Compare the text of two documents, which may be of different kinds: lines, and words in a changed line."""
+        files = [source(self.roots, path) for path in (first, second)]
+        names = [said for said, _, _ in files]
+        told, text = run(
+            "formats.compare",
+            f"Of {names[0]} and {names[1]} one",
+            [data for _, data, _ in files],
+            endings=[ending(said) for said in names],
+            changes=changes,
+        )
+        difference, more = _fitting(text.decode())
+        notes = [tracked(found, changes) for found in told["found"]]
+        return Comparison(
+            first=names[0],
+            second=names[1],
+            same_bytes=files[0][1] == files[1][1],
+            same_text=not text,
+            added=told["added"],
+            removed=told["removed"],
+            changed=told["changed"],
+            difference=difference,
+            truncated=more,
+            note=" ".join(f"{said} {note}." for said, note in zip(names, notes, strict=True) if note),
+        )
+
+    @spoken
+    def read_spreadsheet(
+        self,
+        path: Annotated[str, Field(description="An .xlsx, .csv or .tsv file in the allowed folders.")],
+        sheet: Annotated[str, Field(max_length=100, description="The sheet. Empty: the first.")] = "",
+        first_row: Annotated[int, Field(ge=1, le=100_000, description="1 is the top row.")] = 1,
+        limit: Annotated[int, Field(ge=1, le=MOST_ROWS, description="Rows at most.")] = 500,
+    ) -> Sheet:
+        """Read rows of a spreadsheet: values as they were last worked out, days as 2026-11-21."""
+        said, data, _ = source(self.roots, path, ".xlsx", ".csv", ".tsv")
+        told, _ = run(
+            "formats.sheet", said, [data], ending=ending(said), name=sheet, first=first_row, limit=limit
+        )
+        rows, cut = _rows(told["rows"])
+        more = cut or told["more"]
+        return Sheet(
+            path=said,
+            sheet=told["sheet"],
+            sheets=told["sheets"],
+            first_row=first_row,
+            rows=rows,
+            next_row=first_row + len(rows) if more else None,
+            note="There are more rows: go on at next_row." if more else "",
+        )
+
+    @spoken
+    def list_form_fields(self, path: PdfArg) -> Form:
+        """List the fields of a PDF form, with what stands in them."""
+        said, data, _ = source(self.roots, path, ".pdf")
+        told, _ = run("formats.fields", said, [data])
+        found, more = answers.fitting(FormField(name=name, **one) for name, one in told["fields"].items())
+        return Form(path=said, fields=found, truncated=more)
+
+    @spoken
+    def preview_document(self, make: MakeArg, call: CallArg) -> Plan:
+        """Make the file that a tool of this server would make, in memory, and say what it is. Changes nothing."""
+        made = built(self.roots, make, call)
+        return Plan(
+            path=made.target.place.said,
+            items=made.items,
+            difference=made.difference or "\n".join(f"+{item.name}" for item in made.items) + "\n",
+            expected_target=made.target.sha256,
+            expected_made=made.sha256,
+            pages=made.pages,
+            size=len(made.data),
+            note=made.note,
+        )
+
+
+def _fitting(text: str) -> tuple[str, bool]:
+    if answers.fits(text):
+        return text, False
+    while not answers.fits(text):
+        text = text[: len(text) // 2]
+    return text.rpartition("\n")[0], True
+
+
+def _rows(
+    rows: list[list[str | int | float | bool | None]],
+) -> tuple[list[list[str | int | float | bool | None]], bool]:
+    left = answers.MOST_CHARACTERS
+    for n, row in enumerate(rows):
+        left -= sum(2 * len(str(value)) + 14 for value in row) + 20
+        if left < 0:
+            return rows[: max(n, 1)], True
+    return rows, False
+
+
+@dataclass(frozen=True)
+class Changing:
+    """The making tools over some roots, with the clock that dates what they keep."""
+
+    roots: Roots
+    clock: Clock
+
+    @spoken
+    def create_pdf(
+        self,
+        path: NewArg,
+        content: ContentArg,
+        title: TitleArg = "",
+        expected_target: ExpectedTarget = None,
+        expected_made: ExpectedMade = None,
+    ) -> Made:
+        """Make a PDF of A4 pages from text with Markdown headings, lists and tables."""
+        call = {"path": path, "content": content, "title": title}
+        return self._make("create_pdf", call, expected_target, expected_made)
+
+    @spoken
+    def create_docx(
+        self,
+        path: NewArg,
+        content: ContentArg,
+        title: TitleArg = "",
+        expected_target: ExpectedTarget = None,
+        expected_made: ExpectedMade = None,
+    ) -> Made:
+        """Make a Word file from text with Markdown headings, lists and tables."""
+        call = {"path": path, "content": content, "title": title}
+        return self._make("create_docx", call, expected_target, expected_made)
+
+    @spoken
+    def convert_format(
+        self,
+        source: DocumentArg,
+        destination: NewArg,
+        expected_target: ExpectedTarget = None,
+        expected_made: ExpectedMade = None,
+    ) -> Made:
+        """Write a document in another format, said by the ending of the destination. The source stays as it is."""
+        call = {"source": source, "destination": destination}
+        return self._make("convert_format", call, expected_target, expected_made)
+
+    @spoken
+    def merge_pdfs(
+        self,
+        sources: SourcesArg,
+        destination: NewArg,
+        expected_target: ExpectedTarget = None,
+        expected_made: ExpectedMade = None,
+    ) -> Made:
+        """Put PDF files together, one after the other. The sources stay as they are."""
+        call = {"sources": sources, "destination": destination}
+        return self._make("merge_pdfs", call, expected_target, expected_made)
+
+    @spoken
+    def fill_pdf_form(
+        self,
+        path: PdfArg,
+        values: ValuesArg,
+        destination: NewArg,
+        expected_target: ExpectedTarget = None,
+        expected_made: ExpectedMade = None,
+    ) -> Made:
+        """Fill the form of a PDF and write it; the destination may be the same file, whose old version is kept."""
+        call = {"path": path, "values": values, "destination": destination}
+        return self._make("fill_pdf_form", call, expected_target, expected_made)
+
+    def _make(self, make: str, call: dict[str, Any], target: str | None, made: str | None) -> Made:
+        file = built(self.roots, make, call)
+        if made is not None and file.sha256 != made:
+            raise ToolError(
+                f"What {file.target.place.said} is made of has changed since it was shown. Ask again."
+            )
+        return put(file.target.place, file.data, target, self.clock(), Made, pages=file.pages)
+
+
+_LISTED = {"kind": "affected", "items": "{capture.plan.items}"}
+PATHS = {
+    "convert_format": ["source", "destination"],
+    "merge_pdfs": ["sources", "destination"],
+    "fill_pdf_form": ["path", "destination"],
+}
+_TOLD = {"kind": "text", "after": "{capture.plan.difference}"}
+
+
+def _makes(name: str, title: str, verb: str, summary: str, goal: str, preview: dict[str, str]) -> Card:
+    return makes(
+        title,
+        verb,
+        summary,
+        noun=f"{{args.{goal}|name}}",
+        capture={"plan": {"tool": "preview_document", "args": {"make": name, "call": "{args}"}}},
+        bind={
+            "expected_target": "{capture.plan.expected_target}",
+            "expected_made": "{capture.plan.expected_made}",
+        },
+        preview=preview,
+        targets={"paths": PATHS.get(name, ["path"])},
+    )
+
+
+CARDS: dict[str, Card] = {
+    "extract_text": reading("Read document", "Read {args.path}", paths=["path"]),
+    "diff_documents": reading(
+        "Compare documents", "Compare {args.first} and {args.second}", paths=["first", "second"]
+    ),
+    "read_spreadsheet": reading("Read spreadsheet", "Read {args.path}", paths=["path"]),
+    "list_form_fields": reading("List form fields", "Read the form {args.path}", paths=["path"]),
+    "preview_document": reading(
+        "Preview a document",
+        "Look at what {args.make} would make",
+        paths=["call.path", "call.source", "call.destination", "call.sources"],
+    ),
+    "create_pdf": _makes("create_pdf", "Create PDF", "Create", "Create the PDF {args.path}", "path", _LISTED),
+    "create_docx": _makes(
+        "create_docx", "Create Word file", "Create", "Create the Word file {args.path}", "path", _LISTED
+    ),
+    "convert_format": _makes(
+        "convert_format",
+        "Convert document",
+        "Convert",
+        "Convert {args.source} to {args.destination}{capture.plan.note}",
+        "destination",
+        _TOLD,
+    ),
+    "merge_pdfs": _makes(
+        "merge_pdfs",
+        "Merge PDFs",
+        "Merge",
+        "Merge {args.sources|count} PDFs into {args.destination}",
+        "destination",
+        _LISTED,
+    ),
+    "fill_pdf_form": _makes(
+        "fill_pdf_form",
+        "Fill PDF form",
+        "Fill",
+        "Fill {args.path} and write {args.destination}",
+        "destination",
+        _TOLD,
+    ),
+    **WAYS_BACK,
+}

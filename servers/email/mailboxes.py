@@ -1,0 +1,242 @@
+"""The mailboxes of a Maildir: messages found within limits and opened in the sandbox, each under a short id."""
+
+from __future__ import annotations
+
+import hashlib
+import stat
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from email.headerregistry import Address
+from itertools import islice
+from typing import Any
+
+from mcp.server.mcpserver.exceptions import ToolError
+
+from servers.days import Days
+from servers.email import outgoing
+from servers.email.models import NewDraft, Sending
+from servers.email.outgoing import Outgoing
+from servers.email.smtp import Post
+from servers.filesystem import disk, file_ops, listing
+from servers.filesystem.disk import Found
+from servers.filesystem.paths import Place, Roots, opened, spot
+from servers.filesystem.text import read_at
+from servers.sandbox.calling import SANDBOX, Job, Limits, Portions
+
+INBOX, DRAFTS, SENT, OUTBOX = "INBOX", "Drafts", "Sent", "Outbox"
+LARGEST = 20 << 20  # bytes of one message
+READ = ("cur", "new")
+
+
+@dataclass(frozen=True)
+class Letter:
+    """One message file. Its id stays when its flags change or it moves to another mailbox."""
+
+    place: Place
+    mailbox: str
+    name: str  # without the flags
+    flags: str
+    size: int
+    modified: datetime
+
+    @property
+    def id(self) -> str:
+        return identified(self.name)
+
+    @property
+    def unread(self) -> bool:
+        return "S" not in self.flags and self.mailbox not in (DRAFTS, SENT, OUTBOX)
+
+
+@dataclass(frozen=True)
+class Boxes:
+    """A Maildir (Maildir++: mailboxes are folders with a dot before their name), and how long looking may take."""
+
+    roots: Roots
+
+    def letters(self, budget: listing.Budget, mailbox: str = "") -> Iterator[Letter]:
+        """Every message, or those of one mailbox; none twice, and no link."""
+        for folder, name in self._mailboxes():
+            if not mailbox or name.casefold() == mailbox.casefold():
+                yield from self._inside(folder, name, budget)
+
+    def _mailboxes(self) -> Iterator[tuple[Place, str]]:
+        home = self.roots.place(self.roots.roots[0], ())
+        yield home, INBOX
+        with opened(home) as folder:
+            found = list(listing.visit(folder, "", listing.Budget(), deep=False))
+        for here, info in found:
+            if stat.S_ISDIR(info.st_mode) and here.name not in ("cur", "new", "tmp"):
+                yield home.child(here.name), here.said.lstrip(".")
+
+    def _inside(self, box: Place, mailbox: str, budget: listing.Budget) -> Iterator[Letter]:
+        for sub in READ:
+            place = box.child(sub)
+            try:
+                with opened(place) as folder:
+                    for here, info in listing.visit(folder, "", budget, deep=False):
+                        if stat.S_ISREG(info.st_mode) and not here.name.startswith("."):
+                            yield _letter(place.child(here.name), mailbox, info.st_size, disk.modified(info))
+            except ToolError:
+                continue  # no mailbox: just a folder
+
+    def find(self, message_id: str, *mailboxes: str) -> Letter | None:
+        """The message with this id, in these mailboxes or in all. Raises ToolError when several have it."""
+        budget = listing.Budget()
+        found = [
+            letter
+            for letter in self.letters(budget)
+            if letter.id == message_id and (not mailboxes or letter.mailbox in mailboxes)
+        ]
+        if len(found) > 1:
+            names = ", ".join(letter.place.said for letter in found[:3])
+            raise ToolError(f"{message_id} is in several places: {names}. Remove all but one by hand.")
+        if not found and budget.spent:
+            raise ToolError(f"{message_id} was not found. {budget.spent}")
+        return found[0] if found else None
+
+    def wanted(self, message_id: str, *mailboxes: str) -> Letter:
+        """As find. Raises ToolError when it is not there."""
+        found = self.find(message_id, *mailboxes)
+        if found is None:
+            where = "list_drafts" if DRAFTS in mailboxes else "search_emails"
+            raise ToolError(f"There is no {message_id} here. Look at the ids with {where}.")
+        return found
+
+    def place(self, mailbox: str, name: str, flags: str) -> Place:
+        """Where a message would be in a mailbox of ours."""
+        root = self.roots.roots[0]
+        return self.roots.place(root, (f".{mailbox}", "cur", f"{name}:2,{flags}"))
+
+    def add(self, mailbox: str, name: str, flags: str, data: bytes) -> tuple[Place, Found]:
+        place = self.place(mailbox, name, flags)
+        return place, file_ops.create(place, data)
+
+
+def _letter(place: Place, mailbox: str, size: int, modified: datetime) -> Letter:
+    name, _, flags = place.parts[-1].partition(":2,")
+    return Letter(place, mailbox, name, flags, size, modified)
+
+
+def identified(name: str) -> str:
+    """The id that a message file of this name (without flags) has."""
+    return hashlib.sha256(name.encode()).hexdigest()[:10]
+
+
+def bytes_of(place: Place, most: int = LARGEST) -> bytes:
+    """The bytes of a message. Raises ToolError when it is larger than `most`."""
+    with spot(place) as here, disk.reading(here) as file:
+        data = read_at(file, 0, most + 1)
+    if len(data) > most:
+        raise ToolError(f"{place.said} is larger than {most >> 20} MB, the most this server reads.")
+    return data
+
+
+def head_of(place: Place, most: int) -> bytes:
+    """The first bytes of a message."""
+    with spot(place) as here, disk.reading(here) as file:
+        return read_at(file, 0, most)
+
+
+LIMITS = Limits(seconds=5)  # for one message or one portion
+MOST_BYTES = 16 << 20  # of one portion
+AT_ONCE = 100
+Facts = dict[str, Any]
+
+
+def one(task: str, name: str, blobs: Sequence[bytes], **args: Any) -> tuple[Facts, bytes]:
+    """What a task gives that says whole sentences. Raises ToolError."""
+    result = SANDBOX.call(Job(task, blobs, args, limits=LIMITS))
+    if result.refused:
+        raise ToolError(f"{name} {result.refused}" if result.stopped else result.refused)
+    return result.told, result.data
+
+
+def each(
+    task: str, letters: Iterable[Letter], most: int, budget: listing.Budget, wrong: list[str], **args: Any
+) -> Iterator[tuple[Letter, Facts]]:
+    """What a task says of the first `most` bytes of each message. One that is gone meanwhile or makes no sense goes to
+    `wrong`."""
+
+    def job(some: list[tuple[Letter, bytes]]) -> Job:
+        names = [letter.place.said for letter, _ in some]
+        return Job(task, [data for _, data in some], {**args, "names": names}, limits=LIMITS)
+
+    for portion in _portions(letters, most, wrong):
+        seconds = max(1.0, budget.deadline - budget.clock())
+        for some, result in Portions(job, AT_ONCE, seconds).results(portion):
+            if result.refused:
+                wrong += [f"{letter.place.said} {result.refused}" for letter, _ in some]
+                continue
+            for (letter, _), facts in zip(some, result.told["found"], strict=True):
+                if "wrong" in facts:
+                    wrong.append(facts["wrong"])
+                else:
+                    yield letter, facts
+
+
+def _portions(letters: Iterable[Letter], most: int, wrong: list[str]) -> Iterator[list[tuple[Letter, bytes]]]:
+    """The messages with their bytes, as many together as one call takes."""
+    rest = iter(letters)
+    while some := list(islice(rest, AT_ONCE)):
+        held: list[tuple[Letter, bytes]] = []
+        for letter in some:
+            try:
+                held.append((letter, head_of(letter.place, most)))
+            except ToolError as error:
+                wrong.append(str(error))
+            if sum(len(data) for _, data in held) > MOST_BYTES:
+                yield held
+                held = []
+        if held:
+            yield held
+
+
+@dataclass(frozen=True)
+class Account:
+    """`post` None: nothing can be sent."""
+
+    boxes: Boxes
+    sender: Address
+    days: Days
+    post: Post | None
+    ids: Callable[[], str]
+
+    def drafted(self, asked: NewDraft, header_id: str) -> Outgoing:
+        """The mail that was asked for. Raises ToolError with what to mend."""
+        fields = asked.model_dump(exclude={"in_reply_to"}, exclude_none=True)
+        answers = self._answers(asked.in_reply_to) if asked.in_reply_to else []
+        facts, data = one(
+            "email.composed",
+            "This mail",
+            [],
+            sender=self._me,
+            written=self.days.now().isoformat(),
+            header_id=header_id,
+            answers=answers,
+            fields=fields,
+        )
+        return outgoing.told(facts, data, self.sender)
+
+    @property
+    def _me(self) -> list[str]:
+        return [self.sender.display_name, self.sender.username, self.sender.domain]
+
+    def _answers(self, message_id: str) -> list[str]:
+        letter = self.boxes.wanted(message_id)
+        name = letter.place.said
+        facts, _ = one("email.mail", name, [bytes_of(letter.place)], said=name)
+        return list(facts["answers"])
+
+    def outgoing(self, asked: Sending) -> tuple[bytes, Outgoing]:
+        """The bytes of a draft, and the mail that it would send. Raises ToolError with what to mend."""
+        letter = self.boxes.wanted(asked.draft_id, DRAFTS)
+        data = bytes_of(letter.place)
+        facts, made = one("email.ready", "The draft", [data], sender=self._me, edits=asked.edits)
+        return data, outgoing.told(facts, made, self.sender)
+
+    def mail_server(self) -> Post:
+        if self.post is None:
+            raise ToolError("No mail server is set up, so nothing can be sent. Start this with --smtp-host.")
+        return self.post

@@ -1,0 +1,338 @@
+"""Messages parsed, composed and made ready to be sent. Runs in the sandbox."""
+
+from __future__ import annotations
+
+import email
+import email.policy
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.errors import MessageError
+from email.headerregistry import Address
+from email.message import EmailMessage
+from email.utils import format_datetime, getaddresses, parsedate_to_datetime
+from typing import Any
+
+from mailparser_reply import EmailReplyParser
+from mcp.server.mcpserver.exceptions import ToolError
+
+from servers.email.models import ADDRESS, CONTROL, ENCODED, few, line, people
+from servers.email.outgoing import LISTS, divided, fields
+from servers.filesystem import disk
+from servers.formats import html
+from servers.formats.blocks import to_plain
+
+MOST_PARTS = 200
+BOUNDARY = re.compile(rb"boundary\s*=", re.IGNORECASE)
+BLANKS = re.compile(r"\n{3,}")
+QUOTED = re.compile(r"^\s*(>|On .{5,200} wrote:\s*$|-{2,} ?Original Message)", re.IGNORECASE)
+SIGNATURE = "-- "
+
+
+def message(data: bytes, said: str) -> EmailMessage:
+    """The parsed message. Raises ToolError naming it when the parser cannot make sense of it."""
+    if (
+        len(BOUNDARY.findall(data)) > MOST_PARTS
+    ):  # thousands inside each other would keep the parser busy for long
+        raise ToolError(f"{said} has more than {MOST_PARTS} parts. Open it in a mail program.")
+    try:
+        found = email.message_from_bytes(data, policy=email.policy.default)
+    except Exception as error:  # the parser over foreign bytes may raise anything
+        raise ToolError(f"{said} is no mail that can be read ({type(error).__name__}).") from error
+    assert isinstance(found, EmailMessage)
+    return found
+
+
+def header(mail: EmailMessage, name: str) -> str:
+    """The decoded value in one line; as it stands where it cannot be decoded; "" where there is none."""
+    return " ".join(value(mail, name).split())
+
+
+def value(mail: EmailMessage, name: str) -> str:
+    """The same with the line breaks that were encoded in it."""
+    try:
+        return str(mail.get(name, ""))
+    except Exception:  # the header registry gives up on some values
+        raw = next((str(v) for k, v in mail.raw_items() if k.lower() == name.lower()), "")
+        return " ".join(raw.split())
+
+
+def addresses(mail: EmailMessage, *names: str) -> list[tuple[str, str]]:
+    """Name and address of everybody in these headers."""
+    found = getaddresses([header(mail, name) for name in names])
+    return [(name, address) for name, address in found if "@" in address]
+
+
+def date(mail: EmailMessage) -> datetime | None:
+    """When it says that it was written, in UTC."""
+    try:
+        found = parsedate_to_datetime(header(mail, "Date"))
+        return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
+    except (TypeError, ValueError, IndexError, OverflowError):
+        return None
+
+
+def parts(mail: EmailMessage) -> list[EmailMessage]:
+    """The leaves of the message. Raises ToolError for too many."""
+    found = []
+    for part in mail.walk():
+        if part.get_content_maintype() != "multipart" and isinstance(part, EmailMessage):
+            found.append(part)
+        if len(found) > MOST_PARTS:
+            raise ToolError(f"The mail has more than {MOST_PARTS} parts. Open it in a mail program.")
+    return found
+
+
+def is_text(part: EmailMessage) -> bool:
+    return part.get_content_maintype() == "text" and part.get_content_disposition() != "attachment"
+
+
+def content(part: EmailMessage) -> str:
+    """The text of a text part, also under a charset that nobody knows."""
+    payload = part.get_payload(decode=True)
+    data = payload if isinstance(payload, bytes) else b""
+    try:
+        text = data.decode(part.get_content_charset("utf-8"), "replace")
+    except LookupError:
+        text = data.decode("latin-1")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def said(mail: EmailMessage) -> str:
+    """What it says: its plain text where it has one, else its HTML without the marks."""
+    texts = [part for part in parts(mail) if is_text(part)]
+    plain = [part for part in texts if part.get_content_subtype() == "plain"]
+    if plain:
+        return "\n".join(content(part).strip("\n") for part in plain)
+    return "\n".join(to_plain(html.read(content(part)), links=False).strip("\n") for part in texts)
+
+
+LANGUAGES = ["en", "de", "fr", "es", "it", "nl", "pl"]
+
+
+def own_words(text: str) -> str:
+    """The text without what it quotes, with or without marks before the lines, and without the signature."""
+    replies = EmailReplyParser(languages=LANGUAGES).read(text).replies
+    return _unquoted(replies[0].body if replies else text) or _unquoted(text)
+
+
+def _unquoted(text: str) -> str:
+    kept = []
+    for each in text.split("\n"):
+        if each == SIGNATURE or each.rstrip() == "--":
+            break
+        if not QUOTED.match(each):
+            kept.append(each.rstrip())
+    return BLANKS.sub("\n\n", "\n".join(kept)).strip()
+
+
+def attachments(mail: EmailMessage) -> Iterator[str]:
+    """A line for each part that is no text, with its name, kind, size and SHA-256."""
+    for part in attached(mail):
+        payload = part.get_payload(decode=True)
+        data = payload if isinstance(payload, bytes) else b""
+        kind = part.get_content_type()
+        yield f"[attachment: {name_of(part)}, {kind}, {len(data):,} bytes, SHA-256 {disk.sha256(data)}]"
+
+
+def attached(mail: EmailMessage) -> Iterator[EmailMessage]:
+    return (part for part in parts(mail) if not is_text(part))
+
+
+def name_of(part: EmailMessage) -> str:
+    """The name may hold encoded line breaks."""
+    return " ".join((part.get_filename() or "").split()) or "no name"
+
+
+STORED = email.policy.SMTP.clone(cte_type="7bit", linesep="\n")
+UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+
+
+@dataclass(frozen=True)
+class Letterhead:
+    """What a new mail has besides what was asked for."""
+
+    sender: Address
+    written: datetime
+    header_id: str  # <…@…>
+    answers: tuple[str, ...] = ()  # Message-IDs of the thread it answers, the last one last
+
+
+def composed(head: Letterhead, fields: dict[str, str]) -> EmailMessage:
+    """A plain text mail. `fields`: to, cc, bcc, subject, body. Raises ToolError with what to mend."""
+    lists = {name: people(fields.get(name, ""), name) for name in ("to", "cc", "bcc")}
+    few(lists.values())
+    body = fields["body"].replace("\r\n", "\n").replace("\r", "\n")
+    if UNWRITABLE.search(body):
+        raise ToolError("The text has characters that no mail can carry. Leave them out.")
+    mail = EmailMessage(policy=STORED)
+    try:
+        mail["From"] = head.sender
+        for name, found in lists.items():
+            if found:
+                mail[name.capitalize()] = found
+        mail["Subject"] = line(fields["subject"], "subject")
+        mail["Date"] = format_datetime(head.written)
+        mail["Message-ID"] = head.header_id
+        if head.answers:
+            mail["In-Reply-To"] = head.answers[-1]
+            mail["References"] = " ".join(head.answers)
+        mail.set_content(body if body.endswith("\n") else body + "\n")
+        _as_asked(mail)
+    except (ValueError, MessageError) as error:
+        raise ToolError(f"That cannot be written as a mail: {error}.") from error
+    return mail
+
+
+def _as_asked(mail: EmailMessage) -> None:
+    """Raise ValueError unless whoever reads the bytes finds the headers that were set, each with what it says."""
+    read = message(mail.as_bytes(policy=STORED), "The draft")
+    if [name.lower() for name in read] != [name.lower() for name in mail]:
+        raise ValueError("its headers would be read as others")
+    for name in ("From", "To", "Cc", "Bcc", "Subject"):
+        if header(read, name) != header(mail, name):
+            raise ValueError(f"its {name} would be read as “{header(read, name)}”")
+
+
+def from_line(sender: Address) -> bytes:
+    """The From header of a mail that has none."""
+    mail = EmailMessage(policy=STORED)
+    mail["From"] = sender
+    return mail.as_bytes(policy=STORED).rstrip(b"\n") + b"\n"
+
+
+HEADER_ID = re.compile(r"<[^<>\s]{1,900}>")
+
+
+def thread_of(mail: EmailMessage) -> tuple[str, ...]:
+    """The Message-IDs that an answer to this mail names: the thread before it, then itself."""
+    before, own = (header_ids(header(mail, name)) for name in ("References", "Message-ID"))
+    return tuple(dict.fromkeys([*before[-20:], *own[:1]]))
+
+
+def header_ids(text: str) -> list[str]:
+    """The Message-IDs in a header that somebody else wrote, without those that would become something else in ours."""
+    return [one for one in HEADER_ID.findall(text) if not (ENCODED.search(one) or CONTROL.search(one))]
+
+
+ONCE = ("From", "To", "Cc", "Bcc", "Subject", "Sender", "Reply-To", "Message-ID", "References", "In-Reply-To")
+UNSHOWN = {
+    "date",
+    "message-id",
+    "references",
+    "in-reply-to",
+    "mime-version",
+    *(name.lower() for name in ONCE),
+}
+NO_SUBJECT = "(no subject)"
+Lists = dict[str, tuple[Address, ...]]
+
+
+def ready(data: bytes, sender: Address, edits: dict[str, str]) -> tuple[dict[str, Any], bytes]:
+    """The mail that these bytes of a draft would send, changed as asked: facts for `outgoing.told`, and its bytes.
+
+    Raises ToolError with what to mend.
+    """
+    mail = message(data, "The draft")
+    _plain_headers(data, mail)
+    if "From" not in mail:
+        data = from_line(sender) + data
+        mail = message(data, "The draft")
+    if edits:
+        mail = _edited(mail, sender, edits)
+        data = mail.as_bytes(policy=STORED)
+        mail = message(data, "The draft")
+    lists = {name: _list(mail, name) for name in LISTS}
+    few(lists.values())
+    _from(mail, sender)
+    facts = {
+        "lists": {
+            name: [[each.display_name, each.username, each.domain] for each in found]
+            for name, found in lists.items()
+        },
+        "subject": header(mail, "Subject") or NO_SUBJECT,
+        "header_id": header(mail, "Message-ID"),
+        "message": _shown(mail, lists),
+    }
+    return facts, data
+
+
+def _plain_headers(data: bytes, mail: EmailMessage) -> None:
+    """Refuse headers that different programs would understand differently."""
+    head, _ = divided(data)
+    names = [name for name, _ in fields(head)]
+    twice = [name for name in ONCE if names.count(name.lower()) > 1]
+    if twice:
+        raise ToolError(f"The draft has two {twice[0]} headers. Write it anew with draft_email.")
+    if re.search(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)", head) or any(
+        n.startswith("resent-") for n in names
+    ):
+        raise ToolError(
+            "The draft has headers that are not sent as they are. Write it anew with draft_email."
+        )
+    decoded = [str(value(mail, name)) for name in mail]
+    if len(names) != len(mail.keys()) or any(CONTROL.search(one) for one in decoded):
+        raise ToolError("The draft has headers that cannot be read. Write it anew with draft_email.")
+
+
+def _edited(mail: EmailMessage, sender: Address, edits: dict[str, str]) -> EmailMessage:
+    if mail.is_multipart() or mail.get_content_type() != "text/plain":
+        raise ToolError(
+            "The draft is more than plain text, so it is sent as it is. Change it in a mail program."
+        )
+    fields = {name.lower(): header(mail, name) for name in (*LISTS, "Subject")}
+    fields["body"] = content(mail)
+    written = date(mail)
+    header_id = header(mail, "Message-ID")
+    if written is None or not HEADER_ID.fullmatch(header_id):
+        raise ToolError("The draft has no date or no Message-ID. Write it anew with draft_email.")
+    answers = tuple(header_ids(header(mail, "References")))
+    return composed(Letterhead(sender, written, header_id, answers), fields | edits)
+
+
+def _list(mail: EmailMessage, name: str) -> tuple[Address, ...]:
+    field = mail.get(name)
+    if field is None:
+        return ()
+    if field.defects or any(group.display_name for group in field.groups):
+        raise ToolError(f"The draft's {name} cannot be read: {header(mail, name)}. Write it anew.")
+    for each in field.addresses:
+        if not ADDRESS.fullmatch(each.addr_spec):
+            raise ToolError(f"The draft's {name} holds {each.addr_spec}, which is no address. Write it anew.")
+    return tuple(field.addresses)
+
+
+def _from(mail: EmailMessage, sender: Address) -> None:
+    field = mail.get("From")
+    found = [each.addr_spec.lower() for each in getattr(field, "addresses", ())]
+    if found != [sender.addr_spec.lower()]:
+        raise ToolError(
+            f"The draft is from {header(mail, 'From')}, but this server sends as {sender}. Write it anew."
+        )
+
+
+def _shown(mail: EmailMessage, lists: Lists) -> str:
+    """All that people should see before: headers, text, HTML as it is written, and a line for each attachment."""
+    return "\n".join([*_headers(mail, lists), "", *_bodies(mail), *attachments(mail)])
+
+
+def _headers(mail: EmailMessage, lists: Lists) -> Iterator[str]:
+    yield f"From: {header(mail, 'From')}"
+    for name, group in lists.items():
+        if group:
+            yield f"{name}: {', '.join(map(str, group))}" + (
+                " (the others do not see this)" * (name == "Bcc")
+            )
+    yield f"Subject: {header(mail, 'Subject') or NO_SUBJECT}"
+    for name in dict.fromkeys(name.lower() for name in mail):
+        if name in ("reply-to", "sender") or not (name in UNSHOWN or name.startswith("content-")):
+            yield f"{name.title()}: {header(mail, name)}"
+
+
+def _bodies(mail: EmailMessage) -> Iterator[str]:
+    for part in parts(mail):
+        if is_text(part):
+            if part.get_content_subtype() != "plain":
+                yield f"[as {part.get_content_subtype()}:]"
+            yield content(part).rstrip("\n")

@@ -1,0 +1,422 @@
+"""The mail tools, each with its card and its undo. Their docstrings are what people and models read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from mcp.server.mcpserver.exceptions import ToolError
+from pydantic import Field
+
+from servers.cards import Card, change, reading
+from servers.email import mailboxes, outgoing, threads
+from servers.email.mailboxes import DRAFTS, OUTBOX, SENT, Account, Facts, Letter
+from servers.email.models import (
+    BodyArg,
+    Deleted,
+    DraftArg,
+    Drafted,
+    DraftLine,
+    Drafts,
+    ExpectedArg,
+    Line,
+    Mail,
+    MessageArg,
+    Messages,
+    NewDraft,
+    Plan,
+    Sending,
+    Sent,
+    SubjectArg,
+    Thread,
+    ToArg,
+)
+from servers.email.outgoing import Outgoing
+from servers.email.smtp import PerhapsSent
+from servers.email.threads import Written
+from servers.filesystem import answers, disk, file_ops, listing, trash
+from servers.filesystem.answers import spoken
+from servers.filesystem.models import Item, Sha256
+from servers.filesystem.paths import Place
+from servers.filesystem.trash import KEEP
+from servers.folders import WAYS_BACK
+
+HEAD = 64 * 1024  # bytes that hold the headers
+SEARCHED = 4 << 20  # bytes of a message that are searched
+MOST_FOUND = 100
+SECONDS = 8.0
+LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+Words = Annotated[str, Field(max_length=200)]
+DayArg = Annotated[str, Field(max_length=40, description="A day, like 2026-11-24 or today.")]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The reading tools over one Maildir."""
+
+    desk: Account
+
+    @spoken
+    def list_drafts(self) -> Drafts:
+        """List the drafts, the last saved first; and mails of which nobody knows whether they were sent."""
+        budget, wrong = listing.Budget(SECONDS), list[str]()
+        letters = (each for box in (OUTBOX, DRAFTS) for each in self._letters(budget, box))
+        told = mailboxes.each("email.lines", letters, HEAD, budget, wrong)
+        found = [_draft(letter, facts) for letter, facts in told]
+        found.sort(key=lambda line: line.saved, reverse=True)
+        shown, more = answers.fitting(found, MOST_FOUND)
+        return Drafts(drafts=shown, truncated=more, note=_note(budget, wrong, bool(shown)))
+
+    @spoken
+    def search_emails(  # noqa: PLR0913 - one argument for each thing that can be asked for
+        self,
+        text: Annotated[
+            Words,
+            Field(description='Words in the subject, text or names of attachments; "in quotes": together.'),
+        ] = "",
+        sender: Annotated[Words, Field(description="A part of a name or an address.")] = "",
+        recipient: Annotated[Words, Field(description="A part of a name or an address.")] = "",
+        subject: Annotated[Words, Field(description="Words in the subject.")] = "",
+        since: DayArg = "",
+        until: DayArg = "",
+        mailbox: Annotated[Words, Field(description="INBOX, Sent, …; empty: all but drafts.")] = "",
+        unread: Annotated[bool, Field(description="Only what nobody has read.")] = False,
+    ) -> Messages:
+        """Find messages, the newest first."""
+        days = self.desk.days
+        wanted = {
+            "text": text, "sender": sender, "recipient": recipient, "subject": subject, "zone": days.zone.key,
+            "since": str(days.day(since) or ""), "until": str(days.day(until) or ""),
+        }  # fmt: skip
+        budget, wrong = listing.Budget(SECONDS), list[str]()
+        letters = (each for each in self._letters(budget, mailbox) if each.unread or not unread)
+        told = mailboxes.each(
+            "email.lines", letters, SEARCHED if text else HEAD, budget, wrong, wanted=wanted
+        )
+        found = [_line(letter, facts) for letter, facts in told if facts["fits"]]
+        found.sort(key=lambda line: line.date or LONG_AGO, reverse=True)
+        shown, more = answers.fitting(found, MOST_FOUND)
+        note = _note(budget, wrong, bool(shown))
+        return Messages(messages=shown, truncated=more or bool(budget.spent), note=note)
+
+    def _letters(self, budget: listing.Budget, mailbox: str = "") -> Iterator[Letter]:
+        for letter in self.desk.boxes.letters(budget, mailbox):
+            if not budget.left():
+                return
+            if mailbox or letter.mailbox not in (DRAFTS, OUTBOX):
+                yield letter
+
+    @spoken
+    def read_email(self, message_id: MessageArg) -> Mail:
+        """One message: its headers, its text, a line for each attachment; or that it is not there."""
+        letter = self.desk.boxes.find(message_id)
+        if letter is None:
+            return Mail(
+                exists=False, message_id=message_id, what=message_id, text="", file="", sha256=disk.ABSENT, items=[]
+            )  # fmt: skip
+        data = mailboxes.bytes_of(letter.place)
+        return self._mail(letter, data)
+
+    def _mail(self, letter: Letter, data: bytes) -> Mail:
+        name = letter.place.said
+        facts, _ = mailboxes.one("email.mail", name, [data], said=name)
+        what = f"{facts['subject']}, to {facts['to']}" if facts["to"] else str(facts["subject"])
+        item = Item(name=what, kind="file", size=len(data), modified=letter.modified)
+        return Mail(
+            exists=True,
+            message_id=letter.id,
+            what=what,
+            text=facts["text"],
+            file=name,
+            sha256=disk.sha256(data),
+            items=[item],
+        )
+
+    @spoken
+    def summarize_thread(self, message_id: MessageArg) -> Thread:
+        """What a thread holds, by rule: who wrote, what was asked, decided and attached, and the last message."""
+        start = self.desk.boxes.wanted(message_id)
+        budget = listing.Budget(SECONDS)
+        wrong: list[str] = []
+        heads = {
+            letter.id: (letter, set(facts["ids"]))
+            for letter, facts in mailboxes.each("email.lines", self._all(start, budget), HEAD, budget, wrong)
+        }
+        if start.id not in heads:
+            raise ToolError(wrong[0])
+        _, ids = heads.pop(start.id)
+        keys = sorted(threads.related(ids, {key: ids for key, (_, ids) in heads.items()}))
+        letters = [start, *(heads[key][0] for key in keys[: threads.MOST_MESSAGES])]
+        mails = [
+            Written.told(facts)
+            for _, facts in mailboxes.each("email.written", letters, SEARCHED, budget, wrong)
+        ]
+        if not mails:
+            raise ToolError(wrong[-1])
+        return threads.summary(mails, _note(budget, wrong, True))
+
+    def _all(self, start: Letter, budget: listing.Budget) -> Iterator[Letter]:
+        """Every message, beginning with this one."""
+        yield start
+        yield from (letter for letter in self._letters(budget) if letter.id != start.id)
+
+    @spoken
+    def preview_draft(self, draft: NewDraft) -> Plan:
+        """The mail that draft_email would write."""
+        return outgoing.plan(self.desk.drafted(draft, "<preview@example.invalid>"), disk.ABSENT)
+
+    @spoken
+    def preview_send(self, sending: Sending) -> Plan:
+        """The mail that send_draft would send, and everybody who would get it."""
+        self.desk.mail_server()
+        data, out = self.desk.outgoing(sending)
+        return outgoing.plan(out, disk.sha256(data))
+
+    @spoken
+    def preview_delete(self, draft_id: DraftArg) -> Mail:
+        """The draft that delete_draft would take away."""
+        letter = self.desk.boxes.wanted(draft_id, DRAFTS, OUTBOX)
+        return self._mail(letter, mailboxes.bytes_of(letter.place))
+
+
+def _note(budget: listing.Budget, wrong: list[str], any_: bool) -> str:
+    more = f"And {len(wrong) - 3} more." if len(wrong) > 3 else ""
+    return " ".join(filter(None, [budget.spent, *wrong[:3], more])) or ("" if any_ else "There are none.")
+
+
+def _line(letter: Letter, facts: Facts) -> Line:
+    return Line(
+        message_id=letter.id,
+        date=facts["date"] and datetime.fromisoformat(facts["date"]),
+        sender=facts["sender"],
+        subject=facts["subject"],
+        mailbox=letter.mailbox,
+        unread=letter.unread,
+    )
+
+
+def _draft(letter: Letter, facts: Facts) -> DraftLine:
+    return DraftLine(
+        draft_id=letter.id,
+        recipients=facts["recipients"],
+        subject=facts["subject"],
+        saved=letter.modified,
+        size=letter.size,
+        state="draft" if letter.mailbox == DRAFTS else "perhaps sent",
+    )
+
+
+ShownArg = Annotated[
+    Sha256 | None,
+    Field(description="SHA-256 of the mail that was shown. Refused when it would be another one."),
+]
+
+
+@dataclass(frozen=True)
+class Changing:
+    """The changing tools over one Maildir."""
+
+    desk: Account
+
+    @spoken
+    def draft_email(  # noqa: PLR0913 - one argument for each field, so that a form asks for each
+        self,
+        to: ToArg,
+        subject: SubjectArg,
+        body: BodyArg,
+        cc: ToArg | None = None,
+        bcc: ToArg | None = None,
+        in_reply_to: MessageArg | None = None,
+        expected_message: ShownArg = None,
+    ) -> Drafted:
+        """Write a mail and keep it as a draft. Nothing is sent."""
+        asked = NewDraft(to=to, subject=subject, body=body, cc=cc, bcc=bcc, in_reply_to=in_reply_to)
+        at, new = self.desk.days.now(), self.desk.ids()
+        out = self.desk.drafted(asked, f"<{new}@{self.desk.sender.domain}>")
+        _as_shown(out, expected_message)
+        name = f"{int(at.timestamp())}.{new}.countersign"
+        place, found = self.desk.boxes.add(DRAFTS, name, "DS", out.data)
+        return Drafted(
+            draft_id=mailboxes.identified(name), what=out.what, file=place.said, sha256=found.sha256
+        )
+
+    @spoken
+    def delete_draft(self, draft_id: DraftArg, expected_sha256: ExpectedArg = None) -> Deleted:
+        """Delete a draft. It stays in the trash."""
+        letter = self.desk.boxes.wanted(draft_id, DRAFTS, OUTBOX)
+        at = self.desk.days.now()
+        name = letter.place.said
+        facts, _ = mailboxes.one("email.mail", name, [mailboxes.bytes_of(letter.place)], said=name)
+        expected = None if expected_sha256 is None else {letter.place.said: expected_sha256}
+        manifest, _ = file_ops.delete([letter.place], expected, at)
+        return Deleted(
+            draft_id=draft_id,
+            what=facts["subject"],
+            file=letter.place.said,
+            sha256=disk.ABSENT,
+            trash_id=manifest.id,
+            kept_until=at + trash.KEEP,
+        )
+
+    @spoken
+    def send_draft(  # noqa: PLR0913 - as above
+        self,
+        draft_id: DraftArg,
+        to: ToArg | None = None,
+        cc: ToArg | None = None,
+        bcc: ToArg | None = None,
+        subject: SubjectArg | None = None,
+        body: BodyArg | None = None,
+        expected_sha256: ExpectedArg = None,
+        expected_message: ShownArg = None,
+    ) -> Sent:
+        """Send a draft, changed where something is given. This cannot be taken back."""
+        asked = Sending(draft_id=draft_id, to=to, cc=cc, bcc=bcc, subject=subject, body=body)
+        letter = self.desk.boxes.wanted(draft_id, DRAFTS)
+        data, out = self.desk.outgoing(asked)
+        sha256 = disk.sha256(data)
+        if expected_sha256 not in (None, sha256):
+            raise ToolError("The draft has changed since it was shown. Look at it again, then ask again.")
+        _as_shown(out, expected_message)
+        return self._sent(letter, out, sha256, self.desk.days.now())
+
+    def _sent(self, letter: Letter, out: Outgoing, sha256: str, at: datetime) -> Sent:
+        """Whoever moves the draft to the outbox sends it, so nobody sends it twice."""
+        post, wire = self.desk.mail_server(), out.wire(at)
+        claimed = self.desk.boxes.place(OUTBOX, letter.name, letter.flags)
+        file_ops.move(letter.place, claimed, sha256)
+        try:
+            post.send(out.sender.addr_spec, out.envelope, wire)
+        except ToolError:
+            file_ops.move(claimed, letter.place, sha256)
+            raise
+        except PerhapsSent as error:
+            raise ToolError(
+                f"The line to the mail server broke ({error}) while it took the mail, so it may have been sent. The "
+                f"draft is in {claimed.said} now. Ask a recipient; then delete it, or move it back to send it again."
+            ) from error
+        return self._filed(claimed, letter, out, wire, at)
+
+    def _filed(self, claimed: Place, letter: Letter, out: Outgoing, wire: bytes, at: datetime) -> Sent:
+        """Keep a copy of what was sent, Bcc included, in place of the draft. It is sent, whatever happens here."""
+        hidden = ", ".join(each.addr_spec for each in out.lists["Bcc"])
+        copy = (f"Bcc: {hidden}\n".encode() if hidden else b"") + wire.replace(b"\r\n", b"\n")
+        file, note = "", ""
+        try:
+            file = self.desk.boxes.add(SENT, letter.name, "S", copy)[0].said
+            file_ops.delete([claimed], None, at)
+        except (ToolError, OSError) as error:
+            note = f"It was sent, but its copy could not be filed ({error}). Its draft may still be listed: delete it."
+        return Sent(
+            what=out.what,
+            recipients=out.recipients,
+            sent_at=at,
+            message_id=letter.id,
+            file=file,
+            header_id=out.header_id,
+            note=note,
+        )
+
+
+def _as_shown(out: Outgoing, expected: str | None) -> None:
+    if expected is not None and outgoing.plan(out, disk.ABSENT).shown != expected:
+        raise ToolError("The mail has changed since it was shown. Look at it again, then ask again.")
+
+
+# A deleted draft comes back as the file it was, by the tools of the filesystem server.
+
+_SAME_FILE: dict[str, Any] = {
+    "drift": {
+        "tool": "get_metadata",
+        "args": {"path": "{result.file}"},
+        "same": {"sha256": "{result.sha256}"},
+    }
+}
+_WHOLE_MAIL: dict[str, Any] = {"preview": {"kind": "text", "after": "{capture.plan.message}"}}
+
+CARDS: dict[str, Card] = {
+    "list_drafts": reading("List drafts", "List the drafts"),
+    "search_emails": reading("Search mail", "Search the mail"),
+    "summarize_thread": reading(
+        "Summarize thread", "Sum up the thread of {args.message_id}", ids=["message_id"]
+    ),
+    "read_email": reading("Read mail", "Read the mail {args.message_id}", ids=["message_id"]),
+    "preview_draft": reading(
+        "Preview a draft", "Look at the new draft", addresses=["draft.to", "draft.cc", "draft.bcc"]
+    ),
+    "preview_send": reading(
+        "Preview sending",
+        "Look at the draft {args.sending.draft_id}",
+        addresses=["sending.to", "sending.cc", "sending.bcc"],
+    ),
+    "preview_delete": reading(
+        "Preview deleting a draft", "Look at the draft {args.draft_id}", ids=["draft_id"]
+    ),
+    "draft_email": change(
+        "Draft mail",
+        "Draft",
+        "Draft a mail: {capture.plan.what}",
+        targets={"addresses": ["to", "cc", "bcc"]},
+        risk="low",
+        noun="{args.subject}",
+        capture={"plan": {"tool": "preview_draft", "args": {"draft": "{args}"}}},
+        bind={"expected_message": "{capture.plan.shown}"},
+        **_WHOLE_MAIL,
+        recoverable="Nothing is sent; the draft is deleted again",
+        undo=[
+            {
+                "tool": "delete_draft",
+                "args": {"draft_id": "{result.draft_id}", "expected_sha256": "{result.sha256}"},
+            }
+        ],
+        **_SAME_FILE,
+    ),
+    "delete_draft": change(
+        "Delete draft",
+        "Delete",
+        "Delete the draft {capture.target.what}",
+        targets={"ids": ["draft_id"]},
+        cls="destructive",
+        risk="medium",
+        noun="draft {args.draft_id}",
+        capture={"target": {"tool": "preview_delete", "args": {"draft_id": "{args.draft_id}"}}},
+        bind={"expected_sha256": "{capture.target.sha256}"},
+        preview={"kind": "affected", "items": "{capture.target.items}"},
+        recoverable="The draft stays in .countersign/trash",
+        keeps_days=KEEP.days,
+        undo=[
+            {
+                "tool": "restore_file",
+                "args": {"trash_id": "{result.trash_id}", "expected_sha256": "{result.sha256}"},
+            }
+        ],
+        **_SAME_FILE,
+    ),
+    "send_draft": replace(
+        change(
+            "Send mail",
+            "Send",
+            "Send {capture.plan.what}",
+            targets={
+                "addresses": ["to", "cc", "bcc"],
+                "ids": ["draft_id"],
+                "reported": ["{capture.plan.addresses}"],
+            },
+            cls="destructive",
+            risk="high",
+            noun="{capture.plan.noun}",
+            capture={"plan": {"tool": "preview_send", "args": {"sending": "{args}"}}},
+            bind={
+                "expected_sha256": "{capture.plan.sha256}",
+                "expected_message": "{capture.plan.shown}",
+            },
+            **_WHOLE_MAIL,
+            recoverable="A mail that was sent stays sent",
+            notifies="{capture.plan.recipients}",
+        ),
+        open_world=True,
+    ),
+    **WAYS_BACK,
+}

@@ -1,0 +1,108 @@
+"""Which files the arguments of a change mean, and where a moved or copied one would land."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Sequence
+from typing import Literal
+
+from mcp.server.mcpserver.exceptions import ToolError
+
+from servers.filesystem import disk, trees
+from servers.filesystem.disk import Found
+from servers.filesystem.models import Item, Transfer
+from servers.filesystem.paths import Place, Roots, spot
+
+MOST_PATHS = 100
+
+
+def file(roots: Roots, path: str) -> Place:
+    """The place of one file. Raises ToolError for the root itself and for a path written as a folder."""
+    place = roots.find(path)
+    if place.folder or not place.parts:
+        raise ToolError(f"{place.said} is written as a folder. Name a file.")
+    return place
+
+
+def thing(roots: Roots, path: str) -> Place:
+    """The place of one file or folder. Raises ToolError for the root itself."""
+    place = roots.find(path)
+    if not place.parts:
+        raise ToolError(
+            f"{place.said} is an allowed folder itself, which stays where it is. Name something in it."
+        )
+    return Place(place.root, place.parts, place.prefix)
+
+
+def several(roots: Roots, paths: str | list[str]) -> list[Place]:
+    """The places of one path or a list of them. Raises ToolError for none, too many, or one twice."""
+    listed = [paths] if isinstance(paths, str) else paths
+    if not 1 <= len(listed) <= MOST_PATHS:
+        raise ToolError(f"{len(listed)} paths were given. Give between 1 and {MOST_PATHS}.")
+    places = [roots.find(path) for path in listed]
+    if len({(place.root, place.parts) for place in places}) < len(places):
+        raise ToolError("One path is in the list twice. Name each file once.")
+    for place in places:
+        held = [
+            one
+            for one in places
+            if one.root == place.root and one.parts[:-1][: len(place.parts)] == place.parts
+        ]
+        if held and place.parts:
+            raise ToolError(f"{held[0].said} lies in {place.said}. Name the folder alone, or what is in it.")
+    return places
+
+
+def end_of(roots: Roots, source: Place, destination: str) -> Place:
+    """Where a file or a folder would go: into a folder that exists under its own name, else to the name given."""
+    place = roots.find(destination)
+    if not place.parts:
+        return place.child(source.parts[-1])
+    with spot(place) as here:
+        info = disk.status(here)
+    if info and stat.S_ISDIR(info.st_mode):
+        return place.child(source.parts[-1])
+    if place.folder:
+        raise ToolError(f"The folder {place.said} does not exist. Check the path with list_dir.")
+    return place
+
+
+def transfer(roots: Roots, source: str, destination: str) -> Transfer:
+    """A move or copy as it would be. Raises ToolError for what would be refused."""
+    start = thing(roots, source)
+    end = end_of(roots, start, destination)
+    trees.free(roots, start, end)
+    found, kind, inside = _movable(start)
+    with spot(end) as there:
+        if disk.status(there):
+            raise ToolError(f"{end.said} exists already, and nothing is overwritten. Choose another name.")
+    name = f"{start.said} → {end.said}{inside}"
+    item = Item(name=name, kind=kind, size=found.size, modified=found.modified)
+    return Transfer(
+        source=start.said, destination=end.said, sha256=found.sha256, size=found.size, items=[item]
+    )
+
+
+def _movable(place: Place) -> tuple[Found, Literal["file", "folder"], str]:
+    """What would move, and of a folder in words what is in it."""
+    with spot(place) as here:
+        info = disk.status(here)
+        if info is None or not stat.S_ISDIR(info.st_mode):
+            return trees.examine(here), "file", ""
+        found, parts = trees.parts(here)
+        return found, "folder", f" ({in_it(parts)})"
+
+
+def deletable(roots: Roots, place: Place, folders: bool) -> None:
+    """Raise ToolError for what may not be deleted: a root, what holds one, and, unless `folders`, any folder."""
+    trees.free(roots, place)
+    with spot(place) as here:
+        info = disk.status(here)
+    if info and stat.S_ISDIR(info.st_mode) and not folders:
+        raise ToolError(f"{place.said} is a folder. This works on single files: name the files in it.")
+
+
+def in_it(parts: Sequence[trees.Part]) -> str:
+    """In words, how much is in a folder."""
+    files = sum(part.kind == "file" for part in parts)
+    return f"a folder with {files} {'file' if files == 1 else 'files'}" if parts else "an empty folder"

@@ -1,0 +1,175 @@
+"""A file, or a folder with all that is in it, as one thing: hashed, copied, removed. Links are never followed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from mcp.server.mcpserver.exceptions import ToolError
+
+from servers.filesystem import disk, paths
+from servers.filesystem.disk import Found
+from servers.filesystem.paths import Place, Roots, Spot
+
+MOST_NAMES = 2_000  # in one folder, at any depth
+DEEPEST = 64
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Part(NamedTuple):
+    """One thing in a folder, by its path below it."""
+
+    path: str
+    kind: str  # file or folder
+    size: int
+
+
+@dataclass
+class Tally:
+    """What was seen of a folder so far."""
+
+    said: str
+    device: int
+    parts: list[Part] = field(default_factory=list)
+    size: int = 0
+    lines: list[str] = field(default_factory=list)
+
+    def take(self, path: str, kind: str, mode: int, found: Found | None = None) -> None:
+        self.parts.append(Part(paths.shown(path), kind, found.size if found else 0))
+        self.size += found.size if found else 0
+        self.lines.append(f"{kind} {mode & 0o777:o} {found.sha256 if found else '-'} {path}\0")
+        if len(self.parts) > MOST_NAMES or path.count("/") >= DEEPEST:
+            raise ToolError(
+                f"{self.said} holds more than {MOST_NAMES} names, or more than {DEEPEST} folders in each other. "
+                "Take the folders in it one by one."
+            )
+        if self.size > disk.LARGEST:
+            raise ToolError(f"{self.said} holds more than 1 GB. Take the folders in it one by one.")
+
+    @property
+    def sha256(self) -> str:
+        """Over every path, mode and content: it changes with anything in the folder."""
+        return hashlib.sha256("".join(self.lines).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def examine(spot: Spot, copy_to: Spot | None = None) -> Found:
+    """The plain file or the folder at a spot, hashed, and copied when a free spot is given.
+
+    Raises ToolError for anything that is no plain file with one name, in a folder too, and for what is too large.
+    """
+    info = disk.status(spot)
+    if info is not None and stat.S_ISDIR(info.st_mode):
+        return parts(spot, copy_to)[0]
+    if copy_to is None:
+        return disk.sole(spot.said, disk.examine(spot))
+    with disk.reading(spot) as file, disk.staging(copy_to, os.fstat(file).st_mode) as copy:
+        return disk.measure(file, spot.said, copy_to=copy)
+
+
+def parts(spot: Spot, copy_to: Spot | None = None) -> tuple[Found, list[Part]]:
+    """As examine, for a folder; and what is in it."""
+    with _entered(spot) as folder, _made(copy_to) as copy:
+        info = os.fstat(folder)
+        tally = Tally(spot.said, info.st_dev)
+        tally.lines.append(f"folder {info.st_mode & 0o777:o}\0")
+        _through(folder, "", tally, copy)
+        if copy is not None:
+            _finished(copy, info.st_mode)
+    return Found(tally.sha256, tally.size, info.st_mode, disk.modified(info), 1), tally.parts
+
+
+def _through(folder: int, below: str, tally: Tally, copy: int | None) -> None:
+    """Every name in a folder, in order, and below it."""
+    for name in sorted(os.listdir(folder)):
+        path = below + name
+        here = Spot(folder, name, f"{tally.said}/{paths.shown(path)}")
+        there = None if copy is None else Spot(copy, name, here.said)
+        if paths.is_private(name):
+            raise ToolError(
+                f"{tally.said} holds another allowed folder, at {paths.shown(below) or '.'}. It stays."
+            )
+        info = disk.status(here)
+        if info is None or not stat.S_ISDIR(info.st_mode):
+            found = disk.sole(here.said, examine(here, there))
+            tally.take(path, "file", found.mode, found)
+        else:
+            _into(here, path, tally, there)
+
+
+def _into(here: Spot, path: str, tally: Tally, there: Spot | None) -> None:
+    with _entered(here) as inner, _made(there) as copy:
+        info = os.fstat(inner)
+        if info.st_dev != tally.device:
+            raise ToolError(
+                f"{here.said} is another disk, mounted there. Take the folders beside it one by one."
+            )
+        tally.take(path, "folder", info.st_mode)
+        _through(inner, path + "/", tally, copy)
+        if copy is not None:
+            _finished(copy, info.st_mode)
+
+
+@contextmanager
+def _entered(spot: Spot) -> Iterator[int]:
+    try:
+        folder = os.open(spot.name, _FOLDER, dir_fd=spot.folder)
+    except OSError as error:
+        raise ToolError(f"{spot.said} cannot be entered: {error.strerror}.") from None
+    try:
+        yield folder
+    finally:
+        os.close(folder)
+
+
+@contextmanager
+def _made(spot: Spot | None) -> Iterator[int | None]:
+    """A new folder at a spot of ours; none when there is no spot."""
+    if spot is None:
+        yield None
+        return
+    os.mkdir(spot.name, 0o700, dir_fd=spot.folder)
+    with _entered(spot) as folder:
+        yield folder
+
+
+def _finished(copy: int, mode: int) -> None:
+    os.fsync(copy)
+    os.fchmod(copy, stat.S_IMODE(mode) & 0o777)
+
+
+def remove(spot: Spot) -> None:
+    """Remove what is at a spot of ours, whatever it is; nothing is there is fine too."""
+    info = disk.status(spot)
+    if info is None:
+        return
+    if stat.S_ISDIR(info.st_mode):
+        _writable(spot)
+        shutil.rmtree(spot.name, dir_fd=spot.folder)
+    else:
+        disk.remove(spot)
+
+
+def _writable(spot: Spot) -> None:
+    """Let us remove what is in a folder of ours: one that its owner may only read keeps its names."""
+    os.chmod(spot.name, 0o700, dir_fd=spot.folder)
+    with _entered(spot) as folder, os.scandir(folder) as scan:
+        for name in [one.name for one in scan if one.is_dir(follow_symlinks=False)]:
+            _writable(Spot(folder, name, spot.said))
+
+
+def free(roots: Roots, source: Place, destination: Place | None = None) -> None:
+    """Raise ToolError when `source` holds an allowed folder, or the destination lies in it."""
+    own = source.root.path.joinpath(*source.parts)
+    if any(root.path == own or own in root.path.parents for root in roots.roots):
+        raise ToolError(f"{source.said} holds an allowed folder of this server, which stays where it is.")
+    if destination is None:
+        return
+    end = destination.root.path.joinpath(*destination.parts)
+    if own in end.parents:
+        raise ToolError(f"{destination.said} lies in {source.said} itself. Choose a place outside of it.")

@@ -1,0 +1,148 @@
+"""Excel files, and the packages that Word and Excel files are. Runs in the sandbox."""
+
+from __future__ import annotations
+
+import io
+import re
+import stat
+import zipfile
+import zlib
+from collections.abc import Iterator, Sequence
+from datetime import date, datetime, time, timedelta
+from typing import Any
+from xml.sax import SAXException
+from xml.sax.handler import ContentHandler
+
+from defusedxml import DefusedXmlException
+from defusedxml.sax import parseString
+from openpyxl import Workbook, load_workbook
+from openpyxl.cell import WriteOnlyCell
+from openpyxl.utils.exceptions import InvalidFileException
+
+from servers.formats.tables import MOST_COLUMNS, Cell
+from servers.sandbox.protocol import Refused
+
+MOST_ENTRIES = 5_000
+MOST_BYTES = 50 << 20  # of all parts, unpacked
+MOST_RATIO = 100
+_XML = (".xml", ".rels", ".vml")
+
+
+def opened(data: bytes) -> zipfile.ZipFile:
+    """The archive, after a look at its list: no bomb, no link, no path that leads elsewhere. Raises Refused."""
+    try:
+        archive = zipfile.ZipFile(io.BytesIO(data))
+    except (zipfile.BadZipFile, ValueError, NotImplementedError):
+        raise Refused("is not a file of that kind, or it is broken. Save it anew.") from None
+    parts = archive.infolist()
+    whole = sum(part.file_size for part in parts)
+    if len(parts) > MOST_ENTRIES or whole > MOST_BYTES or whole > MOST_RATIO * max(len(data), 1):
+        raise Refused(f"unpacks to {whole >> 20} MB in {len(parts)} parts, which no honest document does.")
+    end = 0
+    for part in sorted(parts, key=lambda part: part.header_offset):
+        if part.header_offset < end:
+            raise Refused("has parts that lie over each other, which no honest document has.")
+        end = part.header_offset + part.compress_size
+        _plain(part)
+    return archive
+
+
+def _plain(part: zipfile.ZipInfo) -> None:
+    odd = part.filename.startswith("/") or ".." in part.filename.split("/") or "\\" in part.filename
+    if odd or stat.S_ISLNK(part.external_attr >> 16) or part.flag_bits & 1:
+        raise Refused("has a part that is a link, is encrypted or would lie elsewhere. Save it anew.")
+
+
+def checked(data: bytes) -> None:
+    """Raise Refused for a package that is no plain one: every XML part is read, and may define nothing."""
+    with opened(data) as archive:
+        for part in archive.infolist():
+            try:
+                content = archive.read(part)
+                if part.filename.lower().endswith(_XML):
+                    parseString(content, ContentHandler(), forbid_dtd=True)
+            except (DefusedXmlException, SAXException):
+                raise Refused(
+                    "holds XML that is broken or defines things of its own. Save it anew."
+                ) from None
+            except (zipfile.BadZipFile, EOFError, ValueError, NotImplementedError, zlib.error):
+                raise Refused("is broken. Save it anew.") from None
+
+
+def steady(data: bytes) -> bytes:
+    """The same package without the time of its making, so that the same content is the same file."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new:
+        for part in old.infolist():
+            content = old.read(part)
+            if part.filename == "docProps/core.xml":
+                content = re.sub(rb"<dcterms:(created|modified)[^<>]*+>[^<]*+</dcterms:\1>", b"", content)
+            fresh = zipfile.ZipInfo(part.filename, (1980, 1, 1, 0, 0, 0))
+            fresh.compress_type = zipfile.ZIP_DEFLATED
+            new.writestr(fresh, content)
+    return out.getvalue()
+
+
+def sheet_names(data: bytes) -> list[str]:
+    """The names of the sheets of an Excel file."""
+    book = _book(data)
+    try:
+        return list(book.sheetnames)
+    finally:
+        book.close()
+
+
+def _book(data: bytes) -> Any:
+    checked(data)
+    try:
+        return load_workbook(io.BytesIO(data), read_only=True, data_only=True, keep_links=False)
+    except (InvalidFileException, KeyError, ValueError, TypeError, AttributeError, IndexError) as error:
+        raise Refused("is not an Excel file that can be opened. Save it anew as .xlsx.") from error
+
+
+def sheet_cells(data: bytes, sheet: str) -> tuple[str, Iterator[list[Cell]]]:
+    book = _book(data)
+    name = sheet or (book.sheetnames[0] if book.sheetnames else "")
+    if name not in book.sheetnames:
+        raise Refused(f"has no sheet “{sheet}”. The sheets are: {', '.join(book.sheetnames)}.")
+    return name, _values(book[name])
+
+
+def _values(sheet: Any) -> Iterator[list[Cell]]:
+    try:
+        for row in sheet.iter_rows(values_only=True, max_col=MOST_COLUMNS):
+            yield [_value(value) for value in row]
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise Refused("has a sheet that is broken. Save it anew.") from error
+
+
+def _value(value: Any) -> Cell:
+    if isinstance(value, datetime) and value.time() == time():
+        return value.date().isoformat()
+    if isinstance(value, datetime | date | time):
+        return value.isoformat()
+    if isinstance(value, timedelta):
+        return str(value)
+    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
+        return str(value)
+    return value if isinstance(value, str | int | float | bool) or value is None else str(value)
+
+
+def write_excel(table: Sequence[Sequence[Cell]]) -> bytes:
+    """An Excel file with one sheet; the same rows give the same bytes. Text stays text: nothing becomes a formula."""
+    book = Workbook(write_only=True)
+    sheet = book.create_sheet("Sheet1")
+    for row in table:
+        sheet.append([_written(sheet, value) for value in row])
+    out = io.BytesIO()
+    book.save(out)
+    return steady(out.getvalue())
+
+
+def _written(sheet: Any, value: Cell) -> Any:
+    if not isinstance(value, str):
+        return value
+    kept = "".join(c for c in value if c in "\t\n" or ord(c) >= 32)[:32_767]
+    cell = WriteOnlyCell(sheet, kept)
+    cell.data_type = "s"
+    return cell

@@ -1,0 +1,282 @@
+"""PDF files, read and written. Runs in the sandbox."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from xml.sax.saxutils import escape
+
+import reportlab
+from pypdf import PdfReader, PdfWriter
+from pypdf.errors import PyPdfError
+from pypdf.generic import NameObject
+from reportlab.lib import colors
+from reportlab.lib.pagesizes import A4
+from reportlab.lib.styles import ParagraphStyle
+from reportlab.lib.units import mm
+from reportlab.pdfbase.pdfmetrics import registerFont, registerFontFamily
+from reportlab.pdfbase.ttfonts import TTFont
+from reportlab.platypus import (
+    Flowable,
+    LayoutError,
+    LongTable,
+    PageBreak,
+    Paragraph,
+    Preformatted,
+    SimpleDocTemplate,
+    Spacer,
+)
+
+from servers.formats.blocks import FORMS, Block, Run, Text, plain, unstyled
+from servers.sandbox.protocol import Refused
+
+MOST_PAGES = 2_000
+_CONTROLS = dict.fromkeys([*range(9), *range(11, 32), 127])  # signs of a font, not of a text
+_BROKEN = (PyPdfError, ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, OSError)
+
+
+def reader(data: bytes) -> PdfReader:
+    """An open PDF. Raises Refused for one that is broken, locked, or has no end."""
+    try:
+        found = PdfReader(io.BytesIO(data), strict=False)
+        if found.is_encrypted and not found.decrypt(""):
+            raise Refused("is locked with a password. Save it without one first.")
+        pages = len(found.pages)
+    except _BROKEN as error:
+        raise Refused("is not a PDF that can be opened. Save it anew.") from error
+    if pages > MOST_PAGES:
+        raise Refused(f"has {pages:,} pages, more than {MOST_PAGES:,}. Take a part of it.")
+    return found
+
+
+def text(data: bytes) -> list[str]:
+    """The text of each page."""
+    try:
+        return [page.extract_text().translate(_CONTROLS) for page in reader(data).pages]
+    except _BROKEN as error:
+        raise Refused("has a page that cannot be read. Save it anew.") from error
+
+
+def merged(files: Sequence[bytes]) -> tuple[bytes, list[int]]:
+    """All pages in order, and how many each file gave."""
+    writer, counts = PdfWriter(), []
+    for n, data in enumerate(files, 1):
+        try:
+            found = reader(data)
+            writer.append(found, import_outline=False)
+        except Refused as refused:
+            raise Refused(f"cannot be made: file {n} {refused}") from None
+        except _BROKEN as error:
+            raise Refused(f"cannot be made: file {n} is broken. Save it anew.") from error
+        counts.append(len(found.pages))
+        if sum(counts) > MOST_PAGES:
+            raise Refused(f"would have more than {MOST_PAGES:,} pages. Take fewer files.")
+    return _bytes(writer), counts
+
+
+def _bytes(writer: PdfWriter) -> bytes:
+    out = io.BytesIO()
+    writer.write(out)
+    return out.getvalue()
+
+
+def fields(data: bytes) -> dict[str, dict[str, Any]]:
+    """The form of a PDF: name to kind, value and choices."""
+    try:
+        found = reader(data).get_fields() or {}
+        return {name: _field(field) for name, field in found.items() if field.field_type}
+    except _BROKEN as error:
+        raise Refused("has a form that cannot be read. Save it anew.") from error
+
+
+def _field(field: Any) -> dict[str, Any]:
+    kinds = {"/Tx": "text", "/Btn": "checkbox", "/Ch": "choice", "/Sig": "signature"}
+    states = [str(state).removeprefix("/") for state in field.get("/_States_", [])]
+    value = field.value
+    return {
+        "kind": kinds.get(str(field.field_type), "other"),
+        "value": "" if value is None else str(value).removeprefix("/"),
+        "choices": states,
+    }
+
+
+def filled(data: bytes, values: dict[str, str]) -> bytes:
+    """The PDF with these values in its form."""
+    known = fields(data)
+    chosen = {name: _value(name, value, known) for name, value in values.items()}
+    try:
+        writer = PdfWriter(clone_from=reader(data))
+        for page in writer.pages:
+            writer.update_page_form_field_values(page, chosen, auto_regenerate=False)
+        writer.set_need_appearances_writer(False)
+        return _bytes(writer)
+    except _BROKEN as error:
+        raise Refused("has a form that cannot be filled here. Fill it by hand.") from error
+
+
+def _value(name: str, value: str, known: dict[str, dict[str, Any]]) -> str:
+    if name not in known:
+        there = ", ".join(known) or "none"
+        raise Refused(f"has no field “{name}”. The fields are: {there}.")
+    kind, choices = known[name]["kind"], known[name]["choices"]
+    if kind in ("signature", "other"):
+        raise Refused(f"has the field “{name}”, which is not one to write into. Sign or fill it by hand.")
+    if kind == "checkbox":
+        yes = next((choice for choice in choices if choice != "Off"), "Yes")
+        word = {"yes": yes, "true": yes, "on": yes, "no": "Off", "false": "Off", "off": "Off", "": "Off"}
+        value = value if value in choices else word.get(value.lower(), value)
+        if value not in {*choices, "Off"}:
+            raise Refused(f"has the box “{name}”: write yes or no.")
+        return NameObject(f"/{value}")
+    if kind == "choice" and choices and value not in choices:
+        raise Refused(f"has the choice “{name}”, where “{value}” is none of: {', '.join(choices)}.")
+    return value
+
+
+MOST_COLUMNS = 20
+_VERA = Path(reportlab.__file__).with_name("fonts")
+# The fonts of a host know more letters than the one that comes with the library.
+_FONTS = (
+    (Path("/usr/share/fonts/truetype/dejavu"), ("DejaVuSans", "DejaVuSans-Bold", "DejaVuSansMono")),
+    (Path("/usr/share/fonts/TTF"), ("DejaVuSans", "DejaVuSans-Bold", "DejaVuSansMono")),
+    (_VERA, ("Vera", "VeraBd", "Vera")),
+)
+_SIZES = {1: 20, 2: 16, 3: 14, 4: 12, 5: 11, 6: 10}
+_TAGS = {
+    "bold": "<b>{}</b>", "italic": "<i>{}</i>", "code": '<font name="mono">{}</font>', "struck": "<strike>{}</strike>",
+    "note": "<super>{}</super>",
+}  # fmt: skip
+
+
+def write(blocks: Sequence[Block], title: str, lenient: bool = False) -> bytes:
+    """A PDF of these blocks on A4 pages; the same blocks give the same bytes.
+
+    `lenient`: a letter that no font here has is written as its number, such as \\u{6f22}, instead of refused.
+    Raises Refused for such letters, and for more pages than anybody reads.
+    """
+    shown = [*([Block("heading", unstyled(title), 1)] if title else []), *blocks]
+    missing = _missing(shown, _fonts())
+    if missing and not lenient:
+        named = " ".join(c if c.isprintable() else repr(c) for c in missing[:8])
+        raise Refused(f"cannot be made: no font here has these letters: {named}. Make a .docx file instead.")
+    if missing:
+        shown = _numbered(shown, missing)
+    out = io.BytesIO()
+    margins = dict.fromkeys(("leftMargin", "rightMargin", "topMargin", "bottomMargin"), 20 * mm)
+    template = SimpleDocTemplate(out, pagesize=A4, title=title, author="", invariant=1, **margins)
+    try:
+        template.build(
+            [part for block in shown for part in _parts(block)] or [Spacer(1, 1)], onLaterPages=_counted
+        )
+    except LayoutError as error:
+        raise Refused("has a part that fits on no page, such as a table with a very long cell.") from error
+    return out.getvalue()
+
+
+def _counted(_canvas: Any, template: Any) -> None:
+    if template.page > MOST_PAGES:
+        raise Refused(f"would have more than {MOST_PAGES:,} pages. Take a part of it.")
+
+
+def _fonts() -> TTFont:
+    folder, names = next((folder, names) for folder, names in _FONTS if (folder / f"{names[0]}.ttf").exists())
+    text, bold, mono = (
+        TTFont(name, str(folder / f"{file}.ttf"))
+        for name, file in zip(("text", "bold", "mono"), names, strict=True)
+    )
+    for font in (text, bold, mono):
+        registerFont(font)
+    registerFontFamily("text", normal="text", bold="bold", italic="text", boldItalic="bold")
+    return text
+
+
+def _numbered(blocks: Sequence[Block], missing: Sequence[str]) -> list[Block]:
+    numbers = {ord(c): f"\\u{{{ord(c):x}}}" for c in missing}
+
+    def told(text: Text) -> Text:
+        return tuple(run._replace(text=run.text.translate(numbers)) for run in text)
+
+    return [
+        replace(block, text=told(block.text), rows=[[told(cell) for cell in row] for row in block.rows])
+        for block in blocks
+    ]
+
+
+def _missing(blocks: Sequence[Block], font: TTFont) -> list[str]:
+    known = font.face.charToGlyph
+    texts = (text for block in blocks for text in (block.text, *(cell for row in block.rows for cell in row)))
+    letters = set().union(*(run.text for text in texts for run in text))
+    return sorted(c for c in letters if ord(c) not in known and c not in "\n\t\r\u00ad")
+
+
+def _parts(block: Block) -> list[Flowable]:
+    body = ParagraphStyle(
+        "body", fontName="text", bulletFontName="text", fontSize=10, leading=14, spaceAfter=6
+    )
+    match block.kind:
+        case "heading":
+            size = _SIZES[block.level]
+            style = ParagraphStyle(
+                "heading",
+                body,
+                fontName="bold",
+                fontSize=size,
+                leading=size * 1.25,
+                spaceBefore=8,
+                keepWithNext=1,
+            )
+            return [Paragraph(_marked(block.text), style)]
+        case "item":
+            indent = 14 * (block.level + 1) + 14 * block.quote
+            label = max(12, 6 * len(block.number))
+            style = ParagraphStyle(
+                "item", body, leftIndent=indent + label - 12, bulletIndent=indent - 12, spaceAfter=2
+            )
+            return [Paragraph(_marked(block.text), style, bulletText=block.number or "•")]
+        case "code":
+            style = ParagraphStyle("code", body, fontName="mono", fontSize=8, leading=10)
+            return [Preformatted(plain(block.text), style, maxLineLength=100), Spacer(1, 6)]
+        case "break":
+            return [PageBreak()]
+        case "table":
+            return [
+                _table(block.rows, ParagraphStyle("cell", body, fontSize=8, leading=10, spaceAfter=0)),
+                Spacer(1, 6),
+            ]
+        case "note":
+            return [Paragraph(f"<super>{escape(block.number)}</super> {_marked(block.text)}", body)]
+        case _:
+            aside = ParagraphStyle("aside", body, leftIndent=14 * (block.level + block.quote))
+            return [Paragraph(_marked(block.text), aside)]
+
+
+def _table(rows: list[list[Text]], style: ParagraphStyle) -> LongTable:
+    if len(rows[0]) > MOST_COLUMNS:
+        raise Refused(
+            f"cannot be made: a table has {len(rows[0])} columns, and {MOST_COLUMNS} fit on a page."
+        )
+    cells = [[Paragraph(_marked(cell), style) for cell in row] for row in rows]
+    width = (A4[0] - 42 * mm) / len(rows[0])
+    lines = [("GRID", (0, 0), (-1, -1), 0.4, colors.grey), ("VALIGN", (0, 0), (-1, -1), "TOP")]
+    return LongTable(cells, colWidths=[width] * len(rows[0]), repeatRows=1, style=lines)
+
+
+def _marked(text: Text) -> str:
+    return "".join(_piece(run) for run in text).replace("\n", "<br/>")
+
+
+def _piece(run: Run) -> str:
+    said = run.text
+    for style in ("picture", "inserted", "deleted"):
+        said = FORMS[style].format(said) if style in run.style else said
+    said = escape(said)
+    for style, tag in _TAGS.items():
+        said = tag.format(said) if style in run.style else said
+    shown = run.link.startswith(("http://", "https://", "mailto:"))
+    return f'<a href="{escape(run.link, _QUOTE)}" color="#0645ad">{said}</a>' if shown else said
+
+
+_QUOTE = {'"': "&quot;"}

@@ -1,0 +1,144 @@
+"""Pictures of text: opened with care, and read word by word with Tesseract. Runs in the sandbox."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pypdfium2
+import pytesseract
+from PIL import Image, ImageOps
+
+from servers.sandbox.protocol import Refused
+
+FORMATS = ("PNG", "JPEG", "TIFF", "WEBP", "BMP", "GIF")
+MOST_PIXELS = 50_000_000  # of a picture that is opened
+READ_PIXELS = 10_000_000  # of one that is read: larger ones are made smaller first
+SMALL = 1_500  # pixels: what is smaller on both sides is made larger, which reads better
+MOST_PAGES = 2_000
+DOTS = 200 / 72  # for each point of a page: 200 dpi
+SECONDS = 40  # for one page
+_PROBLEMS = (OSError, ValueError, SyntaxError, KeyError, IndexError, TypeError, MemoryError, RuntimeError)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Which pages are read, in which languages, and whether straight across the page, whatever its columns."""
+
+    first: int
+    limit: int
+    language: str
+    table: bool = False
+
+
+def words(data: bytes, ending: str, program: str, **asked: Any) -> dict[str, Any]:
+    """The words of some pages: `found` has one entry a page, with its size and [text, x, y, width, height, sure, line].
+
+    `program`: the path of Tesseract. Raises Refused with a sentence.
+    """
+    pytesseract.pytesseract.tesseract_cmd = program
+    want = Asked(**asked)
+    _known(want.language)
+    pages, pictures = (_pages if ending == ".pdf" else _picture)(data, want.first, want.limit)
+    return {
+        "pages": pages,
+        "found": [
+            {"page": number, "width": one.width, "height": one.height, "words": _read(one, want)}
+            for number, one in pictures
+        ],
+    }
+
+
+def _known(language: str) -> None:
+    there = set(pytesseract.get_languages())
+    missing = [one for one in language.split("+") if one not in there]
+    if missing:
+        packages = ", ".join(f"tesseract-ocr-{one.replace('_', '-')}" for one in missing)
+        raise Refused(
+            f"cannot be read: Tesseract does not know {', '.join(missing)} on this host. Install {packages}, or "
+            f"ask for one of: {', '.join(sorted(there - {'osd'}))}."
+        )
+
+
+def _picture(data: bytes, first: int, limit: int) -> tuple[int, Iterator[tuple[int, Image.Image]]]:
+    Image.MAX_IMAGE_PIXELS = None  # the size is looked at below, before any of it is unpacked
+    try:
+        opened = Image.open(io.BytesIO(data), formats=FORMATS)
+        frames = getattr(opened, "n_frames", 1)
+        if opened.width * opened.height > MOST_PIXELS:
+            raise Refused(
+                f"has {opened.width} by {opened.height} pixels, more than {MOST_PIXELS:,}. Make it smaller first."
+            )
+        if first > frames:
+            raise Refused(f"has {frames} pictures in it, not {first}. Ask for one of those.")
+        opened.seek(first - 1)
+        opened.draft("L", (SMALL * 2, SMALL * 2))  # a JPEG is taken smaller from the start
+        seen = _fitting(ImageOps.exif_transpose(opened))
+    except _PROBLEMS as error:
+        raise Refused(f"is no picture that can be opened. Known are: {', '.join(FORMATS)}.") from error
+    return frames, iter([(first, seen)][:limit])
+
+
+def _fitting(seen: Image.Image) -> Image.Image:
+    """Grey on white, and neither too large nor too small to read."""
+    if seen.mode in ("RGBA", "LA", "PA") or "transparency" in seen.info:
+        clear = seen.convert("RGBA")
+        seen = Image.alpha_composite(Image.new("RGBA", clear.size, "white"), clear)
+    grey = seen.convert("L")
+    scale = 2.0 if max(grey.size) < SMALL else 1.0
+    scale = min(scale, (READ_PIXELS / max(grey.width * grey.height, 1)) ** 0.5)
+    if scale == 1.0:
+        return grey
+    size = (max(int(grey.width * scale), 1), max(int(grey.height * scale), 1))
+    return grey.resize(size, Image.Resampling.LANCZOS)
+
+
+def _pages(data: bytes, first: int, limit: int) -> tuple[int, Iterator[tuple[int, Image.Image]]]:
+    try:
+        document = pypdfium2.PdfDocument(data)
+    except pypdfium2.PdfiumError as error:
+        raise Refused("is locked, or no PDF that can be opened. Save it anew, without a password.") from error
+    count = len(document)
+    if count > MOST_PAGES:
+        raise Refused(f"has {count:,} pages, more than {MOST_PAGES:,}. Take a part of it.")
+    if first > count:
+        raise Refused(f"has {count} pages. Ask for one of those.")
+    return count, (
+        (number, _drawn(document, number)) for number in range(first, min(first + limit, count + 1))
+    )
+
+
+def _drawn(document: pypdfium2.PdfDocument, number: int) -> Image.Image:
+    try:
+        page = document[number - 1]
+        width, height = page.get_size()
+        scale = min(DOTS, (READ_PIXELS / max(width * height, 1.0)) ** 0.5)
+        drawn: Image.Image = page.render(scale=scale, grayscale=True).to_pil()
+    except (pypdfium2.PdfiumError, *_PROBLEMS) as error:
+        raise Refused(f"has a page {number} that cannot be drawn. Save it anew.") from error
+    return drawn
+
+
+def _read(seen: Image.Image, want: Asked) -> list[list[Any]]:
+    """Mode 6 takes a page for one block, mode 3 looks for columns."""
+    try:
+        told = pytesseract.image_to_data(
+            seen,
+            lang=want.language,
+            config="--psm 6" if want.table else "--psm 3",
+            timeout=SECONDS,
+            output_type=pytesseract.Output.DICT,
+        )
+    except RuntimeError as error:  # both of its errors, and its timeout, are of this class
+        raise Refused(
+            "could not be read: Tesseract gave up on it. Take a smaller or a clearer picture."
+        ) from error
+    rows = zip(*(told[key] for key in ("text", "left", "top", "width", "height", "conf")), strict=True)
+    lines = zip(told["block_num"], told["par_num"], told["line_num"], strict=True)
+    return [
+        [text, *place, round(float(sure) / 100, 2), [int(part) for part in line]]
+        for (text, *place, sure), line in zip(rows, lines, strict=True)
+        if text.strip() and float(sure) >= 0
+    ]

@@ -1,0 +1,206 @@
+"""What the sandbox does with documents: each task takes bytes and plain arguments, and gives facts and bytes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from difflib import unified_diff
+from typing import Any
+
+from servers import formulas
+from servers.formats import comparing, html, markdown, office, pdf, pictures, tables, transcripts, word
+from servers.formats.blocks import Block, from_plain, plain, table, to_plain, unstyled
+from servers.sandbox.protocol import Refused
+
+Result = tuple[dict[str, Any], bytes]
+MOST_TEXT = 8 << 20  # characters that are given back
+
+
+def text(data: bytes, ending: str, changes: str = "both") -> Result:
+    """All text of a document; of a PDF, page by page with a form feed between.
+
+    `changes` in a Word file that are not accepted yet: accepted, rejected or both. Told is how many there are.
+    """
+    told: dict[str, Any] = {"pages": 0}
+    match ending:
+        case ".pdf":
+            pages = pdf.text(data)
+            told["pages"], found = len(pages), "\n\f\n".join(pages)
+        case ".docx":
+            blocks, told["found"] = word.read(data, changes)
+            found = to_plain(blocks)
+        case ".vtt" | ".srt":
+            found = transcripts.text(tables.decoded(data), ending)
+        case ".txt" | ".md" | ".json":
+            found = tables.decoded(data)
+        case ".csv" | ".tsv":
+            found = _tabbed(_rows(data, ending))
+        case ".xlsx":
+            found = "\n".join(f"{name}\n\n{_tabbed(rows)}".lstrip() for name, rows in _sheets(data))
+        case _:
+            found = to_plain(_blocks(data, ending))
+    if len(found) > MOST_TEXT:
+        raise Refused(f"holds {len(found):,} characters, more than {MOST_TEXT:,}. Take a part of it.")
+    return told, found.encode("utf-8", "replace")
+
+
+def _tabbed(rows: Sequence[Sequence[tables.Cell]]) -> str:
+    return "".join(
+        "\t".join("" if value is None else str(value).replace("\n", " ") for value in row) + "\n"
+        for row in rows
+    )
+
+
+def _sheets(data: bytes) -> list[tuple[str, list[list[tables.Cell]]]]:
+    """Every sheet that says something, with its name where there are several."""
+    names = office.sheet_names(data)
+    found = [(name, _whole(data, ".xlsx", name)) for name in names]
+    return [(name if len(names) > 1 else "", rows) for name, rows in found if rows]
+
+
+def compare(first: bytes, second: bytes, endings: Sequence[str], changes: str) -> Result:
+    """What differs between the text of two documents, word by word."""
+    told = [text(data, ending, changes) for data, ending in zip((first, second), endings, strict=True)]
+    facts, difference = comparing.compared(*(data.decode() for _, data in told))
+    return {**facts, "found": [one.get("found", {}) for one, _ in told]}, difference.encode()
+
+
+def difference(old: bytes, new: bytes, names: Sequence[str], around: int) -> Result:
+    """What differs between two JSON lists of lines, as `diff -u` prints it."""
+    lines = unified_diff(json.loads(old), json.loads(new), names[0], names[1], n=around)
+    return {}, "".join(lines).encode("utf-8", "surrogatepass")
+
+
+def sheet(data: bytes, ending: str, name: str, first: int, limit: int) -> Result:
+    """Some rows of one sheet, and the names of all."""
+    named, rows, more = tables.rows(data, ending, name, first, limit)
+    every = []
+    if ending == ".xlsx":
+        every = office.sheet_names(data)
+    return {"sheet": named, "sheets": every, "rows": rows, "more": more}, b""
+
+
+def convert(data: bytes, ending: str, to: str, title: str) -> Result:
+    """A document in another format."""
+    if to in (".csv", ".tsv", ".xlsx", ".json"):
+        rows = _rows(data, ending)
+        others = office.sheet_names(data)[1:] if ending == ".xlsx" != to else []
+        counted = formulas.formulas(rows) if to in (".csv", ".tsv") else 0
+        return {"formulas": counted, "left_out": others}, _as_table(rows, to)
+    return _made(_blocks(data, ending), to, title)
+
+
+def make(content: str, to: str, title: str, lenient: bool = False) -> Result:
+    """A document out of Markdown."""
+    return _made(markdown.read(content), to, title, lenient)
+
+
+def _made(blocks: Sequence[Block], to: str, title: str, lenient: bool = False) -> Result:
+    if to == ".pdf":
+        made = pdf.write(blocks, title, lenient)
+        return {"pages": len(pdf.reader(made).pages)}, made
+    if to == ".docx":
+        return {}, word.write(blocks, title)
+    if to in (".html", ".htm"):
+        return {}, html.write(blocks, title).encode()
+    return {}, (markdown.write(blocks) if to == ".md" else to_plain(blocks)).encode()
+
+
+def _blocks(data: bytes, ending: str) -> list[Block]:
+    match ending:
+        case ".pdf":
+            return from_plain(text(data, ending)[1].decode())
+        case ".docx":
+            return word.read(data)[0]
+        case ".md":
+            return markdown.read(tables.decoded(data))
+        case ".html" | ".htm":
+            return html.read(tables.decoded(data))
+        case ".xlsx":
+            parts = ((Block("heading", unstyled(name), 1), table(rows)) for name, rows in _sheets(data))
+            return [block for pair in parts for block in pair if block.text or block.rows]
+        case ".csv" | ".tsv" | ".json":
+            return [table(_rows(data, ending))]
+        case _:
+            return from_plain(tables.decoded(data))
+
+
+def _rows(data: bytes, ending: str) -> list[list[tables.Cell]]:
+    """The one table of a file. Raises Refused when there is none, or several."""
+    if ending == ".json":
+        return tables.json_rows(tables.decoded(data))
+    if ending in (".csv", ".tsv", ".xlsx"):
+        rows = _whole(data, ending, "")
+        found = [rows] if rows else []
+    else:
+        blocks = [block for block in _blocks(data, ending) if block.kind == "table"]
+        found = [[[plain(cell) for cell in row] for row in block.rows] for block in blocks]
+    if len(found) != 1:
+        raise Refused(f"holds {len(found) or 'no'} tables, and it must be one. Convert it to text instead.")
+    return found[0]
+
+
+def _whole(data: bytes, ending: str, sheet: str) -> list[list[tables.Cell]]:
+    _, rows, more = tables.rows(data, ending, sheet, 1, tables.MOST_ROWS)
+    if more:
+        raise Refused(f"has more than {tables.MOST_ROWS:,} rows. Take a part of it.")
+    return rows
+
+
+def _typed(value: tables.Cell) -> tables.Cell:
+    """A text that is the one way to write a number, as that number: nothing is lost by it."""
+    if not isinstance(value, str) or len(value) > 15 or value.strip("-.0123456789"):
+        return value
+    for kind in (int, float):
+        try:
+            if str(kind(value)) == value:
+                return kind(value)
+        except ValueError:
+            continue
+    return value
+
+
+def _as_table(rows: list[list[tables.Cell]], to: str) -> bytes:
+    if to in (".xlsx", ".json"):
+        rows = [rows[0], *([_typed(value) for value in row] for row in rows[1:])]
+    if to == ".xlsx":
+        return office.write_excel(rows)
+    if to == ".json":
+        head = [str(name) for name in rows[0]]
+        records = [dict(zip(head, row, strict=True)) for row in rows[1:]]
+        return (json.dumps(records, ensure_ascii=False, indent=2) + "\n").encode()
+    return tables.comma_separated(rows, "\t" if to == ".tsv" else ",").encode()
+
+
+def merge(*files: bytes) -> Result:
+    """Several PDFs in one."""
+    made, pages = pdf.merged(files)
+    return {"pages": pages}, made
+
+
+def fields(data: bytes) -> Result:
+    """The form of a PDF."""
+    return {"fields": pdf.fields(data)}, b""
+
+
+def fill(data: bytes, values: dict[str, str]) -> Result:
+    """A PDF with values in its form, and what the form says then."""
+    before, made = pdf.fields(data), pdf.filled(data, values)
+    return {"before": before, "after": pdf.fields(made), "pages": len(pdf.reader(made).pages)}, made
+
+
+def records(data: bytes, ending: str) -> Result:
+    """The columns of a table, and its rows as JSON, one a line."""
+    columns, rows = tables.records(data, ending)
+    return {"columns": columns}, "\n".join(map(json.dumps, rows)).encode()
+
+
+def words(data: bytes, ending: str, **asked: Any) -> Result:
+    """The words on pictures of pages, and where each stands; how many pages there are."""
+    return pictures.words(data, ending, **asked), b""
+
+
+TASKS: dict[str, Callable[..., Result]] = {
+    one.__name__: one
+    for one in (text, compare, difference, sheet, convert, make, merge, fields, fill, records, words)
+}

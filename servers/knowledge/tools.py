@@ -1,0 +1,362 @@
+"""The knowledge tools, each with its card and its undo. Their docstrings are what people and models read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from mcp.server.mcpserver.exceptions import ToolError
+from pydantic import Field
+
+from servers.cards import Card, change, reading
+from servers.command_line import Clock
+from servers.filesystem import answers, disk, file_ops
+from servers.filesystem.answers import spoken
+from servers.filesystem.models import Item
+from servers.filesystem.paths import Place, Root, Roots, opened, spot
+from servers.filesystem.trash import KEEP
+from servers.knowledge import indexing
+from servers.knowledge.indexing import Change, difference, shown, taken
+from servers.knowledge.models import (
+    Answered,
+    ChunkArg,
+    ExpectedFiles,
+    ExpectedIndex,
+    FolderArg,
+    FolderCall,
+    Hit,
+    Hits,
+    Indexed,
+    IndexState,
+    Plan,
+    RecordArg,
+    Restoring,
+    Source,
+    UpdateCall,
+    WithinArg,
+)
+
+Limit = Annotated[int, Field(ge=1, le=50, description="At most this many.")]
+QueryArg = Annotated[str, Field(min_length=1, max_length=500, description="Words to look for.")]
+QuestionArg = Annotated[str, Field(min_length=1, max_length=500, description="A question in plain words.")]
+_EMPTY = "Nothing is in the index yet. Index a folder first, with index_folder."
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The reading tools over some roots."""
+
+    roots: Roots
+
+    def _scopes(self, within: str) -> list[tuple[Root, str]]:
+        """The roots to look in, each with the folder in it."""
+        if not within:
+            return [(root, "") for root in self.roots.roots]
+        place = self.roots.find(within)
+        return [(place.root, place.inner)]
+
+    def _hits(self, root: Root, told: list[dict[str, Any]]) -> list[Hit]:
+        return [self._said(root, Hit.model_validate(one)) for one in told]
+
+    def _said(self, root: Root, hit: Hit) -> Hit:
+        path = shown(self.roots, root, hit.path)
+        return hit.model_copy(update={"path": path, "chunk": f"{path}#{hit.chunk.rpartition('#')[2]}"})
+
+    @spoken
+    def search_documents(self, query: QueryArg, path: WithinArg = "", limit: Limit = 10) -> Hits:
+        """Search the indexed files for words; all of them where that is possible, else some. Best first."""
+        found, files = [], 0
+        for root, within in self._scopes(path):
+            told, _ = indexing.ask(
+                indexing.stored(root), "search", query=query, within=within, limit=limit + 1
+            )
+            found += self._hits(root, told["hits"])
+            files += told["files"]
+        found.sort(key=lambda hit: -hit.score)
+        hits, more = answers.fitting(found, limit)
+        note = _EMPTY if not files else "" if hits else "No indexed file holds these words."
+        return Hits(asked=query, hits=hits, files=files, truncated=more, note=note)
+
+    @spoken
+    def ask_about_files(self, question: QuestionArg, path: WithinArg = "", limit: Limit = 3) -> Answered:
+        """Answer a question with sentences from the indexed files, word for word, each with its source."""
+        sources, files = [], 0
+        for root, within in self._scopes(path):
+            told, _ = indexing.ask(
+                indexing.stored(root), "quotes", question=question, within=within, limit=limit
+            )
+            files += told["files"]
+            for one in told["found"]:
+                hit = Hit.model_validate(one["hit"])
+                changed = one["sha256"] != _now(self.roots, root, hit.path)
+                sources.append(_source(self._said(root, hit), one["quote"], changed))
+        note = _EMPTY if not files else "" if sources else "No indexed file says something about that."
+        if any(source.changed_since for source in sources):
+            note = "Some of these files have changed since: run update_index, then ask again."
+        answer = " ".join(source.quote for source in sources[:limit])
+        return Answered(
+            question=question, found=bool(sources), answer=answer, sources=sources[:limit], note=note
+        )
+
+    @spoken
+    def get_related_chunks(self, chunk: ChunkArg, limit: Limit = 5) -> Hits:
+        """Find parts of files that are about the same as one part, by the rare words that they share."""
+        path, _, number = chunk.rpartition("#")
+        place = self.roots.find(path)
+        at = int(number[:9]) if number.isdecimal() else 0  # parts are counted from 1
+        told, _ = indexing.ask(
+            indexing.stored(place.root), "related", path=place.inner, number=at, limit=limit
+        )
+        if told["hits"] is None:
+            raise ToolError(f"There is no part “{chunk[:100]}” in the index. Take one from search_documents.")
+        return Hits(asked=chunk, hits=self._hits(place.root, told["hits"]), files=told["files"])
+
+    @spoken
+    def check_index(self, path: FolderArg) -> IndexState:
+        """Say what is in the index of an allowed folder."""
+        root = self.roots.find(path).root
+        data = indexing.stored(root)
+        counts, _ = indexing.ask(data, "counts")
+        folders = [inner for inner, _ in indexing.known(data).folders]
+        return IndexState(
+            path=self.roots.place(root, ()).said,
+            sha256=indexing.named(data),
+            folders=[shown(self.roots, root, folder) if folder else "." for folder in folders],
+            files=counts["files"],
+            chunks=counts["chunks"],
+        )
+
+    @spoken
+    def preview_index(self, call: FolderCall) -> Plan:
+        """Say which files index_folder would take in or out. Changes nothing."""
+        place = folder(self.roots, call.path)
+        return self._plan(place, [(place, call.recursive)])
+
+    @spoken
+    def preview_update(self, call: UpdateCall) -> Plan:
+        """Say which files update_index would take in or out. Changes nothing."""
+        place = self.roots.find(call.path)
+        places = indexed(self.roots, indexing.known(indexing.stored(place.root)).folders, place)
+        return self._plan(place, places)
+
+    def _plan(self, place: Place, places: list[tuple[Place, bool]]) -> Plan:
+        data = indexing.stored(place.root)
+        change = difference(indexing.known(data).files, self.roots, places)
+        change.must_be_something()
+        return planned(place, change, indexing.named(data))
+
+    @spoken
+    def preview_restore_index(self, record: RecordArg) -> Restoring:
+        """Say what restoring an earlier index would bring back. Changes nothing."""
+        root, before = indexing.kept(self.roots, record)
+        now = indexing.stored(root)
+        sizes = [indexing.ask(data, "counts")[0]["files"] for data in (now, before)]
+        name = f"the index: from {sizes[0]} files back to {sizes[1]}"
+        return Restoring(
+            record=record,
+            path=self.roots.place(root, ()).said,
+            items=[Item(name=name, kind="other")],
+            expected_index=indexing.named(now),
+        )
+
+
+def planned(place: Place, change: Change, index: str) -> Plan:
+    """A change of an index as a preview tells it."""
+    return Plan(
+        path=place.said,
+        items=change.items,
+        added=len(change.added),
+        changed=len(change.changed),
+        removed=len(change.removed),
+        unchanged=change.unchanged,
+        skipped=change.skipped[:50],
+        expected_index=index,
+        expected_files=change.digest,
+    )
+
+
+def folder(roots: Roots, path: str) -> Place:
+    """The place of a folder. Raises ToolError when it is none."""
+    place = roots.find(path)
+    with opened(place):
+        return place
+
+
+def indexed(roots: Roots, folders: list[tuple[str, bool]], place: Place) -> list[tuple[Place, bool]]:
+    """The folders that were indexed, at or below a place. Raises ToolError when there are none."""
+    found = [
+        (roots.place(place.root, tuple(filter(None, inner.split("/")))), recursive)
+        for inner, recursive in folders
+    ]
+    chosen = [one for one in found if one[0].parts[: len(place.parts)] == place.parts]
+    if not chosen:
+        raise ToolError(f"No folder in {place.said} is in the index. Index one first, with index_folder.")
+    return chosen
+
+
+def _now(roots: Roots, root: Root, inner: str) -> str:
+    """SHA-256 of a file as it is now; nothing when it is gone."""
+    try:
+        with spot(roots.place(root, tuple(inner.split("/")))) as here:
+            return disk.examine(here).sha256
+    except ToolError:
+        return ""
+
+
+def _source(hit: Hit, quote: str, changed: bool) -> Source:
+    return Source(
+        chunk=hit.chunk,
+        path=hit.path,
+        first_line=hit.first_line,
+        last_line=hit.last_line,
+        quote=quote,
+        changed_since=changed,
+    )
+
+
+@dataclass(frozen=True)
+class Changing:
+    """The changing tools over some roots, with the clock that dates what they keep."""
+
+    roots: Roots
+    clock: Clock
+
+    @spoken
+    def index_folder(
+        self,
+        path: FolderArg,
+        recursive: Annotated[bool, Field(description="With the folders in it.")] = True,
+        expected_index: ExpectedIndex = None,
+        expected_files: ExpectedFiles = None,
+    ) -> Indexed:
+        """Take the text of a folder's files into the index, and out of it what is gone. The files stay as they are."""
+        place = folder(self.roots, path)
+        return self._change(place, (place, recursive), expected_index, expected_files)
+
+    @spoken
+    def update_index(
+        self,
+        path: FolderArg = ".",
+        expected_index: ExpectedIndex = None,
+        expected_files: ExpectedFiles = None,
+    ) -> Indexed:
+        """Bring the index of folders that were indexed up to date: new, changed and removed files."""
+        return self._change(self.roots.find(path), None, expected_index, expected_files)
+
+    def _change(
+        self, place: Place, new: tuple[Place, bool] | None, index: str | None, shown: str | None
+    ) -> Indexed:
+        """Change the index of a root: one new folder, or all that are in it."""
+        with file_ops.alone(place.root):
+            before = _agreed(place, index)
+            known = indexing.known(before)
+            places = [new] if new else indexed(self.roots, known.folders, place)
+            change = difference(known.files, self.roots, places)
+            change.must_be_something()
+            if shown is not None and change.digest != shown:
+                raise ToolError("The files have changed since they were shown. Look again, then ask again.")
+            after, parts = taken(before, self.roots, change, new)
+            record = indexing.replace(place.root, before, after, self.clock())
+        return Indexed(
+            path=place.said,
+            added=len(change.added),
+            changed=len(change.changed),
+            removed=len(change.removed),
+            chunks=parts,
+            skipped=change.skipped[:50],
+            record=record,
+            sha256=indexing.named(after),
+        )
+
+    @spoken
+    def restore_index(self, record: RecordArg, expected_index: ExpectedIndex = None) -> Indexed:
+        """Put an earlier index back, exactly as it was. The one that gives way is kept."""
+        root, earlier = indexing.kept(self.roots, record)
+        place = self.roots.place(root, ())
+        with file_ops.alone(root):
+            before = _agreed(place, expected_index)
+            if before == earlier:
+                raise ToolError("Nothing has changed: the index is that one already.")
+            kept = indexing.replace(root, before, earlier, self.clock())
+        return Indexed(
+            path=place.said,
+            added=0,
+            changed=0,
+            removed=0,
+            chunks=0,
+            skipped=[],
+            record=kept,
+            sha256=indexing.named(earlier),
+        )
+
+
+def _agreed(place: Place, expected: str | None) -> bytes:
+    data = indexing.stored(place.root)
+    if expected is not None and indexing.named(data) != expected:
+        raise ToolError("The index has changed since it was shown. Look again, then ask again.")
+    return data
+
+
+_BACK: dict[str, Any] = {
+    "preview": {"kind": "affected", "items": "{capture.plan.items}"},
+    "recoverable": "The index before is kept in .countersign/knowledge",
+    "keeps_days": KEEP.days,
+    "undo": [
+        {"tool": "restore_index", "args": {"record": "{result.record}", "expected_index": "{result.sha256}"}}
+    ],
+    "drift": {
+        "tool": "check_index",
+        "args": {"path": "{result.path}"},
+        "same": {"sha256": "{result.sha256}"},
+    },
+}
+_FILES = {
+    "expected_index": "{capture.plan.expected_index}",
+    "expected_files": "{capture.plan.expected_files}",
+}
+
+CARDS: dict[str, Card] = {
+    "search_documents": reading(
+        "Search documents", "Search the indexed files for {args.query}", looks=["path"]
+    ),
+    "ask_about_files": reading("Ask about files", "Ask the indexed files: {args.question}", looks=["path"]),
+    "get_related_chunks": reading("Find related parts", "Look for parts like {args.chunk}", paths=["chunk"]),
+    "check_index": reading("Check the index", "Look at the index of {args.path}", looks=["path"]),
+    "preview_index": reading("Preview indexing", "Look at what would be indexed", looks=["call.path"]),
+    "preview_update": reading(
+        "Preview an update of the index", "Look at what would be updated", looks=["call.path"]
+    ),
+    "preview_restore_index": reading("Preview putting an index back", "Look at the record {args.record}"),
+    "index_folder": change(
+        "Index folder",
+        "Index",
+        "Index {args.path}: {capture.plan.added} new files",
+        targets={"looks": ["path"]},
+        risk="low",
+        noun="{args.path|name}",
+        capture={"plan": {"tool": "preview_index", "args": {"call": "{args}"}}},
+        bind=_FILES,
+        **_BACK,
+    ),
+    "update_index": change(
+        "Update index",
+        "Update",
+        "Update the index of {capture.plan.path}",
+        targets={"looks": ["path"]},
+        risk="low",
+        noun="{capture.plan.path|name}",
+        capture={"plan": {"tool": "preview_update", "args": {"call": "{args}"}}},
+        bind=_FILES,
+        **_BACK,
+    ),
+    "restore_index": change(
+        "Put the index back",
+        "Put back",
+        "Put back the index of {capture.plan.path}",
+        risk="low",
+        noun="{capture.plan.path|name}",
+        capture={"plan": {"tool": "preview_restore_index", "args": {"record": "{args.record}"}}},
+        bind={"expected_index": "{capture.plan.expected_index}"},
+        **_BACK,
+    ),
+}

@@ -1,0 +1,211 @@
+"""The meeting tools, each with its card and its undo, and the minutes that they show and write."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mcp.server.mcpserver.exceptions import ToolError
+
+from servers import differences
+from servers.cards import Card, reading
+from servers.command_line import Clock
+from servers.filesystem import answers, disk, targets
+from servers.filesystem.answers import spoken
+from servers.filesystem.models import Item
+from servers.filesystem.paths import Roots
+from servers.folders import WAYS_BACK, Target, bytes_of, makes, put, target
+from servers.meeting.minutes import (
+    ActionItem,
+    Call,
+    ExpectedMade,
+    ExpectedTarget,
+    Made,
+    Minutes,
+    NewArg,
+    Plan,
+    SourceArg,
+    TitleArg,
+    lines,
+    minutes,
+)
+from servers.sandbox.calling import run
+
+LARGEST = 5 << 20  # bytes of notes
+CAPTIONS = (".vtt", ".srt")
+SOURCES = (".txt", ".md", ".docx", ".vtt", ".srt")
+
+
+@dataclass(frozen=True)
+class Built:
+    """New minutes and where they would go."""
+
+    target: Target
+    source: Item
+    minutes: Minutes
+    text: str
+    data: bytes
+    before: bytes | None  # of the file that gives way, where it is text
+
+    @property
+    def sha256(self) -> str:
+        return disk.sha256(self.data)
+
+    @property
+    def items(self) -> list[Item]:
+        return [self.source, Item(name=self.target.item.name, kind="file", size=len(self.data))]
+
+    @property
+    def difference(self) -> str:
+        """The whole text, against what is there now."""
+        said = self.target.place.said
+        old = (self.before or b"").decode("utf-8", "replace").splitlines(keepends=True)
+        new = self.text.splitlines(keepends=True)
+        most = len(old) + len(new)
+        return differences.unified(old, new, (f"{said} (now)", f"{said} (after)"), most)
+
+
+def built(roots: Roots, call: Call) -> Built:
+    """What generate_minutes would write. Raises ToolError."""
+    place = targets.file(roots, call.source)
+    ending = next((one for one in SOURCES if place.said.lower().endswith(one)), None)
+    if ending is None:
+        raise ToolError(f"{place.said} must end in {', '.join(SOURCES)}. Name notes or a transcript.")
+    goal = target(roots, call.destination, ".md", ".docx")
+    if goal.place == place:
+        raise ToolError("Source and destination are the same file. Choose another name.")
+    data, sha256 = bytes_of(place, LARGEST)
+    _, read = run("formats.text", place.said, [data], ending=ending)
+    found = minutes(lines(read.decode(), ending in CAPTIONS), call.title)
+    if not (found.attendees or found.decisions or found.actions):
+        raise ToolError(
+            f"{place.said} names no attendees, decisions or actions in a form that is known. Write them as “Attendees: "
+            "…”, “Decision: …”, “Action: Ann will … by Friday”, or make the minutes with write_file."
+        )
+    found = found.model_copy(update={"title": found.title or place.parts[-1].rpartition(".")[0]})
+    text = written(found, place.said, sha256)
+    return Built(
+        goal,
+        Item(name=place.said, kind="file", size=len(data)),
+        found,
+        text,
+        *_as(goal, text),
+    )
+
+
+def _as(goal: Target, text: str) -> tuple[bytes, bytes | None]:
+    """The bytes of the new file, and those of a text that gives way."""
+    if goal.place.said.lower().endswith(".docx"):
+        return run("formats.make", goal.place.said, [], content=text, to=".docx", title="")[1], None
+    if goal.sha256 == disk.ABSENT:
+        return text.encode(), None
+    return text.encode(), bytes_of(goal.place, LARGEST, goal.sha256)[0]
+
+
+def written(found: Minutes, source: str, sha256: str) -> str:
+    """The minutes as Markdown."""
+    held = found.held.isoformat() if found.held else "not said in the notes"
+    parts = [
+        f"# {found.title}",
+        f"Date: {held}",
+        "## Attendees",
+        _list(found.attendees),
+        "## Decisions",
+        _list([f"{one.what} (line {one.line})" for one in found.decisions]),
+        "## Action items",
+        _table(found.actions),
+        f"Made from {source} (SHA-256 {sha256[:12]}). The lines are those of that file.",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _list(items: list[str]) -> str:
+    return "\n".join(f"- {item}" for item in items) or "None in the notes."
+
+
+def _table(actions: list[ActionItem]) -> str:
+    if not actions:
+        return "None in the notes."
+    rows = [["What", "Owner", "Due", "Line"], ["---"] * 4]
+    rows += [[one.what, one.owner or "nobody named", _due(one), str(one.line)] for one in actions]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows)
+
+
+def _due(one: ActionItem) -> str:
+    if one.due_date and one.due_date.isoformat() != one.due:
+        return f"{one.due_date} ({one.due})"
+    return one.due or "no day named"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The reading tool over some roots."""
+
+    roots: Roots
+
+    @spoken
+    def preview_minutes(self, call: Call) -> Plan:
+        """Make the minutes that generate_minutes would write, in memory, and show them. Changes nothing."""
+        made = built(self.roots, call)
+        difference = made.difference
+        if not answers.fits(2 * difference):
+            raise ToolError("These minutes are too long to be shown whole. Take a part of the notes.")
+        return Plan(
+            path=made.target.place.said,
+            items=made.items,
+            difference=difference,
+            expected_target=made.target.sha256,
+            expected_made=made.sha256,
+            minutes=made.minutes,
+        )
+
+
+@dataclass(frozen=True)
+class Changing:
+    """The writing tool over some roots, with the clock that dates what gives way."""
+
+    roots: Roots
+    clock: Clock
+
+    @spoken
+    def generate_minutes(
+        self,
+        source: SourceArg,
+        destination: NewArg,
+        title: TitleArg = "",
+        expected_target: ExpectedTarget = None,
+        expected_made: ExpectedMade = None,
+    ) -> Made:
+        """Write minutes out of notes or a transcript: attendees, decisions, action items with owner and day.
+
+        It takes what is said in so many words: lists under such headings, “Decision: …”, “we agreed to …”, “Action: Ann
+        will … by Friday”, check boxes, “I will …” of somebody who speaks. It does not guess.
+        """
+        made = built(self.roots, Call(source=source, destination=destination, title=title))
+        if expected_made is not None and made.sha256 != expected_made:
+            raise ToolError(
+                f"What {made.target.place.said} is made of has changed since it was shown. Ask again."
+            )
+        found = made.minutes
+        counts = {name: len(getattr(found, name)) for name in ("attendees", "decisions", "actions")}
+        return put(made.target.place, made.data, expected_target, self.clock(), Made, **counts)
+
+
+CARDS: dict[str, Card] = {
+    "preview_minutes": reading(
+        "Preview minutes", "Look at the minutes", paths=["call.source", "call.destination"]
+    ),
+    "generate_minutes": makes(
+        "Generate minutes",
+        "Write",
+        "Write minutes of {args.source} to {args.destination}",
+        targets={"paths": ["source", "destination"]},
+        noun="{args.destination|name}",
+        capture={"plan": {"tool": "preview_minutes", "args": {"call": "{args}"}}},
+        bind={
+            "expected_target": "{capture.plan.expected_target}",
+            "expected_made": "{capture.plan.expected_made}",
+        },
+        preview={"kind": "text", "after": "{capture.plan.difference}"},
+    ),
+    **WAYS_BACK,
+}

@@ -1,0 +1,225 @@
+"""Recognised words put together: lines, fields with labels, dates and amounts, tables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from statistics import median
+from typing import Annotated, Any, Literal, NamedTuple
+
+from pydantic import BaseModel, Field
+
+ImageArg = Annotated[
+    str, Field(description="A .png, .jpg, .tif, .webp, .bmp or .gif file in the allowed folders.")
+]
+PdfArg = Annotated[str, Field(description="A .pdf file in the allowed folders.")]
+EitherArg = Annotated[str, Field(description="A picture or a .pdf file in the allowed folders.")]
+PageArg = Annotated[int, Field(ge=1, le=2_000, description="Which page, or which picture of several.")]
+LanguageArg = Annotated[
+    str,
+    Field(
+        pattern=r"^[a-z_]{3,12}(\+[a-z_]{3,12}){0,3}$",
+        description="As Tesseract names it: eng, deu, or several: eng+deu.",
+    ),
+]
+
+
+class PageText(BaseModel):
+    page: int
+    text: str
+    confidence: float = Field(description="mean over its words; 0 where there are none")
+
+
+class ImageText(PageText):
+    path: str
+    pages: int = Field(description="how many pictures are in the file")
+    sha256: str
+    note: str = ""
+
+
+class PdfText(BaseModel):
+    path: str
+    pages: int = Field(description="in the whole file")
+    read: list[PageText]
+    next_page: int | None = Field(default=None, description="where to go on; none at the end")
+    sha256: str
+    note: str = ""
+
+
+class FieldOf(BaseModel):
+    """What stands behind a label on one line, such as “Total: 12.50”."""
+
+    label: str
+    value: str
+    confidence: float
+
+
+class Mention(BaseModel):
+    kind: Literal["date", "amount", "email", "web address", "phone number", "bank account"]
+    text: str
+    line: str
+
+
+class Structured(BaseModel):
+    path: str
+    page: int
+    fields: list[FieldOf]
+    mentions: list[Mention]
+    confidence: float
+    sha256: str
+    truncated: bool
+    note: str = ""
+
+
+class TableRead(BaseModel):
+    path: str
+    page: int
+    columns: int
+    rows: list[list[str]] = Field(description="every row has as many cells as there are columns")
+    confidence: float
+    sha256: str
+    truncated: bool
+    note: str = ""
+
+
+class Word(NamedTuple):
+    """One word, its place in pixels, and the block, paragraph and line that Tesseract gave it."""
+
+    text: str
+    left: int
+    top: int
+    width: int
+    height: int
+    sure: float
+    line: tuple[int, int, int]
+
+    @property
+    def right(self) -> int:
+        return self.left + self.width
+
+    @property
+    def middle(self) -> float:
+        return self.top + self.height / 2
+
+
+class Line(NamedTuple):
+    text: str
+    sure: float
+
+
+def words(told: Iterable[Sequence[Any]]) -> list[Word]:
+    """As the sandbox gives them."""
+    return [Word._make([*one[:6], tuple(one[6])]) for one in told]
+
+
+def sure(found: Sequence[Word]) -> float:
+    """The mean over words; 0 where there are none."""
+    return round(sum(word.sure for word in found) / len(found), 2) if found else 0.0
+
+
+def lines(found: Iterable[Word]) -> list[Line]:
+    grouped = [list(group) for _, group in groupby(found, key=lambda word: word.line)]
+    return [Line(" ".join(word.text for word in group), sure(group)) for group in grouped]
+
+
+def text(found: Iterable[Word]) -> str:
+    """Lines, with an empty one between paragraphs."""
+    paragraphs = [list(group) for _, group in groupby(found, key=lambda word: word.line[:2])]
+    return "\n\n".join("\n".join(line.text for line in lines(group)) for group in paragraphs)
+
+
+_LABEL = re.compile(r"^\W{0,3}([^\W\d_][^:]{0,39}?)\s?:\s+(\S.*)$")
+_MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}\.?"
+_NUMBER = r"\d{1,3}(?:[.,' ]\d{3})*(?:[.,]\d{2})?|\d+(?:[.,]\d{2})?"
+_MONEY = r"€|\$|£|¥|EUR|USD|GBP|CHF|JPY"
+# In this order: where two see the same, the first counts.
+_FORMS = {
+    "email": r"[\w.+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,5}[A-Za-z]{2,24}",
+    "web address": r"https?://[^\s<>\"]{3,300}|www\.[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}(?:/\S{0,200})?",
+    "bank account": r"[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?",
+    "date": rf"\d{{4}}-\d\d-\d\d|\d{{1,2}}[./]\d{{1,2}}[./]\d{{2,4}}|\d{{1,2}}\.? {_MONTH} \d{{4}}"
+    rf"|{_MONTH} \d{{1,2}},? \d{{4}}",
+    "amount": rf"(?:{_MONEY}) ?(?:{_NUMBER})|(?:{_NUMBER}) ?(?:{_MONEY})",
+    "phone number": r"\+\d{1,3}(?:[ .()/-]{0,2}\d{1,4}){2,6}",  # with the code of the country
+}
+_PATTERNS = {kind: re.compile(rf"(?<!\w)(?<!\d[.,'])(?:{form})(?!\w)") for kind, form in _FORMS.items()}
+
+
+def labelled(lines: Iterable[Line]) -> list[FieldOf]:
+    """`Label: value`, line by line. What stands on the next line is not guessed."""
+    found = ((line, _LABEL.match(line.text)) for line in lines)
+    return [
+        FieldOf(label=match[1].strip(), value=match[2].strip(), confidence=line.sure)
+        for line, match in found
+        if match and not match[0].lower().startswith(("http:", "https:"))
+    ]
+
+
+def mentions(lines: Iterable[Line]) -> Iterator[Mention]:
+    """Dates, amounts, addresses and numbers, as they are written."""
+    for line in lines:
+        taken: list[tuple[int, int]] = []
+        for kind, pattern in _PATTERNS.items():
+            for match in pattern.finditer(line.text):
+                if not any(match.start() < end and start < match.end() for start, end in taken):
+                    taken.append(match.span())
+                    yield Mention.model_validate({"kind": kind, "text": match[0], "line": line.text})
+
+
+GAP = 0.9  # of a word's height: what is further apart stands in two cells
+Cell = list[Word]
+
+
+def rows(found: Sequence[Word]) -> list[list[str]]:
+    """Rows of as many cells each; empty when the words stand in no columns."""
+    if not found:
+        return []
+    height = median(word.height for word in found)
+    laid = [_cells(row, height) for row in _rows(found, height)]
+    edges = _columns([cell for row in laid if len(row) > 1 for cell in row])
+    if len(edges) < 2:
+        return []
+    return [_placed(row, edges) for row in laid]
+
+
+def _rows(found: Sequence[Word], height: float) -> list[list[Word]]:
+    """Words whose middles are about as high."""
+    out: list[list[Word]] = []
+    for word in sorted(found, key=lambda word: word.middle):
+        if out and word.middle - sum(w.middle for w in out[-1]) / len(out[-1]) < height * 0.6:
+            out[-1].append(word)
+        else:
+            out.append([word])
+    return [sorted(row, key=lambda word: word.left) for row in out]
+
+
+def _cells(row: list[Word], height: float) -> list[Cell]:
+    out: list[Cell] = []
+    for word in row:
+        if out and word.left - out[-1][-1].right < height * GAP:
+            out[-1].append(word)
+        else:
+            out.append([word])
+    return out
+
+
+def _columns(cells: list[Cell]) -> list[tuple[int, int]]:
+    """The strips that cells of any row stand in: two that overlap are one."""
+    out: list[tuple[int, int]] = []
+    for left, right in sorted((cell[0].left, cell[-1].right) for cell in cells):
+        if out and left < out[-1][1]:
+            out[-1] = (out[-1][0], max(out[-1][1], right))
+        else:
+            out.append((left, right))
+    return out
+
+
+def _placed(row: list[Cell], edges: list[tuple[int, int]]) -> list[str]:
+    """The words of a row, each in the column that its cell overlaps most."""
+    out: list[list[str]] = [[] for _ in edges]
+    for cell in row:
+        left, right = cell[0].left, cell[-1].right
+        shared = [min(right, b) - max(left, a) for a, b in edges]
+        out[shared.index(max(shared))].extend(word.text for word in cell)
+    return [" ".join(words) for words in out]

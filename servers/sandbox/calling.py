@@ -1,0 +1,327 @@
+"""Many files in one call, where a bad one among them must not take the others along."""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from anyio import NoEventLoopError, from_thread
+from mcp.server.mcpserver.exceptions import ToolError
+
+from servers.sandbox.confinement import HOME, Rights
+from servers.sandbox.protocol import packed, unpacked
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Portions(Generic[T]):
+    """How many files are given to one call, and for how many seconds calls are made."""
+
+    job: Callable[[list[T]], Job]
+    at_once: int
+    seconds: float = 25.0
+
+    def results(self, files: list[T]) -> Iterator[tuple[list[T], Result]]:
+        """The result for each portion. One that is stopped is divided, down to the file that is to blame.
+
+        When the time is over, what is left counts as stopped.
+        """
+        deadline = time.monotonic() + self.seconds
+        left = [files[at : at + self.at_once] for at in range(0, len(files), self.at_once)][::-1]
+        while left:
+            some = left.pop()
+            result = SANDBOX.call(self.job(some)) if time.monotonic() < deadline else STOPPED
+            if result.stopped and len(some) > 1 and time.monotonic() < deadline:
+                half = len(some) // 2
+                left += [some[half:], some[:half]]
+            else:
+                yield some, result
+
+
+AT_ONCE = 8  # children of one process: each may take the memory of its limits
+START_SECONDS = 60.0  # to load the libraries and confine the child, before its own time begins
+ENVIRONMENT = {"OMP_THREAD_LIMIT": "1", "OPENBLAS_NUM_THREADS": "1"}  # nothing else: it may hold secrets
+TOO_MUCH = "is broken, or too much to open: it was stopped. Take a part of it, or another file."
+BUSY = "was not opened: too many files are being read just now. Try again in a minute."
+MOST_REFUSED = 4_000  # characters of a sentence
+_LOOK = 0.2  # seconds between looks at whether the call was cancelled
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a task may use."""
+
+    seconds: float = 30  # on the clock, and as many of processor time
+    memory: int = 1 << 30  # bytes of address space
+    output: int = 64 << 20  # bytes of its answer
+    open_files: int = 64
+
+
+LIMITS = Limits()
+
+
+@dataclass(frozen=True)
+class Job:
+    """A task by its name, with all that it gets and may do.
+
+    `formats.text` is the function under "text" in TASKS of servers.formats.tasks. It is called with the blobs in order
+    and `args` as keywords, and gives a dict for JSON and bytes; it raises Refused with the end of a sentence.
+    """
+
+    task: str
+    blobs: Sequence[bytes] = ()
+    args: dict[str, Any] = field(default_factory=dict)
+    files: Sequence[int] = ()  # open descriptors, which the task gets as `files`
+    reads: Sequence[Path] = ()  # what it may open for reading besides code
+    program: str = ""  # the path of the one program that it may start
+    scratch: bool = False  # whether it gets a folder to write to; it is its working folder
+    limits: Limits | None = None
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a task gave; or `refused`, the end of a sentence about the file that says why it gave nothing."""
+
+    told: dict[str, Any] = field(default_factory=dict)
+    data: bytes = b""
+    refused: str = ""
+    stopped: bool = False  # at a limit, or it crashed; the task itself said nothing
+
+
+STOPPED = Result(refused=TOO_MUCH, stopped=True)
+
+
+class Sandbox:
+    """Tasks of one package, each in a confined process that a fork server starts. For use from several threads."""
+
+    def __init__(self, package: str = "servers") -> None:
+        self._package = package
+        self._lock = threading.Lock()
+        self._free = threading.BoundedSemaphore(AT_ONCE)
+        self._server: subprocess.Popen[bytes] | None = None
+        self._orders: socket.socket | None = None
+
+    def call(self, job: Job) -> Result:
+        """Run a task, and wait for it in this thread. At a limit, and when the call is cancelled, it is killed."""
+        limits = job.limits or LIMITS
+        try:
+            _patiently(time.monotonic() + limits.seconds, self._turn)
+        except TimeoutError:
+            return Result(refused=BUSY, stopped=True)
+        try:
+            with self._child(job, limits) as channel:
+                return _result(job, _talk(channel, job, limits))
+        except (OSError, EOFError, ValueError):
+            return STOPPED
+        finally:
+            self._free.release()
+
+    def _turn(self, seconds: float) -> None:
+        if not self._free.acquire(timeout=seconds):
+            raise TimeoutError
+
+    @contextmanager
+    def _child(self, job: Job, limits: Limits) -> Iterator[socket.socket]:
+        """A new child, as the socket to it. It is killed when the pipe closes, and so when this process dies."""
+        ours, theirs = socket.socketpair()
+        over, end = os.pipe()
+        try:
+            with theirs:
+                self._order(packed(_order(job, limits)), [over, theirs.fileno(), *job.files])
+            os.close(over)
+            yield ours
+        finally:
+            ours.close()
+            os.close(end)
+
+    def _order(self, order: bytes, descriptors: Sequence[int]) -> None:
+        with self._lock:
+            for last in (False, True):
+                try:
+                    orders = self._started()
+                    sent = socket.send_fds(orders, [order], descriptors)
+                    orders.sendall(order[sent:])
+                    return
+                except OSError:
+                    self._stop()  # it was killed from outside: start another one
+                    if last:
+                        raise
+
+    def _started(self) -> socket.socket:
+        if self._orders is None:
+            ours, theirs = socket.socketpair()
+            words = ["-m", "servers.sandbox.fork_server", str(theirs.fileno()), self._package]
+            with theirs:
+                self._server = subprocess.Popen(
+                    [sys.executable, *words],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    cwd=HOME,
+                    env=ENVIRONMENT,
+                    pass_fds=[theirs.fileno()],
+                    start_new_session=True,  # Ctrl-C is for the bot, which ends it
+                )
+            self._orders = ours
+        return self._orders
+
+    def stop(self) -> None:
+        """End the fork server and all children; their calls say that they were stopped. The next call starts anew."""
+        with self._lock:
+            self._stop()
+
+    def _stop(self) -> None:
+        if self._orders:
+            self._orders.close()
+        if self._server:
+            with suppress(subprocess.TimeoutExpired):
+                self._server.wait(10)
+            self._server.kill()
+            self._server.wait()
+        self._orders = self._server = None
+
+
+def _order(job: Job, limits: Limits) -> dict[str, Any]:
+    rights = Rights(
+        seconds=max(1, round(limits.seconds)),
+        memory=limits.memory,
+        open_files=limits.open_files,
+        reads=tuple(map(str, job.reads)),
+        program=job.program,
+    )
+    return {"task": job.task, "scratch": job.scratch, "rights": asdict(rights)}
+
+
+def _talk(channel: socket.socket, job: Job, limits: Limits) -> bytes:
+    """Give the child its work and take its answer. Raises TimeoutError, EOFError, or ValueError for too long a one."""
+    if not _receive(channel, 1, time.monotonic() + START_SECONDS):
+        raise EOFError
+    end = time.monotonic() + limits.seconds
+    for part in (packed({"args": job.args, "sizes": [len(blob) for blob in job.blobs]}), *job.blobs):
+        _send(channel, part, end)
+    answer = bytearray()
+    while part := _receive(channel, 1 << 20, end):
+        answer += part
+        if len(answer) > limits.output:
+            raise ValueError("too long an answer")
+    return bytes(answer)
+
+
+def _send(channel: socket.socket, data: bytes, end: float) -> None:
+    rest = memoryview(data)
+
+    def some(seconds: float) -> int:
+        channel.settimeout(seconds)
+        return channel.send(rest)
+
+    while rest:
+        rest = rest[_patiently(end, some) :]
+
+
+def _receive(channel: socket.socket, size: int, end: float) -> bytes:
+    def some(seconds: float) -> bytes:
+        channel.settimeout(seconds)
+        return channel.recv(size)
+
+    return _patiently(end, some)
+
+
+def _patiently(end: float, attempt: Callable[[float], T]) -> T:
+    """What the attempt gives, which gets a share of the time until `end` and raises TimeoutError when it is over.
+
+    Raises TimeoutError at the end, and what says so when the call was cancelled that this thread works for.
+    """
+    while (left := end - time.monotonic()) > 0:
+        with suppress(TimeoutError):
+            return attempt(min(left, _LOOK))
+        with suppress(NoEventLoopError):  # no thread of a call
+            from_thread.check_cancelled()
+    raise TimeoutError
+
+
+def _result(job: Job, answer: bytes) -> Result:
+    """The answer of a child, which may be anything. Raises ValueError."""
+    head, data = unpacked(answer)
+    told, refused = head.get("told"), head.get("refused")
+    if isinstance(told, dict):
+        return Result(told, data)
+    if isinstance(refused, str):
+        return Result(refused=refused[:MOST_REFUSED])
+    _log.warning("%s failed in its sandbox: %r", job.task, head.get("failed"))
+    return STOPPED
+
+
+SANDBOX = Sandbox()
+atexit.register(SANDBOX.stop)
+
+
+def run(
+    task: str, what: str, blobs: Sequence[bytes] = (), limits: Limits | None = None, **args: Any
+) -> tuple[dict[str, Any], bytes]:
+    """What a task gives. `what` names the file. Raises ToolError with a sentence when it refuses or is stopped."""
+    return answered(Job(task, blobs, args, limits=limits), what)
+
+
+def answered(job: Job, what: str) -> tuple[dict[str, Any], bytes]:
+    """The same for a job with more to it."""
+    result = SANDBOX.call(job)
+    if result.refused:
+        raise ToolError(f"{what} {result.refused}")
+    return result.told, result.data
+
+
+@dataclass(frozen=True)
+class Protection:
+    """What a confined process was refused. Limits on time, memory and output hold everywhere."""
+
+    works: bool  # whether a task could be run at all
+    writes: bool = False
+    reads: bool = False
+    network: bool = False
+    programs: bool = False
+    other_user: bool = False
+
+    @property
+    def complete(self) -> bool:
+        return self.works and self.writes and self.reads and self.network and self.programs
+
+    @property
+    def sentence(self) -> str:
+        if not self.works:
+            return "no process can be confined on this host, so no file can be opened"
+        if self.complete:
+            return "in processes that can neither write, nor read other files, reach the network or start programs"
+        tried = {
+            "write to other folders": self.writes,
+            "read other files": self.reads,
+            "reach the network": self.network,
+            "start programs": self.programs,
+        }
+        open_ways = ", ".join(what for what, refused in tried.items() if not refused)
+        return f"in processes with limits on time and memory, but this host lets them {open_ways}"
+
+
+def protection() -> Protection:
+    """Try it in a process like those that open files."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o777)
+        result = SANDBOX.call(Job("sandbox.probe", args={"folder": folder}, scratch=True))
+    if result.stopped:
+        return Protection(works=False)
+    told = dict(result.told)
+    user = told.pop("user", None)
+    return Protection(works=True, other_user=user != os.getuid(), **{key: bool(told[key]) for key in told})

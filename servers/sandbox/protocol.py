@@ -1,0 +1,70 @@
+"""What a caller and a confined task share: messages on the wire, refusals, and limits of time."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+MOST_JSON = 8 << 20  # bytes of a head: parsing more holds up the other threads of a bot
+MOST_PARTS = 250_000  # lists and objects in it: those take longest, 8 MB of empty lists more than a second
+
+
+class Refused(Exception):
+    """Why a task does not open or make a file, as the end of a sentence that begins with the file's name."""
+
+
+def packed(head: dict[str, Any], *blobs: bytes) -> bytes:
+    """A head and what follows it: eight bytes of length, JSON, the rest."""
+    text = json.dumps(head).encode()
+    return b"".join([len(text).to_bytes(8, "big"), text, *blobs])
+
+
+def unpacked(data: bytes) -> tuple[dict[str, Any], bytes]:
+    """The head, and all that follows it. Raises ValueError for bytes that `packed` did not make."""
+    size = int.from_bytes(data[:8], "big")
+    if len(data) < 8 or not 0 < size <= min(MOST_JSON, len(data) - 8):
+        raise ValueError("no head")
+    text = data[8 : 8 + size]
+    if text.count(b"[") + text.count(b"{") > MOST_PARTS:
+        raise ValueError("a head of too many parts")
+    try:
+        head = json.loads(text)
+    except RecursionError as error:
+        raise ValueError("a head nested too deeply") from error
+    if not isinstance(head, dict):
+        raise ValueError("a head that is no object")
+    return head, data[8 + size :]
+
+
+def exactly(read: Callable[[int], bytes], size: int) -> bytes:
+    """So many bytes from a pipe or a socket. Raises EOFError when it ends before."""
+    found = bytearray()
+    while len(found) < size:
+        if not (part := read(min(size - len(found), 1 << 20))):
+            raise EOFError
+        found += part
+    return bytes(found)
+
+
+class OutOfTime(BaseException):
+    """The file took too long. No Exception: parsers catch those, and go on."""
+
+
+@contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Raises OutOfTime inside when the process has used so many seconds. What does not return to Python goes on."""
+    before = signal.signal(signal.SIGVTALRM, _over)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+def _over(number: int, frame: FrameType | None) -> None:
+    raise OutOfTime

@@ -1,0 +1,210 @@
+"""Databases that others wrote, opened by a descriptor for reading only, and asked. Runs in the sandbox."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sqlite3
+import stat
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from servers.sandbox.confinement import name_of
+from servers.sandbox.protocol import Refused
+from servers.sqlite.files import too_long
+
+Cell = str | int | float | bool | None
+MOST_DESCRIPTORS = 256  # more than the process may have open
+_STEPS = 10_000  # of SQLite's machine between two looks at the clock
+_LIMITS = {
+    sqlite3.SQLITE_LIMIT_ATTACHED: 0,
+    sqlite3.SQLITE_LIMIT_LENGTH: 16 << 20,
+    sqlite3.SQLITE_LIMIT_SQL_LENGTH: 100_000,
+    sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 200,
+    sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 1_000,
+    sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 100,
+    sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
+}
+_ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE}
+_REFUSED_FUNCTIONS = {"load_extension", "fts3_tokenizer", "writefile", "readfile", "edit"}
+_PRAGMAS = set(
+    ("table_info table_xinfo table_list index_list index_info foreign_key_list data_version").split()
+)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A database: its descriptor, how people call it, and how many seconds a statement may take."""
+
+    file: int
+    said: str
+    seconds: float
+
+
+@contextmanager
+def opened(asked: Asked) -> Iterator[sqlite3.Connection]:
+    """A connection that can only read the database. Raises Refused.
+
+    It is opened as immutable, so SQLite looks for no journal and no log, takes no lock and makes no file: the caller
+    holds the lock, and has seen that no change is unfinished.
+    """
+    with spoken(asked), closing(_connected(asked.file)) as base:
+        base.text_factory = _text
+        base.execute("PRAGMA temp_store=MEMORY")
+        base.execute("PRAGMA trusted_schema=OFF")
+        base.execute("PRAGMA query_only=ON")
+        base.execute("PRAGMA cell_size_check=ON")
+        for limit, value in _LIMITS.items():
+            base.setlimit(limit, value)
+        limited(base, asked.seconds)
+        base.execute("SELECT count(*) FROM sqlite_schema")
+        base.set_authorizer(_authorize)
+        yield base
+
+
+@contextmanager
+def spoken(asked: Asked) -> Iterator[None]:
+    """What SQLite refuses, as Refused with a sentence."""
+    try:
+        yield
+    except (sqlite3.Error, sqlite3.Warning) as error:
+        raise Refused(sentence(error, asked)) from None
+
+
+def _connected(file: int) -> sqlite3.Connection:
+    """SQLite opens by name: it reads the link that a descriptor is, and opens where that leads. So what it has opened
+    is compared with the descriptor, before a byte of it is told."""
+    before = _regular_files()
+    uri = f"file:{name_of(file)}?mode=ro&immutable=1"
+    base = sqlite3.connect(uri, uri=True, isolation_level=None)
+    new = {which for number, which in _regular_files().items() if before.get(number) != which}
+    if new != {before[file]}:
+        base.close()
+        raise Refused("The file was exchanged while it was opened. Look again, then ask again.")
+    return base
+
+
+def _regular_files() -> dict[int, tuple[int, int]]:
+    """Device and inode of every regular file that this process has open, by descriptor."""
+    found = {}
+    for number in range(MOST_DESCRIPTORS):
+        try:
+            info = os.fstat(number)
+        except OSError:
+            continue
+        if stat.S_ISREG(info.st_mode):
+            found[number] = (info.st_dev, info.st_ino)
+    return found
+
+
+def limited(base: sqlite3.Connection, seconds: float) -> None:
+    """Stop what runs on this connection when the seconds are over, as soon as SQLite looks at the clock."""
+    end = time.monotonic() + seconds
+    base.set_progress_handler(lambda: int(time.monotonic() > end), _STEPS)
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
+
+
+def _authorize(action: int, first: str | None, second: str | None, _base: str | None, _by: str | None) -> int:
+    if action in _ALLOWED:
+        return sqlite3.SQLITE_OK
+    if action == sqlite3.SQLITE_FUNCTION and (second or "").lower() not in _REFUSED_FUNCTIONS:
+        return sqlite3.SQLITE_OK
+    if action == sqlite3.SQLITE_PRAGMA and ((first == "page_size" and second is None) or first in _PRAGMAS):
+        return sqlite3.SQLITE_OK
+    if action == sqlite3.SQLITE_UPDATE and first == "sqlite_master":
+        return sqlite3.SQLITE_OK  # asked when a search index is opened; SQLite itself lets nobody write there
+    return sqlite3.SQLITE_DENY
+
+
+def sentence(error: Exception, asked: Asked) -> str:
+    """What SQLite says, as a sentence that says what to do next."""
+    text = str(error)
+    if "interrupted" in text:
+        return too_long(asked.seconds)
+    if "one statement at a time" in text:
+        return "That is more than one statement. Ask one question at a time; it can only read."
+    if any(word in text for word in ("not authorized", "authorization", "prohibited", "readonly")):
+        return "That would do more than read. This tool only reads: use write_sqlite to change rows."
+    if "unable to open" in text:
+        return f"{asked.said} was exchanged while it was opened. Look again, then ask again."
+    return f"SQLite says: {text}. Mend the question, or look at the tables with describe_database."
+
+
+def quoted(name: str) -> str:
+    """A name as SQL takes it, whatever it holds."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def select(
+    base: sqlite3.Connection,
+    asked: Asked,
+    sql: str,
+    parameters: Sequence[Cell] | Mapping[str, Cell],
+    most: tuple[int, int],
+) -> dict[str, Any]:
+    """Columns, rows up to a number and to so many characters (`most`), and whether there are more. Raises Refused."""
+    limit, room = most
+    try:
+        found = base.execute(sql, parameters)
+    except (sqlite3.ProgrammingError, sqlite3.Warning, OverflowError) as error:
+        raise Refused(sentence(error, asked)) from None
+    if found.description is None:
+        raise Refused("That asks nothing. Write a SELECT.")
+    rows: list[list[Cell]] = []
+    for values in found:
+        row = [_cell(value) for value in values]
+        room -= sum(len(json.dumps(value)) + 12 for value in row) + 20
+        if len(rows) == limit or room < 0:
+            return {"columns": _names(found), "rows": rows, "more": True}
+        rows.append(row)
+    return {"columns": _names(found), "rows": rows, "more": False}
+
+
+def _names(found: sqlite3.Cursor) -> list[str]:
+    return [column[0] for column in found.description]
+
+
+def _cell(value: Cell | bytes) -> Cell:
+    if isinstance(value, bytes):
+        return f"(binary, {len(value)} bytes, SHA-256 {hashlib.sha256(value).hexdigest()[:16]}…)"
+    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
+        return str(value)
+    return value
+
+
+def table(base: sqlite3.Connection, asked: Asked, name: str | None, most: tuple[int, int]) -> dict[str, Any]:
+    """All rows of a table. Raises Refused when there is none of that name, or when it has more."""
+    names = [one["name"] for one in tables(base)]
+    listed = ", ".join(names) or "none"
+    if name is None:
+        raise Refused(f"{asked.said} is a database. Say which table: {listed}.")
+    if name not in names:
+        raise Refused(f"There is no table “{name}”. The tables are: {listed}.")
+    found = select(base, asked, f"SELECT * FROM {quoted(name)}", [], most)
+    if found["more"]:
+        raise Refused(f"{asked.said} has too many records. Take a part of it with query_sqlite.")
+    return found
+
+
+def tables(base: sqlite3.Connection) -> list[dict[str, Any]]:
+    """Every table and view that people made."""
+    listed = base.execute(
+        "SELECT name, type FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' "
+        "ESCAPE '\\' ORDER BY name"
+    ).fetchall()
+    return [{"name": name, "kind": kind, "columns": _columns(base, name)} for name, kind in listed]
+
+
+def _columns(base: sqlite3.Connection, table: str) -> list[dict[str, Any]]:
+    rows = base.execute(f"PRAGMA table_info({quoted(table)})").fetchall()
+    return [
+        {"name": name, "type": kind or "any", "key": key > 0, "required": bool(required)}
+        for _, name, kind, required, _, key in rows
+    ]

@@ -1,0 +1,384 @@
+"""The rows that a change touches, with the shapes of their tables. Runs in the sandbox."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, TypedDict
+
+from servers.sandbox.protocol import Refused
+from servers.sqlite.files import MOST_CHANGES
+from servers.sqlite.reading import Cell, quoted
+
+Stored = str | int | float | bytes | None
+Image = tuple[Stored, ...]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """One table. `key` are the expressions that name a row: the row id, or the primary key where there is none."""
+
+    table: str
+    columns: tuple[str, ...]
+    key: tuple[str, ...]
+    by_id: bool
+
+    @property
+    def named(self) -> str:
+        return f"main.{quoted(self.table)}"
+
+    @property
+    def here(self) -> str:
+        """The condition that picks one row by its key."""
+        return " AND ".join(f"{part} IS ?" for part in self.key)
+
+    def image(self, base: sqlite3.Connection, key: Image) -> Image | None:
+        """The stored values of one row, None when it is not there."""
+        columns = ", ".join(quoted(name) for name in self.columns)
+        row = base.execute(f"SELECT {columns} FROM {self.named} WHERE {self.here}", key).fetchone()
+        return None if row is None else tuple(row)
+
+    def remove(self, base: sqlite3.Connection, key: Image) -> None:
+        base.execute(f"DELETE FROM {self.named} WHERE {self.here}", key)
+
+    def put(self, base: sqlite3.Connection, key: Image, image: Image) -> None:
+        """Make the row what `image` says, whether it is there or not; only what differs is set."""
+        now = self.image(base, key)
+        if now is None:
+            return self._insert(base, key, image)
+        pairs = zip(self.columns, now, image, strict=True)
+        differ = {name: new for name, old, new in pairs if (type(old), old) != (type(new), new)}
+        if differ:
+            sets = ", ".join(f"{quoted(name)} = ?" for name in differ)
+            base.execute(f"UPDATE {self.named} SET {sets} WHERE {self.here}", (*differ.values(), *key))
+
+    def _insert(self, base: sqlite3.Connection, key: Image, image: Image) -> None:
+        names = [quoted(name) for name in self.columns]
+        names, values = ([*self.key, *names], (*key, *image)) if self.by_id else (names, image)
+        marks = ", ".join("?" * len(values))
+        base.execute(f"INSERT INTO {self.named} ({', '.join(names)}) VALUES ({marks})", values)
+
+    def count(self, base: sqlite3.Connection) -> int:
+        return int(base.execute(f"SELECT count(*) FROM {self.named}").fetchone()[0])
+
+    def label(self, key: Image) -> str:
+        said = ", ".join(map(str, key))
+        return f"{self.table}, {'row ' if self.by_id else ''}{said}"
+
+    def must_have(self, names: Sequence[str]) -> None:
+        """Raise Refused for a column that is not there: SQLite would read its name as a text."""
+        for name in names:
+            if name not in self.columns:
+                raise Refused(
+                    f"{self.table} has no column “{name}” that can be written. It has: {', '.join(self.columns)}."
+                )
+
+
+def shapes(base: sqlite3.Connection) -> dict[str, Shape]:
+    """Every table whose rows can be written, by name."""
+    listed = base.execute("PRAGMA main.table_list").fetchall()
+    return {
+        name: shape
+        for _, name, kind, _, without_id, _ in listed
+        if kind == "table"
+        and not name.startswith("sqlite_")
+        and (shape := _shape(base, name, bool(without_id)))
+    }
+
+
+def _shape(base: sqlite3.Connection, table: str, without_id: bool) -> Shape | None:
+    info = base.execute(f"PRAGMA main.table_xinfo({quoted(table)})").fetchall()
+    columns = tuple(name for _, name, _, _, _, _, hidden in info if not hidden)
+    if without_id:
+        keys = sorted((place, name) for _, name, _, _, _, place, _ in info if place)
+        return Shape(table, columns, tuple(quoted(name) for _, name in keys), by_id=False)
+    taken = {name.lower() for _, name, *_ in info}
+    names = [name for name in ("rowid", "_rowid_", "oid") if name not in taken]
+    return Shape(table, columns, (names[0],), by_id=True) if names else None
+
+
+def shape_of(tables: dict[str, Shape], table: str) -> Shape:
+    """The table by its name. Raises Refused when there is none, or it is a view or a virtual table."""
+    if table not in tables:
+        raise Refused(
+            f"There is no table “{table}” whose rows can be written. There are: {', '.join(tables) or 'none'}."
+        )
+    return tables[table]
+
+
+MOST_ROWS = 500  # in one change: what a person can still read
+ROUNDS = 2  # triggers may change what is put back; then it is put back again, at last without them
+_NOTED = quoted("countersign touched")
+Pairs = dict[str, Cell] | list[dict[str, Any]]  # a list has “column” and “value” in each
+
+
+class Change(TypedDict):
+    """One change to one table, as servers.data.models has it. Values are bound; nothing in here is read as SQL."""
+
+    table: str
+    op: str  # insert, update or delete
+    where: Pairs
+    values: Pairs
+
+
+@dataclass(frozen=True)
+class Touched:
+    """One row before and after. None: not there."""
+
+    shape: Shape
+    key: Image
+    before: Image | None
+    after: Image | None
+
+    def turned(self) -> Touched:
+        return Touched(self.shape, self.key, self.after, self.before)
+
+
+class Watch:
+    """Notes the key of every row that a connection touches, in temporary triggers of its own."""
+
+    def __init__(self, base: sqlite3.Connection) -> None:
+        self.base = base
+        self.tables = shapes(base)
+        self.order = list(self.tables.values())
+        width = max((len(shape.key) for shape in self.order), default=1)
+        self.marks = [f"k{n}" for n in range(width)]
+        base.execute(f"CREATE TEMP TABLE {_NOTED} (t, {', '.join(self.marks)})")
+        for number, shape in enumerate(self.order):
+            for event, sides in (("INSERT", ("new",)), ("UPDATE", ("old", "new")), ("DELETE", ("old",))):
+                self._trigger(number, shape, event, sides)
+
+    def _trigger(self, number: int, shape: Shape, event: str, sides: Sequence[str]) -> None:
+        into = f"INSERT INTO {_NOTED} (t, {', '.join(self.marks[: len(shape.key)])})"
+        notes = " ".join(
+            f"{into} VALUES ({number}, {', '.join(f'{side}.{part}' for part in shape.key)});"
+            for side in sides
+        )
+        name = quoted(f"countersign {event} {number}")
+        self.base.execute(f"CREATE TEMP TRIGGER {name} AFTER {event} ON {shape.named} BEGIN {notes} END")
+
+    def seen(self) -> list[tuple[Shape, Image]]:
+        """Every row touched so far, each once, in the order of tables and keys."""
+        rows = self.base.execute(f"SELECT DISTINCT * FROM {_NOTED} ORDER BY 1, 2").fetchmany(MOST_ROWS + 1)
+        if len(rows) > MOST_ROWS:
+            raise Refused(f"That touches more than {MOST_ROWS} rows. Change fewer at once.")
+        found = [(self.order[number], tuple(key)) for number, *key in rows]
+        return [(shape, key[: len(shape.key)]) for shape, key in found]
+
+    def touched(self, before: sqlite3.Connection) -> list[Touched]:
+        """The rows that differ between `before`, which sees the database as it was, and this connection."""
+        rows = [
+            Touched(shape, key, shape.image(before, key), shape.image(self.base, key))
+            for shape, key in self.seen()
+        ]
+        for table in {row.shape for row in rows}:
+            self._all_seen(table, before, [row for row in rows if row.shape == table])
+        return [row for row in rows if exact(row.before) != exact(row.after)]
+
+    def _all_seen(self, shape: Shape, before: sqlite3.Connection, rows: Sequence[Touched]) -> None:
+        """Raise Refused when rows went that no trigger told of: those that ON CONFLICT REPLACE pushes aside."""
+        told = sum((row.after is not None) - (row.before is not None) for row in rows)
+        if shape.count(self.base) - shape.count(before) != told:
+            raise Refused(
+                f"That would push aside other rows of {shape.table}. Remove those first, and say so."
+            )
+
+
+def settled(base: sqlite3.Connection, strict: bool) -> sqlite3.Connection:
+    """A connection made ready to change rows. `strict`: foreign keys are held."""
+    base.text_factory = str
+    for line in (
+        f"foreign_keys={'ON' if strict else 'OFF'}",
+        "cache_spill=OFF",
+    ):
+        base.execute(f"PRAGMA {line}")
+    return base
+
+
+def apply(base: sqlite3.Connection, tables: dict[str, Shape], changes: Sequence[Change]) -> None:
+    """Carry the changes out. Raises Refused for one that means no row, and sqlite3.Error."""
+    if not 1 <= len(changes) <= MOST_CHANGES:
+        raise Refused(f"{len(changes)} changes were given. Give between 1 and {MOST_CHANGES}.")
+    for change in changes:
+        _apply(base, shape_of(tables, change["table"]), change)
+
+
+def _apply(base: sqlite3.Connection, shape: Shape, change: Change) -> None:
+    where, values, op = _pairs(change["where"]), _pairs(change["values"]), change["op"]
+    shape.must_have([*where, *values])
+    if op == "insert":
+        return _insert(base, shape, where, values)
+    if not where or (op == "update") is not bool(values):
+        raise Refused(
+            f"An {op} needs “where”" + (" and “values”." if op == "update" else " and no “values”.")
+        )
+    picked = " AND ".join(f"{quoted(name)} IS ?" for name in where)
+    sets = ", ".join(f"{quoted(name)} = ?" for name in values)
+    verb = f"UPDATE {shape.named} SET {sets}" if values else f"DELETE FROM {shape.named}"
+    if base.execute(f"{verb} WHERE {picked}", _bound([*values.values(), *where.values()])).rowcount == 0:
+        said = ", ".join(f"{name} = {value}" for name, value in where.items())
+        raise Refused(f"No row of {shape.table} has {said}. Look at the rows with query_sqlite.")
+
+
+def _insert(base: sqlite3.Connection, shape: Shape, where: dict[str, Cell], values: dict[str, Cell]) -> None:
+    if where or not values:
+        raise Refused("An insert needs “values” and no “where”.")
+    names, marks = ", ".join(map(quoted, values)), ", ".join("?" * len(values))
+    base.execute(f"INSERT INTO {shape.named} ({names}) VALUES ({marks})", _bound(values.values()))
+
+
+def _pairs(given: Pairs) -> dict[str, Cell]:
+    pairs = given if isinstance(given, dict) else {one["column"]: one["value"] for one in given}
+    if len(pairs) < len(given):
+        raise Refused("A column is named twice. Name each once.")
+    return pairs
+
+
+def _bound(values: Iterable[Cell]) -> list[Stored]:
+    found: list[Stored] = list(values)
+    if any(isinstance(value, int) and not -(2**63) <= value < 2**63 for value in found):
+        raise Refused("A number is too large for SQLite. Give it as text.")
+    return found
+
+
+def put_back(watch: Watch, now: sqlite3.Connection, rows: Sequence[Touched]) -> None:
+    """Make each row what it was before. What triggers do to others meanwhile is taken back too: `now` sees those.
+
+    Raises sqlite3.Error when the database refuses it.
+    """
+    wanted: Wanted = {(row.shape, row.key): row.before for row in rows}
+    for _ in range(ROUNDS):
+        if not (wrong := _wrong(watch, now, wanted)):
+            return
+        _set(watch.base, wrong)
+    if wrong := _wrong(watch, now, wanted):
+        with _no_triggers(watch.base):
+            _set(watch.base, wrong)
+
+
+Wanted = dict[tuple[Shape, Image], Image | None]
+Wrong = list[tuple[Shape, Image, Image | None]]
+
+
+def _wrong(watch: Watch, now: sqlite3.Connection, wanted: Wanted) -> Wrong:
+    """The rows that are not what they should be; those that triggers touched meanwhile should be as they are."""
+    for shape, key in watch.seen():
+        if (shape, key) not in wanted:
+            wanted[shape, key] = shape.image(now, key)
+    return [
+        (shape, key, image)
+        for (shape, key), image in wanted.items()
+        if exact(shape.image(watch.base, key)) != exact(image)
+    ]
+
+
+@contextmanager
+def _no_triggers(base: sqlite3.Connection) -> Iterator[None]:
+    """The database without its triggers, inside a transaction: they are back, letter by letter, after the block."""
+    triggers = base.execute(
+        "SELECT name, sql FROM main.sqlite_schema WHERE type = 'trigger' ORDER BY rowid"
+    ).fetchall()
+    for name, _ in triggers:
+        base.execute(f"DROP TRIGGER main.{quoted(name)}")
+    yield
+    for _, sql in triggers:
+        base.execute(sql)
+
+
+def _set(base: sqlite3.Connection, wrong: Wrong) -> None:
+    """Rows that go first, then the others; where they get into each other's way, all go and come anew."""
+    base.execute("SAVEPOINT back")
+    try:
+        _exchange(base, wrong, only_gone=True)
+    except sqlite3.IntegrityError:
+        base.execute("ROLLBACK TO back")
+        _exchange(base, wrong, only_gone=False)
+    base.execute("RELEASE back")
+
+
+def _exchange(base: sqlite3.Connection, wrong: Wrong, only_gone: bool) -> None:
+    for shape, key, image in wrong:
+        if image is None or not only_gone:
+            shape.remove(base, key)
+    for shape, key, image in wrong:
+        if image is not None:
+            shape.put(base, key, image)
+
+
+class Later(str):
+    """Stands for a value that nobody knows before it is done: a time of day, a number by chance."""
+
+
+def later(rows: Sequence[Touched], other: Sequence[Touched]) -> list[Touched]:
+    """The rows of one trial, with Later for each value that came out otherwise in the other."""
+    elsewhere = {(row.shape, row.key): row.after for row in other}
+    if elsewhere.keys() != {(row.shape, row.key) for row in rows}:
+        raise Refused("Which row this is about depends on chance or on the time. Do this one by hand.")
+    return [replace(row, after=_known(row.after, elsewhere[row.shape, row.key])) for row in rows]
+
+
+def _known(one: Image | None, other: Image | None) -> Image | None:
+    if one is None or other is None:
+        return one
+    return tuple(
+        a if exact((a,)) == exact((b,)) else Later("(known when it is done)")
+        for a, b in zip(one, other, strict=True)
+    )
+
+
+def exact(image: Image | None) -> object:
+    """An image that is equal to another only where the types are too: 1 and 1.0 are two things in a table."""
+    return None if image is None else [(type(value), value) for value in image]
+
+
+def written(rows: Sequence[Touched]) -> list[object]:
+    """Rows as a record keeps them, in JSON."""
+    return [[row.shape.table, encoded(row.key), encoded(row.before), encoded(row.after)] for row in rows]
+
+
+def read(kept: Sequence[Any], tables: dict[str, Shape]) -> list[Touched]:
+    """The rows of a record over the tables as they are now. Raises Refused when a table has other columns."""
+    return [_read(tables, *row) for row in kept]
+
+
+def _read(tables: dict[str, Shape], table: str, *told: list[object] | None) -> Touched:
+    shape = shape_of(tables, table)
+    key, before, after = map(decoded, told)
+    lengths = {len(image) for image in (before, after) if image is not None}
+    if lengths - {len(shape.columns)} or len(key or ()) != len(shape.key):
+        raise Refused(f"The table {table} has other columns now. Put its rows back by hand.")
+    return Touched(shape, key or (), before, after)
+
+
+def encoded(image: Image | None) -> list[object] | None:
+    """An image as JSON that keeps every type and every bit."""
+    return None if image is None else [_encode(value) for value in image]
+
+
+def _encode(value: Stored) -> object:
+    if isinstance(value, bytes):
+        return {"blob": value.hex()}
+    return {"real": value.hex()} if isinstance(value, float) else value
+
+
+def decoded(kept: list[object] | None) -> Image | None:
+    """The image again."""
+    return None if kept is None else tuple(_decode(value) for value in kept)
+
+
+def _decode(value: object) -> Stored:
+    if isinstance(value, dict):
+        return bytes.fromhex(value["blob"]) if "blob" in value else float.fromhex(value["real"])
+    assert value is None or isinstance(value, str | int)
+    return value
+
+
+def digest(rows: Iterable[tuple[str, Image, Image | None]]) -> str:
+    """SHA-256 over tables, keys and images: the same for the same rows, whatever else the database holds."""
+    told = [[table, encoded(key), encoded(image)] for table, key, image in rows]
+    text = json.dumps(sorted(told, key=json.dumps), ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()

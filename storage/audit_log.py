@@ -1,0 +1,140 @@
+"""The audit log: entries appended one after the other, each chained to the one before; and the proof of it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import cache
+from typing import Any
+
+from sqlalchemy import bindparam, insert, literal, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from gate.rules.audit import ROTATED, Checker, Entry, Keyring, Line, genuine, mac, team_of
+from storage.columns import clock
+from storage.database import reading
+from storage.rows import entry_row, to_line
+from storage.tables import DECISIVE, audit_head, audit_log
+
+CHUNK = 2000
+# Built once: three statements for every change there is.
+ADDED = insert(audit_log)
+MOVED = update(audit_head).values(mac=bindparam("end"))
+LOCKED = select(audit_head.c.seq).with_for_update()
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The end of the log. Kept outside the database, it shows later that nothing was cut off."""
+
+    seq: int
+    mac: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """`count` entries were read; `broken_at` is the first that is not as it was written, or missing."""
+
+    count: int
+    broken_at: int | None
+    head: Head
+
+
+async def append(
+    connection: AsyncConnection, key: bytes, entries: Sequence[Entry], offset: timedelta
+) -> None:
+    """Write the entries at the end of the log. Locks the end until the transaction is over: do it last."""
+    head = (await connection.execute(_taken(offset), {"more": len(entries)})).one()
+    seq, prev, at = head[0] - len(entries), head[1], head[2]
+    rows = []
+    for entry in entries:
+        seq += 1
+        value = mac(key, prev, seq, at, entry)
+        rows.append(_row(Line(seq, at, entry, prev, value, team_of(entry.session))))
+        prev = value
+    await connection.execute(ADDED, rows)
+    await connection.execute(MOVED, {"end": prev})
+
+
+async def in_turn(connection: AsyncConnection) -> None:
+    """Wait until no other transaction that appends to the log, or has called this, is under way, and hold up those
+    that come later; for transactions that append nothing. On SQLite there is only one at a time."""
+    if connection.dialect.name == "postgresql":
+        await connection.execute(LOCKED)
+
+
+@cache
+def _taken(offset: timedelta) -> Any:
+    """Take so many numbers, and learn where the log ended and what time it is."""
+    taken = update(audit_head).values(seq=audit_head.c.seq + bindparam("more"))
+    return taken.returning(audit_head.c.seq, audit_head.c.mac, clock(offset))
+
+
+def _row(line: Line) -> dict[str, Any]:
+    place = {"seq": line.seq, "timestamp": line.at, "prev": line.prev, "mac": line.mac}
+    return {**entry_row(line.entry), **place, "team": line.team, "format": line.format}
+
+
+async def head(engine: AsyncEngine) -> Head:
+    """The end of the log, to be kept where the database's owner cannot change it."""
+    async with reading(engine).connect() as connection:
+        return Head(*(await connection.execute(select(audit_head.c.seq, audit_head.c.mac))).one())
+
+
+async def verify(engine: AsyncEngine, key: bytes | Keyring, anchor: Head | None = None) -> Verified:
+    """Read the whole log and check every link. With an `anchor`, a head exported earlier, also that the log
+    still goes through it: without one, entries cut off the end together with the head are not missed."""
+    end, checker = await head(engine), Checker(key if isinstance(key, Keyring) else Keyring(key))
+    marks = {mark.seq: mark.mac for mark in (end, anchor) if mark and mark.seq}
+    if anchor and marks.get(anchor.seq, anchor.mac) != anchor.mac:
+        return Verified(0, anchor.seq, end)
+    while lines := await _lines(engine, checker.read, end.seq):
+        broken = checker.broken_at(lines) or _strays(lines, marks)
+        if broken:
+            return Verified(broken - 1, broken, end)
+    missing = any(seq > checker.read for seq in marks) or not checker.ends_with_current()
+    return Verified(checker.read, checker.read + 1 if missing else None, end)
+
+
+async def last(engine: AsyncEngine) -> Line | None:
+    """The newest entry; None where there is none."""
+    newest = select(audit_log).order_by(audit_log.c.seq.desc()).limit(1)
+    async with reading(engine).connect() as connection:
+        row = (await connection.execute(newest)).one_or_none()
+    return to_line(row) if row else None
+
+
+def next_key(keys: Keyring, line: Line) -> bytes | None:
+    """The key that the entry behind this one has to be chained with; None where it is none of these."""
+    right = next((key for key in (keys.current, *keys.retired) if genuine(key, line)), None)
+    return keys.named(line.entry.outcome) if right and line.entry.event == ROTATED else right
+
+
+@cache
+def decisive(offset: timedelta) -> Any:
+    """Asks for the clock, and for the entries on how an action was decided and whether it began, in one statement."""
+    now = select(clock(offset).label("now"), literal(1).label("one")).subquery()
+    log = select(audit_log).where(DECISIVE, audit_log.c.action_id == bindparam("of")).subquery()
+    return select(now.c.now, *log.c).select_from(now.outerjoin(log, now.c.one == literal(1)))
+
+
+async def entries(engine: AsyncEngine) -> AsyncIterator[Line]:
+    """The whole log as it stands, in order, without checking it."""
+    read, end = 0, await head(engine)
+    while lines := await _lines(engine, read, end.seq):
+        for line in lines:
+            yield line
+        read = lines[-1].seq
+
+
+async def _lines(engine: AsyncEngine, after: int, until: int) -> list[Line]:
+    rows = select(audit_log).where(audit_log.c.seq > after, audit_log.c.seq <= until)
+    async with reading(engine).connect() as connection:
+        found = await connection.execute(rows.order_by(audit_log.c.seq).limit(CHUNK))
+        return [to_line(row) for row in found]
+
+
+def _strays(lines: Sequence[Line], marks: dict[int, str]) -> int | None:
+    """The first entry that is not the one a head had seen there."""
+    return next((line.seq for line in lines if marks.get(line.seq, line.mac) != line.mac), None)

@@ -1,0 +1,165 @@
+"""Grants, taints and history in SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Protocol
+
+from sqlalchemy import CursorResult, Row, or_, select, update
+
+from gate.rules.access import Kind
+from gate.rules.action import Action, Session
+from gate.rules.grants import Grant
+from gate.rules.tool import Pin
+from storage.api_tables import made, tokens
+from storage.columns import clock
+from storage.grant_tables import STANDING, grants, taints
+from storage.row_macs import Seals
+from storage.rows import insert, loaded, plain
+from storage.tables import SUCCEEDED, actions, tool_pins, turns
+from storage.task_tables import tasks
+
+
+def to_grants(rows: Iterable[Row[Any]], seals: Seals) -> tuple[Grant, ...]:
+    """The grants that are as they were written, but for those taken back, which have lost their MAC."""
+    return tuple(loaded(Grant, row) for row in rows if row.revoked_at is not None or seals.holds(grants, row))
+
+
+class Executing(Protocol):
+    """What is needed of a transaction. `token`: the id of the API token that it is made for; "" elsewhere."""
+
+    @property
+    def token(self) -> str: ...
+
+    async def execute(self, statement: Any, values: Any = None) -> CursorResult[Any]: ...
+
+
+class LearntTx:
+    """gate.rules.grant_ports.LearntTx. `dialect`: of the database; `offset` is added to its clock."""
+
+    def __init__(self, tx: Executing, dialect: str, offset: timedelta, seals: Seals) -> None:
+        self._tx, self._dialect, self._clock, self._seals = tx, dialect, clock(offset), seals
+
+    async def give(self, grant: Grant) -> bool:
+        row = self._seals.sealed(grants, {**plain(grant), "team": grant.session.team})
+        new = insert(grants, self._dialect).values(row).on_conflict_do_nothing()
+        return (await self._tx.execute(new.returning(grants.c.id))).first() is not None
+
+    async def grant(self, grant_id: str) -> Grant | None:
+        found = select(grants).where(grants.c.id == grant_id).with_for_update()  # no-op on SQLite
+        return next(iter(to_grants(await self._tx.execute(found), self._seals)), None)
+
+    async def grants_for(self, action: Action) -> tuple[Grant, ...]:
+        found = select(grants).where(
+            STANDING,
+            grants.c.session == action.session,
+            grants.c.until > self._clock,
+            grants.c.user == action.requester,
+            grants.c.server == action.server,
+            grants.c.tool == action.tool,
+        )
+        rows = await self._tx.execute(found.order_by(grants.c.given_at, grants.c.id))
+        return to_grants(rows, self._seals)
+
+    async def requested(self, action: Action) -> bool:
+        of_turn = select(turns.c.task).where(turns.c.id == action.turn, turns.c.task != "").scalar_subquery()
+        about = or_(made.c.id.in_([action.id, action.task]), made.c.id == of_turn)
+        asking = or_(tasks.c.id == action.task, tasks.c.id == of_turn)
+        through = select(made.c.id).where(about)
+        asks = select(tasks.c.id).where(asking, tasks.c.asks)
+        found = await self._tx.execute(through.union_all(asks).limit(1))
+        return not self._tx.token and found.first() is None
+
+    async def revoke(self, grant_id: str, user: str) -> bool:
+        standing = (grants.c.id == grant_id, STANDING, grants.c.until > self._clock)
+        ended = update(grants).where(*standing).values(revoked_at=self._clock, revoked_by=user, mac="")
+        return (await self._tx.execute(ended.returning(grants.c.id))).first() is not None
+
+    async def review_tool(self, pin: Pin) -> bool:
+        place = (tool_pins.c.server == pin.server, tool_pins.c.tool == pin.tool)
+        found = (await self._tx.execute(select(tool_pins).where(*place).with_for_update())).first()
+        row = self._seals.sealed(tool_pins, plain(pin))
+        if found is None:
+            new = insert(tool_pins, self._dialect).values(row).on_conflict_do_nothing()
+        elif self._seals.holds(tool_pins, found) and (found.definition, found.reviewed_by) == (
+            pin.definition,
+            None,
+        ):
+            new = update(tool_pins).where(*place).values(row)
+        else:
+            return False
+        return (await self._tx.execute(new.returning(tool_pins.c.tool))).first() is not None
+
+    async def taint(self, session: Session, tool: str, outside: bool) -> None:
+        row = {"session": session, "tool": tool, "at": self._clock, "outside": outside}
+        new = insert(taints, self._dialect).values(row)
+        latest = {"at": new.excluded.at, "outside": or_(taints.c.outside, new.excluded.outside)}
+        await self._tx.execute(new.on_conflict_do_update(index_elements=["session", "tool"], set_=latest))
+
+    async def tainted(self, session: Session, since: datetime | None = None) -> bool:
+        found = select(taints.c.tool).where(taints.c.session == session, taints.c.outside)
+        found = found.where(taints.c.at >= since) if since else found
+        return (await self._tx.execute(found.limit(1))).first() is not None
+
+    async def last_read(self, session: Session) -> str:
+        found = select(taints.c.tool).where(taints.c.session == session).order_by(taints.c.at.desc())
+        row = (await self._tx.execute(found.limit(1))).first()
+        return row.tool if row else ""
+
+    async def others_wrote(self, session: Session, user: str) -> bool:
+        asked = select(turns.c.id).where(turns.c.session == session, turns.c.requester != user)
+        remarked = select(tasks.c.id).where(tasks.c.session == session, tasks.c.remarks != ())
+        return (await self._tx.execute(asked.union_all(remarked).limit(1))).first() is not None
+
+
+class Learnt:
+    """gate.rules.grant_ports.Learnt. `ask` answers questions, each with its rows; `offset` is added to the clock."""
+
+    def __init__(
+        self,
+        ask: Callable[..., Awaitable[list[Sequence[Row[Any]]]]],
+        offset: Callable[[], timedelta],
+        seals: Seals,
+    ) -> None:
+        self._ask, self._offset, self._seals = ask, offset, seals
+
+    async def grant(self, grant_id: str) -> Grant | None:
+        (rows,) = await self._ask(select(grants).where(grants.c.id == grant_id))
+        return next(iter(to_grants(rows, self._seals)), None)
+
+    async def grants(self, session: Session) -> tuple[Grant, ...]:
+        return await self._standing(grants.c.session == session)
+
+    async def grants_of(self, team: str, user: str) -> tuple[Grant, ...]:
+        return await self._standing(grants.c.team == team, grants.c.user == user)
+
+    async def _standing(self, *whose: Any) -> tuple[Grant, ...]:
+        now = select(clock(self._offset())).scalar_subquery()
+        found = select(grants).where(STANDING, *whose, grants.c.until > now)
+        (rows,) = await self._ask(found.order_by(grants.c.given_at.desc(), grants.c.id.desc()))
+        return to_grants(rows, self._seals)
+
+    async def tainted(self, session: Session, since: datetime) -> bool:
+        (rows,) = await self._ask(
+            select(taints.c.tool)
+            .where(taints.c.session == session, taints.c.outside, taints.c.at >= since)
+            .limit(1)
+        )
+        return bool(rows)
+
+    async def of_agents(self, tasks: Collection[str]) -> frozenset[str]:
+        opened = select(made.c.id).join(tokens, tokens.c.id == made.c.token)
+        (rows,) = await self._ask(opened.where(made.c.id.in_(set(tasks)), tokens.c.kind == Kind.AGENT))
+        return frozenset(row.id for row in rows)
+
+    async def went_well(self, action: Action) -> bool:
+        like_it = (
+            actions.c.team == action.session.team,
+            actions.c.server == action.server,
+            actions.c.tool == action.tool,
+            actions.c.definition == action.definition,
+        )
+        other = select(actions.c.id).where(SUCCEEDED, *like_it, actions.c.id != action.id)
+        (rows,) = await self._ask(other.limit(1))
+        return bool(rows)

@@ -1,0 +1,56 @@
+"""Where our messages stand in Slack, and which run is to bring each up to date: the statements on table `posted`."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import and_, bindparam, case, not_, select, update
+
+from storage.columns import clock
+from storage.rows import insert
+from storage.tables import posted
+
+LOST = timedelta(minutes=1)  # a run that has not begun for so long may be lost: another one is asked for
+KEY: Any = bindparam("of")
+SHOWN = (posted.c.channel, posted.c.ts, posted.c.revision, posted.c.digest, posted.c.at, posted.c.tries)
+
+POSTED = select(*SHOWN).where(posted.c.key == KEY)
+POSTED_OF = select(posted.c.key, *SHOWN).where(posted.c.key.in_(bindparam("keys", expanding=True)))
+# The row stays locked until the end of the transaction of whoever asks, so that this comes before or after it.
+BEGIN = (
+    update(posted)
+    .where(posted.c.key == KEY)
+    .values(begun=posted.c.asked, tries=posted.c.tries + 1)
+    .returning(*SHOWN)
+)
+
+
+@lru_cache(maxsize=16)
+def asking(dialect: str, offset: timedelta) -> Any:
+    """Ask for a card by its key: the number of the run that is to draw it, or no row where one waits already."""
+    now = clock(offset)
+    waits = and_(posted.c.asked > posted.c.begun, posted.c.asked_at > clock(offset - LOST))
+    nowhere = {"channel": "", "ts": "", "revision": 0, "digest": "", "at": now}
+    new = insert(posted, dialect).values(key=KEY, **nowhere, asked=1, begun=0, tries=0, asked_at=now)
+    again = {"asked": posted.c.asked + 1, "asked_at": now}
+    return new.on_conflict_do_update(index_elements=["key"], set_=again, where=not_(waits)).returning(
+        posted.c.asked
+    )
+
+
+@lru_cache(maxsize=32)
+def putting(dialect: str, offset: timedelta, guarded: bool) -> Any:
+    """Write down where a card stands: a row where that was done. `guarded`: only where revision `before` was shown."""
+    names = ("channel", "ts", "revision", "digest")
+    new = insert(posted, dialect).values(
+        key=KEY, at=clock(offset), **{name: bindparam(f"new_{name}") for name in names}
+    )
+    since = case((new.excluded.digest == posted.c.digest, posted.c.at), else_=clock(offset))
+    changes = {**{name: new.excluded[name] for name in names}, "at": since, "tries": 0}
+    newer = new.excluded.revision >= posted.c.revision
+    where = and_(newer, posted.c.revision == bindparam("before")) if guarded else newer
+    return new.on_conflict_do_update(index_elements=["key"], set_=changes, where=where).returning(
+        posted.c.key
+    )

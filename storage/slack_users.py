@@ -1,0 +1,51 @@
+"""What Slack said about people, and when: so that a click need not wait for Slack."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from gate.rules.action import Person
+from storage.columns import unpacked
+from storage.database import reached, reading
+from storage.row_macs import Seals
+from storage.rows import insert
+from storage.tables import people
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A person as Slack described them at `at`."""
+
+    person: Person
+    at: datetime
+
+
+class PeopleStore:
+    """Kept in SQL; a row that is not as it was written counts as none. Methods raise Unavailable when the database
+    cannot be had."""
+
+    def __init__(self, engine: AsyncEngine, seals: Seals) -> None:
+        self._engine, self._seals = engine, seals
+
+    async def get(self, team: str, user: str) -> Known | None:
+        wanted = select(people).where(people.c.team == team, people.c.user == user)
+        with reached():
+            async with reading(self._engine).connect() as connection:
+                row = (await connection.execute(wanted)).one_or_none()
+                return Known(unpacked(row.facts), row.at) if row and self._seals.holds(people, row) else None
+
+    async def put(self, person: Person, at: datetime) -> None:
+        """Remember what was said at `at`; what was said later than that stays."""
+        who = {"team": person.team, "user": person.id}
+        row = self._seals.sealed(people, {**who, "facts": person, "at": at})
+        new = insert(people, self._engine.dialect.name).values(row)
+        newer = new.excluded.at >= people.c.at
+        with reached():
+            async with self._engine.begin() as connection:
+                await connection.execute(
+                    new.on_conflict_do_update(index_elements=["team", "user"], set_=row, where=newer)
+                )

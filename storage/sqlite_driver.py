@@ -1,0 +1,145 @@
+"""SQLite with as few trips to its thread as can be: SQLAlchemy would make four of them for each statement."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import time
+from collections.abc import Callable
+from typing import Any, Self
+
+import aiosqlite
+
+from storage.write_queue import WriteLine, line_of
+
+WRITE = "BEGIN IMMEDIATE"
+# Statements that are done in well under a millisecond. Others (a DELETE of very many old rows, DDL, PRAGMA) are not
+# carried out on the loop's own thread.
+QUICK = ("SELECT", "INSERT", "UPDATE", "WITH")
+
+
+class OneTrip:
+    """What SQLAlchemy's adapter asks of a cursor. A statement is carried out, read to its end and closed at once, so
+    nothing of it is left open where the task that waits for it is cancelled."""
+
+    arraysize = 1
+
+    def __init__(self, connection: OneTripConnection) -> None:
+        self._connection = connection
+        self._rows: list[Any] = []
+        self.description: Any = None
+        self.rowcount = -1
+        self.lastrowid: int | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def execute(self, statement: str, parameters: Any = ()) -> None:
+        if statement == WRITE:
+            await self._connection.stand_in_line()
+        try:
+            await self._done(sqlite3.Cursor.execute, statement, parameters)
+        except BaseException:
+            if statement == WRITE:
+                self._connection.leave_line()
+            raise
+
+    async def executemany(self, statement: str, parameters: Any) -> None:
+        await self._done(sqlite3.Cursor.executemany, statement, parameters)
+
+    async def _done(self, how: Callable[..., Any], statement: str, parameters: Any) -> None:
+        if self._connection.writes and statement.lstrip().startswith(QUICK):
+            # Nothing can make it wait now, and each trip would let others wait for the write lock longer.
+            self._carry_out(how, statement, parameters)
+        else:
+            trip: Any = self._connection._execute  # which is not typed
+            await trip(self._carry_out, how, statement, parameters)
+
+    def _carry_out(self, how: Callable[..., Any], statement: str, parameters: Any) -> None:
+        cursor = self._connection._conn.cursor()
+        try:
+            self._connection.prepare(cursor)
+            how(cursor, statement, parameters)
+            self._connection.writes = self._connection.writes or statement == WRITE
+            self.description = cursor.description
+            self._rows = cursor.fetchall() if cursor.description else []
+            self.rowcount, self.lastrowid = cursor.rowcount, cursor.lastrowid
+        finally:
+            cursor.close()
+
+    async def fetchall(self) -> list[Any]:
+        rows, self._rows = self._rows, []
+        return rows
+
+    async def close(self) -> None:
+        """It is closed already."""
+
+
+class OneTripConnection(aiosqlite.Connection):
+    """aiosqlite's, with other cursors, and a rollback that nobody waits for where there is nothing to take back."""
+
+    begins = False  # a transaction that reads is to begin, with its first statement and in the same trip
+    writes = False  # it holds the write lock
+    wait = 0  # milliseconds for which it may wait for the lock
+    first = False  # somebody waits for what it will write
+    line: WriteLine  # of its file
+    _waits = -1  # as SQLite was told last
+    _inside = False  # it is its turn
+
+    def cursor(self) -> Any:
+        return OneTrip(self)
+
+    def prepare(self, cursor: sqlite3.Cursor) -> None:
+        """On its thread, before a statement: what was put off until then."""
+        if self._waits != self.wait:
+            self._waits = self.wait
+            cursor.execute(f"PRAGMA busy_timeout = {self.wait}")
+        if self.begins:
+            self.begins = False
+            cursor.execute("BEGIN")
+
+    async def stand_in_line(self) -> None:
+        """Wait for one's turn to write; what is left of the time is for SQLite's own lock, which another process may
+        have. Raises sqlite3.OperationalError."""
+        begun = time.monotonic()
+        await self.line.turn(self.wait / 1000, self.first)
+        self._inside = True
+        self.wait = max(0, self.wait - round((time.monotonic() - begun) * 1000))
+
+    def leave_line(self) -> None:
+        self.writes = False
+        if self._inside:
+            self._inside = False
+            self.line.leave()
+
+    async def commit(self) -> None:
+        self.begins = False
+        await super().commit()
+        self.leave_line()
+
+    async def rollback(self) -> None:
+        self.begins = False
+        if self.writes:
+            await super().rollback()
+            self.leave_line()
+        else:
+            self._tx.put_nowait((None, self._conn.rollback))
+
+    async def close(self) -> None:
+        try:
+            await super().close()
+        finally:
+            self.leave_line()
+
+    def stop(self) -> asyncio.Future[Any] | None:
+        """By force, and by the garbage collector."""
+        self.leave_line()
+        return super().stop()
+
+
+def connect(database: str, **options: Any) -> OneTripConnection:
+    """For SQLAlchemy's `async_creator_fn`: a connection to be awaited, whose thread ends with the process."""
+    connection = OneTripConnection(lambda: sqlite3.connect(database, **options), iter_chunk_size=64)
+    connection.line = line_of(database)
+    connection._thread.daemon = True
+    return connection

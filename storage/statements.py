@@ -1,0 +1,148 @@
+"""The questions that are asked all the time, built once: to build one anew costs more than SQLite takes to answer it.
+
+Each is executed with its values by name.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from functools import cache
+from typing import Any
+
+from sqlalchemy import Table, bindparam, func, literal, select, union_all
+
+from gate.rules.task_states import TaskState
+from storage.api_tables import made
+from storage.columns import clock
+from storage.rows import insert
+from storage.tables import actions, exchanges, inbox, turns, votes
+from storage.task_tables import tasks
+
+ID: Any = bindparam("of")
+SESSION: Any = bindparam("session")
+COUNT: Any = bindparam("count")
+
+ACTION = select(actions).where(actions.c.id == ID)
+TASK = select(tasks).where(tasks.c.id == ID)
+
+
+@cache
+def locked(table: Table, offset: timedelta) -> Any:
+    """The row with an id, locked until the end of the transaction, and the database's clock once it is (`locked_at`).
+    SQLite locks by the transaction itself."""
+    row = select(table).where(table.c.id == ID).with_for_update().subquery()
+    return select(row, clock(offset).label("locked_at"))
+
+
+OF_TURN = (
+    select(actions).where(actions.c.turn == ID).order_by(actions.c.call, actions.c.created_at, actions.c.id)
+)
+# The votes on one version, in the order in which they came.
+VOTES = (
+    select(votes)
+    .where(votes.c.action == ID, votes.c.version == bindparam("version"))
+    .order_by(votes.c.at, votes.c.person)
+)
+# A turn with its exchanges, for storage.rows.to_joined_turn.
+TURN = (
+    select(turns, exchanges)
+    .join_from(turns, exchanges, exchanges.c.turn == turns.c.id, isouter=True)
+    .where(turns.c.id == ID)
+    .order_by(exchanges.c.index)
+)
+TASKS_OF = (
+    select(tasks)
+    .where(tasks.c.session == SESSION)
+    .order_by(tasks.c.created_at.desc(), tasks.c.id.desc())
+    .limit(COUNT)
+)
+HISTORY = (
+    select(turns)
+    .where(turns.c.session == SESSION, turns.c.at >= bindparam("since"), turns.c.id != bindparam("but"))
+    .order_by(turns.c.at.desc(), turns.c.id.desc())
+    .limit(COUNT)
+)
+UNREAD = select(inbox.c.key).where(inbox.c.session == SESSION, inbox.c.done_at.is_(None)).limit(1)
+# The same as `unless_there(inbox)`, where fewer than `most` messages of the author wait.
+_FIELDS = [column for column in inbox.columns if column.name not in ("held_until", "done_at")]
+_UNREAD_BY = (
+    select(func.count())
+    .select_from(inbox)
+    .where(inbox.c.user == bindparam("user"), inbox.c.done_at.is_(None))
+    .scalar_subquery()
+)
+
+
+@cache
+def unless_crowded(dialect: str) -> Any:
+    """Put a message into the inbox, and say so where it was put."""
+    given = select(*(bindparam(column.name, type_=column.type) for column in _FIELDS))
+    put = insert(inbox, dialect).from_select(_FIELDS, given.where(bindparam("most") > _UNREAD_BY))
+    return put.on_conflict_do_nothing().returning(inbox.c.key)
+
+
+UNDER_WAY = (TaskState.CLARIFYING, TaskState.PLANNING, TaskState.RUNNING)
+_OPENING = (
+    select(tasks.c.since)
+    .where(tasks.c.session == SESSION)
+    .order_by(tasks.c.created_at.desc(), tasks.c.id.desc())
+    .limit(1)
+    .scalar_subquery()
+    .label("since"),
+    select(func.count())
+    .select_from(tasks)
+    .where(
+        tasks.c.team == bindparam("team"),
+        tasks.c.requester == bindparam("requester"),
+        tasks.c.created_at > bindparam("from_"),
+        tasks.c.state.in_(UNDER_WAY),
+    )
+    .scalar_subquery()
+    .label("under_way"),
+)
+
+
+@cache
+def opening(offset: timedelta) -> Any:
+    """What a new task of a person in a thread has to know, in one row."""
+    return select(*_OPENING, clock(offset).label("now"))
+
+
+@cache
+def due(offset: timedelta, within: timedelta) -> Any:
+    """What the sweep has to look at by then, the earliest `count` of each kind; and the database's clock."""
+    horizon = select(
+        clock(offset + within)
+    ).scalar_subquery()  # asked once, so that an index can be searched with it
+
+    def late(table: Table, kind: str) -> Any:
+        columns = (literal(kind).label("kind"), table.c.id, table.c.revision, table.c.due)
+        rows = select(*columns, clock(offset).label("now")).where(
+            table.c.due.is_not(None), table.c.due <= horizon
+        )
+        return select(rows.order_by(table.c.due).limit(COUNT).subquery())
+
+    return union_all(late(actions, "action"), late(tasks, "task"))
+
+
+# Who began a thread: with a task, or before there were any.
+FIRST_TASK = (
+    select(tasks.c.requester)
+    .where(tasks.c.session == SESSION)
+    .order_by(tasks.c.created_at, tasks.c.id)
+    .limit(1)
+)
+FIRST_TURN = (
+    select(turns.c.requester).where(turns.c.session == SESSION).order_by(turns.c.at, turns.c.id).limit(1)
+)
+# Which API token opened a task; and the task of a turn.
+TOKEN_OF_TASK = select(made.c.token).where(made.c.id == ID)
+TOKEN_OF_TURN = select(made.c.token).where(
+    made.c.id == select(turns.c.task).where(turns.c.id == ID).scalar_subquery()
+)
+
+
+@cache
+def unless_there(table: Table, dialect: str) -> Any:
+    """Insert a row, and say so when there was none with its key."""
+    return insert(table, dialect).on_conflict_do_nothing().returning(*table.primary_key.columns)

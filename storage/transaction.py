@@ -1,0 +1,411 @@
+"""One transaction of the ledger."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any, Unpack
+
+from sqlalchemy import ClauseElement, Connection, CursorResult, and_, bindparam, func, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from gate.rules.action import Action, Inverse, Json, Session, Vote
+from gate.rules.audit import Entry, Line, genuine
+from gate.rules.due_times import STILL, card_waited_at
+from gate.rules.events import of_action
+from gate.rules.jobs import OWNER, Run, card
+from gate.rules.ledger_ports import Parts, TaskParts
+from gate.rules.messages import CardKey, CardKind
+from gate.rules.planner_port import Exchange, Incoming, Told, Turn
+from gate.rules.ports import Crowded, Happening, Limits, Note, Posted, Sheet, Stale, StaleTask
+from gate.rules.states import Event, State, after
+from gate.rules.task import Task
+from gate.rules.task_states import TaskEvent
+from gate.rules.task_states import after as follow
+from storage import statements, tables
+from storage.allowed_changes import GUARDS, changed, kept
+from storage.api_tables import made
+from storage.audit_log import append, decisive, in_turn
+from storage.columns import Words, clock
+from storage.events import happened
+from storage.grants import LearntTx
+from storage.posted import asking, putting
+from storage.reviews import ReviewsTx
+from storage.row_macs import seals_of
+from storage.rows import (
+    action_row,
+    altered,
+    insert,
+    plain,
+    task_due,
+    task_row,
+    to_action,
+    to_exchange,
+    to_joined_turn,
+    to_line,
+    to_task,
+    to_votes,
+)
+from storage.tables import actions, inbox
+from storage.task_tables import HOLDS, tasks
+from storage.webhook_subscriptions import HooksTx
+
+IN_TURN = select(func.pg_advisory_xact_lock(func.hashtextextended(bindparam("key", type_=Words), 0)))
+log = logging.getLogger(__name__)
+# Puts a run into the queue; False where it is not in the queue, and goes on in this process.
+Enqueue = Callable[[Connection, Run], bool | None]
+
+
+class SqlTx:
+    """gate.rules.ports.Tx over one connection. Entries and runs are kept until `finish`, which the ledger calls."""
+
+    def __init__(
+        self, connection: AsyncConnection, offset: timedelta, key: bytes, limits: Limits, token: str = ""
+    ) -> None:
+        self._connection, self._key, self._token = connection, key, token
+        self._limits = limits
+        self._seals = seals_of(key)
+        self._offset = offset
+        self._clock = clock(offset)
+        self._locked_at: datetime | None = None  # the database's clock when the last row was locked
+        self._entries: list[Entry] = []
+        self._runs: list[Run] = []
+        self.due = False  # whether a run was written that may begin at once
+        self._cards: dict[CardKey, float] = {}  # to be brought up to date, and in how many seconds
+        self.hurried: list[str] = []  # of these, those to be drawn at once for which a run waits already
+        self.signalled: list[Task] = []
+        self._happenings: list[Happening] = []
+        self._changed: dict[
+            str, tuple[int, Action]
+        ] = {}  # version before this transaction, and how it stands now
+
+    @property
+    def token(self) -> str:
+        """The id of the API token that it is made for; "" elsewhere."""
+        return self._token
+
+    @property
+    def learnt(self) -> LearntTx:
+        return LearntTx(self, self._connection.dialect.name, self._offset, self._seals)
+
+    @property
+    def reviews(self) -> ReviewsTx:
+        return ReviewsTx(self)
+
+    @property
+    def hooks(self) -> HooksTx:
+        return HooksTx(self, self._connection.dialect.name, self._in_turn, self._seals)
+
+    def audit(self, entry: Entry) -> None:
+        self._entries.append(replace(entry, token=self._token) if self._token else entry)
+
+    async def token_of(self, task: str, turn: str) -> str:
+        asked = statements.TOKEN_OF_TASK if task else statements.TOKEN_OF_TURN
+        return (await self.execute(asked, {"of": task or turn})).scalar() or "" if task or turn else ""
+
+    async def made_by(self, token: str, action_id: str) -> None:
+        row = {"id": action_id, "token": token, "at": self._clock}
+        await self.execute(self._new(made).values(row).on_conflict_do_nothing())
+
+    def enqueue(self, run: Run) -> None:
+        args = (*run.args, self._seals.proof(run.name, run.args)) if run.proved else run.args
+        self._runs.append(replace(run, args=args, owner=run.owner or OWNER.get()))
+
+    def show(self, card: CardKey, within: float = 0.0) -> None:
+        self._cards[card] = min(within, self._cards.get(card, within))
+
+    def signal(self, task: Task) -> None:
+        self.signalled.append(task)
+
+    async def ask(self, key: str) -> int | None:
+        """Ask for a card: the number of the run that is to draw it, None where one waits already."""
+        row = (await self.execute(asking(self._dialect, self._offset), {"of": key})).one_or_none()
+        return row.asked if row else None
+
+    async def _ask_for_cards(self) -> None:
+        """In the order of their keys, so that no two transactions wait for each other's rows."""
+        for one, within in sorted(self._cards.items(), key=lambda asked: asked[0].id):
+            number = await self.ask(one.id)
+            if number is not None:
+                self.enqueue(card(one.kind, one.id, within, number))
+            elif within <= 0:
+                self.hurried.append(one.id)
+
+    async def posted(self, key: str, now: Posted, before: int | None = None) -> bool:
+        row = {f"new_{name}": getattr(now, name) for name in ("channel", "ts", "revision", "digest")}
+        given = {"of": key, **row} | ({} if before is None else {"before": before})
+        put = putting(self._dialect, self._offset, guarded=before is not None)
+        return (await self.execute(put, given)).first() is not None
+
+    @property
+    def _dialect(self) -> str:
+        return self._connection.dialect.name
+
+    @property
+    def heard(self) -> bool:
+        """Whether it tells API clients something."""
+        return bool(self._happenings or self._changed)
+
+    async def finish(self, enqueue: Enqueue) -> None:
+        """Write runs, then audit entries and events: the ends of both logs are locked for the shortest time."""
+        await self._ask_for_cards()
+
+        def enqueue_all(connection: Connection) -> None:
+            for run in self._runs:
+                self.due |= enqueue(connection, run) is not False and run.delay <= 0
+
+        if self._runs:
+            await self._connection.run_sync(enqueue_all)
+        if self._entries:
+            await append(self._connection, self._key, self._entries, self._offset)
+        elif self.heard:
+            await in_turn(self._connection)
+        await self._tell()
+
+    async def _tell(self) -> None:
+        """Write the events, in turn with everybody else until the commit, which the lock on the end of the audit log
+        sees to: whoever reads up to a number has then seen all before it."""
+        of_actions = [told for changed in self._changed.values() for told in of_action(*changed)]
+        rows = [{**plain(one), "team": one.session.team} for one in (*self._happenings, *of_actions)]
+        if rows:
+            await self.execute(happened(self._offset), rows)
+
+    def _touched(self, version: int, action: Action) -> Action:
+        first, _ = self._changed.get(action.id, (version, action))
+        self._changed[action.id] = (first, action)
+        return action
+
+    async def execute(self, statement: Any, values: Any = None) -> CursorResult[Any]:
+        """One statement of the ledger's own in this transaction."""
+        result: CursorResult[Any] = await self._connection.execute(statement, values)
+        return result
+
+    async def now(self) -> datetime:
+        if self._locked_at is None:
+            self._locked_at = (await self.execute(select(self._clock))).scalar_one()
+        return self._locked_at
+
+    async def insert(self, action: Action) -> Action:
+        values = action_row(action, self._offset, self._seals)
+        new = self._new(actions).values(values).on_conflict_do_nothing()
+        row = (await self.execute(new.returning(*actions.c))).one_or_none()
+        found = self._touched(0, to_action(row, self._seals)) if row else await self.action(action.id)
+        assert found is not None  # neither inserted nor there: nothing deletes actions
+        return found
+
+    async def action(self, action_id: str) -> Action | None:
+        row = await self._locked(actions, action_id)
+        return to_action(row, self._seals) if row else None
+
+    async def _locked(self, table: Any, of: str) -> Any:
+        row = (await self.execute(statements.locked(table, self._offset), {"of": of})).one_or_none()
+        self._locked_at = row.locked_at if row else self._locked_at
+        return row
+
+    async def on_record(self, action: Action) -> tuple[datetime, bool]:
+        rows = (await self.execute(decisive(self._offset), {"of": action.id})).all()
+        moment: datetime = rows[0].now
+        lines = [to_line(row) for row in rows if row.seq is not None]
+        begun = any(line.entry.event == "started" for line in lines)
+        return moment, not begun and any(self._confirms(line, action) for line in lines)
+
+    def _confirms(self, line: Line, action: Action) -> bool:
+        """Whether this entry, as the key shows that it was written, is the yes to exactly this."""
+        said = line.entry
+        same = (said.event, said.action, said.version, said.receipt, said.session, said.tool, said.actor) == (
+            "confirmed",
+            action.id,
+            action.version,
+            action.receipt,
+            action.session.key,
+            action.name,
+            action.decided_by,
+        )
+        return same and genuine(self._key, line)
+
+    async def move(
+        self, action: Action, event: Event, *, lost: bool = False, **changes: Unpack[Parts]
+    ) -> Action:
+        version = action.version + (event is Event.EDIT)
+        moved = changed(action, changes, version=version, state=after(action.state, event))
+        moved = await self._guarded(action, moved, *self._in_time(action, event, lost))
+        return self._touched(action.version, moved)
+
+    async def keep(self, action: Action, **changes: Unpack[Parts]) -> Action:
+        now = await self._guarded(action, changed(action, changes))
+        return self._touched(action.version, now) if "proposal" in changes else now
+
+    def _in_time(self, action: Action, event: Event, lost: bool) -> list[Any]:
+        """The condition on the clock, compared inside the statement that also wins the race."""
+        if action.state is not State.PREPARED or event is Event.SUPERSEDE or lost:
+            return []
+        expired = actions.c.expires_at <= self._clock
+        return [expired if event is Event.EXPIRE else ~expired]
+
+    async def _guarded(self, action: Action, now: Action, *conditions: Any) -> Action:
+        guards = [actions.c[name] == getattr(action, name) for name in sorted(GUARDS)]
+        values = action_row(now, self._offset, self._seals)
+        statement = update(actions).where(*guards, *conditions).values(values)
+        row = (await self.execute(statement.returning(*actions.c))).one_or_none()
+        if row is None:
+            raise Stale(await self.action(action.id))
+        return to_action(row, self._seals)
+
+    async def waiting(self, team: str, user: str) -> int:
+        await self._in_turn(f"{team}:{user}")
+        own = (tables.PREPARED, actions.c.team == team, actions.c.requester == user)
+        count = select(func.count()).select_from(actions).where(*own, actions.c.expires_at > self._clock)
+        found: int = (await self.execute(count)).scalar_one()
+        return found
+
+    async def vote(self, vote: Vote) -> bool:
+        return await self._put(tables.votes, plain(vote))
+
+    async def votes(self, action_id: str, version: int) -> tuple[Vote, ...]:
+        rows = await self.execute(statements.VOTES, {"of": action_id, "version": version})
+        return to_votes(rows, self._seals)
+
+    async def receive(self, incoming: Incoming, most: int | None = None) -> bool:
+        row = {**plain(incoming), "reader": ""}
+        if most is None:
+            return await self._put(inbox, row)
+        put = statements.unless_crowded(self._connection.dialect.name)
+        if (await self.execute(put, {**self._seals.sealed(inbox, row), "most": most})).first() is not None:
+            return True
+        if (await self.execute(select(inbox.c.key).where(inbox.c.key == incoming.key))).first() is None:
+            raise Crowded
+        return False
+
+    async def take(self, session: Session, reader: str, seconds: float) -> Incoming | None:
+        await self._in_turn(session.key)  # so that no reader misses what another has just put down
+        waiting = and_(inbox.c.session == session, inbox.c.done_at.is_(None))
+        held = and_(waiting, inbox.c.reader != reader, inbox.c.held_until > self._clock)
+        oldest = select(inbox.c.key).where(waiting).order_by(inbox.c.ts, inbox.c.key).limit(1)
+        until = clock(self._offset + timedelta(seconds=seconds))
+        other = select(inbox.c.key).where(held)
+        taken = update(inbox).where(inbox.c.key == oldest.scalar_subquery(), ~other.exists())
+        row = (await self.execute(taken.values(reader=reader, held_until=until).returning(inbox))).first()
+        if row and not self._seals.holds(inbox, row):  # nobody of whom we know has said that
+            log.error("A message in the inbox is not as it was written, and is not read.")
+            await self.done_with(row.key)
+            return await self.take(session, reader, seconds)
+        return Incoming(row.key, row.session, row.user, row.text, row.ts, row.mentioned) if row else None
+
+    async def done_with(self, key: str) -> None:
+        done = update(inbox).where(inbox.c.key == key, inbox.c.done_at.is_(None))
+        await self.execute(done.values(done_at=self._clock))
+
+    async def open_turn(self, turn: Turn) -> Turn:
+        row = {name: value for name, value in plain(turn).items() if name != "exchanges"}
+        if not await self._put(tables.turns, row):
+            rows = (await self.execute(statements.TURN, {"of": turn.id})).all()
+            return to_joined_turn(rows, self._seals) or altered("turn", turn.id)
+        for index, exchange in enumerate(turn.exchanges):
+            await self.exchange(turn.id, index, exchange)
+        return turn
+
+    async def exchange(self, turn_id: str, index: int, exchange: Exchange) -> Exchange:
+        if await self._put(tables.exchanges, {"turn": turn_id, "index": index, **plain(exchange)}):
+            return exchange
+        place = (tables.exchanges.c.turn == turn_id, tables.exchanges.c.index == index)
+        row = (await self.execute(select(tables.exchanges).where(*place))).one()
+        return to_exchange(row) if self._seals.holds(tables.exchanges, row) else altered("turn", turn_id)
+
+    async def told(self, turn_id: str, index: int, told: tuple[Told, ...]) -> None:
+        place = (tables.exchanges.c.turn == turn_id, tables.exchanges.c.index == index)
+        await self.execute(update(tables.exchanges).where(*place).values(told=told))
+
+    async def open_task(self, task: Task) -> Task | None:
+        inserted = await self._put(tasks, {**task_row(task), "due": self._task_due(task)})
+        return task if inserted else await self.task(task.id)
+
+    async def task(self, task_id: str) -> Task | None:
+        row = await self._locked(tasks, task_id)
+        return to_task(row) if row and self._seals.holds(tasks, row) else None
+
+    async def holder(self, session: Session) -> Task | None:
+        await self._in_turn(f"task:{session.key}")
+        held = select(tasks).where(HOLDS, tasks.c.session == session)
+        row = (await self.execute(held)).one_or_none()
+        return to_task(row) if row and self._seals.holds(tasks, row) else None
+
+    async def move_task(self, task: Task, event: TaskEvent, **changes: Unpack[TaskParts]) -> Task:
+        return await self._put_task(task, kept(task, changes, state=follow(task.state, event)))
+
+    async def keep_task(self, task: Task, **changes: Unpack[TaskParts]) -> Task:
+        return await self._put_task(task, kept(task, changes))
+
+    async def _put_task(self, task: Task, now: Task) -> Task:
+        guards = [tasks.c[name] == getattr(task, name) for name in ("id", "revision", "state")]
+        values = self._seals.sealed(tasks, task_row(now))
+        if not card_waited_at(now) or card_waited_at(now) != card_waited_at(task):
+            values["due"] = self._task_due(now)  # else it still waits for the same, and for no longer
+        statement = update(tasks).where(*guards).values(values)
+        row = (await self.execute(statement.returning(*tasks.c))).one_or_none()
+        if row is None:
+            raise StaleTask(await self.task(task.id))
+        return to_task(row)
+
+    def _task_due(self, task: Task) -> Any:
+        return task_due(task, self._offset, self._limits)
+
+    async def look_at(self, task: Task, moment: datetime) -> None:
+        same = update(tasks).where(tasks.c.id == task.id, tasks.c.revision == task.revision)
+        await self.execute(same.values(due=moment))
+
+    async def look_later(self, task_id: str) -> None:
+        late = update(tasks).where(tasks.c.id == task_id, tasks.c.due <= self._clock)
+        await self.execute(late.values(due=clock(self._offset + timedelta(seconds=STILL))))
+
+    def emit(self, happening: Happening) -> None:
+        self._happenings.append(happening)
+
+    async def note(self, note: Note) -> bool:
+        new = await self._put(tables.notes, plain(note))
+        if new:
+            self.show(CardKey(CardKind.NOTE, note.id))
+        return new
+
+    async def sheet(self, sheet: Sheet) -> None:
+        row = {**plain(sheet), "opened_at": self._clock}
+        new = self._new(tables.sheets).values(row)
+        await self.execute(new.on_conflict_do_update(index_elements=["view_id"], set_=row))
+
+    async def push_undo(self, action: Action, inverse: Inverse, kind: str, before: Json, after: Json) -> None:
+        row = {
+            "session_id": action.session,
+            "timestamp": self._clock,
+            "tool_name": action.name,
+            "action_type": kind,
+            "original_state": before,
+            "new_state": after,
+            "undone": False,
+            "action_id": action.id,
+            "team": action.session.team,
+            "user": action.requester,
+            "until": inverse.until,
+        }
+        await self._put(tables.undo_stack, row)
+
+    async def mark_undone(self, action_id: str) -> None:
+        stack = tables.undo_stack
+        done = update(stack).where(stack.c.action_id == action_id, ~stack.c.undone)
+        await self.execute(done.values(undone=True, closed_at=self._clock))
+
+    async def _in_turn(self, key: str) -> None:
+        """Wait until no other transaction is in turn for this key. On SQLite there is only one at a time."""
+        if self._connection.dialect.name == "postgresql":
+            await self.execute(IN_TURN, {"key": key})
+
+    def _new(self, table: Any) -> Any:
+        return insert(table, self._connection.dialect.name)
+
+    async def _put(self, table: Any, row: dict[str, Any]) -> bool:
+        """Insert unless it is there already, with its MAC where it has one; whether it was inserted."""
+        row = self._seals.sealed(table, row) if "mac" in table.c else row
+        made = {name: value for name, value in row.items() if isinstance(value, ClauseElement)}
+        given = {name: value for name, value in row.items() if name not in made}
+        new = statements.unless_there(table, self._connection.dialect.name)
+        return (await self.execute(new.values(made) if made else new, given)).first() is not None

@@ -1,0 +1,121 @@
+"""Webhooks on record, and how events become deliveries: each is asked for once, whichever replica is first."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from sqlalchemy import select, update
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from gate.rules import jobs
+from gate.rules.access import Logged
+from gate.rules.ports import Unavailable
+from gate.rules.webhooks import Webhook, wants
+from storage.api_tables import webhooks
+from storage.database import ask, carry
+from storage.events import EventLog
+from storage.ledger import SqlLedger
+from storage.row_macs import Seals, Unopened
+from storage.rows import loaded
+from storage.webhook_subscriptions import NOW, added, closed, closed_secret, opened, removed, rotated
+
+log = logging.getLogger(__name__)
+
+PAGE = 500
+Told = Callable[[Webhook, Sequence[Logged]], Awaitable[Sequence[Logged]]]
+
+
+async def told_at_once(hook: Webhook, found: Sequence[Logged]) -> Sequence[Logged]:
+    """What the operator's own webhooks are told; of what a token may see, nothing is known here."""
+    return [] if hook.token else [one for one in found if wants(hook, one)]
+
+
+class HookStore:
+    """Methods raise Unavailable when the database cannot be had."""
+
+    def __init__(self, engine: AsyncEngine, seals: Seals) -> None:
+        self._engine, self._seals = engine, seals
+        self._log = EventLog(engine)
+
+    async def add(self, hook: Webhook) -> None:
+        """It is told of what happens from now on."""
+        await carry(self._engine, added(closed(hook, self._seals), self._engine.dialect.name))
+
+    async def of_team(self, team: str) -> tuple[Webhook, ...]:
+        """Those of one Slack workspace, the oldest first."""
+        return tuple(hook for hook in await self.all() if hook.team == team)
+
+    async def all(self) -> tuple[Webhook, ...]:
+        found = await ask(self._engine, select(webhooks).order_by(webhooks.c.created_at, webhooks.c.id))
+        return tuple(hook for row in found if (hook := self._opened(row)))
+
+    async def get(self, hook_id: str) -> Webhook | None:
+        found = await ask(self._engine, select(webhooks).where(webhooks.c.id == hook_id))
+        return self._opened(found[0]) if found else None
+
+    def _opened(self, row: Any) -> Webhook | None:
+        """The webhook of a row; None where the row is not as it was written."""
+        try:
+            return opened(loaded(Webhook, row), self._seals)
+        except Unopened as error:
+            log.error("The webhook %s is told nothing: %s", row.id, error)
+            return None
+
+    async def remove(self, hook_id: str) -> bool:
+        return bool(await carry(self._engine, removed(hook_id)))
+
+    async def rotate(self, hook_id: str, secret: str) -> bool:
+        """Sign with a new secret, and with the one before it until the next rotation."""
+        hook = await self.get(hook_id)
+        if hook is None:
+            return False
+        return bool(await carry(self._engine, rotated(hook_id, closed_secret(hook, secret, self._seals))))
+
+    async def noted(self, hook_id: str, problem: str, *, disable: bool = False) -> None:
+        """What came of the last try. A receiver that says it is gone is sent nothing more."""
+        values: dict[str, Any] = {"problem": problem[:300]}
+        if disable:
+            values["disabled_at"] = NOW
+        changed = update(webhooks).where(webhooks.c.id == hook_id)
+        same = webhooks.c.problem == values["problem"]
+        await carry(self._engine, (changed if disable else changed.where(~same)).values(values))
+
+    async def event(self, seq: int) -> Logged | None:
+        """An event that is still kept."""
+        found = await self._log.after(seq - 1, 1)
+        return found[0] if found and found[0].seq == seq else None
+
+    async def fan_out(self, ledger: SqlLedger, told: Told = told_at_once) -> int | None:
+        """Ask for the deliveries of what has happened since the last time; how many, None where there is no webhook.
+        `told` says of some events which the receiver is told of. Where that cannot be known now, the others have
+        theirs all the same."""
+        hooks, asked, problems = await self.all(), 0, list[Unavailable]()
+        for hook in hooks:
+            try:
+                asked += await self._fan_out(ledger, hook, told)
+            except Unavailable as error:
+                problems.append(error)
+        if problems:
+            raise problems[0]
+        return asked if hooks else None
+
+    async def _fan_out(self, ledger: SqlLedger, hook: Webhook, told: Told) -> int:
+        asked = 0
+        while hook.disabled_at is None and (found := await self._log.after(hook.seq, PAGE)):
+            wanted = await told(hook, found)
+            if not await self._asked(ledger, hook, found[-1].seq, wanted):
+                break  # another replica is at it
+            asked += len(wanted)
+            hook = await self.get(hook.id) or hook
+        return asked
+
+    async def _asked(self, ledger: SqlLedger, hook: Webhook, last: int, wanted: Sequence[Logged]) -> bool:
+        mine = update(webhooks).where(webhooks.c.id == hook.id, webhooks.c.seq == hook.seq)
+        async with ledger.begin() as tx:
+            if (await tx.execute(mine.values(seq=last))).rowcount != 1:
+                return False
+            for one in wanted:
+                tx.enqueue(jobs.deliver(hook.id, one.seq))
+        return True

@@ -1,0 +1,128 @@
+"""A result that is held for its review, as agents over HTTP and over MCP get it: only what a person lets out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gate.rules.reviews import Phase, Review
+from tests.api.api_server import Api, Client
+from tests.api.test_api_reviews import decided
+from tests.api.test_gateway import AT_ONCE, ERAS, called, confirmed, connected, status, ticket_for, words
+
+SECRET = "hello"  # what `called` writes, and the desk gives back
+
+
+def reviewing(api: Api, *tools: str) -> None:
+    world = api.gate.world
+    policy = replace(world.policy, reviews=(Review("look", Phase.AFTER, tools=tools or ("desk.*",)),))
+    api.gate.world = replace(world, policy=policy)
+
+
+async def line_of(ann: Client) -> Any:
+    """What waits for Ann's review."""
+    (line,) = (await ann.get("/pending-review"))["reviews"]
+    assert line["trigger_phase"] == "AFTER_EXECUTION"
+    return line
+
+
+@pytest.mark.parametrize("mode", ERAS)
+@pytest.mark.parametrize("answer", ["release", "edit", "reject"])
+async def test_a_client_of_the_gateway_gets_what_a_person_lets_out(api: Api, mode: str, answer: str) -> None:
+    reviewing(api)
+    ann = await api.client()
+    async with connected(await api.agent(), mode) as mcp:
+        ticket = await ticket_for(mcp)
+        await confirmed(api)
+        asked = {"ticket": ticket}
+        first = await mcp.call_tool("gate_result", asked, meta=AT_ONCE)
+        assert "What it gave is not here yet: it waits in Slack for U_ANN" in words(first)
+        assert (status(first), first.is_error, SECRET in str(first)) == ("review", False, False)
+        again = await called(mcp, meta=AT_ONCE)  # the same call joins the one that waits
+        assert again.structured_content == first.structured_content
+        more: dict[str, Any] = {"edited": {"text": "fine", "sha": "s"}} if answer == "edit" else {}
+        decision = "REJECT" if answer == "reject" else "APPROVE"
+        await ann.post("/resume", decided(await line_of(ann), decision, comment="because", **more))
+        last = await mcp.call_tool("gate_result", asked, meta=AT_ONCE)
+    assert [tool for tool, _ in api.gate.desk.calls] == ["write"]
+    assert words(last).startswith("It ran, confirmed by U_ANN. U_ANN has")
+    assert (last.is_error, SECRET in str(last)) == (answer == "reject", answer == "release")
+    if answer == "edit":
+        assert last.structured_content == {"sha": "s"}
+        assert "changed it: what follows is theirs" in words(last)
+    if answer == "reject":
+        assert "dropped, and nothing of it is told here" in words(last)
+        assert "Their reason: “because”" in words(last)
+
+
+@pytest.mark.parametrize("mode", ERAS)
+async def test_a_held_call_waits_on_the_line_until_the_result_is_released(api: Api, mode: str) -> None:
+    reviewing(api, "desk.look")
+    api.gate.desk.notes["a.md"] = SECRET
+    ann = await api.client()
+    async with connected(await api.agent(), mode) as mcp:
+        early = await mcp.call_tool("desk__look", {"path": "a.md"}, meta=AT_ONCE)
+        assert (status(early), SECRET in str(early)) == ("review", False)
+        reads = api.gate.desk.reads
+        await ann.post("/resume", decided(await line_of(ann)))
+        late = await mcp.call_tool("gate_result", {"ticket": early.structured_content["ticket"]})  # type: ignore[index]
+    assert words(late).startswith("It ran. U_ANN has reviewed its result and let it out.")
+    assert late.structured_content is not None
+    assert late.structured_content["content"] == SECRET
+    assert api.gate.desk.reads == reads
+
+
+async def test_an_agent_sees_nothing_of_it_in_any_answer_of_the_api(api: Api) -> None:
+    reviewing(api, "desk.look")
+    api.gate.desk.notes["a.md"] = SECRET
+    ann, agent = await api.client(), await api.agent()
+    call = {"tool": "desk.look", "arguments": {"path": "a.md"}}
+    made = (await agent.post("/actions", call, 201))["action"]
+    assert (made["status"], made["result_review"], made["outcome"]["text"]) == (
+        "PAUSED_FOR_REVIEW",
+        "waiting",
+        "",
+    )
+    seen = [await agent.get(f"/actions/{made['id']}"), await agent.get("/actions"), await agent.get("/audit")]
+    status_, problem = await agent.ask("GET", f"/pending-review-detail/{made['id']}")
+    assert (status_, problem["code"]) == (403, "not_yet")
+    assert (await ann.get(f"/pending-review-detail/{made['id']}"))["data"]["content"] == SECRET
+    await ann.post("/resume", decided(await line_of(ann), "REJECT"))
+    seen += [
+        await agent.get(f"/actions/{made['id']}"),
+        await agent.get(f"/history?execution_id={made['id']}"),
+    ]
+    assert SECRET not in str(seen)
+    assert (seen[3]["result_review"], seen[3]["result_reviewed_by"]) == ("rejected", "U_ANN")
+    assert (await ann.get(f"/history?execution_id={made['id']}"))["reviews"][0]["original_data"][
+        "content"
+    ] == SECRET
+
+
+# promise: REVIEW-23
+async def test_who_comes_second_over_the_api_gets_409_and_a_sentence(api: Api) -> None:
+    reviewing(api, "desk.look")
+    api.gate.desk.notes["a.md"] = SECRET
+    ann, agent = await api.client(), await api.agent()
+    await agent.post("/actions", {"tool": "desk.look", "arguments": {"path": "a.md"}}, 201)
+    line = await line_of(ann)
+    await ann.post("/resume", decided(line))
+    got, problem = await ann.ask("POST", "/resume", decided(line, "REJECT"))
+    assert (got, problem["detail"]) == (409, "U_ANN has released its result already.")
+
+
+@pytest.mark.parametrize(("decision", "told"), [("APPROVE", False), ("REJECT", True)])
+async def test_an_agent_is_told_a_comment_only_where_its_window_says_so(
+    api: Api, decision: str, told: bool
+) -> None:
+    reviewing(api, "desk.look")
+    ann, agent = await api.client(), await api.agent()
+    call = {"tool": "desk.look", "arguments": {"path": "a.md"}}
+    made = (await agent.post("/actions", call, 201))["action"]
+    more = {} if told else {"edited": {"text": "fine", "exists": True, "sha": "s", "content": ""}}
+    await ann.post("/resume", decided(await line_of(ann), decision, comment="I took out a name", **more))
+    for client, hears in ((agent, told), (ann, True)):
+        for path in (f"/history?execution_id={made['id']}", "/audit"):
+            assert ("I took out a name" in str(await client.get(path))) == hears

@@ -1,0 +1,228 @@
+"""The listening socket under attack: unfinished requests, too many connections and readers that do not read."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import resource
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+
+import pytest
+from aiohttp import web
+
+from bot import connections
+from bot.connections import BUSY, RESERVED, Connections, HttpLimits, fitted, listening
+from handlers.api.request import AUTHENTICATED
+from tests.bot.test_engine_runs import until
+
+UNFINISHED = b"POST /slack/events HTTP/1.1\r\nHost: x\r\nX-Slack-Signature: v0="
+LARGE = 64 * 1024 * 1024
+Line = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+async def _health(_: web.Request) -> web.Response:
+    return web.json_response({"ok": True})
+
+
+async def _signed(request: web.Request) -> web.Response:
+    request[AUTHENTICATED] = True
+    return web.json_response({"ok": True})
+
+
+async def _unread(_: web.Request) -> web.Response:
+    return web.Response(body=b"x" * LARGE)
+
+
+async def _body(request: web.Request) -> web.Response:
+    await request.read()
+    return web.Response()
+
+
+@asynccontextmanager
+async def served(**limits: float) -> AsyncIterator[int]:
+    app = web.Application()
+    app.router.add_get("/healthz", _health)
+    app.router.add_get("/signed", _signed)
+    app.router.add_get("/unread", _unread)
+    app.router.add_post("/body", _body)
+    async with listening(app, "127.0.0.1", 0, HttpLimits(**limits), grace=0.1) as port:  # type: ignore[arg-type]
+        yield port
+
+
+@asynccontextmanager
+async def opened(port: int, count: int, sent: bytes = UNFINISHED) -> AsyncIterator[list[Line]]:
+    """Connections that have sent this and nothing more."""
+    lines: list[Line] = []
+    async with AsyncExitStack() as stack:
+        for _ in range(count):
+            line = await asyncio.open_connection("127.0.0.1", port)
+            stack.callback(line[1].transport.abort)
+            line[1].write(sent)
+            lines.append(line)
+        yield lines
+
+
+async def get(port: int, path: str) -> str:
+    """The first line of the answer to a request on a new connection."""
+    async with opened(port, 1, request(path)) as [(reader, _)]:
+        async with asyncio.timeout(10):
+            return (await reader.readline()).decode().strip()
+
+
+def request(path: str) -> bytes:
+    return f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode()
+
+
+async def gone(line: Line) -> None:
+    """Wait until the other side has ended this connection."""
+    async with asyncio.timeout(20):
+        with suppress(ConnectionResetError):
+            await line[0].read()
+
+
+async def test_connections_with_unfinished_headers_do_not_keep_a_request_from_its_answer() -> None:
+    async with served(connections=64, per_address=1000) as port, opened(port, 300) as lines:
+        assert await get(port, "/healthz") == "HTTP/1.1 200 OK"
+        await gone(lines[0])
+
+
+async def test_one_address_does_not_use_up_the_connections_of_the_others() -> None:
+    async with served(connections=1000, per_address=10) as port, opened(port, 30) as lines:
+        await asyncio.gather(*(gone(line) for line in lines[:20]))
+        assert not any(line[0].at_eof() for line in lines[20:])
+        assert await get(port, "/healthz") == "HTTP/1.1 200 OK"
+
+
+async def test_bodies_that_never_end_do_not_keep_a_request_from_its_answer() -> None:
+    stalled = b"POST /body HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n"
+    async with served(connections=32, per_address=1000) as port, opened(port, 100, stalled):
+        assert await get(port, "/healthz") == "HTTP/1.1 200 OK"
+
+
+async def test_an_authenticated_connection_stays_while_strangers_come_and_go() -> None:
+    async with served(connections=32, per_address=4) as port, opened(port, 1, request("/signed")) as [known]:
+        assert (await known[0].readline()).startswith(b"HTTP/1.1 200")
+        await known[0].readuntil(b"}")
+        async with opened(port, 100):
+            assert await get(port, "/healthz") == "HTTP/1.1 200 OK"
+            known[1].write(request("/signed"))
+            assert (await known[0].readline()).startswith(b"HTTP/1.1 200")
+
+
+async def test_headers_have_to_arrive_in_time_for_the_first_request_and_for_the_next() -> None:
+    async with served(headers=0.2) as port:
+        async with opened(port, 1) as [first]:
+            await gone(first)
+        async with opened(port, 1, request("/healthz")) as [second]:
+            await second[0].readuntil(b"}")
+            second[1].write(UNFINISHED)
+            await gone(second)
+
+
+async def test_a_connection_that_only_waits_between_requests_is_not_late() -> None:
+    async with served(headers=0.1) as port, opened(port, 1, request("/healthz")) as [line]:
+        await line[0].readuntil(b"}")
+        async with opened(port, 1) as [late]:
+            await gone(late)  # its time began later, and is over
+        line[1].write(request("/healthz"))
+        assert (await line[0].readline()).startswith(b"HTTP/1.1 200")
+
+
+async def test_a_reader_that_does_not_read_is_hung_up_on() -> None:
+    slow, clock = 1.5, asyncio.get_running_loop().time  # long enough for a reader that shares a busy core
+    async with served(slow=slow) as port, opened(port, 1, request("/unread")) as [line]:
+        line[1].transport.pause_reading()  # type: ignore[attr-defined]
+        began = clock()
+        async with opened(port, 1, request("/unread")) as [(reader, _)]:
+            async with asyncio.timeout(30):
+                await reader.readuntil(b"\r\n\r\n")
+                await reader.readexactly(LARGE)
+        await asyncio.sleep(began + 2 * slow - clock())  # until the one that does not read is hung up on
+        line[1].transport.resume_reading()  # type: ignore[attr-defined]
+        try:
+            got = await line[0].read()
+        except ConnectionResetError:
+            got = b""
+        assert len(got) < LARGE
+
+
+async def test_the_log_has_one_line_for_all_the_connections_that_were_ended(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    async with served(connections=32, per_address=1000) as port, opened(port, 200) as lines:
+        await asyncio.gather(*(gone(line) for line in lines[:150]))
+        async with opened(port, 20, b"\x16\x03\x01 no HTTP\r\n\r\n") as others:
+            await asyncio.gather(*(gone(line) for line in others))
+    told = [one for one in caplog.records if one.levelno >= logging.WARNING]
+    assert len(told) == 1
+    assert "made way for a newer connection" in told[0].getMessage()
+    assert "is not HTTP" in told[0].getMessage()
+    assert not any(one.exc_info for one in told)
+
+
+async def test_a_connection_is_refused_where_all_others_are_in_use() -> None:
+    every = Connections(HttpLimits(connections=2, per_address=9))
+
+    class Used:
+        address, known, idle = "10.0.0.1", True, False
+
+    for _ in range(2):
+        assert every.admit(Used())  # type: ignore[arg-type]
+    assert not every.admit(Used())  # type: ignore[arg-type]
+    assert len(every) == 2
+    every.report()
+
+
+async def test_an_idle_known_connection_makes_way_before_a_new_one_is_refused() -> None:
+    every, ended = Connections(HttpLimits(connections=2, per_address=9)), []
+
+    class Idle:
+        address, known, idle = "10.0.0.1", True, True
+
+        def abort(self) -> None:
+            ended.append(self)
+
+    ones = [Idle() for _ in range(3)]
+    for one in ones:
+        assert every.admit(one)  # type: ignore[arg-type]
+    assert ended == ones[:1]
+    every.report()
+
+
+@pytest.mark.parametrize(
+    ("soft", "hard", "then", "connections"),
+    [
+        (20_000, 20_000, 20_000, 1000),
+        (1024, 20_000, 1000 + RESERVED, 1000),
+        (1024, resource.RLIM_INFINITY, 1000 + RESERVED, 1000),
+        (512, 1024, 1024, 1024 - RESERVED),
+        (100, 100, 100, 16),
+    ],
+)
+def test_there_are_no_more_connections_than_the_process_may_have_descriptors_for(
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    soft: int,
+    hard: int,
+    then: int,
+    connections: int,
+) -> None:
+    now = [soft, hard]
+    monkeypatch.setattr(resource, "getrlimit", lambda _: tuple(now))
+    monkeypatch.setattr(resource, "setrlimit", lambda _, to: now.__setitem__(slice(0, 2), list(to)))
+    assert fitted(HttpLimits(connections=1000)).connections == connections
+    assert now == [then, hard]
+    assert ("LimitNOFILE" in caplog.text) == (connections < 1000)
+
+
+async def test_the_counted_ends_are_logged_after_a_while(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(connections, "REPORT_SECONDS", 0.01)
+    every = Connections(HttpLimits())
+    for _ in range(1100):
+        every.count(BUSY)
+    await until(lambda: bool(caplog.records))
+    assert [one.getMessage().partition(": ")[2] for one in caplog.records] == [f"1,100 {BUSY}"]

@@ -1,0 +1,122 @@
+"""Takes the screenshots of docs/images: `python -m tests.browser.take_screenshots [FOLDER]`.
+
+It starts the demo with a home of its own, plays the stories of the README as Ann, and looks at them in light and dark,
+on a desktop and on a phone. Needs Chromium.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Literal
+
+from playwright.async_api import Browser, Locator, Page, async_playwright, expect
+
+from tests.conftest import BROWSERS
+
+IMAGES = Path(__file__).parents[2] / "docs" / "images"
+DESKTOP, PHONE = (1280, 800), (390, 844)
+PLAN = "write 'agenda' to meeting/agenda.md then write 'todo' to meeting/todo.md then what is in meeting"
+SECONDS = 60_000  # milliseconds, for one answer
+
+
+@asynccontextmanager
+async def demo(home: Path) -> AsyncIterator[str]:
+    """The demo in a process of its own; gives the URL of its page."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "bot", "demo",
+        env={**os.environ, "COUNTERSIGN_HOME": str(home)}, stdout=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    assert process.stdout is not None
+    try:
+        while line := (await process.stdout.readline()).decode():
+            if found := re.search(r"http://\S+", line):
+                yield found[0]
+                return
+        raise RuntimeError("the demo ended before it was ready")
+    finally:
+        process.terminate()
+        await process.wait()
+
+
+async def say(page: Page, text: str) -> Locator:
+    """Writes to the bot in the channel; returns the thread that opens with its answer."""
+    await page.get_by_test_id("composer").fill(f"@Countersign {text}")
+    await page.get_by_test_id("composer").press("Enter")
+    thread = page.get_by_test_id("thread")
+    await expect(thread).to_contain_text(text, timeout=SECONDS)
+    return thread
+
+
+async def press(thread: Locator, name: str) -> None:
+    await thread.get_by_role("button", name=name, exact=True).click(timeout=SECONDS)
+
+
+async def play(page: Page, folder: Path) -> None:
+    """The stories, each with a picture of what people see."""
+
+    async def shot(name: str) -> None:
+        await page.screenshot(path=folder / f"{name}.png")
+
+    await expect(page.get_by_test_id("examples")).to_be_visible(timeout=SECONDS)
+    await shot("first-page")
+    thread = await say(page, "what is in reports")
+    await expect(thread).to_contain_text("q3-summary.md", timeout=SECONDS)
+    await shot("read")
+    thread = await say(page, "move the Q3 summary to the archive")
+    await expect(thread.get_by_role("button", name="Confirm", exact=True)).to_be_visible(timeout=SECONDS)
+    await shot("workspace")
+    await press(thread, "Confirm")
+    await expect(thread.get_by_role("button", name="Undo", exact=True)).to_be_visible(timeout=SECONDS)
+    await shot("done")
+    thread = await say(page, "delete drafts/q3-draft.md")
+    await press(thread, "Review…")
+    await expect(page.get_by_test_id("modal")).to_be_visible(timeout=SECONDS)
+    await shot("destructive")
+    await page.keyboard.press("Escape")
+    thread = await say(page, PLAN)
+    await expect(thread.get_by_role("button", name="Approve all", exact=True)).to_be_visible(timeout=SECONDS)
+    await shot("plan")
+    await press(thread, "Approve all")
+    await expect(thread.get_by_role("button", name="Undo all", exact=True)).to_be_visible(timeout=SECONDS)
+    await shot("plan-done")
+
+
+async def look_back(browser: Browser, url: str, folder: Path, scheme: Literal["light", "dark"]) -> None:
+    """What is there afterwards, on a phone."""
+    page = await browser.new_page(viewport={"width": PHONE[0], "height": PHONE[1]}, color_scheme=scheme)
+    await page.goto(url)
+    await expect(page.get_by_test_id("channel")).to_contain_text("agenda", timeout=SECONDS)
+    await page.screenshot(path=folder / f"phone-{scheme}.png")
+    await page.get_by_test_id("open-thread").last.click()
+    await page.screenshot(path=folder / f"phone-thread-{scheme}.png")
+    await page.close()
+
+
+async def main(folder: Path) -> None:
+    async with async_playwright() as playwright:
+        program = next(filter(None, map(shutil.which, BROWSERS)), None)
+        browser = await playwright.chromium.launch(executable_path=program)
+        for scheme in ("light", "dark"):
+            place = folder if scheme == "light" else folder / "dark"
+            place.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryDirectory() as home:
+                async with demo(Path(home)) as url:
+                    page = await browser.new_page(
+                        viewport={"width": DESKTOP[0], "height": DESKTOP[1]}, color_scheme=scheme
+                    )
+                    await page.goto(url)
+                    await play(page, place)
+                    await look_back(browser, url, place, scheme)
+        await browser.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(Path(sys.argv[1]) if len(sys.argv) > 1 else IMAGES))

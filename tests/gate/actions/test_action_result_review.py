@@ -1,0 +1,258 @@
+"""What a call outside of plans gave, where the operator wants it reviewed: nobody gets it before a person lets it out."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gate.actions import undo
+from gate.actions.edit import Unfit
+from gate.actions.pending import undecided, waiting_for
+from gate.actions.prepare import Asked, Prepared, prepare
+from gate.rules.action import Action
+from gate.rules.planner_port import Call, Propose
+from gate.rules.reviews import Phase, ReviewDecision, released, version_after, version_before
+from gate.rules.settings import Switches
+from gate.rules.states import State
+from gate.rules.task_states import TaskState
+from gate.tasks import pending_reviews, step_review
+from gate.tasks.step_review import Conflict, Resume
+from tests.chaos.hammer_process import insisting
+from tests.gate.gate_setup import ANN, BEN, GIL, TEAM, Scene
+from tests.gate.plan_setup import entries
+from tests.gate.tasks.test_task_step_review import happened, reviewing
+from tests.gate.tasks.test_task_with_model import LOOK, WRITE, thinking
+from tests.model_stub import calls, says
+
+APPROVE, REJECT = ReviewDecision.APPROVE, ReviewDecision.REJECT
+SECRET = "the secret"
+OTHER = {"text": "nothing to see", "content": "nothing to see"}
+
+
+async def held(stage: Scene, tool: str = "write") -> Action:
+    """A call outside of plans that has run, and whose result waits."""
+    reviewing(stage, Phase.AFTER, f"desk.{tool}")
+    if tool == "look":
+        stage.desk.notes["a.md"] = SECRET
+        return await stage.prepare("look", path="a.md")
+    action = await stage.prepare(tool, path="a.md", content=SECRET)
+    assert (await stage.confirm(action)).ok
+    await stage.play()
+    return await stage.now(action.id)
+
+
+async def judged(stage: Scene, action: Action, decision: ReviewDecision = APPROVE, **more: Any) -> Any:
+    given = {"version": version_after(action), "team": TEAM, "user": ANN, **more}
+    said = await step_review.resume(stage.world, Resume(action.id, action.id, decision=decision, **given))
+    await stage.play()
+    return said
+
+
+def told(action: Action) -> str:
+    """All that whoever asked may know of the result."""
+    outcome = released(action)
+    assert outcome is not None
+    return f"{outcome.text} {outcome.structured}"
+
+
+# promise: REVIEW-11
+@pytest.mark.parametrize("tool", ["write", "look"])
+async def test_a_result_outside_of_plans_is_held_until_it_is_released(both: Scene, tool: str):
+    action = await held(both, tool)
+    assert (action.state, action.held, action.is_finished) == (State.SUCCEEDED, "look at it", False)
+    assert SECRET not in told(action)
+    assert [
+        SECRET in entry.result for entry in await entries(both, "read" if tool == "look" else "succeeded")
+    ] == [False]
+    (line,) = await pending_reviews.listed(both.world, TEAM, ANN)
+    assert (line.execution, line.phase, line.version) == (action.id, Phase.AFTER, version_after(action))
+    found = await pending_reviews.detail(both.world, TEAM, ANN, action.id)
+    assert found is not None
+    assert found[1]["content"] == SECRET
+    assert (await judged(both, action, comment="fine")).code == "released"
+    assert SECRET in told(await both.now(action.id))
+    assert await pending_reviews.listed(both.world, TEAM, ANN) == ()
+    (record,) = await pending_reviews.history(both.world, TEAM, action.id)
+    assert (record.trigger_phase, record.decision, record.reviewer_id) == (Phase.AFTER, APPROVE, ANN)
+    assert (record.original_data["content"], record.modified_data, record.comment) == (SECRET, None, "fine")
+    assert [kind for kind, _ in await happened(both)] == ["workflow_paused", "workflow_resumed"]
+
+
+# promise: REVIEW-15
+async def test_an_edit_is_given_in_its_place_and_the_true_result_stays_on_record(both: Scene):
+    action = await held(both)
+    assert (await judged(both, action, edited=OTHER)).code == "released"
+    now = await both.now(action.id)
+    assert SECRET not in told(now)
+    assert "nothing to see" in told(now)
+    (record,) = await pending_reviews.history(both.world, TEAM, action.id)
+    assert (record.original_data["content"], record.modified_data) == (SECRET, OTHER)
+    assert [SECRET in entry.result for entry in await entries(both, "result_released")] == [False]
+
+
+# promise: REVIEW-16
+async def test_a_rejection_drops_it_and_offers_the_undo(both: Scene):
+    action = await held(both)
+    assert not action.undo_open
+    assert (await judged(both, action, REJECT, comment="not for them")).code == "dropped"
+    now = await both.now(action.id)
+    assert SECRET not in told(now)
+    assert (now.undo_open, now.is_finished) == (True, True)
+    await both.play(timers=True)
+    assert (await both.now(action.id)).undo_open  # it stays
+    assert (await undo.ask(both.world, both.press(now))).ok
+    await both.play()
+    assert both.desk.notes == {}
+    assert (await both.now(action.id)).state is State.UNDONE
+
+
+async def test_who_has_to_release_it_finds_it_among_what_waits_and_nobody_else_does(both: Scene):
+    both.rule(admins=frozenset({BEN}))
+    action = await held(both)
+    later = await both.prepare(path="b.md", content="x")
+    assert [one.id for one in await waiting_for(both.world, TEAM, ANN)] == [action.id, later.id]
+    for user in (BEN, GIL, "U_NOBODY"):
+        assert await waiting_for(both.world, TEAM, user) == ()
+    thread = await undecided(both.world.ledger, TEAM, session=both.session)
+    assert [one.id for one in thread] == [action.id, later.id]
+    await judged(both, action)
+    assert [one.id for one in await waiting_for(both.world, TEAM, ANN)] == [later.id]
+
+
+async def test_a_released_call_can_be_undone_from_its_card(stage: Scene):
+    action = await held(stage)
+    assert not (await stage.now(action.id)).undo_open
+    await judged(stage, action)
+    assert (await stage.now(action.id)).undo_open
+
+
+async def test_a_read_that_is_held_is_made_once_however_often_it_is_asked(stage: Scene):
+    action = await held(stage, "look")
+    reads = stage.desk.reads
+    again = await prepare(
+        stage.world, Asked(action.id, stage.session, ANN, Call("desk", "look", {"path": "a.md"}))
+    )
+    assert isinstance(again, Prepared)
+    assert (again.action, stage.desk.reads) == (action, reads)
+
+
+async def test_what_fails_is_not_held_and_neither_is_an_undo(stage: Scene):
+    stage.desk.behave = "says no"
+    failed = await held(stage)
+    assert (failed.state, failed.held) == (State.FAILED, "")
+    stage.desk.behave = "well"
+    action = await held(stage)
+    await judged(stage, action)
+    await undo.ask(stage.world, stage.press(await stage.now(action.id)))
+    await stage.play()
+    assert (await stage.now(action.id)).state is State.UNDONE
+
+
+@pytest.mark.parametrize("decision", [None, APPROVE, REJECT])
+async def test_an_undo_has_nothing_of_the_reviews_of_what_it_takes_back(
+    stage: Scene, decision: ReviewDecision | None
+):
+    reviewing(stage, Phase.BEFORE, "desk.write")
+    action = await held(stage)
+    assert (action.review, action.held) == ("look at it", "look at it")
+    if decision:
+        await judged(stage, action, decision, edited=OTHER if decision is APPROVE else None)
+    lines = len(await pending_reviews.listed(stage.world, TEAM, ANN))
+    assert (await undo.ask(stage.world, stage.press(await stage.now(action.id)))).ok
+    back = await stage.ledger.action((await undo.place(stage.world, action))[0])
+    assert back is not None
+    assert (back.held, back.judged, back.review, back.proposed) == ("", None, "", "")
+    assert len(await pending_reviews.listed(stage.world, TEAM, ANN)) == lines
+
+
+# promise: REVIEW-31
+async def test_of_many_who_judge_it_at_once_one_is_heard(both: Scene):
+    action = await held(both)
+
+    async def one(number: int) -> Any:
+        edited = OTHER if number % 3 == 1 else None
+        asked = Resume(
+            action.id,
+            action.id,
+            version_after(action),
+            REJECT if number % 3 == 2 else APPROVE,
+            TEAM,
+            ANN,
+            edited,
+        )
+        return await insisting(lambda: step_review.resume(both.world, asked))
+
+    said = await asyncio.gather(*(one(number) for number in range(12)))
+    assert sum(not isinstance(one, Conflict) and one.ok for one in said) == 1
+    lost = [one.text for one in said if isinstance(one, Conflict)]
+    assert len(lost) == 11
+    assert all("already" in text or "Somebody has decided" in text for text in lost), lost
+    assert len(await pending_reviews.history(both.world, TEAM, action.id)) == 1
+
+
+async def test_only_its_requester_changes_or_drops_it_and_the_version_counts(stage: Scene):
+    stage.rule(admins=frozenset({BEN}))
+    action = await held(stage)
+    for user, more in ((GIL, {}), (BEN, {"edited": OTHER}), (BEN, {"decision": REJECT})):
+        assert (await judged(stage, action, user=user, **more)).code == "not_allowed"
+    assert isinstance(await judged(stage, action, version=version_before(action)), Conflict)
+    assert isinstance(await judged(stage, action, edited=["no object"]), Unfit)
+    assert (await stage.now(action.id)).held
+    assert (await judged(stage, action, user=BEN)).code == "released"  # an admin lets it go on
+
+
+async def test_a_planner_gets_the_result_when_it_is_released(stage: Scene):
+    reviewing(stage, Phase.AFTER, "desk.look")
+    stage.desk.notes["a.md"] = SECRET
+    async with thinking(stage, [calls(LOOK), says("I have read it.")]) as stub:
+        await stage.say("what does a.md say?")
+        assert len(stub.replies) == 1
+        (line,) = await pending_reviews.listed(stage.world, TEAM, ANN)
+        action = await stage.now(line.execution)
+        assert SECRET not in str([note.body for note in stage.wall.notes])
+        await judged(stage, action, edited=OTHER)
+        assert len(stub.replies) == 2
+        assert "nothing to see" in stub.replies[1].results[0]
+        assert SECRET not in str(stub.replies)
+
+
+async def test_a_planner_is_told_that_a_result_was_dropped_and_never_sees_it(stage: Scene):
+    reviewing(stage, Phase.AFTER, "desk.write")
+    written = (WRITE[0], {"path": "a.md", "content": "new"})
+    async with thinking(stage, [calls(written), says("Then not.")]) as stub:
+        await stage.say("make a.md say new")
+        (waiting,) = await stage.ledger.pending(TEAM)
+        await stage.confirm(waiting)
+        await stage.play()
+        assert len(stub.replies) == 1
+        await judged(stage, await stage.now(waiting.id), REJECT, comment="none of its business")
+        assert stub.replies[1].results[0].startswith("status: dropped. It ran.")
+        assert "exists" not in stub.replies[1].results[0]
+
+
+async def test_a_review_before_and_one_after_are_two_decisions(stage: Scene):
+    reviewing(stage, Phase.BEFORE)
+    action = await stage.prepare(path="a.md", content="x")
+    reviewing(stage, Phase.AFTER)
+    first = Resume(action.id, action.id, version_before(action), APPROVE, TEAM, ANN)
+    assert (await step_review.resume(stage.world, first)).ok  # type: ignore[union-attr]
+    await stage.play()
+    assert isinstance(await step_review.resume(stage.world, first), Conflict)
+    await judged(stage, await stage.now(action.id))
+    found = await pending_reviews.history(stage.world, TEAM, action.id)
+    assert [one.trigger_phase for one in found] == [Phase.BEFORE, Phase.AFTER]
+
+
+async def test_a_read_that_was_reviewed_has_changed_nothing(stage: Scene):
+    """Where people are asked after changes alone, nobody is asked whether it was what they needed."""
+    reviewing(stage, Phase.AFTER, "desk.look")
+    stage.world = replace(stage.world, switches=lambda channel: Switches(satisfaction="changes"))
+    stage.planner.script = [Propose((Call("desk", "look", {"path": "a.md"}),))]
+    await stage.say("what does a.md say?")
+    (line,) = await pending_reviews.listed(stage.world, TEAM, ANN)
+    await judged(stage, await stage.now(line.execution))
+    (task,) = await stage.ledger.tasks_of(stage.session)
+    assert (task.state, task.changed) == (TaskState.DONE, False)

@@ -1,0 +1,112 @@
+"""A secret file by any spelling: no plan, grant or read passes its phrase, and no card shows what is in it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from gate.actions.prepare import Asked, Prepared, prepare
+from gate.rules.action import Verdict
+from gate.rules.always_gated import ALWAYS
+from gate.rules.canonical_json import parse
+from gate.rules.planner_port import Call
+from gate.rules.previews import COVERED
+from gate.rules.states import State
+from gate.rules.targets import Targets
+from gate.rules.task import StepState
+from gate.rules.tool import Recipe
+from gate.tasks import plan as flow
+from tests.gate.actions.test_action_grants import ANY, give
+from tests.gate.gate_setup import ANN, Scene
+from tests.gate.plan_setup import on_plan, only, planned, pressed, states, waiting, write, wrote
+
+SPELLED = [
+    ".env/.",
+    "./.env",
+    "a/../.env",
+    ".env//",
+    ".ENV",
+    ".env ",
+    "%2eenv",
+    "．env",
+    ".e\u200bnv",
+    "/srv/desk/.env",
+]
+
+
+@pytest.fixture
+def desk(stage: Scene) -> Scene:
+    """A desk whose recipes declare their targets, under the always-gate list."""
+    for rule in ALWAYS:
+        stage.rule(rule)
+    for tool in ("write", "look"):
+        recipe = stage.desk.specs_now[tool].recipe
+        declared = replace(recipe, targets=Targets(paths=("path",)))
+        stage.desk.specs_now[tool] = replace(stage.desk.specs_now[tool], recipe=declared)
+    return stage
+
+
+@pytest.mark.parametrize("path", SPELLED)
+async def test_approve_all_does_not_cover_a_secret_file(desk: Scene, path: str) -> None:
+    task = await planned(desk, write("a.md"), write(path), write("b.md"))
+    await pressed(desk, flow.approve_all, on_plan(task))
+    assert wrote(desk) == ["a.md"]
+    assert states(await only(desk)) == [StepState.DONE, StepState.ASKED, StepState.WAITING]
+    assert (await waiting(desk)).verdict is Verdict.TYPED
+
+
+@pytest.mark.parametrize("path", SPELLED)
+async def test_a_grant_for_any_arguments_does_not_cover_a_secret_file(desk: Scene, path: str) -> None:
+    assert (await give(desk, await desk.prepare(path="drafts/a.md", content="one"), ANY)).ok
+    action = await desk.prepare(path=path, content="two")
+    assert (action.state, action.always_gated) == (State.PREPARED, True)
+    assert wrote(desk) == ["drafts/a.md"]
+
+
+async def test_what_is_shown_sealed_and_sent_is_the_canonical_path(desk: Scene) -> None:
+    action = await desk.prepare(path="./drafts//a.md", content="one")
+    assert parse(action.args)["path"] == "drafts/a.md"
+    assert [fact.value for fact in action.preview.facts if fact.label == "path"] == ["drafts/a.md"]
+    assert "drafts/a.md" in action.preview.summary
+    await desk.confirm(action)
+    await desk.play()
+    assert wrote(desk) == ["drafts/a.md"]
+
+
+async def test_the_card_of_a_write_does_not_show_what_is_in_a_secret_file(desk: Scene) -> None:
+    desk.desk.notes[".env"] = "TOKEN=hush"
+    action = await desk.prepare(path=".env/.", content="TOKEN=new")
+    assert not action.preview.problem
+    assert COVERED in action.preview.notes
+    shown = replace(action.preview, facts=())
+    assert "hush" not in json.dumps([str(shown), [f.value for f in action.preview.facts]])
+
+
+@pytest.mark.parametrize("path", SPELLED)
+async def test_a_read_of_a_secret_file_waits_for_its_phrase(desk: Scene, path: str) -> None:
+    desk.desk.notes[".env"] = "TOKEN=hush"
+    asked = Asked(f"r-{SPELLED.index(path)}", desk.session, ANN, Call("desk", "look", {"path": path}))
+    found = await prepare(desk.world, asked)
+    assert isinstance(found, Prepared)
+    assert found.action.phrase
+    assert "hush" not in str(found.action)
+
+
+async def test_where_a_server_reports_that_a_link_leads_to_a_secret_file_it_is_typed_for(desk: Scene) -> None:
+    write_spec = desk.desk.specs_now["write"]
+    recipe: Recipe = replace(
+        write_spec.recipe,
+        targets=Targets(paths=("path",), reported=("{capture.before.content}",), links=True),
+    )
+    desk.desk.specs_now["write"] = replace(write_spec, recipe=recipe)
+    desk.desk.notes["link"] = "/srv/desk/.env"  # what the read says of where it leads
+    assert (await desk.prepare(path="link", content="x")).always_gated
+    desk.desk.notes["other"] = "/srv/desk/notes.md"
+    action = await desk.prepare(path="other", content="x")
+    assert (action.verdict, action.always_gated) == (Verdict.CONFIRM, False)
+    desk.desk.notes["other"] = "/srv/desk/.env"  # and it is exchanged before the claim
+    await desk.confirm(action)
+    await desk.play()
+    assert wrote(desk) == []

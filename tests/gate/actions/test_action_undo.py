@@ -1,0 +1,140 @@
+"""Undo: once, by the right person, and never over a byte written after the action."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from sqlalchemy import select
+
+from gate.actions import undo
+from gate.rules.action import Verdict
+from gate.rules.policy import Rule
+from gate.rules.receipt import intact
+from gate.rules.states import State
+from storage.tables import undo_stack
+from tests.gate.gate_setup import ANN, BEN, Scene
+
+
+async def done(stage: Scene, **args: str):
+    action = await stage.prepare(**(args or {"path": "a.md", "content": "new"}))
+    assert (await stage.confirm(action)).code == "confirmed"
+    await stage.play()
+    return await stage.now(action.id)
+
+
+async def press(stage: Scene, action, user: str = ANN):
+    said = await undo.ask(stage.world, stage.press(action, user))
+    await stage.play()
+    return said
+
+
+async def test_one_click_puts_the_old_content_back(stage: Scene):
+    stage.desk.notes["a.md"] = "old"
+    action = await done(stage)
+    assert action.undo_open
+    assert (await press(stage, action)).code == "undoing"
+    assert stage.desk.notes == {"a.md": "old"}
+    assert (await stage.now(action.id)).state is State.UNDONE
+    assert await stage.ledger.undoable(action.session.team, user=ANN) == ()
+
+
+async def test_what_was_new_is_taken_away_without_a_phrase(stage: Scene):
+    action = await done(stage)
+    await press(stage, action)
+    assert stage.desk.notes == {}
+
+
+async def test_many_clicks_undo_once(stage: Scene):
+    stage.desk.notes["a.md"] = "old"
+    action = await done(stage)
+    await asyncio.gather(*(undo.ask(stage.world, stage.press(action)) for _ in range(6)))
+    await stage.play()
+    assert [name for name, _ in stage.desk.calls] == ["write", "put_back"]
+
+
+async def test_nobody_else_undoes(stage: Scene):
+    action = await done(stage)
+    assert (await press(stage, action, BEN)).code == "not_allowed"
+    assert stage.desk.notes == {"a.md": "new"}
+
+
+async def test_when_the_target_changed_since_a_person_is_asked_first(stage: Scene):
+    stage.desk.notes["a.md"] = "old"
+    action = await done(stage)
+    stage.desk.notes["a.md"] = "newer work of somebody"
+    await press(stage, action)
+    assert stage.desk.notes == {"a.md": "newer work of somebody"}
+    (asked,) = await stage.ledger.pending(action.session.team, user=ANN)
+    assert asked.undoes == action.id
+    assert any("Changed since" in note for note in asked.preview.notes)
+    assert (await stage.confirm(asked)).code == "confirmed"
+    await stage.play()
+    assert stage.desk.notes == {"a.md": "old"}
+    assert (await stage.now(action.id)).state is State.UNDONE
+
+
+async def test_an_undo_that_a_person_is_asked_about_goes_by_the_rules_of_that_moment(stage: Scene):
+    stage.desk.notes["a.md"] = "old"
+    action = await done(stage)
+    stage.desk.notes["a.md"] = "newer work of somebody"
+    await undo.ask(stage.world, stage.press(action))
+    stage.rule(Rule("mind this", ("desk.put_back",), always=True, private=True))
+    stage.desk.redefine("put_back")
+    await stage.play()
+    (asked,) = await stage.ledger.pending(action.session.team, user=ANN)
+    assert (asked.verdict, asked.always_gated, asked.private) == (Verdict.TYPED, True, True)
+    assert asked.definition == stage.desk.specs_now["put_back"].definition
+    assert intact(asked)
+
+
+async def test_a_failed_undo_gives_the_action_back(stage: Scene):
+    stage.desk.notes["a.md"] = "old"
+    action = await done(stage)
+    stage.desk.behave = "says no"
+    await press(stage, action)
+    again = await stage.now(action.id)
+    assert (again.state, again.undo_open) == (State.SUCCEEDED, True)
+    stage.desk.behave = "well"
+    await press(stage, again)
+    assert (await stage.now(action.id)).state is State.UNDONE
+
+
+# promise: ACT-17
+async def test_the_button_and_the_history_stay_for_as_long_as_undo_is_possible(stage: Scene):
+    action = await done(stage)
+    stage.travel(29 * 24 * 3600)
+    await stage.play(timers=True)
+    assert (await stage.now(action.id)).undo_open
+    (entry,) = await stage.ledger.undoable(action.session.team, user=ANN)
+    assert entry.action.id == action.id
+    assert (await press(stage, await stage.now(action.id))).code == "undoing"
+
+
+# promise: ACT-09
+async def test_each_change_leaves_an_entry_with_the_fields_of_the_spec(stage: Scene):
+    stage.desk.notes["a.md"] = "old"
+    action = await done(stage)
+    async with stage.ledger.begin() as tx:
+        (entry,) = (await tx.execute(select(undo_stack))).mappings()
+    assert (entry["session_id"], entry["tool_name"], entry["undone"]) == (stage.session, "desk.write", False)
+    assert entry["timestamp"] <= await stage.ledger.now()
+    assert entry["action_type"]
+    assert "old" in str(entry["original_state"])
+    assert "new" in str(entry["new_state"])
+    await press(stage, action)
+    async with stage.ledger.begin() as tx:
+        assert (await tx.execute(select(undo_stack.c.undone))).scalars().all() == [True]
+
+
+async def test_after_its_days_it_cannot_be_undone(stage: Scene):
+    action = await done(stage)
+    stage.travel(31 * 24 * 3600)
+    assert (await press(stage, action)).code == "no_undo"
+
+
+@pytest.mark.parametrize("behave", ["says no", "breaks the line"])
+async def test_what_did_not_succeed_offers_no_undo(stage: Scene, behave: str):
+    stage.desk.behave = behave
+    action = await done(stage)
+    assert (await press(stage, action)).code == "late"

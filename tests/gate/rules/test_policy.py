@@ -1,0 +1,414 @@
+"""May it run, and who decides: a table of decisions, and what no rule, hint or argument can ever loosen."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gate.rules.action import Approvers, Class, Decision, Json, Risk, Verdict
+from gate.rules.always_gated import ALWAYS
+from gate.rules.policy import CLASS_ORDER, RISK_ORDER, Policy, Rule, decide, words
+from gate.rules.tool import Hints, Recipe, ToolSpec, Trust
+from tools.mcp.schema_patterns import always_checkable
+
+READS, DESTROYS, CHANGES = Hints(read_only=True), Hints(False, True), Hints(False, False)
+SAYS_NOTHING = Hints()
+B, R, D, U = Trust.BUNDLED, Trust.REVIEWED, Trust.DECLARED, Trust.UNTRUSTED
+
+
+def tool(name: str = "frobnicate", **more: Any) -> ToolSpec:
+    more.setdefault("reviewed", more.get("trust") is Trust.REVIEWED)
+    return ToolSpec("s", name, name, "", {}, "d", **more)
+
+
+def matches(schema: Json, args: Json) -> bool:
+    """The schemas of these tests: {"has": key}, or {} for everything."""
+    return all(key in args for key in schema.values())
+
+
+def decided(
+    spec: ToolSpec,
+    *rules: Rule,
+    args: Json = None,
+    channel: str = "C1",
+    asked: Risk | None = None,
+    **policy: Any,
+) -> Decision:
+    return decide(Policy("p", rules, **policy), spec, args or {}, channel, matches, asked)
+
+
+def on_s(name: str = "mine", tools: tuple[str, ...] = ("s.*",), **more: Any) -> Rule:
+    return Rule(name, tools, **more)
+
+
+@pytest.mark.parametrize(
+    ("trust", "name", "hints", "cls"),
+    [
+        (B, "frobnicate", READS, Class.READ),
+        (B, "frobnicate", CHANGES, Class.WRITE),
+        (B, "frobnicate", DESTROYS, Class.DESTRUCTIVE),
+        (B, "frobnicate", Hints(read_only=False), Class.DESTRUCTIVE),  # MCP: destructive unless denied
+        (B, "frobnicate", SAYS_NOTHING, Class.UNKNOWN),
+        (R, "delete_views", READS, Class.DESTRUCTIVE),  # its own words do not lower what its name says
+        (R, "send_mail", READS, Class.WRITE),
+        (R, "frobnicate", READS, Class.READ),  # an operator has read it
+        (R, "frobnicate", SAYS_NOTHING, Class.UNKNOWN),
+        (D, "frobnicate", READS, Class.UNKNOWN),  # no verb that is known to read
+        (D, "get_file", READS, Class.READ),
+        (D, "send_mail", READS, Class.UNKNOWN),  # its name does not agree
+        (D, "sendMail", READS, Class.UNKNOWN),
+        (D, "MERGE_pull", READS, Class.UNKNOWN),
+        (D, "get_page", Hints(read_only=True, open_world=True), Class.UNKNOWN),
+        (D, "delete_file", READS, Class.DESTRUCTIVE),
+        (D, "fileDelete", SAYS_NOTHING, Class.DESTRUCTIVE),
+        (D, "frobnicate", CHANGES, Class.WRITE),
+        (D, "frobnicate", DESTROYS, Class.DESTRUCTIVE),
+        (D, "frobnicate", Hints(read_only=False), Class.UNKNOWN),
+        (D, "frobnicate", SAYS_NOTHING, Class.UNKNOWN),
+        (U, "get_file", READS, Class.UNKNOWN),
+        (U, "frobnicate", CHANGES, Class.UNKNOWN),
+        (U, "frobnicate", DESTROYS, Class.DESTRUCTIVE),
+        (U, "drop_table", READS, Class.DESTRUCTIVE),
+    ],
+)
+def test_a_server_is_believed_as_far_as_it_is_trusted(
+    trust: Trust, name: str, hints: Hints, cls: Class
+) -> None:
+    assert decided(tool(name, trust=trust, hints=hints)).cls is cls
+
+
+@pytest.mark.parametrize(
+    ("cls", "verdict", "risk"),
+    [
+        (Class.READ, Verdict.RUN, Risk.LOW),
+        (Class.WRITE, Verdict.CONFIRM, Risk.MEDIUM),
+        (Class.UNKNOWN, Verdict.CONFIRM, Risk.HIGH),
+        (Class.DESTRUCTIVE, Verdict.TYPED, Risk.HIGH),
+    ],
+)
+def test_the_class_decides_the_gate(cls: Class, verdict: Verdict, risk: Risk) -> None:
+    found = decided(tool(), on_s(cls=cls))
+    assert (found.cls, found.verdict, found.risk, found.rule) == (cls, verdict, risk, "mine")
+
+
+def test_a_believed_servers_recipe_counts_before_its_hints() -> None:
+    spec = tool(trust=B, hints=READS, recipe=Recipe(cls=Class.DESTRUCTIVE, risk=Risk.CRITICAL))
+    assert (decided(spec).cls, decided(spec).risk) == (Class.DESTRUCTIVE, Risk.CRITICAL)
+    unread = replace(spec, name="get_file", trust=D)
+    assert decided(unread).cls is Class.DESTRUCTIVE  # then it is the operator's, and raises
+    assert decided(replace(unread, recipe=Recipe(cls=Class.READ), hints=CHANGES)).cls is Class.WRITE
+
+
+def test_the_most_exact_word_of_the_operator_counts() -> None:
+    wide, exact = on_s("wide", cls=Class.DESTRUCTIVE), on_s("exact", ("s.frobnicate",), cls=Class.WRITE)
+    assert decided(tool(), wide, exact).rule == "exact"
+    assert decided(tool(), exact, on_s("other", ("s.frobnicate",), cls=Class.UNKNOWN)).cls is Class.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("known", "more", "cls"),
+    [
+        (Class.READ, {}, Class.READ),
+        (Class.WRITE, {}, Class.WRITE),
+        (Class.READ, {"trust": R}, Class.READ),
+        (Class.READ, {"trust": U}, Class.UNKNOWN),  # it chose the name itself
+        (Class.READ, {"hints": CHANGES}, Class.WRITE),
+        (Class.READ, {"hints": Hints(open_world=True)}, Class.UNKNOWN),
+        (Class.READ, {"changed": True}, Class.UNKNOWN),
+        (Class.READ, {"trust": R, "recipe": Recipe(cls=Class.UNKNOWN)}, Class.UNKNOWN),
+        (Class.READ, {"trust": B, "recipe": Recipe(cls=Class.WRITE)}, Class.WRITE),
+        (Class.READ, {"hints": READS}, Class.READ),  # both say so
+        (Class.WRITE, {"hints": READS}, Class.UNKNOWN),
+        (Class.DESTRUCTIVE, {"trust": B, "hints": CHANGES}, Class.DESTRUCTIVE),
+        (Class.READ, {"hints": DESTROYS}, Class.DESTRUCTIVE),
+    ],
+)
+def test_a_name_is_believed_where_nothing_is_claimed_and_else_only_raises(
+    known: Class, more: dict[str, Any], cls: Class
+) -> None:
+    assert decided(tool(**more), on_s("known", known=known)).cls is cls
+
+
+def test_the_operators_word_on_a_server_goes_before_what_a_name_is_known_for() -> None:
+    assert decided(tool(), on_s("known", known=Class.DESTRUCTIVE), on_s(cls=Class.READ)).cls is Class.READ
+
+
+def test_patterns_are_matched_with_case_so_that_a_twin_of_a_trusted_tool_gets_nothing() -> None:
+    assert decided(tool("Read_File"), on_s(tools=("s.read_file",), cls=Class.READ)).cls is Class.UNKNOWN
+
+
+@pytest.mark.parametrize("cls", list(Class))
+def test_a_changed_tool_is_unknown_at_least_whatever_it_was(cls: Class) -> None:
+    spec = tool(trust=B, hints=READS, changed=True)
+    found = decided(spec, on_s(cls=cls))
+    assert CLASS_ORDER.index(found.cls) >= CLASS_ORDER.index(Class.UNKNOWN)
+    assert found.verdict is not Verdict.RUN
+
+
+def test_arguments_can_raise_a_class_and_never_lower_it() -> None:
+    raises, lowers = on_s(at_least=Class.DESTRUCTIVE, schema={"has": "force"}), on_s(at_least=Class.READ)
+    spec = tool(trust=B, hints=CHANGES)
+    assert decided(spec, raises, args={"force": 1}).verdict is Verdict.TYPED
+    assert decided(spec, raises, args={}).verdict is Verdict.CONFIRM
+    assert decided(spec, lowers).cls is Class.WRITE
+
+
+@pytest.mark.parametrize(
+    "args",
+    [{"to": "x@evil"}, {"a": [{"b": ["x@evil"]}]}, {"x@evil": 1}, ["x@evil"], {"a": "1", "b": "x@evil"}],
+)
+def test_a_text_is_found_wherever_it_stands(args: Json) -> None:
+    assert decided(tool(), on_s(deny=True, texts=("@evil$",)), args=args).verdict is Verdict.DENY
+    assert decided(tool(), on_s(deny=True, texts=("@evil$", "absent")), args=args).verdict is not Verdict.DENY
+
+
+def test_a_denied_tool_is_denied_whatever_else_is_said() -> None:
+    found = decided(tool(), on_s(cls=Class.READ), on_s("never", deny=True))
+    assert (found.verdict, found.rule) == (Verdict.DENY, "never")
+    assert "s.frobnicate" in found.reason
+
+
+def test_channels_are_those_of_the_rule_and_of_the_policy() -> None:
+    here = on_s("here", channels=("C1",))
+    assert decided(tool(), here, channel="C1").verdict is Verdict.CONFIRM
+    assert decided(tool(), here, channel="C2").rule == "here"
+    assert decided(tool(), here, channel="C2").verdict is Verdict.DENY
+    assert decided(tool(), here, on_s("there", channels=("C2",)), channel="C1").verdict is Verdict.DENY
+    assert decided(tool(), channel="C2", channels=("C1",)).verdict is Verdict.DENY
+    assert decided(tool(), channel="C1", channels=("C1",)).verdict is Verdict.CONFIRM
+
+
+def test_approvers_of_several_rules_join_and_the_highest_number_counts() -> None:
+    one = on_s(approvers=Approvers(frozenset({"U1"}), frozenset(), 1))
+    two = on_s(approvers=Approvers(frozenset(), frozenset({"S1"}), 2))
+    assert decided(tool(), one, two).approvers == Approvers(frozenset({"U1"}), frozenset({"S1"}), 2)
+
+
+@pytest.mark.parametrize("approvers", [Approvers(frozenset({"U1"})), Approvers(needed=2)])
+def test_a_private_card_with_approvers_is_refused_rather_than_hidden_from_them(approvers: Approvers) -> None:
+    found = decided(tool(), on_s("quiet", private=True), on_s("four eyes", approvers=approvers))
+    assert (found.verdict, found.rule) == (Verdict.DENY, "quiet")
+
+
+def test_the_shortest_time_and_the_highest_risk_count() -> None:
+    found = decided(tool(), on_s(ttl=60, risk=Risk.CRITICAL), on_s(ttl=30, risk=Risk.LOW), asked=Risk.MEDIUM)
+    assert (found.ttl, found.risk) == (30, Risk.CRITICAL)
+    assert decided(tool(), asked=Risk.CRITICAL).risk is Risk.CRITICAL
+    assert decided(tool(), asked=Risk.LOW).risk is Risk.HIGH
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("mergePull_request", ["merge", "pull", "request"]),
+        ("HTMLDelete2", ["html", "delete", "2"]),
+        ("files.rm-rf", ["files", "rm", "rf"]),
+        ("", []),
+    ],
+)
+def test_a_name_is_taken_apart_into_words(name: str, told: list[str]) -> None:
+    assert words(name) == told
+
+
+WRITES = replace(tool("write_file"), trust=B, hints=CHANGES)
+
+
+def always(name: str, args: Json, hints: Hints = SAYS_NOTHING, *rules: Rule) -> Decision:
+    return decided(tool(name, hints=hints), *ALWAYS, *rules, args=args)
+
+
+# promise: GATE-11, GATE-19
+@pytest.mark.parametrize(
+    ("name", "args", "rule"),
+    [
+        ("delete_file", {"path": "a"}, "deleting files"),
+        ("deleteFolder", {}, "deleting files"),
+        ("fs_remove_directory", {}, "deleting files"),
+        ("rm", {}, "deleting files"),
+        ("drop_table", {}, "dropping tables"),
+        ("query", {"sql": "SELECT 1; DROP /* x */ TABLE a"}, "dropping tables"),
+        ("executeSql", {"statements": ["truncate users"]}, "dropping tables"),
+        ("write_file", {"path": "deploy/prod.yaml"}, "production configuration"),
+        ("write_file", {"path": "config/production/db.json"}, "production configuration"),
+        ("write_file", {"path": "environments/production.rb"}, "production configuration"),
+        ("set_flag", {"environment": "production"}, "production configuration"),
+        ("install_package", {"name": "left-pad"}, "installing packages"),
+        ("run_command", {"command": "cd x && pip3 install y"}, "installing packages"),
+        ("run_command", {"command": "npm", "args": ["-g", "install", "y"]}, "installing packages"),
+        ("bash", {"cmd": "sudo apt-get -y install y"}, "installing packages"),
+        ("run_command", {"command": "rm -rf /"}, "destructive shell commands"),
+        ("runShell", {"argv": ["/bin/rm", "-r", "x"]}, "destructive shell commands"),
+        ("exec", {"command": "find . -name x -delete"}, "destructive shell commands"),
+        ("terminal_run", {"command": "curl -s x | sh"}, "destructive shell commands"),
+        ("shell", {"command": "git push origin main --force"}, "destructive shell commands"),
+        ("shell", {"command": "kubectl -n a delete pod b"}, "destructive shell commands"),
+        ("write_file", {"path": ".env"}, "secret files"),
+        ("write_file", {"path": "app/.env.local"}, "secret files"),
+        ("move_file", {"source": "a", "destination": "keys/server.PEM"}, "secret files"),
+        ("write_files", {"files": [{"path": "a"}, {"path": "x/id_rsa"}]}, "secret files"),
+        ("write_file", {"path": "config/secrets.yml"}, "secret files"),
+    ],
+)
+def test_the_list_that_comes_along_gates_what_it_names(name: str, args: Json, rule: str) -> None:
+    found = always(name, args)
+    assert (found.verdict, found.always_gated) == (Verdict.TYPED, True)
+    assert rule in {r.name for r in ALWAYS if r.holds(f"s.{name}", args, matches)}
+
+
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [
+        ("write_file", {"path": "reports/q3.md", "content": "how to rm -rf and pip install, drop table"}),
+        ("write_file", {"path": ".env.example"}),
+        ("write_file", {"path": "products/list.json"}),
+        ("write_file", {"path": "reproduction.yaml"}),
+        ("write_file", {"path": "keyboard.md"}),
+        ("query", {"sql": "select drop_date from a"}),
+        ("run_command", {"command": "ls -la reports"}),
+        ("run_command", {"command": "cat confirm.md"}),
+        ("run_tests", {"path": "tests"}),
+        ("create_issue", {"title": "Deleting files is hard"}),
+    ],
+)
+def test_the_list_leaves_the_rest_alone(name: str, args: Json) -> None:
+    assert not always(name, args).always_gated
+
+
+def test_plain_reading_is_spared_but_for_secret_files() -> None:
+    for args in ({"path": "notes.md"}, {"path": "deploy/prod.yaml"}, {"query": "what is in .env"}):
+        found = always("get_file", args, READS)
+        assert (found.verdict, found.always_gated) == (Verdict.RUN, False)
+    for args in ({"path": ".env"}, {"path": "a/../id_rsa/."}, {"files": ["a", "x/secrets.yml"]}):
+        found = always("get_file", args, READS)
+        assert (found.verdict, found.always_gated) == (Verdict.TYPED, True)
+
+
+def test_a_shell_is_not_spared_for_being_called_a_read() -> None:
+    lowered = on_s(cls=Class.READ)
+    assert always("run_command", {"command": "rm -rf x"}, READS, lowered).verdict is Verdict.TYPED
+    assert always("query", {"sql": "drop table a"}, READS, lowered).verdict is Verdict.TYPED
+    assert always("query", {"sql": "select 1"}, READS, lowered).verdict is Verdict.RUN
+
+
+def test_the_operators_word_alone_does_not_take_deleting_off_the_list() -> None:
+    for cls in Class:
+        found = always("delete_file", {}, SAYS_NOTHING, on_s(tools=("s.delete_file",), cls=cls))
+        assert (found.verdict, found.always_gated) == (Verdict.TYPED, True)
+
+
+def test_every_pattern_of_the_list_can_be_searched_in_the_longest_arguments() -> None:
+    assert all(always_checkable(pattern, 64 * 1024) for rule in ALWAYS for pattern in rule.texts)
+
+
+LEAVES = st.none() | st.booleans() | st.sampled_from(["", "a", ".env", "rm -rf /", "drop table x"])
+ARGS = st.dictionaries(st.sampled_from(["path", "force", "command"]), LEAVES, max_size=3)
+NAMES = st.sampled_from("get_file delete_file write_file query run_command frobnicate sendMail".split())
+MAYBE = st.none() | st.booleans()
+HINTS = st.builds(Hints, MAYBE, MAYBE, MAYBE, MAYBE)
+CLASSES = st.none() | st.sampled_from(Class)
+SPECS = st.builds(
+    tool,
+    NAMES,
+    hints=HINTS,
+    trust=st.sampled_from(Trust),
+    changed=st.booleans(),
+    reviewed=st.booleans(),
+    own_recipe=st.booleans(),
+    recipe=st.builds(Recipe, cls=CLASSES, risk=st.none() | st.sampled_from(Risk)),
+)
+APPROVERS = st.builds(
+    Approvers, st.frozensets(st.sampled_from(["U1", "U2"])), st.frozensets(st.just("S1")), st.integers(1, 3)
+)
+STRICT = st.builds(
+    Rule,
+    st.just("strict"),
+    st.sampled_from([("*",), ("s.*",), ("s.delete_*", "s.query")]),
+    at_least=CLASSES,
+    schema=st.none() | st.just({"has": "force"}),
+    texts=st.sampled_from([(), ("env$",)]),
+    risk=st.none() | st.sampled_from(Risk),
+    deny=st.booleans(),
+    always=st.booleans(),
+    approvers=st.none() | APPROVERS,
+    channels=st.sampled_from([(), ("C1",), ("C2",)]),
+    ttl=st.none() | st.floats(1, 600),
+    private=st.booleans(),
+)
+STATED = st.builds(
+    Rule,
+    st.just("stated"),
+    st.sampled_from([("s.*",), ("s.delete_file",)]),
+    cls=CLASSES,
+    known=CLASSES,
+)
+RULES = st.lists(STRICT | STATED, max_size=3)
+
+
+def looser(now: Decision, before: Decision) -> list[str]:
+    """In which ways an answer asks for less than another."""
+    if now.verdict is Verdict.DENY:
+        return []
+    order = [Verdict.RUN, Verdict.CONFIRM, Verdict.TYPED, Verdict.DENY]
+    found = {
+        "verdict": order.index(now.verdict) < order.index(before.verdict),
+        "class": CLASS_ORDER.index(now.cls) < CLASS_ORDER.index(before.cls),
+        "risk": RISK_ORDER.index(now.risk) < RISK_ORDER.index(before.risk),
+        "always": before.always_gated and not now.always_gated,
+        "ttl": (now.ttl or 1e9) > (before.ttl or 1e9),
+        "needed": now.approvers.needed < before.approvers.needed,
+        "named": before.approvers.named and not now.approvers.named,
+        "private": before.private and not now.private,
+    }
+    return [name for name, is_looser in found.items() if is_looser]
+
+
+@given(SPECS, RULES, STRICT, ARGS)
+def test_no_rule_but_the_operators_class_makes_an_answer_looser(
+    spec: ToolSpec, rules: list[Rule], more: Rule, args: Json
+) -> None:
+    base = [*ALWAYS, *rules]
+    assert looser(decided(spec, *base, more, args=args), decided(spec, *base, args=args)) == []
+
+
+@given(SPECS, RULES, ARGS, HINTS)
+def test_an_untrusted_server_can_say_nothing_that_loosens(
+    spec: ToolSpec, rules: list[Rule], args: Json, said: Hints
+) -> None:
+    silent = replace(spec, trust=U, hints=SAYS_NOTHING)
+    now, before = decided(replace(silent, hints=said), *rules, args=args), decided(silent, *rules, args=args)
+    assert looser(now, before) == []
+
+
+@given(SPECS, RULES, ARGS, HINTS)
+def test_nothing_a_server_says_lowers_the_class_that_the_operator_set(
+    spec: ToolSpec, rules: list[Rule], args: Json, said: Hints
+) -> None:
+    stated = Rule("set", (spec.full_name,), cls=Class.WRITE)
+    now = decided(replace(spec, hints=said), stated, *rules, args=args)
+    assert CLASS_ORDER.index(now.cls) >= CLASS_ORDER.index(Class.WRITE)
+
+
+@given(SPECS, RULES, ARGS)
+def test_less_trust_and_a_changed_definition_never_loosen(
+    spec: ToolSpec, rules: list[Rule], args: Json
+) -> None:
+    trusted = replace(spec, trust=D, changed=False)
+    before = decided(trusted, *rules, args=args)
+    for less in (replace(trusted, changed=True), replace(trusted, trust=U)):
+        assert looser(decided(less, *rules, args=args), before) == []
+
+
+@given(SPECS, RULES, ARGS, st.none() | st.sampled_from(Risk))
+def test_every_answer_says_why_and_fits_its_class(
+    spec: ToolSpec, rules: list[Rule], args: Json, asked: Risk | None
+) -> None:
+    found = decided(spec, *ALWAYS, *rules, args=args, asked=asked)
+    assert found.reason
+    assert found.rule
+    assert found.verdict is not Verdict.RUN or found.cls is Class.READ
+    assert not found.always_gated or found.verdict in (Verdict.TYPED, Verdict.DENY)
+    assert asked is None or RISK_ORDER.index(found.risk) >= RISK_ORDER.index(asked)

@@ -1,0 +1,113 @@
+"""What an agent may know of a step, from the values of task, step and action alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from gate.rules.action import Action, Class, Outcome, Session
+from gate.rules.confidence import Confidence
+from gate.rules.redaction import Standing, decided_by, standing, told_action, told_task
+from gate.rules.reviews import dropped, edited, released
+from gate.rules.settings import Switches
+from gate.rules.states import State
+from gate.rules.task import NOBODY, Look, Plan, Step, StepState, Task, Why
+from gate.rules.task_states import TaskState
+from tests.actions import but
+from tests.tasks import having, step_of, task_of
+from tests.views.samples import action as sample
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+STEP = step_of(
+    "s1", "one", "desk", "write", {}, cls=Class.WRITE, state=StepState.DONE, action="a1", text="secret",
+    result={"text": "secret"}, look=Look(1),
+)  # fmt: skip
+TASK = task_of(
+    id="t1", revision=1, state=TaskState.PAUSED, session=Session("T1", "C1", "1.0"), requester="U_ANN", text="do",
+    switches=Switches(), created_at=NOW, since=NOW, plan=Plan(1, (STEP,)), why=Why.REVIEW, pauses=1,
+    reason="Step 1 is done: secret",
+)  # fmt: skip
+HERE = StepState
+
+
+def of(step: Step, **more: object) -> Task:
+    return having(TASK, plan=Plan(1, (step,)), **more)  # type: ignore[arg-type]
+
+
+def its(kind: str = "success") -> Action:
+    outcome = Outcome(kind, "secret", {"a": "secret"})
+    return but(sample(), id="a1", task="t1", step="s1", state=State.SUCCEEDED, outcome=outcome)
+
+
+@pytest.mark.parametrize(
+    ("step", "state", "expected"),
+    [
+        (STEP, TaskState.PAUSED, Standing.WAITING),
+        (STEP, TaskState.STOPPED_BY_USER, Standing.DROPPED),
+        (STEP, TaskState.PLANNING, Standing.DROPPED),
+        (replace(STEP, look=Look(2)), TaskState.RUNNING, Standing.DROPPED),  # ended before it was shown
+        (replace(STEP, look=Look(1, by="U_ANN")), TaskState.RUNNING, Standing.RELEASED),
+        (replace(STEP, look=Look(1, by=NOBODY)), TaskState.RUNNING, Standing.RELEASED),
+        (replace(STEP, look=Look(1, by="U_ANN", edited=True)), TaskState.RUNNING, Standing.EDITED),
+        (replace(STEP, look=Look(1, by="U_ANN"), state=HERE.FAILED), TaskState.PAUSED, Standing.REJECTED),
+        (replace(STEP, look=None), TaskState.RUNNING, None),
+        (replace(STEP, state=HERE.ASKED, look=None), TaskState.RUNNING, None),
+    ],
+)
+def test_how_the_look_at_a_step_stands(step: Step, state: TaskState, expected: Standing | None) -> None:
+    assert standing(of(step, state=state), step) is expected
+
+
+def test_who_let_it_out_is_a_person() -> None:
+    assert decided_by(replace(STEP, look=Look(1, by=NOBODY))) == ""
+    assert decided_by(replace(STEP, look=Look(1, by="U_ANN"))) == "U_ANN"
+
+
+def test_neither_step_nor_reason_says_it_before() -> None:
+    assert "secret" not in str(told_task(TASK))
+    assert "secret" not in str(told_task(replace(TASK, state=TaskState.STOPPED_BY_USER)))
+
+
+def test_an_action_that_has_run_counts_as_running_until_its_step_is_written_down() -> None:
+    asked = having(STEP, state=HERE.ASKED, look=None, text="", result=None)
+    told = told_action(of(asked, state=TaskState.RUNNING), its())
+    assert (told.state, told.outcome) == (State.EXECUTING, None)
+    ended = released(told_action(of(asked, state=TaskState.FAILED), its()))
+    assert ended is not None
+    assert (ended.text, ended.structured) == ("", None)
+
+
+def test_the_action_of_another_try_is_never_told() -> None:
+    again = having(STEP, action="a2", look=Look(1, by="U_ANN"))
+    for task in (of(again), of(replace(STEP, id="s2")), None):
+        told = released(told_action(task, its()))
+        assert told is not None
+        assert "secret" not in str(told)
+
+
+def test_an_error_is_nobodys_result() -> None:
+    assert told_action(TASK, its("error")) == its("error")
+
+
+def test_an_action_outside_of_plans_stays_as_it_is() -> None:
+    alone = but(its(), step="")
+    assert told_action(None, alone) == alone
+
+
+def test_the_words_of_a_score_are_withheld_with_the_result_that_they_may_quote() -> None:
+    scored = having(STEP, confidence=Confidence(0.5, ("secret",), "secret"))
+    assert "secret" not in str(told_task(of(scored)))
+    assert "secret" in str(told_task(of(replace(scored, look=Look(1, by="U_ANN")))))
+
+
+def test_they_stay_withheld_where_the_result_was_changed_or_rejected() -> None:
+    scored = having(STEP, confidence=Confidence(0.5, ("secret",), "secret"))
+    changed = edited(scored, "U_ANN", {"text": "other"})
+    rejected = dropped(scored, "U_ANN", "its result was rejected")
+    for step in (changed, rejected):
+        told = told_task(of(step, reason="")).plan
+        assert told is not None
+        assert "secret" not in str(told)
+        assert told.steps[0].confidence == Confidence(0.5)

@@ -1,0 +1,96 @@
+"""Templates: strict, typed, and readable before anything runs."""
+
+import pytest
+
+from gate.rules.action import Json
+from gate.rules.templates import TemplateError, expand, holds, human_size, names
+
+SCOPE = {
+    "args": {"path": "a/b.md", "n": 3, "list": [1, 2]},
+    "capture": {"before": {"sha": "x", "items": [{"id": 7}]}},
+}
+
+
+@pytest.mark.parametrize(
+    ("template", "value"),
+    [
+        ("{args.path}", "a/b.md"),
+        ("{args.n}", 3),
+        ("{args.list}", [1, 2]),
+        ("{capture.before.items[0].id}", 7),
+        ("Move {args.path|name} ({args.list|count})", "Move b.md (2)"),
+        ("{args.n} of {args.n}", "3 of 3"),
+        ({"a": ["{args.n}", {"b": "{args.path|size}"}]}, {"a": [3, {"b": "6 B"}]}),
+        ("no placeholder {} { }", "no placeholder {} { }"),
+        ("{args.list|json}", "[1, 2]"),
+        (5, 5),
+    ],
+)
+def test_templates_are_filled_and_lone_placeholders_keep_their_type(template, value):
+    assert expand(template, SCOPE) == value
+
+
+@pytest.mark.parametrize(
+    "template", ["{args.gone}", "{result.x}", "{args.path.deeper}", "{args.list[9]}", "x {args.n|frob}"]
+)
+def test_what_is_missing_is_an_error(template):
+    with pytest.raises(TemplateError):
+        expand(template, SCOPE)
+
+
+def test_names_are_known_before_anything_runs():
+    assert names({"a": "{args.path} {capture.before.sha|name}"}) == {
+        ("args", "path"),
+        ("capture", "before", "sha"),
+    }
+    with pytest.raises(TemplateError):
+        names("{args.path|frob}")
+
+
+def test_a_condition_on_something_missing_does_not_hold():
+    assert holds("{args.n}", SCOPE)
+    assert not holds("{result.replaced}", SCOPE)
+
+
+@pytest.mark.parametrize(
+    ("count", "words"), [(0, "0 B"), (999, "999 B"), (1000, "1.0 KB"), (1_234_567, "1.2 MB")]
+)
+def test_sizes_are_for_people(count, words):
+    assert human_size(count) == words
+
+
+def test_a_step_into_a_text_goes_on_in_its_json() -> None:
+    scope = {"read": {"text": '{"a": [{"b": 7}], "c": "{\\"d\\": 1}"}', "list": "[1]"}}
+    assert expand("{read.text.a[0].b}", scope) == 7
+    assert expand("{read.text.c.d} {read.list[0]}", scope) == "1 1"
+
+
+@pytest.mark.parametrize("text", ["no json", "", "7", "null", '"a"', "[" * 100_000, "{}", "[]"])
+def test_a_step_into_a_text_that_holds_no_such_thing_is_an_error(text: str) -> None:
+    with pytest.raises(TemplateError, match="is not there"):
+        expand("{read.a}", {"read": text})
+
+
+@pytest.mark.parametrize(
+    ("filtered", "value", "told"),
+    [
+        ("people", [], "nobody"),
+        ("people", None, "nobody"),
+        ("people", ["Ann", "Ben"], "Ann, Ben"),
+        ("people", [{"display_name": "Ann"}, {"login": "ben"}, {"displayName": "Cem"}], "Ann, ben, Cem"),
+        ("people", {"display_name": "Ann"}, "Ann"),
+        ("people", [str(n) for n in range(14)], "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 2 others"),
+        ("rows", [{"id": 31, "name": "Done", "to": {}}, {"id": 11}], "id 31, name Done\nid 11"),
+        ("rows", '[{"id": 31}]', "id 31"),
+        ("rows", [1, "a"], "1\na"),
+        ("intact", "text", "text"),
+        ("intact", "b\ufffdd", ""),
+    ],
+)
+def test_the_filters_for_people_rows_and_broken_text(filtered: str, value: Json, told: str) -> None:
+    assert expand(f"{{v|{filtered}}}", {"v": value}) == told
+
+
+def test_rows_of_what_is_no_json_cannot_be_shown() -> None:
+    with pytest.raises(TemplateError, match="cannot be shown"):
+        expand("{v|rows}", {"v": "no json"})

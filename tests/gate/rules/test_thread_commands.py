@@ -1,0 +1,98 @@
+"""Plain words: what is a yes, a no, a command, an edit, and what is none of these."""
+
+import pytest
+
+from gate.rules.thread_commands import Assign, Command, Replace, command, edit, is_no, is_yes
+
+
+@pytest.mark.parametrize(
+    "text", ["yes", "Yes!", " YES. ", "ok", "go ahead", "Do it", "yes please", "confirm"]
+)
+def test_a_yes(text):
+    assert is_yes(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "yes but change the name first",
+        "yesterday",
+        "is that a yes?",
+        "yes?",
+        "no",
+        "",
+        "ｙｅｓ",
+        "y e s",
+        "do it tomorrow",
+        "yes\u200b",
+    ],
+)
+def test_not_a_yes(text):
+    assert not is_yes(text)
+
+
+# promise: VERB-17
+@pytest.mark.parametrize(
+    "text",
+    [
+        "no",
+        "No.",
+        "nope",
+        "cancel",
+        "stop",
+        "Don't",
+        "never mind",
+        "Actually, no. I want to add more commits first.",
+        "no, wait",
+    ],
+)
+def test_a_no(text):
+    assert is_no(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["note this", "nothing else", "yes", "now", "stopwatch is broken", "northern files", ""]
+)
+def test_not_a_no(text):
+    assert not is_no(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("pending", Command("pending")),
+        ("Undo 3", Command("undo", 3)),
+        ("audit", Command("audit")),
+        ("help", Command("help")),
+        ("cancel", Command("cancel")),
+        ("undo the last thing", None),
+        ("help me", Command("help")),
+        ("Help, please!", None),
+        ("help files", Command("help", about="files")),
+        ("Help me with the calendar, please", None),
+        ("help me with the calendar please.", Command("help", about="calendar")),
+        ("help me move the files", None),
+        ("help files and mail", None),
+        ("undo 9999", None),
+    ],
+)
+def test_commands_are_the_whole_text(text, wanted):
+    assert command(text) == wanted
+
+
+# promise: VERB-15
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("Change 'could you please' to 'please'", Replace("could you please", "please")),
+        ("replace “a b” with “c”", Replace("a b", "c")),
+        ('change "x" to ""', Replace("x", "")),
+        ("set path to notes.md", Assign("path", "notes.md")),
+        ("change the limit to 5", Assign("limit", "5")),
+        ("set content = 'two words'", Assign("content", "two words")),
+        ("change my mind", None),
+        ("move a to b", None),
+    ],
+)
+def test_edit_sentences(text, wanted):
+    assert edit(text) == wanted

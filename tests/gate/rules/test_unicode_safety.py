@@ -1,0 +1,160 @@
+"""Text that may not look like what it is is noticed; ordinary text in any script is not."""
+
+import sys
+import unicodedata
+
+import pytest
+
+from gate.rules.unicode_safety import strange
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "notes.md",
+        "Grüße aus Köln",
+        "привет мир",
+        "日本語のファイル",
+        "a\tb\nc",
+        "👍🏽 done",
+        "👨‍👩‍👧",
+        "❤️",
+        "naïve café",
+        "Ελλάδα",
+    ],
+)
+def test_ordinary_text_is_not_strange(text):
+    assert not strange(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a\u202eb",
+        "a\u200bb",
+        "x\U000e0041",
+        "pаypal",
+        "a\x00",
+        "\x1b[31m",
+        "\ufeff",
+        "a\u2066b",
+        "\u3164",
+        "раssword",
+    ],
+)
+def test_hidden_reordering_and_mixed_text_is_strange(text):
+    assert strange(text)
+
+
+def test_every_control_format_private_and_unassigned_character_is_strange():
+    bad = {"Cc", "Cf", "Co", "Cn", "Cs"}
+    missed = [
+        hex(point)
+        for point in range(sys.maxunicode + 1)
+        if unicodedata.category(chr(point)) in bad
+        and chr(point) not in "\n\t\r"
+        and not strange(f"a{chr(point)}b")
+    ]
+    assert missed == []
+
+
+def every(*wanted: str) -> list[str]:
+    """Every code point of these general categories."""
+    return [chr(n) for n in range(sys.maxunicode + 1) if unicodedata.category(chr(n)) in wanted]
+
+
+def plain(chars, text="a{}b"):
+    """Those of the characters that a click would confirm inside this text."""
+    return [hex(ord(char)) for char in chars if not strange(text.format(char))]
+
+
+def test_every_space_but_the_ordinary_one_is_strange():
+    assert plain(char for char in every("Zs", "Zl", "Zp") if char != " ") == []
+
+
+def test_every_default_ignorable_code_point_is_strange():
+    ranges = (
+        "ad 34f 61c 115f-1160 17b4-17b5 180b-180f 200b-200f 202a-202e 2060-206f 3164 fe00-fe0f feff ffa0 fff0-fff8 "
+        "1bca0-1bca3 1d173-1d17a e0000-e0fff"
+    )  # DerivedCoreProperties.txt, Unicode 15
+    ends = [one.partition("-")[::2] for one in ranges.split()]
+    ignorable = [chr(n) for low, high in ends for n in range(int(low, 16), int(high or low, 16) + 1)]
+    assert len(ignorable) > 4_000
+    assert plain(ignorable) == []
+    assert plain(ignorable, "日{}本") == []
+
+
+def test_every_character_that_unicode_names_a_filler_or_a_blank_without_ink_is_strange():
+    drawn = {"\u2422", "\U0001f1a5"}  # the blank symbol, and squared letters, have ink
+    named = [
+        chr(n)
+        for n in range(sys.maxunicode + 1)
+        if any(word in unicodedata.name(chr(n), "").split() for word in ("BLANK", "FILLER", "INVISIBLE"))
+    ]
+    assert {"\u2800", "\u3164", "\uffa0", "\u115f", "\U00016fe4"} <= set(named)
+    assert plain(char for char in named if char not in drawn) == []
+
+
+def test_every_compatibility_form_of_a_separator_is_strange():
+    forms = [
+        chr(n)
+        for n in range(128, sys.maxunicode + 1)
+        if set(unicodedata.normalize("NFKC", chr(n))[:2]) & set("/\\.:@") and chr(n) != "…"
+    ]
+    assert {"\uff0f", "\u2024", "\uff20", "\uff1a", "\uff3c", "\u2025"} <= set(forms)
+    cut = [c for c in forms if len(unicodedata.normalize("NFKC", c)) <= 2]
+    assert plain(cut) == []
+
+
+@pytest.mark.parametrize(
+    "char", "\u2044\u2215\u29f8\u2571\u27cb\u2216\u29f5\u2236\ua789\u02d0\u0589\u0660\u06f0\u0701\u3033ノ丿"
+)
+def test_a_look_alike_of_a_separator_is_strange_between_ascii_letters(char):
+    assert plain([char], "config{}prod.yaml") == []
+    assert plain([char], "ann{}example.com") == []
+
+
+def test_every_letter_whose_compatibility_form_is_ascii_is_strange_in_an_ascii_word():
+    forms = [
+        chr(n)
+        for n in range(128, sys.maxunicode + 1)
+        if unicodedata.category(chr(n)) in ("Lu", "Ll", "Nd")
+        and (form := unicodedata.normalize("NFKC", chr(n))).isascii()
+        and form.isalnum()
+        and chr(n) != "\u2139"
+    ]
+    assert len(forms) > 800
+    assert {"\ufb01", "\ufb04", "\u0133"} <= set(forms)
+    assert plain(forms) == []
+
+
+@pytest.mark.parametrize(
+    "word", ["\ufb01le", "\u0261it", "de\u01c0ete", "\u1d04at", "c\u0251t", "\ua731h", "j\u1d0fin"]
+)
+def test_a_look_alike_of_an_ascii_letter_is_strange(word: str) -> None:
+    assert strange(word)
+    assert strange(f"{word} status")
+
+
+@pytest.mark.parametrize(
+    "word", ["straße", "naïve", "œuvre", "Ærø", "kapı", "Łódź", "ŋutí", "ɛnyɛ", "ʋu", "đak"]
+)
+def test_letters_of_usual_latin_alphabets_are_not_strange(word: str) -> None:
+    assert not strange(word)
+
+
+@pytest.mark.parametrize(
+    "script", ["CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU", "DESERET", "GEORGIAN", "OSAGE"]
+)
+def test_every_letter_of_another_alphabet_is_strange_in_a_latin_word(script):
+    letters = [c for c in every("Lu", "Ll", "Lo") if unicodedata.name(c, "").startswith(f"{script} ")]
+    assert letters
+    assert plain(letters, "pay{}pal") == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["日本：東京", "宛先：Ann", "ノート", "日本語　テキスト", "１２３株式会社", "नमः", "שלום׃", "١٠٠ ريال", "m² and 1ª", "Wait… ok", "Tシャツ"],
+)  # fmt: skip
+def test_what_a_script_uses_among_its_own_letters_is_not_strange(text):
+    assert not strange(text)

@@ -1,0 +1,442 @@
+"""Pause, continue, stop, retry, skip and abort: what runs finishes first, and what ended starts nothing."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from gate.actions import reissue
+from gate.actions.interaction import TaskPress
+from gate.rules.action import Ref
+from gate.rules.planner_port import Call, Incoming, Planned, Propose
+from gate.rules.states import State
+from gate.rules.task import Assessment, StepState, Why, Wish
+from gate.rules.task_states import TaskState as S
+from gate.tasks import control, steer, task_runner
+from gate.tasks import plan as flow
+from tests.gate.gate_setup import ANN, BEN, BOT, DORA, GIL, SAM, TEAM, Scene
+from tests.gate.plan_setup import (
+    approved,
+    confirmed,
+    look,
+    on_pause,
+    on_plan,
+    only,
+    planned,
+    pressed,
+    proposes,
+    shred,
+    states,
+    steps,
+    twice,
+    waiting,
+    write,
+    wrote,
+)
+
+DONE, SKIPPED, WAITING = StepState.DONE, StepState.SKIPPED, StepState.WAITING
+
+
+async def broken(stage: Scene, *more: Planned):
+    """A plan whose first step has failed."""
+    stage.desk.behave = "says no"
+    task = await approved(stage, await planned(stage, write("a.md"), *more))
+    stage.desk.behave = "well"
+    assert task.state is S.PAUSED
+    return task
+
+
+async def under_way(stage: Scene, *more: Planned):
+    """A plan whose first step is being carried out at this moment, and the work that does it."""
+    task = await planned(stage, write("a.md"), *more)
+    stage.desk.gate = asyncio.Event()
+    await flow.approve_all(stage.world, on_plan(task))
+    work = asyncio.create_task(stage.play())
+    await asyncio.wait_for(stage.desk.entered.wait(), 30)
+    return await only(stage), work
+
+
+async def finished(stage: Scene, work: asyncio.Task[None]) -> None:
+    assert stage.desk.gate
+    stage.desk.gate.set()
+    await asyncio.wait_for(work, 30)
+    await stage.play()
+
+
+# Pause and continue
+
+
+# promise: TASK-16
+async def test_pause_lets_the_current_step_finish(both: Scene):
+    task, work = await under_way(both, write("b.md"))
+    said = await control.pause(both.world, on_plan(task))
+    assert (said.ok, said.text) == (True, "I pause once the current step is over.")
+    await finished(both, work)
+    task = await only(both)
+    assert (task.state, task.why, task.wish) == (S.PAUSED, Why.WISH, Wish.NONE)
+    assert task.reason == "Paused before step 2."
+    assert wrote(both) == ["a.md"]
+    assert (await pressed(both, control.resume, on_pause(task))).ok
+    assert wrote(both) == ["a.md", "b.md"]
+    assert (await only(both)).state is S.SATISFACTION
+
+
+async def test_pause_leaves_the_card_that_waits(both: Scene):
+    task = await approved(both, await planned(both, write("a.md", ask=True), write("b.md")))
+    assert (await pressed(both, control.pause, on_plan(task))).ok
+    assert (await only(both)).state is S.RUNNING
+    task = await confirmed(both)
+    assert (task.state, wrote(both)) == (S.PAUSED, ["a.md"])
+
+
+async def test_pause_is_at_once_where_nothing_runs(stage: Scene):
+    task = await planned(stage, write("a.md"))
+    await flow.approve_all(stage.world, on_plan(task))
+    said = await control.pause(stage.world, on_plan(await only(stage)))
+    assert (said.ok, said.text) == (True, "")
+    await stage.play()
+    assert ((await only(stage)).state, wrote(stage)) == (S.PAUSED, [])
+
+
+# promise: TASK-17
+async def test_what_is_said_with_continue_is_taken_in_first(both: Scene):
+    task, work = await under_way(both, write("b.md"))
+    await control.pause(both.world, on_plan(task))
+    await finished(both, work)
+    both.planner.script = [proposes(write("c.md"))]
+    assert (await pressed(both, control.resume, on_pause(await only(both), text="c.md, please"))).ok
+    assert wrote(both) == ["a.md"]
+    assert b"c.md" in (await waiting(both)).args
+    (said,) = (await only(both)).instructions
+    assert (said.text, said.used) == ("c.md, please", "before step 2")
+
+
+async def test_continue_takes_a_pause_back_that_has_not_come_about(both: Scene):
+    await approved(both, await planned(both, write("a.md", ask=True), write("b.md")))
+    for word, wish in (("pause", Wish.PAUSE), ("continue", Wish.NONE)):
+        await both.say(word, mentioned=False)
+        assert ((await only(both)).wish, (await only(both)).instructions) == (wish, ())
+    assert both.texts[-1] == control.ON
+    await both.say("go on", mentioned=False)
+    assert both.texts[-1] == control.RUNNING
+    await confirmed(both)
+    assert ((await only(both)).state, wrote(both)) == (S.SATISFACTION, ["a.md", "b.md"])
+
+
+@pytest.mark.parametrize("words", ["stop", "Stop!", "please stop"])
+async def test_stop_in_the_thread_ends_a_plan_and_not_the_step_alone_that_waits(both: Scene, words: str):
+    await approved(both, await planned(both, write("a.md", ask=True), write("b.md")))
+    step = await waiting(both)
+    await both.say(words, mentioned=False)
+    assert (await only(both)).state is S.STOPPED_BY_USER
+    assert (await both.now(step.id)).state is State.CANCELLED
+    assert both.desk.calls == []
+
+
+async def test_words_in_the_thread_pause_and_continue(stage: Scene):
+    await approved(stage, await planned(stage, shred("a.md"), write("b.md")))
+    await stage.say("pause", mentioned=False)
+    task = await confirmed(stage)
+    assert task.state is S.PAUSED
+    await stage.say("continue", mentioned=False)
+    assert wrote(stage) == ["a.md", "b.md"]
+
+
+async def test_pausing_may_be_switched_off(stage: Scene):
+    task = await approved(stage, await planned(stage, write("a.md", ask=True), pause_enabled=False))
+    said = await pressed(stage, control.pause, on_plan(task))
+    assert (said.ok, said.code) == (False, "no_pause")
+    assert "switched off" in said.text
+    assert (await only(stage)).wish is Wish.NONE
+
+
+async def test_pausing_twice_is_pausing_once(both: Scene):
+    task = await approved(both, await planned(both, write("a.md", ask=True)))
+    assert all(said.ok for said in await twice(control.pause, both, on_plan(task)))
+    await both.play()
+    task = await confirmed(both)
+    assert (task.state, task.pauses) == (S.SATISFACTION, 0)  # nothing was left to pause before
+
+
+# promise: REVIEW-13
+async def test_continuing_twice_goes_on_once(both: Scene):
+    task = await broken(both, write("b.md"))
+    said = await twice(control.retry, both, on_pause(task))
+    assert sorted(one.ok for one in said) == [False, True]
+    await both.play()
+    await confirmed(both)
+    assert wrote(both) == ["a.md", "a.md", "b.md"]
+
+
+async def test_the_card_of_an_earlier_pause_does_nothing(stage: Scene):
+    old = await broken(stage)
+    stage.desk.behave = "says no"
+    await pressed(stage, control.retry, on_pause(old))
+    await confirmed(stage)
+    for verb in (control.resume, control.retry, control.skip_step):
+        assert (await pressed(stage, verb, on_pause(old))).code == "stale"
+    assert (await only(stage)).pauses == 2
+
+
+@pytest.mark.parametrize(
+    "verb", [control.resume, control.retry, control.skip_step, control.abort, control.stop]
+)
+async def test_nobody_else_controls_a_task(stage: Scene, verb):
+    task = await broken(stage, write("b.md"))
+    for user in (BEN, GIL, SAM, DORA, BOT, "U_NOBODY"):
+        assert (await pressed(stage, verb, on_pause(task, user))).code == "not_allowed"
+    assert (await only(stage)).revision == task.revision
+
+
+async def test_an_admin_may_pause_and_stop(stage: Scene):
+    stage.rule(admins=frozenset({BEN}))
+    task = await approved(stage, await planned(stage, write("a.md", ask=True)))
+    assert (await pressed(stage, control.pause, on_plan(task, BEN))).ok
+    assert (await pressed(stage, control.pause, on_plan(task, GIL))).code == "not_allowed"
+    assert (await pressed(stage, control.stop, on_plan(task, BEN))).ok
+    task = await only(stage)
+    assert (task.state, task.ended_by) == (S.STOPPED_BY_USER, BEN)
+
+
+# Stop
+
+
+async def test_stop_withdraws_what_waits(both: Scene):
+    task = await approved(both, await planned(both, write("a.md", ask=True), write("b.md")))
+    action = await waiting(both)
+    assert (await pressed(both, control.stop, on_plan(task))).ok
+    task = await only(both)
+    assert (task.state, task.ended_by) == (S.STOPPED_BY_USER, ANN)
+    gone = await both.now(action.id)
+    assert (gone.state, gone.decision) == (State.CANCELLED, "the task was stopped")
+    assert await both.world.leases.get(action.id) is None
+    assert (await both.confirm(action)).code == "late"
+    assert wrote(both) == []
+    assert task.result == "0 of 2 steps done, 1 not decided, 1 not begun."
+
+
+async def test_stop_lets_what_runs_finish_and_starts_nothing_more(both: Scene):
+    task, work = await under_way(both, write("b.md"))
+    said = await control.stop(both.world, on_plan(task))
+    assert (said.ok, said.code) == (True, "stopping")
+    assert (await only(both)).state is S.RUNNING
+    await finished(both, work)
+    task = await only(both)
+    assert (task.state, task.ended_by) == (S.STOPPED_BY_USER, ANN)
+    assert states(task) == [DONE, WAITING]
+    assert wrote(both) == ["a.md"]
+    assert task.result.startswith("1 of 2 steps done, 1 not begun")
+
+
+async def test_what_was_approved_and_not_begun_does_not_run_after_stop(both: Scene):
+    task = await planned(both, write("a.md"))
+    await flow.approve_all(both.world, on_plan(task))
+    await task_runner.run_task(both.world, task.id)  # approved, and not carried out yet
+    assert (await control.stop(both.world, on_plan(await only(both)))).ok
+    await both.play()
+    assert wrote(both) == []
+    assert (await only(both)).state is S.STOPPED_BY_USER
+
+
+async def test_stop_before_anything_began(stage: Scene):
+    task = await planned(stage, write("a.md"))
+    await flow.approve_all(stage.world, on_plan(task))
+    assert (await control.stop(stage.world, on_plan(task))).ok
+    await stage.play()
+    assert wrote(stage) == []
+
+
+async def test_stop_ends_a_plan_that_is_not_approved_and_a_pause(stage: Scene):
+    task = await planned(stage, write("a.md"))
+    assert (await pressed(stage, control.stop, on_plan(task))).ok
+    assert (await only(stage)).state is S.STOPPED_BY_USER
+    assert (await pressed(stage, control.stop, on_plan(task))).code == "late"
+
+
+@pytest.mark.parametrize("behave", ["says no", "breaks the line"])
+async def test_stop_holds_however_the_step_ends(stage: Scene, behave: str):
+    task, work = await under_way(stage, write("b.md"))
+    stage.desk.behave = behave
+    await control.stop(stage.world, on_plan(task))
+    await finished(stage, work)
+    task = await only(stage)
+    assert (task.state, task.pauses) == (S.STOPPED_BY_USER, 0)
+    assert wrote(stage) == ["a.md"]
+
+
+async def test_nothing_of_a_stopped_task_asks_again(both: Scene):
+    await approved(both, await planned(both, write("a.md", ask=True)))
+    old = await waiting(both)
+    both.travel(301)
+    await both.play(timers=True)
+    task = await only(both)
+    assert (await pressed(both, control.stop, on_pause(task))).ok
+    assert (await reissue.ask_again(both.world, both.press(await both.now(old.id)))).ok
+    await both.play()
+    assert await both.ledger.pending(TEAM) == ()
+    assert [note.kind for note in both.wall.notes][-1] == "refused"
+    assert wrote(both) == []
+
+
+async def test_a_renewed_card_goes_when_the_task_is_stopped(stage: Scene):
+    await approved(stage, await planned(stage, write("a.md", ask=True)))
+    old = await waiting(stage)
+    stage.travel(301)
+    await stage.play(timers=True)
+    await reissue.ask_again(stage.world, stage.press(await stage.now(old.id)))
+    await stage.play()
+    fresh = await waiting(stage)
+    assert (await pressed(stage, control.stop, on_pause(await only(stage)))).ok
+    assert (await stage.now(fresh.id)).state is State.CANCELLED
+    assert wrote(stage) == []
+
+
+async def test_stop_by_command(stage: Scene):
+    await approved(stage, await planned(stage, write("a.md", ask=True)))
+    await stage.say("stop")
+    assert (await only(stage)).state is S.STOPPED_BY_USER
+    assert await stage.ledger.pending(TEAM) == ()
+
+
+async def test_stop_of_a_simple_task_withdraws_its_card(both: Scene):
+    both.planner.assessments = [Assessment(10, 1)]
+    both.planner.script = [Propose((Call("desk", "write", {"path": "a.md", "content": "x"}),))]
+    await both.say("write a.md")
+    task, action = await only(both), await waiting(both)
+    press = TaskPress(Ref(task.id, 0, "0"), TEAM, ANN)
+    assert (await pressed(both, control.stop, press)).ok
+    assert (await only(both)).state is S.STOPPED_BY_USER
+    assert (await both.now(action.id)).state is State.CANCELLED
+
+
+# Retry, skip, abort
+
+
+# promise: ACT-27
+async def test_retry_begins_the_step_once_more_and_asks(both: Scene):
+    task = await broken(both, write("b.md"))
+    assert (await pressed(both, control.retry, on_pause(task))).ok
+    assert wrote(both) == ["a.md"]
+    action = await waiting(both)
+    assert steps(await only(both))[0].attempt == 2
+    assert action.id != steps(task)[0].action
+    task = await confirmed(both)
+    assert wrote(both) == ["a.md", "a.md", "b.md"]
+    assert task.state is S.SATISFACTION
+
+
+async def test_skip_goes_on_without_the_step(both: Scene):
+    task = await broken(both, write("b.md"))
+    assert (await pressed(both, control.skip_step, on_pause(task))).ok
+    task = await only(both)
+    assert states(task) == [SKIPPED, DONE]
+    assert (task.state, wrote(both)) == (S.SATISFACTION, ["a.md", "b.md"])
+    assert task.result == "1 of 2 steps done, 1 skipped: Write b.md."
+
+
+async def test_what_needs_a_skipped_result_says_so(stage: Scene):
+    uses = Planned(Call("desk", "write", {"path": "b.md"}), refs={"content": "{steps.1.sha}"})
+    task = await broken(stage, uses)
+    await pressed(stage, control.skip_step, on_pause(task))
+    task = await only(stage)
+    assert (task.state, task.why) == (S.PAUSED, Why.STEP)
+    assert task.reason == "Step 2 takes its `content` from the result of step 1, which was skipped."
+    assert wrote(stage) == ["a.md"]
+
+
+async def test_abort_ends_it(both: Scene):
+    task = await broken(both, write("b.md"))
+    assert (await pressed(both, control.abort, on_pause(task))).ok
+    task = await only(both)
+    assert (task.state, wrote(both)) == (S.STOPPED_BY_USER, ["a.md"])
+    assert task.result == "0 of 2 steps done, 1 did not go through, 1 not begun."
+
+
+async def test_a_step_that_goes_through_after_all_is_not_begun_again(both: Scene):
+    """The card asked again while the task was paused, and somebody confirmed it."""
+    await approved(both, await planned(both, write("a.md", ask=True), write("b.md")))
+    old = await waiting(both)
+    both.travel(301)
+    await both.play(timers=True)
+    task = await only(both)
+    await reissue.ask_again(both.world, both.press(await both.now(old.id)))
+    await both.play()
+    fresh = await waiting(both)
+    assert (await both.confirm(fresh)).ok
+    both.desk.gate = asyncio.Event()
+    work = asyncio.create_task(both.play())
+    await asyncio.wait_for(both.desk.entered.wait(), 30)
+    for verb in (control.retry, control.skip_step, control.resume):
+        assert (await verb(both.world, on_pause(task))).code == "busy"
+    await finished(both, work)
+    assert wrote(both) == ["a.md", "b.md"]
+    assert (await only(both)).state is S.SATISFACTION
+
+
+async def test_stop_while_a_renewed_step_runs_waits_for_its_end(stage: Scene):
+    await approved(stage, await planned(stage, write("a.md", ask=True), write("b.md")))
+    old = await waiting(stage)
+    stage.travel(301)
+    await stage.play(timers=True)
+    task = await only(stage)
+    await reissue.ask_again(stage.world, stage.press(await stage.now(old.id)))
+    await stage.play()
+    await stage.confirm(await waiting(stage))
+    stage.desk.gate = asyncio.Event()
+    work = asyncio.create_task(stage.play())
+    await asyncio.wait_for(stage.desk.entered.wait(), 30)
+    assert (await control.stop(stage.world, on_pause(task))).code == "stopping"
+    await finished(stage, work)
+    task = await only(stage)
+    assert (task.state, states(task), wrote(stage)) == (S.STOPPED_BY_USER, [DONE, WAITING], ["a.md"])
+
+
+async def test_skipping_withdraws_the_card_that_asks_again(stage: Scene):
+    await approved(stage, await planned(stage, write("a.md", ask=True), write("b.md")))
+    old = await waiting(stage)
+    stage.travel(301)
+    await stage.play(timers=True)
+    await reissue.ask_again(stage.world, stage.press(await stage.now(old.id)))
+    await stage.play()
+    fresh = await waiting(stage)
+    await pressed(stage, control.skip_step, on_pause(await only(stage)))
+    assert (await stage.now(fresh.id)).state is State.CANCELLED
+    assert wrote(stage) == ["b.md"]
+
+
+async def test_retry_and_skip_are_for_steps_that_did_not_go_through(stage: Scene):
+    task = await approved(stage, await planned(stage, write("a.md", ask=True), write("b.md")))
+    await control.pause(stage.world, on_plan(task))
+    task = await confirmed(stage)
+    assert task.why is Why.WISH
+    assert (await pressed(stage, control.retry, on_pause(task))).code == "late"
+    assert (await pressed(stage, control.skip_step, on_pause(task))).code == "late"
+
+
+async def test_what_is_said_after_a_failure_changes_what_is_left(both: Scene):
+    task = await broken(both, write("b.md"))
+    both.planner.script = [proposes(look("a.md"), write("b.md", step="s2"))]
+    assert (await pressed(both, control.resume, on_pause(task, text="leave a.md, just look"))).ok
+    task = await only(both)
+    assert [step.id for step in steps(task)] == ["s3", "s2"]
+    assert (task.state, wrote(both)) == (S.SATISFACTION, ["a.md", "b.md"])
+
+
+async def test_replanning_a_pause_from_its_plan(stage: Scene):
+    task = await broken(stage, write("b.md"))
+    stage.planner.script = [proposes(write("c.md"))]
+    assert (await pressed(stage, flow.replan, on_plan(task, text="c.md"))).ok
+    task = await only(stage)
+    assert task.state is S.PLAN_REVIEW
+    await approved(stage, task)
+    assert wrote(stage) == ["a.md", "c.md"]
+
+
+async def test_an_instruction_and_a_stop_at_once(both: Scene):
+    task = await approved(both, await planned(both, write("a.md", ask=True)))
+    said = Incoming("k1", both.session, ANN, "hurry up", "1900000000.0", False)
+    await asyncio.gather(steer.heard(both.world, said), control.stop(both.world, on_plan(task)))
+    await both.play()
+    assert (await only(both)).state is S.STOPPED_BY_USER
+    assert await both.ledger.pending(TEAM) == ()

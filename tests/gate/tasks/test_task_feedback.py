@@ -1,0 +1,190 @@
+"""After a task, one question whether it was what they needed: it blocks nobody and settles itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gate.actions import undo
+from gate.actions.interaction import TaskPress
+from gate.rules.action import Ref
+from gate.rules.planner_port import Call, Done, Propose, Say
+from gate.rules.settings import Switches
+from gate.rules.states import State
+from gate.rules.task import Task
+from gate.rules.task_states import TaskState as S
+from gate.tasks import feedback
+from tests.gate.gate_setup import ANN, BEN, TEAM, Scene
+from tests.gate.plan_setup import MANY, look, planned, proposes, write
+
+READ = Propose((Call("desk", "look", {"path": "a.md"}),))
+WRITE = Propose((Call("desk", "write", {"path": "a.md", "content": "new"}),))
+
+
+async def newest(stage: Scene) -> Task:
+    return (await stage.ledger.tasks_of(stage.session))[0]
+
+
+def press(task: Task, user: str = ANN, text: str = "") -> TaskPress:
+    return TaskPress(Ref(task.id, task.ends, "0"), TEAM, user, text=text)
+
+
+async def read(stage: Scene) -> Task:
+    stage.planner.script = [READ]
+    await stage.say("read a.md")
+    return await newest(stage)
+
+
+# promise: TASK-10
+async def test_a_finished_task_asks_once(stage: Scene):
+    task = await read(stage)
+    assert (task.state, task.ends, task.result, task.changed) == (
+        S.SATISFACTION,
+        1,
+        "1 done: Look a.md",
+        False,
+    )
+
+
+async def test_a_write_is_finished_when_its_card_is_decided_and_it_ran(stage: Scene):
+    stage.planner.script = [WRITE]
+    await stage.say("write it")
+    assert (await newest(stage)).state is S.RUNNING
+    (action,) = await stage.ledger.pending(TEAM)
+    await stage.confirm(action)
+    await stage.play()
+    task = await newest(stage)
+    assert (task.state, task.changed, task.result) == (S.SATISFACTION, True, "1 done: Write a.md")
+
+
+async def test_what_was_cancelled_by_its_requester_asks_nothing_more(stage: Scene):
+    stage.planner.script = [WRITE]
+    await stage.say("write it")
+    await stage.say("no", mentioned=False)
+    assert (await newest(stage)).state is S.CANCELLED
+
+
+async def test_words_alone_ask_nothing_more(stage: Scene):
+    stage.planner.script = [Say("hello")]
+    await stage.say("hello")
+    assert (await newest(stage)).state is S.DONE
+
+
+async def test_yes_done_settles_it(stage: Scene):
+    task = await read(stage)
+    assert (await feedback.satisfied(stage.world, press(task))).ok
+    assert (await newest(stage)).state is S.DONE
+    assert (await feedback.satisfied(stage.world, press(task))).code == "late"
+
+
+async def test_only_the_requester_judges(stage: Scene):
+    task = await read(stage)
+    assert (await feedback.satisfied(stage.world, press(task, BEN))).code == "not_allowed"
+    assert (await newest(stage)).state is S.SATISFACTION
+
+
+# promise: TASK-11
+async def test_needs_changes_runs_again_with_the_feedback_and_the_context(stage: Scene):
+    task = await read(stage)
+    stage.planner.script = [READ]
+    assert (await feedback.needs_changes(stage.world, press(task, text=" "))).code == "empty"
+    assert (await feedback.needs_changes(stage.world, press(task, text="the other one"))).ok
+    await stage.play()
+    brief, turn = stage.planner.briefs[-1], stage.planner.seen[-1]
+    assert (turn.text, brief.reason, brief.attempts) == ("the other one", "the other one", 2)
+    assert any(one.text == "read a.md" for one in brief.earlier)
+    again = await newest(stage)
+    assert (again.id, again.state, again.ends) == (task.id, S.SATISFACTION, 2)
+
+
+# promise: TASK-12
+async def test_start_over_is_a_new_task_without_the_context(stage: Scene):
+    task = await read(stage)
+    stage.planner.script = [READ]
+    assert (await feedback.start_over(stage.world, press(task))).ok
+    await stage.play()
+    fresh = await newest(stage)
+    assert fresh.id != task.id
+    assert fresh.text == task.text
+    assert stage.planner.briefs[-1].earlier == ()
+
+
+async def test_replies_in_the_thread_judge_too(stage: Scene):
+    await read(stage)
+    await stage.say("thanks!", mentioned=False)
+    assert (await newest(stage)).state is S.DONE
+    await read(stage)
+    stage.planner.script = [READ]
+    await stage.say("not quite, the second page please", mentioned=False)
+    assert stage.planner.seen[-1].text.startswith("not quite")
+    stage.planner.script = [READ]
+    await stage.say("start over", mentioned=False)
+    assert len(await stage.ledger.tasks_of(stage.session)) == 3
+
+
+async def test_a_mention_asks_for_something_new_and_leaves_the_question_open(stage: Scene):
+    old = await read(stage)
+    stage.planner.script = [READ]
+    await stage.say("read b.md")
+    states = {task.id: task.state for task in await stage.ledger.tasks_of(stage.session)}
+    assert states[old.id] is S.SATISFACTION
+    assert len(states) == 2
+
+
+async def test_a_day_later_it_settles_itself(stage: Scene):
+    task = await read(stage)
+    await feedback.settle(stage.world, task.id, task.ends - 1)
+    assert (await newest(stage)).state is S.SATISFACTION
+    await stage.play(timers=True)
+    assert (await newest(stage)).state is S.DONE
+
+
+async def test_the_switch_says_when_to_ask(stage: Scene):
+    for wanted, state in (("changes", S.DONE), ("never", S.DONE), ("every", S.SATISFACTION)):
+        chosen = Switches(satisfaction=wanted)
+        stage.world = replace(stage.world, switches=lambda channel, chosen=chosen: chosen)
+        assert (await read(stage)).state is state
+
+
+async def test_an_action_that_the_task_left_behind_can_still_be_undone(stage: Scene):
+    stage.planner.script = [WRITE, Done()]
+    await stage.say("write it")
+    (action,) = await stage.ledger.pending(TEAM)
+    await stage.confirm(action)
+    await stage.play()
+    await feedback.satisfied(stage.world, press(await newest(stage)))
+    await undo.ask(stage.world, stage.press(await stage.now(action.id)))
+    await stage.play()
+    assert (await stage.now(action.id)).state is State.UNDONE
+
+
+async def test_what_is_taken_back_while_it_is_asked_is_not_called_done_any_more(stage: Scene):
+    stage.planner.script = [Propose((*WRITE.calls, *READ.calls)), Done()]
+    await stage.say("write it, then look")
+    (action,) = await stage.ledger.pending(TEAM)
+    await stage.confirm(action)
+    await stage.play()
+    assert (await newest(stage)).result == "2 done: Write a.md; Look a.md"
+    await undo.ask(stage.world, stage.press(await stage.now(action.id)))
+    await stage.play()
+    task = await newest(stage)
+    assert (task.state, task.result) == (
+        S.SATISFACTION,
+        "1 done and taken back, 1 done: Write a.md; Look a.md",
+    )
+    assert (await feedback.satisfied(stage.world, press(task))).ok
+
+
+async def test_a_thread_that_another_task_holds_by_now_takes_no_second_plan(stage: Scene):
+    task = await planned(stage, look("a.md"))
+    assert task.state is S.SATISFACTION
+    stage.planner.assessments.append(MANY)
+    stage.planner.script = [proposes(write("b.md"))]
+    await stage.say("tidy up once more", ts="1700000009.000100")
+    held = next(one for one in await stage.ledger.tasks_of(stage.session) if one.holds_thread)
+    said = await feedback.needs_changes(stage.world, press(task, text="the other one"))
+    assert (said.ok, said.code) == (False, "held")
+    assert said.text.startswith("You have a task open in this thread.")
+    assert held.id != task.id
+    now = await stage.ledger.task(task.id)
+    assert now is not None
+    assert now.state is S.SATISFACTION

@@ -1,0 +1,152 @@
+"""What is said in the thread of an open task: an instruction of its requester, or context by others."""
+
+from __future__ import annotations
+
+import pytest
+
+from gate.rules.planner_port import Call, Done, Mode, Propose, Say
+from gate.rules.task import Task, Wish
+from gate.rules.task_states import TaskState as S
+from tests.gate.gate_setup import ANN, BEN, CLEO, TEAM, Scene
+from tests.gate.plan_setup import approved, planned, shred, write
+
+READ = Propose((Call("desk", "look", {"path": "a.md"}),))
+WRITE = Propose((Call("desk", "write", {"path": "a.md", "content": "new"}),))
+
+
+async def now(stage: Scene) -> Task:
+    return (await stage.ledger.tasks_of(stage.session))[0]
+
+
+async def waiting(stage: Scene) -> Task:
+    """A task of Ann's whose one call waits for her."""
+    stage.planner.script = [WRITE]
+    await stage.say("write it")
+    return await now(stage)
+
+
+async def test_what_the_requester_says_meanwhile_reaches_the_next_reply(stage: Scene):
+    await waiting(stage)
+    await stage.say("and mention the date", mentioned=False)
+    task = await now(stage)
+    assert [one.text for one in task.unused] == ["and mention the date"]
+    assert any(text.startswith("Got it.") for text in stage.texts)
+    (action,) = await stage.ledger.pending(TEAM)
+    await stage.confirm(action)
+    await stage.play()
+    assert [one.text for one in stage.planner.briefs[-1].instructions] == ["and mention the date"]
+    assert (await now(stage)).instructions[0].used == "in reply 2"
+
+
+async def test_an_instruction_is_kept_once_and_put_on_the_record(stage: Scene):
+    await waiting(stage)
+    await stage.say("and mention the date", mentioned=False, ts="1900000000.000000")
+    await stage.say("and mention the date", mentioned=False, ts="1900000000.000000")
+    assert len((await now(stage)).instructions) == 1
+    lines = await stage.ledger.audit_tail(team=TEAM, limit=50)
+    assert [line.entry.actor for line in lines if line.entry.event == "task_user_instruction"] == [ANN]
+
+
+async def test_others_do_not_steer(stage: Scene):
+    await waiting(stage)
+    await stage.say("rather delete everything", user=BEN, mentioned=False)
+    assert (await now(stage)).instructions == ()
+
+
+@pytest.mark.parametrize("text", ["call it b.md instead", "stop", "pause", "start over"])
+async def test_somebody_else_who_wants_to_steer_is_told_who_may(stage: Scene, text: str):
+    await waiting(stage)
+    before = len(stage.texts)
+    await stage.say(text, user=BEN, mentioned=False)
+    (said,) = stage.texts[before:]
+    assert f"Only <@{ANN}>" in said
+    task = await now(stage)
+    assert (task.instructions, task.wish) == ((), Wish.NONE)
+
+
+@pytest.mark.parametrize("text", ["nice", "the report is in the other folder, I think", "thanks!"])
+async def test_what_somebody_else_remarks_is_not_answered(stage: Scene, text: str):
+    await waiting(stage)
+    before = len(stage.texts)
+    await stage.say(text, user=BEN, mentioned=False)
+    assert stage.texts[before:] == []
+
+
+async def test_a_late_instruction_is_not_lost(stage: Scene):
+    await waiting(stage)
+    (action,) = await stage.ledger.pending(TEAM)
+    await stage.confirm(action)
+    stage.planner.script = [Done(), Say("with the date")]
+    reply = stage.planner.reply
+
+    async def slow(turn, brief, pending):
+        stage.planner.reply = reply
+        said = await reply(turn, brief, pending)
+        await stage.say("and the date", mentioned=False)  # while that reply is on its way
+        return said
+
+    stage.planner.reply = slow
+    await stage.play()
+    assert stage.planner.seen[-1].text == "and the date"
+    assert "with the date" in stage.texts
+
+
+async def test_stop_ends_a_simple_task_and_its_waiting_card(stage: Scene):
+    await waiting(stage)
+    await stage.say("stop")
+    assert (await now(stage)).state is S.STOPPED_BY_USER
+    assert await stage.ledger.pending(TEAM) == ()
+    assert stage.desk.calls == []
+
+
+async def test_stop_by_somebody_else_is_refused_and_by_an_admin_is_not(stage: Scene):
+    await waiting(stage)
+    await stage.say("stop", user=BEN)
+    assert (await now(stage)).state is S.RUNNING
+    assert any("Only" in text for text in stage.texts)
+    stage.rule(admins=frozenset({CLEO}))
+    await stage.say("stop", user=CLEO)
+    assert (await now(stage)).state is S.STOPPED_BY_USER
+
+
+async def test_stop_and_status_where_nothing_is_under_way_say_so(stage: Scene):
+    await stage.say("stop")
+    await stage.say("status")
+    assert any("Nothing is under way" in text for text in stage.texts)
+    assert any("Nothing was asked" in text for text in stage.texts)
+
+
+async def test_status_names_the_task(stage: Scene):
+    task = await waiting(stage)
+    await stage.say("status", user=BEN)
+    (note,) = [one for one in stage.wall.notes if one.kind == "status"]
+    assert (note.body["task"], note.to) == (task.id, BEN)
+
+
+async def test_somebody_else_may_ask_for_something_small_meanwhile(stage: Scene):
+    await waiting(stage)
+    stage.planner.script = [READ]
+    await stage.say("read a.md", user=BEN)
+    tasks = await stage.ledger.tasks_of(stage.session)
+    assert {task.requester: task.state for task in tasks} == {BEN: S.SATISFACTION, ANN: S.RUNNING}
+    assert stage.planner.seen[-1].mode is Mode.ACT
+
+
+async def test_a_word_in_brackets_is_explained_where_no_model_could_know_it(stage: Scene):
+    stage.planner.follows = False
+    await stage.say("[foo] write it")
+    assert await stage.ledger.tasks_of(stage.session) == ()
+    assert "I do not know [foo] in front of a request" in stage.texts[-1]
+    stage.planner.follows, stage.planner.script = True, [Say("Written.")]
+    await stage.say("[urgent] write it")
+    assert (await now(stage)).text == "[urgent] write it"
+
+
+@pytest.mark.parametrize("text", ["call it b.md instead", "stop", "pause"])
+async def test_somebody_else_who_wants_to_steer_a_plan_is_told_who_may(both: Scene, text: str):
+    await approved(both, await planned(both, shred("a.md"), write("b.md")))
+    assert (await now(both)).state is S.RUNNING
+    before = len(both.texts)
+    await both.say(text, user=BEN, mentioned=False)
+    assert any(f"Only <@{ANN}>" in said for said in both.texts[before:])
+    assert (await now(both)).instructions == ()

@@ -1,0 +1,179 @@
+"""Undo of a whole plan: from the last step to the first, each once, stopping honestly where it does not go on."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from gate.actions import undo
+from gate.actions.interaction import Press
+from gate.rules.action import Ref
+from gate.rules.states import State
+from gate.rules.task_states import TaskState as S
+from gate.tasks import control, task_runner, undo_all
+from tests.gate.gate_setup import ANN, BEN, GIL, TEAM, Scene
+from tests.gate.plan_setup import (
+    approved,
+    call,
+    confirmed,
+    look,
+    on_pause,
+    on_plan,
+    only,
+    planned,
+    pressed,
+    twice,
+    waiting,
+    write,
+    wrote,
+)
+
+
+async def done(stage: Scene, *steps):
+    stage.desk.notes |= {"a.md": "old a", "b.md": "old b"}
+    task = await planned(stage, *(steps or (write("a.md"), look("a.md"), write("b.md"))))
+    task = await approved(stage, task)
+    assert task.state is S.SATISFACTION
+    return task
+
+
+async def test_everything_is_taken_back_from_the_last_to_the_first(both: Scene):
+    task = await done(both)
+    assert (await pressed(both, undo_all.undo_all, on_plan(task))).ok
+    assert both.desk.notes == {"a.md": "old a", "b.md": "old b"}
+    assert wrote(both) == ["a.md", "b.md", "b.md", "a.md"]
+    task = await only(both)
+    assert task.plan
+    assert task.plan.undoing == ""
+    assert task.plan.undone == "Taken back: step 3 (Write b.md); step 1 (Write a.md)."
+    assert task.plan.undone in both.texts
+    assert await both.ledger.undoable(TEAM) == ()
+
+
+async def test_the_result_that_is_asked_about_says_what_was_taken_back(both: Scene):
+    task = await done(both)
+    assert task.plan
+    told = "3 of 3 steps done: Write a.md; Look a.md; Write b.md."
+    assert task.result == told
+    last = await both.now(task.plan.steps[2].action)
+    assert (await undo.ask(both.world, both.press(last))).ok
+    await both.play()
+    assert (await only(both)).result == f"{told} Taken back: step 3 (Write b.md)."
+    assert (await pressed(both, undo_all.undo_all, on_plan(await only(both)))).ok
+    task = await only(both)
+    assert task.result == f"{told} Taken back: step 3 (Write b.md); step 1 (Write a.md)."
+    assert task.state is S.SATISFACTION
+
+
+async def test_pressing_twice_takes_back_once(both: Scene):
+    task = await done(both)
+    assert all(said.ok for said in await twice(undo_all.undo_all, both, on_plan(task)))
+    await both.play()
+    await pressed(both, undo_all.undo_all, on_plan(task))
+    assert wrote(both) == ["a.md", "b.md", "b.md", "a.md"]
+
+
+async def test_it_stops_where_something_was_changed_since_and_asks_there(both: Scene):
+    task = await done(both)
+    both.desk.notes["a.md"] = "newer work of somebody"
+    await pressed(both, undo_all.undo_all, on_plan(task))
+    assert both.desk.notes == {"a.md": "newer work of somebody", "b.md": "old b"}
+    task = await only(both)
+    assert task.plan
+    assert task.plan.undone.startswith(
+        "Taken back: step 3 (Write b.md). Step 1 (Write a.md) was not: it was changed"
+    )
+    action = await waiting(both)
+    assert any("Changed since" in note for note in action.preview.notes)
+    await confirmed(both, action)
+    assert both.desk.notes == {"a.md": "old a", "b.md": "old b"}
+
+
+async def test_it_stops_at_what_cannot_be_taken_back_and_leaves_the_rest(stage: Scene):
+    task = await approved(stage, await planned(stage, write("a.md"), call("poke", at="x"), write("b.md")))
+    task = await confirmed(stage)
+    await pressed(stage, control.resume, on_pause(task))  # what nobody has reviewed comes from outside
+    await pressed(stage, undo_all.undo_all, on_plan(task))
+    task = await only(stage)
+    assert task.plan
+    assert task.plan.undone.startswith("Taken back: step 3 (Write b.md). Step 2 (")
+    assert "no way back" in task.plan.undone
+    assert task.plan.undone.endswith("Left as before: step 1 (Write a.md).")
+    assert "a.md" in stage.desk.notes
+
+
+async def test_a_failing_undo_stops_it_and_a_second_press_goes_on(both: Scene):
+    task = await done(both)
+    both.desk.behave = "says no"
+    await pressed(both, undo_all.undo_all, on_plan(task))
+    now = await only(both)
+    assert now.plan
+    assert "taking it back failed: There is no room" in now.plan.undone
+    assert both.desk.notes == {"a.md": "new", "b.md": "new"}
+    both.desk.behave = "well"
+    assert (await pressed(both, undo_all.undo_all, on_plan(task))).ok
+    assert both.desk.notes == {"a.md": "old a", "b.md": "old b"}
+
+
+async def test_an_undo_of_unknown_outcome_stops_it(stage: Scene):
+    task = await done(stage)
+    stage.desk.behave = "breaks the line"
+    await pressed(stage, undo_all.undo_all, on_plan(task))
+    now = await only(stage)
+    assert now.plan
+    assert "nobody knows whether taking it back worked" in now.plan.undone
+    assert stage.desk.notes["a.md"] == "new"
+
+
+async def test_what_was_taken_back_by_its_own_button_is_left_out(stage: Scene):
+    task = await done(stage)
+    assert task.plan
+    action = await stage.now(task.plan.steps[2].action)
+    await undo.ask(stage.world, Press(Ref(action.id, action.version, ""), TEAM, ANN))
+    await pressed(stage, undo_all.undo_all, on_plan(await only(stage)))
+    assert wrote(stage) == ["a.md", "b.md", "b.md", "a.md"]
+    assert (await stage.now(action.id)).state is State.UNDONE
+
+
+async def test_nobody_else_takes_it_back_and_an_admin_may(stage: Scene):
+    task = await done(stage)
+    for user in (BEN, GIL):
+        assert (await pressed(stage, undo_all.undo_all, on_plan(task, user))).code == "not_allowed"
+    stage.rule(admins=frozenset({BEN}))
+    assert (await pressed(stage, undo_all.undo_all, on_plan(task, BEN))).ok
+    assert stage.desk.notes == {"a.md": "old a", "b.md": "old b"}
+
+
+async def test_not_before_the_end_and_not_where_nothing_was_changed(stage: Scene):
+    task = await approved(stage, await planned(stage, write("a.md"), write("b.md", ask=True)))
+    assert (await pressed(stage, undo_all.undo_all, on_plan(task))).code == "running"
+    task = await confirmed(stage)
+    press = on_plan(task)
+    forged = replace(press, ref=replace(press.ref, receipt="0" * 16))
+    assert (await pressed(stage, undo_all.undo_all, forged)).code == "stale"
+
+
+async def test_only_reads_leave_nothing_to_take_back(stage: Scene):
+    task = await approved(stage, await planned(stage, look("a.md")))
+    assert (await pressed(stage, undo_all.undo_all, on_plan(task))).code == "no_undo"
+
+
+@pytest.mark.parametrize("times", [2, 3])
+async def test_runs_at_once_and_again_take_back_each_step_once(both: Scene, times: int):
+    task = await done(both)
+    await undo_all.undo_all(both.world, on_plan(task))
+    for _ in range(6):
+        await asyncio.gather(*(task_runner.run_task(both.world, task.id) for _ in range(times)))
+        await both.play()
+        both.done.clear()
+    assert wrote(both) == ["a.md", "b.md", "b.md", "a.md"]
+
+
+async def test_needs_changes_waits_until_everything_is_back(stage: Scene):
+    """Somebody asks for changes while the steps are being taken back."""
+    task = await done(stage)
+    await undo_all.undo_all(stage.world, on_plan(task))
+    await stage.say("do c.md as well", mentioned=False)
+    assert stage.desk.notes == {"a.md": "old a", "b.md": "old b"}

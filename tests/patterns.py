@@ -1,0 +1,372 @@
+"""Every regular expression of the repository, how it is used, and texts that make a slow one slow."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import math
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from re import _constants as sre  # type: ignore[attr-defined]
+from re import _parser as parser  # type: ignore[attr-defined]
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+ROOMS = ("gate", "views", "storage", "tools", "handlers", "bot", "servers", "workspace")
+ANCHORED, SEARCHING = {"match", "fullmatch"}, {"search", "sub", "subn", "split", "findall", "finditer"}
+ANYHOW = frozenset({"search", "match", "fullmatch"})
+FUNCTIONS = {"compile", *ANCHORED, *SEARCHING}
+
+
+@dataclass(frozen=True)
+class Used:
+    """A pattern, where it stands, and by which methods it is held against texts."""
+
+    where: str
+    pattern: re.Pattern[Any]
+    how: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Made:
+    """A call of `re` whose pattern is made while the product runs, of what only then is known."""
+
+    where: str
+    source: str
+
+
+def modules() -> Iterator[Path]:
+    for room in ROOMS:
+        yield from sorted(path for path in (ROOT / room).rglob("*.py") if "migrations" not in path.parts)
+
+
+def collected() -> tuple[list[Used], list[Made]]:
+    """All patterns that are known when their module is imported, and the calls that make others."""
+    trees = {_name(path): (path, ast.parse(path.read_text(encoding="utf-8"))) for path in modules()}
+    methods = _methods({name: tree for name, (_, tree) in trees.items()})
+    used, made = list[Used](), list[Made]()
+    for name, (path, tree) in trees.items():
+        names = vars(importlib.import_module(name))
+        for key, pattern in _held(names):
+            if key in _imported(tree):
+                continue
+            how = methods.get(f"{name}.{key.split('[')[0]}", frozenset()) - {"pattern"}
+            used.append(Used(f"{name}.{key}", pattern, how if how and "?" not in how else ANYHOW))
+        for call, top in _calls(tree):
+            where = f"{path.relative_to(ROOT)}:{call.lineno}"
+            try:
+                flags = [eval(_code(a), names) for a in call.args[1 if call.func.attr == "compile" else 9 :]]  # type: ignore[attr-defined]
+                pattern = re.compile(eval(_code(call.args[0]), dict(names)), *flags)
+            except NameError:
+                made.append(Made(str(path.relative_to(ROOT)), ast.unparse(call)))
+                continue
+            if not (top and call.func.attr == "compile"):  # type: ignore[attr-defined]
+                how = call.func.attr  # type: ignore[attr-defined]
+                used.append(Used(where, pattern, frozenset({how}) if how != "compile" else ANYHOW))
+    return used, made
+
+
+def _name(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+def unlike(found: list[Used]) -> list[Used]:
+    """Each pattern once, however many modules hold it."""
+    return list({(one.pattern.pattern, one.pattern.flags, one.how): one for one in found}.values())
+
+
+def _code(node: ast.expr) -> Any:
+    return compile(ast.Expression(node), "a pattern", "eval")
+
+
+def _calls(tree: ast.Module) -> Iterator[tuple[ast.Call, bool]]:
+    """Calls of `re`, and whether they run when the module is imported."""
+    inner = {
+        id(n)
+        for f in ast.walk(tree)
+        if isinstance(f, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        for n in ast.walk(f)
+    }
+    for node in ast.walk(tree):
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and isinstance(node.func.value, ast.Name)
+            and node.func.value.id == "re"
+            and node.func.attr in FUNCTIONS
+            and not (isinstance(node.args[0], ast.Name) and node.args[0].id.isupper())
+        ):
+            yield node, id(node) not in inner
+
+
+def _methods(trees: Mapping[str, ast.Module]) -> dict[str, frozenset[str]]:
+    """The methods that are called on each pattern, by its module and name; "?" among them where it is passed on."""
+    found: dict[str, set[str]] = {}
+    for module, tree in trees.items():
+        homes = _imported(tree)
+        known = set[int]()
+        for node in ast.walk(tree):
+            for name, how in _applied(node):
+                known.add(id(name))
+                found.setdefault(_home(name, module, homes), set()).add(how)
+        for node in ast.walk(tree):
+            named = isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load)
+            if named and id(node) not in known:
+                found.setdefault(_home(node, module, homes), set()).add("?")
+    return {name: frozenset(how) for name, how in found.items()}
+
+
+def _applied(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
+    """What stands as the pattern in `PATTERN.match(…)`, `re.match(PATTERN, …)`."""
+    if isinstance(node, ast.Attribute) and node.attr in ANCHORED | SEARCHING:
+        yield node.value, node.attr
+    if isinstance(node, ast.Call) and node.args and _of_re(node.func):
+        yield node.args[0], node.func.attr  # type: ignore[attr-defined]
+    if isinstance(node, ast.Attribute) and node.attr == "pattern":  # its source, for another one
+        yield node.value, "pattern"
+
+
+def _of_re(function: ast.expr) -> bool:
+    """Whether this is `re.match` or one of its like."""
+    named = isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name)
+    return named and function.value.id == "re" and function.attr in FUNCTIONS  # type: ignore[attr-defined]
+
+
+def _imported(tree: ast.Module) -> dict[str, str]:
+    """Names of other modules' values, and of other modules, as they are called here."""
+    return {
+        name.asname or name.name: f"{node.module}.{name.name}"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        for name in node.names
+    }
+
+
+def _home(node: ast.expr, module: str, homes: Mapping[str, str]) -> str:
+    if isinstance(node, ast.Name):
+        return homes.get(node.id, f"{module}.{node.id}")
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        return f"{homes.get(node.value.id, node.value.id)}.{node.attr}"
+    if isinstance(node, ast.Subscript):
+        return _home(node.value, module, homes)
+    return ""
+
+
+def _held(names: dict[str, Any]) -> Iterator[tuple[str, re.Pattern[Any]]]:
+    """The patterns in a module's own values, also inside of tables; those that it imports are another's."""
+    for key, value in names.items():
+        if not key.startswith("__"):
+            yield from _inside(key, value, 0)
+
+
+def _inside(key: str, value: Any, depth: int) -> Iterator[tuple[str, re.Pattern[Any]]]:
+    if isinstance(value, re.Pattern):
+        yield key, value
+    elif depth < 4 and isinstance(value, dict):
+        for inner, item in value.items():
+            yield from _inside(f"{key}[{inner}]", item, depth + 1)
+    elif depth < 4 and isinstance(value, list | tuple | set | frozenset):
+        for index, item in enumerate(value):
+            yield from _inside(f"{key}[{index}]", item, depth + 1)
+    elif depth < 4 and hasattr(value, "__dataclass_fields__") and not isinstance(value, type):
+        for field in value.__dataclass_fields__:
+            yield from _inside(f"{key}[{field}]", getattr(value, field, None), depth + 1)
+
+
+# --- hostile texts
+
+COMMON = (
+    "a",
+    "0",
+    " ",
+    "\t",
+    "\n",
+    "-",
+    "_",
+    ".",
+    ",",
+    "<",
+    "(",
+    "[",
+    "{",
+    '"',
+    "'",
+    "\\",
+    '\\"',
+    "`",
+    "/",
+    "@",
+    ":",
+    "A",
+    "é",
+    "a ",
+    "a-",
+    "0.",
+    ". ",
+    "a.",
+    "\0" + "0\0",
+    "=",
+    "a=",
+)
+END = "\n\x01"  # what no pattern takes for its end
+SHORT = (
+    (20, 0.002),
+    (28, 0.005),
+    (36, 0.01),
+    (120, 0.01),
+)  # characters, and CPU seconds that only an exponential pattern takes for them
+SIZES = (1000, 16_000)
+QUICK = 0.5e-6  # CPU seconds for each character: what takes less does not grow at these lengths
+TIMES = 9  # four would be linear, sixteen quadratic
+
+
+def hostile(pattern: re.Pattern[Any]) -> list[tuple[str, str]]:
+    """Beginnings, and what is repeated behind them: made of the pattern's own parts."""
+    parsed = parser.parse(pattern.pattern, pattern.flags & ~re.DEBUG)
+    befores, pumps = list[str](), list[str]()
+    _walk(list(parsed), "", befores, pumps)
+    whole = _example(list(parsed))
+    pumps += [whole, whole[:-1], *(before for before in befores), *(f"{whole}{c}" for c in " \n,")]
+    pumps += [f"{one}{blank}" for one in pumps[:20] for blank in " \n"]
+    pumps = [p for p in dict.fromkeys([*COMMON, *pumps]) if 0 < len(p) <= 120][:70]
+    starts = list(dict.fromkeys(before for before in befores if before))[:4]
+    return [("", pump) for pump in pumps] + [(start, pump) for start in starts for pump in pumps[:40]]
+
+
+def _walk(items: list[Any], before: str, befores: list[str], pumps: list[str]) -> None:
+    for at, (kind, value) in enumerate(items):
+        here = before + _example(items[:at])
+        befores.append(here)
+        if kind in (sre.MAX_REPEAT, sre.MIN_REPEAT, sre.POSSESSIVE_REPEAT):
+            body = list(value[2])
+            pumps.extend(dict.fromkeys(_examples(body)))
+            pumps.append(here + _example(body))
+            _walk(body, here, befores, pumps)
+        elif kind is sre.BRANCH:
+            for branch in value[1]:
+                _walk(list(branch), here, befores, pumps)
+        elif kind is sre.SUBPATTERN:
+            _walk(list(value[-1]), here, befores, pumps)
+        elif kind in (sre.ASSERT, sre.ASSERT_NOT):
+            _walk(list(value[1]), here, befores, pumps)
+        elif kind is sre.ATOMIC_GROUP:
+            _walk(list(value), here, befores, pumps)
+    befores.append(before + _example(items))
+
+
+def _examples(items: list[Any]) -> Iterator[str]:
+    yield _example(items)
+    for kind, value in items:
+        if kind is sre.BRANCH:
+            yield from (_example(list(branch)) for branch in value[1])
+        if kind is sre.IN:
+            yield from _members(value)
+        if kind is sre.SUBPATTERN:
+            yield from _examples(list(value[-1]))
+
+
+def _example(items: list[Any]) -> str:
+    return "".join(_one(kind, value) for kind, value in items)
+
+
+def _one(kind: Any, value: Any) -> str:
+    if kind is sre.LITERAL:
+        return chr(value)
+    if kind is sre.NOT_LITERAL:
+        return "b" if value != ord("b") else "c"
+    if kind is sre.ANY:
+        return "a"
+    if kind is sre.IN:
+        return next(_members(value), "a")
+    if kind is sre.BRANCH:
+        return _example(list(value[1][0]))
+    if kind is sre.SUBPATTERN:
+        return _example(list(value[-1]))
+    if kind is sre.ATOMIC_GROUP:
+        return _example(list(value))
+    if kind in (sre.MAX_REPEAT, sre.MIN_REPEAT, sre.POSSESSIVE_REPEAT):
+        return _example(list(value[2])) * min(max(int(value[0]), 0), 3)
+    return ""
+
+
+CLASSES = {
+    sre.CATEGORY_DIGIT: "0",
+    sre.CATEGORY_SPACE: " ",
+    sre.CATEGORY_WORD: "a",
+    sre.CATEGORY_NOT_SPACE: "a",
+    sre.CATEGORY_NOT_WORD: "-",
+    sre.CATEGORY_NOT_DIGIT: "a",
+}
+
+
+def _members(given: list[Any]) -> Iterator[str]:
+    if given and given[0][0] is sre.NEGATE:
+        out = re.compile(_class(given[1:]))
+        yield from [c for c in 'a0 .-<"\\\t' if not out.match(c)][:4]
+        return
+    for kind, value in given[:4]:
+        if kind is sre.LITERAL:
+            yield chr(value)
+        elif kind is sre.RANGE:
+            yield chr(value[0])
+        elif kind is sre.CATEGORY:
+            yield CLASSES.get(value, "a")
+
+
+def _class(given: list[Any]) -> str:
+    out = ""
+    for kind, value in given:
+        if kind is sre.LITERAL:
+            out += re.escape(chr(value))
+        elif kind is sre.RANGE:
+            out += f"{re.escape(chr(value[0]))}-{re.escape(chr(value[1]))}"
+        elif kind is sre.CATEGORY:
+            out += (
+                {"0": r"\d", " ": r"\s", "a": r"\w", "-": r"\W"}[CLASSES[value]]
+                if value is not sre.CATEGORY_NOT_SPACE
+                else r"\S"
+            )
+    return f"[{out}]"
+
+
+# --- measuring
+
+
+def work(used: Used, text: Any) -> Callable[[], object]:
+    if used.how & SEARCHING:
+        return lambda: sum(1 for _ in used.pattern.finditer(text))
+    calls = [getattr(used.pattern, how) for how in sorted(used.how & ANCHORED) or ("match", "fullmatch")]
+    return lambda: [call(text) for call in calls]
+
+
+def seconds(run: Callable[[], object], tries: int = 1) -> float:
+    """CPU seconds of this thread, the best of several tries."""
+    found = []
+    for _ in range(tries):
+        begun = time.thread_time()
+        run()
+        found.append(time.thread_time() - begun)
+    return min(found)
+
+
+def text_of(used: Used, start: str, pump: str, length: int) -> Any:
+    text = start + pump * (length // len(pump) + 1) + END
+    return text.encode("utf-8", "surrogatepass") if isinstance(used.pattern.pattern, bytes) else text
+
+
+def grows(used: Used) -> tuple[str, str, float] | None:
+    """The first text on which the work grows faster than the text: its beginning, what it repeats, and how many times
+    more work it is when the text is four times as long; None when there is none."""
+    for start, pump in hostile(used.pattern):
+        if any(seconds(work(used, text_of(used, start, pump, size))) > most for size, most in SHORT):
+            return start, pump, math.inf
+        for size in SIZES:
+            if seconds(work(used, text_of(used, start, pump, size))) > size * QUICK:
+                short = seconds(work(used, text_of(used, start, pump, size)), 3)
+                long = seconds(work(used, text_of(used, start, pump, size * 4)), 2)
+                if long > short * TIMES:
+                    return start, pump, long / short
+    return None

@@ -1,0 +1,63 @@
+"""The whole product as `make run` starts it: workspace, bot, sample folder, servers; in a home of its own."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from bot.demo import local, sample_files
+from bot.settings import Settings
+from bot.wiring import Parts, made
+from gate.rules.ports import Limits
+from tools.mcp.server_config import ServerConfig
+from tools.model.model_api import ModelConfig
+from workspace.server import Workspace
+
+OPS = "C_OPS"
+
+
+@dataclass(frozen=True)
+class Product:
+    """What runs: the local Slack, the folder of files that the bundled server serves, the parts of the bot."""
+
+    ws: Workspace
+    files: Path
+    parts: Parts
+
+    def text(self, name: str) -> str | None:
+        """The text of a file in the folder, or None where there is none."""
+        path = self.files / name
+        return path.read_text(encoding="utf-8") if path.exists() else None
+
+    def names(self) -> set[str]:
+        """The names of all files that people see there."""
+        found = (path.relative_to(self.files) for path in self.files.rglob("*") if path.is_file())
+        return {str(path) for path in found if path.parts[0] != ".countersign"}
+
+
+@asynccontextmanager
+async def running_product(
+    home: Path,
+    *,
+    limits: Limits | None = None,
+    policy: str = "",
+    servers: Sequence[ServerConfig] = (),
+    model: ModelConfig | None = None,
+) -> AsyncIterator[Product]:
+    """Start everything below `home`, and stop it again. `policy`: the text of a policy file."""
+    settings = Settings.load({"COUNTERSIGN_HOME": str(home)}, home)
+    settings = replace(settings, limits=limits or settings.limits, servers=tuple(servers))
+    settings = replace(settings, model=model)
+    if policy:
+        (home / "policy.yaml").write_text(policy, encoding="utf-8")
+        settings = replace(settings, policy=home / "policy.yaml")
+    ws, files = Workspace(), sample_files(home / "files")
+    try:
+        async with made(local(settings, await ws.start(), ws.installation, files)) as parts:
+            await ws.settled()
+            yield Product(ws, files, parts)
+            assert ws.refused == []
+    finally:
+        await ws.stop()

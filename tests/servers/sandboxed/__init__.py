@@ -1,0 +1,1 @@
+"""Tasks that try to break out of the sandbox that they run in."""

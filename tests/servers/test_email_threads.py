@@ -1,0 +1,114 @@
+"""Threads as mail programs write them: whose words are whose, what was decided, what is attached; several words sought."""
+
+from __future__ import annotations
+
+from email.message import EmailMessage
+from pathlib import Path
+
+import pytest
+
+from servers.decisions import decided
+from servers.email import messages
+from tests.servers.figures import told
+from tests.servers.mail import maildir, mailing
+
+OUTLOOK = """From: {who}
+Sent: Tuesday, 17 November 2026 09:12
+To: Ann Example <ann@example.com>
+Subject: Offers
+
+Which offer do we take? The first one ends on Friday.
+"""
+OWN = "Hello,\n\nthe second. Can you sign on Monday?"
+# How programs put what is answered below, above or into an answer; all of it is Bob's but OWN.
+QUOTING = {
+    "Outlook": OWN + "\n\n" + OUTLOOK.format(who="Bob <bob@example.com>"),
+    "Outlook with a line": OWN + "\n\n" + "_" * 32 + "\n" + OUTLOOK.format(who="Bob <bob@example.com>"),
+    "Outlook, German": OWN + "\n\nVon: Bob <bob@example.com>\nGesendet: Dienstag, 17. November 2026 09:12\nAn: Ann\nBetreff: Angebote\n\nWhich offer do we take?\n",
+    "old Outlook": OWN + "\n\n-----Original Message-----\nFrom: Bob\nSent: Tuesday\nTo: Ann\n\nWhich offer do we take?\n",
+    "Gmail": OWN + "\n\nOn Tue, Nov 17, 2026 at 9:12 AM Bob Builder <bob@example.com> wrote:\n\n> Which offer do we take?\n",
+    "Gmail, wrapped": OWN + "\n\nOn Tue, Nov 17, 2026 at 9:12 AM Bob Builder of the Great Works <\nbob@example.com> wrote:\n\n> Which offer do we take?\n",
+    "Thunderbird, German": OWN + "\n\nAm 17.11.2026 um 09:12 schrieb Bob Builder:\n> Which offer do we take?\n",
+    "Apple Mail, French": OWN + "\n\nLe 17 nov. 2026 à 09:12, Bob Builder <bob@example.com> a écrit :\n\n> Which offer do we take?\n",
+    "between the lines": "> Which offer do we take?\n\n" + OWN + "\n",
+    "below": "On Tue, 17 Nov 2026 Bob wrote:\n> Which offer do we take?\n\n" + OWN + "\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("program", QUOTING)
+def test_what_is_quoted_is_not_taken_for_own_words(program: str) -> None:
+    assert messages.own_words(QUOTING[program]) == OWN
+    assert told("email.summarize_thread: whose words") == f"{len(QUOTING)} of {len(QUOTING)}"
+
+
+DECIDED = """We agreed to take the second offer.|The board has approved the budget.|It was decided that Bob goes.|Let's go with the blue one.|We'll sign on Monday.
+Agreed, the first of May.|Decision: we stay in Kiel.|The trip is cancelled.|We have all decided to wait.|Wir haben beschlossen, das zweite Angebot zu nehmen.
+Beschluss: Das Büro bleibt.|Es wurde vereinbart, dass Bob fährt.|Der Termin wird auf Freitag verschoben.|Wir nehmen das zweite Angebot.|Einverstanden, dann am Montag.
+Das Team hat sich auf Python geeinigt.|Gestern haben wir uns für Kiel entschieden.|We've settled on Friday.|So then we will use the old printer.|Es bleibt bei der alten Regel.""".replace(
+    "\n", "|"
+).split("|")
+OPEN = """Should we take the second offer?|Have we decided?|We have not decided yet.|If we agreed, Bob would go.|I wonder whether the board has approved it.|Bob will call you.
+The decision is hard.|Sollen wir das zweite nehmen?|Es wurde noch nichts beschlossen.|Ob wir das nehmen, ist offen.|The meeting is on Friday.|Please decide soon.|Ich nehme den Zug.
+We would like to hear from you.|Agreement is a fine word.|Bitte entscheidet bis Montag.|Das Angebot ist gut.|Nobody agreed.|She takes the bus.|Wir hoffen auf gutes Wetter.""".replace(
+    "\n", "|"
+).split("|")
+
+
+def test_decisions_are_told_from_what_is_open() -> None:
+    found = sum(map(decided, DECIDED))
+    wrong = sum(map(decided, OPEN))
+    assert (found, wrong) == (len(DECIDED), 0)
+    assert (
+        told("decisions in English and German")
+        == f"{found} of {len(DECIDED)} found, {wrong} of {len(OPEN)} taken wrongly"
+    )
+
+
+def put(home: Path, number: int, text: str, attachment: str = "") -> None:
+    mail = EmailMessage()
+    mail["From"] = "Ann Example <ann@example.com>" if number % 2 else "Bob Builder <bob@example.com>"
+    mail["To"] = "Cleo <cleo@example.com>"
+    mail["Subject"] = "Offers"
+    mail["Date"] = f"Wed, {10 + number} Nov 2026 10:00:00 +0000"
+    mail["Message-ID"] = f"<offer{number}@example.com>"
+    mail["References"] = "<offer0@example.com>"
+    mail.set_content(text)
+    if attachment:
+        mail.add_attachment(b"%PDF", maintype="application", subtype="pdf", filename=attachment)
+    (home / "cur" / f"{10 + number}.offer.host:2,S").write_bytes(mail.as_bytes())
+
+
+async def test_a_summary_says_what_was_decided_and_attached_and_who_asked(tmp_path: Path) -> None:
+    home = maildir(tmp_path)
+    put(home, 0, "Which offer do we take?", "Angebot Müller.pdf")
+    put(
+        home,
+        1,
+        "We agreed to take the second offer.\n\n" + OUTLOOK.format(who="Bob Builder <bob@example.com>"),
+    )
+    async with mailing(home) as gate:
+        found = (await gate("search_emails", subject="Offers"))["messages"]
+        text = (await gate("summarize_thread", message_id=found[0]["message_id"]))["text"]
+    assert "- Bob Builder, 2026-11-10: Which offer do we take?" in text
+    assert text.count("Which offer do we take?") == 1
+    assert "Decided, as it seems:\n- Ann Example, 2026-11-11: We agreed to take the second offer." in text
+    assert "Attachments:\n- Bob Builder, 2026-11-10: Angebot Müller.pdf" in text
+
+
+async def test_a_search_finds_all_its_words_wherever_they_stand(tmp_path: Path) -> None:
+    home = maildir(tmp_path)
+    put(home, 0, "The price of the second\noffer is too high for Müller.", "Angebot.pdf")
+    async with mailing(home) as gate:
+        for text, count in (
+            ("müller price", 1), ('"second offer"', 1), ('"offer second"', 0), ("price nobody", 0), ("angebot.pdf", 1), ("board figures", 1),
+        ):  # fmt: skip
+            assert len((await gate("search_emails", text=text))["messages"]) == count, text
+
+
+def test_blanks_between_the_parts_of_a_page_are_kept() -> None:
+    mail = EmailMessage()
+    mail.set_content(
+        "<table><tr><td>Total</td><td>900 EUR</td></tr></table><p>Dear Ann,<br>see<b> here</b></p><ul><li>one<li>two</ul>"
+        "<div>a</div><div>b</div><a href='https://example.org'>link</a>", subtype="html",
+    )  # fmt: skip
+    assert messages.said(mail) == "Total\t900 EUR\n\nDear Ann,\nsee here\n\n- one\n- two\n\na\n\nb\n\nlink"

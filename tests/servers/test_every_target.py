@@ -1,0 +1,461 @@
+"""Every path argument of every bundled and reviewed tool: no spelling of a gated file is a click, or a read at once."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client
+from mcp.server.mcpserver.exceptions import ToolError
+
+from gate.rules.action import Class, Decision, Json, Verdict
+from gate.rules.always_gated import ALWAYS
+from gate.rules.policy import Policy, decide
+from gate.rules.targets import (
+    MOST_ALTERNATIVES,
+    SECRET_FILE,
+    SECRET_NAMES,
+    Targets,
+    _secrets,
+    canonical_path,
+    readings,
+    resolved,
+    settled,
+)
+from gate.rules.tool import Hints, ToolSpec, Trust
+from servers.filesystem import paths
+from servers.filesystem import server as filesystem
+from servers.filesystem.paths import Roots
+from tests.servers.all_servers import tools
+from tools.mcp.catalogue import Catalogue
+from tools.mcp.connection import Listing
+from tools.mcp.schema import problems
+from tools.mcp.server_config import ServerConfig
+from tools.recipes.check import load_recorded_schemas
+from tools.recipes.reader import load_recipes, read_recipe
+
+MANIFESTS = Path(__file__).parents[2] / "manifests" / "tools"
+POLICY = Policy("v", ALWAYS)
+FILES = (".env", "config/prod.yaml", "id_rsa")
+SECRETS = (".env", "id_rsa")  # these are gated for reads, too
+
+
+def spellings(path: str, root: str = "/srv/files") -> list[str]:
+    """Other ways to write a path, for one file system or another."""
+    folder, _, name = path.rpartition("/")
+    wide = "".join(chr(ord(c) + 0xFEE0) if "!" <= c <= "~" and c != "/" else c for c in path)
+    return [
+        path,
+        f"./{path}",
+        f"././{path}",
+        f"{path}/.",
+        f"{path}/./.",
+        f"{path}/",
+        f"{path}//",
+        f"{path}/.//",
+        f".//{path}",
+        f"a/../{path}",
+        f"a/b/../../{path}",
+        f"../files/{path}",
+        f"{path}/../{name}",
+        f"/{path}",
+        f"//{path}",
+        f"{root}/{path}",
+        f"{root}/./{path}/.",
+        f"a//b/{path}",
+        path.upper(),
+        path.title(),
+        f"{path} ",
+        f" {path}",
+        f"{path}.",
+        f"{path}. .",
+        f"{path}\t",
+        f"{path}\n",
+        path.replace("/", "//"),
+        path.replace("/", "\\"),
+        f"C:\\x\\{name}" if not folder else f"C:\\x\\{folder}\\{name}",
+        path.replace(".", "%2e").replace("/", "%2f"),
+        path.replace(".", "%252e"),
+        "".join(f"%{byte:02X}" for byte in path.encode()),
+        f"{path}%00",
+        f"{path}\0.png",
+        f"{path}::$DATA",
+        f"{path}:stream",
+        f"file:///srv/{path}",
+        f"FILE://localhost/srv/{path}",
+        f"https://example.com/raw/{path}?raw=1",
+        f"{path}#L1",
+        f'"{path}"',
+        wide,
+        path.replace(".", "\u2024"),
+        path.replace("/", "\u2215"),
+        path.replace("/", "\uff0f"),
+        path[0] + "\u200b" + path[1:],
+        path + "\u2800",
+        path + "\u00a0",
+        path + "\ufeff",
+        unicodedata.normalize("NFD", path),
+        f"HEAD:{path}",
+    ]
+
+
+def placed(name: str, path: str) -> Json:
+    """Arguments with this path at the place of a target: `call.sources`, `files[].path`."""
+    step, _, rest = name.partition(".")
+    inner = placed(rest, path) if rest else path
+    if step.endswith("[]"):
+        return {step[:-2]: [{"path": "a.md"}, inner]}
+    return {step: inner}
+
+
+def judged(spec: ToolSpec, args: Json) -> Decision:
+    return decide(POLICY, spec, args, "C1", lambda schema, value: not problems(schema, value))
+
+
+@pytest.fixture(scope="module")
+def bundled(tmp_path_factory: pytest.TempPathFactory) -> list[ToolSpec]:
+    found: list[ToolSpec] = []
+    for server, listed in asyncio.run(tools(tmp_path_factory.mktemp("bundled"))).items():
+        made = Catalogue.of(
+            ServerConfig(name=server, inproc="x", trust=Trust.BUNDLED), Listing(tuple(listed), {}), {}, {}
+        )
+        assert not made.problems
+        found += made.specs.values()
+    return found
+
+
+def reviewed() -> Iterator[ToolSpec]:
+    kept = load_recorded_schemas(MANIFESTS)
+    for server, file in load_recipes(MANIFESTS).items():
+        for name, data in file.tools.items():
+            schema = kept[server].schemas[name].input_schema
+            yield ToolSpec(
+                server, name, name, "", schema, "d", trust=Trust.REVIEWED, recipe=read_recipe(data)
+            )
+
+
+def declared(specs: list[ToolSpec]) -> Iterator[tuple[ToolSpec, str]]:
+    for spec in specs:
+        for name in (spec.recipe.targets or Targets()).paths:
+            yield spec, name
+
+
+def loose(spec: ToolSpec, name: str) -> list[str]:
+    """The spellings that this argument takes without a typed phrase."""
+    reads = judged(spec, {}).cls is Class.READ
+    return [
+        f"{spec.full_name} {name}={text!r}"
+        for path in (SECRETS if reads else FILES)
+        for text in spellings(path)
+        for args in (placed(name, text), placed(name, [text]))
+        if judged(spec, args).verdict is not Verdict.TYPED
+    ]
+
+
+def test_there_are_thirty_spellings_and_more_of_each() -> None:
+    assert all(len(set(spellings(path))) >= 40 for path in FILES)
+
+
+def test_no_spelling_passes_a_path_argument_of_a_bundled_tool(bundled: list[ToolSpec]) -> None:
+    pairs = list(declared(bundled))
+    assert len(pairs) >= 40
+    assert [one for spec, name in pairs for one in loose(spec, name)] == []
+
+
+def test_no_spelling_passes_a_path_argument_of_a_reviewed_tool() -> None:
+    pairs = list(declared(list(reviewed())))
+    assert {spec.server for spec, _ in pairs} >= {
+        "server-filesystem",
+        "server-git",
+        "server-github",
+        "github-mcp-server",
+    }
+    assert [one for spec, name in pairs for one in loose(spec, name)] == []
+
+
+@pytest.mark.parametrize("name", ["store_blob", "get_blob"])
+@pytest.mark.parametrize("argument", ["path", "anything", "options.where"])
+def test_no_spelling_passes_a_tool_that_declares_nothing(name: str, argument: str) -> None:
+    spec = ToolSpec("s", name, name, "", {}, "d", trust=Trust.DECLARED)
+    paths = FILES if name == "store_blob" else SECRETS
+    texts = [text for path in paths for text in spellings(path)]
+    assert [t for t in texts if judged(spec, placed(argument, t)).verdict is not Verdict.TYPED] == []
+
+
+async def test_ordinary_files_stay_a_click_and_a_read(bundled: list[ToolSpec]) -> None:
+    told = {Verdict.RUN: 0, Verdict.CONFIRM: 0}
+    for spec, name in declared(bundled):
+        if judged(spec, {}).verdict is Verdict.TYPED:
+            continue
+        for path in ("reports/q3.md", ".env.example", "keyboard.md", "a b/product.yaml", "été/ночь.txt"):
+            found = judged(spec, placed(name, path)).verdict
+            assert found is judged(spec, {}).verdict, (spec.full_name, path)
+            told[found] += 1
+    assert min(told.values()) > 20
+
+
+async def test_every_argument_of_a_bundled_tool_that_is_named_like_a_path_is_declared(
+    bundled: list[ToolSpec],
+) -> None:
+    like = {
+        "path",
+        "paths",
+        "source",
+        "sources",
+        "destination",
+        "file",
+        "files",
+        "folder",
+        "first",
+        "second",
+        "chunk",
+    }
+    missed = [
+        f"{spec.full_name}.{name}"
+        for spec in bundled
+        for name in spec.schema.get("properties", {})
+        if name in like and name not in {*(t := spec.recipe.targets or Targets()).paths, *t.looks}
+    ]
+    assert missed == []
+
+
+def test_a_server_that_follows_links_and_reports_nothing_gets_a_typed_phrase_for_every_change() -> None:
+    changing = [s for s in reviewed() if s.server == "server-filesystem" and s.recipe.cls is not Class.READ]
+    assert len(changing) == 4
+    for spec in changing:
+        found = judged(spec, {"path": "notes.md", "source": "a.md", "destination": "b.md"})
+        assert (found.verdict, found.rule) == (Verdict.TYPED, "links")
+
+
+PATHS = [text for path in (*FILES, "reports/q3.md", ".", "a b/é") for text in spellings(path)]
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_the_gate_and_the_server_mean_the_same_place(several: bool, tmp_path: Path) -> None:
+    folders = [tmp_path / name for name in (("files", "mail") if several else ("files",))]
+    for folder in folders:
+        folder.mkdir()
+    roots = Roots.at(folders)
+    recipe = read_recipe({"targets": {"paths": ["path"], "roots": roots.places}})
+    compared = 0
+    for text in (one.replace("/srv/files", str(folders[0])) for one in PATHS):
+        once = settled(recipe.targets, {"path": text})["path"]
+        assert settled(recipe.targets, {"path": once})["path"] == once
+        try:
+            said = roots.find(text).said
+        except ToolError:
+            with pytest.raises(ToolError):  # and what the gate would send is refused, too
+                roots.find(once)
+            continue
+        assert once.rstrip("/") == said.rstrip("/")
+        compared += 1
+    assert compared > 60
+
+
+async def test_whatever_the_filesystem_server_would_do_to_a_secret_file_was_typed_for(
+    tmp_path: Path, bundled: list[ToolSpec]
+) -> None:
+    """Every spelling is really sent, as the gate would send it: what changed a gated file was no click."""
+    spec = next(one for one in bundled if one.full_name == "filesystem.write_file")
+    (tmp_path / "config").mkdir()
+    os.symlink(".env", tmp_path / "link")
+    changed = 0
+    async with Client(filesystem([tmp_path])) as client:
+        for text in [
+            *(t for path in FILES for t in spellings(path, str(tmp_path))),
+            "link",
+            "config/../link",
+            "a/../.env",
+        ]:
+            for path in FILES:
+                (tmp_path / path).write_text("kept")
+            args = settled(spec.recipe.targets, {"path": text, "content": "gone"})
+            await client.call_tool("write_file", args)
+            if any((tmp_path / path).read_text() != "kept" for path in FILES):
+                changed += 1
+                assert judged(spec, args).verdict is Verdict.TYPED, text
+    assert changed > 20
+
+
+async def test_a_restored_or_decrypted_secret_file_is_known_by_what_the_preview_tells(
+    bundled: list[ToolSpec],
+) -> None:
+    by_name = {spec.full_name: spec for spec in bundled}
+    for name, args, capture in (
+        ("filesystem.restore_file", {"trash_id": "x"}, {"plan": {"paths": ["a.md", ".env"]}}),
+        ("security.decrypt_file", {"path": "dotenv.age"}, {"plan": {"path": ".env"}}),
+        ("data.restore_rows", {"record": "x"}, {"plan": {"path": "config/secrets.json"}}),
+        (
+            "filesystem.move_file",
+            {"source": "a", "destination": "b"},
+            {"plan": {"source": "a", "destination": "b/.env"}},
+        ),
+    ):
+        spec = by_name[name]
+        assert judged(spec, args).verdict is Verdict.CONFIRM
+        told = replace(spec.recipe, targets=resolved(spec.recipe.targets, capture))
+        assert judged(replace(spec, recipe=told), args).verdict is Verdict.TYPED
+
+
+def test_gate_and_servers_know_the_same_secret_files() -> None:
+    assert paths.SECRET.pattern == SECRET_FILE
+
+
+@pytest.mark.parametrize(
+    ("path", "canonical"),
+    [
+        (".env/.", ".env"),
+        ("./a//b/", "a/b/"),
+        ("/srv/files/a", "a"),
+        ("/srv/filesystem/a", "/srv/filesystem/a"),
+        ("a/../b", "a/../b"),
+        ("a\0", "a\0"),
+        ("%2eenv", "%2eenv"),
+        ("É", "É"),
+        ("", ""),
+        (".", "."),
+    ],
+)
+def test_a_path_is_sent_in_one_form_and_never_as_another_file(path: str, canonical: str) -> None:
+    targets = read_recipe({"targets": {"paths": ["path"], "roots": {"files": ["/srv/files"]}}}).targets
+    assert targets is not None
+    assert canonical_path(path, targets.roots) == canonical
+
+
+def test_a_reading_of_a_long_text_takes_no_long_time() -> None:
+    """Counted by growth: twice the text makes at most twice the forms' length."""
+    for piece in ("a/./b ", "é/./b ", "%2525", "::", "../", "\u2024/", "{a,b}", "[*?", "{a,"):
+        lengths = [sum(map(len, readings(piece * n))) for n in (1000, 2000, 4000)]
+        assert lengths[1] <= 2 * lengths[0] + 64
+        assert lengths[2] <= 2 * lengths[1] + 64
+
+
+def undeclared(name: str) -> ToolSpec:
+    return ToolSpec(
+        "else",
+        name,
+        name,
+        "",
+        {"type": "object"},
+        "d",
+        Hints(name != "store", False),
+        Trust.REVIEWED,
+        reviewed=True,
+    )
+
+
+@pytest.mark.parametrize("path", FILES)
+def test_a_path_that_is_the_name_of_a_field_is_a_target_as_well(path: str) -> None:
+    for spelling in spellings(path):
+        for args in ({"files": {spelling: "x"}}, {"files": [{spelling: "x"}]}, {spelling: "x"}):
+            assert judged(undeclared("store"), args).verdict is Verdict.TYPED, args
+            if path in SECRETS:
+                assert judged(undeclared("read_files"), args).verdict is Verdict.TYPED, args
+
+
+@pytest.mark.parametrize(
+    "form", ["{}\x85", "{}\u2028", "{}\u3000", "a.md,{}", "{},a.md", "a.md; {}", "{};v=1", "{}&x=1", "@{}"]
+)
+@pytest.mark.parametrize("path", FILES)
+def test_lists_of_paths_and_any_blank_behind_one_hide_no_target(path: str, form: str) -> None:
+    if path == FILES[1] and form.startswith("@"):
+        return  # production configuration is found behind any separator, and @ is none
+    args = {"path": form.format(path)}
+    assert judged(undeclared("store"), args).verdict is Verdict.TYPED
+
+
+@pytest.mark.parametrize("name", SECRET_NAMES)
+def test_every_name_that_patterns_are_held_against_is_one_of_a_secret_file(name: str) -> None:
+    assert paths.is_secret(name)
+
+
+GLOBS = """
+.en* .e?v id_r?a id_rs[a] {.env,x} {.e,a}nv *.pem *.k?y *.{pem,p12} [.]env [i][d]_[r][s][a] .ssh/* .ssh/c* **/.env*
+cred*.json s*rets.yml %2een* ｉd_r＊ .??? src/../.en* .git-cred* .s?h/config
+""".split()
+
+
+@pytest.mark.parametrize(
+    "pattern", [*GLOBS, "cat .en*", "a.md,.en*", "x=.en*", "{" + ",".join("a" * 99) + "}"]
+)
+def test_a_pattern_that_can_match_a_secret_file_counts_as_one(pattern: str) -> None:
+    for args in ({"path": pattern}, {"include": ["a.md", pattern]}, {"where": f'{{"glob": "{pattern}"}}'}):
+        assert judged(undeclared("store"), args).verdict is Verdict.TYPED, args
+        assert judged(undeclared("read_files"), args).verdict is Verdict.TYPED, args
+
+
+MANY = "{a,b}{c,d}{e,f}{g,h}{i,j}{k,l}"  # 64 names
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        {"paths": [f"{MANY}{number}" for number in range(1_500)]},
+        {"paths": [f"%257Ba,b}}{{c*,d}}{{e,f}}{{g,h}}{{i,j}}{{k,l}}{number}" for number in range(1_200)]},
+        {"where": json.dumps([f"{MANY}{number}*" for number in range(1_400)])},
+        {f"{MANY}{number}": number for number in range(1_400)},
+    ],
+    ids=["list", "percent signs", "JSON", "names of fields"],
+)
+@pytest.mark.parametrize("tool", ["store", "read_files"])
+def test_a_call_that_stands_for_more_names_than_can_be_checked_runs_no_pattern_of_them(
+    tool: str, args: dict[str, Any]
+) -> None:
+    _secrets.cache_clear()
+    decision = judged(undeclared(tool), args)
+    assert decision.verdict is Verdict.DENY
+    assert "name fewer at a time" in decision.reason
+    assert _secrets.cache_info().misses == 0
+
+
+def test_the_words_of_a_command_that_stand_for_too_many_names_are_not_looked_at_one_by_one() -> None:
+    _secrets.cache_clear()
+    words = " ".join(f"{MANY}{number}" for number in range(1_500))
+    assert judged(undeclared("run_command"), {"command": f"ls {words}"}).verdict is Verdict.TYPED
+    assert _secrets.cache_info().misses <= MOST_ALTERNATIVES
+
+
+def test_a_thousand_patterns_with_a_choice_of_two_endings_are_looked_at() -> None:
+    args = {"paths": [f"src/module{number}/*.{{ts,js}}" for number in range(900)]}
+    assert judged(undeclared("read_files"), args).verdict is Verdict.RUN
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    """* ** **/* .* *.* *.md *.json *.yml *.txt src/**/*.ts test_*.py *.env.example **/config.json a[1] {name}
+    {a,b}.md index.* what? **bold** config.* data/*.csv""".split(),
+)
+def test_a_pattern_that_says_nothing_of_a_secret_file_is_no_target(pattern: str) -> None:
+    assert (
+        judged(undeclared("read_files"), {"path": pattern, "where": f'["{pattern}"]'}).verdict is Verdict.RUN
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"path": ".env"}',
+        ' [["a", ".env"]]',
+        '{".env": "x"}',
+        r'{"path": "\u002eenv"}',
+        '{"path": ".env", "path": "a.md"}',
+        '["{\\"path\\": \\".env\\"}"]',
+        '{"path": "a/%2eenv"}',
+    ],
+)
+def test_a_text_that_is_json_is_looked_through(text: str) -> None:
+    for args in ({"args": text}, {"calls": [text]}):
+        assert judged(undeclared("store"), args).verdict is Verdict.TYPED, args
+        assert judged(undeclared("read_files"), args).verdict is Verdict.TYPED, args
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"a": 1', "{}", "[1, 2]", '{"path": "a.md"}'])
+def test_a_text_that_is_no_json_or_names_no_secret_is_judged_as_before(text: str) -> None:
+    assert judged(undeclared("read_files"), {"args": text}).verdict is Verdict.RUN

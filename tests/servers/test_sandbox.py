@@ -1,0 +1,381 @@
+"""The sandbox: what a task may not do is refused by the kernel, and whatever it does, the call ends with a sentence."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import fcntl
+import os
+import signal
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import anyio
+import pytest
+from anyio import to_thread
+from mcp.server.mcpserver.exceptions import ToolError
+
+from servers.sandbox import calling, confinement, kernel
+from servers.sandbox.calling import Job, Limits, Protection, Sandbox, protection
+from servers.sandbox.protocol import packed, unpacked
+from tests.servers.sandboxed.tasks import ATTEMPTS, FILTERED, WRITES
+
+BY_LANDLOCK = "write overwrite truncate delete rename folder link read list environment".split()
+BY_LIMITS = ["more files"]
+BY_USER = ["root"]
+BY_SECCOMP = sorted(ATTEMPTS.keys() - {*BY_LANDLOCK, *BY_LIMITS, *BY_USER})
+needs_landlock = pytest.mark.skipif(not kernel.landlock_version(), reason="this kernel has no Landlock")
+needs_seccomp = pytest.mark.skipif(not confinement.has_seccomp(), reason="this kernel has no seccomp filters")
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    made = Sandbox("tests.servers")
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Path:
+    """A folder with one file that everybody may read and write, as far as its mode goes."""
+    for folder in (tmp_path, *tmp_path.parents[:2]):
+        folder.chmod(0o777)
+    (tmp_path / "kept").write_bytes(b"kept")
+    (tmp_path / "kept").chmod(0o666)
+    return tmp_path
+
+
+def tried(sandbox: Sandbox, how: str, folder: Path, **more: object) -> int:
+    args = {"how": how, "path": str(folder), "process": os.getpid()}
+    result = sandbox.call(Job("sandboxed.attempt", args=args, **more))  # type: ignore[arg-type]
+    assert not result.refused
+    return int(result.told["errno"])
+
+
+@needs_landlock
+@pytest.mark.parametrize("how", BY_LANDLOCK)
+@pytest.mark.parametrize("scratch", [False, True])
+def test_a_task_can_touch_no_file_outside_its_scratch_folder(
+    sandbox: Sandbox, outside: Path, how: str, scratch: bool
+) -> None:
+    assert tried(sandbox, how, outside, scratch=scratch)
+    assert {path.name: path.read_bytes() for path in outside.iterdir()} == {"kept": b"kept"}
+
+
+@needs_landlock
+def test_a_task_reads_only_what_it_is_given(sandbox: Sandbox, outside: Path) -> None:
+    assert tried(sandbox, "read", outside)
+    assert tried(sandbox, "read", outside, reads=[outside]) == 0
+    assert tried(sandbox, "overwrite", outside, reads=[outside])
+
+
+@needs_landlock
+def test_a_task_reads_no_settings_of_the_project(sandbox: Sandbox) -> None:
+    assert tried(sandbox, "list", confinement.HOME)
+    assert tried(sandbox, "list", Path.home())
+    assert tried(sandbox, "list", Path("/etc"))
+
+
+@needs_seccomp
+@pytest.mark.parametrize("how", BY_SECCOMP)
+def test_a_task_reaches_no_network_no_program_and_no_other_process(
+    sandbox: Sandbox, outside: Path, how: str
+) -> None:
+    if how == "old numbers" and os.uname().machine != "x86_64":
+        pytest.skip("only x86_64 has them")
+    assert tried(sandbox, how, outside)
+
+
+@pytest.fixture(scope="module")
+def old() -> Iterator[Sandbox]:
+    """For tasks that make their fork server believe that the kernel is an old one."""
+    made = Sandbox("tests.servers")
+    yield made
+    made.stop()
+
+
+@needs_landlock
+@needs_seccomp
+@pytest.mark.parametrize("how", FILTERED)
+@pytest.mark.parametrize("more", [{}, {"scratch": True}, {"scratch": True, "program": "/bin/cat"}])
+def test_what_an_old_landlock_does_not_know_of_is_refused_by_the_filter(
+    old: Sandbox, outside: Path, how: str, more: dict[str, object]
+) -> None:
+    args = {"how": how, "path": str(outside), "process": os.getpid()}
+    result = old.call(Job("old_kernel.filtered", args=args, reads=[outside], **more))  # type: ignore[arg-type]
+    assert (result.refused, result.told) == ("", {"errno": errno.EPERM})
+    assert (outside / "kept").read_bytes() == b"kept"
+
+
+@needs_seccomp
+@pytest.mark.parametrize("how", WRITES)
+def test_a_task_without_a_scratch_folder_writes_nothing_on_a_kernel_without_landlock(
+    outside: Path, how: str
+) -> None:
+    sandbox = Sandbox("tests.servers")
+    try:
+        result = sandbox.call(Job("no_landlock.attempt", args={"how": how, "path": str(outside)}))
+    finally:
+        sandbox.stop()
+    assert (result.refused, result.told) == ("", {"errno": errno.EPERM})
+    assert {path.name: path.read_bytes() for path in outside.iterdir()} == {"kept": b"kept"}
+
+
+@needs_seccomp
+def test_a_task_cannot_give_up_the_lock_of_its_caller(sandbox: Sandbox, tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"locked")
+    with (tmp_path / "a").open("r+b") as file, (tmp_path / "a").open("r+b") as other:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        result = sandbox.call(Job("sandboxed.unlock", files=[file.fileno()]))
+        assert result.told == {"errno": [errno.EPERM, errno.EPERM]}
+        with pytest.raises(BlockingIOError):
+            fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def test_a_task_that_fills_the_disk_is_stopped(sandbox: Sandbox) -> None:
+    assert sandbox.call(Job("sandboxed.fill", scratch=True, limits=Limits(seconds=60))).stopped
+    assert sandbox.call(Job("sandboxed.echo", [b"next"])).data == b"next"
+
+
+@needs_seccomp
+def test_a_task_cannot_bring_down_the_process_that_clears_its_folder_away(sandbox: Sandbox) -> None:
+    assert sandbox.call(Job("sandboxed.echo", [b"first"])).data == b"first"
+    before = sandbox._server
+    assert sandbox.call(Job("sandboxed.dig", scratch=True)).told == {"depth": 0}
+    assert sandbox.call(Job("sandboxed.echo", [b"next"])).data == b"next"
+    assert before
+    assert sandbox._server is before
+    assert before.poll() is None
+
+
+@pytest.mark.skipif(not Path("/proc/self/oom_score_adj").exists(), reason="only Linux has it")
+async def test_where_memory_runs_out_a_task_goes_before_the_bot(sandbox: Sandbox) -> None:
+    job = Job("sandboxed.hang", limits=Limits(seconds=5))
+    waiting = asyncio.create_task(asyncio.to_thread(sandbox.call, job))
+    found = await gone(lambda: "1000" in scores(sandbox))
+    assert (await waiting).stopped
+    assert found
+
+
+def scores(sandbox: Sandbox) -> list[str]:
+    there = children(sandbox) if sandbox._server else []
+    return [read(Path(f"/proc/{one}/oom_score_adj")).decode().strip() for one in there]
+
+
+@needs_seccomp
+@pytest.mark.parametrize(
+    "how", ["tcp", "udp", "unix", "kill", "trace", "mode", "leave the group", "namespace"]
+)
+def test_a_task_that_may_start_a_program_gets_nothing_else(sandbox: Sandbox, outside: Path, how: str) -> None:
+    assert tried(sandbox, how, outside, program="/bin/sh", scratch=True)
+
+
+@pytest.mark.parametrize("how", BY_LIMITS + BY_USER)
+def test_a_task_gets_no_more_files_and_no_other_user(sandbox: Sandbox, outside: Path, how: str) -> None:
+    assert tried(sandbox, how, outside)
+
+
+@needs_landlock
+def test_a_task_starts_the_one_program_and_no_other(sandbox: Sandbox) -> None:
+    def started(program: str) -> bytes:
+        job = Job("sandboxed.start", [], {"program": program}, program="/bin/cat", scratch=True)
+        return sandbox.call(job).data
+
+    sh = Job("sandboxed.echo", [b"1"], program="/bin/sh")
+    assert sandbox.call(sh).data == b"1"
+    assert not sandbox.call(Job("sandboxed.start", args={"program": "/bin/cat"}, program="/bin/cat")).refused
+    assert sandbox.call(Job("sandboxed.start", args={"program": "/bin/ls"}, program="/bin/cat")).stopped
+    assert started("/bin/cat") == b""
+
+
+def test_a_task_inherits_no_descriptor_and_no_secret(
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SLACK_BOT_TOKEN", "xoxb-secret")
+    with socket.create_server(("127.0.0.1", 0)):
+        told = sandbox.call(Job("sandboxed.held")).told
+    assert len(told["open"]) == 4  # the three to nowhere, and that of its answer
+    assert not {name for name in told["variables"] if "TOKEN" in name or "HOME" in name}
+    assert told["user"] != 0
+
+
+def test_a_scratch_folder_is_new_private_and_gone_afterwards(sandbox: Sandbox) -> None:
+    first, second = (sandbox.call(Job("sandboxed.scratch", args={"name": "a"}, scratch=True)) for _ in "ab")
+    assert first.data == second.data == b"kept"
+    assert first.told["before"] == second.told["before"] == []
+    assert first.told["folder"] != second.told["folder"]
+    sandbox.stop()  # waits until the folders are cleared away
+    assert not Path(first.told["folder"]).exists()
+    assert not Path(second.told["folder"]).exists()
+
+
+def test_a_file_that_is_passed_open_can_be_read_and_not_written(sandbox: Sandbox, tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"what it says")
+    (tmp_path / "a").chmod(0o600)
+    with (tmp_path / "a").open("rb") as file:
+        result = sandbox.call(Job("sandboxed.given", files=[file.fileno()]))
+    assert result.data == b"what it says"
+    assert result.told["errno"]
+
+
+@pytest.mark.parametrize("task", ["hang", "spin", "eat", "flood", "crash", "fail", "nest"])
+def test_whatever_a_task_does_the_call_ends_with_a_sentence(sandbox: Sandbox, task: str) -> None:
+    result = sandbox.call(
+        Job(f"sandboxed.{task}", limits=Limits(seconds=1, memory=256 << 20, output=1 << 20))
+    )
+    assert result.stopped == (task != "nest")
+    assert (result.refused == calling.TOO_MUCH) == result.stopped
+    assert sandbox.call(Job("sandboxed.echo", [b"next"])).data == b"next"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"",
+        b"x",
+        b"\xff" * 8 + b"{}",
+        packed({"told": []}),
+        (2).to_bytes(8, "big") + b"[]",
+        (100_000).to_bytes(8, "big") + b"[" * 100_000,
+        (9).to_bytes(8, "big") + b"\xff" * 9,
+    ],
+)
+def test_an_answer_that_is_none_counts_as_stopped(sandbox: Sandbox, answer: bytes) -> None:
+    assert sandbox.call(Job("sandboxed.lie", args={"answer": answer.hex()})).stopped
+
+
+def test_a_refusal_is_a_sentence_about_the_file(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = sandbox.call(Job("sandboxed.refuse"))
+    assert (result.refused, result.stopped) == ("has a reason.", False)
+    monkeypatch.setattr(calling, "SANDBOX", sandbox)
+    with pytest.raises(ToolError, match=r"^a\.pdf has a reason\.$"):
+        calling.run("sandboxed.refuse", "a.pdf")
+
+
+def test_a_task_takes_and_gives_megabytes(sandbox: Sandbox) -> None:
+    blobs = [os.urandom(3 << 20), b"", os.urandom(5 << 20)]
+    result = sandbox.call(Job("sandboxed.echo", blobs, {"word": "grüße"}))
+    assert result.data == b"".join(blobs)
+    assert result.told == {"word": "grüße", "sizes": [3 << 20, 0, 5 << 20]}
+
+
+@pytest.mark.parametrize(
+    "task", ["os.system", "..x", "nothing.here", "sandboxed.nothing", "sandboxed.tasks.echo"]
+)
+def test_only_the_tasks_of_the_package_can_be_named(sandbox: Sandbox, task: str) -> None:
+    assert sandbox.call(Job(task)).stopped
+    assert sandbox.call(Job("sandboxed.echo", [b"next"])).data == b"next"
+
+
+def test_many_threads_call_at_once(sandbox: Sandbox) -> None:
+    found: list[bytes] = []
+
+    def one(n: int) -> None:
+        found.append(sandbox.call(Job("sandboxed.echo", [str(n).encode()])).data)
+
+    threads = [threading.Thread(target=one, args=[n]) for n in range(3 * calling.AT_ONCE)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(found, key=int) == [str(n).encode() for n in range(len(threads))]
+
+
+async def test_a_cancelled_call_kills_its_task_and_the_loop_stays_free(sandbox: Sandbox) -> None:
+    with anyio.move_on_after(1):
+        await to_thread.run_sync(sandbox.call, Job("sandboxed.hang", limits=Limits(seconds=600)))
+    assert await gone(lambda: not children(sandbox))
+
+
+async def test_stopping_ends_the_calls_that_wait(sandbox: Sandbox) -> None:
+    waiting = asyncio.create_task(
+        asyncio.to_thread(sandbox.call, Job("sandboxed.hang", limits=Limits(seconds=600)))
+    )
+    assert await gone(lambda: len(children(sandbox)) == 1)
+    sandbox.stop()
+    assert (await waiting).stopped
+    again = await asyncio.to_thread(sandbox.call, Job("sandboxed.echo", [b"anew"]))
+    assert again.data == b"anew"
+
+
+async def test_a_fork_server_that_is_killed_takes_its_children_along_and_is_replaced(
+    sandbox: Sandbox,
+) -> None:
+    waiting = asyncio.create_task(
+        asyncio.to_thread(sandbox.call, Job("sandboxed.hang", limits=Limits(seconds=600)))
+    )
+    assert await gone(lambda: len(children(sandbox)) == 1)
+    assert sandbox._server
+    os.kill(sandbox._server.pid, signal.SIGKILL)
+    assert (await waiting).stopped
+    again = await asyncio.to_thread(sandbox.call, Job("sandboxed.echo", [b"anew"]))
+    assert again.data == b"anew"
+
+
+async def test_what_a_task_started_is_killed_with_it(sandbox: Sandbox) -> None:
+    job = Job(
+        "sandboxed.start_and_hang", args={"program": "/bin/sh"}, program="/bin/sh", limits=Limits(seconds=1)
+    )
+    assert (await asyncio.to_thread(sandbox.call, job)).stopped
+    assert await gone(lambda: not children(sandbox))
+    assert not spinning()
+
+
+def children(sandbox: Sandbox) -> list[str]:
+    """The processes that the fork server has."""
+    assert sandbox._server
+    process = sandbox._server.pid
+    return Path(f"/proc/{process}/task/{process}/children").read_text().split()
+
+
+def spinning() -> list[Path]:
+    return [path for path in Path("/proc").glob("[0-9]*/cmdline") if b"while :; do :; done" in read(path)]
+
+
+def read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+async def gone(when: Callable[[], bool]) -> bool:
+    """Whether this becomes true within some seconds."""
+    for _ in range(1_000):
+        if when():
+            return True
+        await asyncio.sleep(0.01)
+    return False
+
+
+def test_the_protection_in_force_is_found_out_by_trying() -> None:
+    found = protection()
+    assert found.works
+    assert found.writes == found.reads == bool(kernel.landlock_version())
+    assert found.network == confinement.has_seccomp()
+    assert found.other_user == confinement.drops_user()
+    assert found.sentence
+
+
+def test_protection_says_what_is_missing() -> None:
+    assert "no file can be opened" in Protection(works=False).sentence
+    half = Protection(works=True, writes=True, reads=True)
+    assert half.sentence.endswith("but this host lets them reach the network, start programs")
+    assert "can neither write" in Protection(True, True, True, True, True).sentence
+
+
+def test_a_head_that_is_cut_or_too_long_is_no_head() -> None:
+    whole = packed({"a": 1}, b"rest")
+    assert unpacked(whole) == ({"a": 1}, b"rest")
+    for cut in range(16):
+        with pytest.raises(ValueError):
+            unpacked(whole[:cut])
+
+
+def test_a_head_of_very_many_lists_is_not_parsed() -> None:
+    """Eight megabytes of them held up every thread of the bot for more than a second."""
+    assert unpacked(packed({"told": {"a": [[]] * 200_000}}))[1] == b""
+    with pytest.raises(ValueError, match="too many parts"):
+        unpacked(packed({"told": {"a": [[]] * 250_000}}))

@@ -1,0 +1,87 @@
+"""Tools that read whole folders leave secret files out, and say so; by its name such a file takes a typed phrase."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from mcp import Client
+
+from servers.filesystem import disk, paths
+from servers.filesystem import server as filesystem
+from servers.filesystem.paths import Roots
+from servers.knowledge import server as knowledge
+from servers.knowledge.indexing import Change, Seen, taken
+
+SECRET = (".env", "app/.env.local", "keys/server.PEM", "id_rsa", "x/secrets.yml", "credentials", ".ENV")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for path in SECRET:
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text("TOKEN of Lisbon is hush\n")
+    (tmp_path / "notes.md").write_text("Lisbon is sunny, and its TOKEN is public.\n")
+    return tmp_path
+
+
+MORE = """
+.git-credentials .ssh/config home/.ssh/config .kube/config .docker/config.json .npmrc .pypirc .netrc _netrc .my.cnf
+.vault-token .env~ .env.bak .env.local.bak #.env# .env.swp id_rsa.bak id_rsa.old .id_rsa.swp id_rsa~ id_ed25519_sk id_rsa.1
+server.key.bak server.key.txt db.kdbx.old a.p12 a.pfx a.ppk a.p8 a.jks credentials.json~ secrets.yml.orig
+""".split()
+
+
+@pytest.mark.parametrize(
+    "path", [*SECRET, *MORE, "a/.env ", ".env.", "a/.e\u200bnv", "．env", "id_rsa (1)", "Copy of id_rsa"]
+)
+def test_a_secret_file_is_known_by_its_name(path: str) -> None:
+    assert paths.is_secret(path)
+
+
+@pytest.mark.parametrize(
+    "path",
+    """notes.md .env.example keyboard.md env secrets.md monkey id_rsa.pub config config.json ssh/config a.pub
+    known_hosts .gitconfig .dockerignore keys.md turkey x.keys.md rsa id_rsa.pub.bak config.bak notes.md~""".split(),
+)
+def test_an_ordinary_file_is_not_taken_for_a_secret_one(path: str) -> None:
+    assert not paths.is_secret(path)
+
+
+async def test_a_search_for_text_does_not_look_into_secret_files(folder: Path) -> None:
+    async with Client(filesystem([folder])) as client:
+        found = await client.call_tool("search_files", {"path": ".", "pattern": "*", "contains": "token"})
+        named = await client.call_tool("search_files", {"path": ".", "pattern": "*.env*"})
+    told = found.structured_content or {}
+    assert [one["path"] for one in told["matches"]] == ["notes.md"]
+    assert f"{len(SECRET)} secret files were not looked into" in told["note"]
+    assert "hush" not in str(found)
+    assert {one["path"] for one in (named.structured_content or {})["matches"]} >= {".env", "app/.env.local"}
+
+
+async def test_an_index_takes_no_secret_file_in(folder: Path) -> None:
+    async with Client(knowledge([folder])) as client:
+        made = await client.call_tool("index_folder", {"path": "."})
+        found = await client.call_tool("search_documents", {"query": "Lisbon"})
+        asked = await client.call_tool("ask_about_files", {"question": "What is the token of Lisbon?"})
+    assert not made.is_error
+    assert "notes.md" in str(found)
+    assert "hush" not in f"{made}{found}{asked}"
+
+
+async def test_what_an_earlier_version_took_in_is_not_told_and_goes_with_the_next_update(
+    folder: Path,
+) -> None:
+    async with Client(knowledge([folder])) as client:
+        await client.call_tool("index_folder", {"path": "."})
+        index = folder / ".countersign" / "knowledge" / "index.sqlite"
+        text = (folder / ".env").read_bytes()
+        added = Change(added=[Seen(".env", len(text), disk.sha256(text))])
+        earlier, _ = await asyncio.to_thread(taken, index.read_bytes(), Roots.at([folder]), added, None)
+        index.write_bytes(earlier)
+        found = await client.call_tool("search_documents", {"query": "Lisbon"})
+        assert "notes.md" in str(found)
+        assert "hush" not in str(found)
+        plan = await client.call_tool("preview_update", {"call": {"path": "."}})
+        assert ".env (gone, taken out)" in str(plan)

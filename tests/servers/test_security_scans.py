@@ -1,0 +1,83 @@
+"""Scans measured on labelled texts, and led on by a cursor until nothing is left."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from servers.detection.credentials import credentials
+from servers.detection.hits import OVERLAP, PIECE, hits
+from servers.detection.personal import personal
+from tests.servers import credential_texts, papers, people
+from tests.servers.figures import FIGURES, told
+from tests.servers.test_security_tools import FOUND_SECRET, security
+
+
+def test_personal_data_is_found_and_little_else() -> None:
+    wanted = found = right = wrong = 0
+    for one in people.corpus():
+        at, spans = 0, []
+        for value in one.values:
+            at = one.text.index(value, at) + len(value)
+            spans.append((at - len(value), at))
+        seen = list(hits(one.text, personal))
+        wanted += len(spans)
+        found += sum(any(hit.start < b and a < hit.end for hit in seen) for a, b in spans)
+        right += sum(any(hit.start < b and a < hit.end for a, b in spans) for hit in seen)
+        wrong += sum(not any(hit.start < b and a < hit.end for a, b in spans) for hit in seen)
+    recall, precision = found / wanted, right / (right + wrong)
+    assert min(recall, precision) >= 0.99
+    assert told("security.scan_for_pii") == "recall ≥ 99 %, precision ≥ 99 %"
+
+
+def test_secrets_are_found_in_the_places_where_people_leave_them_and_little_else() -> None:
+    texts = credential_texts.corpus()
+    secrets, harmless = [one for one in texts if one.secret], [one for one in texts if not one.secret]
+    missed = [one.name for one in secrets if not _seen(one)]
+    wrong = [one.name for one in harmless if any(True for _ in hits(one.text, credentials))]
+    assert len(missed) / len(secrets) <= 0.05, missed
+    assert len(wrong) / len(harmless) <= 0.03, wrong
+    assert min(len(secrets), len(harmless)) >= 150
+    what, figure = FIGURES["security.scan_for_secrets"]
+    assert figure == "recall ≥ 95 %, false positives ≤ 3 %"
+    assert f"{len(secrets)} texts with secrets and {len(harmless)} without" in what
+
+
+def _seen(one: credential_texts.Labelled) -> bool:
+    start = one.text.index(one.secret)
+    return any(hit.start < start + len(one.secret) and start < hit.end for hit in hits(one.text, credentials))
+
+
+def test_what_stands_where_two_pieces_meet_is_found_once() -> None:
+    line = "write to ann@example.org\n"
+    for before in (PIECE - 10, PIECE - OVERLAP - 5, PIECE - OVERLAP - 14, 3 * PIECE):
+        text = "ü" + "." * (before - 2) + "\n" + line
+        assert [text[hit.start : hit.end] for hit in hits(text, personal)] == ["ann@example.org"]
+
+
+async def test_a_scan_of_many_files_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    secret = FOUND_SECRET[3][0]
+    for n in range(30):
+        (tmp_path / f"d{n % 3}").mkdir(exist_ok=True)
+        (tmp_path / f"d{n % 3}" / f"f{n:02}.env").write_text(f"A={secret}\n" * (200 if n % 2 else 1))
+    seen: list[tuple[str, int]] = []
+    async with security(tmp_path) as ask:
+        cursor, calls = "", 0
+        while cursor or not calls:
+            found = await ask("scan_for_secrets", path=".", cursor=cursor)
+            seen += [(one["path"], one["line"]) for one in found["findings"]]
+            cursor, calls = found["next_cursor"], calls + 1
+            assert bool(cursor) == found["truncated"] == ("go on with next_cursor" in found["note"])
+        assert "no cursor" in await ask.refused("scan_for_secrets", path=".", cursor="x")
+    assert calls > 1
+    assert len(seen) == len(set(seen)) == 15 * 200 + 15
+
+
+async def test_a_workbook_and_a_pdf_in_a_folder_are_opened(tmp_path: Path) -> None:
+    files = {
+        "a_pdf": papers.pdf("IBAN DE89 3704 0044 0532 0130 00"),
+        "b_xlsx": papers.xlsx([["mail"], ["bob@example.org"]]),
+    }
+    async with security(tmp_path, **files) as ask:
+        found = await ask("scan_for_pii", path=".")
+    assert found["kinds"] == {"bank account (IBAN)": 1, "email": 1}
+    assert not found["skipped"]

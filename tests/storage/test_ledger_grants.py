@@ -1,0 +1,124 @@
+"""Grants stand until their time is over or somebody takes them back; taints and history are found again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from gate.rules.action import Session
+from gate.rules.grants import Grant, Kind, Pattern
+from gate.rules.states import State
+from storage.ledger import SqlLedger
+from tests.storage.samples import LATER, THREAD, action
+
+HERE = (Pattern("path", Kind.UNDER, "archive/"), Pattern("deep", Kind.IS, True))
+OTHER = Session("T1", "C1", "1700000000.000200")
+
+
+def grant(now: datetime, grant_id: str = "g1", **changes: object) -> Grant:
+    made = Grant(
+        id=grant_id,
+        session=THREAD,
+        user="U1",
+        server="filesystem",
+        tool="move_file",
+        patterns=HERE,
+        definition="d1",
+        given_at=now,
+        until=now + timedelta(hours=1),
+    )
+    return replace(made, **changes)
+
+
+async def given(ledger: SqlLedger, *grants: Grant) -> None:
+    async with ledger.begin() as tx:
+        for one in grants:
+            assert await tx.learnt.give(one)
+
+
+async def test_a_grant_comes_back_as_it_was_given_and_is_given_once(ledger: SqlLedger) -> None:
+    made = grant(await ledger.now())
+    await given(ledger, made)
+    async with ledger.begin() as tx:
+        assert not await tx.learnt.give(replace(made, patterns=()))
+        assert await tx.learnt.grant("g1") == made
+        assert await tx.learnt.grant("g2") is None
+    assert await ledger.learnt.grant("g1") == made
+
+
+async def test_only_grants_of_this_person_tool_and_thread_are_asked_about(ledger: SqlLedger) -> None:
+    now = await ledger.now()
+    mine = grant(now)
+    others = [
+        grant(now, "g2", user="U2"),
+        grant(now, "g3", tool="copy_file"),
+        grant(now, "g4", server="email"),
+        grant(now, "g5", session=OTHER),
+    ]
+    await given(ledger, mine, *others)
+    async with ledger.begin() as tx:
+        assert await tx.learnt.grants_for(action()) == (mine,)
+    assert {one.id for one in await ledger.learnt.grants(THREAD)} == {"g1", "g2", "g3", "g4"}
+    assert {one.id for one in await ledger.learnt.grants_of("T1", "U1")} == {"g1", "g3", "g4", "g5"}
+    assert await ledger.learnt.grants_of("T2", "U1") == ()
+
+
+async def test_a_grant_ends_with_its_time_by_the_clock_of_the_database(ledger: SqlLedger) -> None:
+    await given(ledger, grant(await ledger.now()))
+    ledger.offset = timedelta(minutes=61)
+    async with ledger.begin() as tx:
+        assert await tx.learnt.grants_for(action()) == ()
+        assert not await tx.learnt.revoke("g1", "U1")
+    assert await ledger.learnt.grants(THREAD) == ()
+
+
+async def test_a_grant_is_taken_back_once_and_stays_on_record(ledger: SqlLedger) -> None:
+    await given(ledger, grant(await ledger.now()))
+    async with ledger.begin() as tx:
+        assert await tx.learnt.revoke("g1", "U9")
+        assert not await tx.learnt.revoke("g1", "U1")
+        assert await tx.learnt.grants_for(action()) == ()
+    ended = await ledger.learnt.grant("g1")
+    assert ended
+    assert ended.revoked_by == "U9"
+    assert ended.revoked_at
+
+
+async def test_what_a_thread_has_read_from_outside_is_known_since_when(ledger: SqlLedger) -> None:
+    before = await ledger.now()
+    async with ledger.begin() as tx:
+        assert not await tx.learnt.tainted(THREAD)
+        await tx.learnt.taint(THREAD, "web.fetch", True)
+        await tx.learnt.taint(THREAD, "web.fetch", True)
+        assert await tx.learnt.tainted(THREAD)
+    assert await ledger.learnt.tainted(THREAD, before)
+    assert not await ledger.learnt.tainted(OTHER, before)
+    assert not await ledger.learnt.tainted(THREAD, await ledger.now() + LATER)
+
+
+async def test_what_was_read_inside_is_known_and_taints_nothing(ledger: SqlLedger) -> None:
+    async with ledger.begin() as tx:
+        assert await tx.learnt.last_read(THREAD) == ""
+        await tx.learnt.taint(THREAD, "filesystem.read_file", False)
+        assert await tx.learnt.last_read(THREAD) == "filesystem.read_file"
+        assert await tx.learnt.last_read(OTHER) == ""
+        assert not await tx.learnt.tainted(THREAD)
+        await tx.learnt.taint(THREAD, "filesystem.read_file", True)
+        await tx.learnt.taint(THREAD, "filesystem.read_file", False)
+        assert await tx.learnt.tainted(THREAD)
+
+
+async def test_history_is_another_call_of_the_same_tool_that_went_well(ledger: SqlLedger) -> None:
+    now = await ledger.now()
+    async with ledger.begin() as tx:
+        await tx.insert(action("a1", now, state=State.SUCCEEDED))
+        await tx.insert(action("a2", now, state=State.UNDONE, tool="copy_file"))
+    assert not await ledger.learnt.went_well(action("a1"))  # itself
+    assert await ledger.learnt.went_well(action("a9"))
+    for changes in (
+        {"definition": "d2"},
+        {"tool": "copy_file"},
+        {"server": "email"},
+        {"session": Session("T2", "C1", "1.1")},
+    ):
+        assert not await ledger.learnt.went_well(action("a9", **changes))

@@ -1,0 +1,95 @@
+"""No text makes a regular expression of this repository take more than linear time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gate.rules import thread_commands
+from servers.calendar import times
+from tests.patterns import END, ROOMS, Used, collected, grows, hostile, seconds, unlike
+from tools.phrases.matching import LONGEST, match
+from tools.phrases.phrase_file import load_phrases
+from tools.phrases.sentence_patterns import beginnings
+
+USED, MADE = collected()
+# Patterns that are only ever asked within a function which keeps long or unending texts from them.
+THROUGH: Mapping[str, Callable[[str], object]] = {
+    "gate.rules.thread_commands.REPLACE": thread_commands.edit,
+    "servers.calendar.times.TIME": lambda text: len(text) <= times.LONGEST and times.TIME.fullmatch(text),
+}
+HOW = {
+    "servers.formats.blocks._ITEM": "fullmatch",
+    "servers.formats.blocks._RULE": "fullmatch",
+}  # in a tuple there
+# Patterns that are made while the product runs, and why no text makes them slow.
+MADE_OF = {
+    "gate/actions/preview.py": "of a recipe: always_checkable when it is loaded, as tests/tools/test_tools_recipes.py shows",
+    "gate/rules/policy.py": "of the operator's policy: always_checkable when it is loaded",
+    "handlers/slack/payloads.py": "our own user's id, escaped; what follows stops at <",
+    "servers/filesystem/listing.py": "fnmatch's, whose stars are atomic",
+    "servers/ocr/page_text.py": "its table, which is held against texts here",
+    "tools/mcp/schema_patterns.py": "of a server's schema: measured there by its syntax",
+    "tools/phrases/plan_instructions.py": "its forms, which are held against texts here; lines of more than 2,000 characters are not",
+    "tools/phrases/replan.py": "an escaped word between two looks at one character",
+    "tools/phrases/runbooks.py": "escaped names, and blanks in a line of at most 2,000 characters",
+    "tools/phrases/sentence_patterns.py": "sentences of the phrase file: see below",
+    "tools/phrases/tokenize.py": "an escaped quotation mark",
+    "views/preview.py": "an escaped value between two looks at one character",
+    "workspace/block_schema.py": "ids of Slack's grammar, from a table of it",
+}
+
+
+def how(one: Used) -> Used:
+    return Used(one.where, one.pattern, frozenset({HOW[one.where]})) if one.where in HOW else one
+
+
+class _Function:
+    """A function in the place of the pattern that it guards."""
+
+    def __init__(self, pattern: re.Pattern[Any], call: Callable[[str], object]) -> None:
+        self.pattern, self.flags = pattern.pattern, pattern.flags
+        self.match = self.fullmatch = self.search = call
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_no_pattern_of_a_room_takes_more_than_linear_time(room: str) -> None:
+    found = [how(one) for one in unlike(USED) if one.where.startswith(room)]
+    assert found
+    slow = {one.where: grown for one in found if one.where not in THROUGH and (grown := grows(one))}
+    assert slow == {}
+
+
+@pytest.mark.parametrize("where", THROUGH)
+def test_a_pattern_that_could_is_kept_from_such_texts(where: str) -> None:
+    (one,) = [one for one in USED if one.where == where]
+    guarded: Any = _Function(one.pattern, THROUGH[where])
+    assert grows(Used(where, guarded, frozenset({"fullmatch"}))) is None
+
+
+def test_every_pattern_that_is_made_later_is_accounted_for() -> None:
+    assert {made.where for made in MADE} == set(MADE_OF)
+
+
+@pytest.mark.parametrize("pattern", [r"(a+)+$", r"(?:a|aa)*b", r"<[^>]*>", r"\s*x", r"a.*b.*c"])
+def test_the_measure_finds_a_slow_pattern(pattern: str) -> None:
+    assert grows(Used("", re.compile(pattern), frozenset({"search"})))
+
+
+def test_no_line_makes_the_phrases_slow() -> None:
+    """Their slots take any words, so the work grows with a power of the length; but the length has an end."""
+    book = load_phrases(Path("manifests/phrases.yaml"))
+    said = [pattern for phrase in book.phrases for pattern in phrase.patterns]
+    said += [part for pattern in said for part in beginnings(pattern.say)]
+    for pattern in said:
+        for start, pump in hostile(pattern.regex)[:120:3]:
+            line = (start + pump * LONGEST)[: LONGEST - len(END)] + "\x01"
+            assert seconds(lambda pattern=pattern, line=line: match(pattern, line)) < 0.1, (
+                pattern.say,
+                start,
+                pump,
+            )  # type: ignore[misc]

@@ -1,0 +1,265 @@
+"""Names of files as people say them are looked up first: what is misread does not become something to be confirmed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import replace
+
+import pytest
+
+from gate.rules.planner_port import Brief, Clarify, Exchange, Mode, Propose, ProposePlan, Say, Told
+from gate.rules.task import Decided, Instruction
+from gate.rules.tool import ToolSpec, Trust
+from tests.servers.all_servers import servers
+from tests.tasks import step_of
+from tests.tools.mcp_hosts import hosting
+from tests.tools.phrases_setup import AT, FILE, TREE, Listed, found_by, replied, turn, understood
+from tools.mcp.server_config import ServerConfig
+from tools.phrases.phrase_file import load_phrases
+from tools.phrases.planner import Phrases, misfits
+
+
+@pytest.fixture(scope="module")
+def planner(tmp_path_factory: pytest.TempPathFactory) -> Phrases:
+    """The bundled phrases over the tools of all bundled servers."""
+
+    async def specs() -> Iterable[ToolSpec]:
+        made = servers(tmp_path_factory.mktemp("servers"))
+        configs = [ServerConfig(name=name, inproc="x", trust=Trust.BUNDLED) for name in made]
+        async with hosting(tmp_path_factory.mktemp("host"), *configs, inproc=made) as host:
+            return host.specs()
+
+    return Phrases(load_phrases(FILE), Listed({spec.full_name: spec for spec in asyncio.run(specs())}))
+
+
+def outcome(
+    planner: Phrases, text: str, tree: Iterable[str] = TREE, decided: tuple[Decided, ...] = ()
+) -> str:
+    """In one line, what comes of a sentence: the calls in order, a question with its options, or what is said."""
+    reply = understood(planner, text, tuple(tree), decided)
+    if isinstance(reply, Propose):
+        calls = [call for call in reply.calls]
+    elif isinstance(reply, ProposePlan):
+        calls = [step.call for step in reply.steps]
+    elif isinstance(reply, Clarify):
+        return "ask " + "; ".join(", ".join(question.options) for question in reply.questions)
+    else:
+        assert isinstance(reply, Say), reply
+        return f"say {reply.text}"
+    shown = " | ".join(f"{call.tool} {dict(call.args)}" for call in calls)
+    return f"plan {shown}" if isinstance(reply, ProposePlan) else shown
+
+
+Q3 = ["reports/q3-figures.csv", "reports/q3-summary.md"]
+DRAFTS = ["drafts/meeting-notes.md", "drafts/q3-draft.md"]
+# What people type, and what comes of it: no sentence becomes a call that they did not mean.
+SENTENCES = {
+    # The sentences of the review of version 1
+    "copy reports/q3-figures.csv to the archive": (
+        "copy_file {'source': 'reports/q3-figures.csv', 'destination': 'archive'}"
+    ),
+    'Create a file called todo.md with "buy milk"': "write_file {'path': 'todo.md', 'content': 'buy milk'}",
+    "create a note named ideas.md with the text: x": "write_file {'path': 'ideas.md', 'content': 'x'}",
+    "move the Q3 reports into archive and delete the drafts": f"ask {', '.join(Q3)}, all of them",
+    "remind me to call the bank tomorrow": "create_task {'title': 'call the bank', 'due': 'tomorrow'}",
+    "move the summary to archive": "ask archive/q2-summary.md, reports/q3-summary.md",
+    "delete everything in drafts": f"delete_file {{'path': {DRAFTS}}}",
+    "compare A with B": "say There is no file or folder “A”.",
+    "find files about revenue": "search_files {'path': '.', 'pattern': '*', 'contains': 'revenue'}",
+    "move all files from reports to archive": (
+        "move_file {'source': 'reports/q3-figures.csv', 'destination': 'archive'} | "
+        "move_file {'source': 'reports/q3-summary.md', 'destination': 'archive'}"
+    ),
+    "schedule Lunch friday at 10": "create_event {'title': 'Lunch', 'start': 'friday at 10'}",
+    # Files and folders by name
+    "move the Q3 summary to the archive": "move_file {'source': 'reports/q3-summary.md', 'destination': 'archive'}",
+    "could you put the meeting notes in the archive?": (
+        "move_file {'source': 'drafts/meeting-notes.md', 'destination': 'archive'}"
+    ),
+    "move q3-summary and q3-figures to the archive": (
+        "move_file {'source': 'reports/q3-summary.md', 'destination': 'archive'} | "
+        "move_file {'source': 'reports/q3-figures.csv', 'destination': 'archive'}"
+    ),
+    "copy minutes (1).txt to archive": "copy_file {'source': 'downloads/minutes (1).txt', 'destination': 'archive'}",
+    "delete minutes": "delete_file {'path': 'downloads/minutes.txt'}",
+    "throw away q3-draft": "delete_file {'path': 'drafts/q3-draft.md'}",
+    "delete all drafts": f"delete_file {{'path': {DRAFTS}}}",
+    "delete all the files in the archive": "delete_file {'path': 'archive/q2-summary.md'}",
+    "rename the q3 draft to final.md": (
+        "move_file {'source': 'drafts/q3-draft.md', 'destination': 'drafts/final.md'}"
+    ),
+    "compare the lease 2026 with the lease 2027": (
+        "diff_documents {'first': 'contracts/lease-2026.md', 'second': 'contracts/lease-2027.md'}"
+    ),
+    "can you show me the Q3 summary please": "read_file {'path': 'reports/q3-summary.md'}",
+    "scan my contracts for personal data": "scan_for_pii {'path': 'contracts'}",
+    "what is in the reports folder?": "list_dir {'path': 'reports'}",
+    "get rid of the old draft": "say There is no file or folder “old draft”. Did you mean drafts",
+    "copy both leases to drafts": "say There is no file or folder “both leases”. Did you mean contracts/lease",
+    "delete the budget": "say There is no file or folder “budget”.",
+    "move reports/q3-summary.md to the moon": "say There is no folder “moon”.",
+    "move drafts/q3-draft.md to old stuff": "say There is no folder “old stuff”.",
+    "move a.md to b.md and c.md": "say There is no folder “b.md and c.md”.",
+    "delete the first draft then list drafts": "say I took none of the 2 instructions",
+    "list the drafts and then delete them": "say I took none of the 2 instructions",
+    "delete everything": "say Everything in which folder?",
+    "move everything to archive": "say Everything in which folder?",
+    # New files
+    'save "hello" as greeting': "say I am not sure what the new file is to be called: “greeting”?",
+    'save "hello" as greeting.txt': "write_file {'path': 'greeting.txt', 'content': 'hello'}",
+    'write "a and b" to list.md and delete downloads/minutes.txt': (
+        "write_file {'path': 'list.md', 'content': 'a and b'} | delete_file {'path': 'downloads/minutes.txt'}"
+    ),
+    "make a note called shopping list.md with milk": "write_file {'path': 'shopping list.md', 'content': 'milk'}",
+    "write a short poem to poem.md": "say I did not understand",
+    "replace Lisbon with Porto in the summary": "say I am not sure what the new file is to be called: “Lisbon”?",
+    "empty the drafts folder": "say I am not sure what the new file is to be called",
+    "convert the draft to word": "say I am not sure what the new file is to be called: “word”?",
+    "rename drafts/q3-draft.md to final": "say “final” has no ending. Write the whole new name, such as final.md.",
+    # Days
+    "remind me tomorrow to call the bank": "create_task {'title': 'call the bank', 'due': 'tomorrow'}",
+    "remind me to pay the rent on friday at 10": "create_task {'title': 'pay the rent at 10', 'due': 'friday'}",
+    "remind me in 2 weeks to renew the passport": "create_task {'title': 'renew the passport', 'due': 'in 2 weeks'}",
+    "plan a review next monday at 9am": "create_event {'title': 'review', 'start': 'next monday at 9am'}",
+    "book a meeting with Ann on friday at 14:00": (
+        "create_event {'title': 'Meeting with Ann', 'start': 'friday at 14:00'}"
+    ),
+    "add a task to water the plants and feed the cat": (
+        "create_task {'title': 'water the plants and feed the cat'}"
+    ),
+    "remind me to move the car and delete the drafts": (
+        "create_task {'title': 'move the car and delete the drafts'}"
+    ),
+    # One thing after another
+    "move reports/q3-summary.md to documents/ then copy documents/q3-summary.md to archive": (
+        "plan move_file {'source': 'reports/q3-summary.md', 'destination': 'documents/'} | "
+        "copy_file {'source': 'documents/q3-summary.md', 'destination': 'archive'}"
+    ),
+    "copy everything in drafts to archive then delete everything in drafts": (
+        f"plan copy_file {{'source': '{DRAFTS[0]}', 'destination': 'archive'}} | "
+        f"copy_file {{'source': '{DRAFTS[1]}', 'destination': 'archive'}} | delete_file {{'path': {DRAFTS}}}"
+    ),
+    "move reports/q3-summary.md to archive then move reports/q3-figures.csv to archive": (
+        "move_file {'source': 'reports/q3-summary.md', 'destination': 'archive'} | "
+        "move_file {'source': 'reports/q3-figures.csv', 'destination': 'archive'}"
+    ),
+    # What nothing here can do
+    "please archive the Q3 summary": "say I did not understand",
+    "clean up the drafts folder": "say I did not understand",
+    "make a backup of the reports folder": "say I did not understand",
+    "create a folder called photos": "say I did not understand",
+    'append "done" to notes.md': "say I did not understand",
+    "send the summary to bob@example.com": "say I did not understand",
+    "turn the meeting notes into a pdf": "say I did not understand",
+    "translate the summary to German": "say I did not understand",
+    "who changed the draft?": "say I did not understand",
+    "what did I ask you yesterday?": "say I did not understand",
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), SENTENCES.items(), ids=list(SENTENCES))
+def test_a_sentence_becomes_what_was_meant_or_a_question_or_words(
+    planner: Phrases, text: str, expected: str
+) -> None:
+    found = outcome(planner, text)
+    assert found.startswith(expected) if expected.startswith("say ") else found == expected
+
+
+def test_the_reads_that_look_names_up_are_taken_by_their_tools(planner: Phrases) -> None:
+    assert misfits(planner.book, planner.tools) == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("reports/q3-summary.md", "move_file {'source': 'reports/q3-summary.md', 'destination': 'archive'}"),
+        (
+            "all of them",
+            "move_file {'source': 'reports/q3-figures.csv', 'destination': 'archive'} | "
+            "move_file {'source': 'reports/q3-summary.md', 'destination': 'archive'}",
+        ),
+    ],
+)
+def test_the_answer_to_which_one_is_used(planner: Phrases, answer: str, expected: str) -> None:
+    text = "move the Q3 reports to archive"
+    reply = understood(planner, text)
+    assert isinstance(reply, Clarify)
+    [question] = reply.questions
+    decided = (Decided(question.id, question.text, answer, "U1"),)
+    assert outcome(planner, text, TREE, decided) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "answer", "expected"),
+    [
+        # An answer in words is no path, and "all" is none of a place that takes one.
+        ("move the Q3 reports to archive", "the second one", f"ask {', '.join(Q3)}, all of them"),
+        ("rename the summary to new.md", "all of them", "ask archive/q2-summary.md, reports/q3-summary.md"),
+        (
+            "rename the summary to new.md",
+            "drafts/q3-draft.md",
+            "move_file {'source': 'drafts/q3-draft.md', 'destination': 'drafts/new.md'}",
+        ),
+    ],
+)
+def test_an_answer_that_is_none_of_the_names_is_asked_for_again(
+    planner: Phrases, text: str, answer: str, expected: str
+) -> None:
+    reply = understood(planner, text)
+    assert isinstance(reply, Clarify)
+    decided = (Decided(reply.questions[0].id, reply.questions[0].text, answer, "U1"),)
+    assert outcome(planner, text, TREE, decided) == expected
+
+
+def test_a_quoted_name_that_begins_with_all_is_that_one_thing(planner: Phrases) -> None:
+    assert outcome(planner, 'delete "all drafts"') == "delete_file {'path': 'all drafts'}"
+
+
+def test_all_of_a_folder_further_down_is_what_is_in_it(planner: Phrases) -> None:
+    tree = ("quarterly-archive/minutes/a.md", "quarterly-archive/minutes/b.md")
+    expected = "delete_file {'path': ['quarterly-archive/minutes/a.md', 'quarterly-archive/minutes/b.md']}"
+    assert outcome(planner, "delete all minutes", (*tree, "quarterly-archive/c.md")) == expected
+
+
+async def test_a_name_is_looked_up_by_a_read_that_shows_nothing(planner: Phrases) -> None:
+    reply = await replied(planner, "delete the meeting notes")
+    assert isinstance(reply, Propose)
+    assert reply.lookup
+    assert [call.tool for call in reply.calls] == ["search_files"]
+
+
+async def test_a_path_and_a_quoted_name_are_not_looked_up(planner: Phrases) -> None:
+    for text in ("delete drafts/q3-draft.md", 'delete "the meeting notes"', "delete notes.md"):
+        reply = await replied(planner, text)
+        assert isinstance(reply, Propose)
+        assert not reply.lookup, text
+
+
+async def test_names_are_looked_up_for_a_plan_as_well(planner: Phrases) -> None:
+    text = "copy the Q3 summary to archive then delete the Q3 summary"
+    reply = (await planner.reply(turn(text, Mode.PLAN), Brief(text), ())).reply
+    assert isinstance(reply, Propose)
+    assert reply.lookup
+
+
+async def test_a_name_that_is_to_be_looked_up_does_not_make_a_request_a_plan(planner: Phrases) -> None:
+    text = "delete the meeting notes"
+    assert (await planner.assess(turn(text), Brief(text))).complexity < 30
+
+
+async def test_a_name_in_a_further_instruction_is_looked_up_before_the_plan_is_changed(
+    planner: Phrases,
+) -> None:
+    step = step_of(id="s1", title="List", server="filesystem", tool="list_dir", args={"path": "."})
+    said = (Instruction("i1", "U1", "then delete the meeting notes", AT),)
+    brief = Brief("list all files", left=(step,), instructions=said)
+    asked = turn("then delete the meeting notes", Mode.PLAN)
+    reply = (await planner.reply(asked, brief, ())).reply
+    assert isinstance(reply, Propose)
+    assert reply.lookup
+    told = tuple(Told(n, "succeeded", found_by(call)) for n, call in enumerate(reply.calls))
+    again = replace(asked, exchanges=(Exchange(reply, told),))
+    plan = (await planner.reply(again, brief, ())).reply
+    assert isinstance(plan, ProposePlan)
+    assert [step.call.args["path"] for step in plan.steps] == [".", "drafts/meeting-notes.md"]

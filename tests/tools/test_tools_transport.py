@@ -1,0 +1,195 @@
+"""WatchedTransport: what it records of a call, how many requests it admits, and how fast it reads."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+import anyio.lowlevel
+import httpx2
+import pytest
+from mcp.shared.message import SessionMessage
+from mcp_types import ErrorData, JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
+
+from tools.mcp.limits import PARSE_BURST, PARSE_SHARE, ParseThrottle
+from tools.mcp.session import CURRENT_CALL, MAX_OPEN_REQUESTS, CallTrace, WatchedTransport, _LimitedBody
+from tools.mcp.stdio import _receive
+
+
+class MemoryTransport:
+    """Both ends of a transport in memory."""
+
+    def __init__(self) -> None:
+        self.from_server, self.client_reads = anyio.create_memory_object_stream[Any](5)
+        self.client_writes, self.to_server = anyio.create_memory_object_stream[Any](5)
+
+    @asynccontextmanager
+    async def transport(self) -> AsyncIterator[tuple[Any, Any]]:
+        try:
+            yield self.client_reads, self.client_writes
+        finally:
+            for stream in (self.from_server, self.client_reads, self.client_writes, self.to_server):
+                stream.close()
+
+
+def request(method: str = "tools/call") -> SessionMessage:
+    return SessionMessage(JSONRPCRequest(jsonrpc="2.0", id=7, method=method))
+
+
+async def test_a_call_that_the_transport_accepts_counts_as_sent() -> None:
+    memory, call = MemoryTransport(), CallTrace()
+    async with WatchedTransport(memory.transport(), lambda: None) as (_, write):
+        CURRENT_CALL.set(call)
+        await write.send(request())
+        await write.send(request("tools/list"))
+    assert call.sent == 1
+
+
+async def test_a_call_that_the_transport_refuses_does_not_count_as_sent() -> None:
+    memory, call = MemoryTransport(), CallTrace()
+    async with WatchedTransport(memory.transport(), lambda: None) as (_, write):
+        CURRENT_CALL.set(call)
+        memory.to_server.close()
+        with pytest.raises(anyio.BrokenResourceError):
+            await write.send(request())
+    assert call.sent == 0
+
+
+async def test_an_error_response_is_recorded_on_the_call_with_its_id() -> None:
+    memory, call = MemoryTransport(), CallTrace()
+    async with WatchedTransport(memory.transport(), lambda: None) as (read, write):
+        CURRENT_CALL.set(call)
+        await write.send(request())
+        error = ErrorData(code=-32000, message="no")
+        await memory.from_server.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=8, error=error)))
+        await memory.from_server.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=7, error=error)))
+        await read.receive()
+        assert not call.has_answer
+        await read.receive()
+        assert call.has_answer
+
+
+async def test_the_close_callback_is_called_at_the_end_and_invalid_lines_pass_through() -> None:
+    memory, closed = MemoryTransport(), [False]
+    async with WatchedTransport(memory.transport(), lambda: closed.__setitem__(0, True)) as (read, _):
+        noise = ValueError("not JSON")
+        await memory.from_server.send(noise)
+        await memory.from_server.send(
+            SessionMessage(JSONRPCResponse(jsonrpc="2.0", id=1, result={"content": []}))
+        )
+        memory.from_server.close()
+        items = [item async for item in read]
+        assert len(items) == 2
+        assert items[0] is noise
+    assert closed == [True]
+
+
+def ping(number: int) -> SessionMessage:
+    return SessionMessage(JSONRPCRequest(jsonrpc="2.0", id=f"p{number}", method="ping"))
+
+
+async def test_a_server_that_takes_no_answers_has_a_bounded_number_of_open_requests() -> None:
+    """Each of its requests is a task and a waiting answer: without a bound they fill the memory."""
+    memory = MemoryTransport()
+    async with (
+        WatchedTransport(memory.transport(), lambda: None) as (read, write),
+        anyio.create_task_group() as group,
+    ):
+        group.start_soon(_send_requests, memory, 3 * MAX_OPEN_REQUESTS)
+        items = [item async for item in read]
+        assert len(items) == MAX_OPEN_REQUESTS
+        assert len({_id(item) for item in items}) == MAX_OPEN_REQUESTS
+        with anyio.move_on_after(0.01):
+            await write.send(SessionMessage(JSONRPCResponse(jsonrpc="2.0", id="p0", result={})))
+
+
+def _id(item: Any) -> str:
+    return str(item.message.id)
+
+
+async def _send_requests(memory: MemoryTransport, times: int) -> None:
+    for number in range(times):
+        await memory.from_server.send(ping(number % (2 * MAX_OPEN_REQUESTS)))
+    memory.from_server.close()
+
+
+async def test_an_answered_or_cancelled_request_admits_another() -> None:
+    memory = MemoryTransport()
+    async with WatchedTransport(memory.transport(), lambda: None) as (read, write):
+        for number in range(3 * MAX_OPEN_REQUESTS):
+            await memory.from_server.send(ping(number))
+            assert _id(await read.receive()) == f"p{number}"
+            if number % 2:
+                await write.send(SessionMessage(JSONRPCResponse(jsonrpc="2.0", id=f"p{number}", result={})))
+                await memory.to_server.receive()
+            else:
+                params = {"requestId": f"p{number}"}
+                await memory.from_server.send(
+                    SessionMessage(
+                        JSONRPCNotification(jsonrpc="2.0", method="notifications/cancelled", params=params)
+                    )
+                )
+                await read.receive()
+
+
+def test_messages_of_a_server_take_their_share_of_loop_time_after_a_burst() -> None:
+    throttle = ParseThrottle()
+    assert throttle.charge(100.0, PARSE_BURST) == 0
+    assert throttle.charge(100.0, 0.1) == pytest.approx(0.1 / PARSE_SHARE)
+    assert throttle.charge(100.0 + 0.1 / PARSE_SHARE, 0.2) == pytest.approx(0.2 / PARSE_SHARE)
+    assert throttle.charge(1000.0, PARSE_BURST) == 0
+
+
+class SmallChunks(httpx2.AsyncByteStream):
+    """A body that has arrived completely, in very small chunks."""
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for _ in range(200):
+            yield b"\n"
+
+
+async def test_a_body_in_small_chunks_lets_other_tasks_run_between_them() -> None:
+    turns = 0
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            await anyio.lowlevel.checkpoint()
+            turns += 1
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(others)
+        async for _ in _LimitedBody(
+            SmallChunks(), httpx2.Headers({"content-type": "text/event-stream"}), ParseThrottle()
+        ):
+            pass
+        group.cancel_scope.cancel()
+    assert turns >= 150
+
+
+class ChattyProcess:
+    """A child process that writes messages as fast as they are read."""
+
+    def __init__(self) -> None:
+        self.stdout = self._lines()
+
+    async def _lines(self) -> AsyncIterator[bytes]:
+        while True:
+            yield b'{"jsonrpc":"2.0","method":"notifications/progress"}\n' * 100
+
+
+async def test_a_chatty_server_is_read_at_a_limited_rate() -> None:
+    incoming, read = anyio.create_memory_object_stream[Any](0)
+    received = 0
+    with anyio.move_on_after(4):
+        async with anyio.create_task_group() as group, read:
+            child: Any = ChattyProcess()
+            group.start_soon(_receive, child, incoming, 1000)
+            async for _ in read:
+                received += 1
+                if received == 10_000:  # without the throttle this takes about a second
+                    break
+            group.cancel_scope.cancel()
+    assert received < 10_000

@@ -1,0 +1,1 @@
+"""MCP servers: connections, listings, calls and schemas."""

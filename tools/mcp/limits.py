@@ -1,0 +1,117 @@
+"""Bounds on what one server may send, and on the time of the event loop that it may take."""
+
+from __future__ import annotations
+
+import re
+
+from gate.rules.action import Json
+
+MAX_TOOLS = 500  # in one listing
+MAX_DEFINITION_CHARS = 100_000  # of a tool's definition, names and texts together
+MAX_DEFINITION_VALUES = 10_000  # at any depth of a tool's definition
+SCHEMA_STEPS = 1_500  # schema keywords evaluated for one value: 10 to 30 microseconds each
+FAST_SCHEMA_STEPS = 20_000  # the same for schema_fast_path.py: one microsecond each
+PATTERN_WORK = 10_000_000  # characters that one pattern may look at: 20 to 50 milliseconds
+MIN_RELIST_GAP = 0.5  # seconds between two listings that changes ask for
+MAX_RELIST_GAP = 60.0
+LISTING_SHARE = (
+    20  # the gap is this many times the duration of a listing: one server takes 5 % of the time at most
+)
+PARSE_SHARE = (
+    0.1  # of the loop's time for the messages of one server, once it has used up PARSE_BURST seconds
+)
+PARSE_BURST = 0.5
+MAX_MESSAGE_BYTES = 4 * 1024 * 1024  # of one message of a server; pictures in an answer take the most
+MAX_CONTAINERS = 50_000  # lists and objects in it
+MAX_VALUES = 200_000  # commas and colons in it, as many as its values and names
+TOO_LONG = (
+    f"a message can have {MAX_MESSAGE_BYTES >> 20} MiB, {MAX_CONTAINERS:,} lists and objects and {MAX_VALUES:,} values "
+    "and names at most"
+)
+PIECE = 64 * 1024  # bytes that are counted at once
+STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+\\?"?', re.DOTALL)  # or the beginning of one that ends later
+UNCLOSED = re.compile(rb'(?:[^"]++|"(?:[^"\\]++|\\.)*+")*+"(?:[^"\\]++|\\.)*+(?P<escape>\\?)\Z', re.DOTALL)
+
+
+def definition_too_large(definition: Json) -> str:
+    """Why a tool's definition is not used; "" where it is. Takes bounded time, however large the definition is."""
+    stack, values, length = [definition], 0, 0
+    while stack:
+        value = stack.pop()
+        values += 1
+        if isinstance(value, dict):
+            values += len(value)
+            length += sum(len(key) for key in value if values <= MAX_DEFINITION_VALUES)
+            stack += value.values() if values <= MAX_DEFINITION_VALUES else ()
+        elif isinstance(value, list):
+            stack += value if values + len(value) <= MAX_DEFINITION_VALUES else ()
+            values += len(value)
+        elif isinstance(value, str):
+            length += len(value)
+        if length > MAX_DEFINITION_CHARS:
+            return f"its definition is longer than {MAX_DEFINITION_CHARS:,} characters"
+        if values > MAX_DEFINITION_VALUES:
+            return f"its definition has more than {MAX_DEFINITION_VALUES:,} parts"
+    return ""
+
+
+class MessageSize:
+    """How much a message of JSON has, fed in pieces: parsing takes time for each value, however short the text is.
+
+    One microsecond for a value and three for a list or object keep the longest message below 0.1 s, and a piece of 64
+    KiB takes some milliseconds to count.
+    """
+
+    def __init__(self) -> None:
+        self.containers = self.values = self.bytes = 0
+        self._open = b""  # of a string, or an escape, that goes on in the next piece
+
+    def feed(self, piece: bytes) -> None:
+        """Count the next piece. Brackets, commas and colons in quoted text do not count."""
+        self.bytes += len(piece)
+        text = self._open + piece
+        unclosed = UNCLOSED.match(text)
+        self._open = b"" if unclosed is None else b'"' + unclosed["escape"]
+        plain = STRING.sub(b"", text)
+        self.containers += plain.count(b"[") + plain.count(b"{")
+        self.values += plain.count(b",") + plain.count(b":")
+
+    @property
+    def too_large(self) -> bool:
+        return self.bytes > MAX_MESSAGE_BYTES or self.containers > MAX_CONTAINERS or self.values > MAX_VALUES
+
+
+class RelistBackoff:
+    """When a server's tools are listed again after it says that they changed.
+
+    The first change is listed at once. While changes continue, the gap between two listings doubles.
+    """
+
+    def __init__(self) -> None:
+        self._gap, self._next = MIN_RELIST_GAP, 0.0
+
+    def delay(self, now: float) -> float:
+        """Seconds until the next listing may begin."""
+        return max(0.0, self._next - now)
+
+    def record(self, now: float, duration: float) -> None:
+        """Count a listing that a change asked for: it ends at `now` and took `duration` seconds."""
+        quiet = now - duration - self._next > self._gap
+        self._gap = MIN_RELIST_GAP if quiet else min(2 * self._gap, MAX_RELIST_GAP)
+        self._next = now + min(max(self._gap, LISTING_SHARE * duration), MAX_RELIST_GAP)
+
+
+class ParseThrottle:
+    """The estimated seconds of loop time that one server's messages take, as a leaky bucket.
+
+    A server that sends more than its share is read later: the rest waits in its own pipe or socket.
+    """
+
+    def __init__(self) -> None:
+        self._level, self._at = 0.0, 0.0
+
+    def charge(self, now: float, seconds: float) -> float:
+        """Add something that took `seconds`; returns the seconds to wait before more is read."""
+        self._level = max(0.0, self._level - (now - self._at) * PARSE_SHARE) + seconds
+        self._at = now
+        return max(0.0, (self._level - PARSE_BURST) / PARSE_SHARE)

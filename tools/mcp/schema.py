@@ -1,0 +1,220 @@
+"""Validates values against JSON Schemas in bounded time, without network access; errors are sentences for people."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
+from functools import cache, lru_cache
+from itertools import islice
+from typing import Any
+
+from jsonschema import Draft202012Validator, SchemaError, ValidationError
+from jsonschema.protocols import Validator
+from jsonschema.validators import extend, validator_for
+from referencing import Registry
+from referencing.exceptions import Unresolvable
+
+from gate.rules.action import Json
+from gate.rules.tool import Problem
+from tools.mcp.limits import SCHEMA_STEPS
+from tools.mcp.schema_errors import error_sentence, unknown
+from tools.mcp.schema_fast_path import certainly_valid
+from tools.mcp.schema_patterns import always_checkable, matches, search_steps
+
+MAX_PROBLEMS = 20  # problems reported at once
+MAX_KEY_LENGTH = 65_536  # characters; the arguments of a call are no longer than that
+TOO_COMPLEX = "These arguments could not be checked: the tool's schema is too complicated."
+# Characters formatted in the time of one step: an error of jsonschema quotes the value.
+CHARS_PER_STEP = 2_000
+_steps_left: ContextVar[list[int]] = ContextVar("steps left")
+_error_steps: ContextVar[int] = ContextVar("steps for an error")
+
+
+class _OutOfSteps(Exception):
+    """The steps of a validation are used up."""
+
+
+def problems(schema: Mapping[str, Json], value: Json) -> tuple[Problem, ...]:
+    """Every way in which `value` breaks `schema`, up to MAX_PROBLEMS; empty when it is valid.
+
+    Draft 2020-12 unless the schema names another; formats are not checked; only local `$ref`s are followed. A pattern
+    that could take too long is left to the server, which checks its arguments too (schema_patterns.py).
+    """
+    if certainly_valid(schema, value):
+        return ()
+    errors: list[ValidationError] = []
+    token, error_token = (
+        _steps_left.set([SCHEMA_STEPS]),
+        _error_steps.set(1 + len(json.dumps(value, default=str)) // CHARS_PER_STEP),
+    )
+    try:
+        for error in islice(_validator(schema).iter_errors(value), MAX_PROBLEMS * MAX_PROBLEMS):
+            errors.append(error)
+    except (_OutOfSteps, RecursionError):
+        if not errors:
+            return (Problem((), TOO_COMPLEX, unsure=True),)
+    except Unresolvable as error:
+        return (
+            Problem((), f"These arguments could not be checked: the schema refers to {error}.", unsure=True),
+        )
+    finally:
+        _steps_left.reset(token)
+        _error_steps.reset(error_token)
+    errors.sort(key=lambda e: [str(s) for s in e.absolute_path])
+    return tuple(islice((problem for error in errors for problem in _problems(error)), MAX_PROBLEMS))
+
+
+@lru_cache(maxsize=512)
+def schema_error(text: str) -> str:
+    """Why this schema, given as JSON text, cannot be used for validation; "" where it can."""
+    schema = json.loads(text)
+    try:
+        validator_for(schema, default=Draft202012Validator).check_schema(schema)
+    except SchemaError as error:
+        where = ".".join(str(step) for step in error.absolute_path) or "its root"
+        return f"its schema is not valid at {where}: {error.message[:200]}"
+    except RecursionError:
+        return "its schema is nested too deep"
+    for subschema in _subschemas(schema):
+        reference, patterns = subschema.get("$ref"), subschema.get("patternProperties")
+        if isinstance(reference, str) and not reference.startswith("#"):
+            return f"its schema refers to {reference[:100]}, and only local references are followed"
+        # jsonschema searches these with `re` for `unevaluatedProperties`, so they have to be safe.
+        for pattern in patterns if isinstance(patterns, dict) else ():
+            if not always_checkable(pattern, MAX_KEY_LENGTH):
+                return f"its schema names properties by a pattern that may never end: {pattern[:100]}"
+    return ""
+
+
+def _subschemas(schema: Json) -> Iterator[dict[str, Json]]:
+    """Every object in a schema, at any depth."""
+    stack = [schema]
+    while stack:
+        value = stack.pop()
+        if isinstance(value, dict):
+            yield value
+            stack += value.values()
+        elif isinstance(value, list):
+            stack += value
+
+
+def _validator(schema: Mapping[str, Json]) -> Validator:
+    draft = validator_for(schema, default=Draft202012Validator)
+    return _bounded_class(draft)(schema, registry=Registry())
+
+
+@cache
+def _bounded_class(draft: type[Validator]) -> Callable[..., Validator]:
+    """The validator class of a draft with a step counted for each keyword, and with bounded patterns and
+    `uniqueItems`."""
+    keywords = {**draft.VALIDATORS, "pattern": _pattern, "uniqueItems": _unique_items}
+    for keyword, check in (
+        ("patternProperties", _pattern_properties),
+        ("additionalProperties", _additional_properties),
+    ):
+        if keyword in keywords:
+            keywords[keyword] = check
+    counted = {keyword: _counted(check) for keyword, check in keywords.items()}
+    bounded: Callable[..., Validator] = extend(draft, counted)  # type: ignore[no-untyped-call]
+    return bounded
+
+
+def _spend(steps: int) -> None:
+    left = _steps_left.get()
+    left[0] -= steps
+    if left[0] < 0:
+        raise _OutOfSteps
+
+
+def _counted(check: Any) -> Any:
+    def counted(validator: Any, expected: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
+        _spend(1 + _extra_steps(expected))
+        for error in check(validator, expected, instance, schema) or ():
+            _spend(_error_steps.get())
+            yield error
+
+    return counted
+
+
+def _extra_steps(expected: Any) -> int:
+    """The steps beside the keyword's own: long lists, such as of required names, are iterated."""
+    return len(expected) // 10 if isinstance(expected, list | dict) else 0
+
+
+def _search(pattern: str, text: str) -> bool | None:
+    _spend(search_steps(pattern, text))
+    return matches(pattern, text)
+
+
+def _pattern(validator: Any, pattern: str, instance: Any, schema: Any) -> Iterator[ValidationError]:
+    if isinstance(instance, str) and _search(pattern, instance) is False:
+        yield ValidationError(f"{instance!r} does not match {pattern!r}")
+
+
+def _pattern_properties(validator: Any, patterns: Any, instance: Any, schema: Any) -> Iterator[Any]:
+    for pattern, subschema in patterns.items() if isinstance(instance, dict) else ():
+        for key, value in instance.items():
+            if _search(pattern, key):
+                yield from validator.descend(value, subschema, path=key, schema_path=pattern)
+
+
+def _additional_properties(validator: Any, allowed: Any, instance: Any, schema: Any) -> Iterator[Any]:
+    patterns = schema.get("patternProperties", {})
+    for key in (
+        sorted(instance.keys() - schema.get("properties", {}).keys()) if isinstance(instance, dict) else ()
+    ):
+        if any(_search(pattern, key) for pattern in patterns):
+            continue
+        if allowed is False:
+            yield ValidationError("is not known", path=[key], validator_value=allowed)
+        else:
+            yield from validator.descend(instance[key], allowed, path=key)
+
+
+def _unique_items(validator: Any, expected: bool, instance: Any, schema: Any) -> Iterator[ValidationError]:
+    if not expected or not isinstance(instance, list):
+        return
+    _spend(len(instance) // 20)
+    seen = {json.dumps(_normalized(item), sort_keys=True) for item in instance}
+    if len(seen) != len(instance):
+        yield ValidationError("has non-unique elements")
+
+
+def _normalized(value: Json) -> Json:
+    """The value with whole floats as integers: in JSON Schema 1.0 and 1 are the same number."""
+    if isinstance(value, dict):
+        return {key: _normalized(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_normalized(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _matching_branch(error: ValidationError) -> list[ValidationError]:
+    """The errors of the only branch of an anyOf whose type is the value's; empty when there is no single one."""
+    choices: dict[int, list[ValidationError]] = {}
+    for inner in error.context or ():
+        choices.setdefault(int(inner.schema_path[0]), []).append(inner)
+    of_type = [
+        errors
+        for errors in choices.values()
+        if not any(e.validator == "type" and e.absolute_path == error.absolute_path for e in errors)
+    ]
+    return of_type[0] if len(of_type) == 1 else []
+
+
+def _problems(error: ValidationError) -> Iterator[Problem]:
+    path = tuple(error.absolute_path)
+    if error.validator in ("anyOf", "oneOf") and (branch := _matching_branch(error)):
+        for inner in branch:
+            yield from _problems(inner)
+        return
+    if error.validator == "additionalProperties" and isinstance(error.schema, dict):
+        yield Problem(path, unknown(path, str(path[-1]), list(error.schema.get("properties", {}))))
+        return
+    if error.validator == "required" and isinstance(error.instance, dict):
+        # jsonschema gives one error for each missing name, with the name only in its message.
+        needed: Any = error.validator_value
+        missing = next((n for n in needed if f"{n!r} is a required" in error.message), None)
+        path = (*path, missing) if missing is not None else path
+    yield Problem(path, error_sentence(error, path))

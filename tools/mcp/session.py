@@ -1,0 +1,296 @@
+"""The observed transport to one server: was a call sent, was it rejected, which tools of a listing are invalid."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any
+
+import anyio
+import httpx2
+from mcp.shared.jsonrpc_dispatcher import cancelled_request_id_from_params
+from mcp.shared.message import SessionMessage
+from mcp_types import (
+    JSONRPCError,
+    JSONRPCNotification,
+    JSONRPCRequest,
+    JSONRPCResponse,
+    RequestId,
+    Tool,
+    methods,
+)
+from pydantic import ValidationError
+
+from tools.mcp.limits import MAX_TOOLS, TOO_LONG, MessageSize, ParseThrottle, definition_too_large
+
+Item = SessionMessage | Exception
+REJECTING_STATUSES = {401, 403, 404, 405, 429}  # an HTTP server sends these before it reads the message
+CALL_EXTENSION = "countersign.call"
+CANCELLED_METHOD = "notifications/cancelled"
+TOOLS_CHANGED_METHOD = "notifications/tools/list_changed"
+MAX_NAME = 128  # characters of a tool name in a report
+EVENT_ENDS = (b"\n\n", b"\n\r\n", b"\r\r")  # of an event in a stream
+MAX_OPEN_REQUESTS = 50  # requests of a server that wait for our answer: more are dropped
+# Seconds of loop time for ParseThrottle: for a message or a chunk of a body, and for its contents.
+PER_MESSAGE, PER_CHUNK, PER_PART, PER_VALUE, PER_LINE, PER_BYTE = 3e-4, 5e-5, 2e-6, 5e-7, 1e-6, 5e-9
+
+
+def container_count(text: bytes) -> int:
+    """How many lists and objects may begin in a piece of JSON; brackets in quoted text count as well."""
+    return text.count(b"[") + text.count(b"{")
+
+
+def parse_seconds(text: bytes) -> float:
+    """Estimated seconds to parse a piece of JSON or of an event stream and to handle its contents."""
+    values = text.count(b",") + text.count(b":")
+    return (
+        container_count(text) * PER_PART
+        + values * PER_VALUE
+        + text.count(b"\n") * PER_LINE
+        + len(text) * PER_BYTE
+    )
+
+
+@dataclass(slots=True)
+class CallTrace:
+    """What the transport observed of one tool call: the evidence for whether it may have run."""
+
+    sent: int = 0  # requests handed to the transport
+    rejection: str = ""  # why it certainly did not reach the tool
+    has_answer: bool = False  # the server itself replied with an error
+
+
+CURRENT_CALL: ContextVar[CallTrace | None] = ContextVar("current call", default=None)
+
+
+@dataclass
+class WatchedTransport:
+    """A transport that wraps another one: `async with` gives the streams that the SDK reads and writes.
+
+    `on_close` is called when the server closes the connection, which the SDK reports to nobody (seen with mcp 2.3).
+    """
+
+    inner: AbstractAsyncContextManager[Any]
+    on_close: Callable[[], None]
+    version: str = ""  # of the protocol, as negotiated; set before tools are listed
+    rejected: dict[str, str] = field(
+        default_factory=dict
+    )  # tool name -> why the SDK would refuse the listing
+    listed_names: set[str] = field(default_factory=set)  # the names of the other tools
+    list_changes: int = 0  # notifications that the tools changed; the SDK reports them later, in a task
+    calls: dict[RequestId, CallTrace] = field(default_factory=dict)
+    # The server's requests that wait for our answer.
+    open_requests: set[RequestId | None] = field(default_factory=set)
+
+    async def __aenter__(self) -> tuple[_ReadStream, _WriteStream]:
+        read, write = await self.inner.__aenter__()
+        return _ReadStream(read, self), _WriteStream(write, self)
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        return await self.inner.__aexit__(kind, error, trace)
+
+    def inspect(self, item: Item) -> Item:
+        """Record what arrived; a tool listing is returned without its invalid tools."""
+        message = item.message if isinstance(item, SessionMessage) else None
+        if isinstance(message, JSONRPCError) and message.id is not None:
+            call = self.calls.pop(message.id, None)
+            if call:
+                call.has_answer = True
+        elif isinstance(message, JSONRPCNotification):
+            self.list_changes += message.method == TOOLS_CHANGED_METHOD
+        elif isinstance(message, JSONRPCResponse):
+            self.calls.pop(message.id, None)
+            tools = message.result.get("tools")
+            if isinstance(tools, list):
+                room = max(0, MAX_TOOLS - len(self.listed_names))
+                message.result["tools"] = [tool for tool in tools[:room] if self._keep_tool(tool)]
+                if len(tools) > room:
+                    self.rejected[f"{len(tools) - room} more"] = (
+                        f"only {MAX_TOOLS} tools of a server are used"
+                    )
+        return item
+
+    def admit(self, item: Item) -> bool:
+        """Whether a message is passed to the SDK. Each request of a server becomes a task of the SDK that lives until
+        the server takes its answer, so only MAX_OPEN_REQUESTS at once are passed on."""
+        message = item.message if isinstance(item, SessionMessage) else None
+        if isinstance(message, JSONRPCNotification) and message.method == CANCELLED_METHOD:
+            self.open_requests.discard(cancelled_request_id_from_params(message.params))
+        if not isinstance(message, JSONRPCRequest):
+            return True
+        admitted = len(self.open_requests) < MAX_OPEN_REQUESTS and message.id not in self.open_requests
+        if admitted:
+            self.open_requests.add(message.id)
+        return admitted
+
+    def _keep_tool(self, tool: Any) -> bool:
+        """Whether a tool is valid; the reason is recorded where it is not. The SDK validates a page as one, so that
+        one invalid tool would cost the whole listing."""
+        name = tool.get("name") if isinstance(tool, dict) else None
+        name = name[:MAX_NAME] if isinstance(name, str) and name else "a tool without a name"
+        if why := definition_too_large(tool):
+            self.rejected[name] = why
+            return False
+        try:
+            Tool.model_validate(tool, by_name=False)
+            methods.validate_server_result("tools/list", self.version, self._page(tool))
+        except KeyError:  # a protocol version without rules for listings
+            pass
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(str(step) for step in first["loc"] if not isinstance(step, int))
+            self.rejected[name] = f"{where.removeprefix('tools.')}: {first['msg']}"
+            return False
+        self.listed_names.add(name)
+        return True
+
+    def _page(self, tool: Any) -> dict[str, Any]:
+        return {"tools": [tool], "resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
+
+
+class _ReadStream:
+    """The SDK's read stream; each message is inspected as it passes."""
+
+    def __init__(self, inner: Any, transport: WatchedTransport) -> None:
+        self._inner, self._transport = inner, transport
+
+    @property
+    def last_context(self) -> Any:
+        return getattr(self._inner, "last_context", None)
+
+    async def receive(self) -> Item:
+        while True:
+            try:
+                item: Item = await self._inner.receive()
+            except (anyio.EndOfStream, anyio.ClosedResourceError):
+                self._transport.on_close()
+                raise
+            if self._transport.admit(item):
+                return self._transport.inspect(item)
+
+    def __aiter__(self) -> _ReadStream:
+        return self
+
+    async def __anext__(self) -> Item:
+        try:
+            return await self.receive()
+        except anyio.EndOfStream:
+            raise StopAsyncIteration from None
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    async def __aenter__(self) -> _ReadStream:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+
+class _WriteStream:
+    """The SDK's write stream. `send` runs in the task of the caller, so CURRENT_CALL is the caller's."""
+
+    def __init__(self, inner: Any, transport: WatchedTransport) -> None:
+        self._inner, self._transport = inner, transport
+
+    async def send(self, item: SessionMessage, /) -> None:
+        call, message = CURRENT_CALL.get(), item.message
+        if isinstance(message, JSONRPCResponse | JSONRPCError):
+            try:
+                await self._inner.send(item)
+            finally:
+                self._transport.open_requests.discard(message.id)
+            return
+        if call is None or not isinstance(message, JSONRPCRequest) or message.method != "tools/call":
+            await self._inner.send(item)
+            return
+        call.sent += 1
+        self._transport.calls[message.id] = call
+        try:
+            await self._inner.send(item)
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+            call.sent -= 1  # the transport was closed before it took the message
+            raise
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    async def __aenter__(self) -> _WriteStream:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+
+class WatchedClient(httpx2.AsyncClient):
+    """An HTTP client that records on the current call why a request did not reach the tool.
+
+    The SDK keeps neither the status code nor the reason why a connection failed.
+    """
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self._throttle = ParseThrottle()  # one for all responses and streams of the server
+
+    async def send(self, request: httpx2.Request, **more: Any) -> httpx2.Response:
+        call = CURRENT_CALL.get() if _is_tool_call(request) else None
+        if call:
+            call.rejection = ""  # a redirect that is followed does not count
+        try:
+            response = await super().send(request, **more)
+        except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout) as error:
+            if call:
+                call.rejection = f"no connection ({error or type(error).__name__})"
+            raise
+        if call and (response.is_redirect or response.status_code in REJECTING_STATUSES):
+            call.rejection = f"HTTP {response.status_code} {response.reason_phrase}".strip()
+        if not response.is_stream_consumed:
+            assert isinstance(response.stream, httpx2.AsyncByteStream)
+            response.stream = _LimitedBody(response.stream, response.headers, self._throttle)
+        return response
+
+
+class _LimitedBody(httpx2.AsyncByteStream):
+    """A response body that raises an error once it is too large to be parsed. In an event stream, which has no end,
+    each event is measured. A compressed body is refused, because its size says nothing of what it unpacks to."""
+
+    def __init__(
+        self, inner: httpx2.AsyncByteStream, headers: httpx2.Headers, throttle: ParseThrottle
+    ) -> None:
+        self._inner, self._throttle = inner, throttle
+        self._is_event_stream = headers.get("content-type", "").lower().startswith("text/event-stream")
+        self._is_compressed = headers.get("content-encoding", "identity").lower() != "identity"
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        if self._is_compressed:
+            raise httpx2.StreamError("the answer is compressed, which was not asked for")
+        size = MessageSize()
+        async for chunk in self._inner:
+            end = max(chunk.rfind(end) for end in EVENT_ENDS) if self._is_event_stream else -1
+            size = MessageSize() if end >= 0 else size
+            size.feed(chunk[max(end, 0) :])
+            if size.too_large:
+                raise httpx2.SSEError(TOO_LONG) if self._is_event_stream else httpx2.StreamError(TOO_LONG)
+            yield chunk
+            # Also with 0 seconds: while bytes are available, nothing else yields to the loop between two chunks.
+            await anyio.sleep(self._throttle.charge(anyio.current_time(), PER_CHUNK + parse_seconds(chunk)))
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+def _is_tool_call(request: httpx2.Request) -> bool:
+    """Whether this request is the tool call itself, not a cancellation or the GET that resumes a stream."""
+    if (
+        CALL_EXTENSION not in request.extensions
+    ):  # a redirected request keeps these, but its body cannot be read again
+        message = json.loads(request.content) if request.method == "POST" else {}
+        called = isinstance(message, dict) and message.get("method") == "tools/call"
+        request.extensions = {**request.extensions, CALL_EXTENSION: called}
+    return bool(request.extensions[CALL_EXTENSION])

@@ -1,0 +1,190 @@
+"""A server as a child process, over stdin and stdout, with a limit on the size of its messages."""
+
+from __future__ import annotations
+
+import logging
+import re
+import subprocess
+from collections.abc import AsyncIterable, AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+import anyio
+import anyio.lowlevel
+from anyio.abc import Process
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.client.stdio import StdioServerParameters, get_default_environment
+from mcp.os.posix.utilities import terminate_posix_process_tree
+from mcp.shared.message import SessionMessage
+from mcp_types import INTERNAL_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adapter
+
+from tools.mcp.error_log import PER_BYTE, ErrorLog
+from tools.mcp.limits import MAX_MESSAGE_BYTES, PIECE, TOO_LONG, MessageSize, ParseThrottle
+from tools.mcp.session import PER_MESSAGE, Item, parse_seconds
+
+log = logging.getLogger(__name__)
+FLUSH_SECONDS = 0.5  # for messages that were handed over before stdin is closed
+EXIT_SECONDS = 2.0  # for each step: exit by itself, by SIGTERM, by SIGKILL
+EDGE_BYTES = 256  # kept of both ends of a message that is too long: its id is in one of them
+CLOSED_ERRORS = (anyio.ClosedResourceError, anyio.BrokenResourceError)
+# Where servers write the id of a response: before everything else, or after it.
+LEADING_ID = re.compile(rb'\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d{1,15})\s*,')
+TRAILING_ID = re.compile(rb',\s*"id"\s*:\s*(\d{1,15})\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*\Z')
+
+
+@asynccontextmanager
+async def stdio(
+    server: StdioServerParameters, stderr: ErrorLog, max_bytes: int = MAX_MESSAGE_BYTES
+) -> AsyncIterator[tuple[Any, Any]]:
+    """The streams of a new child process, as the SDK's stdio_client gives them; on exit the child is stopped.
+
+    The SDK's reader has no limit: it copies all it has of a line for each 64 KiB that arrive, on the event loop. Here
+    a message longer than `max_bytes` is dropped, and its caller gets an error at once. Raises OSError when the child
+    cannot be started.
+    """
+    process = await anyio.open_process(
+        [server.command, *server.args],
+        env=get_default_environment() | (server.env or {}),
+        stderr=subprocess.PIPE,
+        cwd=server.cwd,
+        start_new_session=True,
+    )
+    incoming, read = anyio.create_memory_object_stream[Item](0)
+    write, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
+    flushed = anyio.Event()
+    async with anyio.create_task_group() as group:
+        group.start_soon(_receive, process, incoming, max_bytes)
+        group.start_soon(_record, process, stderr)
+        group.start_soon(_send, process, outgoing, incoming, flushed)
+        try:
+            yield read, write
+        finally:
+            with anyio.CancelScope(shield=True):
+                read.close()
+                write.close()
+                with anyio.move_on_after(FLUSH_SECONDS):
+                    await flushed.wait()
+                await _stop(process)
+            group.cancel_scope.cancel()
+
+
+async def _receive(process: Process, incoming: MemoryObjectSendStream[Item], max_bytes: int) -> None:
+    assert process.stdout is not None
+    throttle = ParseThrottle()
+    with incoming, suppress(*CLOSED_ERRORS, ConnectionError):
+        async for line in lines(process.stdout, max_bytes):
+            item = _parse_line(line, await _is_too_large(line))
+            if item is not None:
+                await incoming.send(item)
+            await anyio.sleep(throttle.charge(anyio.current_time(), PER_MESSAGE + parse_seconds(line)))
+    # Read until the end: a server that is blocked in a write does not see that its stdin is closed.
+    with anyio.CancelScope(shield=True), suppress(*CLOSED_ERRORS, anyio.EndOfStream, OSError):
+        while True:
+            await process.stdout.receive()
+
+
+async def _record(process: Process, stderr: ErrorLog) -> None:
+    """Write the child's standard error to its log. A child that writes more than its share waits on its own pipe."""
+    assert process.stderr is not None
+    throttle = ParseThrottle()
+    with suppress(*CLOSED_ERRORS, ConnectionError):
+        async for chunk in process.stderr:
+            stderr.write(chunk)
+            await anyio.sleep(throttle.charge(anyio.current_time(), len(chunk) * PER_BYTE))
+
+
+async def _send(
+    process: Process,
+    outgoing: MemoryObjectReceiveStream[SessionMessage],
+    incoming: MemoryObjectSendStream[Item],
+    flushed: anyio.Event,
+) -> None:
+    assert process.stdin is not None
+    try:
+        async with outgoing:
+            async for message in outgoing:
+                text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
+                await process.stdin.send(text.encode() + b"\n")
+    except (*CLOSED_ERRORS, OSError):
+        incoming.close()  # the server reads nothing more: callers that wait for an answer get an error
+    finally:
+        flushed.set()
+
+
+class OversizedLine(bytes):
+    """The first and the last bytes of a line that was too long."""
+
+
+async def lines(chunks: AsyncIterable[bytes], max_bytes: int) -> AsyncIterator[bytes]:
+    """The lines in a stream of bytes, without their line ends; one of more than `max_bytes` as an OversizedLine.
+    Bytes after the last line end are not a line."""
+    buffer, head = bytearray(), b""
+    async for chunk in chunks:
+        *complete, rest = chunk.split(b"\n")
+        for part in complete:
+            buffer += part
+            if len(buffer) > max_bytes:
+                head = head or bytes(buffer[:EDGE_BYTES])
+            yield OversizedLine(head + buffer[-EDGE_BYTES:]) if head else bytes(buffer)
+            buffer, head = bytearray(), b""
+        buffer += rest
+        if len(buffer) > max_bytes:
+            head = head or bytes(buffer[:EDGE_BYTES])
+            buffer = buffer[-EDGE_BYTES:]
+
+
+async def _is_too_large(line: bytes) -> bool:
+    """Whether parsing a line would hold up the event loop. Counts in pieces, between which other work goes on."""
+    if isinstance(line, OversizedLine):
+        return True
+    size = MessageSize()
+    for start in range(0, len(line), PIECE):
+        size.feed(line[start : start + PIECE])
+        await anyio.lowlevel.checkpoint()
+    return size.too_large
+
+
+def _parse_line(line: bytes, too_large: bool) -> Item | None:
+    """The message in a line, or the error of its validation. For a message that is too long: an error response with
+    its id, or None where no id is found."""
+    if too_large:
+        match = LEADING_ID.match(line[:EDGE_BYTES]) or TRAILING_ID.search(line[-EDGE_BYTES:])
+        log.warning("an MCP server sent a message that is too long; it was dropped")
+        if match is None:
+            return None
+        error = ErrorData(code=INTERNAL_ERROR, message=TOO_LONG)
+        return SessionMessage(JSONRPCError(jsonrpc="2.0", id=int(match[1]), error=error))
+    try:
+        text = line.decode("utf-8", "replace")
+        return SessionMessage(jsonrpc_message_adapter.validate_json(text, by_name=False))
+    except ValueError as error:
+        log.warning("an MCP server wrote a line that is no message")
+        return error
+
+
+async def _stop(process: Process) -> None:
+    """Close stdin, wait for the exit, then terminate the process and its children."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    with suppress(*CLOSED_ERRORS, OSError):
+        await process.stdin.aclose()
+    if not await _exited(process):
+        await terminate_posix_process_tree(process, EXIT_SECONDS)
+        await _exited(process)
+    with suppress(*CLOSED_ERRORS, OSError):
+        await process.stdout.aclose()
+        await process.stderr.aclose()
+    transport = getattr(getattr(process, "_process", None), "_transport", None)
+    if transport is not None:  # else it stays open while a surviving grandchild holds the other end of a pipe
+        with suppress(PermissionError):
+            transport.close()
+
+
+async def _exited(process: Process) -> bool:
+    """Whether the process exits in time. `process.wait` is not used: it also waits for pipes that other processes
+    hold."""
+    with anyio.move_on_after(EXIT_SECONDS):
+        while process.returncode is None:  # noqa: ASYNC110
+            await anyio.sleep(0.01)
+    return process.returncode is not None

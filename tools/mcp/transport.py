@@ -1,0 +1,108 @@
+"""Open one connection to one server, over any of its transports."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import httpx2
+from mcp import Client
+from mcp.client.session import MessageHandlerFnT
+from mcp.client.stdio import StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+from mcp.server import MCPServer
+from mcp_types import CallToolResult, Implementation
+
+from tools.mcp.error_log import ErrorLog
+from tools.mcp.limits import MAX_MESSAGE_BYTES
+from tools.mcp.server_config import HTTP, STDIO, ServerConfig
+from tools.mcp.session import WatchedClient, WatchedTransport
+from tools.mcp.stdio import stdio
+
+CLIENT_INFO = Implementation(name="countersign", version="0.1.0")
+CONNECT_SECONDS = 15.0
+READ_SECONDS = 300.0  # without a byte from an HTTP server
+
+
+@dataclass(slots=True)
+class OpenClient:
+    """A connected SDK client. `transport` is None for a server in this process, where no message can be lost.
+    `is_modern`: it was discovered without a handshake, and reports changes on a stream."""
+
+    sdk: Client
+    transport: WatchedTransport | None
+    is_modern: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Connector:
+    """Opens connections to one server, a new one each time: an SDK client is used once."""
+
+    config: ServerConfig
+    log_folder: Path  # for the standard error of child processes
+    inproc: MCPServer | None = None
+
+    @asynccontextmanager
+    async def __call__(
+        self,
+        mode: str,
+        on_message: MessageHandlerFnT,
+        on_close: Callable[[], None],
+    ) -> AsyncIterator[OpenClient]:
+        """Connect and negotiate. Enter and leave the context in one task, under the caller's timeout. Raises what the
+        transport and the SDK raise, and LookupError for an in-process server that was not given."""
+        async with AsyncExitStack() as stack:
+            transport = None if self.inproc else WatchedTransport(await self._transport(stack), on_close)
+            client = Client(
+                transport or self.inproc,  # type: ignore[arg-type]
+                mode=mode,
+                message_handler=on_message,
+                client_info=CLIENT_INFO,
+                cache=None,  # listings are cached in Connection, and always requested anew
+            )
+            await stack.enter_async_context(client)
+            client.session.validate_tool_result = _skip_validation  # type: ignore[method-assign]
+            if transport:
+                transport.version = client.protocol_version
+            yield OpenClient(client, transport, client.session.discover_result is not None)
+
+    async def _transport(self, stack: AsyncExitStack) -> AbstractAsyncContextManager[Any]:
+        config = self.config
+        if config.transport == STDIO:
+            parameters = StdioServerParameters(
+                command=config.command,
+                args=list(config.args),
+                env=dict(config.env),
+                cwd=config.cwd or None,
+            )
+            return stdio(parameters, ErrorLog(self.log_path))
+        if config.transport == HTTP:
+            read_seconds = max(READ_SECONDS, config.timeout + 30)
+            http = WatchedClient(
+                headers={"Accept-Encoding": "identity", **config.headers},
+                timeout=httpx2.Timeout(CONNECT_SECONDS, read=read_seconds),
+                verify=await asyncio.to_thread(_trusted),
+            )
+            await stack.enter_async_context(http)
+            return streamable_http_client(config.url, http_client=http, max_sse_event_size=MAX_MESSAGE_BYTES)
+        raise LookupError(f"nobody made the in-process server “{config.inproc}”")
+
+    @property
+    def log_path(self) -> Path:
+        return self.log_folder / f"{self.config.name}.log"
+
+
+@cache
+def _trusted() -> ssl.SSLContext:
+    """The certificates that servers are checked by. Reading them takes up to 0.2 s: once, and not on the event loop."""
+    return httpx2.create_ssl_context()
+
+
+async def _skip_validation(name: str, result: CallToolResult) -> None:
+    """Replaces the SDK's check of a result, which a schema can make endless; client.py checks it in bounded time."""

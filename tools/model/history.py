@@ -1,0 +1,118 @@
+"""The messages of a turn: the context, then each reply of the model with its results, then the current state."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+
+from gate.rules.planner_port import CancelPending, Exchange, ListPending, Propose, Say, Told
+from gate.rules.task import Instruction
+from tools.model.context import PromptInputs, first_message
+from tools.model.model_api import (
+    AssistantMessage,
+    Memo,
+    Message,
+    Round,
+    ToolCall,
+    ToolResults,
+    UserMessage,
+    load_memo,
+)
+from tools.model.outcomes import call_result_text, call_results, unseen_instructions
+from tools.model.prompt import Shortener
+
+SHORTEN_STEP = 8  # old outputs are shortened in groups of this size, so that the messages change seldom
+
+
+def conversation(
+    inputs: PromptInputs, new_messages: Sequence[Message], characters: int
+) -> tuple[Message, ...]:
+    """The messages, with `new_messages` at their end, in about `characters` characters.
+
+    Only data is shortened, the oldest first. The requester's words, decisions, calls, their outcomes and what is
+    pending are never left out.
+    """
+    oldest = 0
+    while True:
+        shorten = Shortener(oldest)
+        messages = (*_messages(inputs, shorten), *new_messages, *_current_state(inputs, Shortener()))
+        if oldest >= shorten.seen or sum(map(_size, messages)) <= characters:
+            return messages
+        oldest += SHORTEN_STEP
+
+
+def _size(message: Message) -> int:
+    if isinstance(message, AssistantMessage):
+        return len(message.text) + len(message.extra) + sum(len(c.name) + len(c.args) for c in message.calls)
+    return sum(map(len, message.texts)) if isinstance(message, ToolResults) else len(message.text)
+
+
+def _messages(inputs: PromptInputs, shorten: Shortener) -> Iterator[Message]:
+    yield UserMessage(first_message(inputs, shorten))
+    for exchange in inputs.turn.exchanges:
+        yield from _exchange(inputs, exchange, shorten)
+    unseen = set(unseen_instructions(inputs.turn, inputs.brief))
+    yield from _instructions(inputs, [one for one in inputs.brief.instructions if one.id in unseen])
+
+
+def _exchange(inputs: PromptInputs, exchange: Exchange, shorten: Shortener) -> Iterator[Message]:
+    memo = load_memo(exchange.memo) or _memo_of_reply(inputs, exchange)
+    if memo is None:
+        return
+    instructions = [one for one in inputs.brief.instructions if one.id in memo.instruction_ids]
+    yield from _instructions(inputs, instructions)
+    for one in memo.rounds:
+        yield from one.with_results(_call_results(inputs, exchange, shorten)).messages
+
+
+def _call_results(inputs: PromptInputs, exchange: Exchange, shorten: Shortener) -> list[str]:
+    """One text for each call of a reply that people or code decided."""
+    if isinstance(exchange.reply, Propose):
+        requester = inputs.turn.requester
+        return [
+            call_result_text(result, requester, inputs.fence, shorten) for _, result in call_results(exchange)
+        ]
+    result = exchange.told[0] if exchange.told else Told(0, "succeeded", "")
+    if isinstance(exchange.reply, CancelPending):
+        return [call_result_text(result, inputs.turn.requester, inputs.fence, shorten)]
+    if isinstance(exchange.reply, ListPending):
+        return ["status: succeeded. The requester sees the list now."]
+    return ["status: succeeded. It is with the requester now."]
+
+
+def _memo_of_reply(inputs: PromptInputs, exchange: Exchange) -> Memo | None:
+    """A reply of another planner, as if the model had made it."""
+    reply = exchange.reply
+    if isinstance(reply, Say):
+        return Memo((Round(AssistantMessage(reply.text)),))
+    if not isinstance(reply, Propose):
+        return None
+    tool_calls = []
+    for call in reply.calls:
+        tool = inputs.tools.find(call.server, call.tool)
+        args = json.dumps(dict(call.args), ensure_ascii=False)
+        tool_calls.append(ToolCall(tool.name if tool else f"{call.server}__{call.tool}", args))
+    return Memo((Round(AssistantMessage("", tuple(tool_calls)), (None,) * len(tool_calls)),))
+
+
+def _current_state(inputs: PromptInputs, shorten: Shortener) -> Iterator[Message]:
+    """What differs from one request to the next. It comes last, so that everything before it stays the same."""
+    turn, brief, fence = inputs.turn, inputs.brief, inputs.fence
+    parts = [
+        fence.data(f"remark of {remark.user}, who is not the requester", shorten(remark.text))
+        for remark in brief.remarks
+        if remark.at > turn.at
+    ]
+    if inputs.pending:
+        waits = "\n".join(f"{a.id}: {a.name}, {a.preview.summary}" for a in inputs.pending)
+        parts.append(f"What waits for a person now, by id:\n{fence.data('pending actions', waits)}")
+    if parts:
+        yield UserMessage("\n\n".join(parts))
+
+
+def _instructions(inputs: PromptInputs, instructions: Sequence[Instruction]) -> Iterator[Message]:
+    if instructions:
+        words = "\n".join(inputs.fence.requester_text(one.text) for one in instructions)
+        yield UserMessage(
+            f"The requester says, while this is under way (take it in before anything else):\n{words}"
+        )

@@ -1,0 +1,172 @@
+"""The planner with a model: it reads, proposes, asks and answers. It can neither run nor confirm anything."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gate.rules.action import Action
+from gate.rules.planner_port import Brief, Interrupted, Replied, Reply, Say, Turn
+from gate.rules.policy import Policy
+from gate.rules.ports import PlannerUnavailable, Tools
+from gate.rules.task import Assessment, Usage
+from tools.model.assess import assess
+from tools.model.context import PromptInputs
+from tools.model.history import conversation
+from tools.model.model_api import Memo, Message, Model, ModelRefused, Request, Round, dump_memo, load_memo
+from tools.model.outcomes import ends_after_refusal, outcome_summary, unseen_instructions
+from tools.model.prompt import Fence, system_prompt
+from tools.model.responses import SENT_ONCE_MORE, ResponseReader
+from tools.model.tool_offer import OfferedTools
+from tools.model.toolset import MAX_SCHEMA_TOKENS, Toolset
+
+CHARS_PER_TOKEN = 4  # an estimate
+LIMIT_REACHED = (
+    "I stopped here: this took more {what} than I may take for one request. Please ask for less at a time."
+)
+UNUSABLE = "I could not make a usable proposal of this. {why} Please put it in other words, or ask for less at a time."
+AFTER_REFUSAL = "I stop here. Tell me if something else should be done."
+
+
+@dataclass(frozen=True, slots=True)
+class ModelLimits:
+    """Limits of one turn. Requests, repairs, seconds and tokens are counted over all of its replies."""
+
+    requests: int = 24
+    repairs: int = 6  # responses that were rejected and sent back
+    seconds: float = 240.0
+    tokens: int = 600_000  # in and out
+    context: int = 60_000  # tokens of one request; above it, old outputs are shortened
+    schemas: int = MAX_SCHEMA_TOKENS  # tokens of definitions that are sent; above, tools are searched for
+
+
+LIMITS = ModelLimits()
+
+
+@dataclass(frozen=True, slots=True)
+class ModelPlanner:
+    """Implements gate.rules.planner_port.Planner. Stateless: what it has to remember is in the memos of the
+    exchanges.
+
+    `key`: a secret for the codes that mark data, any bytes.
+    """
+
+    model: Model
+    tools: Tools
+    policy: Policy
+    key: bytes
+    limits: ModelLimits = LIMITS
+
+    follows = True
+
+    async def assess(self, turn: Turn, brief: Brief) -> Assessment:
+        """How complex and how clear a request is, and what it lacks. Raises PlannerUnavailable."""
+        inputs, _ = self._inputs(turn, brief, ())
+        try:
+            async with asyncio.timeout(self.limits.seconds):
+                return await assess(self.model, inputs, self.limits.context * CHARS_PER_TOKEN)
+        except TimeoutError:
+            raise PlannerUnavailable("the model took too long to assess this") from None
+
+    async def reply(self, turn: Turn, brief: Brief, pending: tuple[Action, ...]) -> Replied:
+        """The next proposal, question or text. Raises PlannerUnavailable."""
+        inputs, offered = self._inputs(turn, brief, pending)
+        if ends_after_refusal(turn, brief, offered.is_read):
+            return Replied(Say(f"{outcome_summary(turn, offered.is_read, offered.name_of)}\n{AFTER_REFUSAL}"))
+        return await ReplyLoop(self.model, inputs, offered, self.limits).reply()
+
+    def searches(self, channel: str) -> bool:
+        """Whether there are so many tools that the model has to search them."""
+        return Toolset(self.tools, self.policy, channel).exceeds(self.limits.schemas)
+
+    def _inputs(
+        self, turn: Turn, brief: Brief, pending: Sequence[Action]
+    ) -> tuple[PromptInputs, OfferedTools]:
+        tools = Toolset(self.tools, self.policy, turn.session.channel)
+        offered = OfferedTools(tools, turn, brief, tools.exceeds(self.limits.schemas))
+        return PromptInputs(
+            turn, brief, pending, tools, Fence(self.key, turn.id), offered.tools_for_plans()
+        ), offered
+
+
+class ReplyLoop:
+    """One reply: asks the model until there is something to store."""
+
+    def __init__(
+        self, model: Model, inputs: PromptInputs, offered: OfferedTools, limits: ModelLimits
+    ) -> None:
+        self._model, self._inputs, self._offered, self._limits = model, inputs, offered, limits
+        self._memos = [memo for exchange in inputs.turn.exchanges if (memo := load_memo(exchange.memo))]
+        self._responses = ResponseReader(inputs, offered)
+        self._started_at = time.monotonic()
+        self._rounds: list[Round] = []
+        self._found: list[str] = []
+        self._usage = Usage()
+
+    async def reply(self) -> Replied:
+        """The reply, or a text for the requester that says which limit is reached. Raises PlannerUnavailable."""
+        seconds_left = self._limits.seconds - sum(memo.seconds for memo in self._memos)
+        if seconds_left <= 0:
+            return self._to_replied(Say(LIMIT_REACHED.format(what="time")))
+        try:
+            async with asyncio.timeout(seconds_left):
+                return self._to_replied(await self._run())
+        except TimeoutError:
+            raise PlannerUnavailable("the model took too long to answer") from None
+        except ModelRefused as error:
+            return self._to_replied(Say(str(error)))
+
+    def _to_replied(self, reply: Reply) -> Replied:
+        seconds = time.monotonic() - self._started_at
+        given = unseen_instructions(self._inputs.turn, self._inputs.brief)
+        return Replied(
+            reply, dump_memo(Memo(tuple(self._rounds), given, tuple(self._found), seconds)), self._usage
+        )
+
+    async def _run(self) -> Reply:
+        """Ask until there is a reply, or a limit is reached."""
+        while not (reached := self._reached_limit()):
+            if self._rounds and await self._interrupted():
+                raise Interrupted
+            response = await self._model.ask(self._request())
+            self._usage += response.usage
+            interpretation = self._responses.read(response.message, response.truncated)
+            self._rounds.append(interpretation.round)
+            self._found += interpretation.found_tools
+            if interpretation.reply is not None:
+                return interpretation.reply
+            if interpretation.error and self._gives_up():
+                return Say(UNUSABLE.format(why=interpretation.error))
+        return Say(LIMIT_REACHED.format(what=reached))
+
+    async def _interrupted(self) -> bool:
+        asked = self._inputs.brief.interrupted
+        return asked is not None and await asked()
+
+    @property
+    def _repairs(self) -> int:
+        return sum(one.repair for one in self._rounds) + sum(memo.repairs for memo in self._memos)
+
+    def _gives_up(self) -> bool:
+        """After too many rejected responses, and after two in a row that are empty or cut off: a third costs as much
+        and gives no more."""
+        unusable = [one.note in SENT_ONCE_MORE for one in self._rounds[-2:]]
+        return self._repairs > self._limits.repairs or unusable == [True, True]
+
+    def _reached_limit(self) -> str:
+        """The limit of the turn that is reached, in words; "" when none is."""
+        used = sum((exchange.usage for exchange in self._inputs.turn.exchanges), self._usage)
+        if used.requests >= self._limits.requests:
+            return "requests to the model"
+        return "tokens" if used.input_tokens + used.output_tokens >= self._limits.tokens else ""
+
+    def _request(self) -> Request:
+        messages: list[Message] = [message for one in self._rounds for message in one.messages]
+        found = [name for memo in self._memos for name in memo.found_tools] + self._found
+        return Request(
+            system_prompt(self._inputs.turn.mode, self._inputs.brief.switches, self._offered.directory),
+            conversation(self._inputs, messages, self._limits.context * CHARS_PER_TOKEN),
+            self._offered.definitions(found),
+        )

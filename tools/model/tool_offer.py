@@ -1,0 +1,119 @@
+"""The tools that a model is offered in a turn: control tools, tools that it may call, and descriptions of others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from gate.rules.action import Json
+from gate.rules.planner_port import Brief, Call, Mode, Turn
+from tools.model.control_tools import available_controls, schema_text
+from tools.model.model_api import ToolDefinition
+from tools.model.outcomes import call_results
+from tools.model.prompt import Fence
+from tools.model.tool_search import ToolIndex
+from tools.model.toolset import ModelTool, Toolset
+
+MOST_FIELDS, LONGEST_FIELD = 12, 40  # fields of a result that are named, and characters of a name
+MAX_FOUND = 5  # tools in the answer to a search
+CARD_CHARS = 200  # characters of a description where a tool cannot be called
+NONE_FOUND = "No tool has any of these words. Try others, or name the server."
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedTools:
+    """The tools of one turn. `needs_search`: there are too many to send all of them."""
+
+    tools: Toolset
+    turn: Turn
+    brief: Brief
+    needs_search: bool
+
+    @property
+    def controls(self) -> tuple[ToolDefinition, ...]:
+        return available_controls(self.turn.mode, self.brief.switches, self.needs_search)
+
+    @property
+    def directory(self) -> str:
+        """The servers as text, where tools have to be searched for."""
+        return self.tools.directory() if self.needs_search else ""
+
+    def definitions(self, found: Sequence[str]) -> tuple[ToolDefinition, ...]:
+        """Control tools, then tools by name, then those that were found, in the order of finding."""
+        sent = self.tools.core_tools(self._used_before()) if self.needs_search else tuple(self.tools)
+        found_tools = [self.tools.require(name) for name in found if self.tools.has(name)]
+        offered = {tool.name: tool.definition for tool in (*sent, *found_tools) if self.may_call(tool)}
+        return (*self.controls, *offered.values())
+
+    def may_call(self, tool: ModelTool) -> bool:
+        return tool.is_read or self.turn.mode is Mode.ACT
+
+    def is_read(self, call: Call) -> bool:
+        """Whether a call changes nothing, according to its tool."""
+        tool = self.tools.find(call.server, call.tool)
+        return tool is not None and tool.is_read
+
+    def name_of(self, call: Call) -> str:
+        """The title of the tool of a call, for people."""
+        tool = self.tools.find(call.server, call.tool)
+        return (tool and tool.spec.title) or call.tool.replace("_", " ")
+
+    def tools_for_plans(self) -> str:
+        """Descriptions of the tools that change something, where they cannot be called: for plans and
+        conversations. For plans also the fields that each tool gives, which later steps can take."""
+        if self.turn.mode is Mode.ACT or self.needs_search:
+            return ""
+        texts = [self._tool_text(tool) for tool in self.tools if not tool.is_read]
+        reads = [tool for tool in self.tools if tool.is_read and self.turn.mode is Mode.PLAN]
+        texts += [f"{tool.name} {gives}" for tool in reads if (gives := fields_text(tool.spec.output_schema))]
+        return "\n".join(texts)
+
+    def search(self, query: str, fence: Fence) -> tuple[str, tuple[str, ...]]:
+        """The answer to a search, and the names of the tools that are offered from now on."""
+        specs = ToolIndex([tool.spec for tool in self.tools]).find(query, MAX_FOUND)
+        found = [tool for spec in specs if (tool := self.tools.find(spec.server, spec.name))]
+        text = fence.data("tools found", "\n".join(self._tool_text(tool) for tool in found))
+        return (text if found else NONE_FOUND), tuple(tool.name for tool in found)
+
+    def _tool_text(self, tool: ModelTool) -> str:
+        definition = tool.definition
+        if self.turn.mode is Mode.PLAN and not tool.is_read:
+            arguments = f"arguments: {schema_text(definition.schema)}"
+            gives = fields_text(tool.spec.output_schema)
+            return "\n".join(filter(None, (f"{definition.name}: {definition.description}", arguments, gives)))
+        return f"{definition.name}: {' '.join(definition.description.split())[:CARD_CHARS]}"
+
+    def _used_before(self) -> list[str]:
+        """The full names of tools that earlier turns of the thread used."""
+        steps = [step.name for step in (*self.brief.done, *self.brief.left)]
+        exchanges = [exchange for turn in self.brief.earlier for exchange in turn.exchanges]
+        calls = [call for exchange in exchanges for call, _ in call_results(exchange)]
+        return steps + [f"{call.server}.{call.tool}" for call in calls]
+
+
+def fields_text(schema: Mapping[str, Json] | None) -> str:
+    """The fields of a result by name (`gives: path, entries[].name`), as far as its schema lists them; "" for none."""
+    named = list(_fields(schema or {}))
+    shown = ", ".join(field for field in named if len(field) <= LONGEST_FIELD)
+    return f"gives: {shown}" if shown else ""
+
+
+def _fields(schema: Mapping[str, Json]) -> Iterator[str]:
+    for name, about in _properties(schema):
+        yield name
+        items = _part(about, "items")
+        kind = str(items.get("$ref", "")).removeprefix("#/$defs/")
+        yield from (
+            f"{name}[].{field}" for field, _ in _properties(_part(_part(schema, "$defs"), kind) or items)
+        )
+
+
+def _properties(schema: Mapping[str, Json]) -> Iterator[tuple[str, Json]]:
+    return islice(_part(schema, "properties").items(), MOST_FIELDS)
+
+
+def _part(schema: Json, name: str) -> Mapping[str, Json]:
+    """What a schema has under this name, where it is an object; a server may have put anything there."""
+    found = schema.get(name) if isinstance(schema, Mapping) else None
+    return found if isinstance(found, Mapping) else {}

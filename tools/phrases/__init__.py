@@ -1,0 +1,1 @@
+"""The planner without a model: phrases and runbooks."""

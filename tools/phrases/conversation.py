@@ -1,0 +1,73 @@
+"""Conversation without a model: what is a phrase is noted, and planned once it is to be built."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from gate.rules.action import Class
+from gate.rules.intent import intent
+from gate.rules.planner_port import Brief, Implement, Mode, Propose, Reply, Say, Turn
+from tools.phrases.interpret import Meant, Understanding
+from tools.phrases.plan_draft import Unclear
+from tools.phrases.tokenize import hear
+from tools.phrases.tool_class import class_of
+from tools.phrases.typed_values import bullets, clipped
+
+COMPILE = (
+    "Please compile what is to be built now."  # what *Implement now* stands for in gate/tasks/converse.py
+)
+ONCE = "A free conversation needs a model. I note each line that is one of my phrases, until you write “implement it”."
+NOTHING = (
+    "None of what you said is one of my phrases, so there is nothing to plan yet. Write `help` to see them."
+)
+KEPT = "That is none of my phrases, so nothing of it will be planned. Write `help` to see them."
+NOT_HERE = "I keep this. Going from talk to doing is switched off here."
+
+
+def talked(turn: Turn, brief: Brief, understanding: Understanding) -> Reply:
+    """The reply to one message of a conversation."""
+    before = [t for t in brief.earlier if t.mode is Mode.TALK and t.task == turn.task and t.id != turn.id]
+    wanted = turn.text.strip() == COMPILE or intent(turn.text).kind == "implement"
+    here = [] if wanted and turn.text.strip() == COMPILE else noted(turn.text, understanding)
+    if wanted:
+        if not brief.switches.allow_execution_transition:
+            return Say(NOT_HERE)
+        found = [line for t in before for line in noted(t.text, understanding)] + here
+        return Implement(tuple(found)) if found else Say(NOTHING)
+    looks = _reads(turn.text, understanding)
+    if looks:
+        return Propose(tuple(piece.call for piece in looks.pieces))
+    said = [] if _said_once(before) else [ONCE]
+    said.append(f"Noted:\n{bullets([clipped(line) for line in here])}" if here else "")
+    return Say("\n".join(filter(None, said)) or KEPT)
+
+
+def noted(text: str, understanding: Understanding) -> list[str]:
+    """The lines that are phrases, as they were typed; none of them where all of them only look at something."""
+    if _reads(text, understanding):
+        return []
+    heard = hear(text)
+    lines = understanding.instructions(heard)
+    return [understanding.typed(line, heard) for line in lines if understanding.known(line, heard)]
+
+
+def _reads(text: str, understanding: Understanding) -> Meant | None:
+    """What the message means, where it only looks at something: that can be done at once."""
+    try:
+        meant = understanding.read(hear(text))
+    except Unclear:
+        return None
+    specs = [understanding.tools.find(p.call.server, p.call.tool) for p in meant.pieces]
+    reads = bool(specs) and all(spec and class_of(spec) is Class.READ for spec in specs)
+    return meant if reads and not any(piece.refs for piece in meant.pieces) else None
+
+
+def _said_once(before: Sequence[Turn]) -> bool:
+    return any(ONCE in text for text in _texts(before))
+
+
+def _texts(turns: Sequence[Turn]) -> Iterator[str]:
+    for turn in turns:
+        for exchange in turn.exchanges:
+            if isinstance(exchange.reply, Say):
+                yield exchange.reply.text

@@ -1,0 +1,175 @@
+"""A phrase that was said to its calls; and what is still to be asked for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from gate.rules.action import Json
+from gate.rules.planner_port import Call
+from gate.rules.ports import Tools
+from gate.rules.task import Decided, Missing, Question
+from gate.rules.templates import expand, names
+from gate.rules.tool import ToolSpec
+from tools.phrases.direct_call import unfit
+from tools.phrases.matching import Found
+from tools.phrases.phrasebook import NameKind, Phrase
+from tools.phrases.plan_draft import Later, Piece, Unclear, separated, title
+from tools.phrases.sentence_patterns import SLOT, bare
+from tools.phrases.tokenize import Heard, hear
+from tools.phrases.typed_values import clipped, fitted, items, words
+
+NEW_NAMES: tuple[NameKind, ...] = ("place", "new", "beside")
+
+
+class Answers:
+    """What was decided so far, by the id of its question. An answer counts only for the very question that it was
+    given to: the same name in another request is another value."""
+
+    def __init__(self, decided: Sequence[Decided] = (), place: int = 1) -> None:
+        """`place`: of the instruction that they are for, from 1."""
+        self._decided = {one.id: one for one in decided}
+        self._ending = f":{place}" if place > 1 else ""
+
+    def mine(self, question: Question) -> Question:
+        """The question with an id that no other instruction of the same text uses."""
+        return replace(question, id=f"{question.id}{self._ending}")
+
+    def to(self, question: Question) -> str | None:
+        """None where it was not asked yet; "" where it was passed over."""
+        found = self._decided.get(self.mine(question).id)
+        return found.answer if found and found.question.endswith(question.text) else None
+
+
+class Asked(Exception):
+    """These values are needed before anything can be proposed."""
+
+    def __init__(self, questions: tuple[Question, ...]) -> None:
+        super().__init__(" ".join(question.text for question in questions))
+        self.questions = questions
+
+
+def slot_value(kind: str, part: str, heard: Heard) -> Json:
+    """What a slot holds."""
+    if kind == ":number":
+        return int(part)
+    if kind == "...":
+        return [heard.value(item) for item in items(part)]
+    value = heard.value(part)
+    return value if isinstance(value, str) else heard.typed(part)
+
+
+def slots_of(found: Found, heard: Heard) -> dict[str, Json]:
+    return {name: slot_value(found.pattern.slots[name], part, heard) for name, part in found.slots.items()}
+
+
+def meant(phrase: Phrase, slots: Mapping[str, Json], said: str, tools: Tools) -> Iterator[Piece]:
+    """The calls of one phrase, keyed from 0. `said`: the sentence, for titles. Raises Unclear."""
+    spec = tools.find(phrase.server, phrase.tool)
+    if spec is None:
+        raise Unclear(f"I would use `{phrase.full_name}` for that, but that tool is not there now.")
+    values = slots[phrase.each] if phrase.each else (None,)
+    assert isinstance(values, list | tuple)
+    for place, value in enumerate(values):
+        scope = {**slots, phrase.each: value}
+        args = expand(dict(phrase.args), scope)
+        sentence = said if len(values) == 1 else sentence_of(phrase, scope)
+        piece = made(spec, args, sentence, str(place), tools)
+        yield replace(piece, takes=_paths(phrase, args, "there"), gives=_paths(phrase, args, *NEW_NAMES))
+
+
+def _paths(phrase: Phrase, args: Mapping[str, Json], *kinds: NameKind) -> tuple[str, ...]:
+    """The paths among the arguments that are slots of these kinds."""
+    slots = {f"{{{slot}}}" for slot, kind in phrase.names.items() if kind in kinds}
+    values = [args[name] for name, value in phrase.args.items() if isinstance(value, str) and value in slots]
+    return tuple(str(path) for value in values for path in (value if isinstance(value, list) else [value]))
+
+
+def made(spec: ToolSpec, args: Mapping[str, Json], said: str, key: str, tools: Tools) -> Piece:
+    """One call as the tool wants it. Raises Unclear."""
+    properties = spec.schema.get("properties", {})
+    fit = {k: v if isinstance(v, Later) else fitted(v, properties.get(k)) for k, v in args.items()}
+    known, refs = separated(fit)
+    wrong = unfit(spec, known, tools, refs)
+    if wrong:
+        raise Unclear(wrong.text, wrong.blamed)
+    return Piece(key, Call(spec.server, spec.name, known), title(spec, known, refs, said), refs)
+
+
+def sentence_of(phrase: Phrase, slots: Mapping[str, Json]) -> str:
+    """The phrase as somebody would say it with these values."""
+    return SLOT.sub(lambda slot: _shown(slots.get(slot[1])), bare(phrase.patterns[0].say))
+
+
+def _shown(value: Json) -> str:
+    return (
+        "…"
+        if value is None
+        else "the result of an earlier step"
+        if isinstance(value, Later)
+        else words(value)
+    )
+
+
+def completed(found: Found, heard: Heard, said: str, answers: Answers, tools: Tools) -> list[Piece]:
+    """The calls of a line that ends too early, with the answers to what is missing. Raises Asked, Unclear."""
+    spec = tools.find(found.phrase.server, found.phrase.tool)
+    if spec is None:
+        raise Unclear(f"I would use `{found.phrase.full_name}` for that, but that tool is not there now.")
+    slots = slots_of(found, heard)
+    questions = {name: _question(found.phrase, spec, name, said) for name in found.missing}
+    asking = tuple(q for q in questions.values() if answers.to(q) is None)
+    if asking:
+        raise Asked(asking)
+    for name, question in questions.items():
+        answer = answers.to(question)
+        if not answer:
+            raise Unclear(f"“{clipped(said, 80)}” cannot be done without {_name(name)}.")
+        slots[name] = _answered(found.pattern.slots[name], answer, question)
+    try:
+        return [*meant(found.phrase, slots, sentence_of(found.phrase, slots), tools)]
+    except Unclear as unclear:
+        wrong = [q for name, q in questions.items() if _used(found.phrase, name) & {*unclear.blamed}]
+        if not wrong:
+            raise
+        raise Asked(tuple(again(question, str(unclear)) for question in wrong)) from None
+
+
+def _used(phrase: Phrase, slot: str) -> set[str]:
+    """The arguments that this slot goes into."""
+    return {key for key, value in phrase.args.items() if slot in {path[0] for path in names(value)}}
+
+
+def _question(phrase: Phrase, spec: ToolSpec, slot: str, said: str) -> Question:
+    properties: Mapping[str, Json] = spec.schema.get("properties", {})
+    schema = next((properties.get(k) for k, v in phrase.args.items() if v == f"{{{slot}}}"), None) or {}
+    more = f" {schema['description']}" if spec.believed and isinstance(schema.get("description"), str) else ""
+    default = schema.get("default")
+    assumption = "" if default is None else words(default)
+    text = f"Which {_name(slot)} for “{clipped(said, 80)}”?{more}"
+    return Question(f"value:{slot}", text, Missing.VALUE, _options(schema), assumption)
+
+
+def _options(schema: Mapping[str, Json]) -> tuple[str, ...]:
+    if schema.get("type") == "boolean":
+        return ("yes", "no")
+    return tuple(words(value) for value in schema.get("enum", ()))
+
+
+def _name(slot: str) -> str:
+    return slot.replace("_", " ")
+
+
+def _answered(kind: str, answer: str, question: Question) -> Json:
+    heard = hear(answer)
+    if kind == ":number" and not heard.typed(heard.text).strip().isdecimal():
+        raise Asked((again(question, f"“{clipped(answer, 80)}” is no whole number."),))
+    if kind in (":rest", ":quoted"):
+        value = heard.value(heard.text)
+        return value if isinstance(value, str) else answer
+    return slot_value(kind, heard.text, heard)
+
+
+def again(question: Question, reason: str) -> Question:
+    """The same question, with what was wrong with the answer. Nothing is assumed any more."""
+    return Question(question.id, f"{reason} {question.text}", question.missing, question.options)

@@ -1,0 +1,179 @@
+"""The planner without a model: sentences and runbooks from a file, or `server.tool key=value`, to proposed calls."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gate.rules.action import Action
+from gate.rules.planner_port import (
+    Brief,
+    Call,
+    Clarify,
+    Done,
+    ListPending,
+    Mode,
+    Propose,
+    ProposePlan,
+    Replied,
+    Reply,
+    Say,
+    Turn,
+)
+from gate.rules.ports import Tools
+from gate.rules.task import Assessment, Question, Step
+from tools.phrases.assess import assessed, in_order
+from tools.phrases.conversation import talked
+from tools.phrases.interpret import Meant, Understanding
+from tools.phrases.phrase_file import load_phrases
+from tools.phrases.phrasebook import PhraseBook
+from tools.phrases.plan_draft import Piece, Unclear, planned
+from tools.phrases.replan import Changing
+from tools.phrases.runbook_reads import AT_ONCE, Seen, seen
+from tools.phrases.runbook_steps import step_misfits
+from tools.phrases.tokenize import Heard, hear
+from tools.phrases.typed_values import clipped
+
+__all__ = ["PhraseBook", "Phrases", "load_phrases", "misfits"]
+
+
+@dataclass(frozen=True, slots=True)
+class Phrases:
+    """Implements gate.rules.planner_port.Planner. Keeps nothing: the same words give the same answer."""
+
+    book: PhraseBook
+    tools: Tools
+
+    follows = False  # phrases say all they have to say at once
+
+    async def assess(self, turn: Turn, brief: Brief) -> Assessment:
+        """By rule (tools/phrases/assess.py). What is not understood is clear, and one step: the reply says what can be
+        written."""
+        understanding = Understanding(self.book, self.tools)
+        heard = hear(turn.text)
+        if self._special(heard, understanding):
+            return Assessment(complexity=0, steps=1, reason="a question to me")
+        try:
+            return assessed(understanding.read(heard, brief.decided), self.tools)
+        except Unclear:
+            return Assessment(complexity=10, steps=1, reason="none of my phrases")
+
+    async def reply(self, turn: Turn, brief: Brief, pending: tuple[Action, ...]) -> Replied:
+        """Propose what the words mean, or say what was not understood. Never half of it."""
+        if not all(_only_looks(turn, exchange.reply) for exchange in turn.exchanges):
+            return Replied(Done())
+        if turn.mode is Mode.PLAN:
+            return Replied(self._plan(turn, brief))
+        if turn.mode is Mode.TALK:
+            return Replied(self._talk(turn, brief))
+        return Replied(self.understand(turn.text, brief, seen(turn.exchanges)))
+
+    def understand(self, text: str, brief: Brief | None = None, known: Seen | None = None) -> Reply:
+        """One message to one reply. `known`: what was read for it so far."""
+        understanding = Understanding(self.book, self.tools, known or {})
+        heard = hear(text)
+        special = self._special(heard, understanding)
+        if special:
+            return special
+        try:
+            meant = understanding.read(heard, brief.decided if brief else ())
+        except Unclear as unclear:
+            return Say(str(unclear))
+        if meant.needed:
+            return Clarify(meant.needed)
+        if meant.lookups:
+            return Propose(meant.lookups[:AT_ONCE], lookup=True)
+        if meant.looks:
+            return Say(PLANS)
+        if in_order(meant.pieces, self.tools):  # what is not known yet cannot be proposed as a call
+            return ProposePlan(planned(meant.pieces), _assumed(meant, brief))
+        return Propose(tuple(piece.call for piece in meant.pieces))
+
+    def _special(self, heard: Heard, understanding: Understanding) -> Reply | None:
+        """Help, the list of runbooks, what waits."""
+        answer = understanding.answer(heard)
+        if answer:
+            return Say(answer)
+        return ListPending() if understanding.asks_what_waits(heard) else None
+
+    def _talk(self, turn: Turn, brief: Brief) -> Reply:
+        understanding = Understanding(self.book, self.tools)
+        return self._special(hear(turn.text), understanding) or talked(turn, brief, understanding)
+
+    def _plan(self, turn: Turn, brief: Brief) -> Reply:
+        """A plan of what is left to do: from what was asked for, or from the plan before and what was said of it."""
+        understanding = Understanding(self.book, self.tools, seen(turn.exchanges))
+        old = [_kept(step) for step in brief.left]
+        note = ""
+        if not old and not brief.done:
+            try:
+                meant = understanding.several(_texts(turn, brief), brief.decided)
+            except Unclear as unclear:
+                return Say(str(unclear))
+            if meant.needed:
+                return Clarify(meant.needed)
+            if meant.lookups:
+                return Propose(meant.lookups[:AT_ONCE], lookup=True)
+            if meant.looks:
+                return Propose(meant.looks[:AT_ONCE])
+            old, note = [*meant.pieces], _assumed(meant, brief)
+        changing = Changing(old, brief.done, understanding, brief.decided)
+        for text in _new(brief):
+            changing.take(text)
+        if changing.lookups:
+            return Propose(tuple(changing.lookups[:AT_ONCE]), lookup=True)
+        if changing.questions:
+            return Clarify(tuple(changing.questions))
+        said = "\n".join(filter(None, [note, *changing.notes]))
+        same = brief.left and changing.notes and changing.pieces == [_kept(step) for step in brief.left]
+        if same or not changing.pieces:  # not to go on as if nothing had been said
+            return Say(said or NOTHING_LEFT)
+        return ProposePlan(planned(changing.pieces), said)
+
+
+def _only_looks(turn: Turn, reply: Reply) -> bool:
+    """Whether a reply only asked for reads that the next one is made of."""
+    return isinstance(reply, Propose) and (reply.lookup or turn.mode is Mode.PLAN)
+
+
+PLANS = "This runbook looks around and then makes a plan, and planning is switched off here."
+NOTHING_LEFT = "Nothing is left to do. Write what else you want."
+
+
+def _texts(turn: Turn, brief: Brief) -> tuple[str, ...]:
+    return brief.requirements or (brief.request or turn.text,)
+
+
+def _new(brief: Brief) -> list[str]:
+    """What was said about the plan and not taken in yet, each once."""
+    said = [brief.reason, *(one.text for one in brief.instructions if not one.used)]
+    return [text for text in dict.fromkeys(said) if text.strip()]
+
+
+def _kept(step: Step) -> Piece:
+    """A step of the plan before, as it stands."""
+    return Piece(
+        step.id, Call(step.server, step.tool, step.args), step.title, step.refs, ask=step.ask, step=step.id
+    )
+
+
+def _assumed(meant: Meant, brief: Brief | None) -> str:
+    """The values that nobody gave, so that they can be seen on the plan."""
+    known = {one.id for one in brief.decided} if brief else set()
+    return "\n".join(_line(q) for q in meant.questions if q.id not in known)
+
+
+def _line(question: Question) -> str:
+    return f"Assumed: {clipped(question.text, 80)} {clipped(question.assumption, 60)}"
+
+
+def misfits(book: PhraseBook, tools: Tools) -> list[str]:
+    """Phrases and runbooks whose arguments their tools do not take, for a check after the servers have connected."""
+    wrong = []
+    for phrase in book.phrases:
+        spec = tools.find(phrase.server, phrase.tool)
+        properties = spec.schema.get("properties", {}) if spec else {}
+        for key in phrase.args.keys() - properties.keys() if spec else ():
+            wrong.append(
+                f"The phrase “{phrase.patterns[0].say}” gives {phrase.full_name} an unknown argument `{key}`."
+            )
+    return wrong + [text for runbook in book.runbooks for text in step_misfits(runbook, book.phrases, tools)]

@@ -1,0 +1,269 @@
+"""A plan changed by what people say of it. Steps that stay keep their names; what cannot be done is said."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count, islice
+
+from gate.rules.action import Json
+from gate.rules.planner_port import Call
+from gate.rules.ports import Tools
+from gate.rules.task import Decided, Question, Step
+from gate.rules.thread_commands import Assign, Replace
+from tools.phrases.direct_call import unfit
+from tools.phrases.interpret import MOST, Understanding
+from tools.phrases.plan_draft import Piece, Unclear, renumbered, title
+from tools.phrases.plan_instructions import ORDINALS, Add, AskAt, Change, Drop, Order, Shift, Swap, order
+from tools.phrases.tokenize import WIDE, Heard, headed, hear, joints, lines
+from tools.phrases.typed_values import clipped, fitted
+
+LONGEST = 64 * 1024  # characters of one argument after a replacement
+FORMS = (
+    "“skip step 2”, “first do step 3”, “use new.md instead of old.md”, “ask me before step 2”, or “also …”"
+)
+KEPT = "I kept “{said}”, but I cannot act on it. I understand {forms} with one of my phrases."
+LOOKS_FIRST = "That runbook looks first, so it cannot join a plan that is there. Ask for it in a new message."
+INSTEAD = re.compile(
+    r"(?:no[ \t]*,[ \t]*|rather[ \t]+|instead[ \t]*,?[ \t]+)(?P<a>\S.*)|(?P<b>.*[^\s,])[ \t,]++instead[ \t.!]*",
+    re.I | re.S,
+)
+
+
+class Refused(Exception):
+    """An instruction that was understood and cannot be followed. Its text says why."""
+
+
+@dataclass
+class Changing:
+    """A plan while it is changed. `done`: the steps that are over, which come before it on the card."""
+
+    pieces: list[Piece]
+    done: Sequence[Step]
+    understanding: Understanding
+    decided: Sequence[Decided] = ()
+    notes: list[str] = field(default_factory=list)
+    questions: list[Question] = field(default_factory=list)
+    lookups: list[Call] = field(default_factory=list)  # reads that are needed before it can be changed
+    keys: Iterator[str] = field(default_factory=lambda: (f"more-{number}" for number in count(1)))
+
+    def take(self, text: str) -> None:
+        """Follow one message, line by line; what cannot be followed is noted and changes nothing."""
+        for line in self._lines(text):
+            before = list(self.pieces)
+            try:
+                self._follow(order(line))
+                self._in_order()
+            except Refused as refused:
+                self.pieces = before
+                self.notes.append(str(refused))
+            except Unclear:
+                self.pieces = before
+                self.notes.append(KEPT.format(said=clipped(line, 80), forms=FORMS))
+
+    def _lines(self, text: str) -> list[str]:
+        """One rule at a time. A text under a line that ends with a colon is that line's content, and stays."""
+        heard = hear(text)
+        content = headed(heard)
+        if content and self.understanding.fits(content, heard):
+            return [text]
+        return [part for line in lines(heard) for part in _rules(line, heard)]
+
+    def _follow(self, said: Order) -> None:
+        if isinstance(said, Drop):
+            self._drop(said)
+        elif isinstance(said, Shift):
+            self._shift(said)
+        elif isinstance(said, Swap):
+            one, other = self._at(said.one), self._at(said.other)
+            self.pieces[one], self.pieces[other] = self.pieces[other], self.pieces[one]
+        elif isinstance(said, AskAt):
+            for at in map(self._at, said.steps):
+                self.pieces[at] = replace(self.pieces[at], ask=True)
+        elif isinstance(said, Change):
+            self._change(said)
+        else:
+            self._add(said)
+
+    def _at(self, number: str) -> int:
+        """The place of a step that is still to be done, by its number on the card. Raises Refused."""
+        over, last = len(self.done), len(self.done) + len(self.pieces)
+        if not self.pieces:
+            raise Refused("Nothing is left of this plan; write what else is to be done.")
+        wanted = int(number) if number.isdecimal() else self._named(number)
+        if wanted <= over and wanted > 0:
+            raise Refused(f"Step {wanted} is over already.")
+        if not 0 < wanted <= last:
+            raise Refused(f"There is no step {wanted}: the last one is {last}.")
+        return wanted - over - 1
+
+    def _named(self, word: str) -> int:
+        if word in ("last", "next"):
+            return len(self.done) + (len(self.pieces) if word == "last" else 1)
+        return ORDINALS.index(word) + 1
+
+    def _number(self, piece: Piece) -> int:
+        return len(self.done) + self.pieces.index(piece) + 1
+
+    def _drop(self, said: Drop) -> None:
+        gone = {self.pieces[self._at(number)].key for number in said.steps}
+        numbers = {piece.key: self._number(piece) for piece in self.pieces}
+        left = [piece for piece in self.pieces if piece.key not in gone]
+        if not left:
+            raise Refused("Nothing would be left of the plan. Cancel it instead.")
+        for piece in left:
+            if lost := piece.needs & gone:
+                number = min(numbers[key] for key in lost)
+                raise Refused(
+                    f"Step {numbers[piece.key]} needs what step {number} gives: skip both, or none of them."
+                )
+        self.pieces = left
+
+    def _shift(self, said: Shift) -> None:
+        moved = [self.pieces[self._at(number)] for number in said.steps]
+        if said.where == "to" and not said.target.isdecimal():
+            at = len(self.pieces) if said.target in ("end", "bottom", "last") else 0
+            rest = [piece for piece in self.pieces if piece not in moved]
+        else:
+            goal = self.pieces[self._at(said.target)]
+            rest = [piece for piece in self.pieces if piece not in moved]
+            if goal in moved:
+                at = self.pieces.index(goal)
+            else:
+                down = said.where == "to" and self.pieces.index(moved[0]) < self.pieces.index(goal)
+                at = rest.index(goal) + (1 if said.where == "after" or down else 0)
+        self.pieces = rest[:at] + moved + rest[at:]
+
+    def _in_order(self) -> None:
+        """No step before the one whose result it takes. Raises Refused."""
+        known = {step.id for step in self.done}
+        ours = {piece.key: self._number(piece) for piece in self.pieces}
+        for piece in self.pieces:
+            for key in sorted(piece.needs - known):
+                raise Refused(
+                    f"That order does not work: step {ours[piece.key]} needs what “{self._title(key)}” gives."
+                )
+            known.add(piece.key)
+
+    def _title(self, key: str) -> str:
+        return next((piece.title for piece in self.pieces if piece.key == key), "a step that is not there")
+
+    def _change(self, said: Change) -> None:
+        places = [self._at(number) for number in said.steps] or range(len(self.pieces))
+        change = said.edit
+        if isinstance(change, Assign) and not any(self._takes(at, change.name) for at in places):
+            if not said.whole:
+                raise Refused(f"No step takes “{clipped(change.name, 40)}”.")
+            change = Replace(change.name, change.value)
+        if isinstance(change, Assign):
+            self._assign(change, [at for at in places if self._takes(at, change.name)])
+            return
+        changed = False
+        for at in places:
+            piece = self.pieces[at]
+            args = _replaced(piece.call.args, _replacing(change, said.whole))
+            if args != piece.call.args:
+                changed = True
+                text = _replacing(change, said.whole)(piece.title)
+                self.pieces[at] = self._with(piece, args, text)
+        if not changed:
+            raise Refused(f"I cannot find “{clipped(change.old, 60)}” in what is left of the plan.")
+
+    def _takes(self, at: int, name: str) -> bool:
+        call = self.pieces[at].call
+        spec = self.understanding.tools.find(call.server, call.tool)
+        return spec is not None and name in spec.schema.get("properties", {}) and name not in spec.recipe.bind
+
+    def _assign(self, change: Assign, places: Sequence[int]) -> None:
+        if len(places) > 1:
+            numbers = ", ".join(str(len(self.done) + at + 1) for at in places)
+            raise Refused(
+                f"Several steps take “{change.name}” ({numbers}). Write for example "
+                f"“step {len(self.done) + places[0] + 1}: set {change.name} to {clipped(change.value, 40)}”."
+            )
+        piece = self.pieces[places[0]]
+        spec = self.understanding.tools.find(piece.call.server, piece.call.tool)
+        value = fitted(change.value, spec.schema["properties"][change.name] if spec else {})
+        said = f"{spec.title or spec.full_name} ({change.name}: {change.value})" if spec else piece.title
+        refs = {name: ref for name, ref in piece.refs.items() if name != change.name}
+        changed = self._with(replace(piece, refs=refs), {**piece.call.args, change.name: value}, said)
+        self.pieces[places[0]] = changed
+
+    def _with(self, piece: Piece, args: Mapping[str, Json], said: str) -> Piece:
+        """The piece with other arguments: no longer the step that it was. Raises Refused."""
+        tools: Tools = self.understanding.tools
+        spec = tools.find(piece.call.server, piece.call.tool)
+        if spec is None:
+            raise Refused(
+                f"`{piece.call.server}.{piece.call.tool}` is not there now, so it cannot be changed."
+            )
+        wrong = unfit(spec, args, tools, piece.refs)
+        if wrong:
+            raise Refused(wrong.text)
+        call = Call(spec.server, spec.name, dict(args))
+        return replace(piece, call=call, title=title(spec, args, piece.refs, said), step="")
+
+    def _add(self, said: Add) -> None:
+        """A further instruction. Raises Unclear."""
+        rather = None if WIDE.search(said.text) else INSTEAD.fullmatch(said.text)
+        text = (rather["a"] or rather["b"]) if rather else said.text
+        meant = self.understanding.read(hear(text), self.decided)
+        if meant.needed:
+            self.questions += meant.needed
+            return
+        if meant.lookups:
+            self.lookups += meant.lookups
+            return
+        if meant.looks:
+            raise Refused(LOOKS_FIRST)
+        fresh = renumbered(meant.pieces, self.keys)
+        if rather:
+            self._instead(fresh)
+            return
+        at = {"end": len(self.pieces), "front": 0}.get(said.where)
+        if at is None:
+            at = self._at(said.target) + (said.where == "after")
+        self.pieces[at:at] = fresh
+
+    def _instead(self, fresh: list[Piece]) -> None:
+        """One call in the place of the one step that it is most like. Raises Unclear where that is not clear."""
+        alike = [at for at, piece in enumerate(self.pieces) if len(fresh) == 1 and _alike(piece, fresh[0])]
+        if len(alike) != 1:
+            raise Unclear("several steps, or none, are like this")
+        self.pieces[alike[0]] = replace(fresh[0], key=self.pieces[alike[0]].key)
+
+
+def _rules(line: str, heard: Heard) -> list[str]:
+    """Cut at each "then" behind a rule about the plan; what is no such rule may be a sentence with one in it."""
+    for before, after in islice(joints(line), MOST):
+        if not isinstance(order(heard.typed(before)), Add):
+            return [heard.typed(before), *_rules(after, heard)]
+    return [heard.typed(line)]
+
+
+def _alike(piece: Piece, other: Piece) -> bool:
+    same = (piece.call.server, piece.call.tool) == (other.call.server, other.call.tool)
+    return same and any(piece.call.args.get(name) == value for name, value in other.call.args.items())
+
+
+def _replacing(change: Replace, whole: bool) -> Callable[[str], str]:
+    """What replaces the words in one text. Raises Refused where the text would get too long."""
+    form = re.compile(rf"(?<!\w){re.escape(change.old)}(?!\w)" if whole else re.escape(change.old))
+
+    def in_text(text: str) -> str:
+        if len(text) + len(form.findall(text)) * len(change.new) > LONGEST:
+            raise Refused("With that, an argument would get too long.")
+        return form.sub(lambda _: change.new, text)
+
+    return in_text
+
+
+def _replaced(value: Json, change: Callable[[str], str]) -> Json:
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, Mapping):
+        return {name: _replaced(inner, change) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_replaced(inner, change) for inner in value]
+    return value

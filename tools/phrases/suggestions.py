@@ -1,0 +1,89 @@
+"""What is said where nothing was understood: the closest that could be written, else where to look."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from gate.rules.nearest import close_matches
+from gate.rules.ports import Tools
+from gate.rules.tool import ToolSpec
+from tools.phrases.help import called, can_run, examples, form, of_server, servers, usable
+from tools.phrases.matching import VALUE
+from tools.phrases.phrasebook import PhraseBook
+from tools.phrases.sentence_patterns import readable
+from tools.phrases.similarity import Choice, closest, words_of
+from tools.phrases.tokenize import Heard
+from tools.phrases.typed_values import bullets
+
+CLOSEST = 3
+SHOWN = 80  # characters of the line
+NAME = re.compile(
+    r"(?:[\w-]++\.)?+(?=[A-Za-z][\w-]*?_[\w-])[\w-]++|[\w-]++\.[a-z]\w*+"
+)  # list_tasks, task.list
+ALMOST = 0.7  # of a tool's name
+SURE = 4  # letters of a server's name
+HELP = "`help` shows what else there is."
+COMMANDS = (
+    Choice(
+        "`undo`: what can be taken back", ("undo", "undo that", "take it back", "revert it"), "last", "undo"
+    ),
+    Choice(
+        "`pending`: what waits for you", ("pending", "what waits for approval"), "confirm open", "pending"
+    ),
+    Choice("`audit`: the record of this thread", ("audit", "what happened"), "history record log", "audit"),
+)
+
+
+def near(line: str, heard: Heard, book: PhraseBook, tools: Tools) -> str:
+    """“I did not understand …”, with what comes closest: at most five lines."""
+    shown = heard.typed(line).strip()
+    shown = " ".join(shown.split())
+    shown = shown if len(shown) <= SHOWN else shown[: SHOWN - 1] + "…"
+    missed = f"I did not understand “{shown}”."
+    named = _named(heard.typed(line), tools)
+    if named:
+        return f"{missed} There is a tool of that name. Write:\n{bullets(named)}"
+    close = closest(line, [*_choices(book, tools), *COMMANDS], CLOSEST)
+    if close:
+        best = close[0].server
+        more = f"`help {best}` shows more like this, `help` what else there is." if best else HELP
+        return f"{missed} You can write:\n{bullets([choice.text for choice in close])}\n{more}"
+    server = _server(line, tools)
+    return f"{missed} {of_server(server, book, tools) if server else examples(book, tools)}"
+
+
+def _server(line: str, tools: Tools) -> str:
+    """The one server that the line names; "" where it names none."""
+    for word in words_of(VALUE.sub(" ", line)):
+        found = called(word, list(servers(tools)), nearly=False) if len(word) >= SURE else []
+        if len(found) == 1:
+            return found[0]
+    return ""
+
+
+def _named(line: str, tools: Tools) -> list[str]:
+    """How tools are called whose name the line begins with, with or without their server; nearly so will do."""
+    word = line.split()[0].strip("`:,") if line.split() else ""
+    if not NAME.fullmatch(word):
+        return []
+    by_name: dict[str, list[ToolSpec]] = {}
+    for spec in tools.specs():
+        for name in (spec.full_name, spec.name):
+            by_name.setdefault(name, []).append(spec)
+    names = [word] if word in by_name else close_matches(word.lower(), by_name, CLOSEST, ALMOST)
+    found = {spec.full_name: spec for name in names for spec in by_name[name]}
+    return [f"`{form(spec)}`" for spec in list(found.values())[:CLOSEST]]
+
+
+def _choices(book: PhraseBook, tools: Tools) -> Iterator[Choice]:
+    """All phrases and runbooks whose tools are there."""
+    for phrase in usable(book, tools):
+        says = [pattern.say for pattern in phrase.patterns]
+        hints = f"{phrase.tool} {phrase.server}"
+        yield Choice(phrase.example or readable(says[0]), says, hints, phrase.full_name, phrase.server)
+    for runbook in book.runbooks:
+        if can_run(runbook, book, tools):
+            name = runbook.name.replace("-", " ")
+            text = f"`{runbook.example or f'run {runbook.name}'}`: {runbook.title.lower()}, in several steps"
+            yield Choice(text, [f"run {name}", name, runbook.title], runbook.description, runbook.name)

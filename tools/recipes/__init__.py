@@ -1,0 +1,1 @@
+"""Recipes: what operators say of tools, read strictly and checked."""

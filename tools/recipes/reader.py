@@ -1,0 +1,253 @@
+"""Reads recipes: from a mapping in a file to a gate.rules.tool.Recipe, or sentences about its mistakes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field, PlainValidator, model_validator
+
+from gate.rules.action import Class, Json, Risk
+from gate.rules.targets import Root, Targets
+from gate.rules.templates import PLACEHOLDER
+from gate.rules.tool import Drift, Each, Expect, Raise, Read, Recipe, Show, Undo
+from tools.mcp.schema import schema_error
+from tools.mcp.schema_patterns import always_checkable
+from tools.strict_config import Document, Maybe, Place, Section, Wrong, fitting, validate
+
+TESTS = ("equals", "contains", "matches", "least", "most")  # of `expect`
+MAX_ANSWER = 256 * 1024  # characters of an answer, which is longer than arguments may be
+SHOW_KEYS = {
+    "fields": set[str](),
+    "diff": {"before", "after", "path"},
+    "text": {"after"},
+    "affected": {"items"},
+}
+
+
+def _checkable(pattern: str) -> str:
+    if not always_checkable(pattern, MAX_ANSWER):
+        raise ValueError(f"is no pattern that can be searched in bounded time: {pattern}")
+    return pattern
+
+
+def _schema(schema: Any) -> dict[str, Json]:
+    if not isinstance(schema, dict):
+        raise ValueError("must be a JSON Schema")
+    if why := schema_error(json.dumps(schema, sort_keys=True)):
+        raise ValueError(f"cannot be used: {why}")
+    return schema
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError("must be a number")
+    return value
+
+
+def _days(value: Any) -> int | None:
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+        raise ValueError("must be a number of days")
+    return value
+
+
+Checkable = Annotated[str, AfterValidator(_checkable)]
+Number = Annotated[float | None, PlainValidator(_number)]
+Placeholder = Annotated[
+    str, fitting(PLACEHOLDER.fullmatch, "must be one placeholder, such as {result.status}")
+]
+
+
+class ReadSection(Section):
+    tool: str
+    args: dict[str, Json] = Field(default_factory=dict)
+
+
+class EachSection(Section):
+    text: str
+    find: Checkable
+    take: str
+
+
+class CaptureSection(ReadSection):
+    absent: Checkable = ""
+    each: Maybe[EachSection] = None
+
+    def to_read(self) -> Read:
+        each = Each(self.each.text, self.each.find, self.each.take) if self.each else None
+        return Read(self.tool, self.args, self.absent, each)
+
+
+class RaiseSection(Section):
+    cls: Class = Field(alias="class")
+    schema_: Annotated[dict[str, Json] | None, PlainValidator(_schema)] = Field(None, alias="schema")
+    text: Checkable = ""
+
+    @model_validator(mode="after")
+    def _conditional(self) -> RaiseSection:
+        if not self.model_fields_set & {"schema_", "text"}:
+            raise ValueError("needs `schema` or `text`: when is the class raised?")
+        return self
+
+
+class ShowSection(Section):
+    kind: Literal["fields", "diff", "text", "affected"] = "fields"
+    before: str = ""
+    after: str = ""
+    path: str = ""
+    items: str = ""
+
+    @model_validator(mode="after")
+    def _keys_of_the_kind(self) -> ShowSection:
+        given = self.model_fields_set - {"kind"}
+        problems: list[tuple[Place, str]] = [
+            ((key,), f"is not known with the kind {self.kind}")
+            for key in sorted(given - SHOW_KEYS[self.kind])
+        ]
+        problems += [((), f"needs `{key}`") for key in sorted(SHOW_KEYS[self.kind] - given)]
+        if problems:
+            raise Wrong(*problems)
+        return self
+
+
+class UndoSection(ReadSection):
+    when: str = ""
+    unless: str = ""
+    partly: str = ""
+
+
+class DriftSection(ReadSection):
+    same: dict[str, str]
+
+
+class ExpectSection(Section):
+    that: Placeholder
+    equals: Any = None
+    contains: Any = None
+    matches: Checkable = ""
+    least: Number = None
+    most: Number = None
+    verdict: Literal["doubtful", "failed"] = "doubtful"
+    why: str = ""
+
+    @model_validator(mode="after")
+    def _tested(self) -> ExpectSection:
+        if not self.model_fields_set & set(TESTS):
+            raise ValueError(f"needs one of {', '.join(TESTS)}: what is good of it?")
+        return self
+
+    def to_expect(self) -> Expect:
+        tests = {key: getattr(self, key) for key in TESTS if key in self.model_fields_set}
+        return Expect(self.that, tests, self.verdict, self.why)
+
+
+class TargetsSection(Section):
+    """Which arguments are paths, addresses and identifiers; see `gate.rules.targets`."""
+
+    paths: tuple[str, ...] = ()
+    looks: tuple[str, ...] = ()
+    addresses: tuple[str, ...] = ()
+    ids: tuple[str, ...] = ()
+    reported: tuple[str, ...] = ()
+    roots: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    links: Literal["never", "followed"] = "never"
+
+    def to_targets(self) -> Targets:
+        roots = tuple(Root(name, places) for name, places in self.roots.items())
+        arguments = self.model_dump(exclude={"roots", "links"})
+        return Targets(**arguments, roots=roots, links=self.links == "followed")
+
+
+class RecipeSection(Section):
+    """One recipe; the fields are those of gate.rules.tool.Recipe."""
+
+    cls: Class | None = Field(None, alias="class")
+    risk: Risk | None = None
+    raise_if: tuple[RaiseSection, ...] = ()
+    confirmationRequired: bool = True
+    summary: str = ""
+    verb: str = ""
+    noun: str = ""
+    capture: dict[str, CaptureSection] = Field(default_factory=dict)
+    bind: dict[str, str] = Field(default_factory=dict)
+    preview: ShowSection = ShowSection()
+    recoverable: str = ""
+    keeps_days: Annotated[int | None, PlainValidator(_days)] = None
+    notifies: str = ""
+    idempotent: bool = False
+    undo: tuple[UndoSection, ...] = ()
+    drift: Maybe[DriftSection] = None
+    expect: tuple[ExpectSection, ...] = ()
+    targets: Maybe[TargetsSection] = None
+
+    @model_validator(mode="after")
+    def _agrees_with_its_class(self) -> RecipeSection:
+        stated = "confirmationRequired" in self.model_fields_set
+        if stated and self.confirmationRequired is (self.cls is Class.READ):
+            raise Wrong((("confirmationRequired",), f"contradicts the class {self.cls}"))
+        return self
+
+    def to_recipe(self) -> Recipe:
+        same = "cls risk summary verb noun bind recoverable keeps_days notifies idempotent".split()
+        drift = self.drift
+        return Recipe(
+            **{key: getattr(self, key) for key in same},
+            raises=tuple(Raise(one.cls, one.schema_, one.text) for one in self.raise_if),
+            capture={name: one.to_read() for name, one in self.capture.items()},
+            show=Show(**self.preview.model_dump()),
+            undo=tuple(Undo(**one.model_dump()) for one in self.undo),
+            drift=Drift(Read(drift.tool, drift.args), drift.same) if drift else None,
+            expect=tuple(one.to_expect() for one in self.expect),
+            targets=self.targets.to_targets() if self.targets else None,
+        )
+
+
+class FileSection(Section):
+    """A recipe file. Each recipe is validated separately, so that a mistake affects that recipe alone."""
+
+    server: str
+    tools: dict[str, Any]
+    partial: bool = False
+    draft: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RecipeFile:
+    """Recipes for one server that is not bundled. `server`: a pattern for the name that it reports.
+
+    `partial`: the server's settings choose its tools, so that not every tool need exist. A `draft` is not used.
+    """
+
+    server: str
+    tools: Mapping[str, Json]
+    partial: bool = False
+    draft: bool = False
+    document: Document | None = None  # gives the line numbers of mistakes
+
+    def recipe(self, tool: str) -> Recipe:
+        """The recipe of a tool in the file. Raises ConfigError, like read_recipe."""
+        if self.document is None:
+            return read_recipe(self.tools[tool])
+        return self.document.validated(RecipeSection, at=("tools", tool)).to_recipe()
+
+
+RecipeFiles = Mapping[str, RecipeFile]
+
+
+def load_recipes(folder: Path) -> RecipeFiles:
+    """Every `*.yaml` in the folder, by file name without the ending. Raises ConfigError naming the file."""
+    return {path.stem: _load(path) for path in sorted(folder.glob("*.yaml"))}
+
+
+def _load(path: Path) -> RecipeFile:
+    document = Document.read(path)
+    read = document.validated(FileSection)
+    return RecipeFile(read.server, read.tools, read.partial, read.draft, document)
+
+
+def read_recipe(data: Json) -> Recipe:
+    """One recipe. Raises ConfigError with every mistake of its form; names are checked by `recipe_problems`."""
+    return validate(RecipeSection, data).to_recipe()

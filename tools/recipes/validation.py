@@ -1,0 +1,224 @@
+"""Checks a recipe against the schemas of the tools that it names, when it is loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from gate.rules.action import Class, Json
+from gate.rules.targets import Targets
+from gate.rules.templates import PLACEHOLDER, TemplateError, names
+from gate.rules.tool import Read, Recipe
+
+READ_FIELDS = {"text", "error"}  # of every result, beside its structured fields
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSchemas:
+    """The input schema of a tool, and its output schema where it declares one."""
+
+    input_schema: Mapping[str, Json]
+    output_schema: Mapping[str, Json] | None
+
+
+def recipe_problems(recipe: Recipe, tool: str, schemas: Mapping[str, ToolSchemas]) -> list[str]:
+    """Everything in the recipe that would fail when it is used; `schemas` are the tools of the same server."""
+    return [*_Validator(recipe, schemas[tool], schemas).problems()]
+
+
+@dataclass(frozen=True, slots=True)
+class _Validator:
+    recipe: Recipe
+    tool_schemas: ToolSchemas
+    schemas: Mapping[str, ToolSchemas]
+
+    def problems(self) -> Iterator[str]:
+        recipe, show = self.recipe, self.recipe.show
+        captured: list[str] = []
+        for name, read in recipe.capture.items():
+            yield from self._call_problems(f"capture.{name}", read.tool, read.args)
+            yield from self._template_problems(f"capture.{name}.args", read.args, captured, with_bound=False)
+            yield from self._each_problems(f"capture.{name}.each", read, captured)
+            captured.append(name)
+        for key, template in recipe.bind.items():
+            if key not in _properties(self.tool_schemas.input_schema):
+                yield f"`bind.{key}` is no parameter of the tool"
+            yield from self._template_problems(f"bind.{key}", template, captured, with_bound=False)
+        templates = {
+            "summary": recipe.summary,
+            "noun": recipe.noun,
+            "recoverable": recipe.recoverable,
+            "notifies": recipe.notifies,
+            "preview.items": show.items,
+            "preview.after": show.after,
+            "preview.path": show.path,
+            "preview.before": show.before,
+        }
+        for key, template in templates.items():
+            yield from self._template_problems(key, template, captured)
+        yield from self._target_problems(captured)
+        yield from self._result_problems(captured)
+
+    def _target_problems(self, captured: list[str]) -> Iterator[str]:
+        """Every target has to be an argument of the tool, and every report a template."""
+        targets = self.recipe.targets or Targets()
+        properties = _properties(self.tool_schemas.input_schema)
+        for name in (*targets.paths, *targets.looks, *targets.addresses, *targets.ids):
+            if name.partition(".")[0].removesuffix("[]") not in properties:
+                yield f"`targets` names `{name}`, which is no parameter of the tool"
+        for template in targets.reported:
+            yield from self._template_problems("targets.reported", template, captured)
+
+    def _each_templates(self) -> set[str]:
+        """The templates that may name `{each}`."""
+        return {f"capture.{name}.args" for name, read in self.recipe.capture.items() if read.each}
+
+    def _each_problems(self, key: str, read: Read, captured: list[str]) -> Iterator[str]:
+        if read.each is None:
+            return
+        yield from self._template_problems(f"{key}.text", read.each.text, captured, with_bound=False)
+        output_schema = self._output_schema(read.tool)
+        for path in sorted(_paths(read.each.take)):
+            placeholder = "{" + ".".join(path) + "}"
+            if path[0] != "read":
+                yield f"`{key}.take` names {placeholder}: there is only {{read…}}, the answer"
+            yield from _field_problems(f"{key}.take", placeholder, path[1:2], output_schema, read.tool)
+
+    def _result_problems(self, captured: list[str]) -> Iterator[str]:
+        """Problems of undo, drift and expectations, whose templates may also name the result."""
+        for index, undo in enumerate(self.recipe.undo):
+            yield from self._call_problems(f"undo[{index}]", undo.tool, undo.args)
+            yield from self._template_problems(f"undo[{index}].args", undo.args, captured, with_result=True)
+            for condition in (undo.when, undo.unless):  # may name an absent argument: then it is false
+                yield from self._template_problems(
+                    f"undo[{index}]", condition, captured, with_result=True, always_present=False
+                )
+        drift = self.recipe.drift
+        if drift:
+            yield from self._call_problems("drift", drift.read.tool, drift.read.args)
+            yield from self._template_problems("drift.args", drift.read.args, captured, with_result=True)
+            output_schema = self._output_schema(drift.read.tool)
+            for field, template in drift.same.items():
+                if output_schema is not None and field.split(".")[0] not in {
+                    *_properties(output_schema),
+                    *READ_FIELDS,
+                }:
+                    yield f"`drift.same.{field}` is not in what {drift.read.tool} gives"
+                yield from self._template_problems(
+                    f"drift.same.{field}", template, captured, with_result=True
+                )
+
+        for index, expect in enumerate(self.recipe.expect):
+            for key, template in (("that", expect.that), *expect.tests.items()):
+                if key != "matches":
+                    yield from self._template_problems(
+                        f"expect[{index}].{key}", template, captured, with_result=True
+                    )
+
+    def _output_schema(self, tool: str) -> Mapping[str, Json] | None:
+        return self.schemas[tool].output_schema if tool in self.schemas else None
+
+    def _call_problems(self, key: str, tool: str, args: Mapping[str, Json]) -> Iterator[str]:
+        """Problems of a call of another tool: it has to exist, and to get exactly the arguments that it needs."""
+        if tool not in self.schemas:
+            yield f"`{key}` names the tool {tool}, which this server does not have"
+            return
+        input_schema = self.schemas[tool].input_schema
+        for name in args.keys() - _properties(input_schema) if _properties(input_schema) else ():
+            yield f"`{key}` gives {tool} an argument `{name}`, which it does not take"
+        for name in _required(input_schema) - args.keys():
+            yield f"`{key}` does not give {tool} the argument `{name}`, which it needs"
+
+    def _template_problems(
+        self,
+        key: str,
+        template: Json,
+        captured: list[str],
+        *,
+        with_result: bool = False,
+        with_bound: bool = True,
+        always_present: bool = True,
+    ) -> Iterator[str]:
+        try:
+            paths = sorted(names(template))
+        except TemplateError as error:
+            yield f"`{key}`: {error}"
+            return
+        for text in _template_strings(template):
+            if set("{}") & set(PLACEHOLDER.sub("", text)):
+                yield f"`{key}` has a placeholder that cannot be read: {text}"
+        for path in paths:
+            placeholder = "{" + ".".join(path) + "}"
+            if path == ("each",) and key in self._each_templates():
+                continue
+            if path == ("args",) and not with_bound:
+                continue  # all arguments as one object: a read may preview the whole call
+            if path[0] == "args" and len(path) > 1:
+                yield from self._argument_problems(key, placeholder, path[1], with_bound, always_present)
+            elif path[0] == "capture" and len(path) > 1:
+                yield from self._capture_problems(key, placeholder, path, captured)
+            elif path[0] == "result" and with_result:
+                yield from _field_problems(
+                    key, placeholder, path[1:2], self.tool_schemas.output_schema, "the tool"
+                )
+            else:
+                yield f"`{key}` names {placeholder}, which is not known there"
+
+    def _argument_problems(
+        self, key: str, placeholder: str, name: str, with_bound: bool, always_present: bool
+    ) -> Iterator[str]:
+        input_schema = self.tool_schemas.input_schema
+        if _properties(input_schema) and name not in _properties(input_schema):
+            yield f"`{key}` names {placeholder}, which is no parameter of the tool"
+        elif name in self.recipe.bind:
+            if not with_bound:
+                yield f"`{key}` names {placeholder}, which is only bound after it"
+        elif always_present and self.recipe.cls is not Class.READ and name not in _required(input_schema):
+            yield f"`{key}` names {placeholder}, which may be left out of a call"
+
+    def _capture_problems(
+        self, key: str, placeholder: str, path: tuple[str, ...], captured: list[str]
+    ) -> Iterator[str]:
+        if path[1] not in captured:
+            yield f"`{key}` names {placeholder}, but nothing is captured before it under that name"
+            return
+        tool = self.recipe.capture[path[1]].tool
+        output_schema = self._output_schema(tool)
+        if self.recipe.capture[path[1]].each:
+            output_schema = {"properties": {"items": {}}}
+        yield from _field_problems(key, placeholder, path[2:3], output_schema, tool)
+
+
+def _field_problems(
+    key: str, placeholder: str, field: tuple[str, ...], output_schema: Mapping[str, Json] | None, tool: str
+) -> Iterator[str]:
+    if output_schema is None or not field or field[0] in READ_FIELDS or not _properties(output_schema):
+        return
+    if field[0] not in _properties(output_schema):
+        yield f"`{key}` names {placeholder}, which is not in what {tool} gives"
+
+
+def _properties(schema: Mapping[str, Json]) -> set[str]:
+    return set(schema.get("properties") or ())
+
+
+def _required(schema: Mapping[str, Json]) -> set[str]:
+    return set(schema.get("required") or ())
+
+
+def _paths(template: Json) -> set[tuple[str, ...]]:
+    try:
+        return names(template)
+    except TemplateError:
+        return set()
+
+
+def _template_strings(template: Json) -> Iterator[str]:
+    if isinstance(template, str):
+        yield template
+    elif isinstance(template, Mapping):
+        for value in template.values():
+            yield from _template_strings(value)
+    elif isinstance(template, list | tuple):
+        for value in template:
+            yield from _template_strings(value)

@@ -1,0 +1,131 @@
+"""Stored notes as messages, and the short sentences that one person alone sees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from gate.rules.action import Action
+from gate.rules.audit import Line
+from gate.rules.grants import Grant
+from gate.rules.ports import Note, UndoEntry
+from gate.rules.task import Task
+from views import grants, lists, task_status
+from views.block_kit import (
+    Block,
+    Message,
+    boxes,
+    bullets,
+    coded,
+    context,
+    escaped,
+    line,
+    mrkdwn,
+    pack,
+    parts,
+    plain,
+    rich,
+    sentence,
+    visible,
+    words,
+)
+from views.tool_results import in_words, outlined
+
+TEXT = 300
+SAID = 6_000  # characters of a text or an answer in one message
+
+
+def message(
+    note: Note,
+    *,
+    waiting: Sequence[Action] = (),
+    entries: Sequence[UndoEntry] = (),
+    lines: Sequence[Line] = (),
+    task: Task | None = None,
+    allowed: Sequence[Grant] = (),
+) -> Message:
+    """The message of a note. `waiting`, `entries`, `lines`, `task` and `allowed` are for the kinds that tell of them.
+
+    Raises ValueError for a kind that nobody has heard of.
+    """
+    listed: dict[str, Callable[[], Message]] = {
+        "pending": lambda: lists.pending(waiting),
+        "undo": lambda: lists.undo(entries),
+        "audit": lambda: lists.audit(lines),
+        "help": lambda: lists.help_text(str(note.body.get("text") or "")),
+        "grants": lambda: grants.listed(allowed, list(note.body.get("void") or ())),
+    }
+    if note.kind in listed:
+        return listed[note.kind]()
+    match note.kind:
+        case "text":
+            return _text(note)
+        case "answer":
+            return answer(str(note.body["text"]))
+        case "read":
+            return _read(note)
+        case "refused":
+            return _refused(note)
+        case "talk":
+            return task_status.talk(_paragraphs(str(note.body["text"])), _text(note).text, task)
+        case "status":
+            return task_status.status(task, waiting)
+    raise ValueError(f"a note of kind {note.kind!r} cannot be shown")
+
+
+def answer(own: str) -> Message:
+    """One of our own sentences: a refusal, or who was first."""
+    text = mrkdwn(own)["text"]
+    return Message(text if len(text) <= TEXT else "An answer for you", [sentence(own)])
+
+
+def _text(note: Note) -> Message:
+    """Words of a planner: nothing in them is parsed, so they can call nobody and link nowhere."""
+    text = str(note.body["text"])
+    return Message(escaped(text, TEXT) or "(empty)", pack(_paragraphs(text)))
+
+
+def _paragraphs(text: str) -> list[Block]:
+    shown, hidden = _cut(text)
+    return [*(line(*coded(part)) for part in parts(shown)), *hidden]
+
+
+def _read(note: Note) -> Message:
+    """What a read found: the tool's words, which nobody has checked."""
+    body = note.body
+    failed = bool(body.get("error"))
+    shown, hidden = _cut(in_words(None if failed else body.get("structured"), str(body.get("text") or "")))
+    name, summary = str(body["name"]), str(body.get("summary") or "")
+    source = outlined(body["arguments"]) if body.get("arguments") and not summary else ""
+    outside = (
+        [context(mrkdwn("From outside of this workspace: read with care."))] if body.get("open_world") else []
+    )
+    clipped = [context(mrkdwn("The answer was longer than what I keep."))] if body.get("clipped") else []
+    start = ("Failed: " if failed else "") if summary else "Could not read: " if failed else "Read: "
+    named = [] if summary else [words(name, most=200)]
+    blocks = [
+        rich(line(words(start + summary, "bold", most=200), *named)),
+        *([context(plain(source, 500))] if source else []),
+        *(pack([*boxes(shown), *hidden]) or [context(mrkdwn("Nothing came back."))]),
+        *outside,
+        *clipped,
+    ]
+    return Message(start + escaped(summary or name, TEXT - len(start)), blocks)
+
+
+def _refused(note: Note) -> Message:
+    name, reasons = str(note.body["name"]), note.body["reasons"]
+    start = "Not prepared: "
+    listed = [line(words(str(reason), most=600)) for reason in reasons[:10]]
+    head = rich(line(words(start, "bold"), words(name, most=200)))
+    return Message(
+        start + escaped(name, TEXT - len(start)), [head, *([rich(bullets(listed))] if listed else [])]
+    )
+
+
+def _cut(text: str) -> tuple[str, list[Block]]:
+    """As much as one message holds, and a line that counts the rest."""
+    shown = text[:SAID]
+    while len(visible(shown)) > SAID + 1000:
+        shown = shown[: len(shown) * 3 // 4]
+    hidden = len(text) - len(shown)
+    return shown, [line(words(f"… {hidden:,} more characters", "italic"))] if hidden else []

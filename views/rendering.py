@@ -1,0 +1,162 @@
+"""What should stand in Slack for a record: each message with what is remembered of it once it stands there."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from gate.rules import batches
+from gate.rules.action import Action, Session, Vote
+from gate.rules.messages import PART
+from gate.rules.ports import Note, Posted
+from gate.rules.states import State
+from gate.rules.task import Flow, Task, Wish
+from gate.rules.task_states import TaskState
+from views import batch_card, card
+from views.block_kit import Message
+from views.task_cards import TaskCard, cards
+from views.task_wording import waits
+
+CLOSED, RUNNING = "closed:", "running:"  # beginnings of digests
+STATUS = {State.PREPARED: "suspended", State.APPROVED: "processing", State.EXECUTING: "processing"}
+BUSY = (TaskState.PLANNING, TaskState.RUNNING)
+AWAITING = (TaskState.PLAN_REVIEW, TaskState.PAUSED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    """One message as it should stand in Slack.
+
+    plain: the same without Slack's newest blocks, for where they are refused. closed: nothing can be pressed on it and
+    nothing on it will change any more. earlier: it is only mended where it stands open, never posted. quiet: it is
+    posted for none of the states that it has been in. ticks: from one such message to the next, it only says how far
+    something has come. shows: the actions on it, with what is remembered of each. direct: to whom it is sent in direct
+    messages, instead of to the thread. alone: to whom Slack shows it in passing, and nobody else. asker: who is told
+    where it cannot be posted.
+    """
+
+    key: str
+    message: Message
+    session: Session
+    revision: int
+    digest: str
+    plain: Message | None = None
+    closed: bool = False
+    earlier: bool = False
+    quiet: bool = False
+    ticks: bool = False
+    shows: tuple[tuple[Action, str], ...] = ()
+    direct: str = ""
+    alone: str = ""
+    asker: str = ""
+
+
+def of_action(action: Action, votes: Sequence[Vote]) -> Card:
+    """The card of an action of its own. `votes`: all votes on it."""
+    version = f"v{action.version}"
+    return Card(
+        key=action.id,
+        message=card.card(action, votes),
+        session=action.session,
+        revision=action.revision,
+        digest=version,
+        quiet=_quiet(action),
+        shows=((action, version),),
+        direct=action.requester if action.private else "",
+        asker=action.requester,
+    )
+
+
+def of_group(group: str, members: Sequence[Action], votes: Sequence[Vote]) -> Card:
+    """The card that the members of a group share. `votes`: all votes on all of them."""
+    message = batch_card.card(members, votes)
+    parts = batch_card.in_part(members)
+    return Card(
+        key=group,
+        message=message,
+        session=members[0].session,
+        revision=batches.revision(members),
+        digest=digest(message),
+        asker=members[0].requester,
+        shows=tuple((a, PART if a.id in parts else f"v{a.version}") for a in members if a.shares),
+    )
+
+
+def of_task(task: Task) -> tuple[Card, ...]:
+    """The cards of a task, in the order in which they came to be."""
+    return tuple(_of_task(task, one) for one in cards(task))
+
+
+def _of_task(task: Task, one: TaskCard) -> Card:
+    ticks = task.state is TaskState.RUNNING and task.wish is Wish.NONE and one.plain is not None
+    return Card(
+        key=one.key,
+        message=one.message,
+        session=task.session,
+        revision=task.revision,
+        digest=f"{CLOSED if one.closed else RUNNING if ticks else ''}{digest(one.message)}",
+        plain=one.plain,
+        closed=one.closed,
+        earlier=one.earlier,
+        ticks=ticks,
+        asker=task.requester,
+    )
+
+
+def of_note(note: Note, message: Message) -> Card:
+    """A note, which is posted once: in the thread, or beside it in the channel."""
+    session = replace(note.session, thread="") if note.body.get("beside") else note.session
+    return Card(key=note.id, message=message, session=session, revision=1, digest="", alone=note.to)
+
+
+def outdated(one: Card, posted: Posted | None) -> bool:
+    """Whether a card has to be posted or changed, where this is what is remembered of it."""
+    if posted is None or not posted.ts:
+        return not one.earlier and not (one.quiet and (posted is None or posted.untried))
+    if posted.revision >= one.revision:
+        return False
+    version = one.digest.startswith("v")  # which says nothing of the rest of the card
+    if posted.digest == one.digest and not version:
+        return False
+    return not (one.closed and posted.digest.startswith(CLOSED))
+
+
+def digest(message: Message) -> str:
+    """Of all that people see of a message: equal ones need not be sent again."""
+    seen = json.dumps([message.text, message.blocks], sort_keys=True)
+    return hashlib.sha256(seen.encode("ascii")).hexdigest()[:32]
+
+
+def status_of_actions(members: Sequence[Action]) -> str:
+    """Slack's word for what a thread is doing: one that waits says it, else one that runs; "" where a task does."""
+    if any(action.undoes or (action.task and not action.turn) for action in members):
+        return ""
+    order = (State.PREPARED, State.APPROVED, State.EXECUTING)
+    first = min(members, key=lambda a: order.index(a.state) if a.state in order else len(order))
+    return STATUS.get(first.state, "active")
+
+
+def status_of_task(task: Task) -> str:
+    """Slack's word for what the session is doing; "" where the cards of its actions say it. Slack's own Stop is
+    there only while it is processing."""
+    if task.state is TaskState.CLARIFYING:
+        return "suspended" if task.questions else "processing"
+    if task.state is TaskState.RUNNING and task.flow is Flow.SIMPLE:
+        return ""
+    if task.state in BUSY:
+        step = task.plan.current if task.plan else None
+        return "suspended" if step and waits(step) else "processing"
+    return "suspended" if task.state in AWAITING else "active"
+
+
+def _quiet(action: Action) -> bool:
+    """An undo that goes through needs no card of its own, nor does a step that the approval of its plan covers: the
+    card of what is taken back, or that of the plan, tells."""
+    looked_at = action.state is State.PREPARED and action.version == 1  # its target is being looked at
+    goes_through = action.state in (State.APPROVED, State.EXECUTING, State.SUCCEEDED)
+    if action.undoes:
+        return looked_at or goes_through
+    well = goes_through or action.state in (State.UNDOING, State.UNDONE)
+    return bool(action.task) and not action.turn and well and not action.held

@@ -1,0 +1,213 @@
+"""The cards that ask: what is missing, what was understood, why it waits, and whether it was what they needed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+
+from gate.rules.routing import can_be_skipped
+from gate.rules.task import Decided, Question, Task
+from gate.rules.task_states import TaskState
+from views import task_buttons as buttons
+from views.block_kit import (
+    Block,
+    Message,
+    actions,
+    bullets,
+    context,
+    escaped,
+    field,
+    line,
+    mention,
+    mrkdwn,
+    option,
+    pack,
+    person,
+    plain,
+    rich,
+    select,
+    sentence,
+    text_input,
+    words,
+)
+from views.task_answers import answers
+from views.task_wording import counted, ended
+
+S = TaskState
+WORDS = "words"  # block and action id of a card's own input
+GIVEN = "given"  # the action id of every answer
+ON_CARD = 8  # questions whose fields still stand on the card itself
+MOST_OPTIONS = 100
+ANSWER = 3_000  # characters of an answer, a reason, an instruction
+SHOWN = 30  # decisions and requirements of a card
+EACH = 300  # characters of each of them
+
+IN_THREAD = "You can also answer here in the thread."
+SETTLES = "You need not answer: after a while I take it as done. You can also say here what should change."
+
+
+def question(task: Task) -> Message:
+    """What is missing before it can go on; afterwards what was decided."""
+    if task.state is S.CLARIFYING and task.questions:
+        return _asking(task)
+    over = task.state in (S.CANCELLED, S.STOPPED_BY_USER, S.FAILED)
+    told = ended(task) if over else "Decided:" if task.decided else "This was answered."
+    return Message(
+        f"Questions: {told}" if over else "Questions: answered",
+        [_head("Before I start: ", task), sentence(told), *decisions(task.decided)],
+    )
+
+
+def question_over(task: Task) -> Message:
+    """An older question card, once there is a newer one."""
+    return Message("Questions: answered", [_head("Before I start: ", task), sentence("This was answered.")])
+
+
+def _asking(task: Task) -> Message:
+    on_card = len(task.questions) <= ON_CARD
+    skippable = all(map(can_be_skipped, task.questions))
+    form = answer_fields(task.questions) if on_card else _listed(task.questions)
+    return Message(
+        f"{counted(len(task.questions), 'question')} before I start: {escaped(task.text, 200)}",
+        [
+            _head("Before I start: ", task),
+            context(mrkdwn(f"Asked by {mention(task.requester)}"), plain(task.reason or "A question", 500)),
+            *form,
+            actions(*buttons.answering(task, on_card, skippable)),
+            *decisions(task.decided, "Decided so far:"),
+            context(mrkdwn(IN_THREAD)),
+        ],
+    )
+
+
+def answer_fields(questions: Iterable[Question]) -> list[Block]:
+    """One field for each question: a menu where there are options, else text."""
+    unique = {one.id: one for one in questions}.values()
+    return [_answer(one) for one in unique]
+
+
+def _answer(one: Question) -> Block:
+    assumed = f"Without an answer I assume: {one.assumption}" if one.assumption else ""
+    if 0 < len(one.options) <= MOST_OPTIONS:
+        element = select(GIVEN, [option(text, str(index)) for index, text in enumerate(one.options)])
+    else:
+        element = text_input(GIVEN, multiline=True, most=ANSWER)
+    asked = f"{one.text} {'; '.join(one.options)}" if len(one.options) > MOST_OPTIONS else one.text
+    return _long_label(block_of(one), asked, element, assumed, bool(one.assumption))
+
+
+def _long_label(block_id: str, label: str, element: Block, hint: str, optional: bool) -> Block:
+    made = field(block_id, "", element, hint=hint, optional=optional)
+    return {**made, "label": plain(label, 2_000)}
+
+
+def block_of(one: Question) -> str:
+    """The block of a question's field: the same as long as the question is."""
+    return "q." + hashlib.sha256(one.id.encode("utf-8", "surrogatepass")).hexdigest()[:40]
+
+
+def _listed(questions: Iterable[Question]) -> list[Block]:
+    """More questions than there are fields for: the form has them."""
+    return pack([bullets(line(words(one.text, most=EACH)) for one in list(questions)[:SHOWN])])
+
+
+def decisions(decided: Iterable[Decided], title: str = "") -> list[Block]:
+    """What was settled, by whom; an assumption says that it is one."""
+    listed = list(decided)
+    if not listed:
+        return []
+    shown = [line(*_decision(one)) for one in listed[-SHOWN:]]
+    left = [f"… and {len(listed) - SHOWN} before"] if len(listed) > SHOWN else []
+    heads = [line(words(text, "bold")) for text in [title, *left] if text]
+    return pack([*heads, bullets(shown)])
+
+
+def _decision(one: Decided) -> list[Block]:
+    asked = words(f"{one.question} ", "italic", most=EACH)
+    given = words(one.answer, "bold", most=EACH)
+    return [asked, given, words(" by "), person(one.by)] if one.by else [asked, given, words(" (assumed)")]
+
+
+def requirements(task: Task) -> Message:
+    """What was understood in a conversation, to be confirmed before anything is planned."""
+    head = _head("What I understood: ", task)
+    if task.state is not S.TALKING:
+        told = ended(task) if task.state in (S.CANCELLED, S.STOPPED_BY_USER, S.FAILED) else "Confirmed."
+        return Message(
+            f"What I understood: {told}", [head, *_points(task), sentence(told), *decisions(task.decided)]
+        )
+    because = (
+        [context(plain(f"Detected intent to build: {task.because}".replace("*", ""), 500))]
+        if task.because
+        else []
+    )
+    return Message(
+        "Is this what you want built? Please confirm.",
+        [
+            head,
+            *_points(task),
+            *decisions(task.decided, "Decided:"),
+            *because,
+            sentence("Nothing is planned or done before you confirm."),
+            actions(*buttons.confirming(task)),
+        ],
+    )
+
+
+def talked_on(task: Task) -> Message:
+    """What was understood, once somebody said more instead of confirming it."""
+    return Message(
+        "What I understood: not confirmed",
+        [_head("What I understood: ", task), sentence("This was not confirmed: we went on talking.")],
+    )
+
+
+def _points(task: Task) -> list[Block]:
+    shown = [line(words(one, most=EACH)) for one in task.requirements[:SHOWN]]
+    left = len(task.requirements) - len(shown)
+    more = [line(words(f"… and {left:,} more, all of them kept", "italic"))] if left > 0 else []
+    return pack([*([bullets(shown)] if shown else []), *more])
+
+
+def satisfaction(task: Task) -> Message:
+    """The result in short, and whether it was what they needed."""
+    result = words(task.result or "It ran to its end.", "bold", most=600)
+    head = rich(line(words("Finished: ", "bold"), words(task.text, most=EACH)), line(result))
+    if task.state is not S.SATISFACTION:
+        told = _verdict(task)
+        return Message(
+            f"Finished: {escaped(task.result, 200)}", [head, *answers(task), context(mrkdwn(told))]
+        )
+    return Message(
+        f"Finished: {escaped(task.result, 150)} Does this meet your needs?",
+        [
+            head,
+            *answers(task),
+            sentence("Does this meet your needs?"),
+            actions(*buttons.satisfying(task)),
+            context(mrkdwn(SETTLES)),
+        ],
+    )
+
+
+def satisfied_before(task: Task) -> Message:
+    """The result of an attempt before the present one."""
+    told = f"{mention(task.requester)} wanted changes. I went on with what they said."
+    head = rich(line(words("Finished: ", "bold"), words(task.text, most=EACH)))
+    return Message("Finished once: changes were wanted", [head, context(mrkdwn(told))])
+
+
+def _verdict(task: Task) -> str:
+    if task.state in (S.CANCELLED, S.STOPPED_BY_USER, S.FAILED):
+        return ended(task)
+    if task.state is not S.DONE:
+        return f"{mention(task.requester)} wanted changes. I went on with what they said."
+    if not task.ended_by:
+        return "Nobody said otherwise, so I take it as done."
+    if task.reason == "started over":
+        return f"{mention(task.ended_by)} started over, without what was said before."
+    return f"{mention(task.ended_by)} says that this meets their needs."
+
+
+def _head(label: str, task: Task) -> Block:
+    return rich(line(words(label, "bold"), words(task.text, most=EACH)))

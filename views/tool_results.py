@@ -1,0 +1,152 @@
+"""A tool's structured answer as people read it: things as a table, a text as a text."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from gate.rules.action import Json
+from views.block_kit import clip, inline
+from views.wording import size
+
+TEXTS = ("text", "content")
+STAMP = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d)\S*")
+MOST_COLUMNS = 8
+CELL = 60  # characters of a value
+MOST_ROWS = 60
+MOST_JSON = 200_000  # characters of a text that is looked into
+DIGEST = re.compile(r"[0-9a-f]{32}", re.IGNORECASE)  # which says nothing to people
+TOKEN = re.compile(r"[^\s,;:()“”\"'`]+")
+FILLERS = frozenset(
+    "a been created deleted done file from has have in into is it moved of ok success successful successfully the to "
+    "true false yes no updated was were written wrote".split()
+)
+LABEL = re.compile(r"\w{1,32}", re.ASCII)
+
+
+def in_words(structured: Json, text: str) -> str:
+    """An answer for people: a summary, a table, a text or its plain values, and never JSON. "" where it is empty."""
+    told = readable(structured)
+    if told is not None:
+        return told
+    if isinstance(structured, Mapping) and structured and not _is_wrapped(structured):
+        return outlined(structured)
+    within = _parsed(text)
+    if within is None:
+        return text
+    return readable(within) or outlined(within)
+
+
+def readable(structured: Json) -> str | None:
+    """The answer as text, or None where its own text says it best."""
+    if not isinstance(structured, Mapping):
+        return None
+    lists = [value for value in structured.values() if _is_table(value)]
+    own = structured.get("summary")
+    summary = [own] if isinstance(own, str) and own else []
+    if len(lists) == 1:
+        return "\n".join([*summary, *_table(lists[0]), *_remarks(structured)])
+    text = next((structured[key] for key in TEXTS if isinstance(structured.get(key), str)), None)
+    if text is not None and not any(isinstance(v, list | Mapping) and v for v in structured.values()):
+        return "\n".join([text, *_remarks(structured)]) if text else None
+    return "\n".join([*summary, *_remarks(structured)]) if summary else None
+
+
+def outlined(value: Json) -> str:
+    """Every plain value of an answer on a line of its own under its path, without what only programs read."""
+    rows = [(path, _cell(path.rsplit(".", 1)[-1], leaf)) for path, leaf in _leaves(value)]
+    kept = [(path, clip(cell, CELL)) for path, cell in rows if cell and not DIGEST.search(cell)]
+    width = max((len(path) for path, _ in kept[:MOST_ROWS]), default=0)
+    shown = [f"{inline(path):<{width}}  {cell}".strip() for path, cell in kept[:MOST_ROWS]]
+    more = [f"… {len(kept) - MOST_ROWS:,} more values"] if len(kept) > MOST_ROWS else []
+    return "\n".join([*shown, *more])
+
+
+def _leaves(value: Json, path: str = "") -> Iterator[tuple[str, Json]]:
+    if isinstance(value, Mapping) and value:
+        for key, inner in value.items():
+            yield from _leaves(inner, f"{path}.{key}" if path else str(key))
+    elif isinstance(value, list) and value:
+        for place, inner in enumerate(value, 1):
+            yield from _leaves(inner, f"{path} {place}" if isinstance(inner, list | Mapping) else path)
+    else:
+        yield path, value
+
+
+def news(told: str, known: str) -> str:
+    """The lines of an answer that say more than that what is `known` was done."""
+    words = {*_tokens(known), *FILLERS}
+    return "\n".join(line for line in told.splitlines() if set(_tokens(_value(line))) - words).strip("\n")
+
+
+def _value(line: str) -> str:
+    """What a line says, without its label where it is a row."""
+    label, _, value = line.partition("  ")
+    return value if LABEL.fullmatch(label) and value.strip() else line
+
+
+def _tokens(text: str) -> list[str]:
+    return [found.rstrip(".") for found in TOKEN.findall(text.lower())]
+
+
+def _is_wrapped(structured: Mapping[str, Json]) -> bool:
+    """How some servers wrap a plain text: the text itself stands beside it."""
+    return structured.keys() == {"result"} and isinstance(structured["result"], str)
+
+
+def _parsed(text: str) -> Json:
+    """The object or list that a text spells, or None."""
+    if not text.lstrip().startswith(("{", "[")) or len(text) > MOST_JSON:
+        return None
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, Mapping | list) and found else None
+
+
+def moment_in(text: str) -> str:
+    """A timestamp down to the minute; other text as it is."""
+    found = STAMP.fullmatch(text)
+    return f"{found[1]} {found[2]}" if found else text
+
+
+def _is_table(value: Json) -> bool:
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(row, Mapping) and row for row in value)
+        and all(_is_cell(cell) for row in value for cell in row.values())
+        and len({key for row in value for key in row}) <= MOST_COLUMNS
+    )
+
+
+def _is_cell(value: Json) -> bool:
+    return value is None or isinstance(value, str | int | float) or value in ([], {})
+
+
+def _table(rows: Sequence[Mapping[str, Json]]) -> list[str]:
+    """Aligned columns in the order of the rows' own keys; the first one is what the row is about."""
+    keys = list(dict.fromkeys(key for row in rows for key in row))
+    cells = [keys, *([_cell(key, row.get(key)) for key in keys] for row in rows)]
+    used = [i for i in range(len(keys)) if any(row[i] for row in cells[1:])]
+    widths = {i: max(len(row[i]) for row in cells) for i in used}
+    return ["  ".join(row[i].ljust(widths[i]) for i in used).rstrip() for row in cells]
+
+
+def _cell(key: str, value: Json) -> str:
+    if value is None or value in ([], {}):
+        return ""
+    if key == "size" and isinstance(value, int) and not isinstance(value, bool):
+        return size(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return inline(moment_in(str(value)))
+
+
+def _remarks(structured: Mapping[str, Json]) -> list[str]:
+    """What the tool has to say besides: a note, and that there is more."""
+    note = structured.get("note")
+    more = ["(There is more than this.)"] if structured.get("truncated") is True else []
+    return [*more, *([str(note)] if note and isinstance(note, str) else [])]
