@@ -19,10 +19,10 @@ from _pytest.runner import runtestprotocol
 from xdist.scheduler import LoadFileScheduling
 
 from bot.embedded import EmbeddedRedis, launch
-from bot.watchdog import Stall
+from bot.watchdog import LIMIT, Stall
 from storage.migrate import migrate
 from tests.services import MEMORY, Postgres, find_postgres, start_postgres, unavailable
-from tests.stalls import watched_loops
+from tests.stalls import SUITE_LIMIT, watched_loops
 
 ROOM = 4 << 30  # bytes that must be free there
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")  # the quickest first
@@ -94,16 +94,16 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def stalls() -> Iterator[list[Stall]]:
+def stalls(pytestconfig: pytest.Config) -> Iterator[list[Stall]]:
     """What held up a loop of this process since the last test, by code of the product."""
     found: list[Stall] = []
-    with watched_loops(found):
+    with watched_loops(found, LIMIT if pytestconfig.getoption("markexpr") == "soak" else SUITE_LIMIT):
         yield found
 
 
 @pytest.fixture(autouse=True)
 def no_stalls(request: pytest.FixtureRequest, stalls: list[Stall]) -> Iterator[None]:
-    """Fails a test in which the product holds up the event loop for more than 0.1 s of its own."""
+    """Fails a test in which the product holds up the event loop for longer than the run allows (`stalls`)."""
     stalls.clear()
     yield
     if stalls and not request.node.get_closest_marker("holds_up"):

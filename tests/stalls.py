@@ -15,6 +15,9 @@ from unittest.mock import patch
 from bot.watchdog import LIMIT, Stall, Watchdog
 
 ROOT = Path(__file__).parents[1]
+# Seconds that fail a test of the suite. What these tests are for takes seconds to minutes; on a machine that other jobs
+# share, ordinary work of 0.05 s takes 0.13 s once in some thousand tests. `make soak` fails at the watchdog's own limit.
+SUITE_LIMIT = 0.5
 ROOMS = {
     "gate",
     "views",
@@ -66,12 +69,13 @@ class Collections:
 
 
 @contextmanager
-def watched_loops(found: list[Stall]) -> Iterator[None]:
-    """Collect the stalls of the product, in every loop of this process for as long as it runs."""
+def watched_loops(found: list[Stall], limit: float = LIMIT) -> Iterator[None]:
+    """Collect the stalls of the product that took longer than `limit` seconds, in every loop of this process for as long
+    as it runs."""
     collections = Collections()
 
     def tell(stall: Stall) -> None:
-        if in_product(stall) and stall.seconds - collections.within(stall) > LIMIT:
+        if in_product(stall) and stall.seconds - collections.within(stall) > limit:
             found.append(stall)
 
     dog, run = Watchdog(tell), asyncio.BaseEventLoop.run_forever
