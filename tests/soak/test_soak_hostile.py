@@ -162,4 +162,6 @@ async def test_hostile_people_and_servers_never_hold_up_the_loop(
         await attack.run()
         assert not stalls, "\n".join(map(str, stalls))
         assert all(attack.done.values()), attack.done
-    claim(f"hostile input for {seconds:.0f} s without a stall of {LIMIT if hours else SUITE_LIMIT} s: {attack.done}")
+    claim(
+        f"hostile input for {seconds:.0f} s without a stall of {LIMIT if hours else SUITE_LIMIT} s: {attack.done}"
+    )
