@@ -27,7 +27,7 @@ class Switches:
     conversational: bool = False
     allow_execution_transition: bool = True
     pause_enabled: bool = True
-    satisfaction: str = "every"  # "changes": only where something was changed; "never"
+    satisfaction: str = "every"  # change and every plan; "changes": only where something was changed; "never"
     approval_mode: str = "auto"  # who lets it go on after a step; "manual", "confidence_threshold"
     confidence: float = 0.8  # the threshold of the last
 

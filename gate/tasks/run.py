@@ -164,10 +164,12 @@ async def _close(tx: Tx, task: Task, turn: Turn, ended: replies.Ended) -> None:
 
 
 async def finish(tx: Tx, task: Task, result: str) -> Task:
-    """A task has run to its end: ask whether it was what they needed, unless nobody is to be asked."""
+    """A task has run to its end: ask whether it was what they needed, where it changed something or had a plan, unless
+    nobody is to be asked."""
     wanted = task.switches.satisfaction
+    asks = task.changed or (task.planned and wanted == "every")
     pause, outcome = replace(task.pause, wish=Wish.NONE), replace(task.outcome, result=result)
-    if wanted == "never" or (wanted == "changes" and not task.changed):
+    if wanted == "never" or not asks:
         return await moved(tx, task, TaskEvent.SETTLE, pause=pause, outcome=outcome)
     outcome = replace(outcome, ends=task.ends + 1)
     return await moved(tx, task, TaskEvent.FINISH, pause=pause, outcome=outcome)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from gate.actions import undo
 from gate.actions.interaction import TaskPress
 from gate.rules.action import Ref
@@ -34,15 +36,30 @@ async def read(stage: Scene) -> Task:
     return await newest(stage)
 
 
+async def written(stage: Scene) -> Task:
+    """A simple request that has changed something and asks about it."""
+    stage.planner.script = [WRITE]
+    await stage.say("write a.md")
+    (action,) = await stage.ledger.pending(TEAM)
+    await stage.confirm(action)
+    await stage.play()
+    return await newest(stage)
+
+
 # promise: TASK-10
 async def test_a_finished_task_asks_once(stage: Scene):
-    task = await read(stage)
+    task = await written(stage)
     assert (task.state, task.ends, task.result, task.changed) == (
         S.SATISFACTION,
         1,
-        "1 done: Look a.md",
-        False,
+        "1 done: Write a.md",
+        True,
     )
+
+
+async def test_a_plain_read_asks_nothing_more(stage: Scene):
+    task = await read(stage)
+    assert (task.state, task.ends, task.result) == (S.DONE, 0, "1 done: Look a.md")
 
 
 async def test_a_write_is_finished_when_its_card_is_decided_and_it_ran(stage: Scene):
@@ -70,35 +87,35 @@ async def test_words_alone_ask_nothing_more(stage: Scene):
 
 
 async def test_yes_done_settles_it(stage: Scene):
-    task = await read(stage)
+    task = await written(stage)
     assert (await feedback.satisfied(stage.world, press(task))).ok
     assert (await newest(stage)).state is S.DONE
     assert (await feedback.satisfied(stage.world, press(task))).code == "late"
 
 
 async def test_only_the_requester_judges(stage: Scene):
-    task = await read(stage)
+    task = await written(stage)
     assert (await feedback.satisfied(stage.world, press(task, BEN))).code == "not_allowed"
     assert (await newest(stage)).state is S.SATISFACTION
 
 
 # promise: TASK-11
 async def test_needs_changes_runs_again_with_the_feedback_and_the_context(stage: Scene):
-    task = await read(stage)
+    task = await written(stage)
     stage.planner.script = [READ]
     assert (await feedback.needs_changes(stage.world, press(task, text=" "))).code == "empty"
     assert (await feedback.needs_changes(stage.world, press(task, text="the other one"))).ok
     await stage.play()
     brief, turn = stage.planner.briefs[-1], stage.planner.seen[-1]
     assert (turn.text, brief.reason, brief.attempts) == ("the other one", "the other one", 2)
-    assert any(one.text == "read a.md" for one in brief.earlier)
+    assert any(one.text == "write a.md" for one in brief.earlier)
     again = await newest(stage)
     assert (again.id, again.state, again.ends) == (task.id, S.SATISFACTION, 2)
 
 
 # promise: TASK-12
 async def test_start_over_is_a_new_task_without_the_context(stage: Scene):
-    task = await read(stage)
+    task = await written(stage)
     stage.planner.script = [READ]
     assert (await feedback.start_over(stage.world, press(task))).ok
     await stage.play()
@@ -109,10 +126,10 @@ async def test_start_over_is_a_new_task_without_the_context(stage: Scene):
 
 
 async def test_replies_in_the_thread_judge_too(stage: Scene):
-    await read(stage)
+    await written(stage)
     await stage.say("thanks!", mentioned=False)
     assert (await newest(stage)).state is S.DONE
-    await read(stage)
+    await written(stage)
     stage.planner.script = [READ]
     await stage.say("not quite, the second page please", mentioned=False)
     assert stage.planner.seen[-1].text.startswith("not quite")
@@ -122,7 +139,7 @@ async def test_replies_in_the_thread_judge_too(stage: Scene):
 
 
 async def test_a_mention_asks_for_something_new_and_leaves_the_question_open(stage: Scene):
-    old = await read(stage)
+    old = await written(stage)
     stage.planner.script = [READ]
     await stage.say("read b.md")
     states = {task.id: task.state for task in await stage.ledger.tasks_of(stage.session)}
@@ -131,18 +148,32 @@ async def test_a_mention_asks_for_something_new_and_leaves_the_question_open(sta
 
 
 async def test_a_day_later_it_settles_itself(stage: Scene):
-    task = await read(stage)
+    task = await written(stage)
     await feedback.settle(stage.world, task.id, task.ends - 1)
     assert (await newest(stage)).state is S.SATISFACTION
     await stage.play(timers=True)
     assert (await newest(stage)).state is S.DONE
 
 
-async def test_the_switch_says_when_to_ask(stage: Scene):
-    for wanted, state in (("changes", S.DONE), ("never", S.DONE), ("every", S.SATISFACTION)):
-        chosen = Switches(satisfaction=wanted)
-        stage.world = replace(stage.world, switches=lambda channel, chosen=chosen: chosen)
-        assert (await read(stage)).state is state
+def asks(stage: Scene, wanted: str) -> None:
+    chosen = Switches(satisfaction=wanted)
+    stage.world = replace(stage.world, switches=lambda channel: chosen)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "state"), [("never", S.DONE), ("changes", S.SATISFACTION), ("every", S.SATISFACTION)]
+)
+async def test_the_switch_says_whether_to_ask_after_a_change(stage: Scene, wanted: str, state: S):
+    asks(stage, wanted)
+    assert (await written(stage)).state is state
+
+
+@pytest.mark.parametrize(
+    ("wanted", "state"), [("never", S.DONE), ("changes", S.DONE), ("every", S.SATISFACTION)]
+)
+async def test_the_switch_says_whether_to_ask_after_a_plan_that_reads(stage: Scene, wanted: str, state: S):
+    asks(stage, wanted)
+    assert (await planned(stage, look("a.md"))).state is state
 
 
 async def test_an_action_that_the_task_left_behind_can_still_be_undone(stage: Scene):

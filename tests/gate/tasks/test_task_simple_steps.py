@@ -107,7 +107,7 @@ async def test_manual_waits_after_a_read_of_a_simple_request(stage: Scene):
     task = await asked(stage, look("a.md"), text="[manual] look at it")
     assert (task.state, task.why) == (S.PAUSED, Why.REVIEW)
     await pressed(stage, control.resume, on_pause(task))
-    assert (await newest(stage)).state is S.SATISFACTION
+    assert (await newest(stage)).state is S.DONE
 
 
 async def test_siblings_are_looked_at_one_after_the_other(stage: Scene):

@@ -128,7 +128,7 @@ async def test_somebody_else_may_ask_for_something_small_meanwhile(stage: Scene)
     stage.planner.script = [READ]
     await stage.say("read a.md", user=BEN)
     tasks = await stage.ledger.tasks_of(stage.session)
-    assert {task.requester: task.state for task in tasks} == {BEN: S.SATISFACTION, ANN: S.RUNNING}
+    assert {task.requester: task.state for task in tasks} == {BEN: S.DONE, ANN: S.RUNNING}
     assert stage.planner.seen[-1].mode is Mode.ACT
 
 

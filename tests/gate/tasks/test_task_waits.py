@@ -18,9 +18,9 @@ from gate.rules.task_states import ENDS, OVER, TaskEvent, TaskState, after
 from gate.tasks import plan
 from storage.rows import due, task_due
 from tests.gate.gate_setup import Scene, nothing_ran
-from tests.gate.plan_setup import on_plan, only, planned, waiting, write
+from tests.gate.plan_setup import look, on_plan, only, planned, waiting, write
 from tests.gate.tasks.test_task_approval_modes import shown
-from tests.gate.tasks.test_task_feedback import READ, newest
+from tests.gate.tasks.test_task_feedback import newest
 from tests.storage.samples import THREAD, action
 from tests.tasks import having, parts_of, task_of
 
@@ -137,8 +137,7 @@ async def until_carried_out(stage: Scene) -> list[Run]:
 
 
 async def test_a_finished_task_settles_after_its_time(stage: Scene) -> None:
-    stage.planner.script = [READ]
-    await stage.say("read a.md")
+    await planned(stage, look("a.md"))
     stage.travel(86_400 - 60)
     assert await expiry.overdue(stage.world) == 0
     stage.travel(61)
@@ -171,8 +170,7 @@ async def test_a_plan_lapses_after_the_time_that_the_operator_says(stage: Scene)
 
 
 async def test_a_wait_is_not_prolonged_by_what_changes_meanwhile(both: Scene) -> None:
-    both.planner.script = [READ]
-    await both.say("read a.md")
+    await planned(both, look("a.md"))
     both.travel(86_400 - 60)
     finished = await newest(both)
     async with both.ledger.begin() as tx:
