@@ -130,7 +130,8 @@ class Cards(Messages):
         if key.kind is CardKind.GROUP:
             card = rendering.of_group(key.id, found, votes)
         else:
-            card, posted = rendering.of_action(found[0], votes), await self._own(found[0], posted)
+            task = await self._ledger.task(found[0].task) if rendering.shows_task(found[0]) else None
+            card, posted = rendering.of_action(found[0], votes, task), await self._own(found[0], posted)
         wanted = bool(again) or rendering.outdated(card, posted)
         try:
             for action in found:

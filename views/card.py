@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from gate.rules import batches
 from gate.rules.action import Action, Class, Risk, Verdict, Vote
 from gate.rules.states import State
-from views import buttons, preview, result_review_card
+from gate.rules.task import Task
+from gate.rules.task_states import TaskState
+from views import buttons, preview, result_review_card, task_buttons
 from views.block_kit import (
     Block,
     Message,
@@ -58,12 +60,26 @@ SHORTENED = "This card cannot show all of it: *Review…* does."
 NO_ROOM = "There is no room here for all of it, so it cannot be confirmed here."
 REVIEWED = "There is no room here for all of it: *Review…* shows it."
 ELSEWHERE = "It stands on a card of its own in this thread."
+MEETS_NEEDS = "Does this meet your needs? Without an answer it counts as done after a day."
 HIDDEN = "It is shown to whoever asked alone."
 
 
-def card(action: Action, votes: Sequence[Vote] = ()) -> Message:
-    """The card of an action as it stands. `votes`: all votes on it."""
-    return Message(headline(action), _blocks(action, votes))
+def card(action: Action, votes: Sequence[Vote] = (), task: Task | None = None) -> Message:
+    """The card of an action as it stands. `votes`: all votes on it. `task`: the one that it is a step of, which may ask
+    on it whether it was what they needed."""
+    return Message(headline(action), [*_blocks(action, votes), *_satisfaction(action, task)])
+
+
+def asks_here(action: Action, task: Task | None) -> bool:
+    """Whether the task asks on this card. What is taken back is not asked about."""
+    asking = task is not None and task.state is TaskState.SATISFACTION and task.asked_on == action.id
+    return asking and action.state is S.SUCCEEDED and not action.held
+
+
+def _satisfaction(action: Action, task: Task | None) -> list[Block]:
+    if task is None or not asks_here(action, task):
+        return []
+    return [context(mrkdwn(MEETS_NEEDS)), actions(*task_buttons.satisfying(task))]
 
 
 def headline(action: Action) -> str:

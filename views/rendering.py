@@ -53,20 +53,26 @@ class Card:
     asker: str = ""
 
 
-def of_action(action: Action, votes: Sequence[Vote]) -> Card:
-    """The card of an action of its own. `votes`: all votes on it."""
+def of_action(action: Action, votes: Sequence[Vote], task: Task | None = None) -> Card:
+    """The card of an action of its own. `votes`: all votes on it. `task`: the one that it is a step of, once the action
+    is over (`shows_task`). Both only grow, so what is drawn is newer wherever one of them is."""
     version = f"v{action.version}"
     return Card(
         key=action.id,
-        message=card.card(action, votes),
+        message=card.card(action, votes, task),
         session=action.session,
-        revision=action.revision,
+        revision=action.revision + (task.revision if task and task.ends else 0),
         digest=version,
         quiet=_quiet(action),
         shows=((action, version),),
         direct=action.requester if action.private else "",
         asker=action.requester,
     )
+
+
+def shows_task(action: Action) -> bool:
+    """Whether the card of an action may show how its task stands."""
+    return bool(action.task) and action.state in (State.SUCCEEDED, State.UNDOING, State.UNDONE)
 
 
 def of_group(group: str, members: Sequence[Action], votes: Sequence[Vote]) -> Card:

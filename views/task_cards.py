@@ -86,7 +86,7 @@ def _pauses(task: Task) -> Iterator[TaskCard]:
 def _satisfactions(task: Task) -> Iterator[TaskCard]:
     if task.ends > 1:
         yield _closing(task, "satisfaction", task.ends - 1, asks.satisfied_before(task))
-    if task.ends:
+    if task.ends and not task.asked_on:
         asking = task.state is S.SATISFACTION
         card = asks.satisfaction(task)
         yield TaskCard(_key(task, "satisfaction", task.ends), card, closed=not asking, earlier=not asking)

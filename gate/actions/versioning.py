@@ -20,6 +20,9 @@ from gate.rules.templates import TemplateError, expand
 from gate.rules.tool import ToolSpec
 from gate.rules.typed_phrase import phrase_for
 
+# Seconds in which a simple request that ends with this change asks whether it was right on the same card, so that both
+# are drawn in one update.
+AT_ONCE = 0.2
 TOO_LONG = "This is too long to be shown whole, so it cannot be confirmed. Please split it up."
 
 
@@ -146,8 +149,9 @@ def show(tx: Tx, action: Action) -> None:
     if quiet and action.state in (State.PREPARED, State.APPROVED, State.EXECUTING):
         return
     runs = action.state in (State.APPROVED, State.EXECUTING, State.UNDOING)
+    ended = action.state is State.SUCCEEDED and bool(action.turn)
     for card in cards_of(action):
-        tx.show(card, SOON if runs else 0.0)
+        tx.show(card, SOON if runs else AT_ONCE if ended else 0.0)
 
 
 def announce(tx: Tx, action: Action) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from gate.rules.action import Session
+from gate.rules.action import Class, Session
 from gate.rules.settings import Switches
 from gate.rules.steps import Look as Look
 from gate.rules.steps import Origin as Origin
@@ -197,7 +197,7 @@ class TaskOutcome:
     result: str = ""  # in short
     changed: bool = False  # something was changed by it
     ended_by: str = ""
-    ends: int = 0  # satisfaction cards so far
+    ends: int = 0  # times that it asked whether it was what they needed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,8 +205,8 @@ class Task:
     """What a person asked for in a session, and its life. Only the ledger moves it, along gate/rules/task_states.py.
     Its parts are replaced as a whole.
 
-    The numbers `asked`, `pauses` and `ends` count the question cards, pause cards and satisfaction cards so far;
-    a card's buttons carry its number, so that a click on an old card is known as one.
+    The numbers `asked`, `pauses` and `ends` count its questions, its pauses and how often it asked whether it was what
+    they needed; a card's buttons carry its number, so that a click on an old card is known as one.
     """
 
     id: str
@@ -235,7 +235,21 @@ class Task:
         """Whether people see it on cards of its own, or may have seen it there: a simple one only where it asks,
         pauses or ends with a question."""
         of_plan = self.flow is Flow.TALK or (self.flow is not Flow.SIMPLE and self.planned)
-        return of_plan or bool(self.asked or self.requirements or self.pauses or self.ends)
+        asks = self.ends and not self.asked_on
+        return of_plan or bool(self.asked or self.requirements or self.pauses or asks)
+
+    @property
+    def asked_on(self) -> str:
+        """The action on whose card it asks whether it was what they needed: of a simple one, the last change, where its
+        turn made no other. "" where it asks in a message of its own."""
+        if self.flow is not Flow.SIMPLE or self.planned or self.plan is None:
+            return ""
+        changes = [(s.origin, s.action) for s in self.plan.steps if s.ran and s.cls is not Class.READ]
+        origins = [origin for origin, _ in changes if origin]
+        alone = (
+            origins and not origins[-1].group and [one.turn for one in origins].count(origins[-1].turn) == 1
+        )
+        return changes[-1][1] if alone else ""
 
     @property
     def planned(self) -> bool:

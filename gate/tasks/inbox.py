@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import datetime
 
 from gate.actions import grants
 from gate.actions.confirm import cancel, confirm
@@ -17,6 +18,7 @@ from gate.rules.permissions import account, deciders
 from gate.rules.planner_port import Incoming
 from gate.rules.ports import Crowded, Note, Posted, Tx, Unavailable, World
 from gate.rules.settings import BadSwitches, header, switched, unknown_label
+from gate.rules.task import Task
 from gate.rules.task_states import TaskState
 from gate.rules.timestamps import later
 from gate.rules.unicode_safety import quoted
@@ -296,10 +298,19 @@ async def _ended_since(world: World, incoming: Incoming, posted: Posted) -> bool
         return False
     for task in await world.ledger.tasks_of(incoming.session, 20):
         if task.requester == incoming.user and task.state is TaskState.SATISFACTION:
-            shown = await world.ledger.posted(f"{task.id}:satisfaction:{task.ends}")
-            if shown and shown.at and posted.at and shown.at > posted.at:
+            asked_at = await _asked_at(world, task)
+            if asked_at and posted.at and asked_at > posted.at:
                 return True
     return False
+
+
+async def _asked_at(world: World, task: Task) -> datetime | None:
+    """When a task asked whether it was what they needed; on the card of a change, that is when the change was made."""
+    action = await world.ledger.action(task.asked_on) if task.asked_on else None
+    if action is not None:
+        return action.outcome.at if action.outcome else None
+    shown = await world.ledger.posted(f"{task.id}:satisfaction:{task.ends}")
+    return shown.at if shown else None
 
 
 def _unseen(action: Action, posted: Posted, incoming: Incoming) -> bool:

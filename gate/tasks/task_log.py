@@ -82,6 +82,8 @@ async def moved(
     `note` stands on the record alone."""
     now = await tx.move_task(task, event, **changes)
     record(tx, now, event.value, actor, note or changes.get("reason", ""))
+    if now.asked_on and TaskState.SATISFACTION in (task.state, now.state):
+        tx.show(CardKey(CardKind.ACTION, now.asked_on))
     _request(tx, task, now)
     if go:
         tx.enqueue(jobs.task(now.id, now.revision))

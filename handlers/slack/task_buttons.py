@@ -20,6 +20,7 @@ from views import modals, task_modals
 from views import task_buttons as buttons
 from views.task_questions import GIVEN, WORDS, block_of
 
+SATISFACTION = "satisfaction"
 Flow = Callable[[World, TaskPress], Awaitable[Said]]
 ModalView = Callable[[Task], dict[str, Any] | None]
 
@@ -37,8 +38,8 @@ FLOWS: Mapping[str, tuple[str, Flow]] = {  # action_id -> the kind of card that 
     buttons.RETRY: ("pause", control.retry),
     buttons.SKIP: ("pause", control.skip_step),
     buttons.ABORT: ("pause", control.abort),
-    buttons.SATISFIED: ("satisfaction", feedback.satisfied),
-    buttons.START_OVER: ("satisfaction", feedback.start_over),
+    buttons.SATISFIED: (SATISFACTION, feedback.satisfied),
+    buttons.START_OVER: (SATISFACTION, feedback.start_over),
     buttons.IMPLEMENT: ("", converse.implement),
     buttons.CONFIRM: ("requirements", converse.confirm_requirements),
     buttons.KEEP_TALKING: ("requirements", converse.keep_talking),
@@ -137,7 +138,7 @@ class TaskButtons:
             return NOT_MINE
         if not kind:
             return ""
-        key = f"{press.ref.id}:{kind}:{press.ref.version}"
+        key = await self._key(kind, press)
         for _ in range(EARLY_LOOKS):  # a visible card may not be in the ledger yet
             posted = await self._world.ledger.posted(key)
             if posted is None:
@@ -146,6 +147,15 @@ class TaskButtons:
                 return "" if posted.ts == click.message_ts else NOT_MINE
             await self._world.clock.sleep(EARLY_PAUSE)
         return EARLY
+
+    async def _key(self, kind: str, press: TaskPress) -> str:
+        """Names the card in the ledger. A task that changed one thing asks about it on the card of that, where an
+        earlier version has not asked in a message of its own."""
+        own = f"{press.ref.id}:{kind}:{press.ref.version}"
+        if kind != SATISFACTION or await self._world.ledger.posted(own) is not None:
+            return own
+        task = await self._world.ledger.task(press.ref.id)
+        return (task.asked_on if task else "") or own
 
     def _modal(self, key: str) -> Callable[[Click], Awaitable[Reply | Opening]]:
         async def handle(click: Click) -> Reply | Opening:

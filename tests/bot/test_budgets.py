@@ -15,10 +15,10 @@ from tests.services import Postgres
 # 3. What is missed: DBOS takes about 9 statements and 3 transactions for each workflow, the audit log 3 statements for
 # each of the 8 changes of a write, and the flows of a step still read task, turn and action anew where one calls another.
 BUDGETS = {
-    "write": (175, 44, 6),
+    "write": (165, 40, 5),
     "read": (70, 23, 3),
     "plan of 3": (325, 72, 9),
-    "undo": (135, 40, 6),
+    "undo": (120, 35, 5),
 }
 IDLE = 10.5  # statements per second; DBOS alone sends 7
 

@@ -89,22 +89,27 @@ async def test_a_runbook_asks_for_what_it_misses_is_planned_changed_approved_run
     await ann.sees("says that this meets their needs")
 
 
-async def test_a_simple_request_is_answered_judged_changed_and_started_over(
+async def test_a_simple_request_is_done_judged_changed_and_started_over(
     product: Product, open_window: OpenWindow
 ):
     ann = await open_window("U_ANN")
-    await ann.ask(f"read {SUMMARY}")
-    await ann.sees("Revenue grew", "Does this meet your needs?")
+    await ann.ask('Create a file called todo.md with "buy milk"')
+    await ann.press("confirm")
+    await ann.sees("todo.md", "Does this meet your needs?")
     await ann.press("task_changes")
-    await ann.modal.get_by_role("textbox").fill(f"read {FIGURES}")
+    await ann.modal.get_by_role("textbox").fill('Create a file called list.md with "eggs"')
     await ann.submit()
     await expect(ann.modal).to_have_count(0)
-    await ann.sees("July,41200")
+    await expect(ann.button("task_changes")).to_have_count(0)
+    await ann.press("confirm")
     await expect(ann.button("task_start_over")).to_be_visible()
+    assert product.text("list.md") == "eggs"
     await ann.press("task_start_over")
-    await expect(ann.thread.get_by_text("Revenue grew")).to_have_count(2)
+    await ann.press("confirm")  # the file is there by now, so that it is to be replaced
+    await expect(ann.button("task_start_over")).to_be_visible()
     await ann.reply("perfect, thanks")
-    await ann.sees("says that this meets their needs")
+    await expect(ann.button("task_start_over")).to_have_count(0)
+    assert product.text("todo.md") == "buy milk"
 
 
 async def test_one_consent_covers_what_was_listed_and_the_progress_stands_on_one_card(

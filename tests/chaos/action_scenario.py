@@ -30,7 +30,7 @@ from storage.row_macs import seals_of
 from storage.tool_pins import PinStore
 from tests.chaos.recording_server import ASKED, Bell, heard, strikes
 from tests.chaos.replicas import INSTALLED, KEY, SECONDS, Fleet, settings_for, until
-from views import buttons, card
+from views import buttons, card, rendering
 from workspace.context import Options
 from workspace.delivery import Timing
 from workspace.errors import NotPossible
@@ -124,17 +124,31 @@ class Told:
             posted = await self.stage.ledger.posted(self.id)
         except Unavailable:  # the ledger is busy: look again
             return False
-        return action.state in states and posted is not None and posted.revision == action.revision
+        return action.state in states and posted is not None and posted.revision >= action.revision
 
     async def assert_shown(self, action: Action) -> None:
-        """One card, or one more where its maker died between posting and writing down where; it tells the truth."""
+        """One card, or one more where its maker died between posting and writing down where; it comes to tell the
+        truth, with the question whether it was right where its task asks that."""
+        wanted = await self._wanted(action)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(SECONDS):
+                while await self._shown() != wanted:
+                    await asyncio.sleep(0.05)
+                    wanted = await self._wanted(action)
+        assert len(self.cards) in (1, 2)
+        assert await self._shown() == wanted
+
+    async def _wanted(self, action: Action) -> tuple[str, Any]:
+        votes = await self.stage.ledger.votes(action.id, action.version)
+        task = await self.stage.ledger.task(action.task) if rendering.shows_task(action) else None
+        message = card.card(action, votes, task)
+        return message.text, _unnumbered(message.blocks)
+
+    async def _shown(self) -> tuple[str, Any]:
         posted = await self.stage.ledger.posted(self.id)
         assert posted is not None
-        assert len(self.cards) in (1, 2)
         (shown,) = [m for m in self.cards if m.ts == posted.ts]
-        votes = await self.stage.ledger.votes(action.id, action.version)
-        message = card.card(action, votes)
-        assert (shown.text, _unnumbered(shown.blocks)) == (message.text, _unnumbered(message.blocks))
+        return shown.text, _unnumbered(shown.blocks)
 
     async def assert_struck(self, times: int) -> None:
         """The bell was asked at most once, sounded so often, and heard the very bytes that were shown."""

@@ -86,4 +86,4 @@ async def test_a_card_that_slack_took_from_one_who_died_before_hearing_so_is_fou
         await assert_nothing_is_left(stage)
         await story.assert_shown(action)
         assert len(story.cards) == 1
-        assert len(stage.ws.calls("chat.postMessage")) == 2  # the card, and the question after it
+        assert len(stage.ws.calls("chat.postMessage")) == 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -23,7 +22,6 @@ async def test_a_quick_write_is_posted_once_and_updated_once(
 ) -> None:
     monkeypatch.setattr("gate.actions.versioning.SOON", FOREVER)
     monkeypatch.setattr("bot.slack_messages.SOON", FOREVER)
-    http.switches = replace(http.switches, satisfaction="never")
     card = await http.propose("write", path="a.md", content="hello")
     await card.click("confirm")
     assert card.text == "Wrote a.md"

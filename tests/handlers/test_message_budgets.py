@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from gate.rules.planner_port import Call, Planned
+from gate.rules.action import Session
+from gate.rules.planner_port import Call, Planned, Propose
+from gate.rules.task import Assessment, Task
+from gate.rules.task_states import TaskState
 from tests.handlers.slack_task import begun, proposes, write
-from tests.slack_app import OPS, Edge
+from tests.slack_app import AGES, ANN, BEN, OPS, Card, Edge
+from tests.views.samples import shown
 from workspace.state import Message
 
 
 def messages(edge: Edge, ts: str) -> list[Message]:
-    return edge.ws.by_app(OPS, ts)
+    return [message for message in edge.ws.by_app(OPS, ts) if message.visible_to is None]
 
 
 async def test_the_steps_that_the_approval_of_a_plan_covers_have_no_card(edge: Edge) -> None:
@@ -29,3 +33,91 @@ async def test_a_plan_that_reads_is_two_messages_and_the_last_shows_what_it_read
     assert "alpha says hello" in last
     assert "beta says\nbye" in last
     assert "{" not in last
+
+
+async def test_a_read_is_one_message(edge: Edge) -> None:
+    edge.desk.notes["a.md"] = "alpha says hello"
+    look = Propose((Call("desk", "look", {"path": "a.md"}),))
+    story = await begun(edge, look, assessment=Assessment(10, 1), text="read a.md")
+    (answer,) = messages(edge, story.said.ts)
+    assert "alpha says hello" in shown(answer.blocks)
+
+
+async def written(edge: Edge) -> Card:
+    card = await edge.propose("write", path="a.md", content="hello")
+    await card.click("confirm")
+    return card
+
+
+async def task_of(card: Card) -> Task:
+    (task,) = await card.edge.ledger.tasks_of(Session("T1", OPS, card.said.ts))
+    return task
+
+
+async def test_a_write_is_one_message_that_asks_whether_it_was_right(edge: Edge) -> None:
+    card = await written(edge)
+    assert len(messages(edge, card.said.ts)) == 1
+    assert "Does this meet your needs?" in shown(card.message.blocks)
+    await card.click("task_satisfied", BEN)
+    await edge.told(BEN, "Only <@U_ANN>")
+    assert (await task_of(card)).state is TaskState.SATISFACTION
+    await card.click("task_satisfied")
+    assert (await task_of(card)).state is TaskState.DONE
+    assert card.buttons == ["undo", "full"]
+    assert "needs?" not in shown(card.message.blocks)
+    assert len(messages(edge, card.said.ts)) == 1
+
+
+async def test_a_typed_write_is_one_message(edge: Edge) -> None:
+    edge.desk.notes["a.md"] = "hello"
+    card = await edge.propose("shred", path="a.md")
+    await card.click("review")
+    form = await card.modal(ANN, "typed")
+    await edge.ann.submit(form, {"phrase": {"phrase": (await card.action()).phrase}})
+    await edge.settled()
+    assert edge.desk.notes == {}
+    assert len(messages(edge, card.said.ts)) == 1
+
+
+async def test_thanks_in_the_thread_take_the_question_off_the_card(edge: Edge) -> None:
+    card = await written(edge)
+    await edge.ann.say(OPS, "ok, thanks", card.said.ts)
+    await edge.ws.wait_for(lambda: "task_satisfied" not in card.buttons, AGES)
+    assert (await task_of(card)).state is TaskState.DONE
+    assert card.buttons == ["undo", "full"]
+    assert len(messages(edge, card.said.ts)) == 1
+
+
+async def test_what_was_taken_back_is_not_asked_about_and_its_card_says_so(edge: Edge) -> None:
+    card = await written(edge)
+    await card.click("undo")
+    assert card.text == "Undone: Write a.md"
+    assert card.buttons == ["full"]
+    assert len(messages(edge, card.said.ts)) == 1
+
+
+async def test_changes_are_asked_for_on_the_card_and_the_next_change_has_the_question(edge: Edge) -> None:
+    card = await written(edge)
+    edge.planner.script.append(Propose((Call("desk", "write", {"path": "b.md", "content": "x"}),)))
+    await edge.ann.say(OPS, "write b.md as well", card.said.ts)
+    await edge.ws.wait_for(lambda: len(messages(edge, card.said.ts)) == 2, AGES)
+    await edge.settled()
+    assert card.buttons == ["undo", "full"]
+    newest = messages(edge, card.said.ts)[-1]
+    await edge.ann.click(newest, "confirm")
+    await edge.settled()
+    assert edge.desk.notes == {"a.md": "hello", "b.md": "x"}
+    assert "needs?" in shown(newest.blocks)
+    assert "needs?" not in shown(card.message.blocks)
+    await edge.ann.click(newest, "task_satisfied")
+    await edge.settled()
+    assert (await task_of(card)).state is TaskState.DONE
+
+
+async def test_two_changes_of_one_request_are_asked_about_together(edge: Edge) -> None:
+    calls = tuple(Call("desk", "write", {"path": path, "content": "x"}) for path in ("a.md", "b.md"))
+    story = await begun(edge, Propose(calls), assessment=Assessment(10, 1))
+    await edge.ann.click(messages(edge, story.said.ts)[0], "confirm_all")
+    await edge.settled()
+    assert "Does this meet your needs?" in story.text("satisfaction")
+    assert len(messages(edge, story.said.ts)) == 2
