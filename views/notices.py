@@ -114,7 +114,7 @@ def _read(note: Note) -> Message:
 
 def _refused(note: Note) -> Message:
     name, reasons = str(note.body["name"]), note.body["reasons"]
-    start = "Not prepared: "
+    start = "Not done: "
     listed = [line(words(str(reason), most=600)) for reason in reasons[:10]]
     head = rich(line(words(start, "bold"), words(name, most=200)))
     return Message(

@@ -76,10 +76,12 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """It will not be asked. The reasons are sentences for people and for the planner."""
+    """It will not be asked. The reasons are sentences for people and for the planner. `summary`: what was asked for, in
+    everyday words, where that is known."""
 
     name: str
     reasons: tuple[str, ...]
+    summary: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +141,9 @@ async def hold(world: World, asked: Asked, spec: ToolSpec, write: Write) -> Prep
     if asks and len(waiting) >= world.limits.pending_per_user:  # before anything is looked at
         return await refuse(world, asked, spec.full_name, (CROWDED,))
     seen = await look(world, spec, asked.call.args, asked.session.channel)
+    if seen.unseen:
+        refused = await refuse(world, asked, spec.full_name, (sentence(seen.unseen),))
+        return replace(refused, summary=seen.preview.summary)
     decision = decided(world, spec, seen.args, asked.session.channel, seen.capture, asked.call.risk)
     if decision.verdict is Verdict.DENY:  # because of something that was bound
         return await refuse(world, asked, spec.full_name, (sentence(decision.reason),))
@@ -319,5 +324,7 @@ def missing(world: World, name: str) -> str:
 
 
 def sentence(text: str) -> str:
-    """First letter up, a full stop at the end."""
-    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
+    """First letter up, unless it begins with a name such as a path; a full stop at the end."""
+    named = not text.partition(" ")[0].rstrip(",:;.").isalpha()
+    first = text[:1] if named else text[:1].upper()
+    return first + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")

@@ -21,11 +21,13 @@ MOST_EACH = 20  # reads of one kind for one card
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What a call would do, as far as reading can tell. With `preview.problem` nothing may be confirmed."""
+    """What a call would do, as far as reading can tell. `unseen`: why it cannot tell; with `preview.problem`, which says
+    the same on a card, nothing may be confirmed."""
 
     args: dict[str, Json]
     capture: Mapping[str, Json]
     preview: Preview
+    unseen: str = ""
 
 
 class NotSeen(Exception):
@@ -71,7 +73,8 @@ async def look(
         return Look(bound, capture, covered(shown) if decision.secret else shown)
     except (NotSeen, TemplateError, BadArguments) as error:
         said = next((found["text"] for found in capture.values() if found["error"]), str(error))
-        return Look(bound, {}, blind(spec, bound, f"I could not look at what this would change: {said}"))
+        shown = blind(spec, bound, f"I could not look at what this would change: {said}")
+        return Look(bound, {}, shown, said)
 
 
 def blind(spec: ToolSpec, args: Json, problem: str) -> Preview:

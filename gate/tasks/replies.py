@@ -204,7 +204,9 @@ async def truth(world: World, action: Action, place: int, *, dropped: bool = Fal
 
 async def refused(tx: Tx, turn: Turn, place: tuple[int, int], found: Refused) -> None:
     """Say why a call will not be asked. `place`: the reply and the call, from 0."""
-    await _post(tx, turn, place, "refused", {"name": found.name, "reasons": list(found.reasons)})
+    await _post(
+        tx, turn, place, "refused", {"name": found.summary or found.name, "reasons": list(found.reasons)}
+    )
 
 
 async def answered(tx: Tx, turn: Turn, place: tuple[int, int], read: Answered) -> Told:

@@ -45,7 +45,7 @@ R = TypeVar("R")
 _SENTENCES = {
     errno.EACCES: "The server may not do that there. Ask whoever set up the folder for the right.",
     errno.EPERM: "The server may not do that there. Ask whoever set up the folder for the right.",
-    errno.ENOENT: "Something on that path was removed meanwhile. Look again with list_dir.",
+    errno.ENOENT: "Something on that path was removed meanwhile. Look again at what is there.",
     errno.ENOSPC: "The disk is full. Free some space and try again.",
     errno.EDQUOT: "The disk quota is used up. Free some space and try again.",
     errno.EBUSY: "That is in use, perhaps as the place of another disk. Leave it where it is.",

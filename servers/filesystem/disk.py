@@ -67,7 +67,7 @@ def reading(spot: Spot) -> Iterator[int]:
     """A descriptor of the regular file at a spot. Raises ToolError for anything else, without waiting on it."""
     info = status(spot)
     if info is None:
-        raise ToolError(f"{spot.said} does not exist. Check the path with list_dir.")
+        raise ToolError(f"{spot.said} does not exist. Look at what is in its folder first.")
     _regular(info, spot.said)  # before opening: opening a device may already act on it
     try:
         file = os.open(spot.name, _READ, dir_fd=spot.folder)

@@ -231,7 +231,7 @@ def put_back(moved: Sequence[tuple[Spot, Spot]]) -> None:
     if blocked:
         names = ", ".join(blocked)
         raise ToolError(
-            f"{names} was written anew meanwhile. Both versions are kept: see list_dir and list_trash."
+            f"{names} was written anew meanwhile. Both versions are kept: one in its folder, one in the trash."
         )
 
 

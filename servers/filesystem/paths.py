@@ -208,7 +208,7 @@ def _enter(folder: int, part: str, said: str) -> int:
         return os.open(part, _FOLDER, dir_fd=folder)
     except FileNotFoundError:
         raise ToolError(
-            f"{said}: the folder “{part}” does not exist. Check the path with list_dir."
+            f"{said}: the folder “{part}” does not exist. Look at what is in its folder first."
         ) from None
     except OSError as error:
         raise ToolError(

@@ -63,7 +63,7 @@ def end_of(roots: Roots, source: Place, destination: str) -> Place:
     if info and stat.S_ISDIR(info.st_mode):
         return place.child(source.parts[-1])
     if place.folder:
-        raise ToolError(f"The folder {place.said} does not exist. Check the path with list_dir.")
+        raise ToolError(f"The folder {place.said} does not exist. Look at what is in its folder first.")
     return place
 
 

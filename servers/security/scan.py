@@ -203,7 +203,7 @@ def folder(place: Place) -> bool:
     with spot(place) as here:
         info = disk.status(here)
     if info is None:
-        raise ToolError(f"{place.said} does not exist. Check the path with list_dir.")
+        raise ToolError(f"{place.said} does not exist. Look at what is in its folder first.")
     return stat.S_ISDIR(info.st_mode)
 
 

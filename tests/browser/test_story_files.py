@@ -40,6 +40,15 @@ async def test_what_only_reads_is_answered_at_once(product: Product, open_window
     await expect(ann.thread.get_by_role("button", name="Confirm")).to_have_count(0)
 
 
+async def test_a_move_of_what_is_not_there_is_answered_with_a_sentence(
+    product: Product, open_window: OpenWindow
+):
+    ann = await open_window("U_ANN")
+    await ann.ask("move reports/nosuch.md to archive")
+    await ann.sees("Not done:", "reports/nosuch.md does not exist. Look at what is in its folder first.")
+    await expect(ann.button("cancel")).to_have_count(0)
+
+
 async def test_a_move_is_shown_edited_confirmed_and_taken_back(product: Product, open_window: OpenWindow):
     ann, ben, cleo = await open_window("U_ANN"), await open_window("U_BEN"), await open_window("U_CLEO")
     before = product.text(SUMMARY)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gate.rules.action import Session
 from gate.rules.planner_port import Call, Planned, Propose
 from gate.rules.task import Assessment, Task
 from gate.rules.task_states import TaskState
+from gate.rules.tool import Read
 from tests.handlers.slack_task import begun, proposes, write
 from tests.slack_app import AGES, ANN, BEN, OPS, Card, Edge
 from tests.views.samples import shown
 from workspace.state import Message
+
+WRITE = Propose((Call("desk", "write", {"path": "a.md", "content": "x"}),))
 
 
 def messages(edge: Edge, ts: str) -> list[Message]:
@@ -121,3 +126,15 @@ async def test_two_changes_of_one_request_are_asked_about_together(edge: Edge) -
     await edge.settled()
     assert "Does this meet your needs?" in story.text("satisfaction")
     assert len(messages(edge, story.said.ts)) == 2
+
+
+async def test_what_cannot_be_looked_at_is_a_sentence_and_no_card(edge: Edge) -> None:
+    recipe = edge.desk.specs_now["write"].recipe
+    edge.desk.redefine("write", recipe=replace(recipe, capture={"before": Read("find", {})}))
+    story = await begun(edge, WRITE, assessment=Assessment(10, 1), text="write a.md")
+    (told,) = messages(edge, story.said.ts)
+    assert told.text == "Not done: Write a.md"
+    assert "The tool desk.find is not there." in shown(told.blocks)
+    assert not [block for block in told.blocks or [] if block["type"] == "actions"]
+    assert (await story.task()).state is TaskState.CANCELLED
+    assert await edge.ledger.pending("T1") == ()

@@ -163,9 +163,9 @@ def test_a_refusal_names_the_tool_and_its_reasons():
     made = sent(
         notices.message(note("refused", name="filesystem.move_file", reasons=["“source” is missing.", "b"]))
     )
-    assert made.text == "Not prepared: filesystem.move_file"
+    assert made.text == "Not done: filesystem.move_file"
     assert shown(made.blocks).split("\n") == [
-        "Not prepared: filesystem.move_file",
+        "Not done: filesystem.move_file",
         "“source” is missing.",
         "b",
     ]
