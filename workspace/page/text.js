@@ -14,9 +14,17 @@ export function safeUrl(address) {
   return /^(https?:\/\/|mailto:|tel:)/i.test(address) ? address : null;
 }
 
+/** The address of a message here, opened as the person who follows it; another address as it is. */
+function ownMessage(address) {
+  if (!address?.startsWith(`${location.origin}/archives/`)) return address;
+  const url = new URL(address);
+  url.searchParams.set("as", new URLSearchParams(location.search).get("as") ?? "");
+  return url.href;
+}
+
 /** A link; one with an unsafe address is shown as the text it is. */
 export function Link({ to, children }) {
-  const href = safeUrl(to);
+  const href = ownMessage(safeUrl(to));
   if (!href) return html`<span>${children} (${to})</span>`;
   return html`<a href=${href} title=${href} target="_blank" rel="noopener noreferrer nofollow">${children}</a>`;
 }
