@@ -15,15 +15,14 @@ from bot.concurrency import step_aside
 from bot.outgoing_check import checked
 from bot.slack_messages import Messages, Statuses, bound
 from bot.slack_retry import REFUSED, Refused
-from gate.actions.pending import undecided
 from gate.actions.versioning import entry
 from gate.rules.action import APART, Action, Vote
-from gate.rules.messages import CardKey, CardKind
+from gate.rules.messages import CardKey, CardKind, Undecided
 from gate.rules.ports import Ledger, Note, Posted, Unavailable
 from gate.rules.states import State
 from gate.rules.task import Task
 from handlers.slack.listener import To
-from views import notices, rendering
+from views import lists, notices, rendering
 from views.block_kit import Message
 from views.rendering import RUNNING, Card
 
@@ -46,8 +45,11 @@ Seen = Callable[[Action | Task], Awaitable[None]]
 class Cards(Messages):
     """Keeps each message as the ledger says: one lock, one queue of runs and one way to draw for cards of every kind.
 
-    gap: seconds between two ticks of one task's progress. clock: seconds, of whatever start.
+    gap: seconds between two ticks of one task's progress. clock: seconds, of whatever start. undecided: what waits for
+    a person of a team; to be set before the first draw.
     """
+
+    undecided: Callable[[str, str], Awaitable[Sequence[Undecided]]]
 
     def __init__(
         self,
@@ -206,8 +208,7 @@ class Cards(Messages):
         count = int(note.body.get("count") or 10)
         match note.kind:
             case "pending":
-                waiting = await undecided(self._ledger, team, **whose)
-                return notices.message(note, waiting=[a for a in waiting if note.to or not a.private])
+                return lists.pending(await self.undecided(team, note.to), note.to)
             case "undo":
                 return notices.message(note, entries=await self._ledger.undoable(team, limit=count, **whose))
             case "audit":

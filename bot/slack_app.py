@@ -88,6 +88,7 @@ async def identity(client: AsyncWebClient, token: str) -> AuthorizeResult:
     return AuthorizeResult(
         enterprise_id=who.get("enterprise_id"),
         team_id=who["team_id"],
+        url=who.get("url"),
         bot_user_id=who["user_id"],
         bot_id=who.get("bot_id"),
         bot_token=token,

@@ -15,6 +15,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,7 @@ from bot.webhook_audience import deliveries
 from gate.actions import expiry
 from gate.rules.ports import Unavailable, World
 from gate.rules.tool import Pin
+from gate.tasks.pending import waiting_for
 from handlers.slack.registration import register
 from servers.sandbox.calling import SANDBOX
 from storage.database import open_engine, serve_alone
@@ -148,9 +150,11 @@ async def made(settings: Settings, roles: frozenset[str] = ALL, rig: Rig = RIG) 
             switches=settings.switches_for,
             shows=shows,
             guide=lambda about: guide(about, host, None if settings.model else book),
+            address=me.url or "",
             pending=RedisPending(redis, settings.namespace),
         )
         world = rig.dress(world)
+        cards.undecided = partial(waiting_for, world)
         hooks = deliveries(world, ledger, sql, settings.webhooks)
         await engine.start({**jobs(world), **hooks.jobs()}, work="worker" in roles)
         stack.push_async_callback(engine.drain, DRAIN_SECONDS)

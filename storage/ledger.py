@@ -30,6 +30,7 @@ from storage.row_macs import seals_of
 from storage.rows import loaded, to_action, to_joined_turn, to_line, to_task, to_turn, to_votes
 from storage.statements import (
     ACTION,
+    ASKING,
     FIRST_TASK,
     FIRST_TURN,
     HISTORY,
@@ -241,6 +242,13 @@ class SqlLedger:
 
     async def tasks_of(self, session: Session, limit: int = 10) -> tuple[Task, ...]:
         (rows,) = await self._ask(TASKS_OF, session=session, count=limit)
+        return self._tasks(rows)
+
+    async def asking(self, team: str, user: str) -> tuple[Task, ...]:
+        (rows,) = await self._ask(ASKING, team=team, requester=user)
+        return self._tasks(rows)
+
+    def _tasks(self, rows: Sequence[Row[Any]]) -> tuple[Task, ...]:
         return tuple(to_task(row) for row in rows if self.seals.holds(task_tables.tasks, row))
 
     async def history(

@@ -73,11 +73,8 @@ class Reviews:
         reviewed = tuple(to_task(row) for row in paused if self._seals.holds(tasks, row))
         return tuple(to_action(row, self._seals) for row in [*found, *kept]), reviewed
 
-    async def held(
-        self, team: str, *, user: str | None = None, session: Session | None = None
-    ) -> tuple[Action, ...]:
-        found = select(actions).where(HELD, actions.c.team == team)
-        found = found.where(actions.c.requester == user) if user is not None else found
-        found = found.where(actions.c.session == session) if session is not None else found
-        (rows,) = await self._ask(found)
+    async def held(self, team: str, user: str) -> tuple[Action, ...]:
+        (rows,) = await self._ask(
+            select(actions).where(HELD, actions.c.team == team, actions.c.requester == user)
+        )
         return tuple(to_action(row, self._seals) for row in rows)

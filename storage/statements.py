@@ -56,6 +56,16 @@ TASKS_OF = (
     .order_by(tasks.c.created_at.desc(), tasks.c.id.desc())
     .limit(COUNT)
 )
+_ASKING = (TaskState.TALKING, TaskState.CLARIFYING, TaskState.PLAN_REVIEW, TaskState.PAUSED)
+ASKING = (
+    select(tasks)
+    .where(
+        tasks.c.team == bindparam("team"),
+        tasks.c.requester == bindparam("requester"),
+        tasks.c.state.in_(_ASKING),
+    )
+    .order_by(tasks.c.created_at, tasks.c.id)
+)
 HISTORY = (
     select(turns)
     .where(turns.c.session == SESSION, turns.c.at >= bindparam("since"), turns.c.id != bindparam("but"))

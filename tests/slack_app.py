@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 from aiohttp import web
@@ -29,6 +30,7 @@ from gate.rules.ports import Limits, Unavailable, World
 from gate.rules.reviews import Phase, Review
 from gate.rules.settings import Switches
 from gate.rules.task import Why
+from gate.tasks.pending import waiting_for
 from handlers.slack.registration import register
 from storage.leases import RedisLeases, open_redis
 from storage.ledger import SqlLedger
@@ -363,15 +365,17 @@ async def joined(
         now=lambda: datetime.now(UTC) + (skewed[0].skew if skewed else timedelta()),
     )
     desk, planner, cards = _desk(), Obeying(), Cards(patient, ledger, gap=0)
+    me = await slack_app.identity(fast, INSTALLED.bot_token)
     world = World(
         ledger=ledger, leases=RedisLeases(redis), tools=desk, people=people, chat=cards, planner=planner,
         policy=POLICY, limits=Limits(decision=AGES), clock=FixedClock(), ids=CountedIds(), executor="me",
         fits=fits, reviewable=reviewable, shows=shows, switches=lambda channel: skewed[0].switches,
+        address=me.url or "",
     )  # fmt: skip
+    cards.undecided = partial(waiting_for, world)
     ledger.hurry, ledger.signal = cards.hurry, cards.statuses.signal
     work = jobs(world)
     pump.work = lambda run: work[run.name].work(*run.args)
-    me = await slack_app.identity(fast, INSTALLED.bot_token)
     app = slack_app.bolt(fast, INSTALLED.signing_secret, me)
     register(app, world, Hints(fast, cards), str(me.bot_user_id))
     try:

@@ -192,6 +192,11 @@ def naming(own: str) -> list[Block]:
     return [person(piece) if i % 2 else words(piece) for i, piece in enumerate(pieces) if piece]
 
 
+def link(label: str, address: str) -> list[Block]:
+    """A link to a message of ours, behind something; nothing where its address is not known."""
+    return [words("  "), {"type": "link", "url": address, "text": label}] if address else []
+
+
 def line(*elements: Block) -> Block:
     """A paragraph of rich text."""
     return {"type": "rich_text_section", "elements": list(elements)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gate.rules import batches
-from gate.rules.action import Action
+from gate.rules.action import Action, Verdict
 from gate.rules.grants import floor
 from gate.rules.policy import only_claimed
 from gate.rules.states import State
@@ -49,6 +49,16 @@ def apart(action: Action) -> Block:
 
 def review(action: Action) -> Block:
     return button("Review…", REVIEW, action.button, "danger")
+
+
+def confirm_whole(action: Action) -> Block:
+    """For where not all of it is shown: the window that shows all of it, and takes the yes."""
+    typed = action.verdict is Verdict.TYPED
+    return review(action) if typed else button("Confirm…", REVIEW, action.button, "primary")
+
+
+def reject(action: Action) -> Block:
+    return button("Reject…", MORE, tagged(REJECT, action.button))
 
 
 def edit(action: Action) -> Block:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
-from gate.rules.action import Action, Class, Json
+from gate.rules.action import Json
 from gate.rules.audit import Line
+from gate.rules.messages import Undecided
 from gate.rules.ports import UndoEntry
 from views import buttons
 from views.block_kit import (
@@ -21,7 +23,6 @@ from views.block_kit import (
     header,
     inline,
     line,
-    mention,
     mrkdwn,
     naming,
     pack,
@@ -33,7 +34,8 @@ from views.block_kit import (
     words,
 )
 from views.past_tense import past
-from views.wording import CLASSES, NOBODY, effect, moment
+from views.pending_entry import entry, top, where
+from views.wording import NOBODY, moment
 
 MOST = 12  # entries with buttons in one message; three blocks each
 HOME = "home"
@@ -42,7 +44,7 @@ AUDIT_TEXT = 9_000  # characters of the record in one message
 
 NO_RECORD = "Nothing is on the record yet."
 NOTHING_WAITS = "Nothing waits for a decision."
-RELEASE = "release or change its result on its card"
+ASK = "To have something done, mention me in a channel with what you need, or write to me directly."
 NOTHING_TO_UNDO = "There is nothing that I could take back."
 HOW_TO = (
     "Mention me in a channel and say what you want done, or write to me directly.\n"
@@ -61,16 +63,10 @@ COMMANDS = (
 )
 
 
-def pending(waiting: Sequence[Action]) -> Message:
-    """What waits, oldest first. To confirm or to release, people go to the card, where all of it is shown."""
-    count = len(_asked(waiting))
-    text = f"{count} waiting" if count else NOTHING_WAITS
-    return Message(text, [header("Waiting for a decision"), *_pending(_asked(waiting))])
-
-
-def _asked(waiting: Sequence[Action]) -> list[Action]:
-    """Without an undo in its first version: its target is being looked at, and nobody was asked anything."""
-    return [action for action in waiting if not action.undoes or action.version > 1]
+def pending(waiting: Sequence[Undecided], viewer: str) -> Message:
+    """What waits for one person, oldest first."""
+    text = f"{len(waiting)} waiting" if waiting else NOTHING_WAITS
+    return Message(text, [header("Waiting for a decision"), *_pending(waiting, viewer)])
 
 
 def undo(entries: Sequence[UndoEntry]) -> Message:
@@ -84,8 +80,8 @@ def audit(lines: Sequence[Line]) -> Message:
     if not lines:
         return Message(NO_RECORD, [sentence(NO_RECORD)])
     entries, room = [], AUDIT_TEXT
-    for entry in sorted(lines, key=lambda line: -line.seq):
-        made = bullets([_audited(entry)])
+    for found in sorted(lines, key=lambda line: -line.seq):
+        made = bullets([_audited(found)])
         room -= weight(made)
         if room < 0:
             break
@@ -111,14 +107,14 @@ def _guide(text: str) -> list[Block]:
 
 
 def home(
-    waiting: Sequence[Action], entries: Sequence[UndoEntry], allowed: Sequence[Block] = ()
+    waiting: Sequence[Undecided], viewer: str, entries: Sequence[UndoEntry], allowed: Sequence[Block] = ()
 ) -> dict[str, Json]:
     """The App Home of one person: what waits for them, what they can take back, and how it works. `allowed`: what
     views/grants.py says of their grants."""
     grants = [header("Allowed without asking"), *allowed, divider()] if allowed else []
     blocks = [
         header("Waiting for you"),
-        *_pending(_asked(waiting)),
+        *_pending(waiting, viewer),
         divider(),
         header("Your history"),
         *_undo(entries),
@@ -131,56 +127,40 @@ def home(
     return {"type": "home", "callback_id": HOME, "blocks": blocks}
 
 
-def _pending(waiting: Sequence[Action]) -> list[Block]:
+def _pending(waiting: Sequence[Undecided], viewer: str) -> list[Block]:
     if not waiting:
-        return [sentence(NOTHING_WAITS)]
-    shown = [block for action in waiting[:MOST] for block in _waits(action)]
+        return [sentence(NOTHING_WAITS), context(mrkdwn(ASK))]
+    tops = Counter(top(one.record) for one in waiting)
+    shown = [block for one in waiting[:MOST] for block in entry(one, viewer, alike=tops[top(one.record)] > 1)]
     return [*shown, *_rest(len(waiting))]
-
-
-def _waits(action: Action) -> list[Block]:
-    until = RELEASE if action.held else f"expires {moment(action.expires_at)}"
-    kind = "" if action.cls is Class.WRITE else f" · *{CLASSES[action.cls]}*"
-    about = f"{_where(action)}{kind} · {until}"
-    no = buttons.refuse(action) if action.held else buttons.cancel(action)
-    return [
-        rich(line(words(effect(action), "bold", most=200))),
-        context(mrkdwn(f"Asked by {mention(action.requester)} {about}")),
-        actions(buttons.full(action), no),
-    ]
 
 
 def _undo(entries: Sequence[UndoEntry]) -> list[Block]:
     if not entries:
         return [sentence(NOTHING_TO_UNDO)]
-    return [*(block for entry in entries[:MOST] for block in _undoable(entry)), *_rest(len(entries))]
+    return [*(block for one in entries[:MOST] for block in _undoable(one)), *_rest(len(entries))]
 
 
-def _undoable(entry: UndoEntry) -> list[Block]:
-    action = entry.action
+def _undoable(one: UndoEntry) -> list[Block]:
+    action = one.action
     told = action.preview.summary
-    shown = f"Undone: {told}" if entry.undone else past(told) or f"Done: {told}"
+    shown = f"Undone: {told}" if one.undone else past(told) or f"Done: {told}"
     inverse = action.inverse
     until = f" · until {moment(inverse.until, '{date_short} {time}')}" if inverse and inverse.until else ""
     made = [
         rich(line(words(shown, "bold", most=200))),
-        context(mrkdwn(f"{moment(entry.at, '{date_short} {time}')} · {_where(action)}{until}")),
+        context(mrkdwn(f"{moment(one.at, '{date_short} {time}')} · {where(action)}{until}")),
     ]
-    return made if entry.undone else [*made, actions(buttons.undo(action), buttons.full(action))]
-
-
-def _where(action: Action) -> str:
-    channel = action.session.channel
-    return f"in <#{channel}>" if channel[:1] in ("C", "G") else "in a direct message"
+    return made if one.undone else [*made, actions(buttons.undo(action), buttons.full(action))]
 
 
 def _rest(count: int, shown: int = MOST) -> list[Block]:
     return [context(mrkdwn(f"… and {count - shown:,} more."))] if count > shown else []
 
 
-def _audited(entry: Line) -> Block:
+def _audited(logged: Line) -> Block:
     """One line: when, what, who, which tool, how it ended. Arguments stay in the log."""
-    said = entry.entry
+    said = logged.entry
     who = words(NOBODY[said.actor]) if NOBODY.get(said.actor) else person(said.actor)
     through = f" (API token {said.token})" if said.token else ""
     tool = f" · {said.tool}" if said.tool else ""
@@ -188,7 +168,7 @@ def _audited(entry: Line) -> Block:
     reason = f" · {said.reason}" if said.reason else ""
     refused = naming(clip(inline(reason), 200)) if said.event == "turned_away" else []  # why: our own words
     return line(
-        words(f"#{entry.seq} {entry.at:%Y-%m-%d %H:%M:%S} "),
+        words(f"#{logged.seq} {logged.at:%Y-%m-%d %H:%M:%S} "),
         words(said.event, "bold", most=40),
         words(" by "),
         who,

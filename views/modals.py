@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
-from gate.rules.action import Action, Class, Json, Vote
+from gate.rules.action import Action, Class, Json, Verdict, Vote
 from gate.rules.canonical_json import parse
 from views import edit_form, preview, result_review_card
 from views.block_kit import Block, boxes, context, field, line, mrkdwn, pack, plain, rich, sentence, words
@@ -42,24 +42,38 @@ DECIDED = "Its result does not wait for a review any more: the card says how it 
 ANSWER = 30_000  # characters of a tool's answer, to begin with
 
 
-def typed(action: Action) -> View:
-    """The whole preview and the phrase to type; without both, a message and no input."""
-    if not confirmable(action) or not action.phrase:
+def review(action: Action) -> View:
+    """The whole preview, and the phrase to type where one is needed; a message where it cannot be confirmed."""
+    if not confirmable(action):
         return message(BLIND)
     told = action.preview
-    what = "destroys something" if action.cls is Class.DESTRUCTIVE else "cannot go by one click"
     blocks = [
-        sentence(f":warning: *This {what}.* Please read all of it."),
+        *_warned(action),
         head(action),
         about(action),
         *pack(preview.whole(told)),
         *pack([*preview.warnings(told), *preview.consequences(told)]),
         *pack(preview.prose(action.prose)),
-        rich(line(words("To go on, type exactly:", "bold")), *boxes(action.phrase)),
-        field(PHRASE, "The phrase", {"type": "plain_text_input", "action_id": PHRASE}),
+        *_phrase(action),
         context(mrkdwn(f"Expires {moment(action.expires_at)}.")),
     ]
     return modal(TYPED, "Review", blocks, action, submit=told.verb or "Confirm")
+
+
+def _warned(action: Action) -> list[Block]:
+    if action.verdict is not Verdict.TYPED:
+        return []
+    what = "destroys something" if action.cls is Class.DESTRUCTIVE else "cannot go by one click"
+    return [sentence(f":warning: *This {what}.* Please read all of it.")]
+
+
+def _phrase(action: Action) -> list[Block]:
+    if action.verdict is not Verdict.TYPED:
+        return []
+    return [
+        rich(line(words("To go on, type exactly:", "bold")), *boxes(action.phrase)),
+        field(PHRASE, "The phrase", {"type": "plain_text_input", "action_id": PHRASE}),
+    ]
 
 
 def edit(action: Action, schema: Mapping[str, Json], bound: Iterable[str] = ()) -> View:

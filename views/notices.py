@@ -48,7 +48,6 @@ def message(
     Raises ValueError for a kind that nobody has heard of.
     """
     listed: dict[str, Callable[[], Message]] = {
-        "pending": lambda: lists.pending(waiting),
         "undo": lambda: lists.undo(entries),
         "audit": lambda: lists.audit(lines),
         "help": lambda: lists.help_text(str(note.body.get("text") or "")),

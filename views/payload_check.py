@@ -1,13 +1,14 @@
 """The strict reader of every outgoing payload: the limits of Slack and the rules of this house.
 
 The limits: https://docs.slack.dev/reference/block-kit/blocks and https://docs.slack.dev/surfaces/modals.
-It knows only what we send: any other block, element or key is a problem. So are links, images, buttons with
-addresses, emoji in plain text, and markup other than mentions, channels and dates.
+It knows only what we send: any other block, element or key is a problem. So are images, buttons with addresses, links
+to anything but a message, emoji in plain text, and markup other than mentions, channels and dates.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -59,7 +60,7 @@ Rule = Text | Flag | One | Many | Whole
 ID = Text(255)
 PLAIN = {n: f"plain_text {n}" for n in (24, 75, 150, 2000, 3000)}  # kinds of plain text by their length
 STYLED = ("bold", "italic", "strike", "code")
-INLINE = ("text", "user", "emoji")
+INLINE = ("text", "user", "emoji", "link")
 RICH_PARTS = ("rich_text_section", "rich_text_preformatted", "rich_text_quote", "rich_text_list")
 INPUTS = ("plain_text_input", "number_input", "static_select", "radio_buttons")
 ANYWHERE = ("section", "header", "context", "actions", "divider", "rich_text")
@@ -100,6 +101,7 @@ SHAPES: Mapping[str, Mapping[str, Rule]] = {
     "text": {"text": Text(RICH), "style?": One(("style",))},
     "user": {"user_id": Text(30)},
     "emoji": {"name": Text(100)},
+    "link": {"url": Text(500), "text": Text(4, 1, ("Open",))},
     "style": {f"{name}?": Flag() for name in STYLED},
     "button": {
         "text": One((PLAIN[75],)),
@@ -129,6 +131,9 @@ SHAPES: Mapping[str, Mapping[str, Rule]] = {
     "home": {"callback_id": ID, "blocks": Many(ANYWHERE, 100)},
     "message": {"text": Text(TEXT), "blocks": Many((*ANYWHERE, "input", "plan"), 50)},
 }
+PERMALINK = re.compile(
+    r"https?://[a-z0-9.:-]+/archives/[A-Z0-9_]+/p[0-9]+(\?thread_ts=[0-9.]+&cid=[A-Z0-9_]+)?"
+)
 TYPELESS = ("style", "option", "message", "planned")  # objects that carry no "type"
 
 
@@ -152,8 +157,8 @@ def view(made: Mapping[str, Json]) -> tuple[str, ...]:
         return tuple(found)
     if len(json.dumps(made)) > VIEW_BYTES:
         found.append(f"view: more than {VIEW_BYTES:,} bytes")
-    if any(block["type"] == "input" for block in made["blocks"]) != ("submit" in made):
-        found.append("view: an input needs submit, and submit an input")
+    if any(block["type"] == "input" for block in made["blocks"]) and "submit" not in made:
+        found.append("view: an input needs submit")
     return (*found, *_ids(made["blocks"], "view.blocks"))
 
 
@@ -217,6 +222,8 @@ def _special(kind: str, value: Mapping[str, Json], at: str) -> Iterator[str]:
         yield f"{at}.text: has markup that is not ours"
     if kind == "user" and not (isinstance(value.get("user_id"), str) and USER.fullmatch(value["user_id"])):
         yield f"{at}.user_id: must be a Slack id"
+    if kind == "link" and isinstance(value.get("url"), str) and not PERMALINK.fullmatch(value["url"]):
+        yield f"{at}.url: must be the address of a message"
     if (
         kind in ("plan", "planned")
         and isinstance(value.get("title"), str)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gate.rules.task import Plan, Task
 from views.block_kit import Block, button
 
+DECIDE = "plan_decide"  # opens a window with all of the plan, which takes the yes
 SUBMIT = "task_submit"  # the answers stand in the card's own fields
 ANSWER = "task_answer"  # opens the form
 ASSUME = "task_assume"
@@ -47,6 +48,26 @@ def answering(task: Task, in_card: bool, skippable: bool) -> list[Block]:
     at = value(task.id, task.asked)
     first = button("Submit", SUBMIT, at, "primary") if in_card else button("Answer…", ANSWER, at, "primary")
     return [first, *([button("Skip", ASSUME, at)] if skippable else []), button("Cancel", CANCEL, at)]
+
+
+def answering_in_form(task: Task) -> list[Block]:
+    """In a list, which has no fields."""
+    at = value(task.id, task.asked)
+    return [button("Answer…", ANSWER, at, "primary"), button("Cancel", CANCEL, at)]
+
+
+def deciding(task: Task, plan: Plan, approvable: bool) -> list[Block]:
+    """In a list, which does not show all of the plan."""
+    at = of_plan(task, plan)
+    first = button("Approve…", DECIDE, at, "primary") if approvable else button("Show everything", WHOLE, at)
+    return [first, button("Cancel", CANCEL, at)]
+
+
+def stopping(task: Task, reviewed: bool) -> list[Block]:
+    """In a list, of a task that waits. `reviewed`: for a look at a result."""
+    at = value(task.id, task.pauses)
+    no = [button("Reject result…", REFUSE, at, "danger")] if reviewed else []
+    return [*no, button("Stop", STOP, at, "danger")]
 
 
 def reviewing(task: Task, plan: Plan, how: str, hidden: bool) -> list[Block]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from gate.rules.reviews import COMMENT, undoable
 from gate.rules.task import Plan, Step, Task, Why
+from gate.rules.task_states import TaskState
 from views import task_buttons as buttons
 from views.block_kit import (
     Block,
@@ -25,14 +26,16 @@ from views.buttons import tagged
 from views.form_fields import MOST_TEXT, as_one
 from views.modals import View, message
 from views.task_form import step_fields
-from views.task_plan import head
+from views.task_plan import choice, fitted, head
 from views.task_questions import ANSWER, answer_fields
-from views.task_step import Shown, in_short, whole
+from views.task_step import in_short, whole
 from views.task_wording import looked_at
 
 FEEDBACK = "feedback"  # block and action id of the one input of the modals that have one
 RESULT = "result"  # block and action id of what a step gave
 TOO_LONG = "This result is too long for Slack's input: it can be changed through the API, or rejected here."
+ON_CARD = "Please decide on the card of this plan: it says how it stands."
+APPROVALS = {"all": (buttons.APPROVE, "Approve all"), "steps": (buttons.STEPWISE, "Step by step")}
 BLOCKS = 90
 BYTES = 220 * 1024
 
@@ -104,18 +107,32 @@ def _comment() -> Block:
 
 def everything(task: Task, plan: Plan) -> View:
     """All of a plan, each step whole as long as there is room."""
+    return _view(buttons.WHOLE, "The whole plan", _steps(task, plan)[0])
+
+
+def approval(task: Task, plan: Plan) -> View:
+    """The same with what a yes to it means, and the yes; a message where it cannot be given here."""
+    how, told = choice(task, plan, fitted(plan))
+    blocks, is_whole = _steps(task, plan)
+    if task.state is not TaskState.PLAN_REVIEW or not how or not is_whole:
+        return message(ON_CARD if how else told)
+    kind, submit = APPROVALS[how]
+    return _form(kind, "The whole plan", [*blocks, sentence(told)], buttons.of_plan(task, plan), submit)
+
+
+def _steps(task: Task, plan: Plan) -> tuple[list[Block], bool]:
+    """Every step as far as there is room, and whether that was enough for all of them whole."""
+    is_whole = True
     blocks: list[Block] = [head(task)]
     for step in plan.steps:
         made = [*blocks, *pack(whole(plan, step))]
-        blocks = made if _fits(made) else [*blocks, *pack(_cut(plan, step))]
+        if not _fits(made):
+            is_whole, made = False, [*blocks, *pack(in_short(plan, step))]
+        blocks = made
         if not _fits(blocks):
             blocks = [*blocks[:BLOCKS], context(mrkdwn("… and more than a window holds."))]
             break
-    return _view(buttons.WHOLE, "The whole plan", blocks)
-
-
-def _cut(plan: Plan, step: Step) -> Shown:
-    return in_short(plan, step)
+    return blocks, is_whole
 
 
 def _fits(blocks: list[Block]) -> bool:

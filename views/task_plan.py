@@ -47,7 +47,6 @@ NUMBERS = 15  # steps that a sentence names
 def review(task: Task, plan: Plan) -> Message:
     """The plan with its buttons."""
     shown = fitted(plan)
-    covered = covered_steps(task, plan, shown)
     hidden = any(shown.get(step.id, 0) < 2 for step in plan.steps if step.preview) or len(plan.steps) > MOST
     return Message(
         f"A plan of {counted(len(plan.steps), 'step')} waits for you: {escaped(task.text, 200)}",
@@ -58,26 +57,30 @@ def review(task: Task, plan: Plan) -> Message:
             *_note(plan),
             *decisions(one for one in task.decided if not one.by),
             *_laid_out(plan, shown),
-            *_choice(task, plan, covered, hidden),
+            *_choices(task, plan, shown, hidden),
         ],
     )
 
 
-def _choice(task: Task, plan: Plan, covered: list[Step], hidden: bool) -> list[Block]:
-    """What a yes means, and the buttons; nothing to approve while it is looked at, or where a step cannot run."""
+def _choices(task: Task, plan: Plan, shown: dict[str, int], hidden: bool) -> list[Block]:
+    how, told = choice(task, plan, shown)
+    row = buttons.lapsed(task, plan) if plan.lapsed else buttons.reviewing(task, plan, how, hidden)
+    return [sentence(told), actions(*row)]
+
+
+def choice(task: Task, plan: Plan, shown: dict[str, int]) -> tuple[str, str]:
+    """How it may be approved ("all", only in "steps", or "" for not at all), and what that means, in a sentence:
+    nothing is approved while it is looked at, or where a step cannot run. `shown`: see `fitted`."""
     left = [step for step in plan.steps if not step.is_finished]
     if plan.lapsed:
-        return [sentence(LAPSED), actions(*buttons.lapsed(task, plan))]
+        return "", LAPSED
     if not all(step.rules for step in left):
-        return [sentence(LOOKING), actions(*buttons.reviewing(task, plan, "", hidden))]
+        return "", LOOKING
     if blocked := [step for step in left if plans.blocked(step)]:
-        told = (
-            f"{numbers(plan, blocked).capitalize()} cannot run as it stands. Drop or change it, or plan anew."
-        )
-        return [sentence(told), actions(*buttons.reviewing(task, plan, "", hidden))]
-    how = "all" if covered else "steps"
-    told = EACH if plans.asks_each(task) else _consent(plan, covered)
-    return [sentence(told), actions(*buttons.reviewing(task, plan, how, hidden))]
+        which = numbers(plan, blocked).capitalize()
+        return "", f"{which} cannot run as it stands. Drop or change it, or plan anew."
+    covered = covered_steps(task, plan, shown)
+    return "all" if covered else "steps", EACH if plans.asks_each(task) else _consent(plan, covered)
 
 
 def replaced(task: Task, version: int) -> Message:

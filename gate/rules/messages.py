@@ -8,6 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from gate.rules.action import APART, Action, Json, Session
+from gate.rules.task import Task
 
 SOON = 0.7  # seconds in which a card has to show that something has begun; what is over before is not shown to run
 PART = "part"  # the digest of an action that a card names without showing it whole: no yes counts there
@@ -90,6 +91,15 @@ class UndoEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class Undecided:
+    """An action that waits to run or whose result waits for its review, or a task that asks its requester something.
+    `link`: the address of its card; "" where that is not known."""
+
+    record: Action | Task
+    link: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Posted:
     """Where a message of ours stands, and which revision it shows. Without a `ts`, nothing is known to stand there."""
 
@@ -105,6 +115,15 @@ class Posted:
     def untried(self) -> bool:
         """Whether nobody can have posted it yet: it was asked for, and its first draw has begun."""
         return not self.ts and not self.channel and self.tries <= 1
+
+    def link(self, address: str, session: Session) -> str:
+        """The permalink of the message; "" when nothing is known to stand there. `address`: of the Slack workspace,
+        with a slash at its end. Slack would tell it, too (chat.getPermalink), but needs a request for each message."""
+        if not self.ts:
+            return ""
+        inside = self.channel == session.channel and session.thread not in ("", self.ts)
+        thread = f"?thread_ts={session.thread}&cid={self.channel}" if inside else ""
+        return f"{address}archives/{self.channel}/p{self.ts.replace('.', '')}{thread}"
 
     @property
     def shows(self) -> int:

@@ -151,6 +151,7 @@ class World:
     # Help, in words: with the server that is named so, or "" for all of them.
     guide: Callable[[str], str] = lambda about: ""
     judge: Judge | None = None  # of the results of steps; without one, their score is made of the rest
+    address: str = ""  # of the Slack workspace, as auth.test tells it, for links to messages
     pending: Pending | None = (
         None  # the list of what waits for a review; without one, it is read from the ledger
     )

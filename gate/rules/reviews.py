@@ -233,10 +233,8 @@ class Reviews(Protocol):
         """The actions that wait for a review, to run or with what they gave, and the tasks that wait for one after a
         step."""
 
-    async def held(
-        self, team: str, *, user: str | None = None, session: Session | None = None
-    ) -> tuple[Action, ...]:
-        """The actions outside of plans whose result waits for a review: of one requester, or in one thread."""
+    async def held(self, team: str, user: str) -> tuple[Action, ...]:
+        """The actions of one requester outside of plans whose result waits for a review."""
 
 
 class Pending(Protocol):

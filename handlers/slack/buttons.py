@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from typing import Any
 
 from gate.actions import batch, grants, only_reads, reissue, resolve_unknown, undo
@@ -16,16 +15,10 @@ from gate.rules.permissions import Verb
 from gate.rules.ports import Sheet, World
 from gate.rules.states import State
 from handlers.slack import result_review
-from handlers.slack.home import home_after
-from handlers.slack.listener import Opening, Reply
-from handlers.slack.payloads import Click
+from handlers.slack.listener import Opening, Reply, reply_for
+from handlers.slack.payloads import Click, opened_by
 from views import buttons, modals, tool_review
 from views import grants as views
-
-ELSEWHERE = {
-    "cancelled": "Cancelled. Nothing ran.",
-    "undoing": "I am taking it back. The card in its thread shows how it went.",
-}
 
 Flow = Callable[[World, Press], Awaitable[Said]]
 
@@ -35,11 +28,6 @@ def press(click: Click) -> Press | None:
     _, value = buttons.untagged(click.value)
     ref = Ref.parse(value)
     return Press(ref, click.team, click.user, message_ts=click.message_ts) if ref else None
-
-
-def reply_for(said: Said, click: Click) -> Reply:
-    """The message for the person, if the card does not show the result; in a private list they do not see the card."""
-    return Reply(text=said.text or (ELSEWHERE.get(said.code, "") if click.in_private_list else ""))
 
 
 async def confirm(world: World, pressed: Press) -> Said:
@@ -94,10 +82,7 @@ class Buttons:
         async def handle(click: Click) -> Reply:
             pressed = press(click)
             said = await flow(self._world, pressed) if pressed else Said(False, "gone", GONE)
-            reply = reply_for(said, click)
-            if not click.in_app_home:
-                return reply
-            return replace(reply, render_home=lambda: home_after(self._world, click.team, click.user, said))
+            return reply_for(said, click)
 
         return handle
 
@@ -152,7 +137,7 @@ class Buttons:
             sheet = Sheet(view_id, kind, click.user, action.id, action.version, action.receipt)
             async with self._world.ledger.begin() as tx:
                 await tx.sheet(sheet)
-            return view
+            return opened_by(click, view)
 
         return Opening(click.trigger_id, render)
 
@@ -161,7 +146,7 @@ class Buttons:
         if isinstance(action, Said):
             return action
         hindrance = await decide.reviewed(self._world, action, pressed)
-        return hindrance or (action, modals.typed(action))
+        return hindrance or (action, modals.review(action))
 
     async def _edit(self, pressed: Press) -> Said | tuple[Any, dict[str, Any]]:
         found = await form(self._world, pressed)
@@ -192,10 +177,7 @@ class Buttons:
         if ref is None:
             return Reply(text=grants.GONE)
         said = await grants.revoke(self._world, click.team, click.user, ref.id)
-        reply = Reply(text=said.text)
-        if not click.in_app_home:
-            return reply
-        return replace(reply, render_home=lambda: home_after(self._world, click.team, click.user, said))
+        return reply_for(said, click)
 
     async def _full(self, pressed: Press) -> Said | tuple[Any, dict[str, Any]]:
         action = await standing(self._world, pressed, Verb.LOOK)

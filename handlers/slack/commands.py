@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from gate.actions.pending import waiting_for
 from gate.rules.permissions import account
 from gate.rules.ports import World
 from gate.rules.thread_commands import helped
+from gate.tasks.pending import waiting_for
 from handlers.slack.listener import Reply
 from handlers.slack.payloads import SlashCommand, parse_count
 from views import lists
@@ -33,7 +33,9 @@ class Commands:
         }
 
     async def pending(self, command: SlashCommand) -> Reply:
-        return self._message(lists.pending(await waiting_for(self._world, command.team, command.user)))
+        return self._message(
+            lists.pending(await waiting_for(self._world, command.team, command.user), command.user)
+        )
 
     async def undo(self, command: SlashCommand) -> Reply:
         number = parse_count(command.text, 5, MAX_ENTRIES)

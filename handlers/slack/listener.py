@@ -8,11 +8,14 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from gate.actions.interaction import Said
 from gate.rules.jobs import owned
 from gate.rules.ports import Unavailable
-from handlers.slack.payloads import Malformed
+from handlers.slack.payloads import Click, Malformed, Submission
 
 log = logging.getLogger(__name__)
+
+Home = Callable[[str, str, Said | None], Awaitable[dict[str, Any]]]
 
 TIMEOUT_SECONDS = 2.0  # of a handler, so that Slack gets the acknowledgement within its 3 s
 BUSY = "I could not record this just now, so nothing changed. Please try again in a moment."
@@ -35,9 +38,29 @@ class Reply:
 
     ack: Mapping[str, Any] = field(default_factory=dict)
     text: str = ""
-    render_home: Callable[[], Awaitable[dict[str, Any]]] | None = (
-        None  # App Home is published again with this view
-    )
+    said: Said | None = None  # the decision that it is about
+
+
+# What is told where no card shows what came of a decision, by the code of what was said.
+ELSEWHERE = {
+    "cancelled": "Cancelled. Nothing ran.",
+    "rejected": "Rejected. Nothing ran.",
+    "undoing": "I am taking it back. The card in its thread shows how it went.",
+    "confirmed": "Confirmed. The card in its thread shows how it goes.",
+    "voted": "Your yes counts. Others still have to say theirs.",
+    "dropped": "Rejected. Nobody gets this result.",
+    "approve": "Approved. The plan's card in its thread shows how it goes.",
+    "answer": "Thank you. I go on with that in its thread.",
+    "review": "Rejected. Nothing uses this result.",
+    "cancel": "Cancelled. Nothing more of it runs.",
+    "stop": "Stopped. Nothing more of it runs.",
+}
+
+
+def reply_for(said: Said, payload: Click | Submission) -> Reply:
+    """The message for the person, where no card before their eyes shows what came of it."""
+    own = said.ok and payload.in_private_list
+    return Reply(text=said.text or (ELSEWHERE.get(said.code, "") if own else ""), said=said)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +91,13 @@ Handler = Callable[[Any], Awaitable[Reply | Opening]]
 
 
 class ListenerFactory:
-    """Makes Bolt listeners from handlers. `incident` returns a new id for an error that is logged and shown."""
+    """Makes Bolt listeners from handlers. `incident` returns a new id for an error that is logged and shown. `home`:
+    the App Home of a person of a team after a decision."""
 
-    def __init__(self, outgoing: Outgoing, incident: Callable[[], str]) -> None:
+    def __init__(self, outgoing: Outgoing, incident: Callable[[], str], home: Home) -> None:
         self._outgoing = outgoing
         self._incident = incident
+        self._home = home
 
     def listener(
         self,
@@ -80,58 +105,60 @@ class ListenerFactory:
         handler: Handler,
         modal: Callable[[str], dict[str, Any]] | None = None,
     ) -> Callable[..., Awaitable[None]]:
-        """A Bolt listener: parses the body, runs the handler with a timeout, acknowledges, then sends the message.
+        """A Bolt listener: parses the body, runs the handler with a timeout, acknowledges, then sends the message, and
+        publishes App Home where the person acted there.
 
         `modal` makes a view of the message: after a submission, an ephemeral message could be overlooked.
         """
 
         async def listen(ack: Callable[..., Awaitable[Any]], body: Mapping[str, Any]) -> None:
-            reply, to = await self._run(parse, handler, body)
+            reply, to, payload = await self._run(parse, handler, body)
             if isinstance(reply, Opening):
                 await ack()
                 await self._outgoing.open(reply, to)
                 return
             if modal and reply.text and not reply.ack:
                 await ack(response_action="update", view=modal(reply.text))
-                return
-            await ack(**reply.ack)
-            if reply.text and to.user:
-                await self._outgoing.tell(to, reply.text)
-            if reply.render_home:
-                await self._publish_home(to.user, reply.render_home)
+            else:
+                await ack(**reply.ack)
+                if reply.text and to.user:
+                    await self._outgoing.tell(to, reply.text)
+            if getattr(payload, "in_app_home", False):
+                await self._publish_home(payload, reply.said)
 
         return listen
 
-    async def _publish_home(self, user: str, render_home: Callable[[], Awaitable[dict[str, Any]]]) -> None:
+    async def _publish_home(self, payload: Click | Submission, said: Said | None) -> None:
         try:
-            await self._outgoing.publish(user, await render_home())
+            await self._outgoing.publish(payload.user, await self._home(payload.team, payload.user, said))
         except Unavailable as error:
             log.warning("App Home could not be renewed: %s", error)
 
     async def _run(
         self, parse: Callable[[Any], Any], handler: Handler, body: Mapping[str, Any]
-    ) -> tuple[Reply | Opening, To]:
-        to = To("")
+    ) -> tuple[Reply | Opening, To, Any]:
+        """What the handler replies, to whom, and the payload, None where that is malformed."""
+        to, payload = To(""), None
         try:
             payload = parse(body)
             to = _recipient(payload)
             with owned(to.user):
                 async with asyncio.timeout(TIMEOUT_SECONDS):
-                    return await handler(payload), to
+                    return await handler(payload), to, payload
         except Unavailable as error:
             log.warning("not recorded: %s", error)
-            return Reply(text=BUSY), to
+            return Reply(text=BUSY), to, payload
         except TimeoutError:  # a commit may have been on its way
             log.warning("not known whether it was recorded in time")
-            return Reply(text=SLOW), to
+            return Reply(text=SLOW), to, payload
         except Malformed as error:
             log.warning("a malformed payload: %s", error)
-            return Reply(), to
+            return Reply(), to, payload
         except Exception:
             # Seen with slack_bolt 1.30: it answers Slack 404 after three seconds when a listener raises at once.
             incident = self._incident()
             log.exception("a handler failed, incident %s", incident)
-            return Reply(text=BROKEN.format(id=incident)), to
+            return Reply(text=BROKEN.format(id=incident)), to, payload
 
 
 def _recipient(payload: Any) -> To:

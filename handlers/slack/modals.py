@@ -10,7 +10,7 @@ from gate.actions.interaction import GONE, Press, Said
 from gate.rules.action import Ref
 from gate.rules.ports import World
 from handlers.slack import payloads, result_review
-from handlers.slack.listener import Reply
+from handlers.slack.listener import Reply, reply_for
 from handlers.slack.payloads import Submission
 from views import buttons, edit_form, modals
 from views.grants import HOW_LONG, WHICH
@@ -37,7 +37,7 @@ class Modals:
     def all(self) -> dict[str, Callable[[Submission], Awaitable[Reply]]]:
         """callback_id -> handler."""
         return {
-            modals.TYPED: self.typed,
+            modals.TYPED: self.confirm,
             modals.EDIT: self.edit,
             modals.REJECT: self.reject,
             modals.GRANT: self.grant,
@@ -45,14 +45,14 @@ class Modals:
             **{kind: self._result_review(kind) for kind in result_review.SUBMITTED},
         }
 
-    async def typed(self, submission: Submission) -> Reply:
+    async def confirm(self, submission: Submission) -> Reply:
         pressed = self._press(submission, typed=payloads.text_value(submission.values, modals.PHRASE))
         if pressed is None:
             return Reply(text=GONE)
         said = await confirm.confirm(self._world, pressed)
         if said.code == "wrong_phrase":
             return errors({modals.PHRASE: said.text})
-        return Reply(text=said.text)
+        return reply_for(said, submission)
 
     async def reject(self, submission: Submission) -> Reply:
         pressed = self._press(
@@ -60,7 +60,7 @@ class Modals:
         )
         if pressed is None:
             return Reply(text=GONE)
-        return Reply(text=(await confirm.reject(self._world, pressed)).text)
+        return reply_for(await confirm.reject(self._world, pressed), submission)
 
     def _result_review(self, kind: str) -> Callable[[Submission], Awaitable[Reply]]:
         """The handler of a modal of the result review."""

@@ -19,6 +19,8 @@ LINK = re.compile(r"<((?:https?|mailto|tel):[^|<>]*+)(?:\|([^<>]*+))?>")
 ADDED = re.compile(
     r"(?:https?://|mailto:|tel:)(.*?)/?"
 )  # a link that Slack's composer adds, for example to `notes.md`
+# At the end of a window's private_metadata: where it was opened, if not from a card.
+FROM_LIST, FROM_HOME = " list", " home"
 PLAIN_SUBTYPES = (None, "thread_broadcast", "file_share")
 
 
@@ -52,6 +54,8 @@ class Submission:
     callback: str
     metadata: str
     values: Mapping[str, Any] = field(default_factory=dict)
+    in_private_list: bool = False  # it was opened from an ephemeral message or App Home
+    in_app_home: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,16 +176,27 @@ def click(body: Body) -> Click:
     )
 
 
+def opened_by(click: Click, view: dict[str, Any]) -> dict[str, Any]:
+    """The view with where it was opened, for `submission`."""
+    metadata = view.get("private_metadata")
+    if not metadata or not click.in_private_list:
+        return view
+    return {**view, "private_metadata": metadata + (FROM_HOME if click.in_app_home else FROM_LIST)}
+
+
 def submission(body: Body) -> Submission:
     """A view_submission payload. Raises Malformed."""
     view = _get(body, "view")
+    metadata = _text(view, "private_metadata")
     return Submission(
         team=_team(body),
         user=_id(_get(body, "user"), "id"),
         view=_id(view, "id"),
         callback=_text(view, "callback_id"),
-        metadata=_text(view, "private_metadata"),
+        metadata=metadata.removesuffix(FROM_HOME).removesuffix(FROM_LIST),
         values=_values(_get(view, "state", "values")),
+        in_private_list=metadata.endswith((FROM_HOME, FROM_LIST)),
+        in_app_home=metadata.endswith(FROM_HOME),
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from slack_bolt.async_app import AsyncApp
 
 from gate.rules.ports import World
@@ -9,6 +11,7 @@ from handlers.slack import payloads
 from handlers.slack.buttons import Buttons
 from handlers.slack.commands import Commands
 from handlers.slack.events import Events
+from handlers.slack.home import home_after
 from handlers.slack.listener import ListenerFactory, Outgoing
 from handlers.slack.modals import Modals
 from handlers.slack.task_buttons import TaskButtons
@@ -18,7 +21,7 @@ from views import modals
 
 def register(app: AsyncApp, world: World, outgoing: Outgoing, bot_user: str) -> None:
     """Registers the middleware and the listeners on `app`."""
-    listeners = ListenerFactory(outgoing, world.ids.new)
+    listeners = ListenerFactory(outgoing, world.ids.new, partial(home_after, world))
     events = Events(world, outgoing, bot_user)
     app.use(events.receive_message)
     app.event("app_home_opened")(events.home)

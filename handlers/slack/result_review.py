@@ -14,7 +14,7 @@ from gate.rules.canonical_json import parse as parse_json
 from gate.rules.permissions import Verb
 from gate.rules.ports import World
 from handlers.slack import payloads
-from handlers.slack.listener import Reply
+from handlers.slack.listener import Reply, reply_for
 from handlers.slack.payloads import Submission
 from views import modals, result_review_card
 
@@ -63,7 +63,7 @@ async def submit_edit(world: World, press: Press, submission: Submission) -> Rep
 
 async def submit_rejection(world: World, press: Press, submission: Submission) -> Reply:
     """Rejects the result; the reason may be empty."""
-    return Reply(text=(await result_review.reject(world, press)).text)
+    return reply_for(await result_review.reject(world, press), submission)
 
 
 def _field_error(text: str) -> Reply:

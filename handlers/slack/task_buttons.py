@@ -14,8 +14,8 @@ from gate.rules.task import Question, Task
 from gate.rules.task_states import TaskState
 from gate.tasks import clarify, control, converse, feedback, plan, step_review, undo_all
 from gate.tasks.task_log import OLD_CARD, standing_task
-from handlers.slack.listener import Opening, Reply
-from handlers.slack.payloads import Click, input_values
+from handlers.slack.listener import Opening, Reply, reply_for
+from handlers.slack.payloads import Click, input_values, opened_by
 from views import modals, task_modals
 from views import task_buttons as buttons
 from views.task_questions import GIVEN, WORDS, block_of
@@ -25,14 +25,15 @@ Flow = Callable[[World, TaskPress], Awaitable[Said]]
 ModalView = Callable[[Task], dict[str, Any] | None]
 
 
+ANYWHERE = "anywhere"  # what only ends something may also stand in a list
 FLOWS: Mapping[str, tuple[str, Flow]] = {  # action_id -> the kind of card that has it, its flow
     buttons.ASSUME: ("question", clarify.skip),
     buttons.APPROVE: ("plan", plan.approve_all),
     buttons.STEPWISE: ("plan", plan.step_by_step),
-    buttons.CANCEL: ("", plan.cancel),
+    buttons.CANCEL: (ANYWHERE, plan.cancel),
     buttons.ASK_AGAIN: ("plan", plan.ask_again),
     buttons.PAUSE: ("plan", control.pause),
-    buttons.STOP: ("", control.stop),
+    buttons.STOP: (ANYWHERE, control.stop),
     buttons.RESUME: ("pause", control.resume),
     buttons.HOLD: ("pause", control.hold),
     buttons.RETRY: ("pause", control.retry),
@@ -69,6 +70,11 @@ MODALS: Mapping[str, tuple[TaskVerb, Callable[[Task], int], ModalView]] = {
         TaskVerb.REPLAN,
         lambda task: _version(task),
         lambda task: _of_plan(task_modals.replan, task),
+    ),
+    buttons.DECIDE: (
+        TaskVerb.APPROVE,
+        lambda task: _version(task),
+        lambda task: _of_plan(task_modals.approval, task),
     ),
     buttons.WHOLE: (
         TaskVerb.LOOK,
@@ -112,7 +118,7 @@ class TaskButtons:
             if press is None:
                 return Reply(text=GONE)
             wrong_card = await self._wrong_card(kind, click, press)
-            return Reply(text=wrong_card or (await flow(self._world, press)).text)
+            return Reply(text=wrong_card) if wrong_card else reply_for(await flow(self._world, press), click)
 
         return handle
 
@@ -132,8 +138,10 @@ class TaskButtons:
     async def _wrong_card(self, kind: str, click: Click, press: TaskPress) -> str:
         """The refusal of a click that is not on the current card of this kind; "" if it is. A yes counts only there.
 
-        `kind` is "" for buttons that several cards have.
+        `kind` is "" for buttons that several cards have, or ANYWHERE.
         """
+        if kind == ANYWHERE:
+            return ""
         if not click.message_ts or click.in_private_list:
             return NOT_MINE
         if not kind:
@@ -164,7 +172,7 @@ class TaskButtons:
                 return Reply(text=GONE)
 
             async def render(view_id: str) -> dict[str, Any]:
-                return await self._render(key, press, view_id)
+                return opened_by(click, await self._render(key, press, view_id))
 
             return Opening(click.trigger_id, render)
 
@@ -179,7 +187,9 @@ class TaskButtons:
         view = build(task) if number(task) == press.ref.version else None
         if view is None:
             return modals.message(OLD_CARD)
-        sheet = Sheet(view_id, key, press.user, press.ref.id, press.ref.version, press.ref.receipt)
+        sheet = Sheet(
+            view_id, view["callback_id"], press.user, press.ref.id, press.ref.version, press.ref.receipt
+        )
         async with self._world.ledger.begin() as tx:
             await tx.sheet(sheet)
         return view

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from gate.actions.edit import Unfit
-from gate.actions.interaction import GONE, Said, TaskPress, opened
+from gate.actions.interaction import GONE, TaskPress, opened
 from gate.rules.action import Ref
 from gate.rules.canonical_json import BadArguments
 from gate.rules.canonical_json import parse as parse_json
@@ -16,10 +16,10 @@ from gate.rules.task import Plan, Task
 from gate.tasks import clarify, feedback, plan, step_review
 from gate.tasks.task_log import OLD_CARD
 from handlers.slack import payloads
-from handlers.slack.listener import Reply
+from handlers.slack.listener import Reply, reply_for
 from handlers.slack.modals import errors
 from handlers.slack.payloads import Submission
-from handlers.slack.task_buttons import answers
+from handlers.slack.task_buttons import Flow, answers
 from views import buttons as tags
 from views import task_buttons as buttons
 from views.task_form import ARGS, PLACE, block_of, changed, open_steps
@@ -42,7 +42,22 @@ class TaskModals:
             buttons.MODIFY: self.modify,
             buttons.REVISE: self.revise,
             buttons.REFUSE: self.refuse,
+            buttons.APPROVE: self._approving(plan.approve_all),
+            buttons.STEPWISE: self._approving(plan.step_by_step),
         }
+
+    def _approving(self, flow: Flow) -> Callable[[Submission], Awaitable[Reply]]:
+        """The yes in the window that shows all of a plan."""
+
+        async def approve(submission: Submission) -> Reply:
+            found = await self._load(submission)
+            return (
+                found
+                if isinstance(found, Reply)
+                else reply_for(await flow(self._world, found[1]), submission)
+            )
+
+        return approve
 
     async def answer(self, submission: Submission) -> Reply:
         found = await self._load(submission)
@@ -54,7 +69,7 @@ class TaskModals:
         said = await clarify.answer(self._world, answered)
         if said.code == "empty" and task.questions:
             return errors({question_block(task.questions[0]): said.text})
-        return Reply(text=said.text)
+        return reply_for(said, submission)
 
     async def changes(self, submission: Submission) -> Reply:
         return await self._with_text(submission, feedback.needs_changes)
@@ -62,9 +77,7 @@ class TaskModals:
     async def replan(self, submission: Submission) -> Reply:
         return await self._with_text(submission, plan.replan)
 
-    async def _with_text(
-        self, submission: Submission, flow: Callable[[World, TaskPress], Awaitable[Said]]
-    ) -> Reply:
+    async def _with_text(self, submission: Submission, flow: Flow) -> Reply:
         """A modal with one text input, passed to the flow."""
         found = await self._load(submission)
         if isinstance(found, Reply):
@@ -74,7 +87,7 @@ class TaskModals:
         said = await flow(
             self._world, TaskPress(press.ref, press.team, press.user, submission.view, text_entered)
         )
-        return errors({FEEDBACK: said.text}) if said.code == "empty" else Reply(text=said.text)
+        return errors({FEEDBACK: said.text}) if said.code == "empty" else reply_for(said, submission)
 
     async def modify(self, submission: Submission) -> Reply:
         found = await self._load(submission)

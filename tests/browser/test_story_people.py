@@ -150,3 +150,41 @@ async def test_commands_and_home_tell_what_waits_and_what_was_done(product: Prod
     await expect(home).to_contain_text("Nothing waits for a decision.")
     await ben.page.get_by_test_id("home-link").click()
     await expect(ben.page.get_by_test_id("home")).to_contain_text("Nothing waits for a decision.")
+
+
+async def test_what_waits_is_opened_and_decided_from_home_and_from_the_list(
+    product: Product, open_window: OpenWindow
+):
+    ben = await open_window("U_BEN")
+    await ben.ask(f"move {FIGURES} to archive")
+    await ben.is_asked("Move")
+    three = ("drafts/meeting-notes.md", "drafts/q3-draft.md", "reports/q3-summary.md")
+    await ben.ask(" then ".join(f"move {path} to archive" for path in three))
+    await ben.sees("Plan:")
+
+    await ben.page.get_by_test_id("home-link").click()
+    home = ben.page.get_by_test_id("home")
+    async with ben.page.context.expect_page() as opened:
+        await home.get_by_role("link", name="Open").first.click()
+    card = Window(await opened.value)
+    await card.sees(f"Move {FIGURES}", "Expires")
+    assert "as=U_BEN" in card.page.url  # not as whoever the page begins with
+    await card.page.close()
+
+    await ben.press("review", home)
+    await expect(ben.modal).to_contain_text(FIGURES)
+    await ben.submit()
+    await expect(ben.modal).to_contain_text("Confirmed. The card in its thread shows how it goes.")
+    await ben.close()
+    await expect(home).to_contain_text(f"Moved {FIGURES}")
+    assert product.text(FIGURES) is None
+
+    await ben.page.get_by_test_id("channel-C_OPS").click()
+    await ben.write("/pending")
+    await ben.is_told("Move drafts/q3-draft.md", ben.channel)
+    await ben.press("plan_decide", ben.channel)
+    await ben.submit()
+    await expect(ben.modal).to_contain_text("The plan's card in its thread shows how it goes.")
+    await ben.close()
+    await ben.open("move drafts/meeting-notes.md")
+    await ben.sees("3 of 3 steps done")

@@ -116,7 +116,7 @@ async def test_home_shows_what_waits_and_what_can_be_taken_back(edge: Edge) -> N
     assert "Wrote a.md" in said_in(home)
     rows = [b for b in home.blocks if b["type"] == "actions"]
     assert [[e["action_id"] for e in row["elements"]] for row in rows] == [
-        ["full", "cancel"],
+        ["review", "cancel", "full"],
         ["undo", "full"],
     ]
 

@@ -3,6 +3,7 @@
 import re
 import sys
 import unicodedata
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -10,12 +11,17 @@ from hypothesis import strategies as st
 
 from gate.rules.action import Affected, Fact, Outcome, Preview, Verdict
 from gate.rules.audit import Entry, Line
+from gate.rules.messages import Undecided
 from gate.rules.ports import Note, UndoEntry
 from gate.rules.states import State
+from gate.rules.task import Missing, Question, Why
+from gate.rules.task_states import TaskState
 from gate.rules.tool import Problem
 from gate.rules.unicode_safety import strange
 from tests.actions import but
+from tests.tasks import having
 from tests.views.samples import INVERSE, NOW, action, opened, parts, sent
+from tests.views.task_samples import plan, step, task
 from views import lists, modals, notices
 from views.block_kit import clip, escape, escaped, inline, mention, mrkdwn, visible
 from views.card import card
@@ -107,15 +113,23 @@ def payloads(text):
         for verdict in [Verdict.TYPED, Verdict.CONFIRM][: 1 + (state is State.PREPARED)]:
             of = hostile_action(text, state, verdict=verdict, phrase="move 7F3K", decided_by="UBEN")
             yield sent(card(of))
-            for view in (modals.typed(of), modals.full(of), modals.reject(of)):
+            for view in (modals.review(of), modals.full(of), modals.reject(of)):
                 yield opened(view)
     of = hostile_action(text, State.PREPARED, problem=text)
     yield sent(card(of))
     schema = {"properties": {text: {"type": "string", "description": text}, "e": {"enum": [text, "b"]}}}
     yield opened(modals.edit(but(of, args=b"{}"), schema))
-    yield sent(lists.pending([of] * 20))
+    yield sent(lists.pending([Undecided(of)] * 20, of.requester))
+    asked = task(text=text, questions=(Question("q", text, Missing.INPUTS, (), text),), asked=1, reason=text)
+    hostile = step(preview=of.preview, title=text)
+    for one in (
+        replace(asked, state=TaskState.CLARIFYING),
+        having(asked, plan=plan(hostile)),
+        having(asked, state=TaskState.PAUSED, plan=plan(hostile), why=Why.WISH, pauses=1),
+    ):
+        yield sent(lists.pending([Undecided(one)] * 20, one.requester))
     yield sent(lists.undo([UndoEntry(of, NOW, text, False)] * 20))
-    yield opened(lists.home([of] * 20, [UndoEntry(of, NOW, text, True)] * 20))
+    yield opened(lists.home([Undecided(of)] * 20, of.requester, [UndoEntry(of, NOW, text, True)] * 20))
     entry = Entry(event=text, session=text, actor=text, tool=text, outcome=text, reason=text, arguments=text)
     yield sent(lists.audit([Line(1, NOW, entry, "", "")] * 30))
     read = {"name": text, "arguments": {text: text}, "text": text, "clipped": True, "open_world": True}

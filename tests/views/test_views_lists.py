@@ -4,12 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from gate.rules.action import Outcome
+from gate.rules.action import Approvers, Outcome, Verdict
 from gate.rules.audit import Entry, Line
+from gate.rules.messages import Undecided
 from gate.rules.ports import Note, UndoEntry
 from gate.rules.states import State
+from gate.rules.task import Flow, Look, StepState, Why
+from gate.rules.task_states import TaskState
 from tests.views.samples import NOW, action, buttons, destructive, done, opened, parts, sent, shown
-from views import lists, notices
+from tests.views.task_samples import WHICH, WHY, approved, long_plan, paused, plan, step, task
+from views import lists, notices, payload_check
 
 
 def entry(seq, **changes):
@@ -21,33 +25,125 @@ def note(kind, **body):
     return Note("n1", action().session, kind, body)
 
 
-def test_what_waits_is_listed_with_where_and_until_when_and_never_confirmed_from_the_list():
-    made = sent(lists.pending([action(), destructive()]))
+def waiting(*records, viewer="UANA"):
+    """The list of this person."""
+    return sent(lists.pending([Undecided(record) for record in records], viewer))
+
+
+def labels(made):
+    return [e["text"]["text"] for row in parts(made.blocks, "actions") for e in row["elements"]]
+
+
+def test_what_waits_is_listed_with_where_and_until_when_and_confirmed_in_a_window_that_shows_all_of_it():
+    made = waiting(action(), destructive())
     told = shown(made.blocks)
     assert "Move reports/q3.md to archive/q3.md" in told
     assert "Asked by <@UANA> in <#C1> · *destructive* · expires <!date^" in told
-    assert buttons(made.blocks) == ["full", "cancel"] * 2
+    assert buttons(made.blocks) == ["review", "cancel", "full"] * 2
+    assert [label for label in labels(made) if label != "Show everything"] == [
+        "Confirm…",
+        "Cancel",
+        "Review…",
+        "Cancel",
+    ]
     assert made.text == "2 waiting"
+
+
+def test_what_others_decide_is_named_so_to_who_asked_and_decided_by_them():
+    approvers = Approvers(users=frozenset({"UBEN"}))
+    asked = waiting(action(approvers=approvers))
+    assert "in <#C1> · waits for <@UBEN> · expires" in shown(asked.blocks)
+    assert buttons(asked.blocks) == ["cancel", "full"]
+    theirs = waiting(action(approvers=approvers), viewer="UBEN")
+    assert "waits for" not in shown(theirs.blocks)
+    assert labels(theirs) == ["Confirm…", "Reject…", "Show everything"]
+
+
+def test_what_cannot_be_confirmed_on_its_card_is_not_confirmed_from_the_list():
+    blind = action(preview=replace(action().preview, problem="The target cannot be read."))
+    assert buttons(waiting(blind).blocks) == ["cancel", "full"]
+
+
+def test_an_entry_links_to_its_card_and_a_link_to_anything_else_is_refused():
+    address = "https://acme.slack.com/archives/C1/p1600000001000000?thread_ts=1600000000.000000&cid=C1"
+    made = sent(lists.pending([Undecided(action(), address)], "UANA"))
+    assert [(one["text"], one["url"]) for one in parts(made.blocks, "link")] == [("Open", address)]
+    for wrong in (
+        "https://evil.example/login",
+        "javascript:alert(1)",
+        f"{address}#x",
+        "https://a/archives/C1/",
+    ):
+        assert payload_check.message(lists.pending([Undecided(action(), wrong)], "UANA"))
+
+
+def test_two_calls_of_one_tool_with_one_first_line_are_told_apart_by_their_arguments():
+    one, other = (action(args=b'{"note":"%s"}' % text) for text in (b"hello", b"goodbye"))
+    told = shown(waiting(one, other).blocks)
+    assert "note  hello" in told
+    assert "note  goodbye" in told
+    assert "note  hello" not in shown(waiting(one, destructive()).blocks)
+
+
+def test_a_plan_is_listed_with_its_steps_and_approved_in_a_window_that_shows_all_of_it():
+    made = waiting(task(plan=plan()))
+    told = shown(made.blocks)
+    assert "Plan: Archive the reports and delete the drafts" in told
+    assert "Asked by <@UANA> in <#C1>" in told
+    assert "List reports, Move reports/q3.md to archive/q3.md, Delete q3-draft.md and q3-old.md" in told
+    assert labels(made) == ["Approve…", "Cancel"]
+    assert buttons(made.blocks) == ["plan_decide", "plan_cancel"]
+    assert "and 26 more steps" in shown(waiting(task(plan=long_plan(30))).blocks)
+
+
+@pytest.mark.parametrize("given", [plan(lapsed=True), plan(step(rules="")), plan(step(verdict=Verdict.DENY))])
+def test_a_plan_that_nobody_can_approve_as_it_stands_has_no_approve_in_the_list(given):
+    assert labels(waiting(task(plan=given))) == ["Show everything", "Cancel"]
+
+
+def test_a_question_is_listed_in_its_own_words_and_answered_in_a_form():
+    made = waiting(task(TaskState.CLARIFYING, questions=(WHICH, WHY), asked=1))
+    told = shown(made.blocks)
+    assert "Question: Which folder?" in told
+    assert "And 1 more question. Before I start: Archive the reports and delete the drafts" in told
+    assert labels(made) == ["Answer…", "Cancel"]
+    assert "more question" not in shown(waiting(task(TaskState.CLARIFYING, questions=(WHY,), asked=1)).blocks)
+
+
+def test_a_paused_task_is_listed_with_why_and_stopped_from_the_list():
+    made = waiting(paused(Why.STEP))
+    assert "Paused: a step did not go through: Archive the reports" in shown(made.blocks)
+    assert "The file is gone." not in shown(made.blocks)  # it may be a tool's words
+    assert labels(made) == ["Stop"]
+    reviewed = paused(Why.REVIEW, plan=approved(step("n", state=StepState.DONE, look=Look(1))))
+    assert labels(waiting(reviewed)) == ["Reject result…", "Stop"]
+
+
+def test_what_was_understood_is_listed_until_it_is_confirmed():
+    talked = task(TaskState.TALKING, flow=Flow.TALK, requirements=("A login",))
+    assert "Is this what you want built? Archive the reports" in shown(waiting(talked).blocks)
 
 
 def test_a_result_that_waits_for_its_review_is_listed_and_released_on_its_card():
     waits = action(state=State.SUCCEEDED, outcome=Outcome("success", "its words"), held="look")
-    made = sent(lists.pending([waits]))
+    made = waiting(waits)
     told = shown(made.blocks)
     assert "Done, its result waits for review: Move reports/q3.md to archive/q3.md" in told
     assert "in <#C1> · release or change its result on its card" in told
     assert "expires" not in told
     assert "its words" not in told
-    assert (made.text, buttons(made.blocks)) == ("1 waiting", ["full", "held_reject"])
+    assert (made.text, buttons(made.blocks)) == ("1 waiting", ["held_reject", "full"])
 
 
 def test_a_long_list_ends_with_how_many_more_there_are():
-    assert "… and 88 more." in shown(sent(lists.pending([action()] * 100)).blocks)
+    assert "… and 88 more." in shown(waiting(*[action()] * 100).blocks)
     assert "… and 88 more." in shown(sent(lists.undo([UndoEntry(done(), NOW, "move", False)] * 100)).blocks)
 
 
-def test_an_empty_list_says_so():
-    assert shown(sent(lists.pending([])).blocks).endswith(lists.NOTHING_WAITS)
+def test_an_empty_list_says_so_and_what_to_do_next():
+    told = shown(waiting().blocks)
+    assert lists.NOTHING_WAITS in told
+    assert told.endswith("mention me in a channel with what you need, or write to me directly.")
     assert shown(sent(lists.undo([])).blocks).endswith(lists.NOTHING_TO_UNDO)
     assert sent(lists.audit([])).text == lists.NO_RECORD
 
@@ -95,19 +191,21 @@ def test_a_long_record_shows_the_newest_and_counts_the_rest():
 
 
 def test_the_home_has_what_waits_the_history_and_how_it_works():
-    view = opened(lists.home([action()], [UndoEntry(done(), NOW, "move", False)]))
+    view = opened(lists.home([Undecided(action())], "UANA", [UndoEntry(done(), NOW, "move", False)]))
     told = shown(view["blocks"])
     assert told.index("Waiting for you") < told.index("Your history") < told.index("How to work with me")
-    assert buttons(view["blocks"]) == ["full", "cancel", "undo", "full"]
+    assert buttons(view["blocks"]) == ["review", "cancel", "full", "undo", "full"]
 
 
 def test_a_home_with_very_much_in_it_is_still_a_home():
-    opened(lists.home([action()] * 500, [UndoEntry(done(), NOW, "move", False)] * 500))
+    waits = [Undecided(one) for one in (action(), task(plan=plan()), paused())] * 200
+    view = opened(lists.home(waits, "UANA", [UndoEntry(done(), NOW, "move", False)] * 500))
+    assert "… and 588 more." in shown(view["blocks"])
 
 
 def test_a_direct_message_is_not_named_as_a_channel():
     here = action(session=replace(action().session, channel="D1"))
-    assert "in a direct message" in shown(lists.pending([here]).blocks)
+    assert "in a direct message" in shown(waiting(here).blocks)
 
 
 def test_words_of_a_planner_are_shown_and_nothing_in_them_is_parsed():
@@ -172,7 +270,6 @@ def test_a_refusal_names_the_tool_and_its_reasons():
 
 
 def test_notes_that_list_are_given_what_they_list():
-    assert "Move reports" in shown(sent(notices.message(note("pending"), waiting=[action()])).blocks)
     assert "Moved reports" in shown(
         sent(notices.message(note("undo"), entries=[UndoEntry(done(), NOW, "move", False)])).blocks
     )
@@ -191,9 +288,3 @@ def test_an_answer_to_one_person_keeps_its_mentions():
     made = sent(notices.answer("Only <@UBEN> or <!subteam^S0PS> can confirm this. <!channel>"))
     assert made.text == "Only <@UBEN> or <!subteam^S0PS> can confirm this. &lt;!channel&gt;"
     sent(notices.answer("Only <@UBEN> " * 100))
-
-
-def test_an_undo_is_listed_once_somebody_has_to_decide_about_it():
-    looking = action(undoes="a0", version=1)
-    assert shown(sent(lists.pending([looking])).blocks).endswith(lists.NOTHING_WAITS)
-    assert "Undo: Move" in shown(sent(lists.pending([replace(looking, version=2)])).blocks)

@@ -14,7 +14,7 @@ from views.buttons import untagged
 
 
 def test_the_typed_modal_shows_what_is_affected_and_the_phrase_and_is_named_by_the_verb():
-    view = opened(modals.typed(destructive()))
+    view = opened(modals.review(destructive()))
     told = shown(view["blocks"])
     assert view["title"]["text"] == "Review"
     assert view["submit"]["text"] == "Delete"
@@ -27,7 +27,7 @@ def test_the_typed_modal_shows_what_is_affected_and_the_phrase_and_is_named_by_t
 
 
 def test_the_input_of_the_typed_modal_is_empty_and_gives_nothing_away():
-    view = modals.typed(destructive())
+    view = modals.review(destructive())
     assert parts(view, "input") == [
         {
             "type": "input",
@@ -39,11 +39,22 @@ def test_the_input_of_the_typed_modal_is_empty_and_gives_nothing_away():
     ]
 
 
+def test_what_needs_no_phrase_is_shown_whole_and_asks_for_none():
+    view = opened(modals.review(action()))
+    told = shown(view["blocks"])
+    assert "Move reports/q3.md to archive/q3.md" in told
+    assert "can be undone" in told.lower()
+    assert "type exactly" not in told
+    assert ":warning:" not in told
+    assert (view["callback_id"], view["submit"]["text"]) == (modals.TYPED, "Move")
+    assert not parts(view, "input")
+
+
 @pytest.mark.parametrize("kind", ["typed", "edit", "reject", "full"])
 def test_a_modal_carries_its_kind_and_the_version_and_no_fact(kind):
     of = destructive(version=9, args=canonical({"path": "secret.md"}))
     made = {
-        "typed": lambda: modals.typed(of),
+        "typed": lambda: modals.review(of),
         "edit": lambda: modals.edit(of, {"properties": {"path": {"type": "string"}}}),
         "reject": lambda: modals.reject(of),
         "full": lambda: modals.full(of),
@@ -54,7 +65,7 @@ def test_a_modal_carries_its_kind_and_the_version_and_no_fact(kind):
 
 def test_a_verb_of_any_length_names_the_button():
     view = opened(
-        modals.typed(destructive(preview=replace(DELETE, verb="Permanently obliterate everything")))
+        modals.review(destructive(preview=replace(DELETE, verb="Permanently obliterate everything")))
     )
     assert len(view["submit"]["text"]) <= 24
 
@@ -65,11 +76,11 @@ def test_a_verb_of_any_length_names_the_button():
         destructive(preview=replace(DELETE, problem="I could not look")),
         destructive(phrase=""),
         destructive(state=State.EXPIRED),
-        action(verdict=Verdict.CONFIRM),
+        action(verdict=Verdict.DENY),
     ],
 )
 def test_what_cannot_be_confirmed_is_not_asked(of):
-    view = opened(modals.typed(of))
+    view = opened(modals.review(of))
     assert "submit" not in view
     assert not parts(view, "input")
     assert view["callback_id"] == modals.MESSAGE

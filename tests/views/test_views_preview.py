@@ -62,7 +62,7 @@ def test_a_long_preview_is_shown_by_the_card_or_by_the_modal(args):
     )
     assert confirmable(asked) == reviewable(asked)
     sent(card(asked))
-    view = opened(modals.typed(asked))
+    view = opened(modals.review(asked))
     if not reviewable(asked):
         assert "submit" not in view
         return
@@ -92,7 +92,7 @@ def test_the_modal_shows_what_the_card_could_not():
     )
     made = sent(card(asked))
     assert "This card cannot show all of it" in shown(made.blocks)
-    view = opened(modals.typed(asked))
+    view = opened(modals.review(asked))
     assert shown(view["blocks"]).count("line") >= 10_000
     assert view["submit"]["text"] == "Write"
 
@@ -102,7 +102,7 @@ def test_arguments_of_64_kib_can_always_be_reviewed_when_they_are_one_text(value
     assert len(json.dumps(value)) <= 66_000
     asked = action(Preview("s", "v", (Fact("content", value),)), verdict=Verdict.TYPED, phrase="p")
     assert reviewable(asked)
-    opened(modals.typed(asked))
+    opened(modals.review(asked))
 
 
 # promise: VERB-12
@@ -113,7 +113,7 @@ def test_what_even_the_modal_cannot_show_has_no_way_to_a_yes():
     made = sent(card(asked))
     assert "29,988 more arguments" in shown(made.blocks)
     assert '"review"' not in json.dumps(made.blocks)
-    assert "submit" not in opened(modals.typed(asked))
+    assert "submit" not in opened(modals.review(asked))
     opened(modals.full(asked))
 
 
@@ -130,7 +130,7 @@ def test_a_preview_of_any_shape_is_drawn_within_the_limits(preview):
     for verdict in (Verdict.CONFIRM, Verdict.TYPED):
         asked = action(preview, verdict=verdict, phrase="p")
         sent(card(asked))
-        opened(modals.typed(asked))
+        opened(modals.review(asked))
         opened(modals.full(asked))
 
 

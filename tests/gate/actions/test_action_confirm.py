@@ -8,12 +8,12 @@ from dataclasses import replace
 import pytest
 
 from gate.actions import confirm, edit
-from gate.actions.pending import waiting_for
 from gate.rules.action import Approvers
 from gate.rules.policy import Rule
 from gate.rules.ports import Sheet
 from gate.rules.receipt import intact
 from gate.rules.states import State
+from gate.tasks.pending import waiting_for
 from tests.gate.gate_setup import ANN, BEN, BOT, CLEO, DORA, GIL, SAM, Scene, nothing_ran
 
 
@@ -312,4 +312,4 @@ async def test_an_approver_finds_what_waits_for_them_and_nobody_else_does(stage:
         (GIL, []),
         ("U_NOBODY", []),
     ):
-        assert [a.id for a in await waiting_for(stage.world, "T1", user)] == seen
+        assert [one.record.id for one in await waiting_for(stage.world, "T1", user)] == seen

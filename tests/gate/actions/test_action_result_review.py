@@ -10,7 +10,6 @@ import pytest
 
 from gate.actions import undo
 from gate.actions.edit import Unfit
-from gate.actions.pending import undecided, waiting_for
 from gate.actions.prepare import Asked, Prepared, prepare
 from gate.rules.action import Action
 from gate.rules.planner_port import Call, Propose
@@ -19,6 +18,7 @@ from gate.rules.settings import Switches
 from gate.rules.states import State
 from gate.rules.task_states import TaskState
 from gate.tasks import pending_reviews, step_review
+from gate.tasks.pending import waiting_for
 from gate.tasks.step_review import Conflict, Resume
 from tests.chaos.hammer_process import insisting
 from tests.gate.gate_setup import ANN, BEN, GIL, TEAM, Scene
@@ -113,13 +113,11 @@ async def test_who_has_to_release_it_finds_it_among_what_waits_and_nobody_else_d
     both.rule(admins=frozenset({BEN}))
     action = await held(both)
     later = await both.prepare(path="b.md", content="x")
-    assert [one.id for one in await waiting_for(both.world, TEAM, ANN)] == [action.id, later.id]
+    assert [one.record.id for one in await waiting_for(both.world, TEAM, ANN)] == [action.id, later.id]
     for user in (BEN, GIL, "U_NOBODY"):
         assert await waiting_for(both.world, TEAM, user) == ()
-    thread = await undecided(both.world.ledger, TEAM, session=both.session)
-    assert [one.id for one in thread] == [action.id, later.id]
     await judged(both, action)
-    assert [one.id for one in await waiting_for(both.world, TEAM, ANN)] == [later.id]
+    assert [one.record.id for one in await waiting_for(both.world, TEAM, ANN)] == [later.id]
 
 
 async def test_a_released_call_can_be_undone_from_its_card(stage: Scene):

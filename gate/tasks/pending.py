@@ -1,0 +1,76 @@
+"""What waits for one person: what they asked for and have to answer, and what the policy lets them decide."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gate.rules.action import Action, Person
+from gate.rules.events import asks
+from gate.rules.messages import Undecided
+from gate.rules.permissions import account, is_approver
+from gate.rules.ports import World
+from gate.rules.task import Task, Why
+from gate.rules.task_states import TaskState
+
+
+async def waiting_for(world: World, team: str, user: str) -> tuple[Undecided, ...]:
+    """What this person asked for and what they may approve, oldest first. Raises Unavailable."""
+    ledger = world.ledger
+    tasks = [task for task in await ledger.asking(team, user) if _waits(task)]
+    actions = [
+        *(action for action in await ledger.pending(team, user=user) if _asked(action)),
+        *await ledger.reviews.held(team, user),
+        *await _of_others(world, team, await world.people.known(team, user)),
+    ]
+    found: list[Action | Task] = [*actions, *tasks]
+    return await _with_links(world, sorted(found, key=lambda one: (one.created_at, one.id)))
+
+
+def _waits(task: Task) -> bool:
+    """Whether it goes on only once its requester says something; a finished one counts as done without that."""
+    return asks(task) is not None and task.state is not TaskState.SATISFACTION and task.why is not Why.SUMMARY
+
+
+def _asked(action: Action) -> bool:
+    """Not so an undo in its first version: its target is being looked at, and nobody was asked anything."""
+    return not action.undoes or action.version > 1
+
+
+async def _of_others(world: World, team: str, person: Person | None) -> list[Action]:
+    """What others asked for and this person may approve and has not approved yet."""
+    if person is None or not account(person).allowed or not _ever_approves(world, person):
+        return []
+    others = [
+        action
+        for action in await world.ledger.pending(team)
+        if action.requester != person.id and is_approver(action.approvers, person) and _asked(action)
+    ]
+    return [action for action in others if not await _voted(world, action, person.id)]
+
+
+async def _voted(world: World, action: Action, user: str) -> bool:
+    if action.approvers.needed <= 1:
+        return False
+    return any(vote.person == user for vote in await world.ledger.votes(action.id, action.version))
+
+
+def _ever_approves(world: World, person: Person) -> bool:
+    """Whether any rule names this person: only then everybody's actions are looked through."""
+    named = [rule.approvers for rule in world.policy.rules if rule.approvers]
+    return any(is_approver(approvers, person) for approvers in named)
+
+
+async def _with_links(world: World, found: Sequence[Action | Task]) -> tuple[Undecided, ...]:
+    keys = [_card(record) for record in found]
+    posted = await world.ledger.posted_of(keys) if world.address else {}
+    links = [
+        posted[key].link(world.address, record.session) if key in posted else ""
+        for key, record in zip(keys, found, strict=True)
+    ]
+    return tuple(Undecided(record, link) for record, link in zip(found, links, strict=True))
+
+
+def _card(record: Action | Task) -> str:
+    """The key of the card that it waits on."""
+    asked = asks(record) if isinstance(record, Task) else None
+    return f"{record.id}:{asked[0]}:{asked[1]}" if asked else record.id

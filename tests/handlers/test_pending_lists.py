@@ -1,0 +1,313 @@
+"""What waits for a person, in `/pending` and App Home: all of it is there, with its card, and can be decided."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from gate.rules.action import Session
+from gate.rules.states import State
+from gate.rules.task import Assessment
+from gate.rules.task_states import TaskState
+from handlers.slack.payloads import Click
+from handlers.slack.task_buttons import TaskButtons
+from tests.handlers.slack_task import Story, begun, proposes, write
+from tests.handlers.test_lists import listed, newest
+from tests.handlers.test_result_review_story import held
+from tests.handlers.test_task_story import UNCLEAR, WHERE, WHY
+from tests.slack_app import AGES, ANN, BEN, OPS, TEAM, Edge, said_in
+from tests.views.samples import buttons, parts
+from views.task_questions import GIVEN, block_of
+from workspace.state import View
+
+PLAN = proposes(write("a.md", "one"), write("b.md", "two"))
+
+
+async def home_of(edge: Edge, user: str = ANN) -> View:
+    await edge.ws.as_(user).open_home()
+    found: View = await edge.ws.wait_for(lambda: edge.ws.as_(user).home, AGES)
+    return found
+
+
+async def window(edge: Edge, callback: str, user: str = ANN) -> View:
+    """The window of this kind on top of this person's screen."""
+
+    def find() -> View | None:
+        top = edge.ws.as_(user).modal
+        return top if top and top.body["callback_id"] == callback else None
+
+    found: View = await edge.ws.wait_for(find, AGES)
+    return found
+
+
+async def submit(edge: Edge, callback: str, user: str = ANN, **given: Any) -> str:
+    """What stands in the window then."""
+    await edge.ws.as_(user).submit(await window(edge, callback, user), given)
+    await edge.settled()
+    top = edge.ws.as_(user).modal
+    return said_in(top) if top else ""
+
+
+def links(view: Any) -> list[str]:
+    return [one["url"] for one in parts(view.blocks, "link")]
+
+
+async def state_of(story: Story) -> TaskState:
+    return (await story.task()).state
+
+
+async def test_actions_plans_questions_pauses_and_held_results_are_listed_with_their_cards(
+    edge: Edge,
+) -> None:
+    result = await held(edge)
+    action = await edge.propose("write", path="c.md", content="hello")
+    question = await begun(edge, assessment=UNCLEAR)
+    plan = await begun(edge, PLAN)
+    for view in (await listed(edge, "/pending"), await home_of(edge)):
+        told = said_in(view)
+        for words in (
+            "Done, its result waits for review: Write a.md",
+            "Write c.md",
+            "Question: ",
+            "Plan: tidy up",
+        ):
+            assert words in told, words
+        cards = [result.message, action.message, question.card("question"), plan.card("plan")]
+        # By Slack's own word for each of them.
+        assert links(view) == [await edge.cards.link(card.channel, card.ts) for card in cards]
+    assert (await listed(edge, "/pending")).text == "4 waiting"
+
+
+async def test_the_mention_in_a_thread_lists_the_same_as_the_command(http: Edge) -> None:
+    card = await http.propose("poke", at="a.md")
+    await begun(http, PLAN)
+    await http.ann.say(OPS, "<@UBOT> pending", thread_ts=card.said.ts)
+    await http.told(ANN, "2 waiting")
+    in_thread = newest(http)
+    command = await listed(http, "/pending")
+    assert said_in(in_thread) == said_in(command)
+    assert buttons(in_thread.blocks) == buttons(command.blocks)
+    await http.ws.as_(BEN).say(OPS, "<@UBOT> pending", thread_ts=card.said.ts)
+    await http.told(BEN, "1 waiting")
+
+
+async def test_an_action_is_confirmed_from_the_list_in_a_window_that_shows_all_of_it_and_runs_once(
+    edge: Edge,
+) -> None:
+    card = await edge.propose("write", path="a.md", content="hello")
+    message = await listed(edge, "/pending")
+    await edge.ann.click(message, "review")
+    assert "hello" in said_in(await window(edge, "typed"))
+    assert edge.desk.calls == []
+    assert "Confirmed. The card in its thread shows how it goes." in await submit(edge, "typed")
+    assert edge.desk.notes == {"a.md": "hello"}
+    assert card.text == "Wrote a.md"
+    await edge.ann.click(message, "review")  # the list that has not been asked for anew
+    assert "This was already confirmed by <@U_ANN> and is done." in said_in(await window(edge, "message"))
+    assert len(edge.desk.calls) == 1
+
+
+async def test_one_window_submitted_many_times_and_the_card_beside_it_run_an_action_once(http: Edge) -> None:
+    card = await http.propose("write", path="a.md", content="hello")
+    await http.ann.click(await listed(http, "/pending"), "review")
+    view = await window(http, "typed")
+    payload = http.ws.forge.submission(ANN, view)
+    clicks = http.ws.forge.click(ANN, card.message, action_id="confirm", value=card.value)
+    both = [payload, clicks] * 3
+    answers = await asyncio.gather(*[http.ws.forge.send("interactive", dict(one)) for one in both])
+    await http.settled()
+    assert all(answer.ok for answer in answers)
+    assert len(http.desk.calls) == 1
+
+
+async def test_what_needs_a_phrase_asks_for_it_from_the_list_too(http: Edge) -> None:
+    http.desk.notes["a.md"] = "hello"
+    card = await http.propose("shred", path="a.md")
+    await http.ann.click(await listed(http, "/pending"), "review")
+    assert "type exactly" in said_in(await window(http, "typed"))
+    assert http.ws.as_(ANN).modal.errors == {}
+    await http.ann.submit(await window(http, "typed"), {"phrase": {"phrase": "yes"}})
+    assert http.desk.calls == []
+    phrase = (await card.action()).phrase
+    assert "Confirmed." in await submit(http, "typed", phrase={"phrase": phrase})
+    assert len(http.desk.calls) == 1
+
+
+async def test_app_home_shows_what_came_of_a_confirmation_there(edge: Edge) -> None:
+    await edge.propose("write", path="a.md", content="hello")
+    await home_of(edge)
+    await edge.ann.click("home", "review")
+    await submit(edge, "typed")
+    await edge.ws.wait_for(lambda: "Wrote a.md" in said_in(edge.ann.home), AGES)
+    assert "Nothing waits for a decision." in said_in(edge.ann.home)
+    assert buttons(edge.ann.home.blocks) == ["undo", "full"]
+
+
+async def test_a_plan_is_approved_from_the_list_and_runs_once(edge: Edge) -> None:
+    story = await begun(edge, PLAN)
+    message = await listed(edge, "/pending")
+    await edge.ann.click(message, "plan_decide")
+    told = said_in(await window(edge, "plan_approve"))
+    assert "*Approve all* is your yes to steps 1 and 2, exactly as shown here." in told
+    assert "one" in told
+    assert edge.desk.calls == []
+    assert "Approved. The plan's card" in await submit(edge, "plan_approve")
+    assert edge.desk.notes == {"a.md": "one", "b.md": "two"}
+    assert story.card("plan").text.startswith("Finished, 2 of 2 steps done")
+    await edge.ann.click(message, "plan_decide")
+    assert "Please decide on the card of this plan" in said_in(await window(edge, "message"))
+    await edge.ann.click(message, "plan_cancel")
+    await edge.told(ANN, "This has run to its end already.")
+    assert len(edge.desk.calls) == 2
+
+
+async def test_a_plan_that_changed_since_its_window_was_opened_is_not_approved_there(http: Edge) -> None:
+    story = await begun(http, PLAN)
+    await http.ann.click(await listed(http, "/pending"), "plan_decide")
+    view = await window(http, "plan_approve")
+    await story.click("plan", "plan_approve")
+    before = list(http.desk.calls)
+    assert (await http.send("interactive", http.ws.forge.submission(ANN, view))).ok
+    assert http.desk.calls == before
+    forged = http.ws.forge.view(callback_id="plan_approve", private_metadata=view.body["private_metadata"])
+    answer = await http.send("interactive", http.ws.forge.submission(ANN, forged))
+    assert "Please use the newest card" in str(answer.body)
+
+
+async def test_app_home_is_renewed_after_a_plan_was_cancelled_and_a_question_answered_there(
+    edge: Edge,
+) -> None:
+    question, plan = await begun(edge, assessment=UNCLEAR), await begun(edge, PLAN)
+    home = await home_of(edge)
+    assert buttons(home.blocks) == ["task_answer", "plan_cancel", "plan_decide", "plan_cancel"]
+    cancels = [b for b in home.blocks if b["type"] == "actions"]
+    await edge.ann.click("home", "plan_cancel", cancels[1]["block_id"])
+    await edge.settled()
+    assert await state_of(plan) is TaskState.CANCELLED
+    await edge.ws.wait_for(lambda: "Plan: tidy up" not in said_in(edge.ann.home), AGES)
+    assert [m.text for m in edge.ws.by_app(edge.ann.im)] == ["Cancelled. Nothing more of it runs."]
+    await edge.ann.click("home", "task_answer")
+    edge.planner.assessments.append(Assessment(60, 4))
+    edge.planner.script.append(PLAN)
+    answers = {block_of(WHERE): {GIVEN: "0"}, block_of(WHY): {GIVEN: "for the audit"}}
+    assert "Thank you. I go on with that in its thread." in await submit(edge, "task_answer", **answers)
+    assert await state_of(question) is TaskState.PLAN_REVIEW
+    await edge.ws.wait_for(lambda: "Question: " not in said_in(edge.ann.home), AGES)
+
+
+async def test_a_paused_task_is_listed_and_stopped_from_the_list(http: Edge) -> None:
+    story = await begun(http, PLAN)
+    await story.click("plan", "plan_stepwise")
+    await story.click("plan", "task_pause")
+    (card,) = [m for m in http.ws.by_app(OPS, story.said.ts) if m.text.startswith("Prepared: Write a.md")]
+    await http.ann.click(card, "confirm")
+    await http.settled()
+    message = await listed(http, "/pending")
+    assert "Paused, as asked: tidy up" in said_in(message)
+    assert links(message) == [await http.cards.link(OPS, story.card("pause").ts)]
+    await http.ann.click(message, "task_stop")
+    await http.told(ANN, "Stopped. Nothing more of it runs.")
+    assert await state_of(story) is TaskState.STOPPED_BY_USER
+
+
+async def test_an_approver_decides_from_their_list_and_the_requester_cannot(edge: Edge) -> None:
+    card = await edge.propose("poke", at="a.md")
+    own = await listed(edge, "/pending")
+    assert buttons(own.blocks) == ["cancel", "full"]
+    assert "waits for <!subteam^S_OPS>" in said_in(own)
+    message = await listed(edge, "/pending", user=BEN)
+    assert buttons(message.blocks) == ["review", "more", "full"]
+    with edge.nothing_ran():
+        payload = edge.ws.forge.click(ANN, message, action_id="review", value=card.value)
+        await edge.send("interactive", payload)
+        assert "You asked for this" in said_in(await window(edge, "message"))
+    await edge.ws.as_(BEN).click(message, "review")
+    assert "Confirmed." in await submit(edge, "typed", BEN)
+    assert len(edge.desk.calls) == 1
+    assert "Nothing waits" in (await listed(edge, "/pending", user=BEN)).text
+
+
+async def test_an_approver_rejects_with_a_reason_from_their_home(http: Edge) -> None:
+    card = await http.propose("poke", at="a.md")
+    await home_of(http, BEN)
+    await http.ws.as_(BEN).click("home", "more")
+    assert "Rejected. Nothing ran." in await submit(http, "reject", BEN, reason={"reason": "not today"})
+    assert (await card.action()).state is State.REJECTED
+    await http.ws.wait_for(lambda: "Nothing waits for a decision." in said_in(http.ws.as_(BEN).home), AGES)
+
+
+@pytest.mark.parametrize(
+    ("button", "told"),
+    [
+        ("review", "Only <@U_ANN> can confirm this."),
+        ("cancel", "Only <@U_ANN>, who asked for this, or an admin can cancel it."),
+        ("plan_decide", "Only <@U_ANN>, who asked for this, can approve it."),
+        ("plan_cancel", "Only <@U_ANN>, who asked for this, or an admin can cancel it."),
+    ],
+)
+async def test_a_button_of_somebody_elses_list_decides_nothing(http: Edge, button: str, told: str) -> None:
+    action = await http.propose("write", path="c.md", content="hello")
+    story = await begun(http, PLAN)
+    before = (await action.action(), await story.task())
+    message = await listed(http, "/pending")
+    (value,) = [e["value"] for e in parts(message.blocks, "button") if e["action_id"] == button]
+    with http.nothing_ran():
+        payload = http.ws.forge.click(BEN, message, action_id=button, value=value)
+        assert (await http.send("interactive", payload)).ok
+    if button in ("review", "plan_decide"):
+        assert told in said_in(await window(http, "message", BEN))
+    else:
+        await http.told(BEN, told)
+    assert (await action.action(), await story.task()) == before
+
+
+@pytest.mark.parametrize("button", ["plan_approve", "plan_stepwise", "task_resume", "task_submit"])
+async def test_a_yes_to_a_plan_or_a_pause_counts_in_no_list_of_ours_or_of_others(
+    http: Edge, button: str
+) -> None:
+    story = await begun(http, PLAN)
+    before = await story.task()
+    assert before.plan
+    value = f"{before.id}.{before.plan.version}.{before.plan.seal[:16]}"
+    click = Click(TEAM, ANN, button, value, "trigger", in_private_list=True)
+    reply = await TaskButtons(http.world).all()[button](click)
+    assert "does not stand on a card of mine" in reply.text  # type: ignore[union-attr]
+    assert await story.task() == before
+
+
+async def test_two_calls_of_one_tool_look_different_and_each_button_is_its_own(edge: Edge) -> None:
+    first = await edge.propose("write", path="drafts/q3.md", content="hello")
+    second = await edge.propose("write", path="drafts/q4.md", content="hello")
+    message = await listed(edge, "/pending")
+    told = said_in(message)
+    assert ("Write drafts/q3.md" in told, "Write drafts/q4.md" in told) == (True, True)
+    row = [b for b in message.blocks or [] if b["type"] == "actions"][1]
+    await edge.ann.click(message, "cancel", row["block_id"])
+    await edge.settled()
+    assert (await first.action()).state is State.PREPARED
+    assert (await second.action()).state is State.CANCELLED
+
+
+async def test_a_list_longer_than_a_message_says_how_many_more_wait(http: Edge) -> None:
+    for number in range(7):
+        await http.propose("poke", at=f"{number}.md")
+        await http.propose("poke", user="U_CLEO", at=f"{number + 7}.md")
+    for view in (await listed(http, "/pending", user=BEN), await home_of(http, BEN)):
+        assert "… and 2 more." in said_in(view)
+        assert len(view.blocks or []) <= 50
+
+
+async def test_an_empty_list_and_an_empty_home_say_what_to_do_next(http: Edge) -> None:
+    for view in (await listed(http, "/pending"), await home_of(http)):
+        assert "Nothing waits for a decision." in said_in(view)
+        assert "mention me in a channel with what you need" in said_in(view)
+
+
+async def test_what_is_another_workspaces_or_over_is_not_listed(http: Edge) -> None:
+    story = await begun(http, PLAN)
+    await story.click("plan", "plan_cancel")
+    assert (await listed(http, "/pending")).text == "Nothing waits for a decision."
+    assert await http.ledger.tasks_of(Session(TEAM, OPS, story.said.ts))
+    assert await http.ledger.asking("T9", ANN) == ()
