@@ -105,6 +105,11 @@ def _blocks(action: Action, votes: Sequence[Vote]) -> list[Block]:
 
 
 def _prepared(action: Action, votes: Sequence[Vote]) -> list[Block]:
+    return [*waiting(action, votes), *_row(action, preview.fits(action))]
+
+
+def waiting(action: Action, votes: Sequence[Vote]) -> list[Block]:
+    """All of the card of an action that waits for its decision, but the buttons."""
     told = action.preview
     blind = [] if told.is_complete else [context(mrkdwn(BLIND))]
     typed = action.verdict is Verdict.TYPED and told.is_complete and not preview.fits(action)
@@ -119,7 +124,6 @@ def _prepared(action: Action, votes: Sequence[Vote]) -> list[Block]:
         *_reason(action),
         *pack(preview.prose(action.prose)),
         context(*_under(action, votes)),
-        *_row(action, preview.fits(action)),
     ]
 
 

@@ -130,7 +130,7 @@ def home(
 def _pending(waiting: Sequence[Undecided], viewer: str) -> list[Block]:
     if not waiting:
         return [sentence(NOTHING_WAITS), context(mrkdwn(ASK))]
-    tops = Counter(top(one.record) for one in waiting)
+    tops = Counter(top(one.record) for one in waiting[:MOST])
     shown = [block for one in waiting[:MOST] for block in entry(one, viewer, alike=tops[top(one.record)] > 1)]
     return [*shown, *_rest(len(waiting))]
 

@@ -13,7 +13,7 @@ from gate.rules.canonical_json import parse
 from views import edit_form, preview, result_review_card
 from views.block_kit import Block, boxes, context, field, line, mrkdwn, pack, plain, rich, sentence, words
 from views.buttons import tagged
-from views.card import about, confirmable, ending, head
+from views.card import about, confirmable, ending, head, waiting
 from views.outcome import SAID
 from views.wording import may_confirm, moment
 
@@ -42,37 +42,28 @@ DECIDED = "Its result does not wait for a review any more: the card says how it 
 ANSWER = 30_000  # characters of a tool's answer, to begin with
 
 
-def review(action: Action) -> View:
-    """The whole preview, and the phrase to type where one is needed; a message where it cannot be confirmed."""
+def review(action: Action, votes: Sequence[Vote] = ()) -> View:
+    """What its card shows, or where a phrase is needed the whole preview and the phrase; a message where it cannot be
+    confirmed. `votes`: those on this version."""
     if not confirmable(action):
         return message(BLIND)
+    blocks = _typed(action) if action.verdict is Verdict.TYPED else waiting(action, votes)
+    return modal(TYPED, "Review", blocks, action, submit=action.preview.verb or "Confirm")
+
+
+def _typed(action: Action) -> list[Block]:
     told = action.preview
-    blocks = [
-        *_warned(action),
+    what = "destroys something" if action.cls is Class.DESTRUCTIVE else "cannot go by one click"
+    return [
+        sentence(f":warning: *This {what}.* Please read all of it."),
         head(action),
         about(action),
         *pack(preview.whole(told)),
         *pack([*preview.warnings(told), *preview.consequences(told)]),
         *pack(preview.prose(action.prose)),
-        *_phrase(action),
-        context(mrkdwn(f"Expires {moment(action.expires_at)}.")),
-    ]
-    return modal(TYPED, "Review", blocks, action, submit=told.verb or "Confirm")
-
-
-def _warned(action: Action) -> list[Block]:
-    if action.verdict is not Verdict.TYPED:
-        return []
-    what = "destroys something" if action.cls is Class.DESTRUCTIVE else "cannot go by one click"
-    return [sentence(f":warning: *This {what}.* Please read all of it.")]
-
-
-def _phrase(action: Action) -> list[Block]:
-    if action.verdict is not Verdict.TYPED:
-        return []
-    return [
         rich(line(words("To go on, type exactly:", "bold")), *boxes(action.phrase)),
         field(PHRASE, "The phrase", {"type": "plain_text_input", "action_id": PHRASE}),
+        context(mrkdwn(f"Expires {moment(action.expires_at)}.")),
     ]
 
 

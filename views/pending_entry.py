@@ -32,6 +32,7 @@ from views.tool_results import outlined
 from views.wording import CLASSES, decides_alone, effect, may_confirm, moment
 
 MOST = 200  # characters of an entry's first line
+COUNTED = 20  # of them, that say how many more there are
 STEPS, EACH = 4, 80  # of a plan, that are named, and the characters of each
 DETAIL = 400
 RELEASE = "release or change its result on its card"
@@ -40,7 +41,7 @@ RELEASE = "release or change its result on its card"
 def entry(one: Undecided, viewer: str, alike: bool = False) -> list[Block]:
     """`viewer`: whose list it is. `alike`: another entry of the list has the same first line."""
     record = one.record
-    first = line(words(top(record), "bold", most=MOST), *link("Open", one.link))
+    first = line(words(_top(record), "bold", most=MOST), *link("Open", one.link))
     if isinstance(record, Task):
         return [rich(first), context(*_about_task(record)), actions(*_task_row(record))]
     more = [plain(" · ".join(outlined(parse(record.args)).splitlines()), 300)] if alike else []
@@ -48,7 +49,11 @@ def entry(one: Undecided, viewer: str, alike: bool = False) -> list[Block]:
 
 
 def top(record: Action | Task) -> str:
-    """The first line."""
+    """The beginning of the first line, by which people tell entries apart."""
+    return inline(_top(record))[: MOST - COUNTED]
+
+
+def _top(record: Action | Task) -> str:
     if isinstance(record, Action):
         return effect(record)
     match asks(record):

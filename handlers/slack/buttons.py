@@ -146,7 +146,9 @@ class Buttons:
         if isinstance(action, Said):
             return action
         hindrance = await decide.reviewed(self._world, action, pressed)
-        return hindrance or (action, modals.review(action))
+        if hindrance:
+            return hindrance
+        return action, modals.review(action, await self._world.ledger.votes(action.id, action.version))
 
     async def _edit(self, pressed: Press) -> Said | tuple[Any, dict[str, Any]]:
         found = await form(self._world, pressed)

@@ -58,7 +58,7 @@ async def state_of(story: Story) -> TaskState:
     return (await story.task()).state
 
 
-async def test_actions_plans_questions_pauses_and_held_results_are_listed_with_their_cards(
+async def test_actions_plans_questions_and_held_results_are_listed_with_their_cards(
     edge: Edge,
 ) -> None:
     result = await held(edge)
@@ -163,7 +163,9 @@ async def test_a_plan_is_approved_from_the_list_and_runs_once(edge: Edge) -> Non
     assert len(edge.desk.calls) == 2
 
 
-async def test_a_plan_that_changed_since_its_window_was_opened_is_not_approved_there(http: Edge) -> None:
+async def test_a_plan_that_was_decided_meanwhile_or_in_a_window_that_nobody_opened_is_not_approved(
+    http: Edge,
+) -> None:
     story = await begun(http, PLAN)
     await http.ann.click(await listed(http, "/pending"), "plan_decide")
     view = await window(http, "plan_approve")
@@ -305,7 +307,7 @@ async def test_an_empty_list_and_an_empty_home_say_what_to_do_next(http: Edge) -
         assert "mention me in a channel with what you need" in said_in(view)
 
 
-async def test_what_is_another_workspaces_or_over_is_not_listed(http: Edge) -> None:
+async def test_what_is_over_or_of_another_workspace_is_not_listed(http: Edge) -> None:
     story = await begun(http, PLAN)
     await story.click("plan", "plan_cancel")
     assert (await listed(http, "/pending")).text == "Nothing waits for a decision."

@@ -11,7 +11,7 @@ from gate.rules.ports import Note, UndoEntry
 from gate.rules.states import State
 from gate.rules.task import Flow, Look, StepState, Why
 from gate.rules.task_states import TaskState
-from tests.views.samples import NOW, action, buttons, destructive, done, opened, parts, sent, shown
+from tests.views.samples import MOVE, NOW, action, buttons, destructive, done, opened, parts, sent, shown
 from tests.views.task_samples import WHICH, WHY, approved, long_plan, paused, plan, step, task
 from views import lists, notices, payload_check
 
@@ -78,7 +78,11 @@ def test_an_entry_links_to_its_card_and_a_link_to_anything_else_is_refused():
 
 
 def test_two_calls_of_one_tool_with_one_first_line_are_told_apart_by_their_arguments():
-    one, other = (action(args=b'{"note":"%s"}' % text) for text in (b"hello", b"goodbye"))
+    long = "Move " + "a very long name " * 20
+    one, other = (
+        action(replace(MOVE, summary=long + text), args=b'{"note":"%s"}' % text.encode())
+        for text in ("hello", "goodbye")
+    )
     told = shown(waiting(one, other).blocks)
     assert "note  hello" in told
     assert "note  goodbye" in told

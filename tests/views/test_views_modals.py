@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from gate.rules.action import Outcome, Verdict
+from gate.rules.action import Approvers, Outcome, Verdict
 from gate.rules.canonical_json import canonical
 from gate.rules.states import State
 from tests.views.samples import DELETE, action, destructive, done, opened, parts, shown, yes
@@ -43,11 +43,18 @@ def test_what_needs_no_phrase_is_shown_whole_and_asks_for_none():
     view = opened(modals.review(action()))
     told = shown(view["blocks"])
     assert "Move reports/q3.md to archive/q3.md" in told
-    assert "can be undone" in told.lower()
+    assert "can be undone" in told
+    assert "filesystem.move_file" not in told  # as on the card: the rest is in *Show everything*
     assert "type exactly" not in told
     assert ":warning:" not in told
     assert (view["callback_id"], view["submit"]["text"]) == (modals.TYPED, "Move")
     assert not parts(view, "input")
+
+
+def test_the_window_says_who_has_confirmed_already():
+    approvers = Approvers(users=frozenset({"UBEN", "UCLEO"}), needed=2)
+    told = shown(opened(modals.review(action(approvers=approvers), [yes("UBEN")]))["blocks"])
+    assert "1 of 2 have confirmed: <@UBEN>." in told
 
 
 @pytest.mark.parametrize("kind", ["typed", "edit", "reject", "full"])
