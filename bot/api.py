@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from weakref import WeakValueDictionary
 
 from aiohttp import web
@@ -14,7 +13,7 @@ from bot.cards import Cards
 from bot.outgoing_check import checked
 from bot.slack_retry import Refused
 from gate.rules.access import Token
-from gate.rules.ports import Ledger, Posted, Unavailable, World
+from gate.rules.ports import Ledger, Posted, World
 from handlers.api import app as api_app
 from handlers.api.ports import Bounds, NoThread, Services
 from handlers.slack.listener import To
@@ -26,8 +25,6 @@ from storage.rate_limits import RedisRates
 from storage.tokens import TokenStore
 from storage.webhooks import HookStore
 from views import api_thread
-
-log = logging.getLogger(__name__)
 
 NO_THREAD = "Slack does not let me post in {channel} ({code}). Invite me there, or name another channel."
 
@@ -52,14 +49,6 @@ class SlackThreads:
                 raise NoThread(NO_THREAD.format(channel=channel, code=error.code)) from error
             await self._ledger.set_posted(key, Posted(at, ts, 1))
             return ts
-
-    async def link(self, channel: str, thread: str) -> str:
-        """Its address for a browser; "" when Slack does not say one."""
-        try:
-            return await self._cards.link(channel, thread)
-        except (Refused, Unavailable) as error:
-            log.warning("the address of a thread is not known: %s", error)
-            return ""
 
 
 def serve_api(  # noqa: PLR0913  # one for each part

@@ -119,11 +119,6 @@ class Messages:
         else:
             await shown(self._client.chat_postMessage, message, channel=to.user, unfurl_links=False)
 
-    async def link(self, channel: str, ts: str) -> str:
-        """The address of a message. Raises Unavailable, or Refused."""
-        found = await patiently(self._client.chat_getPermalink, channel=channel, message_ts=ts)
-        return str(found["permalink"])
-
 
 class Statuses:
     """Slack's own line under each thread. A nicety, so nothing waits for it or fails by it."""

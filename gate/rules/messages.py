@@ -116,20 +116,22 @@ class Posted:
         """Whether nobody can have posted it yet: it was asked for, and its first draw has begun."""
         return not self.ts and not self.channel and self.tries <= 1
 
-    def link(self, address: str, session: Session) -> str:
-        """The permalink of the message; "" when nothing is known to stand there. `address`: of the Slack workspace,
-        with a slash at its end. Slack would tell it, too (chat.getPermalink), but needs a request for each message."""
-        if not self.ts:
-            return ""
-        inside = self.channel == session.channel and session.thread not in ("", self.ts)
-        thread = f"?thread_ts={session.thread}&cid={self.channel}" if inside else ""
-        return f"{address}archives/{self.channel}/p{self.ts.replace('.', '')}{thread}"
-
     @property
     def shows(self) -> int:
         """The version that stands there; 0 when nothing is known to stand there yet."""
         version = self.digest.removeprefix("v")
         return int(version) if self.ts and version.isdigit() else 0
+
+
+def permalink(address: str, session: Session, channel: str = "", ts: str = "") -> str:
+    """The address of the message at `ts` in a channel, or of the root of the thread; "" where `address`, that of the
+    Slack workspace, is not known. Slack would tell it, too (chat.getPermalink), at a request for each message."""
+    channel, ts = channel or session.channel, ts or session.thread
+    if not (address and ts):
+        return ""
+    inside = channel == session.channel and session.thread not in ("", ts)
+    thread = f"?thread_ts={session.thread}&cid={channel}" if inside else ""
+    return f"{address.rstrip('/')}/archives/{channel}/p{ts.replace('.', '')}{thread}"
 
 
 @dataclass(frozen=True, slots=True)

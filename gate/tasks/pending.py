@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from gate.rules.action import Action, Person
 from gate.rules.events import asks
-from gate.rules.messages import Undecided
+from gate.rules.messages import Undecided, permalink
 from gate.rules.permissions import account, is_approver
 from gate.rules.ports import World
 from gate.rules.task import Task, Why
@@ -63,11 +63,11 @@ def _ever_approves(world: World, person: Person) -> bool:
 async def _with_links(world: World, found: Sequence[Action | Task]) -> tuple[Undecided, ...]:
     keys = [_card(record) for record in found]
     posted = await world.ledger.posted_of(keys) if world.address else {}
-    links = [
-        posted[key].link(world.address, record.session) if key in posted else ""
-        for key, record in zip(keys, found, strict=True)
-    ]
-    return tuple(Undecided(record, link) for record, link in zip(found, links, strict=True))
+    cards = [posted.get(key) for key in keys]
+    return tuple(
+        Undecided(record, permalink(world.address, record.session, at.channel, at.ts) if at and at.ts else "")
+        for record, at in zip(found, cards, strict=True)
+    )
 
 
 def _card(record: Action | Task) -> str:

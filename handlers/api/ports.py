@@ -68,10 +68,6 @@ class Threads(Protocol):
         """The thread_ts for this key; the first call opens the thread. Raises Unavailable, NoThread."""
         ...
 
-    async def link(self, channel: str, thread: str) -> str:
-        """The permalink of the thread; "" if Slack returns none."""
-        ...
-
 
 class Hooks(Protocol):
     """The registered webhooks; transactions of the ledger change them. Methods raise Unavailable."""

@@ -32,6 +32,7 @@ from gate.rules.access import Token
 from gate.rules.action import Action, Json, Ref, Session, Verdict
 from gate.rules.canonical_json import BadArguments, canonical
 from gate.rules.jobs import owned
+from gate.rules.messages import permalink
 from gate.rules.permissions import Ruling
 from gate.rules.planner_port import Call
 from gate.rules.ports import Unavailable
@@ -139,7 +140,7 @@ class Calls:
             return results.answered(made)
         if isinstance(made, Refused):
             return results.refused(*made.reasons)
-        link = await self._link(ctx, made.action)
+        link = self._link(ctx, made.action)
         if link and modern:
             # Not signed: the ticket is only an id, which is looked up in the ledger for this token.
             asks: InputRequests = {ASKED: elicitation(made.action, link)}
@@ -154,8 +155,8 @@ class Calls:
         thread = await self._services.threads.open(f"api:{token.id}", placed.channel, token, "")
         return Session(placed.team, placed.channel, thread)
 
-    async def _link(self, ctx: Context, action: Action) -> str:
-        """The permalink to show to the person; "" if the client cannot open URLs."""
+    def _link(self, ctx: Context, action: Action) -> str:
+        """The permalink to show to the person; "" if the client cannot open URLs, or it is not known."""
         capabilities = ctx.session.client_capabilities
         can_open_url = (
             capabilities is not None
@@ -165,7 +166,7 @@ class Calls:
         modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
         if not can_open_url or not (modern or ctx.session.can_send_request):
             return ""
-        return await self._services.threads.link(action.session.channel, action.session.thread)
+        return permalink(self._services.world.address, action.session)
 
     async def _answered_elicitation(
         self, ctx: Context, caller: Caller, params: CallToolRequestParams

@@ -43,9 +43,6 @@ class FakeThreads:
             await self.gate.ledger.set_posted(key, Posted(channel, self.opened[key], 1))
         return self.opened[key]
 
-    async def link(self, channel: str, thread: str) -> str:
-        return f"https://slack.test/archives/{channel}/p{thread.replace('.', '')}"
-
 
 @dataclass
 class Client:

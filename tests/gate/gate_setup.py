@@ -251,6 +251,7 @@ def scene(
         policy=Policy("p1"), limits=Limits(decision=20, proceed=0), clock=FixedClock(), ids=CountedIds(), executor="me",
         fits=lambda a: len(a.args) < 3000, reviewable=lambda a: len(a.args) < 60_000,
         shows=lambda plan: frozenset(step.id for step in plan.steps), pending=pending,
+        address="https://slack.test/",
     )  # fmt: skip
     return Scene(world, ledger, desk, directory, wall, planner, runs)
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from gate.actions import undo
 from gate.rules.action import Approvers, Session
+from gate.rules.messages import permalink
 from gate.rules.policy import Rule
-from gate.rules.ports import Posted
 from gate.rules.task_states import TaskState as S
 from gate.tasks import plan as flow
 from gate.tasks.pending import waiting_for
 from tests.gate.gate_setup import ANN, BEN, CLEO, TEAM, Scene
 from tests.gate.plan_setup import on_plan, only, planned, pressed, write
-
-ADDRESS = "https://acme.slack.com/"
 
 
 async def ids(stage: Scene, user: str = ANN) -> list[str]:
@@ -59,14 +59,21 @@ async def test_a_plan_is_listed_until_it_is_decided_and_a_finished_task_is_not(b
 async def test_an_entry_knows_where_its_card_stands_where_the_address_of_the_workspace_is_known(stage: Scene):
     task = await planned(stage, write("a.md"), write("b.md"))
     posted = await stage.ledger.posted(f"{task.id}:plan:1")
-    (one,) = await waiting_for(replace(stage.world, address=ADDRESS), TEAM, ANN)
+    (one,) = await waiting_for(stage.world, TEAM, ANN)
     ts, place = posted.ts.replace(".", ""), f"thread_ts={task.session.thread}&cid={task.session.channel}"
-    assert one.link == f"{ADDRESS}archives/{task.session.channel}/p{ts}?{place}"
-    assert [one.link for one in await waiting_for(stage.world, TEAM, ANN)] == [""]
+    assert one.link == f"{stage.world.address}archives/{task.session.channel}/p{ts}?{place}"
+    unknown = replace(stage.world, address="")
+    assert [one.link for one in await waiting_for(unknown, TEAM, ANN)] == [""]
 
 
-def test_a_card_in_direct_messages_or_at_the_root_of_a_thread_has_a_link_without_a_thread():
+@pytest.mark.parametrize(
+    ("at", "told"),
+    [
+        (("D1", "2.000100"), "https://acme.slack.com/archives/D1/p2000100"),
+        (("C1", "1.000100"), "https://acme.slack.com/archives/C1/p1000100"),
+        ((), "https://acme.slack.com/archives/C1/p1000100"),
+    ],
+)
+def test_a_message_outside_of_the_thread_or_at_its_root_has_a_link_without_a_thread(at, told):
     here = Session("T1", "C1", "1.000100")
-    assert Posted("D1", "2.000100", 1).link(ADDRESS, here) == f"{ADDRESS}archives/D1/p2000100"
-    assert Posted("C1", "1.000100", 1).link(ADDRESS, here) == f"{ADDRESS}archives/C1/p1000100"
-    assert Posted("C1", "", 1).link(ADDRESS, here) == ""
+    assert permalink("https://acme.slack.com/", here, *at) == told
