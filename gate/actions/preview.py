@@ -21,8 +21,8 @@ MOST_EACH = 20  # reads of one kind for one card
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What a call would do, as far as reading can tell. `unseen`: why it cannot tell; with `preview.problem`, which says
-    the same on a card, nothing may be confirmed."""
+    """What a call would do, as far as reading can tell. `unseen`: why it cannot tell; with `preview.problem`, the
+    same on a card, nothing may be confirmed."""
 
     args: dict[str, Json]
     capture: Mapping[str, Json]
