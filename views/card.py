@@ -60,26 +60,21 @@ SHORTENED = "This card cannot show all of it: *Review…* does."
 NO_ROOM = "There is no room here for all of it, so it cannot be confirmed here."
 REVIEWED = "There is no room here for all of it: *Review…* shows it."
 ELSEWHERE = "It stands on a card of its own in this thread."
-MEETS_NEEDS = "Does this meet your needs? Without an answer it counts as done after a day."
+MEETS_NEEDS = "Does this meet your needs?"
 HIDDEN = "It is shown to whoever asked alone."
 
 
 def card(action: Action, votes: Sequence[Vote] = (), task: Task | None = None) -> Message:
     """The card of an action as it stands. `votes`: all votes on it. `task`: the one that it is a step of, which may ask
     on it whether it was what they needed."""
-    return Message(headline(action), [*_blocks(action, votes), *_satisfaction(action, task)])
+    asking = task if asks_here(action, task) else None
+    return Message(headline(action), _blocks(action, votes, asking))
 
 
 def asks_here(action: Action, task: Task | None) -> bool:
     """Whether the task asks on this card. What is taken back is not asked about."""
     asking = task is not None and task.state is TaskState.SATISFACTION and task.asked_on == action.id
     return asking and action.state is S.SUCCEEDED and not action.held
-
-
-def _satisfaction(action: Action, task: Task | None) -> list[Block]:
-    if task is None or not asks_here(action, task):
-        return []
-    return [context(mrkdwn(MEETS_NEEDS)), actions(*task_buttons.satisfying(task))]
 
 
 def headline(action: Action) -> str:
@@ -96,12 +91,16 @@ def confirmable(action: Action) -> bool:
     return action.verdict is Verdict.CONFIRM and preview.fits(action)
 
 
-def _blocks(action: Action, votes: Sequence[Vote]) -> list[Block]:
+def _blocks(action: Action, votes: Sequence[Vote], asking: Task | None) -> list[Block]:
     if action.state is S.PREPARED:
         return _prepared(action, votes)
     if action.state in (S.APPROVED, S.EXECUTING):
         return [head(action), *_note(decided(action, votes)), *_row(action)]
-    return [head(action), *ending(action, votes, SAID), *_note(_later(action)), *_row(action)]
+    told = [head(action), *ending(action, votes, SAID), *_note(_later(action))]
+    if asking is None:
+        return [*told, *_row(action)]
+    answers = task_buttons.satisfying(asking)
+    return [*told, *_note(MEETS_NEEDS), actions(*_afterwards(action), *answers, buttons.full(action))]
 
 
 def _prepared(action: Action, votes: Sequence[Vote]) -> list[Block]:
