@@ -60,6 +60,7 @@ class Group(BaseModel):
 class Duplicates(BaseModel):
     path: str
     records: int
+    assumed: list[str] = Field(description="how the file was read where it could be read otherwise")
     compared: list[str] = Field(description="the columns that were compared")
     groups: list[Group]
     unique: int = Field(description="records that would be left")
@@ -70,8 +71,10 @@ class Duplicates(BaseModel):
 
 class Anomaly(BaseModel):
     column: str
-    kind: Literal["outlier", "missing", "type", "rare", "date", "space", "duplicate"]
-    rows: list[int] = Field(description="at most 20 of them")
+    kind: Literal[
+        "outlier", "missing", "type", "rare", "date", "space", "duplicate", "id", "total", "notation"
+    ]
+    rows: list[int] = Field(description="at most 100 of them")
     count: int
     values: list[Cell] = Field(description="what stands there, in the order of the rows")
     why: str
@@ -81,6 +84,7 @@ class Anomalies(BaseModel):
     path: str
     records: int
     columns: list[str]
+    assumed: list[str] = Field(description="how the file was read where it could be read otherwise")
     anomalies: list[Anomaly]
     truncated: bool = False
     summary: str

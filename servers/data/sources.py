@@ -188,11 +188,12 @@ _DATABASES = (".sqlite", ".sqlite3", ".db", ".db3")
 
 @dataclass(frozen=True)
 class Records:
-    """Columns, and rows that are all as long as those."""
+    """Columns, rows that are all as long as those, and what was assumed to read them so, in sentences."""
 
     said: str
     columns: list[str]
     rows: list[list[Cell]]
+    assumed: tuple[str, ...] = ()
 
     def column(self, name: str) -> list[Cell]:
         at = self.columns.index(name)
@@ -215,7 +216,8 @@ def records(roots: Roots, path: str, table: str | None) -> Records:
     ending = next((one for one in _KINDS if name.endswith(one)), ".csv")
     told, lines = run("formats.records", place.said, [bytes_of(place, LARGEST)[0]], ending=ending)
     # A line at a time: one large document would hold up the other threads while it is parsed.
-    return Records(place.said, told["columns"], [json.loads(line) for line in lines.splitlines()])
+    rows = [json.loads(line) for line in lines.splitlines()]
+    return Records(place.said, told["columns"], rows, tuple(told["assumed"]))
 
 
 def _of_table(place: Place, table: str | None) -> Records:

@@ -109,6 +109,7 @@ class Reading:
         return Duplicates(
             path=found.said,
             records=len(found.rows),
+            assumed=[*found.assumed],
             compared=compared,
             groups=listed,
             unique=len(keep),
@@ -122,15 +123,20 @@ class Reading:
     def summarize_anomalies(
         self, path: RecordsArg, columns: ColumnsArg = None, table: TableArg = None
     ) -> Anomalies:
-        """Say what stands out in a table: values far off, gaps, mixed types, odd days, twins. Changes nothing."""
+        """Say what stands out in a table: values far off, gaps, days that do not exist, wrong totals, twins, ids twice.
+
+        Each with its rows and column. Numbers and days are read as the column writes them; `assumed` says how.
+        """
         found = sources.records(self.roots, path, table)
         chosen = found.chosen(columns)
-        listed, more = answers.fitting(quality.anomalies(found, chosen, self.clock().date()), 500)
+        assumed, anomalies = quality.looked_through(found, chosen, self.clock().date())
+        listed, more = answers.fitting(anomalies, 500)
         named = ", ".join(dict.fromkeys(one.column for one in listed)) or "none"
         return Anomalies(
             path=found.said,
             records=len(found.rows),
             columns=chosen,
+            assumed=assumed,
             anomalies=listed,
             truncated=more,
             summary=f"{len(found.rows)} records, {len(listed)} things stand out, in these columns: {named}.",

@@ -5,15 +5,17 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Iterator, Sequence
-from itertools import islice
-from typing import Any
+from itertools import count, islice
+from typing import Any, NamedTuple
 
 from servers.sandbox.protocol import Refused
 
 MOST_COLUMNS = 500
 MOST_ROWS = 100_000
 Cell = str | int | float | bool | None
+_QUOTED = re.compile(r'"[^"]*"')
 
 
 def rows(data: bytes, ending: str, sheet: str, first: int, limit: int) -> tuple[str, list[list[Cell]], bool]:
@@ -24,7 +26,9 @@ def rows(data: bytes, ending: str, sheet: str, first: int, limit: int) -> tuple[
 
 
 def _cells(data: bytes, ending: str) -> Iterator[list[Cell]]:
-    return ([*line] for line in _lines(decoded(data), ending))
+    text = decoded(data)
+    sign = "\t" if ending == ".tsv" else _separator(text.splitlines()[:1])
+    return ([*line] for line in _lines(text, sign))
 
 
 def _excel(data: bytes, sheet: str) -> tuple[str, Iterator[list[Cell]]]:
@@ -39,10 +43,20 @@ def _trimmed(taken: list[list[Cell]]) -> list[list[Cell]]:
     return [[*row[:width], *[None] * (width - len(row))] for row in taken]
 
 
-def _lines(text: str, ending: str) -> Iterator[list[str]]:
+def _separator(top: Sequence[str]) -> str:
+    """What parts the values: the sign that the most of these lines have equally often, outside of quotes."""
+    bare = [_QUOTED.sub("", line) for line in top]
+
+    def told(sign: str) -> tuple[int, int, bool]:
+        counts = [many for line in bare if (many := line.count(sign))]
+        usual = max(counts, key=counts.count, default=0)
+        return counts.count(usual), usual, sign == ","
+
+    return max(",;\t|", key=told)
+
+
+def _lines(text: str, sign: str) -> Iterator[list[str]]:
     """The lines of a CSV file as they come. Raises Refused at one that is broken or too wide."""
-    first = next(iter(text.splitlines()), "")
-    sign = "\t" if ending == ".tsv" else max(",;\t|", key=lambda s: (first.count(s), s == ","))
     try:
         for line in csv.reader(io.StringIO(text, newline=""), delimiter=sign, strict=True):
             _narrow(len(line))
@@ -74,10 +88,20 @@ def comma_separated(table: Sequence[Sequence[Cell]], sign: str) -> str:
 
 
 MOST_RECORDS = 100_000
+TITLES = 30  # lines at the top among which the line of column names is looked for
+_NUMERIC = re.compile(r"[-+\s$€£¥%\d.,'’]*\d[-+\s$€£¥%\d.,'’]*")
 
 
-def records(data: bytes, ending: str) -> tuple[list[str], list[list[Cell]]]:
-    """The columns, and rows that are all as long as those. Raises Refused for what is no table, or too large a one."""
+class Records(NamedTuple):
+    """Columns, rows that are all as long as those, and what was assumed to read them so, in sentences."""
+
+    columns: list[str]
+    rows: list[list[Cell]]
+    assumed: list[str]
+
+
+def records(data: bytes, ending: str) -> Records:
+    """The records of a file. Raises Refused for what is no table, or too large a one."""
     text = decoded(data, "Name a .csv, .tsv, .json or .jsonl file, or say which table.")
     if ending == ".json":
         return _of_objects(_json(text))
@@ -86,20 +110,62 @@ def records(data: bytes, ending: str) -> tuple[list[str], list[list[Cell]]]:
     return _of_csv(text, ending)
 
 
-def _of_csv(text: str, ending: str) -> tuple[list[str], list[list[Cell]]]:
+def _of_csv(text: str, ending: str) -> Records:
     if not text.strip():
         raise Refused("is empty. There is nothing in it to look at.")
-    lines = [line for line in _lines(text, ending) if line]
-    columns = _columns(lines[0])
-    return columns, _fitting(columns, lines[1:])
+    top = text.splitlines()[:TITLES]
+    lines = [line for line in _lines(text, "\t" if ending == ".tsv" else _separator(top)) if line]
+    above = _titles(lines[:TITLES])
+    columns, assumed = _columns(lines[above])
+    if above:
+        shown = "; ".join(" ".join(filter(None, line))[:60] for line in lines[:above][:3])
+        assumed.insert(0, f"{_counted(above, 'line')} above the column names left out: {shown}.")
+    return Records(columns, _fitting(columns, lines[above + 1 :]), assumed)
 
 
-def _columns(names: list[str]) -> list[str]:
+def _titles(lines: Sequence[list[str]]) -> int:
+    """How many lines stand above the line of column names: those with few values, where most have many."""
+    widths = [_width(line) for line in lines]
+    usual = max(widths[1:], key=widths.count, default=0)
+    for at, line in enumerate(lines[:-1]):
+        if sum(map(bool, line)) > usual / 2:
+            return at if all(map(_few_numbers, lines[: at + 1])) else 0
+    return 0
+
+
+def _width(line: list[str]) -> int:
+    return max((n for n, value in enumerate(line, 1) if value.strip()), default=0)
+
+
+def _few_numbers(line: list[str]) -> bool:
+    """Whether a line may be a title or names of columns: not all that it holds is numbers."""
+    filled = [value for value in line if value.strip()]
+    return not filled or not all(map(_NUMERIC.fullmatch, filled))
+
+
+def _columns(names: list[str]) -> tuple[list[str], list[str]]:
+    """The names, each once, and what was assumed for that."""
     _narrow(len(names))
-    columns = [name.strip() or f"column {n}" for n, name in enumerate(names, 1)]
-    if len(set(columns)) < len(columns):
-        raise Refused("has two columns of the same name. Rename one of them first.")
-    return columns
+    columns: list[str] = []
+    renamed: list[str] = []
+    for n, name in enumerate(names, 1):
+        free = _free(name.strip() or f"column {n}", columns, names)
+        if name.strip() and free != name.strip():
+            renamed.append(f"“{free}” (column {n})")
+        columns.append(free)
+    said = f"Columns of the same name are told apart: {', '.join(renamed)}." if renamed else ""
+    return columns, [said] if said else []
+
+
+def _free(name: str, taken: Sequence[str], names: Sequence[str]) -> str:
+    if name not in taken:
+        return name
+    others = {*taken, *names}
+    return next(one for n in count(2) if (one := f"{name} ({n})") not in others)
+
+
+def _counted(many: int, thing: str) -> str:
+    return f"{many} {thing}{' is' if many == 1 else 's are'}"
 
 
 def _fitting(columns: list[str], lines: Sequence[list[str]]) -> list[list[Cell]]:
@@ -132,10 +198,11 @@ def json_rows(text: str) -> list[list[Cell]]:
     return [[*columns], *rows]
 
 
-def _of_objects(found: Any) -> tuple[list[str], list[list[Cell]]]:
-    columns, rows = _table(found, "Name a file that is.")
+def _of_objects(found: Any) -> Records:
+    names, rows = _table(found, "Name a file that is.")
     _few(rows)
-    return _columns(columns), rows
+    columns, assumed = _columns(names)
+    return Records(columns, rows, assumed)
 
 
 def _table(found: Any, instead: str) -> tuple[list[str], list[list[Cell]]]:

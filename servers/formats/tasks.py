@@ -190,9 +190,10 @@ def fill(data: bytes, values: dict[str, str]) -> Result:
 
 
 def records(data: bytes, ending: str) -> Result:
-    """The columns of a table, and its rows as JSON, one a line."""
-    columns, rows = tables.records(data, ending)
-    return {"columns": columns}, "\n".join(map(json.dumps, rows)).encode()
+    """The columns of a table with what was assumed, and its rows as JSON, one a line."""
+    found = tables.records(data, ending)
+    told = {"columns": found.columns, "assumed": found.assumed}
+    return told, "\n".join(map(json.dumps, found.rows)).encode()
 
 
 def words(data: bytes, ending: str, **asked: Any) -> Result:

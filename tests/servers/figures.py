@@ -5,6 +5,10 @@ FIGURES: dict[str, tuple[str, str]] = {
         "a contract with controls, a text box, notes, comments, numbers and changes nobody accepted, in three views",
         "30 of 30 pieces of text",
     ),
+    "data.summarize_anomalies": (
+        "a German ledger with titles, two columns of one name, decimal commas and a sum, and five faults in it",
+        "5 of 5 faults found, 0 too much",
+    ),
     "security.scan_for_pii": (
         "640 lines with personal data, a table of 50 customers, and 720 lines with numbers that are none",
         "recall ≥ 99 %, precision ≥ 99 %",
