@@ -69,6 +69,37 @@ class Duplicates(BaseModel):
     summary: str
 
 
+ColumnsArg = Annotated[
+    list[Name] | None, Field(description="Only these columns. Empty: all of them.", max_length=100)
+]
+AlikeArg = Annotated[
+    float | None, Field(ge=0.5, le=1, description="Also nearly the same, like 0.9. Empty: the same only.")
+]
+
+
+class TwinsCall(BaseModel):
+    """The arguments of write_without_duplicates, as a preview is given them."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    source: str
+    destination: str
+    columns: ColumnsArg = None
+    table: TableArg = None
+    alike: AlikeArg = None
+
+
+class TwinsPlan(BaseModel):
+    """What a file without duplicates would be."""
+
+    path: str
+    rows: int = Field(description="that are written")
+    left_out: int = Field(description="rows that are there again")
+    removed: str = Field(description="the rows that are left out, and how the file was read")
+    expected: str = Field(description="SHA-256 over the records and what they take the place of")
+    note: str = Field(default="", description="what is said of cells that begin like a formula")
+
+
 class Anomaly(BaseModel):
     column: str
     kind: Literal[

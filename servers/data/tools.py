@@ -13,11 +13,13 @@ from pydantic import Field
 from servers import formulas
 from servers.cards import Card, change, reading
 from servers.command_line import Clock
-from servers.data import quality, sources, writing
+from servers.data import quality, sources, twins, writing
 from servers.data.models import (
+    AlikeArg,
     Anomalies,
     Cell,
     Change,
+    ColumnsArg,
     CsvPlan,
     Database,
     DatabaseArg,
@@ -29,6 +31,8 @@ from servers.data.models import (
     RowsPlan,
     RowsState,
     TableArg,
+    TwinsCall,
+    TwinsPlan,
 )
 from servers.filesystem import answers, targets
 from servers.filesystem.answers import spoken
@@ -42,9 +46,6 @@ MOST_TEXT = 1 << 20  # bytes of a CSV file whose replacement can be shown
 
 ChangesArg = Annotated[
     list[Change], Field(min_length=1, max_length=MOST_CHANGES, description="Carried out in this order.")
-]
-ColumnsArg = Annotated[
-    list[Name] | None, Field(description="Only these columns. Empty: all of them.", max_length=100)
 ]
 CsvColumns = Annotated[list[Name], Field(min_length=1, max_length=200, description="The first line.")]
 CsvRows = Annotated[
@@ -94,29 +95,23 @@ class Reading:
         path: RecordsArg,
         columns: ColumnsArg = None,
         table: TableArg = None,
-        alike: Annotated[
-            float | None,
-            Field(ge=0.5, le=1, description="Also nearly the same, like 0.9. Empty: the same only."),
-        ] = None,
+        alike: AlikeArg = None,
     ) -> Duplicates:
         """Find records that are there twice, also in other case or spacing, and say which to keep. Changes nothing."""
-        found = sources.records(self.roots, path, table)
-        compared = found.chosen(columns)
-        groups = quality.groups(found, compared, alike)
-        extra = {row for group in groups for row in group.rows[1:]}
-        listed, more = answers.fitting(groups, quality.MOST_GROUPS)
-        keep = [row for row in range(1, len(found.rows) + 1) if row not in extra]
+        found = twins.sifted(self.roots, path, table, columns, alike)
+        listed, more = answers.fitting(found.groups, quality.MOST_GROUPS)
+        total, many = len(found.records.rows), len(found.groups)
         return Duplicates(
-            path=found.said,
-            records=len(found.rows),
-            assumed=[*found.assumed],
-            compared=compared,
+            path=found.records.said,
+            records=total,
+            assumed=[*found.records.assumed],
+            compared=found.compared,
             groups=listed,
-            unique=len(keep),
-            keep=keep if len(keep) <= 5_000 else [],
+            unique=len(found.keep),
+            keep=found.keep if len(found.keep) <= 5_000 else [],
             truncated=more,
-            summary=f"{len(found.rows)} records, {len(extra)} of them again in {len(groups)} groups; "
-            f"{len(keep)} are left without them.",
+            summary=f"{total} records, {found.leaving} of them again in {many} groups; "
+            f"{len(found.keep)} are left without them, which write_without_duplicates writes.",
         )
 
     @spoken
@@ -158,6 +153,20 @@ class Reading:
             raise ToolError(f"{place.said} is too large to show what would change. Write to another name.")
         note = formulas.note(formulas.formulas([columns, *rows]))
         return CsvPlan(path=place.said, before=before, after=after, sha256=sha256, rows=len(rows), note=note)
+
+    @spoken
+    def preview_without_duplicates(self, call: TwinsCall) -> TwinsPlan:
+        """Show which rows write_without_duplicates would leave out, and where it would write. Changes nothing."""
+        place, sha256 = csv_target(self.roots, call.destination)
+        found = twins.of_call(self.roots, call)
+        return TwinsPlan(
+            path=place.said,
+            rows=len(found.keep),
+            left_out=found.leaving,
+            removed="\n".join(found.shown()),
+            expected=found.digest(sha256),
+            note=formulas.note(formulas.formulas([found.records.columns, *found.rows])),
+        )
 
     @spoken
     def preview_write_sqlite(self, path: DatabaseArg, changes: ChangesArg) -> RowsPlan:
@@ -234,6 +243,24 @@ class Changing:
         return put(place, as_csv(place, columns, rows).encode(), expected_sha256, self.clock(), Written)
 
     @spoken
+    def write_without_duplicates(
+        self,
+        source: RecordsArg,
+        destination: Annotated[str, Field(description="The .csv or .tsv file; it may be the source.")],
+        columns: ColumnsArg = None,
+        table: TableArg = None,
+        alike: AlikeArg = None,
+        expected: ExpectedRows = None,
+    ) -> Written:
+        """Write a .csv or .tsv file with the records of another, each once: the first of those that say the same."""
+        place, sha256 = csv_target(self.roots, destination)
+        call = TwinsCall(source=source, destination=destination, columns=columns, table=table, alike=alike)
+        found = twins.of_call(self.roots, call)
+        found.must_be(expected, sha256)
+        text = as_csv(place, found.records.columns, found.rows)
+        return put(place, text.encode(), sha256, self.clock(), Written)
+
+    @spoken
     def write_sqlite(
         self, path: DatabaseArg, changes: ChangesArg, expected: ExpectedRows = None
     ) -> RowsChanged:
@@ -283,6 +310,12 @@ CARDS: dict[str, Card] = {
         "Find what stands out", "Look for anomalies in {args.path}", paths=["path"]
     ),
     "preview_csv": reading("Preview a CSV file", "Look at {args.path}", paths=["path"]),
+    "preview_without_duplicates": reading(
+        "Preview a file without duplicates",
+        "Look for twins in {args.call.source}",
+        paths=["call.source"],
+        looks=["call.destination"],
+    ),
     "preview_write_sqlite": reading(
         "Preview changes of rows", "Try changes on a copy of {args.path}", paths=["path"]
     ),
@@ -307,6 +340,17 @@ CARDS: dict[str, Card] = {
             "after": "{capture.plan.after}",
             "path": "{capture.plan.path}",
         },
+    ),
+    "write_without_duplicates": makes(
+        "Write without duplicates",
+        "Write",
+        "Write {capture.plan.rows} rows of {args.source} to {args.destination}, without {capture.plan.left_out} that "
+        "are there again{capture.plan.note}",
+        targets={"paths": ["source", "destination"], "reported": ["{capture.plan.path}"]},
+        noun="{args.destination|name}",
+        capture={"plan": {"tool": "preview_without_duplicates", "args": {"call": "{args}"}}},
+        bind={"expected": "{capture.plan.expected}"},
+        preview={"kind": "text", "after": "{capture.plan.removed}"},
     ),
     "write_sqlite": change(
         "Write rows",

@@ -18,10 +18,11 @@ from tests.servers.gate_around_server import check_cards
 
 CLASSES = dict.fromkeys(
     "query_sqlite describe_database deduplicate_records summarize_anomalies preview_csv preview_write_sqlite "
-    "preview_restore_rows check_rows get_metadata describe_paths preview_restore".split(),
+    "preview_without_duplicates preview_restore_rows check_rows get_metadata describe_paths preview_restore".split(),
     "read",
 ) | {
     "write_csv": "write",
+    "write_without_duplicates": "write",
     "write_sqlite": "write",
     "restore_rows": "write",
     "restore_file": "write",

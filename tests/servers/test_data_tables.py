@@ -73,6 +73,32 @@ async def test_records_that_say_the_same_are_found_in_other_case_and_spacing(tmp
     ]
 
 
+async def test_more_records_than_arguments_carry_are_written_each_once(tmp_path: Path) -> None:
+    people = [f"{n};Person {n % 29_000:05d} of a street with a rather long name" for n in range(30_000)]
+    root = tmp_path / "files"
+    root.mkdir()
+    (root / "many.csv").write_text("\n".join(["n;who", *people]))
+    async with gated(tmp_path / "logs", "data", server([root], Clock())) as gate:
+        call = {"source": "many.csv", "destination": "once.csv", "columns": ["who"]}
+        seen = await gate.look("write_without_duplicates", **call)
+        done = await gate.go_on("write_without_duplicates", seen, call)
+        written = (root / "once.csv").read_text().splitlines()
+        (root / "many.csv").write_text("\n".join(["n;who", *people[:-1]]))
+        late = await gate.refused("write_without_duplicates", **seen.args)
+        none = await gate.blind("write_without_duplicates", **call | {"source": "once.csv"})
+        await gate.undo(done)
+    assert seen.preview.summary == (
+        "Write 29000 rows of many.csv to once.csv, without 1000 that are there again"
+    )
+    assert seen.preview.diff.count("- row 29") == 200
+    assert "… and 800 more rows" in seen.preview.diff
+    assert len(json.dumps(seen.args)) < 1_000
+    assert written == ["n,who", *(one.replace(";", ",") for one in people[:29_000])]
+    assert "many.csv, or the file to be written, has changed since" in late
+    assert "No record of once.csv is there twice in who" in none
+    assert not (root / "once.csv").exists()
+
+
 async def test_another_year_is_no_typing_error(tmp_path: Path) -> None:
     text = "what\nAnnual report of the company for 2025\nAnnual report of the company for 2026\n"
     async with data(tmp_path, r_csv=text) as ask:

@@ -77,6 +77,7 @@ def run(path: Path, sql: str) -> None:
 def fill_data(root: Path) -> None:
     run(root / "books.sqlite", BOOKS)
     (root / "old.csv").write_text("name,amount\nAnn,1\n")
+    (root / "twice.csv").write_text("who;n\nBob Jones;1\nAnn;7\nbob  JONES;2\n")
 
 
 def fill_documents(root: Path) -> None:
@@ -167,6 +168,18 @@ HOUSES = {
         cases=[
             Case("write_csv", {"path": "new.csv", **TABLE}, ('"Bob, jr.",2',), rewrite("new.csv")),
             Case("write_csv", {"path": "old.csv", **TABLE}, ("-Ann,1", '+"Bob, jr.",2'), rewrite("old.csv")),
+            Case(
+                "write_without_duplicates",
+                {"source": "twice.csv", "destination": "twice.csv", "columns": ["who"]},
+                ("- row 3: bob  JONES · 2 (as row 1: Bob Jones · 1)",),
+                rewrite("twice.csv"),
+            ),
+            Case(
+                "write_without_duplicates",
+                {"source": "books.sqlite", "table": "line", "destination": "old.csv", "columns": ["bill"]},
+                ("- row 2: 2 · 1 · ink (as row 1: 1 · 1 · pens)",),
+                rewrite("old.csv"),
+            ),
             Case(
                 "write_sqlite",
                 {"path": "books.sqlite", "changes": [BILL]},
