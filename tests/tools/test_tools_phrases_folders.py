@@ -27,6 +27,11 @@ TABLE: list[tuple[str, str, dict[str, Any]]] = [
     ("which tables are in b.sqlite?", "data.describe_database", {"path": "b.sqlite"}),
     ("find duplicate records in a.csv", "data.deduplicate_records", {"path": "a.csv"}),
     ("deduplicate the table t of b.db", "data.deduplicate_records", {"path": "b.db", "table": "t"}),
+    (
+        "write a.csv without duplicates to b.csv",
+        "data.write_without_duplicates",
+        {"source": "a.csv", "destination": "b.csv"},
+    ),
     ("what stands out in a.csv", "data.summarize_anomalies", {"path": "a.csv"}),
     ("what stands out in the table t of b.db", "data.summarize_anomalies", {"path": "b.db", "table": "t"}),
     (
