@@ -2,8 +2,8 @@
 
 import sys
 
-from servers.folders import alone
-from servers.security import server
+from servers.command_line import serve
+from servers.security import configured
 
 if __name__ == "__main__":
-    alone("security", "An MCP server that looks after files.", server, sys.argv[1:])
+    serve(configured, sys.argv[1:])

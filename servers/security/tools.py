@@ -1,10 +1,10 @@
-"""The security tools, each with its card and its undo, and the keys of this server."""
+"""The security tools, each with its card and its undo."""
 
 from __future__ import annotations
 
-import os
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 import pyrage
 from mcp.server.mcpserver.exceptions import ToolError
@@ -14,15 +14,15 @@ from servers.cards import Card, reading
 from servers.command_line import Clock
 from servers.detection.credentials import credentials
 from servers.detection.personal import personal
-from servers.filesystem import disk, file_ops, targets
+from servers.filesystem import disk, targets
 from servers.filesystem.answers import spoken
-from servers.filesystem.disk import rename_to_free_name
 from servers.filesystem.models import Item
-from servers.filesystem.paths import PRIVATE, Place, Root, Roots, Spot, private
-from servers.filesystem.text import read_at
+from servers.filesystem.paths import Place, Roots
 from servers.folders import LARGEST_MADE, WAYS_BACK, Target, bytes_of, makes, put, target
 from servers.sandbox.calling import Limits, run
 from servers.security import scan
+from servers.security.keys import Keys, earlier
+from servers.security.keys import recipients as public_keys
 from servers.security.scan import (
     Cleanup,
     CryptCall,
@@ -40,60 +40,6 @@ from servers.security.scan import (
     scan_files,
 )
 
-_FOLDER, _NAME = "keys", "age-identity.txt"
-_SENTENCE = "The key in .countersign/keys is not one. Put the right one back, or move it away to begin anew."
-
-
-def identity(root: Root) -> Any | None:
-    """The key of a root, None where there is none yet. Raises ToolError when it cannot be read."""
-    if not os.path.lexists(root.path / PRIVATE / _FOLDER / _NAME):
-        return None
-    with private(root, _FOLDER, make=False) as folder:
-        spot = Spot(folder, _NAME, "The key")
-        with disk.reading(spot) as file:
-            text = read_at(file, 0, 4096).decode("ascii", "replace")
-    try:
-        [line] = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
-        return pyrage.x25519.Identity.from_str(line)
-    except (ValueError, pyrage.IdentityError):
-        raise ToolError(_SENTENCE) from None
-
-
-def own(root: Root) -> Any:
-    """The key of a root, made when there is none. Two servers that make one at once agree on one."""
-    with file_ops.alone(root):
-        if found := identity(root):
-            return found
-        made = pyrage.x25519.Identity.generate()
-        with private(root, _FOLDER) as folder:
-            staged = disk.temporary(folder, "The key")
-            with disk.staging(staged, 0o600) as file:
-                disk.write_all(
-                    file, f"# countersign: keep this file, or nothing opens again\n{made}\n".encode()
-                )
-            rename_to_free_name(staged, Spot(folder, _NAME, "The key"))
-            os.fsync(folder)
-        return made
-
-
-def all_of(roots: Roots) -> list[Any]:
-    """Every key there is."""
-    return [found for root in roots.roots if (found := identity(root))]
-
-
-def parsed_recipients(given: list[str]) -> list[Any]:
-    """Public keys as age takes them. Raises ToolError for what is none, and for a secret one."""
-    found = []
-    for text in given:
-        if text.strip().upper().startswith("AGE-SECRET-KEY"):
-            raise ToolError("That is a secret key. Give the public one (age1…), and make a new secret one.")
-        try:
-            found.append(pyrage.x25519.Recipient.from_str(text.strip()))
-        except (ValueError, pyrage.RecipientError):
-            raise ToolError(f"“{text[:20]}” is no public key of age. One begins with age1.") from None
-    return found
-
-
 ENDING = ".age"
 MINE = "this server"
 LIMITS = Limits(output=LARGEST_MADE + (1 << 20))
@@ -109,6 +55,7 @@ class Reading:
 
     roots: Roots
     clock: Clock
+    keys: Keys
 
     @spoken
     def scan_for_pii(self, path: PlaceArg, cursor: CursorArg = "") -> Scan:
@@ -144,23 +91,25 @@ class Reading:
     @spoken
     def show_recipient(self) -> Recipient:
         """Give the public key for which others can encrypt files for this server."""
-        found = identity(self.roots.roots[0])
+        found = self.keys.identity()
         return Recipient(recipient=str(found.to_public()) if found else "")
 
     @spoken
     def preview_encrypt(self, call: CryptCall) -> Plan:
         """Say which file encrypt_file would read, where it would write, and who could read that. Changes nothing."""
         place, goal = _encrypted(self.roots, call.path, call.destination)
-        others = [str(one) for one in parsed_recipients(call.recipients)]
-        identity(place.root)  # a broken key is said now
-        return _plan(place, goal, [MINE, *others])  # the same before and after the first use makes the key
+        others = [str(one) for one in public_keys(call.recipients)]
+        self.keys.outside(self.roots)
+        self.keys.identity()  # a broken key is said now
+        mine = [MINE] if self.keys.file else []  # the same before and after the first use makes the key
+        return _plan(place, goal, [*mine, *_all(mine, self.keys.always, others)])
 
     @spoken
     def preview_decrypt(self, call: CryptCall) -> Plan:
         """Say which file decrypt_file would read, and where it would write. Changes nothing."""
         place, goal = _decrypted(self.roots, call.path, call.destination)
         data, _ = bytes_of(place, LARGEST_MADE)
-        plain = opened(self.roots, place, data)
+        plain = opened(self.keys, self.roots, place, data)
         plan = _plan(place, goal, [])
         return plan.model_copy(
             update={"items": [plan.items[0], plan.items[1].model_copy(update={"size": len(plain)})]}
@@ -173,6 +122,7 @@ class Changing:
 
     roots: Roots
     clock: Clock
+    keys: Keys
 
     @spoken
     def encrypt_file(
@@ -185,11 +135,13 @@ class Changing:
     ) -> Made:
         """Encrypt a file with age, for this server and the recipients. The readable file stays until it is deleted."""
         place, goal = _encrypted(self.roots, path, destination)
-        others = parsed_recipients(recipients)
+        others = public_keys(recipients)
+        self.keys.outside(self.roots)
         data, _ = bytes_of(place, LARGEST_MADE - (1 << 20), expected_source)
-        everyone = [own(place.root).to_public(), *others]
-        said = [str(one) for one in everyone]
-        made = pyrage.encrypt(data, everyone)
+        mine = self.keys.own()
+        own = [str(mine.to_public())] if mine else []
+        said = [*own, *_all(own, self.keys.always, [str(one) for one in others])]
+        made = pyrage.encrypt(data, public_keys(said))
         return put(goal.place, made, expected_target, self.clock(), Made, recipients=said)
 
     @spoken
@@ -203,17 +155,26 @@ class Changing:
         """Decrypt a file that was encrypted for this server. The encrypted one stays."""
         place, goal = _decrypted(self.roots, path, destination)
         data, _ = bytes_of(place, LARGEST_MADE, expected_source)
-        plain = opened(self.roots, place, data)
+        plain = opened(self.keys, self.roots, place, data)
         return put(goal.place, plain, expected_target, self.clock(), Made)
 
 
-def opened(roots: Roots, place: Place, data: bytes) -> bytes:
-    """What is in an encrypted file. Raises ToolError when no key of this server opens it."""
-    found = all_of(roots)
-    if not found:
+def _all(own: Sequence[str], always: Sequence[str], others: Sequence[str]) -> list[str]:
+    """The public keys of other people, each once. Raises ToolError when nobody could read what is encrypted."""
+    found = list(dict.fromkeys([*always, *others]))
+    if not (own or found):
         raise ToolError(
-            f"{place.said} cannot be opened: this server has no key. Put it back in .countersign/keys."
+            "This server has no key. Say for whom to encrypt: recipients, public keys of age (age1…)."
         )
+    return found
+
+
+def opened(keys: Keys, roots: Roots, place: Place, data: bytes) -> bytes:
+    """What is in an encrypted file. Raises ToolError when no key of this server opens it."""
+    found = [*filter(None, [keys.identity()]), *earlier(roots)]
+    if not found:
+        where = f"Put it back as {keys.file}" if keys.file else "Open it with age where the key is"
+        raise ToolError(f"{place.said} cannot be opened: this server has no key. {where}.")
     return run("security.decrypt", place.said, [data], LIMITS, keys=[str(key) for key in found])[1]
 
 

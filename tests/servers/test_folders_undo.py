@@ -25,6 +25,7 @@ from tests.servers import papers
 from tests.servers.all_servers import log
 from tests.servers.files import Clock, tree
 from tests.servers.gate_around_server import Gate, gated
+from tests.servers.test_security_tools import key_beside
 
 Args = dict[str, Any]
 State = Any
@@ -233,7 +234,7 @@ HOUSES = {
         ],
     ),
     "security": House(
-        app=lambda root: security_server([root], Clock()),
+        app=lambda root: security_server([root], Clock(), key_beside(root)),
         fill=lambda root: fill_secrets(root),
         state=tree,
         cases=[

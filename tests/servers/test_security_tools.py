@@ -8,6 +8,7 @@ import stat
 import sys
 import time
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,7 +21,8 @@ from mcp import Client, StdioServerParameters
 from servers.detection.credentials import credentials
 from servers.detection.hits import hits
 from servers.detection.personal import personal
-from servers.security import server
+from servers.security import configured, server
+from servers.security.keys import Keys
 from tests.servers import papers
 from tests.servers.files import Ask, Clock, Mode, tree
 from tests.servers.gate_around_server import check_cards
@@ -32,11 +34,23 @@ CLASSES = dict.fromkeys(
 ) | {"encrypt_file": "write", "decrypt_file": "write", "restore_file": "write", "delete_file": "destructive"}
 
 
+def everything(root: Path) -> list[bytes]:
+    """The bytes of all files below, with those of the server's own folder."""
+    return [path.read_bytes() for path in root.rglob("*") if path.is_file()]
+
+
+def key_beside(root: Path) -> Keys:
+    """A key outside of the folder, in one of its own."""
+    return Keys(root.parent / f"{root.name} of the operator" / "keys" / "identity.txt")
+
+
 @asynccontextmanager
 async def security(root: Path, mode: Mode = "auto", **files: str | bytes) -> AsyncIterator[Ask]:
     for name, data in files.items():
         (root / name.replace("_", ".")).write_bytes(data.encode() if isinstance(data, str) else data)
-    async with Client(server([root], Clock()), mode=mode, read_timeout_seconds=90) as client:
+    async with Client(
+        server([root], Clock(), key_beside(root)), mode=mode, read_timeout_seconds=90
+    ) as client:
         yield Ask(client)
 
 
@@ -223,7 +237,9 @@ async def test_a_file_is_encrypted_for_this_server_and_others_and_opened_again(
     assert (tmp_path / "plan.txt").read_text() == (tmp_path / "copy.txt").read_text() == "the plan"
     assert pyrage.decrypt((tmp_path / "plan.txt.age").read_bytes(), [other]) == b"the plan"
     assert made["recipients"] == [mine["recipient"], str(other.to_public())]
-    key = tmp_path / ".countersign" / "keys" / "age-identity.txt"
+    key = key_beside(tmp_path).file
+    assert key
+    assert not any(b"AGE-SECRET" in data for data in everything(tmp_path))
     assert stat.S_IMODE(key.stat().st_mode) == 0o600
     for told in (str(said), caplog.text):
         assert key.read_text().split()[-1] not in told
@@ -252,12 +268,94 @@ async def test_what_cannot_be_opened_is_said(tmp_path: Path) -> None:
         assert "must end in .age" in await ask.refused("encrypt_file", path="a.txt", destination="b.txt")
         assert "no public key" in await ask.refused("encrypt_file", path="a.txt", recipients=["age1x"])
         assert "does not end in .age" in await ask.refused("decrypt_file", path="a.txt")
-        (tmp_path / ".countersign" / "keys" / "age-identity.txt").write_text("nonsense")
+        key = key_beside(tmp_path).file
+        assert key
+        key.write_text("nonsense")
         assert "Put the right one back" in await ask.refused("decrypt_file", path="a.txt.age")
         assert "Put the right one back" in await ask.refused("encrypt_file", path="a.txt")
     assert set(os.listdir(tmp_path)) == {
         ".countersign", "a.txt", "a.txt.age", "half.age", "junk.age", "x.age"
     }  # fmt: skip
+
+
+async def test_a_key_that_was_made_inside_the_folder_still_opens_and_is_used_for_nothing_new(
+    tmp_path: Path,
+) -> None:
+    old = pyrage.x25519.Identity.generate()
+    (tmp_path / ".countersign" / "keys").mkdir(parents=True)
+    (tmp_path / ".countersign" / "keys" / "age-identity.txt").write_text(f"# kept\n{old}\n")
+    files: dict[str, Any] = {"old_age": pyrage.encrypt(b"from before", [old.to_public()]), "a_txt": "a"}
+    async with security(tmp_path, **files) as ask:
+        await ask("decrypt_file", path="old.age")
+        made = await ask("encrypt_file", path="a.txt")
+    assert (tmp_path / "old").read_bytes() == b"from before"
+    assert str(old.to_public()) not in made["recipients"]
+    with pytest.raises(pyrage.DecryptError):
+        pyrage.decrypt((tmp_path / "a.txt.age").read_bytes(), [old])
+
+
+async def test_without_a_key_files_are_encrypted_for_the_operators_recipients(tmp_path: Path) -> None:
+    operator, friend = pyrage.x25519.Identity.generate(), pyrage.x25519.Identity.generate()
+    (tmp_path / "a.txt").write_text("a")
+    words = ["--root", str(tmp_path), "--no-key", "--recipient", str(operator.to_public())]
+    async with Client(configured(words)) as client:
+        ask = Ask(client)
+        plan = await ask("preview_encrypt", call={"path": "a.txt", "recipients": [str(friend.to_public())]})
+        made = await ask("encrypt_file", path="a.txt", recipients=[str(friend.to_public())])
+        assert "this server has no key. Open it with age" in await ask.refused(
+            "decrypt_file", path="a.txt.age"
+        )
+    async with Client(configured(words[:3])) as client:
+        assert "Say for whom to encrypt" in await Ask(client).refused("encrypt_file", path="a.txt")
+        assert "Say for whom to encrypt" in await Ask(client).refused(
+            "preview_encrypt", call={"path": "a.txt"}
+        )
+    assert plan["recipients"] == made["recipients"] == [str(operator.to_public()), str(friend.to_public())]
+    for key in (operator, friend):
+        assert pyrage.decrypt((tmp_path / "a.txt.age").read_bytes(), [key]) == b"a"
+
+
+async def test_a_key_inside_an_allowed_folder_is_refused_however_it_is_reached(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "shared"
+    root.mkdir()
+    (root / "a.txt").write_text("a")
+    (tmp_path / "link").symlink_to(root)
+    for path in (
+        root / "key",
+        root / "deep" / "key",
+        tmp_path / "link" / "key",
+        root / ".." / "shared" / "key",
+    ):
+        with pytest.raises(ValueError, match="inside the allowed folder shared"):
+            configured(["--root", root, "--key-file", path])
+    monkeypatch.setenv("XDG_STATE_HOME", str(root))
+    async with Client(server([root])) as client:
+        assert "inside the allowed folder" in await Ask(client).refused("encrypt_file", path="a.txt")
+    assert os.listdir(root) == ["a.txt"]
+
+
+def test_two_servers_that_make_a_key_at_once_agree_on_one(tmp_path: Path) -> None:
+    keys = [Keys(tmp_path / "state" / "key") for _ in range(8)]
+    with ThreadPoolExecutor(8) as threads:
+        made = {str(found) for found in threads.map(lambda one: one.own(), keys)}
+    assert len(made) == 1
+    assert os.listdir(tmp_path / "state") == ["key"]
+
+
+async def test_a_key_that_cannot_be_made_or_read_is_said(tmp_path: Path) -> None:
+    (tmp_path / "in the way").write_text("")
+    root = tmp_path / "shared"
+    root.mkdir()
+    (root / "a.txt").write_text("a")
+    for path, why in (
+        (tmp_path / "in the way" / "key", "cannot be read: Not a directory"),
+        (tmp_path, "cannot be read: Is a directory"),
+        (Path("/proc/none/key"), "No key can be made in /proc/none/key"),
+    ):
+        async with Client(server([root], Clock(), Keys(path))) as client:
+            assert why in await Ask(client).refused("encrypt_file", path="a.txt")
 
 
 async def test_the_server_runs_on_standard_input_and_output(tmp_path: Path) -> None:
