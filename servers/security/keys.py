@@ -26,8 +26,7 @@ _SENTENCE = "The key in {} is not one. Put the right one back, or move it away t
 
 def usual() -> Path:
     """Where the key is when nobody says: in the state folder of the user that runs the server."""
-    state = os.environ.get("XDG_STATE_HOME", "")
-    return (Path(state) if state else Path.home() / ".local" / "state") / "countersign" / NAME
+    return Path.home() / ".local" / "state" / "countersign" / NAME
 
 
 @dataclass(frozen=True)

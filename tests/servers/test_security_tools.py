@@ -330,7 +330,7 @@ async def test_a_key_inside_an_allowed_folder_is_refused_however_it_is_reached(
     ):
         with pytest.raises(ValueError, match="inside the allowed folder shared"):
             configured(["--root", root, "--key-file", path])
-    monkeypatch.setenv("XDG_STATE_HOME", str(root))
+    monkeypatch.setenv("HOME", str(root))
     async with Client(server([root])) as client:
         assert "inside the allowed folder" in await Ask(client).refused("encrypt_file", path="a.txt")
     assert os.listdir(root) == ["a.txt"]
