@@ -52,6 +52,7 @@ OWN = {
     "servers/system/screen.py": {"PIL"},
     "servers/task/store.py": {"sqlite3"},
     "servers/clipboard/history.py": {"sqlite3"},
+    "servers/email/search.py": {"sqlite3"},
 }
 # Inside handlers: Slack's edge and the API know nothing of each other.
 API = "handlers/api/"

@@ -154,14 +154,26 @@ def one(task: str, name: str, blobs: Sequence[bytes], **args: Any) -> tuple[Fact
 
 
 def each(
-    task: str, letters: Iterable[Letter], most: int, budget: listing.Budget, wrong: list[str], **args: Any
+    task: str, letters: Iterable[Letter], most: int, budget: listing.Budget, wrong: list[str]
 ) -> Iterator[tuple[Letter, Facts]]:
     """What a task says of the first `most` bytes of each message. One that is gone meanwhile or makes no sense goes to
     `wrong`."""
+    for letter, facts, _ in told(task, letters, most, budget, wrong):
+        if "wrong" in facts:
+            wrong.append(facts["wrong"])
+        else:
+            yield letter, facts
+
+
+def told(
+    task: str, letters: Iterable[Letter], most: int, budget: listing.Budget, wrong: list[str]
+) -> Iterator[tuple[Letter, Facts, list[str]]]:
+    """The same with the texts that the task gives besides, and with the messages that make no sense: their facts say
+    what is `wrong`."""
 
     def job(some: list[tuple[Letter, bytes]]) -> Job:
         names = [letter.place.said for letter, _ in some]
-        return Job(task, [data for _, data in some], {**args, "names": names}, limits=LIMITS)
+        return Job(task, [data for _, data in some], {"names": names}, limits=LIMITS)
 
     for portion in _portions(letters, most, wrong):
         seconds = max(1.0, budget.deadline - budget.clock())
@@ -169,11 +181,13 @@ def each(
             if result.refused:
                 wrong += [f"{letter.place.said} {result.refused}" for letter, _ in some]
                 continue
+            rest = memoryview(result.data)
             for (letter, _), facts in zip(some, result.told["found"], strict=True):
-                if "wrong" in facts:
-                    wrong.append(facts["wrong"])
-                else:
-                    yield letter, facts
+                texts = []
+                for size in facts.pop("sizes", ()):
+                    texts.append(str(rest[:size], "utf-8", "replace"))
+                    rest = rest[size:]
+                yield letter, facts, texts
 
 
 def _portions(letters: Iterable[Letter], most: int, wrong: list[str]) -> Iterator[list[tuple[Letter, bytes]]]:

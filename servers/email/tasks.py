@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from datetime import date, datetime
+from datetime import datetime
 from email.headerregistry import Address
 from email.message import EmailMessage
 from functools import wraps
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from mcp.server.mcpserver.exceptions import ToolError
 
 from servers.decisions import decided
 from servers.email import messages
+from servers.email.words import plain
 from servers.sandbox.protocol import OutOfTime, Refused, time_limit
 
 Result = tuple[dict[str, Any], bytes]
@@ -23,16 +23,22 @@ LAST_WORDS = 1501  # characters: one more than are shown
 SECONDS = 0.5  # of processor time for one of several messages
 LONGEST_TEXT = 200_000  # characters of one message
 LONGEST_QUESTION = 300  # characters, its end
-WANTED = re.compile(r'"([^"]+)"|(\S+)')
 SENTENCE = re.compile(r"[^\s.!?][^.!?\n]*+(?:[.!?](?!\s|$)[^.!?\n]*+)*+[.!?]?")
 WRAPPED = re.compile(r"(?<!\n)\n(?!\n)")
 QUESTION = re.compile(r"(?<![^.!?\n])[^.!?\n]{2,}+\?(?=[\s\"”’')\]]|$)")
 
 
-def lines(*heads: bytes, names: Sequence[str], wanted: dict[str, str] | None = None) -> Result:
-    """What a list says of each message, and whether it `fits` what a search wants; {"wrong": why} for one that
-    makes no sense."""
-    return {"found": [_each(head, name, _line, wanted) for head, name in zip(heads, names, strict=True)]}, b""
+def lines(*heads: bytes, names: Sequence[str]) -> Result:
+    """What a list says of each message; {"wrong": why} for one that makes no sense."""
+    return {"found": [_each(head, name, _line) for head, name in zip(heads, names, strict=True)]}, b""
+
+
+def indexed(*mails: bytes, names: Sequence[str]) -> Result:
+    """What a list says of each message, with the `sizes` of its texts (see words.TEXTS), which follow one another."""
+    found = [_each(data, name, _indexed) for data, name in zip(mails, names, strict=True)]
+    texts = [[text.encode("utf-8", "replace") for text in facts.pop("texts", ())] for facts in found]
+    told = [{**facts, "sizes": [*map(len, each)]} for facts, each in zip(found, texts, strict=True)]
+    return {"found": told}, b"".join(text for each in texts for text in each)
 
 
 def written(*mails: bytes, names: Sequence[str]) -> Result:
@@ -50,15 +56,27 @@ def _each(data: bytes, name: str, tell: Callable[..., dict[str, Any]], *more: An
         return {"wrong": f"{name} is no mail that can be read ({type(error).__name__})."}
 
 
-def _line(mail: EmailMessage, wanted: dict[str, str] | None) -> dict[str, Any]:
+def _line(mail: EmailMessage) -> dict[str, Any]:
+    return {
+        **_shown(mail),
+        "recipients": ", ".join(each for _, each in messages.addresses(mail, "To", "Cc", "Bcc"))[:300],
+        "ids": _ids(mail),
+    }
+
+
+def _shown(mail: EmailMessage) -> dict[str, Any]:
     return {
         "date": _date(mail),
         "sender": messages.header(mail, "From")[:200],
         "subject": messages.header(mail, "Subject")[:300],
-        "recipients": ", ".join(each for _, each in messages.addresses(mail, "To", "Cc", "Bcc"))[:300],
-        "ids": _ids(mail),
-        "fits": wanted is None or _fits(mail, **wanted),
     }
+
+
+def _indexed(mail: EmailMessage) -> dict[str, Any]:
+    recipients = " ".join(messages.header(mail, name) for name in ("To", "Cc", "Bcc"))
+    subject, sender = messages.header(mail, "Subject"), messages.header(mail, "From")
+    texts = [subject, messages.said(mail), "\n".join(_attached(mail)), sender, recipients]
+    return {**_shown(mail), "texts": [*map(plain, texts)]}
 
 
 def _date(mail: EmailMessage) -> str | None:
@@ -68,38 +86,6 @@ def _date(mail: EmailMessage) -> str | None:
 
 def _ids(mail: EmailMessage) -> list[str]:
     return [*messages.thread_of(mail), *messages.HEADER_ID.findall(messages.header(mail, "In-Reply-To"))]
-
-
-def _fits(mail: EmailMessage, text: str, since: str, until: str, zone: str, **headers: str) -> bool:
-    """Whether a message is what a search wants; `headers`: a part of sender, recipient and subject."""
-    told = {
-        "sender": messages.header(mail, "From"),
-        "recipient": " ".join(messages.header(mail, name) for name in ("To", "Cc", "Bcc")),
-        "subject": messages.header(mail, "Subject"),
-    }
-    return (
-        all(_in(words, told[name]) for name, words in headers.items())
-        and _between(messages.date(mail), since, until, ZoneInfo(zone))
-        and (not text or _in(text, "\n".join([told["subject"], messages.said(mail), *_attached(mail)])))
-    )
-
-
-def _between(at: datetime | None, since: str, until: str, zone: ZoneInfo) -> bool:
-    if not (since or until):
-        return True
-    day = at.astimezone(zone).date() if at else None
-    return (
-        day is not None
-        and not (since and day < date.fromisoformat(since))
-        and not (until and day > date.fromisoformat(until))
-    )
-
-
-def _in(words: str, text: str) -> bool:
-    """Whether all these words are in a text; what stands in quotes, one after the other."""
-    wanted = [" ".join((quoted or word).split()) for quoted, word in WANTED.findall(words.casefold())]
-    there = " ".join(text.casefold().split())
-    return all(each in there for each in wanted)
 
 
 def _attached(mail: EmailMessage) -> list[str]:
@@ -178,4 +164,4 @@ def composed(
     return messages.ready(messages.composed(head, fields).as_bytes(policy=messages.STORED), mine, {})
 
 
-TASKS = {one.__name__: one for one in (lines, written, mail, ready, composed)}
+TASKS = {one.__name__: one for one in (lines, indexed, written, mail, ready, composed)}

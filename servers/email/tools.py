@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -34,8 +34,10 @@ from servers.email.models import (
     ToArg,
 )
 from servers.email.outgoing import Outgoing
+from servers.email.search import SEARCHED, Index
 from servers.email.smtp import PerhapsSent
 from servers.email.threads import Written
+from servers.email.words import Wanted, terms
 from servers.filesystem import answers, disk, file_ops, listing, trash
 from servers.filesystem.answers import spoken
 from servers.filesystem.models import Item, Sha256
@@ -44,7 +46,6 @@ from servers.filesystem.trash import KEEP
 from servers.folders import WAYS_BACK
 
 HEAD = 64 * 1024  # bytes that hold the headers
-SEARCHED = 4 << 20  # bytes of a message that are searched
 MOST_FOUND = 100
 SECONDS = 8.0
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
@@ -54,9 +55,10 @@ DayArg = Annotated[str, Field(max_length=40, description="A day, like 2026-11-24
 
 @dataclass(frozen=True)
 class Reading:
-    """The reading tools over one Maildir."""
+    """The reading tools over one Maildir, with the index of its words."""
 
     desk: Account
+    index: Index = field(default_factory=Index)
 
     @spoken
     def list_drafts(self) -> Drafts:
@@ -74,7 +76,10 @@ class Reading:
         self,
         text: Annotated[
             Words,
-            Field(description='Words in the subject, text or names of attachments; "in quotes": together.'),
+            Field(
+                description='Words in the subject, text or names of attachments, in any order; "in quotes": together; '
+                "from:ann, to:bob or subject:offer: in that field."
+            ),
         ] = "",
         sender: Annotated[Words, Field(description="A part of a name or an address.")] = "",
         recipient: Annotated[Words, Field(description="A part of a name or an address.")] = "",
@@ -86,16 +91,12 @@ class Reading:
     ) -> Messages:
         """Find messages, the newest first."""
         days = self.desk.days
-        wanted = {
-            "text": text, "sender": sender, "recipient": recipient, "subject": subject, "zone": days.zone.key,
-            "since": str(days.day(since) or ""), "until": str(days.day(until) or ""),
-        }  # fmt: skip
+        asked = [*terms(text), *terms(sender, ("sender",)), *terms(recipient, ("recipient",))]
+        asked += terms(subject, ("subject",))
+        wanted = Wanted(asked, days.day(since), days.day(until), days.zone)
         budget, wrong = listing.Budget(SECONDS), list[str]()
-        letters = (each for each in self._letters(budget, mailbox) if each.unread or not unread)
-        told = mailboxes.each(
-            "email.lines", letters, SEARCHED if text else HEAD, budget, wrong, wanted=wanted
-        )
-        found = [_line(letter, facts) for letter, facts in told if facts["fits"]]
+        told = self.index.search([*self._letters(budget, mailbox)], wanted, budget, wrong)
+        found = [_line(letter, facts) for letter, facts in told if letter.unread or not unread]
         found.sort(key=lambda line: line.date or LONG_AGO, reverse=True)
         shown, more = answers.fitting(found, MOST_FOUND)
         note = _note(budget, wrong, bool(shown))

@@ -1,0 +1,122 @@
+"""The words of all messages in a private SQLite index, so that each message is parsed once and found at once.
+
+The index lives as long as the server, in memory; what does not fit there is in an unnamed file that SQLite removes.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Mapping, Sequence
+from threading import Lock
+from weakref import finalize
+
+from servers.email import mailboxes
+from servers.email.mailboxes import Facts, Letter
+from servers.email.words import TEXTS, Term, Wanted
+from servers.filesystem.listing import Budget
+
+SEARCHED = 4 << 20  # bytes of a message that are searched
+SHORTEST = 3  # letters that the index finds, inside of words too; for fewer, every text is looked through
+_SCHEMA = f"""PRAGMA cache_size = -65536; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;
+CREATE TABLE letter(id INTEGER PRIMARY KEY, name TEXT UNIQUE, version TEXT, facts TEXT, wrong TEXT);
+CREATE VIRTUAL TABLE word USING fts5({", ".join(TEXTS)}, tokenize = 'trigram');"""
+
+
+class Index:
+    """For use from several threads: it serves one after the other."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._base = sqlite3.connect("", check_same_thread=False, isolation_level=None)
+        self._base.executescript(_SCHEMA)
+        finalize(self, self._base.close)
+
+    def search(
+        self, letters: Sequence[Letter], wanted: Wanted, budget: Budget, wrong: list[str]
+    ) -> list[tuple[Letter, Facts]]:
+        """Those of the messages that hold what is wanted, each with what a list says of it.
+
+        What is new or changed is read first, the newest first, until the budget is spent. `wrong` gets a sentence for
+        each message that cannot be read.
+        """
+        named = {_name(one): one for one in letters}
+        with self._lock:
+            self._forget(named, budget)
+            left = self._take_in(named, budget, wrong)
+            rows = self._base.execute(*_query(wanted.terms)).fetchall()
+            wrong += [why for name, why in self._base.execute(_BAD) if name in named]
+        if left:
+            budget.spent = f"{left:,} of {len(named):,} messages are not read yet: search again to go on."
+        found = [(named[name], json.loads(facts)) for name, facts in rows if name in named]
+        return [(letter, facts) for letter, facts in found if wanted.in_time(facts["date"])]
+
+    def _forget(self, named: Mapping[str, Letter], budget: Budget) -> None:
+        """Take out what is changed or gone. What is in a mailbox that was not looked at stays."""
+        walked = {letter.mailbox for letter in named.values()} if not budget.spent else set()
+        old = [
+            key
+            for key, name, version in self._base.execute("SELECT id, name, version FROM letter")
+            if (_version(named[name]) != version if name in named else _mailbox(name) in walked)
+        ]
+        for table, column in (("word", "rowid"), ("letter", "id")):
+            self._base.executemany(f"DELETE FROM {table} WHERE {column} = ?", [(key,) for key in old])
+
+    def _take_in(self, named: Mapping[str, Letter], budget: Budget, wrong: list[str]) -> int:
+        """Read what is not in the index. Returns how many are left."""
+        known = {name for (name,) in self._base.execute("SELECT name FROM letter")}
+        new = [letter for name, letter in named.items() if name not in known]
+        new.sort(key=lambda letter: letter.modified, reverse=True)
+        some = (letter for letter in new if budget.left())
+        done, before = 0, len(wrong)
+        self._base.execute("BEGIN")
+        try:
+            for letter, facts, texts in mailboxes.told("email.indexed", some, SEARCHED, budget, wrong):
+                self._add(letter, facts, texts)
+                done += 1
+        finally:
+            self._base.execute("COMMIT")
+        return len(new) - done - (len(wrong) - before)
+
+    def _add(self, letter: Letter, facts: Facts, texts: Sequence[str]) -> None:
+        row = (_name(letter), _version(letter), json.dumps(facts), facts.get("wrong"))
+        added = self._base.execute("INSERT INTO letter(name, version, facts, wrong) VALUES (?, ?, ?, ?)", row)
+        if texts:
+            self._base.execute(_WORDS, (added.lastrowid, *texts))
+
+
+_WORDS = f"INSERT INTO word(rowid, {', '.join(TEXTS)}) VALUES (?{', ?' * len(TEXTS)})"
+_BAD = "SELECT name, wrong FROM letter WHERE wrong IS NOT NULL"
+
+
+def _query(terms: Sequence[Term]) -> tuple[str, list[str]]:
+    """The statement for the messages that hold all of these, and its parameters."""
+    long = [term for term in terms if len(term.words) >= SHORTEST]
+    short = [term for term in terms if len(term.words) < SHORTEST]
+    conditions = ["letter.wrong IS NULL", *(["word MATCH ?"] if long else []), *map(_holds, short)]
+    match = " AND ".join(f"{{{' '.join(term.texts)}}} : {_quoted(term.words)}" for term in long)
+    given = [*([match] if long else []), *(term.words for term in short for _ in term.texts)]
+    tables = "letter JOIN word ON word.rowid = letter.id" if terms else "letter"
+    return f"SELECT letter.name, letter.facts FROM {tables} WHERE {' AND '.join(conditions)}", given
+
+
+def _holds(term: Term) -> str:
+    return f"({' OR '.join(f'instr(word.{text}, ?)' for text in term.texts)})"
+
+
+def _quoted(words: str) -> str:
+    doubled = words.replace('"', '""')
+    return f'"{doubled}"'
+
+
+def _name(letter: Letter) -> str:
+    """Where a message is, whatever its flags are."""
+    return f"{letter.mailbox}/{letter.name}"
+
+
+def _mailbox(name: str) -> str:
+    return name.rpartition("/")[0]
+
+
+def _version(letter: Letter) -> str:
+    return f"{letter.size} {letter.modified.isoformat()}"

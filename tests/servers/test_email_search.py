@@ -1,0 +1,181 @@
+"""The index of mails: words in any order, phrases and fields; each mail is read once, and again when it changes."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from servers.email.mailboxes import Boxes
+from servers.email.search import Index
+from servers.email.words import Wanted, plain, terms
+from servers.filesystem.listing import Budget
+from servers.filesystem.paths import Roots
+from tests.servers.files import same_age
+from tests.servers.mail import maildir, mailing
+
+OFFER = """From: Dora Dunn <dora@example.net>
+To: ann@example.com
+Subject: Offer for the roof
+Date: Mon, 16 Nov 2026 09:00:00 +0000
+Content-Type: multipart/mixed; boundary=b
+
+--b
+
+The new roof costs 12.500,00 EUR.
+Bob knows (call him) – Grüße,
+Dora
+--b
+Content-Type: application/pdf
+Content-Disposition: attachment; filename="Angebot-4711.pdf"
+
+x
+--b--
+"""
+
+
+def mail(number: int, words: str) -> str:
+    return (
+        f"From: P{number} <p{number}@example.com>\nTo: ann@example.com\nSubject: Mail {number}\n\n{words}\n"
+    )
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    home = maildir(tmp_path)
+    (home / "cur" / "4.offer.host:2,S").write_text(OFFER)
+    return home
+
+
+@pytest.mark.parametrize(
+    ("text", "subjects"),
+    [
+        ("roof offer", ["Offer for the roof"]),
+        ("offer roof", ["Offer for the roof"]),
+        ('"offer roof"', []),
+        ('"OFFER for   the"', ["Offer for the roof"]),
+        ('eur "new roof"', ["Offer for the roof"]),
+        ("roof figures", []),
+        ("from:dora", ["Offer for the roof"]),
+        ("From:Dora bob", ["Offer for the roof"]),
+        ("from:bob", ["The Q3 report"]),
+        ('subject:"q3 report" friday', ["Re: The Q3 report", "The Q3 report"]),
+        ("subject:friday", []),
+        ("to:cleo", ["The Q3 report"]),
+        ("von:jürgen", ["Ärger"]),
+        ("betreff:ärger lunch", ["Ärger"]),
+        ("angebot-4711", ["Offer for the roof"]),
+        ("12.500,00", ["Offer for the roof"]),
+        ("(call him)", ["Offer for the roof"]),
+        ("q3", ["Re: The Q3 report", "The Q3 report"]),
+        ("GRÜSSE", ["Offer for the roof"]),
+        ("oo", ["Offer for the roof"]),
+        ("roof*", []),
+        ('roof" OR body:figures', []),
+        ("roof NOT offer", []),
+        ("NEAR(roof offer)", []),
+        ("from:", []),
+        ('""', ["Ärger", "Re: The Q3 report", "The Q3 report", "Offer for the roof"]),
+    ],
+)
+async def test_a_search_asks_for_words_phrases_and_fields(home: Path, text: str, subjects: list[str]) -> None:
+    async with mailing(home) as gate:
+        found = await gate("search_emails", text=text)
+        assert [line["subject"] for line in found["messages"]] == subjects
+
+
+async def test_a_mail_is_read_once_and_again_when_it_changes(home: Path) -> None:
+    path = home / "cur" / "4.offer.host:2,S"
+    before = path.stat()
+    async with mailing(home) as gate:
+
+        async def finds(text: str) -> int:
+            return len((await gate("search_emails", text=text))["messages"])
+
+        assert await finds("roof") == 1
+        path.write_text(OFFER.replace("roof", "wall"))
+        same_age(path, before)
+        assert (await finds("roof"), await finds("wall")) == (1, 0), "it was read again"
+        os.utime(path, (1, 1))
+        assert (await finds("roof"), await finds("wall")) == (0, 1)
+        path.write_text(OFFER + "PS: and a long fence\n--b--\n")
+        os.utime(path, (1, 1))
+        assert await finds("roof") == 1, "another size"
+        path.rename(path.with_name("4.offer.host:2,"))
+        unread = await gate("search_emails", text="roof", unread=True)
+        assert [line["unread"] for line in unread["messages"]] == [True]
+        path.with_name("4.offer.host:2,").unlink()
+        assert await finds("roof") == 0
+        (home / "new" / "5.late.host").write_text(OFFER)
+        assert await finds("roof") == 1
+        assert (await gate("search_emails", mailbox="Drafts"))["messages"] == []
+        assert await finds("roof") == 1
+
+
+@pytest.fixture
+def many(tmp_path: Path) -> Path:
+    """300 mails of words out of a few, so that each word is in many of them."""
+    chance = random.Random(7)
+    home = maildir(tmp_path)
+    for number in range(300):
+        words = " ".join(chance.choices(["tea", "Tee", "a", "ab", "c++", "groß", "x y", "naïve", "12"], k=4))
+        path = home / "cur" / f"{number}.many.host:2,"
+        path.write_text(mail(number, words), "utf-8")
+        os.utime(path, (number, number))
+    return home
+
+
+def ticking(steps: int) -> Iterator[float]:
+    """A clock that stands still for so many looks, and is an hour later then."""
+    yield from (0.0 for _ in range(steps))
+    while True:
+        yield 3600.0
+
+
+def searched(index: Index, home: Path, text: str, budget: Budget) -> tuple[set[str], list[str]]:
+    """The names of the mails that are found, and what was wrong."""
+    letters, wrong = [*Boxes(Roots.at([home])).letters(Budget(60))], list[str]()
+    asked = Wanted(terms(text), None, None, ZoneInfo("UTC"))
+    return {letter.name for letter, _ in index.search(letters, asked, budget, wrong)}, wrong
+
+
+@pytest.mark.parametrize(
+    "text", ["te", "tee a", "c++ groß", '"x y" ab', "GROSS 12", "ï", "mail", "naïve tea 12", "zzz"]
+)
+def test_the_index_finds_what_reading_all_texts_would_find(many: Path, text: str) -> None:
+    found, wrong = searched(Index(), many, text, Budget(60))
+    wanted = [term.words for term in terms(text)]
+    texts = {path.name.partition(":")[0]: plain(path.read_text("utf-8").partition("Subject: ")[2]) for path in [
+        *many.glob("cur/*.many.*")
+    ]}  # fmt: skip
+    assert {name for name in found if ".many." in name} == {
+        name for name, said in texts.items() if all(word in said for word in wanted)
+    }
+    assert wrong == []
+
+
+def test_a_search_that_ran_out_of_time_goes_on_the_next_time(many: Path) -> None:
+    index, clock = Index(), ticking(100)
+    budget = Budget(60, clock=lambda: next(clock))
+    first, _ = searched(index, many, "mail", budget)
+    assert 0 < len(first) < 200
+    assert budget.spent.endswith("of 303 messages are not read yet: search again to go on.")
+    assert "299.many.host" in first, "the newest are read first"
+    rest = Budget(60)
+    found, _ = searched(index, many, "mail", rest)
+    assert (len(found), rest.spent) == (300, "")
+
+
+async def test_a_mail_that_cannot_be_read_is_told_of_in_every_search(home: Path) -> None:
+    (home / "cur" / "9.many.host:2,").write_bytes(
+        b"Content-Type: multipart/mixed; boundary=b\n\n" + b"--b\n\nx\n" * 500
+    )
+    async with mailing(home) as gate:
+        for _ in range(2):
+            found = await gate("search_emails", text="roof")
+            assert len(found["messages"]) == 1
+            assert found["note"].count("more than 200 parts") == 1
