@@ -109,12 +109,59 @@ def said(mail: EmailMessage) -> str:
 
 
 LANGUAGES = ["en", "de", "fr", "es", "it", "nl", "pl"]
+# The parser takes time by the square of what it is given: so it gets paragraphs, of some size together.
+AT_ONCE = 2_000  # characters
+MOST_SPLIT = 50_000  # characters; behind them only marks before the lines tell what is quoted
 
 
 def own_words(text: str) -> str:
     """The text without what it quotes, with or without marks before the lines, and without the signature."""
-    replies = EmailReplyParser(languages=LANGUAGES).read(text).replies
-    return _unquoted(replies[0].body if replies else text) or _unquoted(text)
+    return _unquoted(_first_reply(text)) or _unquoted(text)
+
+
+def _first_reply(text: str) -> str:
+    """What stands before the first answered mail, or before the signature."""
+    parser = EmailReplyParser(languages=LANGUAGES)
+    own, left = "", MOST_SPLIT
+    for gap, piece in _pieces(text):
+        left -= len(piece)
+        if left < 0 or len(piece) > AT_ONCE:
+            own += gap + piece
+            continue
+        replies = parser.read(piece).replies
+        if own and replies[0].headers:
+            break
+        own += gap + replies[0].body
+        if len(replies) > 1 or replies[0].signatures:
+            break
+    return own
+
+
+def _pieces(text: str) -> Iterator[tuple[str, str]]:
+    """Paragraphs, as many together as the parser gets at once, each with the line breaks before it. A longer one is
+    divided between its lines; a longer line is alone."""
+    held = gap = ""
+    for before, each in _lines(text):
+        if held and len(held) + len(each) > AT_ONCE:
+            cut = held.rfind("\n\n") if before == "\n" else -1
+            cut = cut if cut >= 0 else len(held)
+            yield gap, held[:cut]
+            rest = held[cut:].lstrip("\n")
+            held, gap = (f"{rest}{before}{each}", "\n\n") if rest else (each, before)
+        else:
+            held += before * bool(held) + each
+    yield gap, held
+
+
+def _lines(text: str) -> Iterator[tuple[str, str]]:
+    """Lines that say something, each with the line breaks before it: one, or two for all more."""
+    before = ""
+    for each in map(str.rstrip, text.split("\n")):
+        if each:
+            yield before, each
+            before = "\n"
+        elif before:
+            before = "\n\n"
 
 
 def _unquoted(text: str) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from email.message import EmailMessage
 from pathlib import Path
 
 import pytest
 
 from servers.decisions import decided
-from servers.email import messages
+from servers.email import messages, tasks
 from tests.servers.figures import told
 from tests.servers.mail import maildir, mailing
 
@@ -39,6 +40,38 @@ QUOTING = {
 def test_what_is_quoted_is_not_taken_for_own_words(program: str) -> None:
     assert messages.own_words(QUOTING[program]) == OWN
     assert told("email.summarize_thread: whose words") == f"{len(QUOTING)} of {len(QUOTING)}"
+
+
+LETTER = "\n\n".join(
+    "\n".join(f"Point {n}.{line}: as we said, the offer of last week stands." for line in range(n % 40))
+    or "So:"
+    for n in range(50)
+)
+
+
+@pytest.mark.parametrize("program", [name for name in QUOTING if name not in ("between the lines", "below")])
+def test_what_is_quoted_below_a_long_letter_is_found_too(program: str) -> None:
+    assert 30_000 < len(LETTER) < messages.MOST_SPLIT
+    assert messages.own_words(QUOTING[program].replace(OWN, LETTER)) == LETTER
+
+
+def test_a_letter_in_long_lines_stays_whole() -> None:
+    lines = [f"Line {n} " + "goes on and on " * 400 for n in range(5)]
+    text = "\n".join(["Hello,", *lines, "bye"])
+    assert messages.own_words(text).split() == text.split()
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["\n", " \n", "x", "Word and word. ", "> a\nb\n", "On Monday Bob wrote:\n", "From: a\nSent: b\nTo: c\n\n", "--\n",
+     "_" * 40 + "\n", "On 1 Bob and Cleo and Dora.\n", "This e-mail is confidential ", "Sent from my\n", "Best\n"],
+)  # fmt: skip
+def test_a_mail_of_any_length_is_taken_apart_in_time(piece: str) -> None:
+
+    text = piece * (tasks.LONGEST_TEXT // len(piece))
+    begun = time.process_time()
+    messages.own_words(text)
+    assert time.process_time() - begun < tasks.SECONDS
 
 
 DECIDED = """We agreed to take the second offer.|The board has approved the budget.|It was decided that Bob goes.|Let's go with the blue one.|We'll sign on Monday.
