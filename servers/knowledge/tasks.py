@@ -23,10 +23,23 @@ SIZE = 1_200  # characters of a part, about
 LONGEST_LINE = 4_000
 _WORD = re.compile(r"\w+", re.UNICODE)
 _SENTENCE = re.compile(r"(?<=[.!?…])[\"”’)]*\s+(?=[\w\"“‘(])|\n+")
+_HEADING = re.compile(r"\s{0,3}#{1,6}\s+(.*?)\s*#*\s*")
+_UNDERLINED = re.compile(r"(?m)^([^\W\d_][^\n]{0,99})\n(?:={3,}|-{3,})[ \t]*$")
+_BEGINS = re.compile(r"\s*(?:[-*+•|>#]|\d{1,3}[.)]\s)|\w[\w ]{0,30}:\s")  # what is no rest of the line before
+_END = re.compile(r"[.!?:;,]$")
+# What ends with a full stop inside of a sentence.
+_GOES_ON = re.compile(
+    r"(?:\b(?:Dr|Mr|Mrs|Ms|Prof|St|No|Nr|Art|Abs|Str|ca|bzw|vgl|inkl|zzgl|max|min|approx|vs|e\.g|i\.e|cf|sog|Tel)|"
+    r"(?:^|[\s(.])[A-Za-z]|^\d{1,3})\.$"
+)
+_DAY = re.compile(r"\b\d{1,2}\.$")
+_MONTH = re.compile(r"[a-z]|(?:Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)")
+LONGEST_HEADING = 80  # characters of a line of capitals
+WRAPPED = 50  # characters: a shorter line ended where its writer wanted
 _STOP = set(
-    "a about an and any are as at be been but by can did do does for from had has have how i in into is it its me my "
-    "of on or our please say says tell that the their them there they this to was we were what when where which who "
-    "whom whose why will with would you your".split()
+    "a about an and any are as at be been but by can did do does for from had has have how i in into is it its many "
+    "me much my of on or our please say says tell that the their them there they this to was we were what when where "
+    "which who whom whose why will with would you your".split()
 )
 
 
@@ -44,7 +57,11 @@ def chunks(text: str) -> Iterator[Chunk]:
     first, size = 1, 0
     for number, line in enumerate(text.splitlines(), 1):
         for piece in _pieces(line):
-            if lines and (size + len(piece) > SIZE or (not piece.strip() and size > SIZE / 2)):
+            if lines and (
+                size + len(piece) > SIZE
+                or (size > SIZE / 2 and not piece.strip())
+                or (size > SIZE / 4 and _HEADING.match(piece))
+            ):
                 yield from _chunk(first, lines, number - 1)
                 lines, size = [], 0
             if not lines:
@@ -75,9 +92,60 @@ def telling(text: str) -> list[str]:
     return [word for word in found if word not in _STOP] or found
 
 
+class Section(NamedTuple):
+    """What stands below one heading; the heading is "" where there is none."""
+
+    heading: str
+    sentences: list[str]
+
+
+def sections(text: str) -> list[Section]:
+    """A text by its headings: # in Markdown, a line over === or ---, a line of capitals. All are left out that say
+    nothing but their heading."""
+    found = [Section("", [])]
+    for paragraph in _unwrapped(text):
+        if heading := _heading(paragraph):
+            found.append(Section(heading, []))
+        else:
+            found[-1].sentences.extend(sentences(paragraph))
+    told = [one for one in found if one.sentences]
+    return told or [Section("", [one.heading]) for one in found if one.heading]
+
+
+def _heading(line: str) -> str:
+    if match := _HEADING.fullmatch(line):
+        return match[1]
+    return line if len(line) < LONGEST_HEADING and line.isupper() and not _END.search(line) else ""
+
+
+def _unwrapped(text: str) -> Iterator[str]:
+    """Lines, those put together that were one before somebody wrapped them at a width."""
+    held: list[str] = []
+    for line in _UNDERLINED.sub(r"# \1", text).splitlines():
+        if held and not _goes_on(held[-1], line):
+            yield " ".join(held)
+            held = []
+        held += [line.strip()] if line.strip() else []
+    yield from [" ".join(held)] if held else []
+
+
+def _goes_on(before: str, line: str) -> bool:
+    """Whether a line is the rest of the one before it."""
+    if not line.strip() or _HEADING.match(before) or _BEGINS.match(line) or _heading(before):
+        return False
+    room = len(before) >= WRAPPED or before.endswith(",")
+    return room or (len(before) >= WRAPPED / 2 and line.lstrip()[0].islower())
+
+
 def sentences(text: str) -> list[str]:
     """The sentences of a text, and the lines of what is none, such as a list."""
-    return [piece.strip() for piece in _SENTENCE.split(text) if piece and piece.strip()]
+    found: list[str] = []
+    for piece in filter(None, (piece.strip() for piece in _SENTENCE.split(text) if piece)):
+        if found and (_GOES_ON.search(found[-1]) or (_DAY.search(found[-1]) and _MONTH.match(piece))):
+            found[-1] += f" {piece}"
+        else:
+            found.append(piece)
+    return found
 
 
 def stem(word: str) -> str:
@@ -96,13 +164,44 @@ FROM word JOIN chunk ON chunk.id = word.rowid WHERE word MATCH ? ORDER BY bm25(w
 Row = tuple[str, int, int, int, float, str, str]
 
 
+_LICENCE_FILE = re.compile(r"(?i)(^|/)(licen[cs]es?|copying|notice|eula|unlicense)\b[^/]*$|\.licen[cs]e$")
+_LICENCE_TEXT = re.compile(
+    r"(?i)without warrant(y|ies) of any kind|permission is hereby granted|redistribution and use in source|"
+    r"licensed under the (apache|gnu|mozilla)|gnu (lesser |affero )?general public license|all rights reserved\."
+)
+_ABOUT_LICENCES = {
+    "licence",
+    "license",
+    "lizenz",
+    "copyright",
+    "warranty",
+    "gpl",
+    "mit",
+    "apache",
+    "redistribute",
+}
+UNASKED = 0.1  # what licence text counts for, where nobody asks about it
+MOST_RANKED = 200  # parts that are put in order
+
+
 def best_parts(base: sqlite3.Connection, query: str, within: str, limit: int) -> list[tuple[Hit, str]]:
-    """Parts that hold all words of the query; where none does, parts that hold some. Best first, with their text."""
+    """Parts that hold all words of the query; where none does, parts that hold some. Best first, with their text.
+
+    What only a licence says is found behind the parts that hold some of the words.
+    """
     found = telling(query)[:MOST_WORDS]
     for joined in (" AND ", " OR "):
-        if rows := _rows(base, found, joined, within, limit):
+        rows = _rows(base, found, joined, within, limit)
+        if any(_counts_for(hit.path, text, found) == 1 for hit, text in rows):
             return rows
-    return []
+    return rows
+
+
+def _counts_for(path: str, text: str, terms: Sequence[str]) -> float:
+    """1, or less for the text of a licence, which holds many words and says little about a folder's own matters."""
+    asked = not _ABOUT_LICENCES.isdisjoint({*terms, *map(stem, terms)})
+    is_licence = _LICENCE_FILE.search(path) or _LICENCE_TEXT.search(text)
+    return UNASKED if is_licence and not asked else 1
 
 
 def _rows(
@@ -115,44 +214,77 @@ def _rows(
     for row in base.execute(_FOUND, [asked]):
         if paths.is_secret(row[0]) or (within and not row[0].startswith(f"{within}/")):
             continue
-        taken.append((_hit(row), row[6]))
-        if len(taken) == limit:
+        taken.append((_hit(row, _counts_for(row[0], row[6], terms)), row[6]))
+        if len(taken) == MOST_RANKED:
             break
-    return taken
+    return sorted(taken, key=lambda one: -one[0].score)[:limit]
 
 
-def _hit(row: Row) -> Hit:
+def _hit(row: Row, share: float) -> Hit:
     path, n, first, last, score, excerpt, _ = row
     return Hit(
         chunk=f"{path}#{n}",
         path=path,
         first_line=first,
         last_line=last,
-        score=round(score, 8),
+        score=round(score * share, 8),
         excerpt=excerpt[:EXCERPT],
     )
+
+
+class _Quote(NamedTuple):
+    """Something that could be an answer, and how much of the question's weight it holds."""
+
+    weight: float
+    order: int  # the later, the less
+    hit: Hit
+    text: str
 
 
 def best_quotes(base: sqlite3.Connection, question: str, within: str, most: int) -> list[tuple[Hit, str]]:
     """The sentences that say most about the question, each with the part it stands in; best first.
 
-    A sentence counts the rarer of the question's words more; it must hold at least a third of their weight.
+    A sentence counts the rarer of the question's words more, and half of what its heading holds; it must come to a
+    third of all. Where the heading says more than any sentence below it, the whole section is given.
     """
-    terms = {stem(word) for word in telling(question)[:MOST_WORDS]}
-    rows = _rows(base, telling(question)[:MOST_WORDS], " OR ", within, 30)
-    told = [(hit, sentence) for hit, text in rows for sentence in sentences(text)]
-    weights = _weights(terms, [{stem(word) for word in words(text)} for _, text in rows])
-    scored = sorted(
-        ((_weight(sentence, weights), -n, hit, sentence) for n, (hit, sentence) in enumerate(told)),
-        key=lambda one: one[:2],
-        reverse=True,
-    )
-    least = max(sum(weights.values()) / 3, scored[0][0] / 2 if scored else 0)
+    asked = telling(question)[:MOST_WORDS]
+    rows = _rows(base, asked, " OR ", within, 30)
+    weights = _weights({*map(stem, asked)}, [{stem(word) for word in words(text)} for _, text in rows])
+    told = [
+        one for hit, text in rows for one in _quotes(hit, text, weights, _counts_for(hit.path, text, asked))
+    ]
+    told = [one._replace(order=-n) for n, one in enumerate(told)]
+    scored = sorted(told, key=lambda one: one[:2], reverse=True)
+    least = max(sum(weights.values()) / 3, scored[0].weight / 2 if scored else 0)
     taken: dict[str, tuple[Hit, str]] = {}
-    for score, _, hit, sentence in scored:
-        if score >= least and score > 0 and len(taken) < most:
-            taken.setdefault(sentence.casefold(), (hit, sentence[:LONGEST_QUOTE]))
+    for weight, _, hit, text in scored:
+        if weight >= least and weight > 0 and len(taken) < most:
+            taken.setdefault(text.casefold(), (hit, text))
     return list(taken.values())
+
+
+def _quotes(hit: Hit, text: str, weights: dict[str, float], share: float) -> Iterator[_Quote]:
+    for heading, said in sections(text):
+        above = _weight(heading, weights)
+        own = [_weight(one, weights) for one in said]
+        both = [_weight(f"{heading} {one}", weights) for one in said]
+        if above > max(own):
+            yield _Quote(above * share, 0, hit, _whole(said))
+            continue
+        for one, alone, together in zip(said, own, both, strict=True):
+            yield _Quote((alone + (together - alone) / 2) * share, 0, hit, _whole([one]))
+
+
+def _whole(said: Sequence[str]) -> str:
+    """As many sentences as a quote holds; of one that is longer, its beginning."""
+    text = said[0]
+    if len(text) > LONGEST_QUOTE:
+        return f"{text[:LONGEST_QUOTE].rpartition(' ')[0] or text[:LONGEST_QUOTE]} …"
+    for one in said[1:]:
+        if len(text) + len(one) >= LONGEST_QUOTE:
+            break
+        text = f"{text} {one}"
+    return text
 
 
 def _weights(terms: set[str], texts: list[set[str]]) -> dict[str, float]:

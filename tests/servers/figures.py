@@ -25,6 +25,10 @@ FIGURES: dict[str, tuple[str, str]] = {
         "sentences of mails and minutes: 20 that say a decision, 20 that look alike and say none",
         "20 of 20 found, 0 of 20 taken wrongly",
     ),
+    "knowledge.ask_about_files": (
+        "questions to a folder of wrapped texts with headings, lists, abbreviations and a licence, in two languages",
+        "11 of 11",
+    ),
     "meeting.generate_minutes": (
         "captions, a transcript, German and English notes, with the decisions and actions that a reader notes",
         "23 of 23 found, 0 too much",
