@@ -13,7 +13,7 @@ from tools.mcp.server_config import ServerConfig
 SAMPLE = Path(__file__).parent.parent / "manifests" / "sample-stories"
 FOLDERS = ("contracts", "downloads", "private", "receipts")
 EMPTY = ("documents", "pictures")  # where downloads are sorted into
-SERVERS = ("data", "document", "ocr", "security")
+SERVERS = ("data", "document", "ocr")
 
 
 def sample_stories(files: Path) -> Path:
@@ -31,8 +31,14 @@ def sample_stories(files: Path) -> Path:
 
 
 def story_servers(files: Path) -> tuple[ServerConfig, ...]:
-    """The servers that the stories need besides the filesystem's and the desk's, over the same folder."""
-    return tuple(
+    """The servers that the stories need besides the filesystem's and the desk's, over the same folder. The key of
+    encrypted files is beside it."""
+    key = ("--root", str(files), "--key-file", str(files.parent / "keys" / "age-identity.txt"))
+    security = ServerConfig(
+        name="security", inproc="servers.security:configured", args=key, trust=Trust.BUNDLED
+    )
+    others = (
         ServerConfig(name=name, inproc=f"servers.{name}:server", args=(str(files),), trust=Trust.BUNDLED)
         for name in SERVERS
     )
+    return (*others, security)
