@@ -11,6 +11,7 @@ import pytest
 
 from gate.rules import thread_commands
 from servers.calendar import times
+from servers.data import values
 from tests.patterns import END, ROOMS, Used, collected, grows, hostile, seconds, unlike
 from tools.phrases.matching import LONGEST, match
 from tools.phrases.phrase_file import load_phrases
@@ -20,6 +21,7 @@ USED, MADE = collected()
 # Patterns that are only ever asked within a function which keeps long or unending texts from them.
 THROUGH: Mapping[str, Callable[[str], object]] = {
     "gate.rules.thread_commands.REPLACE": thread_commands.edit,
+    "servers.data.values._CURRENCY": lambda text: values.number(text, comma=False),
     "servers.calendar.times.TIME": lambda text: len(text) <= times.LONGEST and times.TIME.fullmatch(text),
 }
 HOW = {

@@ -35,9 +35,11 @@ def number(value: Cell, comma: bool) -> float | None:
         return None
     if isinstance(value, int | float):
         return float(value) if math.isfinite(value) else None
-    if value.isdecimal() and len(value) <= LONGEST:  # most of them; patterns take five times as long
+    if len(value) > LONGEST:
+        return None
+    if value.isdecimal():  # most of them; patterns take five times as long
         return float(value)
-    text = _CURRENCY.sub("", value[:LONGEST]).replace("−", "-")
+    text = _CURRENCY.sub("", value).replace("−", "-")
     match = (_COMMA if comma else _POINT).fullmatch(text)
     if not match or not (match[1] or match[2]):
         return None

@@ -89,7 +89,7 @@ def comma_separated(table: Sequence[Sequence[Cell]], sign: str) -> str:
 
 MOST_RECORDS = 100_000
 TITLES = 30  # lines at the top among which the line of column names is looked for
-_NUMERIC = re.compile(r"[-+\s$€£¥%\d.,'’]*\d[-+\s$€£¥%\d.,'’]*")
+_NUMERIC = re.compile(r"(?=\D*\d)[-+\s$€£¥%\d.,'’]+")
 
 
 class Records(NamedTuple):

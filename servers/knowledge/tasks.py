@@ -23,7 +23,7 @@ SIZE = 1_200  # characters of a part, about
 LONGEST_LINE = 4_000
 _WORD = re.compile(r"\w+", re.UNICODE)
 _SENTENCE = re.compile(r"(?<=[.!?…])[\"”’)]*\s+(?=[\w\"“‘(])|\n+")
-_HEADING = re.compile(r"\s{0,3}#{1,6}\s+(.*?)\s*#*\s*")
+_HEADING = re.compile(r"\s{0,3}#{1,6}\s++(.*)")
 _UNDERLINED = re.compile(r"(?m)^([^\W\d_][^\n]{0,99})\n(?:={3,}|-{3,})[ \t]*$")
 _BEGINS = re.compile(r"\s*(?:[-*+•|>#]|\d{1,3}[.)]\s)|\w[\w ]{0,30}:\s")  # what is no rest of the line before
 _END = re.compile(r"[.!?:;,]$")
@@ -114,7 +114,7 @@ def sections(text: str) -> list[Section]:
 
 def _heading(line: str) -> str:
     if match := _HEADING.fullmatch(line):
-        return match[1]
+        return match[1].rstrip().rstrip("#").rstrip()
     return line if len(line) < LONGEST_HEADING and line.isupper() and not _END.search(line) else ""
 
 

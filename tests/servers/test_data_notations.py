@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from servers.data import values
 from tests.servers.figures import told
 from tests.servers.test_data_tables import data, found
 
@@ -193,3 +194,9 @@ async def test_the_line_of_names_is_found_below_titles(tmp_path: Path, text: str
     async with data(tmp_path, t_csv=text) as ask:
         odd = await ask("summarize_anomalies", path="t.csv")
     assert odd["columns"] == columns
+
+
+def test_a_text_that_is_longer_than_any_number_is_none():
+    assert values.number("1" * 60, comma=False) == float("1" * 60)
+    assert values.number("1" * 61, comma=False) is None
+    assert values.number("1" * 60 + " and more", comma=False) is None
