@@ -242,6 +242,8 @@ class Cards(Messages):
 
     async def _stand(self, card: Card, posted: Posted | None) -> tuple[str, str]:
         """With Slack's newest blocks where it knows them; where it stands now. Raises Refused, Unavailable."""
+        if card.spent and posted and posted.ts and await self.remove(posted):
+            return posted.channel, posted.ts
         to = To(card.alone, card.session.channel, card.session.thread)
         if card.alone:
             await self.whisper(to, checked(card.message))

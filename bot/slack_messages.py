@@ -60,6 +60,14 @@ class Messages:
             await self._ledger.set_posted(key, Posted(to.channel, "", 0))
         return await self._send(key, to, message, strict)
 
+    async def remove(self, posted: Posted) -> bool:
+        """Delete a message. False where Slack does not let us. Raises Unavailable."""
+        try:
+            await patiently(self._client.chat_delete, channel=posted.channel, ts=posted.ts)
+        except Refused as error:
+            return error.code in LOST
+        return True
+
     async def _send(self, key: str, to: To, message: Message, strict: bool) -> tuple[str, str]:
         response = await shown(
             self._client.chat_postMessage,

@@ -29,12 +29,12 @@ AWAITING = (TaskState.PLAN_REVIEW, TaskState.PAUSED)
 class Card:
     """One message as it should stand in Slack.
 
-    plain: the same without Slack's newest blocks, for where they are refused. closed: nothing can be pressed on it and
-    nothing on it will change any more. earlier: it is only mended where it stands open, never posted. quiet: it is
-    posted for none of the states that it has been in. ticks: from one such message to the next, it only says how far
-    something has come. shows: the actions on it, with what is remembered of each. direct: to whom it is sent in direct
-    messages, instead of to the thread. alone: to whom Slack shows it in passing, and nobody else. asker: who is told
-    where it cannot be posted.
+    plain: the same without Slack's newest blocks, for where they are refused. closed: nothing can be pressed on it
+    and nothing on it will change any more. earlier: it is only mended where it stands open, never posted. spent: it
+    is deleted where it stands. quiet: it is posted for none of the states that it has been in. ticks: from one such
+    message to the next, it only says how far something has come. shows: the actions on it, with what is remembered of
+    each. direct: to whom it is sent in direct messages, instead of to the thread. alone: to whom Slack shows it in
+    passing, and nobody else. asker: who is told where it cannot be posted.
     """
 
     key: str
@@ -45,6 +45,7 @@ class Card:
     plain: Message | None = None
     closed: bool = False
     earlier: bool = False
+    spent: bool = False
     quiet: bool = False
     ticks: bool = False
     shows: tuple[tuple[Action, str], ...] = ()
@@ -106,6 +107,7 @@ def _of_task(task: Task, one: TaskCard) -> Card:
         plain=one.plain,
         closed=one.closed,
         earlier=one.earlier,
+        spent=one.spent,
         ticks=ticks,
         asker=task.requester,
     )

@@ -21,7 +21,8 @@ class TaskCard:
     """One message of a task.
 
     plain: the same without Slack's newest blocks, for where they are refused. closed: nothing can be pressed on it
-    and nothing on it will change any more. earlier: it is only mended where it stands open, never posted.
+    and nothing on it will change any more. earlier: it is only mended where it stands open, never posted. spent: the
+    other cards and the record tell all of it, so it is deleted where it stands.
     """
 
     key: str
@@ -29,6 +30,7 @@ class TaskCard:
     plain: Message | None = None
     closed: bool = False
     earlier: bool = False
+    spent: bool = False
 
 
 def cards(task: Task) -> tuple[TaskCard, ...]:
@@ -73,14 +75,18 @@ def _plans(task: Task) -> Iterator[TaskCard]:
 
 
 def _pauses(task: Task) -> Iterator[TaskCard]:
+    """A pause after which it went on leaves no message behind; one in which a result was rejected does."""
     if task.pauses > 1:
-        yield _closing(task, "pause", task.pauses - 1, pauses.went_on(task, task.pauses - 1))
-    if task.pauses:
-        paused = task.state is S.PAUSED
-        made = TaskCard(
-            _key(task, "pause", task.pauses), pauses.pause(task), closed=not paused, earlier=not paused
-        )
-        yield made
+        yield _paused(task, task.pauses - 1, pauses.went_on(task, task.pauses - 1))
+    if task.pauses and task.state is S.PAUSED:
+        yield TaskCard(_key(task, "pause", task.pauses), pauses.pause(task))
+    elif task.pauses:
+        yield _paused(task, task.pauses, pauses.pause(task))
+
+
+def _paused(task: Task, number: int, message: Message) -> TaskCard:
+    spent = pauses.passed(task, number)
+    return TaskCard(_key(task, "pause", number), message, closed=True, earlier=True, spent=spent)
 
 
 def _satisfactions(task: Task) -> Iterator[TaskCard]:

@@ -85,6 +85,13 @@ def _stopped(task: Task) -> str:
     return f"It was paused. {ended(task)}" if over else ""
 
 
+def passed(task: Task, number: int) -> bool:
+    """Whether the task went on after this pause, and nobody rejected or changed a result in it."""
+    step = looked_at(task, number)
+    changed = step is not None and (step.edited or bool(step.rejected_by))
+    return not changed and not (number == task.pauses and _stopped(task))
+
+
 def went_on(task: Task, number: int) -> Message:
     """A pause that is over: which step was looked at in it, and who let it go on."""
     step = looked_at(task, number)

@@ -30,8 +30,10 @@ class Slack:
     """What stands in the thread, by key, and every call that got through."""
 
     messages: dict[str, Message] = field(default_factory=dict)
-    calls: list[tuple[str, str]] = field(default_factory=list)  # (post or update, key)
+    calls: list[tuple[str, str]] = field(default_factory=list)  # (post, update or delete, key)
+    places: dict[str, str] = field(default_factory=dict)  # where each message stands -> its key
     refuses: str = ""  # a kind of block that it does not know
+    keeps: str = ""  # the message that it does not delete
     away: bool = False
 
     async def show(
@@ -44,7 +46,16 @@ class Slack:
             raise Refused("invalid_blocks")
         self.calls.append(("update" if posted and posted.ts else "post", key.split(":", 1)[1]))
         self.messages[key.split(":", 1)[1]] = message
-        return to.channel, posted.ts if posted and posted.ts else f"{len(self.calls)}.0"
+        ts = posted.ts if posted and posted.ts else f"{len(self.calls)}.0"
+        self.places[ts] = key.split(":", 1)[1]
+        return to.channel, ts
+
+    async def remove(self, posted: Posted) -> bool:
+        key = self.places[posted.ts]
+        if key != self.keeps:
+            self.calls.append(("delete", key))
+            del self.messages[key]
+        return key != self.keeps
 
     async def agents_sessions_setStatus(self, **arguments: str) -> None:
         """The status is no card."""
@@ -117,6 +128,7 @@ def drawing(first: Task, gap: float = 0.0) -> Drawing:
     made: Any = ledger
     cards = Cards(client, made, gap=gap)
     cards.show = slack.show  # type: ignore[method-assign]
+    cards.remove = slack.remove  # type: ignore[method-assign]
     return Drawing(slack, ledger, cards)
 
 
@@ -158,12 +170,24 @@ async def test_a_closed_card_stays_as_it_was_closed() -> None:
     assert stage.slack.messages["question:1"] is closed
 
 
-async def test_a_pause_is_posted_and_closed_again() -> None:
+async def test_a_pause_is_posted_and_deleted_once_it_is_over() -> None:
     stage = drawing(paused())
     await stage.draw()
+    assert "pause:1" in stage.slack.messages
     await stage.draw(state=S.RUNNING)
-    assert ("post", "pause:1") in stage.slack.calls
-    assert stage.slack.calls[-1] == ("update", "pause:1") or ("update", "pause:1") in stage.slack.calls
+    await stage.draw(state=S.STOPPED_BY_USER, ended_by="UBEN")
+    assert [call for call in stage.slack.calls if "pause:1" in call] == [
+        ("post", "pause:1"),
+        ("delete", "pause:1"),
+    ]
+    assert "pause:1" not in stage.slack.messages
+
+
+async def test_a_pause_that_slack_does_not_let_us_delete_says_in_a_line_that_it_is_over() -> None:
+    stage = drawing(paused())
+    await stage.draw()
+    stage.slack.keeps = "pause:1"
+    await stage.draw(state=S.RUNNING)
     assert stage.slack.messages["pause:1"].text == "It was paused, and went on."
 
 

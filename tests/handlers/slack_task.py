@@ -49,6 +49,11 @@ class Story:
         assert found, (kind, sorted(keys))
         return found[-1]
 
+    def has(self, kind: str) -> bool:
+        """Whether there is a card of this kind."""
+        ours = self.edge.ws.by_app(OPS, self.said.ts)
+        return any(f":{kind}:" in (m.metadata or {}).get("event_payload", {}).get("key", "") for m in ours)
+
     def text(self, kind: str) -> str:
         return shown(self.card(kind).blocks)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gate.rules.action import Session
-from gate.rules.planner_port import Call, Planned, Propose
-from gate.rules.task import Assessment, Task
+from gate.rules.planner_port import Call, Clarify, Planned, Propose
+from gate.rules.task import Assessment, Missing, Question, Task
 from gate.rules.task_states import TaskState
 from gate.rules.tool import Read
 from tests.handlers.slack_task import begun, proposes, write
@@ -138,3 +138,31 @@ async def test_what_cannot_be_looked_at_is_a_sentence_and_no_card(edge: Edge) ->
     assert not [block for block in told.blocks or [] if block["type"] == "actions"]
     assert (await story.task()).state is TaskState.CANCELLED
     assert await edge.ledger.pending("T1") == ()
+
+
+async def test_a_plan_step_by_step_is_two_messages_and_one_for_each_step(edge: Edge) -> None:
+    paths = ("a.md", "b.md", "c.md")
+    story = await begun(edge, proposes(*map(write, paths)))
+    await story.click("plan", "plan_stepwise")
+    for path in paths:
+        waiting = next(m for m in messages(edge, story.said.ts) if m.text == f"Prepared: Write {path}")
+        await edge.ann.click(waiting, "confirm")
+        await edge.settled()
+        await edge.summaries_over()
+        await edge.settled()
+    assert edge.desk.notes == dict.fromkeys(paths, "new")
+    texts = [message.text for message in messages(edge, story.said.ts)]
+    assert texts[0].startswith("Finished, 3 of 3 steps done")
+    assert texts[1:-1] == [f"Wrote {path}" for path in paths]  # each with its Undo
+    assert texts[-1].endswith("Does this meet your needs?")
+
+
+async def test_a_question_is_one_message_that_becomes_what_was_answered(edge: Edge) -> None:
+    which = Clarify((Question("q", "Which file?", Missing.INPUTS),))
+    story = await begun(edge, which, WRITE, assessment=Assessment(10, 1))
+    (question,) = messages(edge, story.said.ts)
+    await edge.ann.say(OPS, "a.md", story.said.ts)
+    await edge.ws.wait_for(lambda: len(messages(edge, story.said.ts)) == 2, AGES)
+    await edge.settled()
+    assert question.text == "Questions: answered"
+    assert "a.md" in shown(question.blocks)

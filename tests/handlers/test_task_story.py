@@ -164,7 +164,7 @@ async def test_a_failed_step_pauses_and_is_tried_again_with_what_is_said(http: E
     await story.click("pause", "step_retry", state={WORDS: {WORDS: "there is room now"}})
     task = await story.task()
     assert [one.text for one in task.instructions] == ["there is room now"]
-    assert story.buttons("pause") == [] or task.pauses > 1
+    assert not story.has("pause") or task.pauses > 1
 
 
 async def test_a_failed_step_is_skipped_or_ends_the_task(http: Edge) -> None:
@@ -180,7 +180,7 @@ async def test_a_failed_step_is_skipped_or_ends_the_task(http: Edge) -> None:
     steps = (await story.task()).plan.steps
     assert steps[0].state is StepState.SKIPPED
     assert http.desk.notes == {}  # the rest was planned again, so it asks
-    assert story.text("pause") == "It was paused, and went on."
+    assert not story.has("pause")
 
 
 async def test_pause_and_stop_on_the_progress_card(http: Edge) -> None:
