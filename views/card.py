@@ -38,6 +38,7 @@ from views.wording import (
     effect,
     may_confirm,
     moment,
+    person,
     reversible,
     signed,
     tally,
@@ -266,7 +267,7 @@ def _decides(action: Action) -> str:
 
 def _came(action: Action, votes: Sequence[Vote]) -> str:
     """Who decided, and what came of it."""
-    sequel = SEQUELS.get(action.state, "")
+    sequel = f"Undone by {person(action.undo.by)}." if action.undo.by else SEQUELS.get(action.state, "")
     if action.state in (S.SUCCEEDED, S.UNDOING, S.UNDONE) and (by := signed(action, votes)):
         return " · ".join(filter(None, [by, sequel]))
     return " ".join(filter(None, [decided(action, votes), sequel]))

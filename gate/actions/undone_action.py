@@ -16,7 +16,8 @@ async def move_original(tx: Tx, undo: Action, event: Event) -> None:
     found = await tx.action(undo.undoes)
     if found is None:
         raise Stale(None)
-    way_back = replace(found.undo, open=event is Event.UNDO_FAILED)
+    by = undo.decided_by if event is Event.UNDO_DONE else ""
+    way_back = replace(found.undo, open=event is Event.UNDO_FAILED, by=by)
     original = await tx.move(found, event, undo=way_back)
     if event is Event.UNDO_DONE:
         await tx.mark_undone(original.id)

@@ -262,6 +262,7 @@ class ResultReview:
 class Undo:
     inverse: Inverse | None = None
     open: bool = False  # the result card has Undo
+    by: str = ""  # who took it back; "" where nobody did
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -97,6 +97,7 @@ async def test_what_was_taken_back_is_not_asked_about_and_its_card_says_so(edge:
     card = await written(edge)
     await card.click("undo")
     assert card.text == "Undone: Write a.md"
+    assert "Undone by <@U_ANN>." in shown(card.message.blocks)
     assert card.buttons == ["full"]
     assert len(messages(edge, card.said.ts)) == 1
 
