@@ -27,6 +27,7 @@ ROOMS = {
     "bot",
     "servers",
 }  # `workspace` and `tests` stand in for others
+WATCH = Path(__file__).relative_to(ROOT)  # hears of each garbage collection, in whatever code that happens
 LOADING = "<frozen importlib._bootstrap"  # what is imported is so once, when the service starts
 # What happens once, before anybody is served: bundled servers and Bolt's listeners are made, the engine is started.
 STARTING = {"bundled", "register", "_strict"}
@@ -42,7 +43,7 @@ def in_product(stall: Stall) -> bool:
     if THREAD in [(path.name, name) for path, name in frames]:
         return False
     ours = [(path.relative_to(ROOT), name) for path, name in frames if path.is_relative_to(ROOT)]
-    ours = [(path, name) for path, name in ours if path.parts[0] != ".venv"]
+    ours = [(path, name) for path, name in ours if path.parts[0] != ".venv" and path != WATCH]
     if {(path.as_posix(), name) for path, name in ours} & STARTING_IN:
         return False
     if any(path.parts[0] == "servers" and path.name == "__init__.py" for path, _ in ours):

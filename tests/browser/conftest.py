@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from inspect import iscoroutinefunction
 from pathlib import Path
+from typing import Any
 
 import pytest
 import pytest_asyncio
+from dbos._event_loop import BackgroundEventLoop
 from playwright.async_api import Browser, Page, async_playwright, expect
 
 from tests.browser.loops import on_one_loop
@@ -23,6 +25,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         asynchronous = iscoroutinefunction(getattr(item, "function", None))
         if asynchronous and item.path.parent == HERE:
             item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def runs_stay_on_the_loop() -> Iterator[None]:
+    """The shared loop stands still between a test and its fixtures' end. DBOS would begin a run on a loop of its own
+    then, whose connections nobody can close; here the run waits until the shared loop goes on."""
+
+    def main(loop: Any) -> Any:
+        return loop._main_loop or loop._loop
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(BackgroundEventLoop, "target_loop", main)
+        yield
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
