@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from benchmarks.generated import Wanted, catalogue, sampled
@@ -12,9 +12,9 @@ from gate.rules.action import Json, Session
 from gate.rules.planner_port import Brief, Exchange, Propose, Told, Turn
 from gate.rules.policy import Policy
 from gate.rules.task import Usage
-from gate.rules.tool import Answer, Problem, ServerStatus, ToolSpec
+from gate.rules.tool import ToolSpec
 from gate.rules.tool_offers import model_name
-from tools.mcp.schema import problems
+from tests.tools.model_setup import ListedTools
 from tools.model.model_api import AssistantMessage, Message, Request, Response, ToolCall, ToolResults
 from tools.model.planner import ModelLimits, ModelPlanner
 from tools.model.tool_search import ToolIndex
@@ -27,36 +27,6 @@ NOTE = """Tokens are estimates: four characters make one; there is no tokenizer 
 the same everywhere: one read, one change, one sentence, and before them one search where tools are searched for. The
 catalogue and the requests are generated (benchmarks/generated.py): recall is what it is for names as regular as these,
 and nobody's model wrote the queries."""
-
-
-@dataclass(frozen=True)
-class Listed:
-    """MCP tools that are only listed."""
-
-    known: Sequence[ToolSpec]
-
-    def find(self, server: str, tool: str) -> ToolSpec | None:
-        return next((spec for spec in self.known if (spec.server, spec.name) == (server, tool)), None)
-
-    def relist(self, server: str) -> None:
-        """Nothing is listed here."""
-
-    async def declared(self, server: str, tool: str) -> ToolSpec | None:
-        return self.find(server, tool)
-
-    def specs(self) -> Sequence[ToolSpec]:
-        return self.known
-
-    def servers(self) -> Sequence[ServerStatus]:
-        return ()
-
-    def problems(self, schema: Mapping[str, Json], value: Json) -> tuple[Problem, ...]:
-        return problems(schema, value)
-
-    async def call(
-        self, server: str, tool: str, args: bytes, seconds: float | None = None, definition: str = ""
-    ) -> Answer:
-        raise LookupError("nothing is called here")
 
 
 class Scripted:
@@ -85,7 +55,7 @@ def _length(message: Message) -> int:
 async def _turn(specs: Sequence[ToolSpec], schemas: int) -> list[int]:
     """The tokens of each model request of one turn."""
     read, change = (next(s for s in specs if bool(s.hints.read_only) is kind) for kind in (True, False))
-    planner = ModelPlanner(_nobody(), Listed(specs), Policy("1"), b"", ModelLimits(schemas=schemas))
+    planner = ModelPlanner(_nobody(), ListedTools(specs), Policy("1"), b"", ModelLimits(schemas=schemas))
     search = _called("find_tools", {"query": f"{change.server} {change.name}"})
     steps = [
         _called(model_name(read), _least(read)),

@@ -72,8 +72,12 @@ def of_action(action: Action, votes: Sequence[Vote], task: Task | None = None) -
 
 
 def shows_task(action: Action) -> bool:
-    """Whether the card of an action may show how its task stands."""
-    return bool(action.task) and action.state in (State.SUCCEEDED, State.UNDOING, State.UNDONE)
+    """Whether the card of an action may show how its task stands: only a simple one asks there."""
+    return bool(action.task and action.turn) and action.state in (
+        State.SUCCEEDED,
+        State.UNDOING,
+        State.UNDONE,
+    )
 
 
 def of_group(group: str, members: Sequence[Action], votes: Sequence[Vote]) -> Card:

@@ -13,7 +13,7 @@ from pydantic import Field
 from servers import formulas
 from servers.cards import Card, change, reading
 from servers.command_line import Clock
-from servers.data import quality, sources, twins, writing
+from servers.data import deduplicate, quality, sources, writing
 from servers.data.models import (
     AlikeArg,
     Anomalies,
@@ -98,7 +98,7 @@ class Reading:
         alike: AlikeArg = None,
     ) -> Duplicates:
         """Find records that are there twice, also in other case or spacing, and say which to keep. Changes nothing."""
-        found = twins.sifted(self.roots, path, table, columns, alike)
+        found = deduplicate.sifted(self.roots, path, table, columns, alike)
         listed, more = answers.fitting(found.groups, quality.MOST_GROUPS)
         total, many = len(found.records.rows), len(found.groups)
         return Duplicates(
@@ -158,7 +158,7 @@ class Reading:
     def preview_without_duplicates(self, call: TwinsCall) -> TwinsPlan:
         """Show which rows write_without_duplicates would leave out, and where it would write. Changes nothing."""
         place, sha256 = csv_target(self.roots, call.destination)
-        found = twins.of_call(self.roots, call)
+        found = deduplicate.of_call(self.roots, call)
         return TwinsPlan(
             path=place.said,
             rows=len(found.keep),
@@ -255,7 +255,7 @@ class Changing:
         """Write a .csv or .tsv file with the records of another, each once: the first of those that say the same."""
         place, sha256 = csv_target(self.roots, destination)
         call = TwinsCall(source=source, destination=destination, columns=columns, table=table, alike=alike)
-        found = twins.of_call(self.roots, call)
+        found = deduplicate.of_call(self.roots, call)
         found.must_be(expected, sha256)
         text = as_csv(place, found.records.columns, found.rows)
         return put(place, text.encode(), sha256, self.clock(), Written)
