@@ -29,7 +29,7 @@ class Card:
 
     ts: str = ""
     value: str = ""  # of its Confirm
-    drawn: list[tuple[float, str]] = field(default_factory=list)  # when, and which title
+    drawn: list[tuple[float, str]] = field(default_factory=list)  # when, and its text
     statuses: list[str] = field(default_factory=list)
     told: list[str] = field(
         default_factory=list
@@ -48,9 +48,9 @@ class Card:
         """Whether the card is posted and recorded by the bot, which sets the session status last."""
         await self.until(lambda card: "suspended" in card.statuses)
 
-    def at(self, *titles: str, after: float = 0.0) -> float | None:
-        """The time when the card first had one of these titles."""
-        return next((at for at, title in self.drawn if title in titles and at > after), None)
+    def at(self, *starts: str, after: float = 0.0) -> float | None:
+        """The time when the text of the card first began with one of these words."""
+        return next((at for at, text in self.drawn if text.startswith(starts) and at > after), None)
 
 
 class Slack:
@@ -121,7 +121,7 @@ class Slack:
         self.messages[ts] = (self._threads[ts], args["text"], blocks)
         buttons = [e for block in blocks if block["type"] == "actions" for e in block["elements"]]
         card.value = next((e["value"] for e in buttons if e["action_id"] == "confirm"), "")
-        card.drawn.append((at, args["text"].partition(":")[0]))
+        card.drawn.append((at, args["text"]))
         card.changed.set()
 
     def button(self, thread: str, action_id: str) -> tuple[str, str] | None:
