@@ -8,13 +8,12 @@ from typing import Any
 from gate.rules.action import Action
 from gate.rules.ledger_ports import Parts, TaskParts
 from gate.rules.task import Task
-
-GUARDS = {"id", "version", "revision", "state"}
+from storage.statements import GUARDED
 
 
 def changed(action: Action, changes: Parts, **moved: Any) -> Action:
     """The action with its changes, one revision on. Raises TypeError for what only an arrow may change."""
-    forbidden = GUARDS & changes.keys()
+    forbidden = {*GUARDED["actions"]} & changes.keys()
     if forbidden:
         raise TypeError(f"only an arrow changes {', '.join(sorted(forbidden))} of an action")
     return replace(action, revision=action.revision + 1, **moved, **changes)
@@ -22,7 +21,7 @@ def changed(action: Action, changes: Parts, **moved: Any) -> Action:
 
 def kept(task: Task, changes: TaskParts, **moved: Any) -> Task:
     """The same of a task."""
-    forbidden = {"id", "revision", "state"} & changes.keys()
+    forbidden = {*GUARDED["tasks"]} & changes.keys()
     if forbidden:
         raise TypeError(f"only an arrow changes {', '.join(sorted(forbidden))} of a task")
     return replace(task, revision=task.revision + 1, **moved, **changes)

@@ -9,7 +9,7 @@ from datetime import timedelta
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Table, bindparam, func, literal, select, union_all
+from sqlalchemy import Table, bindparam, func, literal, select, union_all, update
 
 from gate.rules.task_states import TaskState
 from storage.api_tables import made
@@ -156,3 +156,15 @@ TOKEN_OF_TURN = select(made.c.token).where(
 def unless_there(table: Table, dialect: str) -> Any:
     """Insert a row, and say so when there was none with its key."""
     return insert(table, dialect).on_conflict_do_nothing().returning(*table.primary_key.columns)
+
+
+# What a change of an action or a task has to find as it was read.
+GUARDED = {"actions": ("id", "version", "revision", "state"), "tasks": ("id", "revision", "state")}
+
+
+@cache
+def guarded(table: Table) -> Any:
+    """Replace a row that stands as it did, and say so. Its values are given by name, those before as `was_`."""
+    names = GUARDED[table.name]
+    was = [table.c[name] == bindparam(f"was_{name}", type_=table.c[name].type) for name in names]
+    return update(table).where(*was).returning(table.c.id)

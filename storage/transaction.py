@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
+from types import MappingProxyType
 from typing import Any, Unpack
 
 from sqlalchemy import ClauseElement, Connection, CursorResult, and_, bindparam, func, select, update
@@ -25,7 +26,7 @@ from gate.rules.task import Task
 from gate.rules.task_states import TaskEvent
 from gate.rules.task_states import after as follow
 from storage import statements, tables
-from storage.allowed_changes import GUARDS, changed, kept
+from storage.allowed_changes import changed, kept
 from storage.api_tables import made
 from storage.audit_log import append, decisive, in_turn
 from storage.columns import Words, clock
@@ -53,6 +54,7 @@ from storage.task_tables import HOLDS, tasks
 from storage.webhook_subscriptions import HooksTx
 
 IN_TURN = select(func.pg_advisory_xact_lock(func.hashtextextended(bindparam("key", type_=Words), 0)))
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 log = logging.getLogger(__name__)
 # Puts a run into the queue; False where it is not in the queue, and goes on in this process.
 Enqueue = Callable[[Connection, Run], bool | None]
@@ -188,10 +190,9 @@ class SqlTx:
         return self._locked_at
 
     async def insert(self, action: Action) -> Action:
-        values = action_row(action, self._offset, self._seals)
-        new = self._new(actions).values(values).on_conflict_do_nothing()
-        row = (await self.execute(new.returning(*actions.c))).one_or_none()
-        found = self._touched(0, to_action(row, self._seals)) if row else await self.action(action.id)
+        if await self._added(actions, action_row(action, self._offset, self._seals)):
+            return self._touched(0, action)
+        found = await self.action(action.id)
         assert found is not None  # neither inserted nor there: nothing deletes actions
         return found
 
@@ -245,13 +246,10 @@ class SqlTx:
         return [expired if event is Event.EXPIRE else ~expired]
 
     async def _guarded(self, action: Action, now: Action, *conditions: Any) -> Action:
-        guards = [actions.c[name] == getattr(action, name) for name in sorted(GUARDS)]
-        values = action_row(now, self._offset, self._seals)
-        statement = update(actions).where(*guards, *conditions).values(values)
-        row = (await self.execute(statement.returning(*actions.c))).one_or_none()
-        if row is None:
+        row = action_row(now, self._offset, self._seals)
+        if not await self._replaced(actions, action, row, *conditions):
             raise Stale(await self.action(action.id))
-        return to_action(row, self._seals)
+        return now
 
     async def waiting(self, team: str, user: str) -> int:
         await self._in_turn(f"{team}:{user}")
@@ -338,15 +336,12 @@ class SqlTx:
         return await self._put_task(task, kept(task, changes))
 
     async def _put_task(self, task: Task, now: Task) -> Task:
-        guards = [tasks.c[name] == getattr(task, name) for name in ("id", "revision", "state")]
-        values = self._seals.sealed(tasks, task_row(now))
+        row = self._seals.sealed(tasks, task_row(now))
         if not card_waited_at(now) or card_waited_at(now) != card_waited_at(task):
-            values["due"] = self._task_due(now)  # else it still waits for the same, and for no longer
-        statement = update(tasks).where(*guards).values(values)
-        row = (await self.execute(statement.returning(*tasks.c))).one_or_none()
-        if row is None:
+            row["due"] = self._task_due(now)  # else it still waits for the same, and for no longer
+        if not await self._replaced(tasks, task, row):
             raise StaleTask(await self.task(task.id))
-        return to_task(row)
+        return now
 
     def _task_due(self, task: Task) -> Any:
         return task_due(task, self._offset, self._limits)
@@ -404,8 +399,22 @@ class SqlTx:
 
     async def _put(self, table: Any, row: dict[str, Any]) -> bool:
         """Insert unless it is there already, with its MAC where it has one; whether it was inserted."""
-        row = self._seals.sealed(table, row) if "mac" in table.c else row
+        return await self._added(table, self._seals.sealed(table, row) if "mac" in table.c else row)
+
+    async def _added(self, table: Any, row: dict[str, Any]) -> bool:
+        """Insert a row as it is unless it is there already; whether it was inserted."""
+        return await self._wrote(statements.unless_there(table, self._dialect), row)
+
+    async def _replaced(self, table: Any, before: Any, row: dict[str, Any], *conditions: Any) -> bool:
+        """Update the row of an action or a task; False where it does not stand as it did `before`."""
+        statement = statements.guarded(table)
+        was = {f"was_{name}": getattr(before, name) for name in statements.GUARDED[table.name]}
+        return await self._wrote(statement.where(*conditions) if conditions else statement, row, was)
+
+    async def _wrote(self, statement: Any, row: dict[str, Any], given: Mapping[str, Any] = NOTHING) -> bool:
+        """Execute a statement that was built once, with the values of a row. What the database has to work out is
+        built into it: that costs more than to send it."""
         made = {name: value for name, value in row.items() if isinstance(value, ClauseElement)}
-        given = {name: value for name, value in row.items() if name not in made}
-        new = statements.unless_there(table, self._connection.dialect.name)
-        return (await self.execute(new.values(made) if made else new, given)).first() is not None
+        values = {name: value for name, value in row.items() if name not in made}
+        written = await self.execute(statement.values(made) if made else statement, {**values, **given})
+        return written.first() is not None

@@ -100,8 +100,7 @@ MUTANTS = (
     ),
     one(
         "no_cas", STORED + "test_of_two_moves_at_once_one_is_stale",
-        "storage/transaction.py", "guards = [actions.c[name] == getattr(action, name) for name in sorted(GUARDS)]",
-        "guards = [actions.c.id == action.id]",
+        "storage/statements.py", '"actions": ("id", "version", "revision", "state")', '"actions": ("id",)',
     ),
     one(
         "audit_late", CARRY_OUT + "test_what_cannot_be_written_down_does_not_run",
