@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 
 from gate.rules.action import Json
 from views.block_kit import clip, inline
@@ -15,6 +16,7 @@ STAMP = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d)\S*")
 MOST_COLUMNS = 8
 CELL = 60  # characters of a value
 MOST_ROWS = 60
+LONG = 5_000  # characters of an answer that is not looked through for what is new
 MOST_JSON = 200_000  # characters of a text that is looked into
 DIGEST = re.compile(r"[0-9a-f]{32}", re.IGNORECASE)  # which says nothing to people
 TOKEN = re.compile(r"[^\s,;:()“”\"'`]+")
@@ -54,13 +56,16 @@ def readable(structured: Json) -> str | None:
 
 
 def outlined(value: Json) -> str:
-    """Every plain value of an answer on a line of its own under its path, without what only programs read."""
-    rows = [(path, _cell(path.rsplit(".", 1)[-1], leaf)) for path, leaf in _leaves(value)]
-    kept = [(path, clip(cell, CELL)) for path, cell in rows if cell and not DIGEST.search(cell)]
-    width = max((len(path) for path, _ in kept[:MOST_ROWS]), default=0)
-    shown = [f"{inline(path):<{width}}  {cell}".strip() for path, cell in kept[:MOST_ROWS]]
-    more = [f"… {len(kept) - MOST_ROWS:,} more values"] if len(kept) > MOST_ROWS else []
-    return "\n".join([*shown, *more])
+    """The plain values of an answer, each on a line of its own under its path, without what only programs read. What
+    comes after MOST_ROWS of them is counted alone."""
+    leaves = _leaves(value)
+    rows = ((path, _cell(path.rsplit(".", 1)[-1], leaf)) for path, leaf in leaves)
+    kept = ((path, clip(cell, CELL)) for path, cell in rows if cell and not DIGEST.search(cell))
+    shown = list(islice(kept, MOST_ROWS))
+    width = max((len(path) for path, _ in shown), default=0)
+    lines = [f"{inline(path):<{width}}  {cell}".strip() for path, cell in shown]
+    left = sum(1 for _ in leaves)
+    return "\n".join([*lines, *([f"… {left:,} more values"] if left else [])])
 
 
 def _leaves(value: Json, path: str = "") -> Iterator[tuple[str, Json]]:
@@ -75,7 +80,9 @@ def _leaves(value: Json, path: str = "") -> Iterator[tuple[str, Json]]:
 
 
 def news(told: str, known: str) -> str:
-    """The lines of an answer that say more than that what is `known` was done."""
+    """The lines of an answer that say more than that what is `known` was done. A long answer says more."""
+    if len(told) > LONG:
+        return told
     words = {*_tokens(known), *FILLERS}
     return "\n".join(line for line in told.splitlines() if set(_tokens(_value(line))) - words).strip("\n")
 
