@@ -205,12 +205,13 @@ class SqlTx:
         self._locked_at = row.locked_at if row else self._locked_at
         return row
 
-    async def on_record(self, action: Action) -> tuple[datetime, bool]:
+    async def on_record(self, action: Action) -> tuple[datetime, datetime | None]:
         rows = (await self.execute(decisive(self._offset), {"of": action.id})).all()
         moment: datetime = rows[0].now
         lines = [to_line(row) for row in rows if row.seq is not None]
         begun = any(line.entry.event == "started" for line in lines)
-        return moment, not begun and any(self._confirms(line, action) for line in lines)
+        confirmed = [line.at for line in lines if self._confirms(line, action)]
+        return moment, None if begun else max(confirmed, default=None)
 
     def _confirms(self, line: Line, action: Action) -> bool:
         """Whether this entry, as the key shows that it was written, is the yes to exactly this."""

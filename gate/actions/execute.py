@@ -30,6 +30,7 @@ from gate.rules.templates import TemplateError
 from gate.rules.tool import Answer, OutcomeUnknown, ServerUnavailable, ToolSpec
 from gate.tasks.step_action import current
 
+NOT_CURRENT = "its task does not wait for this step any more"
 NOT_BEGUN = "nothing carried it out in time after it was confirmed"
 TAMPERED = "the stored action is not the one that was shown"
 OLDER = "it was prepared by an earlier version of me"
@@ -46,8 +47,8 @@ PATIENCE = (
 )  # seconds between tries to write down a result; the last repeats
 
 
-class _Unproved(Exception):
-    """The audit log does not allow that this begins."""
+class _Hindered(Exception):
+    """It must not begin after all. Its text says why."""
 
 
 async def carry_out(world: World, action_id: str) -> None:
@@ -60,8 +61,8 @@ async def carry_out(world: World, action_id: str) -> None:
         return await call_off(world, action, hindrance)
     try:
         claimed = await _claim(world, action)
-    except _Unproved:
-        return await call_off(world, action, NOT_ON_RECORD)
+    except _Hindered as hindered:
+        return await call_off(world, action, str(hindered))
     if claimed is None:
         return
     outcome = await _alive(world, claimed, _call(world, claimed))
@@ -72,8 +73,6 @@ async def _hindrance(world: World, action: Action) -> str:
     """Why this must not run after all, although it was approved; "" when it may."""
     if not intact(action):
         return OLDER if action.flaw == EARLIER else TAMPERED
-    if action.step and not current(await world.ledger.task(action.task), action.step, action.id):
-        return "its task does not wait for this step any more"
     with contextlib.suppress(ServerUnavailable):  # then the call does not get through either, and says why
         await world.tools.declared(action.server, action.tool)
     spec = world.tools.find(action.server, action.tool)
@@ -87,19 +86,11 @@ async def _hindrance(world: World, action: Action) -> str:
     if not same_rules(world, action):
         return "the rules for it changed after it was confirmed"
     votes = await world.ledger.votes(action.id, action.version)
-    if await approved_for(world, action, votes) > world.limits.begin:
-        return NOT_BEGUN
     return (
         await _ungranted(world, action)
         or await _deciders_changed(world, action, votes)
         or await _drifted(world, action, spec)
     )
-
-
-async def approved_for(world: World, action: Action, votes: Sequence[Vote]) -> float:
-    """Seconds since the last yes to an approved action, among these votes."""
-    approved = max((vote.at for vote in votes), default=action.created_at)
-    return (await world.ledger.now() - approved).total_seconds()
 
 
 async def _ungranted(world: World, action: Action) -> str:
@@ -158,16 +149,18 @@ async def call_off(world: World, action: Action, why: str) -> None:
 
 async def _claim(world: World, action: Action) -> Action | None:
     """The right to call, in the same transaction as its audit row. No record, no execution: neither of the beginning,
-    nor of the yes before it, which the log must hold as the key shows it was written. Raises _Unproved."""
+    nor of the yes before it, which the log must hold as the key shows it was written. Raises _Hindered."""
     try:
         async with world.ledger.begin() as tx:
             if action.step and not current(await tx.task(action.task), action.step, action.id):
-                return None  # the task has just ended: it is called off when it is looked at the next time
+                raise _Hindered(NOT_CURRENT)
             if await withdrawn(tx, world, action):
-                return None  # just now: as above
-            now, proved = await tx.on_record(action)
-            if not proved:
-                raise _Unproved
+                return None  # just now: it is called off when it is looked at the next time
+            now, confirmed = await tx.on_record(action)
+            if confirmed is None:
+                raise _Hindered(NOT_ON_RECORD)
+            if (now - confirmed).total_seconds() > world.limits.begin:
+                raise _Hindered(NOT_BEGUN)
             until = now + timedelta(seconds=world.limits.claim)
             claim = Claim(world.ids.new(), world.executor, until)
             moved = await tx.move(action, Event.START, execution=Execution(claim=claim))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gate.actions.confirm import lapse, settled
-from gate.actions.execute import NOT_BEGUN, approved_for, call_off, ended
+from gate.actions.execute import NOT_BEGUN, call_off, ended
 from gate.rules import jobs
 from gate.rules.action import Action, Outcome, Session
 from gate.rules.planner_port import Turn
@@ -148,7 +148,9 @@ async def again(world: World, action: Action) -> None:
     """Approved and not started for long: its run may be lost. A second run is harmless, the claim sees to it;
     but many would be in the way of others, so each comes after twice the time of the one before. Once its time to
     begin is over, it is called off."""
-    waited = await approved_for(world, action, await world.ledger.votes(action.id, action.version))
+    votes = await world.ledger.votes(action.id, action.version)
+    confirmed = max((vote.at for vote in votes), default=action.created_at)
+    waited = (await world.ledger.now() - confirmed).total_seconds()
     if waited > world.limits.begin:
         return await call_off(world, action, NOT_BEGUN)
     async with world.ledger.begin() as tx:

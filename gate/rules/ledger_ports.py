@@ -145,9 +145,10 @@ class Tx(Protocol):
     async def action(self, action_id: str) -> Action | None:
         """The action, its row locked until the end of the transaction."""
 
-    async def on_record(self, action: Action) -> tuple[datetime, bool]:
-        """The database's clock, and whether the audit log allows that this begins: it holds the chained yes to exactly
-        this action, version and receipt, by whoever decided, and nothing of a beginning."""
+    async def on_record(self, action: Action) -> tuple[datetime, datetime | None]:
+        """The database's clock, and when this was confirmed by the audit log: it holds the chained yes to exactly this
+        action, version and receipt, by whoever decided. None where it does not, or holds that it has begun: then
+        nothing may begin."""
         ...
 
     async def move(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import replace
 
 from gate.actions.confirm import forget
@@ -43,7 +42,7 @@ EVERY = "Every step waits for a person here."
 async def run_next(world: World, task: Task) -> bool:
     """Do what comes next of a task that runs. False while a person, a tool or the planner is at it. Safe to repeat, and
     at the same time as another run: whatever starts something is written together with its step."""
-    if await _carry(world, task, set()):
+    if await _carry(world, task, set()) is not None:
         return True
     if task.plan and task.plan.begun:
         return False
@@ -54,25 +53,31 @@ async def advance(world: World, task: Task) -> Task | None:
     """Take the steps of a task as far as they go, without what comes after the last of them; the task then."""
     now: Task | None = task
     fresh: set[str] = set()
-    while now is not None:
-        with contextlib.suppress(StaleTask):
-            if now.state is not TaskState.RUNNING or not await _carry(world, now, fresh):
-                return now
-        now = await world.ledger.task(task.id)
-    return None
+    while now is not None and now.state is TaskState.RUNNING:
+        try:
+            after = await _carry(world, now, fresh)
+        except StaleTask:
+            after = await world.ledger.task(task.id)
+            if after is None:
+                return None
+        if after is None:
+            return now
+        now = after
+    return now
 
 
-async def _carry(world: World, task: Task, fresh: set[str]) -> bool:
-    """Follow what has begun, begin what is ready, and do what somebody wished once nothing runs. `fresh`: the steps
-    that were begun here just now, by an action that is new: a run comes when it ends."""
+async def _carry(world: World, task: Task, fresh: set[str]) -> Task | None:
+    """Follow what has begun, begin what is ready, and do what somebody wished once nothing runs; the task as it stands
+    then, None where nothing was to be done. `fresh`: the steps that were begun here just now, by an action that is new:
+    a run comes when it ends."""
     plan = task.plan or Plan(0, ())
     for step in plan.begun:
-        if step.id not in fresh and await _follow(world, task, step):
-            return True
+        if step.id not in fresh and (followed := await _follow(world, task, step)):
+            return followed
     ready = [step for step in plan.ready if _may_begin(task, step)]
     if ready:
         return await _begin(world, task, ready[0], fresh)
-    return not plan.begun and await _wished(world, task)
+    return None if plan.begun else await _wished(world, task)
 
 
 def _may_begin(task: Task, step: Step) -> bool:
@@ -85,19 +90,17 @@ def _may_begin(task: Task, step: Step) -> bool:
     return task.wish is Wish.NONE or (task.wish is Wish.PAUSE and bool(siblings))
 
 
-async def _wished(world: World, task: Task) -> bool:
-    """Stop or pause where somebody wants that. False where nobody does, or nothing is left to pause before."""
+async def _wished(world: World, task: Task) -> Task | None:
+    """Stop or pause where somebody wants that. None where nobody does, or nothing is left to pause before."""
     step = task.plan.current if task.plan else None
     before = step is not None or (task.flow is Flow.SIMPLE and world.planner.follows)
     if task.wish is Wish.NONE or (task.wish is Wish.PAUSE and not before):
-        return False
+        return None
     async with world.ledger.begin() as tx:
         now = await unchanged(tx, task)
         if now.wish is Wish.STOP:
-            await ended_by(tx, now, now.ended_by)
-        else:
-            await moved(tx, now, TaskEvent.PAUSE, reason=_paused_before(now), pause=paused(now, Why.WISH))
-    return True
+            return await ended_by(tx, now, now.ended_by)
+        return await moved(tx, now, TaskEvent.PAUSE, reason=_paused_before(now), pause=paused(now, Why.WISH))
 
 
 def _paused_before(task: Task) -> str:
@@ -137,13 +140,12 @@ async def _reply_over(world: World, task: Task) -> bool:
         return False
     ended = replies.ended(task, turn)
     async with world.ledger.begin() as tx:
-        now = await unchanged(tx, task)
-        if now.unused and world.planner.follows:  # said while the last reply was on its way
-            again = await begun_turn(tx, now, Mode.ACT, now.unused[-1].text)
-            request, planning = replace(now.request, asks=True), replace(now.planning, turn=again)
-            await tx.keep_task(now, request=request, planning=planning)
+        if task.unused and world.planner.follows:  # said while the last reply was on its way
+            again = await begun_turn(tx, task, Mode.ACT, task.unused[-1].text)
+            request, planning = replace(task.request, asks=True), replace(task.planning, turn=again)
+            await tx.keep_task(task, request=request, planning=planning)
             return False
-        await _close(tx, now, turn, ended)
+        await _close(tx, task, turn, ended)
     return True
 
 
@@ -175,7 +177,7 @@ async def finish(tx: Tx, task: Task, result: str) -> Task:
     return await moved(tx, task, TaskEvent.FINISH, pause=pause, outcome=outcome)
 
 
-async def _begin(world: World, task: Task, step: Step, fresh: set[str]) -> bool:
+async def _begin(world: World, task: Task, step: Step, fresh: set[str]) -> Task | None:
     assert task.plan is not None
     try:
         args = plans.filled(task.plan, step)
@@ -200,19 +202,14 @@ async def _begin(world: World, task: Task, step: Step, fresh: set[str]) -> bool:
         return await _read(world, task, step, made)
     if made.action.state is State.APPROVED:
         await forget(world, made.action)
-    return True if step.id in fresh else await _taken_up(world, task, step, made.action)
-
-
-async def _taken_up(world: World, task: Task, step: Step, action: Action) -> bool:
-    """Look again. An action that was there already without its step, as after a restored backup, is its own."""
     now = await world.ledger.task(task.id)
-    if now is not None and now.revision == task.revision:
-        async with world.ledger.begin() as tx:
-            await begun(tx, await unchanged(tx, task), step, action)
-    return True
+    if now is None or step.id in fresh or now.revision != task.revision:
+        return now
+    async with world.ledger.begin() as tx:  # there already without its step, as after a restored backup
+        return await begun(tx, task, step, made.action)
 
 
-async def _refused(world: World, task: Task, step: Step, made: Refused) -> bool:
+async def _refused(world: World, task: Task, step: Step, made: Refused) -> Task:
     """The gate does not ask for it: of a reply, its planner is told; of a plan, a person decides what becomes of it."""
     assert task.plan is not None
     reasons = " ".join(made.reasons)
@@ -220,18 +217,15 @@ async def _refused(world: World, task: Task, step: Step, made: Refused) -> bool:
         return await _hold_up(world, task, step, f"{plans.label(task.plan, step)} cannot run: {reasons}")
     turn = await world.ledger.turn(step.origin.turn)
     async with world.ledger.begin() as tx:
-        now = await unchanged(tx, task)
-        await _fail(tx, now, plans.failed(step, reasons), reasons)
+        now = await _fail(tx, task, plans.failed(step, reasons), reasons)
         if turn is not None:
             await replies.refused(tx, turn, (step.origin.reply, step.origin.call), made)
-    return True
+    return now
 
 
-async def _hold_up(world: World, task: Task, step: Step, reason: str) -> bool:
+async def _hold_up(world: World, task: Task, step: Step, reason: str) -> Task:
     async with world.ledger.begin() as tx:
-        now = await unchanged(tx, task)
-        await _fail(tx, now, plans.failed(step, reason), reason)
-    return True
+        return await _fail(tx, task, plans.failed(step, reason), reason)
 
 
 async def _fail(tx: Tx, task: Task, step: Step, reason: str, why: Why = Why.STEP) -> Task:
@@ -245,7 +239,7 @@ async def _fail(tx: Tx, task: Task, step: Step, reason: str, why: Why = Why.STEP
     return await moved(tx, task, TaskEvent.PAUSE, plan=plan, reason=reason, pause=paused(task, why))
 
 
-async def _read(world: World, task: Task, step: Step, read: Answered) -> bool:
+async def _read(world: World, task: Task, step: Step, read: Answered) -> Task:
     """A read has run: keep its answer for later steps. Reads never pause, unless they fail or each step is to be
     looked at by a person."""
     answer = read.answer
@@ -255,17 +249,14 @@ async def _read(world: World, task: Task, step: Step, read: Answered) -> bool:
         return await _hold_up(world, task, step, reason)
     turn = await world.ledger.turn(step.origin.turn) if step.origin else None
     async with world.ledger.begin() as tx:
-        now = await unchanged(tx, task)
         done = _as_read(task.plan, step, read)
         if turn is not None:
             await replies.step_answered(tx, turn, step, read)
         elif read.private:
-            await _show_alone(tx, now, step, read)
+            await _show_alone(tx, task, step, read)
         if answer.is_error:
-            await _fail(tx, now, plans.failed(done, done.text), done.text)
-        else:
-            await _taken(tx, world, now, done)
-    return True
+            return await _fail(tx, task, plans.failed(done, done.text), done.text)
+        return await _taken(tx, world, task, done)
 
 
 def _as_read(plan: Plan, step: Step, read: Answered) -> Step:
@@ -300,19 +291,16 @@ async def _show_alone(tx: Tx, task: Task, step: Step, read: Answered) -> None:
     await tx.note(Note(key, task.session, "read", body, task.requester))
 
 
-async def _follow(world: World, task: Task, step: Step) -> bool:
-    """A step has begun: see what became of its action."""
+async def _follow(world: World, task: Task, step: Step) -> Task | None:
+    """A step has begun: see what became of its action. None while that is under way."""
     action = await world.ledger.action(step.action)
     if action is None or action.state in GOING or action.held:
-        return False
+        return None
     found = await _weighed(world, task, step, action)
     async with world.ledger.begin() as tx:
-        now = await unchanged(tx, task)
         if found is not None:
-            await _done(tx, world, now, step, found)
-        else:
-            await _not_done(tx, now, step, action)
-    return True
+            return await _done(tx, world, task, step, found)
+        return await _not_done(tx, task, step, action)
 
 
 async def _weighed(world: World, task: Task, step: Step, action: Action) -> Weighed | None:
