@@ -15,8 +15,13 @@ NO_AT_START = re.compile(
     r"(?:actually,?\s+)?(?:no|nope|cancel that|stop|don't|never\s?mind)\b[,.!;:]?(?:\s|$)", re.I
 )
 COMMAND = re.compile(r"(pending|undo|audit|grants|cancel|status|stop)(?:\s+(\d{1,3}))?")
+UNDO = re.compile(
+    r"(?:please )?(?:undo (?:that|this|it)|undo (?:the|my|your) last (?:thing|one|change|step|action)(?: you did)?"
+    r"|take (?:that|it) back)(?: please)?"
+)
 HELP = re.compile(
-    r"help(?: me)?(?: (?:with|on|about|for))?(?: (?:the )?([\w-]{1,40}))?(?: server)?(?: please)?"
+    r"(?:what (?:can|could) (?:you|u) do(?: for (?:me|us))?\??|how (?:do|can) i use (?:you|this)\??|help(?: me)?"
+    r"(?: (?:with|on|about|for))?(?: (?:the )?([\w-]{1,40}))?(?: server)?(?: please)?)"
 )
 NOBODY_S = frozenset(
     {"me", "us", "please", "with", "on", "about", "for", "the", "server", "this", "that", "it"}
@@ -60,10 +65,12 @@ class Command:
 
 
 def command(text: str) -> Command | None:
-    """`pending`, `undo 3`, `audit`, `help files`, `cancel`: only as the whole text."""
+    """`pending`, `undo 3`, `undo that`, `audit`, `help files`, `cancel`: only as the whole text."""
     about = helped(text)
     if about is not None:
         return Command("help", about=about)
+    if UNDO.fullmatch(_plain(text)):
+        return Command("undo")
     found = COMMAND.fullmatch(_plain(text))
     return Command(found[1], int(found[2]) if found[2] else None) if found else None
 

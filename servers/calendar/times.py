@@ -149,7 +149,8 @@ def span(start: Moment, end: Moment) -> str:
     until = f"{end:%H:%M}" if same else f"{end:%A %Y-%m-%d %H:%M}"
     if end.utcoffset() != start.utcoffset():
         until += f" (UTC{_plain(end)})"
-    return f"{start:%A %Y-%m-%d %H:%M} to {until} ({start.tzinfo}, UTC{_plain(start)})"
+    zone = "UTC" if str(start.tzinfo) == "UTC" else f"{start.tzinfo}, UTC{_plain(start)}"
+    return f"{start:%A %Y-%m-%d %H:%M} to {until} ({zone})"
 
 
 def _plain(moment: datetime) -> str:

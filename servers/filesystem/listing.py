@@ -204,7 +204,15 @@ def search(place: Place, pattern: str, contains: str | None, limit: int, budget:
     truncated = bool(note)
     if left_out:
         note = f"{note} {len(left_out)} secret files were not looked into, such as {left_out[0]}: name one to read it."
-    return Matches(path=place.said, matches=matches, truncated=truncated, note=note.strip())
+    summary = "" if matches or truncated else _nothing(place, pattern, contains)
+    return Matches(path=place.said, matches=matches, truncated=truncated, summary=summary, note=note.strip())
+
+
+def _nothing(place: Place, pattern: str, contains: str | None) -> str:
+    where = f" in {place.said}" if place.parts else ""
+    if not contains:
+        return f"No files match {pattern}{where}."
+    return f"{'No file' if pattern == '*' else f'No file that matches {pattern}'} contains this text{where}."
 
 
 def matcher(pattern: str) -> Callable[[str, str], bool]:

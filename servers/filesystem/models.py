@@ -38,6 +38,7 @@ class Listing(BaseModel):
     roots: list[str] = Field(description="names of all allowed folders")
     items: list[Item]
     truncated: bool = Field(description="whether there is more than is listed")
+    summary: str = Field(default="", description="that nothing is there, where that is so")
     note: str = ""
 
 
@@ -65,6 +66,7 @@ class Matches(BaseModel):
     path: str
     matches: list[Match]
     truncated: bool
+    summary: str = Field(default="", description="that nothing was found, where that is so")
     note: str = ""
 
 

@@ -49,7 +49,10 @@ class Reading:
         place = self.roots.find(path)
         items, note = listing.listing(place, recursive, limit)
         names = [root.name for root in self.roots.roots]
-        return Listing(path=place.said, roots=names, items=items, truncated=bool(note), note=note)
+        summary = "" if items or note else f"{place.said} is empty."
+        return Listing(
+            path=place.said, roots=names, items=items, truncated=bool(note), summary=summary, note=note
+        )
 
     @spoken
     def read_file(
@@ -168,13 +171,13 @@ class Reading:
 
 
 READING_CARDS: dict[str, Card] = {
-    "list_dir": reading("List folder", "List {args.path}", looks=["path"]),
+    "list_dir": reading("List folder", "List {args.path|place}", looks=["path"]),
     "read_file": reading("Read file", "Read {args.path}", paths=["path"]),
-    "search_files": reading("Search files", "Search {args.path} for {args.pattern}", looks=["path"]),
+    "search_files": reading("Search files", "Search {args.path|place} for {args.pattern}", looks=["path"]),
     "get_metadata": reading("File details", "Look at {args.path}", looks=["path"]),
     "describe_paths": reading("Describe paths", "Look at {args.paths}", looks=["paths"]),
     "list_trash": reading("List trash", "List the trash"),
-    "list_changes": reading("List changes", "List what changed in {args.path}", looks=["path"]),
+    "list_changes": reading("List changes", "List what changed in {args.path|place}", looks=["path"]),
     "preview_write": reading("Preview a write", "Read {args.path}", paths=["path"]),
     "preview_transfer": reading(
         "Preview a move or copy",

@@ -230,10 +230,37 @@ async def test_a_name_is_looked_up_by_a_read_that_shows_nothing(planner: Phrases
 
 
 async def test_a_path_and_a_quoted_name_are_not_looked_up(planner: Phrases) -> None:
-    for text in ("delete drafts/q3-draft.md", 'delete "the meeting notes"', "delete notes.md"):
+    for text in ("delete drafts/q3-draft.md", 'delete "the meeting notes"', 'delete "q3-draft.md"'):
         reply = await replied(planner, text)
         assert isinstance(reply, Propose)
         assert not reply.lookup, text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "can u move q3-draft.md to reports",
+            "move_file {'source': 'drafts/q3-draft.md', 'destination': 'reports'}",
+        ),
+        (
+            "pls rename q3-draft.md to q3-final.md",
+            "move_file {'source': 'drafts/q3-draft.md', 'destination': 'drafts/q3-final.md'}",
+        ),
+        ("read Q2-Summary.MD", "read_file {'path': 'archive/q2-summary.md'}"),
+        ("delete notes.md", "delete_file {'path': 'notes.md'}"),  # there is none: the server says so
+    ],
+)
+def test_a_file_name_without_its_folder_is_found_where_it_is(
+    planner: Phrases, text: str, expected: str
+) -> None:
+    assert outcome(planner, text) == expected
+
+
+def test_a_file_name_that_is_there_twice_is_asked_about(planner: Phrases) -> None:
+    tree = ("drafts/notes.md", "reports/notes.md")
+    assert outcome(planner, "delete notes.md", tree) == "ask drafts/notes.md, reports/notes.md"
+    assert outcome(planner, "delete notes.md", (*tree, "notes.md")) == "delete_file {'path': 'notes.md'}"
 
 
 async def test_names_are_looked_up_for_a_plan_as_well(planner: Phrases) -> None:

@@ -14,7 +14,7 @@ from tools.phrases.typed_values import items
 LONGEST = 2000  # characters of one instruction, quoted values not counted
 SHORT = 300  # characters of one that ends too early: its values are single words
 POLITE = re.compile(
-    r"(?:(?:hey|hi|hello|ok|okay|please|pls|and|can you|could you|would you|will you)\b[ \t,]*)+", re.I
+    r"(?:(?:hey|hi|hello|ok|okay|please|pls|plz|and|(?:can|could|would|will) (?:you|u))\b[ \t,]*)+", re.I
 )
 THANKS = re.compile(r"(?<![ \t,])[ \t,]*+\b(?:please|pls|thanks|thank you)[ \t]*+$", re.IGNORECASE)
 FULL_STOP = re.compile(r"(?<=[\w\0)])[ \t]*[.!?]+[ \t]*$")

@@ -1,9 +1,10 @@
 """Names of files and folders as people say them, looked up before anything is proposed.
 
 “the Q3 summary” is not a path. Where a slot of a phrase stands for something that exists, or for a place to put
-something, what was typed is taken as it is only when it looks like a path or was quoted. Anything else is looked up by
-reads, through the gate, whose results nobody but the planner sees: one match is taken, several become a question, none
-becomes a sentence with what comes closest. So a sentence that was misread does not become something to be confirmed.
+something, what was typed is taken as it is only when it looks like a path or was quoted. Anything else, and the name of
+a file without its folder, is looked up by reads, through the gate, whose results nobody but the planner sees: one match
+is taken, several become a question, none becomes a sentence with what comes closest. So a sentence that was misread
+does not become something to be confirmed.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ ALL_IN = re.compile(
     re.IGNORECASE,
 )
 ENDING = re.compile(r"\.[A-Za-z0-9]{1,8}$")
+FILE_NAME = re.compile(r"[^\s\0/*?]+\.[A-Za-z0-9]{1,8}")  # without its folder
 ALL = re.compile(r"(?:all|every)\b", re.IGNORECASE)
 WORD = re.compile(r"\w+")
 SHORT = 3  # letters: a shorter word is no plural
@@ -136,6 +138,8 @@ class Names:
         if words.lower() in EVERYTHING:
             raise Unclear(WHICH_FOLDER)
         fitting = self._fitting(value, words, folders=slot.kind == "place")
+        if not fitting and FILE_NAME.fullmatch(value):  # an earlier step may make it
+            return [value]
         if not fitting:
             raise Unclear(self._missing(slot, words))
         return _chosen(slot.question(value, fitting), [entry.path for entry in fitting], slot)
@@ -231,7 +235,7 @@ def _chosen(question: Question, paths: list[Json], slot: _Slot) -> list[Json]:
 
 
 def _typed_as_path(value: str, heard: Heard) -> bool:
-    return value in heard.values or _looks_like_path(value)
+    return value in heard.values or (_looks_like_path(value) and not FILE_NAME.fullmatch(value))
 
 
 def _looks_like_path(value: str) -> bool:

@@ -65,7 +65,6 @@ def test_not_a_no(text):
         ("audit", Command("audit")),
         ("help", Command("help")),
         ("cancel", Command("cancel")),
-        ("undo the last thing", None),
         ("help me", Command("help")),
         ("Help, please!", None),
         ("help files", Command("help", about="files")),
@@ -96,3 +95,20 @@ def test_commands_are_the_whole_text(text, wanted):
 )
 def test_edit_sentences(text, wanted):
     assert edit(text) == wanted
+
+
+@pytest.mark.parametrize(
+    "text", ["undo that", "Undo it please", "undo the last thing you did", "take that back"]
+)
+def test_undo_in_a_sentence_lists_what_can_be_taken_back(text: str):
+    assert command(text) == Command("undo")
+
+
+def test_undo_of_something_named_is_no_command():
+    assert command("undo the last change to notes.md") is None
+    assert command("take that back to the office") is None
+
+
+@pytest.mark.parametrize("text", ["what can you do?", "What can you do for me", "how do I use this?"])
+def test_a_question_for_what_it_can_do_is_help(text: str):
+    assert command(text) == Command("help")
