@@ -170,7 +170,8 @@ def _lines(draft: Draft, zone: ZoneInfo) -> Iterator[str]:
     if draft.location:
         yield f"+ location: {draft.location}"
     yield from (f"+ description: {line}" for line in draft.description.splitlines())
-    yield f"+ in the folder {draft.folder.said}"
+    if draft.folder.said != ".":
+        yield f"+ in the folder {draft.folder.said}"
 
 
 def _bound(draft: Draft, zone: ZoneInfo) -> str:

@@ -276,7 +276,7 @@ def _new(title: str, verb: str, summary: str, preview: str, argument: str, risk:
         "capture": {"plan": {"tool": preview, "args": {argument: "{args}"}}},
         "bind": {"expected_start": "{capture.plan.start}", "expected_end": "{capture.plan.end}"},
         "preview": {"kind": "text", "after": "{capture.plan.change}"},
-        "recoverable": "The event is deleted again",
+        "recoverable": "Nothing else is changed",
         "undo": [
             {
                 "tool": "delete_event",

@@ -365,7 +365,7 @@ CARDS: dict[str, Card] = {
         capture={"plan": {"tool": "preview_draft", "args": {"draft": "{args}"}}},
         bind={"expected_message": "{capture.plan.shown}"},
         **_WHOLE_MAIL,
-        recoverable="Nothing is sent; the draft is deleted again",
+        recoverable="Nothing is sent",
         undo=[
             {
                 "tool": "delete_draft",

@@ -299,7 +299,7 @@ CARDS: dict[str, Card] = {
         **_plan("preview_task", task="{args}"),
         bind={"expected_due": "{capture.plan.due}"},
         **_AS_LINES,
-        recoverable="The task is deleted again",
+        recoverable="Nothing else is changed",
         undo=[_DELETE_AGAIN],
         **_SAME_ROW,
     ),

@@ -225,21 +225,16 @@ async def test_a_new_event_is_shown_as_it_will_be(tmp_path: Path) -> None:
         assert done.preview.summary == (
             "Create the event Review, Tuesday 2026-11-24 06:00 to 07:30 (America/New_York, UTC-05:00)"
         )
-        assert (
-            done.preview.diff.splitlines()
-            == [
-                "+ Review",
-                "+ Tuesday 2026-11-24 06:00 to 07:30 (America/New_York, UTC-05:00)",
-                "  here: Tuesday 2026-11-24 12:00 (Europe/Berlin)",
-                "+ repeats: weekly, 3 times",
-                "+ location: Room 2",
-                "+ description: Bring",
-                "+ description: numbers",
-                "+ in the folder .",
-                "! at the same time: Team lunch, Tuesday 2026-11-24 12:00 to 13:00 (Europe/Berlin, UTC+01:00)",
-                "! at the same time: Team lunch, late, Tuesday 2026-12-08 13:30 to 14:30 (Europe/Berlin, UTC+01:00)",
-            ][:9]
-        )
+        assert done.preview.diff.splitlines() == [
+            "+ Review",
+            "+ Tuesday 2026-11-24 06:00 to 07:30 (America/New_York, UTC-05:00)",
+            "  here: Tuesday 2026-11-24 12:00 (Europe/Berlin)",
+            "+ repeats: weekly, 3 times",
+            "+ location: Room 2",
+            "+ description: Bring",
+            "+ description: numbers",
+            "! at the same time: Team lunch, Tuesday 2026-11-24 12:00 to 13:00 (Europe/Berlin, UTC+01:00)",
+        ]
         assert done.preview.undo == "yes"
         listed = await gate("list_events", start="2026-11-24", days=60, contains="review")
         assert [start for _, start, _ in told(listed)] == [

@@ -22,8 +22,8 @@ PARSE_SHARE = (
 )
 PARSE_BURST = 0.5
 MAX_MESSAGE_BYTES = 4 * 1024 * 1024  # of one message of a server; pictures in an answer take the most
-MAX_CONTAINERS = 50_000  # lists and objects in it
-MAX_VALUES = 200_000  # commas and colons in it, as many as its values and names
+MAX_CONTAINERS = 40_000  # lists and objects in it
+MAX_VALUES = 150_000  # commas and colons in it, as many as its values and names
 TOO_LONG = (
     f"a message can have {MAX_MESSAGE_BYTES >> 20} MiB, {MAX_CONTAINERS:,} lists and objects and {MAX_VALUES:,} values "
     "and names at most"
