@@ -210,6 +210,11 @@ def quote(text: str, most: int) -> Block:
     }
 
 
+def quoted(text: str, most: int) -> Block:
+    """The same, with what stands between backticks as code."""
+    return {"type": "rich_text_quote", "elements": coded(clip(text, most)) or [words("")]}
+
+
 def bullets(items: Iterable[Block]) -> Block:
     return {"type": "rich_text_list", "style": "bullet", "elements": list(items)}
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from gate.rules import batches
 from gate.rules.action import Action, Class, Risk, Verdict, Vote
 from gate.rules.states import State
-from gate.rules.task import Task
+from gate.rules.task import LAST_WORDS, Task
 from gate.rules.task_states import TaskState
 from views import buttons, preview, result_review_card, task_buttons
 from views.block_kit import (
@@ -24,6 +24,7 @@ from views.block_kit import (
     mrkdwn,
     pack,
     plain,
+    quoted,
     rich,
     sentence,
     words,
@@ -67,9 +68,8 @@ HIDDEN = "It is shown to whoever asked alone."
 
 def card(action: Action, votes: Sequence[Vote] = (), task: Task | None = None) -> Message:
     """The card of an action as it stands. `votes`: all votes on it. `task`: the one that it is a step of, which may ask
-    on it whether it was what they needed."""
-    asking = task if asks_here(action, task) else None
-    return Message(headline(action), _blocks(action, votes, asking))
+    on it whether it was what they needed, and whose planner may have had the last words about it."""
+    return Message(headline(action), _blocks(action, votes, task))
 
 
 def asks_here(action: Action, task: Task | None) -> bool:
@@ -92,15 +92,15 @@ def confirmable(action: Action) -> bool:
     return action.verdict is Verdict.CONFIRM and preview.fits(action)
 
 
-def _blocks(action: Action, votes: Sequence[Vote], asking: Task | None) -> list[Block]:
+def _blocks(action: Action, votes: Sequence[Vote], task: Task | None) -> list[Block]:
     if action.state is S.PREPARED:
         return _prepared(action, votes)
     if action.state in (S.APPROVED, S.EXECUTING):
         return [head(action), *_note(decided(action, votes)), *_row(action)]
-    told = [head(action), *ending(action, votes, SAID), *_note(_later(action))]
-    if asking is None:
+    told = [head(action), *ending(action, votes, SAID), *_closing(action, task), *_note(_later(action))]
+    if task is None or not asks_here(action, task):
         return [*told, *_row(action)]
-    answers = task_buttons.satisfying(asking)
+    answers = task_buttons.satisfying(task)
     return [*told, *_note(MEETS_NEEDS), actions(*_afterwards(action), *answers, buttons.full(action))]
 
 
@@ -326,6 +326,14 @@ def _because(action: Action, most: int) -> list[Block]:
 
 def _note(own: str) -> list[Block]:
     return [context(mrkdwn(own))] if own else []
+
+
+def _closing(action: Action, task: Task | None) -> list[Block]:
+    """The planner's last words about what was done; none about what was taken back, or waits for its review."""
+    if action.state is not S.SUCCEEDED or action.held or task is None or task.plan is None:
+        return []
+    said = [step.closing for step in task.plan.steps if step.closing and step.action == action.id]
+    return pack(quoted(text, LAST_WORDS) for text in said)
 
 
 def _later(action: Action) -> str:

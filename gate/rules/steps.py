@@ -9,6 +9,7 @@ from enum import StrEnum
 from gate.rules.action import Class, Json, Preview, Risk, Verdict
 from gate.rules.confidence import Confidence
 
+LAST_WORDS = 600  # characters of a planner's last words that a card has room for
 PRIVATE = "Its result was shown to whoever asked alone."  # in place of the words of a result
 
 
@@ -102,6 +103,7 @@ class Step:
     output: Output = Output()
     look: Look | None = None  # None: nobody is, or was, to look at what it gave
     origin: Origin | None = None  # None: of a plan that was shown
+    closing: str = ""  # the planner's last words once it was done, shown on its card as unchecked
 
     @property
     def name(self) -> str:

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from gate.rules.action import Class, Session
 from gate.rules.settings import Switches
+from gate.rules.steps import LAST_WORDS as LAST_WORDS
 from gate.rules.steps import Look as Look
 from gate.rules.steps import Origin as Origin
 from gate.rules.steps import Output as Output

@@ -10,8 +10,9 @@ from gate.actions.interaction import Press
 from gate.actions.prepare import Answered, Asked, Prepared, Refused, prepare
 from gate.actions.preview import decided
 from gate.rules import jobs
-from gate.rules.action import Json, Ref, Verdict
+from gate.rules.action import Action, Json, Ref, Verdict
 from gate.rules.ids import derived
+from gate.rules.messages import SOON, CardKey, CardKind
 from gate.rules.planner_port import (
     Brief,
     Call,
@@ -29,6 +30,7 @@ from gate.rules.planner_port import (
 )
 from gate.rules.plans import boundary
 from gate.rules.ports import Note, PlannerUnavailable, Unavailable, World
+from gate.rules.states import State
 from gate.rules.task import Flow, Instruction, Task, Wish
 from gate.rules.task_states import TaskEvent, TaskState
 from gate.tasks import run
@@ -37,6 +39,7 @@ from gate.tasks.replies import (
     TOO_MANY,
     added,
     answered,
+    closed_by,
     is_finished,
     is_lookup,
     looking,
@@ -46,7 +49,7 @@ from gate.tasks.replies import (
     tell,
     truth,
 )
-from gate.tasks.task_log import BROKEN, brief_of, moved, planner_away
+from gate.tasks.task_log import BROKEN, brief_of, moved, planner_away, with_step
 
 NOT_NOW = {
     Mode.PLAN: "Not now: this changes something. Put it into the plan.",
@@ -243,6 +246,8 @@ def _reads(world: World, turn: Turn, call: Call) -> bool:
 
 async def _other(world: World, turn: Turn, index: int, reply: object) -> Told:
     if isinstance(reply, Say):
+        if await _on_card(world, turn, reply.text):
+            return Told(0, "succeeded", "")
         talk = turn.mode is Mode.TALK
         body = {"text": reply.text, "task": turn.task} if talk else {"text": reply.text}
         await _note(world, turn, index, "talk" if talk else "text", body)
@@ -253,6 +258,25 @@ async def _other(world: World, turn: Turn, index: int, reply: object) -> Told:
     if isinstance(reply, CancelPending):
         return await _withdraw(world, turn, reply)
     return Told(0, "succeeded", "")
+
+
+async def _on_card(world: World, turn: Turn, text: str) -> bool:
+    """Write the last words of a turn down with the change that they are about, whose card shows them. False where no
+    card has room for them."""
+    async with world.ledger.begin() as tx:
+        task = await tx.task(turn.task) if turn.task else None
+        step = closed_by(task, turn, text) if task else None
+        action = await tx.action(step.action) if step else None
+        if task is None or step is None or action is None or not _has_card(action):
+            return False
+        await tx.keep_task(task, plan=with_step(task, replace(step, closing=text)).plan)
+        tx.show(CardKey(CardKind.ACTION, action.id), SOON)
+    return True
+
+
+def _has_card(action: Action) -> bool:
+    """Whether an action was done, on a card that shows its step; not so that of a version without steps."""
+    return action.state is State.SUCCEEDED and bool(action.task)
 
 
 async def _withdraw(world: World, turn: Turn, reply: CancelPending) -> Told:

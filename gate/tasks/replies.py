@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from gate.actions.batch import groups
 from gate.actions.prepare import Answered, Refused
-from gate.rules.action import Action, Json
+from gate.rules.action import Action, Class, Json
 from gate.rules.canonical_json import parse
 from gate.rules.ids import derived
 from gate.rules.messages import CardKey, CardKind
@@ -32,7 +32,7 @@ from gate.rules.ports import Note, Tx, World
 from gate.rules.previews import plainly, summary_of
 from gate.rules.reviews import Phase, released
 from gate.rules.states import State
-from gate.rules.task import Origin, Plan, Step, StepCall, StepState, Task
+from gate.rules.task import LAST_WORDS, Origin, Plan, Step, StepCall, StepState, Task
 from gate.tasks.task_log import retold
 
 NAMED = 3  # calls named in a result
@@ -197,6 +197,18 @@ async def truth(world: World, action: Action, place: int, *, dropped: bool = Fal
     text = outcome.text if (outcome := released(action)) else action.decision
     changed = parse(action.args) if action.edited_by else None
     return Told(place, STATUS[action.state], text, changed, action.edited_by or action.decided_by)
+
+
+# What the planner says in the end
+
+
+def closed_by(task: Task, turn: Turn, text: str) -> Step | None:
+    """The step on whose card the last words of a turn have room: its one change, which was done, where all else that
+    the turn called for are reads that went through. None where they are a message of their own."""
+    steps = [step for step in of_turn(task.plan, turn) if not (step.ran and step.cls is Class.READ)]
+    fits = turn.mode is Mode.ACT and len(text) <= LAST_WORDS
+    alone = fits and len(steps) == 1 and steps[0].state is StepState.DONE
+    return steps[0] if alone and steps[0].action == task.asked_on else None
 
 
 # What came back at once

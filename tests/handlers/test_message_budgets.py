@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from gate.rules.action import Session
@@ -10,8 +12,11 @@ from gate.rules.task import Assessment, Missing, Question, Task
 from gate.rules.task_states import TaskState
 from gate.rules.tool import Read
 from tests.handlers.slack_task import begun, proposes, write
+from tests.model_stub import Answer, ModelStub, calls, says
 from tests.slack_app import AGES, ANN, BEN, OPS, Card, Edge
-from tests.views.samples import shown
+from tests.views.samples import parts, shown
+from tools.model.client import ProviderModel
+from tools.model.planner import ModelPlanner
 from workspace.state import Message
 
 WRITE = Propose((Call("desk", "write", {"path": "a.md", "content": "x"}),))
@@ -118,6 +123,67 @@ async def test_changes_are_asked_for_on_the_card_and_the_next_change_has_the_que
     await edge.ann.click(newest, "task_satisfied")
     await edge.settled()
     assert (await task_of(card)).state is TaskState.DONE
+
+
+@asynccontextmanager
+async def thinking(edge: Edge, *answers: Answer) -> AsyncIterator[None]:
+    """The edge with a model for its planner, which gives these answers one after the other."""
+    async with ModelStub(answers) as stub:
+        model = ProviderModel(stub.config())
+        try:
+            edge.planner.thinks = ModelPlanner(model, edge.desk, edge.world.policy, b"a key")
+            yield
+        finally:
+            edge.planner.thinks = None
+            await model.close()
+
+
+async def written_by_model(edge: Edge, closing: str) -> tuple[list[Message], Task]:
+    """The messages that remain once what a model asked for was confirmed and it has said this, and the task."""
+    async with thinking(edge, calls(("desk__write", {"path": "a.md", "content": "hello"})), says(closing)):
+        said = await edge.ann.say(OPS, "<@UBOT> please write a.md")
+        await edge.ws.wait_for(lambda: messages(edge, said.ts), AGES)
+        await edge.settled()
+        await edge.ann.click(messages(edge, said.ts)[0], "confirm")
+        await edge.settled()
+    (task,) = await edge.ledger.tasks_of(Session("T1", OPS, said.ts))
+    return messages(edge, said.ts), task
+
+
+async def test_the_last_words_of_a_model_about_its_one_change_stand_on_the_card(edge: Edge) -> None:
+    words = "I wrote *hello* into `a.md` for <@U_BEN>: <https://example.org|see>."
+    (card,), task = await written_by_model(edge, words)
+    (quote,) = parts(card.blocks, "rich_text_quote")
+    assert "".join(one["text"] for one in quote["elements"]) == words.replace("`", "")
+    assert {one["type"] for one in quote["elements"]} == {"text"}
+    assert "Does this meet your needs?" in shown(card.blocks)
+    assert task.state is TaskState.SATISFACTION
+    await edge.ann.click(card, "task_satisfied")
+    await edge.settled()
+    assert "for <@U_BEN>" in shown(card.blocks)
+    await edge.ann.click(card, "undo")
+    await edge.settled()
+    assert card.text == "Undone: Write a.md"
+    assert parts(card.blocks, "rich_text_quote") == []
+
+
+async def test_last_words_that_a_card_has_no_room_for_are_a_message_of_their_own(http: Edge) -> None:
+    words = "I wrote it. " + "It has a long story. " * 40
+    (card, last), _ = await written_by_model(http, words.strip())
+    assert parts(card.blocks, "rich_text_quote") == []
+    assert words.strip() in shown(last.blocks)
+
+
+async def test_what_a_model_says_about_what_was_not_done_is_a_message_of_its_own(http: Edge) -> None:
+    async with thinking(http, calls(("desk__write", {"path": "a.md", "content": "x"})), says("All right.")):
+        said = await http.ann.say(OPS, "<@UBOT> please write a.md")
+        await http.ws.wait_for(lambda: messages(http, said.ts), AGES)
+        await http.settled()
+        await http.ann.click(messages(http, said.ts)[0], "cancel")
+        await http.settled()
+    card, last = messages(http, said.ts)
+    assert card.text.startswith("Cancelled")
+    assert "All right." in shown(last.blocks)
 
 
 async def test_two_changes_of_one_request_are_asked_about_together(edge: Edge) -> None:

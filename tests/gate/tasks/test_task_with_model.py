@@ -68,8 +68,10 @@ async def test_it_reads_then_proposes_then_says_what_a_person_made_of_it(stage: 
         .results[1]
         .startswith(f"status: succeeded. It ran, and this is its answer.\nDecided by <@{ANN}>")
     )
-    assert "The note says new from now on." in stage.texts
     task = await only(stage)
+    assert task.plan
+    assert [step.closing for step in task.plan.steps] == ["", "The note says new from now on."]
+    assert len(stage.texts) == 1  # what it read
     assert (task.state, task.planning.usage.requests) == (TaskState.SATISFACTION, 4)  # with the assessment
 
 
