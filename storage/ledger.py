@@ -244,9 +244,9 @@ class SqlLedger:
         (rows,) = await self._ask(TASKS_OF, session=session, count=limit)
         return self._tasks(rows)
 
-    async def asking(self, team: str, user: str) -> tuple[Task, ...]:
+    async def asking(self, team: str, user: str) -> tuple[tuple[Task, datetime | None], ...]:
         (rows,) = await self._ask(ASKING, team=team, requester=user)
-        return self._tasks(rows)
+        return tuple((to_task(row), row.due) for row in rows if self.seals.holds(task_tables.tasks, row))
 
     def _tasks(self, rows: Sequence[Row[Any]]) -> tuple[Task, ...]:
         return tuple(to_task(row) for row in rows if self.seals.holds(task_tables.tasks, row))

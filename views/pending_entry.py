@@ -5,6 +5,8 @@ A yes counts only where all of it is shown, so *Confirm…* and *Approve…* ope
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from gate.rules.action import Action, Class
 from gate.rules.canonical_json import parse
 from gate.rules.events import asks
@@ -43,7 +45,7 @@ def entry(one: Undecided, viewer: str, alike: bool = False) -> list[Block]:
     record = one.record
     first = line(words(_top(record), "bold", most=MOST), *link("Open", one.link))
     if isinstance(record, Task):
-        return [rich(first), context(*_about_task(record)), actions(*_task_row(record))]
+        return [rich(first), context(*_about_task(record, one.until)), actions(*_task_row(record))]
     more = [plain(" · ".join(outlined(parse(record.args)).splitlines()), 300)] if alike else []
     return [rich(first), context(mrkdwn(_about(record, viewer)), *more), actions(*_row(record, viewer))]
 
@@ -89,8 +91,9 @@ def _row(action: Action, viewer: str) -> list[Block]:
     return [*yes, no, buttons.full(action)]
 
 
-def _about_task(task: Task) -> list[Block]:
-    asked = mrkdwn(f"Asked by {mention(task.requester)} {where(task)}")
+def _about_task(task: Task, until: datetime | None) -> list[Block]:
+    expires = f" · expires {moment(until, '{date_short} {time}')}" if until else ""
+    asked = mrkdwn(f"Asked by {mention(task.requester)} {where(task)}{expires}")
     told = _detail(task)
     return [asked, plain(told, DETAIL)] if told else [asked]
 

@@ -311,8 +311,9 @@ class Ledger(Protocol):
     async def tasks_of(self, session: Session, limit: int = 10) -> tuple[Task, ...]:
         """The tasks of a thread, newest first."""
 
-    async def asking(self, team: str, user: str) -> tuple[Task, ...]:
-        """The tasks of a person in the states in which a task may wait for an answer, oldest first."""
+    async def asking(self, team: str, user: str) -> tuple[tuple[Task, datetime | None], ...]:
+        """The tasks of a person in the states in which a task may wait for an answer, oldest first, each with when the
+        sweep looks at it."""
 
     async def history(
         self, session: Session, since: datetime, limit: int = 30, but: str = ""

@@ -93,10 +93,12 @@ class UndoEntry:
 @dataclass(frozen=True, slots=True)
 class Undecided:
     """An action that waits to run or whose result waits for its review, or a task that asks its requester something.
-    `link`: the address of its card; "" where that is not known."""
+    `link`: the address of its card; "" where that is not known. `until`: when a task stops waiting; None where it does
+    not."""
 
     record: Action | Task
     link: str = ""
+    until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from gate.rules.action import Action, Person
+from gate.rules.due_times import card_waited_at
 from gate.rules.events import asks
 from gate.rules.messages import Undecided, permalink
 from gate.rules.permissions import account, is_approver
@@ -16,14 +18,16 @@ from gate.rules.task_states import TaskState
 async def waiting_for(world: World, team: str, user: str) -> tuple[Undecided, ...]:
     """What this person asked for and what they may approve, oldest first. Raises Unavailable."""
     ledger = world.ledger
-    tasks = [task for task in await ledger.asking(team, user) if _waits(task)]
+    tasks = [(task, due) for task, due in await ledger.asking(team, user) if _waits(task)]
     actions = [
         *(action for action in await ledger.pending(team, user=user) if _asked(action)),
         *await ledger.reviews.held(team, user),
         *await _of_others(world, team, await world.people.known(team, user)),
     ]
-    found: list[Action | Task] = [*actions, *tasks]
-    return await _with_links(world, sorted(found, key=lambda one: (one.created_at, one.id)))
+    lapses = {task.id: due for task, due in tasks if card_waited_at(task)}
+    found: list[Action | Task] = [*actions, *(task for task, _ in tasks)]
+    listed = await _with_links(world, sorted(found, key=lambda one: (one.created_at, one.id)))
+    return tuple(replace(one, until=lapses.get(one.record.id)) for one in listed)
 
 
 def _waits(task: Task) -> bool:

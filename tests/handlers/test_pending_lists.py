@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import re
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -18,7 +20,7 @@ from tests.handlers.test_lists import listed, newest
 from tests.handlers.test_result_review_story import held
 from tests.handlers.test_task_story import UNCLEAR, WHERE, WHY
 from tests.slack_app import AGES, ANN, BEN, OPS, TEAM, Edge, said_in
-from tests.views.samples import buttons, parts
+from tests.views.samples import buttons, parts, shown
 from views.task_questions import GIVEN, block_of
 from workspace.state import Message, View
 
@@ -84,6 +86,34 @@ async def test_actions_plans_questions_and_held_results_are_listed_with_their_ca
         # By Slack's own word for each of them.
         assert links(view) == [await permalink(edge, card) for card in cards]
     assert (await listed(edge, "/pending")).text == "4 waiting"
+
+
+async def test_each_entry_says_when_it_expires_and_a_pause_waits_for_as_long_as_they_like(http: Edge) -> None:
+    await begun(http, assessment=UNCLEAR)
+    plan = await begun(http, PLAN)
+    paused = await begun(http, PLAN)
+    await paused.click("plan", "plan_stepwise")
+    await paused.click("plan", "task_pause")
+    (card,) = [m for m in http.ws.by_app(OPS, paused.said.ts) if m.text.startswith("Prepared: Write a.md")]
+    await http.ann.click(card, "confirm")
+    await http.settled()
+    ends = [task for task, due in await http.ledger.asking(TEAM, ANN) if due]
+    assert [task.state for task in ends[:2]] == [TaskState.CLARIFYING, TaskState.PLAN_REVIEW]
+    question, waiting, pause = [
+        shown(block) for block in (await listed(http, "/pending")).blocks or [] if block["type"] == "context"
+    ]
+    for told in (question, waiting):
+        found = re.search(r" · expires <!date\^(\d+)\^\{date_short} \{time}\|", told)
+        assert found, told
+        left = int(found[1]) - datetime.now(UTC).timestamp()
+        assert abs(left - http.world.limits.plan) < AGES
+    assert "expires" not in pause
+    http.travel(http.world.limits.plan + 1)
+    await http.sweep()
+    assert (await plan.task()).state is TaskState.PLAN_REVIEW
+    told = shown((await listed(http, "/pending")).blocks)
+    assert "Plan: tidy up" in told
+    assert "expires" not in told
 
 
 async def test_the_mention_in_a_thread_lists_the_same_as_the_command(http: Edge) -> None:
