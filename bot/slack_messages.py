@@ -6,10 +6,12 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator, Mapping
+from http import HTTPStatus
 from typing import Any
 
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
+from slack_sdk.webhook.async_client import AsyncWebhookClient
 
 from bot.outgoing_check import PLAIN, checked, content, shown
 from bot.slack_retry import LOST, Refused, code_of, patiently
@@ -24,6 +26,8 @@ from views.block_kit import Message
 log = logging.getLogger(__name__)
 
 CLOSED = "I could not open the window in time. Nothing changed: please press again."
+NOT_REPLACED = "I could not show more of it here. Please ask for the list again: `/pending`."
+RESPONSES = "https://hooks.slack.com/"
 EVENT = "countersign_card"
 PAGE = 200  # messages of a thread that are read at once
 # The session's status is a nicety of agents: to other apps Slack says one of these.
@@ -218,6 +222,31 @@ class Hints:
             await self._messages.whisper(to, checked(notices.answer(text)))
         except (Refused, Unavailable) as error:
             log.warning("a hint could not be shown: %s", error)
+
+    async def replace(self, url: str, to: To, message: Message) -> None:
+        """Put a message in the place of an ephemeral one, by the response_url of a click on it; else say that it could
+        not be done."""
+        problem = (
+            await self._respond(url, checked(message)) if self._is_slack(url) else "not an address of Slack"
+        )
+        if problem:
+            log.warning("a list could not be replaced: %s", problem)
+            await self.tell(to, NOT_REPLACED)
+
+    async def _respond(self, url: str, message: Message) -> str:
+        """Why Slack did not take it; "" where it did."""
+        webhook = AsyncWebhookClient(url, session=self._client.session, retry_handlers=[])
+        try:
+            answer = await webhook.send(
+                text=message.text, blocks=message.blocks, response_type="ephemeral", replace_original=True
+            )
+        except Exception as error:  # of many kinds, as from the Web API
+            return type(error).__name__
+        return "" if answer.status_code == HTTPStatus.OK else f"status {answer.status_code}"
+
+    def _is_slack(self, url: str) -> bool:
+        """Whether a response_url leads to where Slack has these, or to where its Web API is called."""
+        return url.startswith((RESPONSES, self._client.base_url.removesuffix("api/")))
 
     async def open(self, opening: Opening, to: To) -> None:
         """Open a placeholder at once, then put the content in its place."""

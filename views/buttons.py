@@ -27,6 +27,9 @@ GRANT = "grant"
 ONLY_READS = "only_reads"
 REVOKE = "revoke"  # of a grant, in a list
 
+EARLIER = "pending_earlier"  # of a list: its page before, and its next one
+LATER = "pending_later"
+
 CONFIRM_ALL = "confirm_all"  # on a card of several
 APART = "show_apart"
 RELEASE = "held_release"  # of a result that waits for its review; the other two open windows
@@ -117,6 +120,12 @@ def more(action: Action) -> Block:
 
 def revoke(grant_id: str) -> Block:
     return button("Take back", REVOKE, f"{grant_id}.1.0")
+
+
+def turning(page: int, last: int) -> list[Block]:
+    """From one page of a list to those beside it, counted from 0; a button carries the page that it leads to."""
+    earlier = [button("Show earlier ones", EARLIER, str(page - 1))] if page > 0 else []
+    return [*earlier, button("Show more", LATER, str(page + 1))] if page < last else earlier
 
 
 def tagged(kind: str, button_value: str) -> str:

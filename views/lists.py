@@ -63,10 +63,10 @@ COMMANDS = (
 )
 
 
-def pending(waiting: Sequence[Undecided], viewer: str) -> Message:
-    """What waits for one person, oldest first."""
+def pending(waiting: Sequence[Undecided], viewer: str, page: int = 0) -> Message:
+    """A page of what waits for one person, oldest first; the last one where there is no such page any more."""
     text = f"{len(waiting)} waiting" if waiting else NOTHING_WAITS
-    return Message(text, [header("Waiting for a decision"), *_pending(waiting, viewer)])
+    return Message(text, [header("Waiting for a decision"), *_pending(waiting, viewer, page)])
 
 
 def undo(entries: Sequence[UndoEntry]) -> Message:
@@ -107,14 +107,18 @@ def _guide(text: str) -> list[Block]:
 
 
 def home(
-    waiting: Sequence[Undecided], viewer: str, entries: Sequence[UndoEntry], allowed: Sequence[Block] = ()
+    waiting: Sequence[Undecided],
+    viewer: str,
+    entries: Sequence[UndoEntry],
+    allowed: Sequence[Block] = (),
+    page: int = 0,
 ) -> dict[str, Json]:
     """The App Home of one person: what waits for them, what they can take back, and how it works. `allowed`: what
-    views/grants.py says of their grants."""
+    views/grants.py says of their grants. `page`: of what waits."""
     grants = [header("Allowed without asking"), *allowed, divider()] if allowed else []
     blocks = [
         header("Waiting for you"),
-        *_pending(waiting, viewer),
+        *_pending(waiting, viewer, page),
         divider(),
         header("Your history"),
         *_undo(entries),
@@ -127,12 +131,17 @@ def home(
     return {"type": "home", "callback_id": HOME, "blocks": blocks}
 
 
-def _pending(waiting: Sequence[Undecided], viewer: str) -> list[Block]:
+def _pending(waiting: Sequence[Undecided], viewer: str, page: int) -> list[Block]:
     if not waiting:
         return [sentence(NOTHING_WAITS), context(mrkdwn(ASK))]
-    tops = Counter(top(one.record) for one in waiting[:MOST])
-    shown = [block for one in waiting[:MOST] for block in entry(one, viewer, alike=tops[top(one.record)] > 1)]
-    return [*shown, *_rest(len(waiting))]
+    last = (len(waiting) - 1) // MOST
+    at = max(0, min(page, last))
+    listed = waiting[at * MOST : (at + 1) * MOST]
+    tops = Counter(top(one.record) for one in listed)
+    shown = [block for one in listed for block in entry(one, viewer, alike=tops[top(one.record)] > 1)]
+    turning = buttons.turning(at, last)
+    row = [actions(*turning)] if turning else []
+    return [*shown, *_rest(len(waiting), at * MOST + len(listed)), *row]
 
 
 def _undo(entries: Sequence[UndoEntry]) -> list[Block]:

@@ -21,13 +21,13 @@ RUNNING = {
 }
 
 
-async def home(world: World, team: str, user: str) -> dict[str, Any]:
-    """The view, from the ledger. Raises Unavailable."""
+async def home(world: World, team: str, user: str, page: int = 0) -> dict[str, Any]:
+    """The view, from the ledger; `page`: of what waits. Raises Unavailable."""
     waiting = await waiting_for(world, team, user)
     entries = await world.ledger.undoable(team, user=user, limit=UNDOABLE)
     allowed = await grants.of_person(world, team, user)
     void = [one.grant.id for one in allowed if one.void]
-    return lists.home(waiting, user, entries, listed([one.grant for one in allowed], void))
+    return lists.home(waiting, user, entries, listed([one.grant for one in allowed], void), page)
 
 
 async def home_after(world: World, team: str, user: str, said: Said | None) -> dict[str, Any]:

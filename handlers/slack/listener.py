@@ -12,6 +12,7 @@ from gate.actions.interaction import Said
 from gate.rules.jobs import owned
 from gate.rules.ports import Unavailable
 from handlers.slack.payloads import Click, Malformed, Submission
+from views.block_kit import Message
 
 log = logging.getLogger(__name__)
 
@@ -39,6 +40,8 @@ class Reply:
     ack: Mapping[str, Any] = field(default_factory=dict)
     text: str = ""
     said: Said | None = None  # the decision that it is about
+    instead: Message | None = None  # takes the place of the ephemeral message that was acted in
+    home: Mapping[str, Any] | None = None  # the App Home that is shown then; None: as it is after `said`
 
 
 # What is told where no card shows what came of a decision, by the code of what was said.
@@ -82,7 +85,11 @@ class Outgoing(Protocol):
         """Opens the placeholder, then updates it; tells the person if that fails. Never raises."""
         ...
 
-    async def publish(self, user: str, view: dict[str, Any]) -> None:
+    async def replace(self, url: str, to: To, message: Message) -> None:
+        """Puts a message in place of an ephemeral one. Never raises: the person is told."""
+        ...
+
+    async def publish(self, user: str, view: Mapping[str, Any]) -> None:
         """Publishes App Home. Never raises."""
         ...
 
@@ -123,14 +130,17 @@ class ListenerFactory:
                 await ack(**reply.ack)
                 if reply.text and to.user:
                     await self._outgoing.tell(to, reply.text)
+                if reply.instead is not None:
+                    await self._outgoing.replace(payload.response_url, to, reply.instead)
             if getattr(payload, "in_app_home", False):
-                await self._publish_home(payload, reply.said)
+                await self._publish_home(payload, reply)
 
         return listen
 
-    async def _publish_home(self, payload: Click | Submission, said: Said | None) -> None:
+    async def _publish_home(self, payload: Click | Submission, reply: Reply) -> None:
         try:
-            await self._outgoing.publish(payload.user, await self._home(payload.team, payload.user, said))
+            view = reply.home or await self._home(payload.team, payload.user, reply.said)
+            await self._outgoing.publish(payload.user, view)
         except Unavailable as error:
             log.warning("App Home could not be renewed: %s", error)
 

@@ -38,6 +38,7 @@ class Click:
     message_ts: str = ""  # "" in App Home
     in_private_list: bool = False  # in an ephemeral message or App Home, not on the card
     values: Mapping[str, Any] = field(default_factory=dict)  # the person's input in the same message
+    response_url: str = field(default="", repr=False)  # where Slack takes what replaces the message
 
     @property
     def in_app_home(self) -> bool:
@@ -173,6 +174,7 @@ def click(body: Body) -> Click:
         message_ts=ts,
         in_private_list=is_ephemeral or not ts,
         values=_values(_get(body, "state", "values")),
+        response_url=_text(body, "response_url"),
     )
 
 

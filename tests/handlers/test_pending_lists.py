@@ -22,6 +22,7 @@ from tests.handlers.test_task_story import UNCLEAR, WHERE, WHY
 from tests.slack_app import AGES, ANN, BEN, OPS, TEAM, Edge, said_in
 from tests.views.samples import buttons, parts, shown
 from views.task_questions import GIVEN, block_of
+from workspace.faults import BadGateway
 from workspace.state import Message, View
 
 PLAN = proposes(write("a.md", "one"), write("b.md", "two"))
@@ -328,13 +329,88 @@ async def test_two_calls_of_one_tool_look_different_and_each_button_is_its_own(e
     assert (await second.action()).state is State.CANCELLED
 
 
-async def test_a_list_longer_than_a_message_says_how_many_more_wait(http: Edge) -> None:
+async def fourteen(edge: Edge) -> None:
+    """What waits for Ben; none of Ann and Cleo could have more than ten."""
     for number in range(7):
-        await http.propose("poke", at=f"{number}.md")
-        await http.propose("poke", user="U_CLEO", at=f"{number + 7}.md")
-    for view in (await listed(http, "/pending", user=BEN), await home_of(http, BEN)):
-        assert "… and 2 more." in said_in(view)
-        assert len(view.blocks or []) <= 50
+        await edge.propose("poke", at=f"{number}.md")
+        await edge.propose("poke", user="U_CLEO", at=f"{number + 7}.md")
+
+
+def named(view: Any) -> list[str]:
+    """What the entries of a list are about, in order."""
+    return re.findall(r"\d+\.md", said_in(view))
+
+
+ALL = [f"{number + more}.md" for number in range(7) for more in (0, 7)]
+
+
+async def test_a_list_longer_than_a_message_counts_the_rest_and_shows_it_page_by_page(edge: Edge) -> None:
+    await fourteen(edge)
+    ben = edge.ws.as_(BEN)
+    message = await listed(edge, "/pending", user=BEN)
+    before = len(edge.ws.messages(OPS))
+    assert "… and 2 more." in said_in(message)
+    assert named(message) == ALL[:12]
+    await ben.click(message, "pending_later")
+    await edge.ws.wait_for(lambda: named(message) == ALL[12:], AGES)
+    assert "more." not in said_in(message)
+    assert message.text == "14 waiting"
+    assert "pending_later" not in buttons(message.blocks)
+    await ben.click(message, "more", choose=None)
+    assert "Poke 6.md" in said_in(await window(edge, "reject", BEN))
+    await ben.click(message, "pending_earlier")
+    await edge.ws.wait_for(lambda: named(message) == ALL[:12], AGES)
+    assert "pending_earlier" not in buttons(message.blocks)
+    assert len(edge.ws.messages(OPS)) == before
+
+
+async def test_app_home_shows_the_rest_of_a_long_list_page_by_page(http: Edge) -> None:
+    await fourteen(http)
+    view = await home_of(http, BEN)
+    ben = http.ws.as_(BEN)
+    assert "… and 2 more." in said_in(view)
+    assert named(view) == ALL[:12]
+    await ben.click("home", "pending_later")
+    await http.ws.wait_for(lambda: named(ben.home) == ALL[12:], AGES)
+    await ben.click("home", "pending_earlier")
+    await http.ws.wait_for(lambda: named(ben.home) == ALL[:12], AGES)
+
+
+async def test_a_page_that_is_no_more_is_the_last_one_and_a_forged_one_shows_nothing_of_others(
+    http: Edge,
+) -> None:
+    await fourteen(http)
+    message = await listed(http, "/pending", user=BEN)
+    own = await http.propose("write", path="own.md", content="hello")
+
+    async def turn(user: str, page: str, of: Message = message) -> None:
+        payload = http.ws.forge.click(user, of, action_id="pending_later", value=page)
+        assert (await http.send("interactive", payload)).ok
+
+    await turn(BEN, "900")
+    await http.ws.wait_for(lambda: named(message) == ALL[12:], AGES)
+    await turn(BEN, "-1")
+    await http.told(BEN, "This is no list of mine.")
+    await turn(ANN, "1", own.message)  # which everybody sees
+    await http.told(ANN, "This is no list of mine.")
+    assert own.buttons == ["confirm", "edit", "cancel", "more"]
+    await turn("U_GIL", "0", await listed(http, "/pending", user="U_GIL"))
+    assert http.hints("U_GIL") == ["Nothing waits for a decision."]
+
+
+async def test_a_page_is_not_sent_to_an_address_that_is_none_of_slacks_and_a_lost_one_is_told(
+    http: Edge,
+) -> None:
+    await fourteen(http)
+    message = await listed(http, "/pending", user=BEN)
+    payload = http.ws.forge.click(BEN, message, action_id="pending_later", value="1")
+    await http.send("interactive", {**payload, "response_url": "https://hooks.slack.com.example.org/x"})
+    await http.told(BEN, "Please ask for the list again")
+    assert named(message) == ALL[:12]
+    http.ws.faults.on("response_url", BadGateway())
+    await http.ws.as_(BEN).click(message, "pending_later")
+    await http.ws.wait_for(lambda: len(http.hints(BEN)) == 3, AGES)
+    assert named(message) == ALL[:12]
 
 
 async def test_an_empty_list_and_an_empty_home_say_what_to_do_next(http: Edge) -> None:
