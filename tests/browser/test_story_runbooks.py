@@ -19,8 +19,9 @@ from gate.rules.ports import Limits
 from tests.browser.browser_pages import Window
 from tests.browser.loops import on_one_loop
 from tests.browser.page_fake import OpenPage
-from tests.product import Product, running_product
+from tests.product import OPS, Product, running_product
 from tests.services import unavailable
+from workspace.state import Message
 
 pytestmark = pytest.mark.browser
 
@@ -50,6 +51,12 @@ def tesseract() -> None:
 @on_one_loop
 async def ann(product: Product, open_page: OpenPage) -> Window:
     return Window(await open_page(f"{product.ws.url}/?as=U_ANN"))
+
+
+def remaining(product: Product) -> list[Message]:
+    """Our messages in the newest thread, but for what one person alone sees."""
+    posted = [message for message in product.ws.by_app(OPS) if message.visible_to is None]
+    return [message for message in posted if message.thread_ts == posted[-1].thread_ts]
 
 
 async def typed(ann: Window) -> None:
@@ -143,3 +150,5 @@ async def test_receipts_are_read_held_against_the_bookings_and_what_is_open_beco
     with closing(sqlite3.connect(product.files.parent / "desk" / "tasks.sqlite")) as tasks:
         found = tasks.execute("SELECT count(*) FROM task WHERE title = 'Settle what is in receipts/open.csv'")
         assert found.fetchone() == (1,)
+    texts = [message.text for message in remaining(product)]
+    assert len(texts) <= 4, texts

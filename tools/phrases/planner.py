@@ -114,7 +114,7 @@ class Phrases:
             if meant.lookups:
                 return Propose(meant.lookups[:AT_ONCE], lookup=True)
             if meant.looks:
-                return Propose(meant.looks[:AT_ONCE])
+                return Propose(meant.looks[:AT_ONCE], lookup=True)
             old, note = [*meant.pieces], _assumed(meant, brief)
         changing = Changing(old, brief.done, understanding, brief.decided)
         for text in _new(brief):
