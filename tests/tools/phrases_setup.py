@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fnmatch import fnmatch
 from pathlib import Path
@@ -81,6 +81,20 @@ def turn(text: str, mode: Mode = Mode.ACT, name: str = "t") -> Turn:
 async def replied(planner: Phrases, text: str, mode: Mode = Mode.ACT, brief: Brief | None = None) -> Reply:
     """What the planner answers to these words."""
     return (await planner.reply(turn(text, mode), brief or Brief(text), ())).reply
+
+
+async def replied_over(
+    planner: Phrases, text: str, mode: Mode, brief: Brief, tree: Sequence[str] = ()
+) -> Reply:
+    """The same once it has looked up what files there are; without any, names of files stay as they were typed."""
+    asked = turn(text, mode)
+    while len(asked.exchanges) < 5:
+        reply = (await planner.reply(asked, brief, ())).reply
+        if not (isinstance(reply, Propose) and reply.lookup):
+            return reply
+        told = tuple(Told(n, "succeeded", found_by(call, tree)) for n, call in enumerate(reply.calls))
+        asked = replace(asked, exchanges=(*asked.exchanges, Exchange(reply, told)))
+    raise AssertionError(f"it looks names up again and again: {asked.exchanges[-1].reply}")
 
 
 def phrase_book(data: Any) -> PhraseBook:

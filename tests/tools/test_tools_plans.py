@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from gate.rules.plan_changes import composed
 from gate.rules.planner_port import Brief, Clarify, Done, Exchange, Mode, Planned, ProposePlan, Reply, Say
 from gate.rules.task import Decided, Instruction, Plan, Step, StepState
-from tests.tools.phrases_setup import AT, bundled, replied, turn
+from tests.tools.phrases_setup import AT, bundled, replied_over, turn
 from tools.phrases.planner import Phrases
 from tools.phrases.runbook_file import RunbookSection
 from tools.strict_config import validate
@@ -25,6 +25,11 @@ THREE = "list reports\nmove a.md to archive\ndelete b.md"
 @pytest.fixture(scope="module")
 def planner(tmp_path_factory: pytest.TempPathFactory) -> Phrases:
     return bundled(tmp_path_factory.mktemp("plans"))
+
+
+async def replied(planner: Phrases, text: str, mode: Mode, brief: Brief | None = None) -> Reply:
+    """What the planner answers to these words where there are no files."""
+    return await replied_over(planner, text, mode, brief or Brief(text))
 
 
 def plan(reply: Reply) -> ProposePlan:

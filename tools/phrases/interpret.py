@@ -60,6 +60,7 @@ class Understanding:
     book: PhraseBook
     tools: Tools
     seen: Seen = field(default_factory=dict)
+    files: bool = True  # the name of a file without its folder is looked up
 
     def answer(self, heard: Heard) -> str:
         """What to say to a question about this planner itself; "" for anything else."""
@@ -202,7 +203,7 @@ class Understanding:
     def _named(self, found: Found, heard: Heard, said: Said) -> dict[str, Json]:
         """What the slots hold, with paths in the place of names. Raises NameLookup, Asked and Unclear."""
         slots = slots_of(found, heard)
-        return Names(self.book.lookup, self.seen).resolved(found.phrase.names, slots, heard, said)
+        return Names(self.book.lookup, self.seen, self.files).resolved(found.phrase.names, slots, heard, said)
 
     def _direct(self, call: Call, typed: str) -> Piece:
         spec = self.tools.find(call.server, call.tool)

@@ -73,10 +73,12 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Looks names up with the two reads of the phrase file. `seen`: what was read so far in this turn."""
+    """Looks names up with the two reads of the phrase file. `seen`: what was read so far in this turn. `files`: the
+    name of a file without its folder is looked up, too; else it is taken as it was typed."""
 
     lookup: Lookup | None
     seen: Seen
+    files: bool = True
 
     def resolved(
         self, kinds: Mapping[str, NameKind], slots: Mapping[str, Json], heard: Heard, said: Said
@@ -102,7 +104,7 @@ class Names:
 
     def _several(self, slot: _Slot, value: Json, heard: Heard) -> list[Json]:
         """One item of a list, which may stand for all that is in a folder."""
-        if not isinstance(value, str) or _typed_as_path(value, heard):
+        if not isinstance(value, str) or self._is_typed(value, heard):
             return [value]
         inside = ALL_IN.fullmatch(value)
         if inside is not None:
@@ -126,7 +128,7 @@ class Names:
 
     def _paths(self, slot: _Slot, value: Json, heard: Heard) -> list[Json]:
         """What a name stands for: one path, unless somebody has answered that all of several are meant."""
-        if not isinstance(value, str) or _typed_as_path(value, heard):
+        if not isinstance(value, str) or self._is_typed(value, heard):
             return [value]
         words = _bare(value)
         if slot.kind in ("known", "place") and not BLANK.search(value):
@@ -144,11 +146,18 @@ class Names:
             raise Unclear(self._missing(slot, words))
         return _chosen(slot.question(value, fitting), [entry.path for entry in fitting], slot)
 
+    def _is_typed(self, value: str, heard: Heard) -> bool:
+        """Whether it is taken as it is: it was quoted, or looks like a path."""
+        found = self.files and FILE_NAME.fullmatch(value)
+        return value in heard.values or (_looks_like_path(value) and not found)
+
     def _fitting(self, value: str, words: str, folders: bool) -> list[Entry]:
         """What this may stand for: of all that holds its words, what is called just so comes before the rest."""
         wanted = _words(words)
         if not wanted:
             return []
+        if FILE_NAME.fullmatch(words):
+            wanted = [words]
         found = [e for e in self._candidates(wanted) if e.folder or not folders]
         for exact in (_is_path, _is_name, _is_stem):
             for text in dict.fromkeys((value.casefold(), words.casefold())):
@@ -232,10 +241,6 @@ def _chosen(question: Question, paths: list[Json], slot: _Slot) -> list[Json]:
     if answer not in paths and not _looks_like_path(answer):
         raise Asked((again(question, f"“{clipped(answer, 60)}” is none of these."),))
     return [answer]
-
-
-def _typed_as_path(value: str, heard: Heard) -> bool:
-    return value in heard.values or (_looks_like_path(value) and not FILE_NAME.fullmatch(value))
 
 
 def _looks_like_path(value: str) -> bool:

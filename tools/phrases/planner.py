@@ -48,7 +48,9 @@ class Phrases:
     async def assess(self, turn: Turn, brief: Brief) -> Assessment:
         """By rule (tools/phrases/assess.py). What is not understood is clear, and one step: the reply says what can be
         written."""
-        understanding = Understanding(self.book, self.tools)
+        understanding = Understanding(
+            self.book, self.tools, files=False
+        )  # where they are changes no complexity
         heard = hear(turn.text)
         if self._special(heard, understanding):
             return Assessment(complexity=0, steps=1, reason="a question to me")
