@@ -231,7 +231,7 @@ async def _read(world: World, turn: Turn, place: tuple[int, int], call: Call) ->
         return await truth(world, result.action, place[1])
     async with world.ledger.begin() as tx:
         if isinstance(result, Answered):
-            return await answered(tx, turn, place, result)
+            return await answered(tx, turn, place, result, not world.planner.follows)
         at = world.limits.calls_per_turn if over_many else place[1]  # one note for all that are too many
         await refused(tx, turn, (place[0], at), result)
     return Told(place[1], "refused", " ".join(result.reasons))

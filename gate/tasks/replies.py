@@ -27,11 +27,13 @@ from gate.rules.planner_port import (
     Told,
     Turn,
 )
+from gate.rules.plans import SMALL as KEPT
 from gate.rules.plans import failed
 from gate.rules.ports import Note, Tx, World
 from gate.rules.previews import plainly, summary_of
 from gate.rules.reviews import Phase, released
 from gate.rules.states import State
+from gate.rules.steps import PRIVATE
 from gate.rules.task import LAST_WORDS, Origin, Plan, Step, StepCall, StepState, Task
 from gate.tasks.task_log import retold
 
@@ -221,8 +223,9 @@ async def refused(tx: Tx, turn: Turn, place: tuple[int, int], found: Refused) ->
     )
 
 
-async def answered(tx: Tx, turn: Turn, place: tuple[int, int], read: Answered) -> Told:
-    """Show the answer of a read, unless it only looks something up; and what the planner is told of it."""
+async def answered(tx: Tx, turn: Turn, place: tuple[int, int], read: Answered, shown: bool) -> Told:
+    """What the planner is told of a read. `shown`: people see its answer, too, where it does not only look something
+    up. What is for whoever asked alone is always shown to them: nobody else may tell it."""
     body = {
         "name": read.spec.full_name,
         "summary": summary_of(read.spec, read.args, plainly(read.spec, read.args)),
@@ -233,9 +236,28 @@ async def answered(tx: Tx, turn: Turn, place: tuple[int, int], read: Answered) -
         "open_world": bool(read.spec.hints.open_world),
         "error": read.answer.is_error,
     }
-    if not is_lookup(turn.exchanges[place[0]].reply):
+    if (shown or read.private) and not is_lookup(turn.exchanges[place[0]].reply):
         await _post(tx, turn, place, "read", body, turn.requester if read.private else "")
     return Told(place[1], "failed" if read.answer.is_error else "succeeded", read.answer.text)
+
+
+async def show_reads(tx: Tx, turn: Turn, task: Task) -> None:
+    """Show what the reads of a turn found, as far as its steps keep it: its planner has ended without a word of it."""
+    for step in of_turn(task.plan, turn):
+        if step.origin is None or step.cls is not Class.READ or step.text == PRIVATE:
+            continue
+        kept = dict(step.result) if isinstance(step.result, Mapping) else {}
+        text = str(kept.pop("text", "") or step.text)
+        body: dict[str, Json] = {
+            "name": step.name,
+            "summary": step.title,
+            "arguments": dict(step.args),
+            "structured": kept or None,
+            "text": text,
+            "clipped": len(text) >= KEPT,
+            "error": step.state is StepState.FAILED,
+        }
+        await _post(tx, turn, (step.origin.reply, step.origin.call), "read", body)
 
 
 async def _post(
@@ -244,11 +266,11 @@ async def _post(
     await tx.note(Note(derived("note", turn.id, *place, kind), turn.session, kind, body, to))
 
 
-async def step_answered(tx: Tx, turn: Turn, step: Step, read: Answered) -> None:
+async def step_answered(tx: Tx, turn: Turn, step: Step, read: Answered, shown: bool) -> None:
     """The same of a step, whose planner is told once the others of its reply are settled, too."""
     assert step.origin is not None
     index = step.origin.reply
-    one = await answered(tx, turn, (index, step.origin.call), read)
+    one = await answered(tx, turn, (index, step.origin.call), read, shown)
     told = [other for other in turn.exchanges[index].told if other.call != one.call]
     await tx.told(turn.id, index, (*told, one))
 

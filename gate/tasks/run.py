@@ -10,7 +10,7 @@ from gate.rules import jobs, plans
 from gate.rules.action import Action, Class, Verdict
 from gate.rules.autonomy import ApprovalMode
 from gate.rules.ids import derived
-from gate.rules.planner_port import Clarify, Mode, ProposePlan, Turn
+from gate.rules.planner_port import Clarify, Done, Mode, ProposePlan, Turn
 from gate.rules.ports import Note, StaleTask, Tx, World
 from gate.rules.previews import plainly, summary_of
 from gate.rules.reviews import Phase, names
@@ -145,8 +145,15 @@ async def _reply_over(world: World, task: Task) -> bool:
             request, planning = replace(task.request, asks=True), replace(task.planning, turn=again)
             await tx.keep_task(task, request=request, planning=planning)
             return False
+        if world.planner.follows and _silent(world, turn):
+            await replies.show_reads(tx, turn, task)
         await _close(tx, task, turn, ended)
     return True
+
+
+def _silent(world: World, turn: Turn) -> bool:
+    """Whether its planner has ended it without a word. One that took too many steps was told so by us."""
+    return isinstance(turn.exchanges[-1].reply, Done) and len(turn.exchanges) <= world.limits.turns_depth
 
 
 async def _close(tx: Tx, task: Task, turn: Turn, ended: replies.Ended) -> None:
@@ -251,7 +258,7 @@ async def _read(world: World, task: Task, step: Step, read: Answered) -> Task:
     async with world.ledger.begin() as tx:
         done = _as_read(task.plan, step, read)
         if turn is not None:
-            await replies.step_answered(tx, turn, step, read)
+            await replies.step_answered(tx, turn, step, read, not world.planner.follows)
         elif read.private:
             await _show_alone(tx, task, step, read)
         if answer.is_error:

@@ -167,6 +167,27 @@ async def test_the_last_words_of_a_model_about_its_one_change_stand_on_the_card(
     assert parts(card.blocks, "rich_text_quote") == []
 
 
+async def test_what_a_model_reads_is_one_message_with_its_answer(edge: Edge) -> None:
+    edge.desk.notes |= {"a.md": "alpha says hello", "b.md": "beta says nothing"}
+    looks = [calls(("desk__look", {"path": path})) for path in ("a.md", "b.md")]
+    async with thinking(edge, *looks, says("Both are greetings, in a way.")):
+        said = await edge.ann.say(OPS, "<@UBOT> what is in a.md and b.md?")
+        await edge.ws.wait_for(lambda: messages(edge, said.ts), AGES)
+        await edge.settled()
+    (answer,) = messages(edge, said.ts)
+    assert shown(answer.blocks) == "Both are greetings, in a way."
+
+
+async def test_a_model_that_ends_without_a_word_leaves_what_it_read(http: Edge) -> None:
+    http.desk.notes["a.md"] = "alpha says hello"
+    async with thinking(http, calls(("desk__look", {"path": "a.md"})), says("")):
+        said = await http.ann.say(OPS, "<@UBOT> what is in a.md?")
+        await http.ws.wait_for(lambda: messages(http, said.ts), AGES)
+        await http.settled()
+    (answer,) = messages(http, said.ts)
+    assert "alpha says hello" in shown(answer.blocks)
+
+
 async def test_last_words_that_a_card_has_no_room_for_are_a_message_of_their_own(http: Edge) -> None:
     words = "I wrote it. " + "It has a long story. " * 40
     (card, last), _ = await written_by_model(http, words.strip())

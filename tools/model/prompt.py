@@ -57,7 +57,7 @@ MODES = {
     Mode.ACT: """\
 NOW: act on the request. Read what you need. Prepare the changes that were asked for and no others, several
 independent ones in one response. When all results are there, say in a sentence or two what the requester needs to
-know.""",
+know. They see the card of each change, and nothing of what you read: where they asked for it, give it to them.""",
     Mode.PLAN: """\
 NOW: make a plan and change nothing. Read what you need, then call propose_plan once with every step that is still to
 be done, in order. A change is a step of the plan, never a call. Leave out steps that are done. Where an argument is
