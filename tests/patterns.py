@@ -7,8 +7,9 @@ import importlib
 import math
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from re import _constants as sre  # type: ignore[attr-defined]
 from re import _parser as parser  # type: ignore[attr-defined]
@@ -43,19 +44,23 @@ def modules() -> Iterator[Path]:
         yield from sorted(path for path in (ROOT / room).rglob("*.py") if "migrations" not in path.parts)
 
 
+@cache
 def collected() -> tuple[list[Used], list[Made]]:
-    """All patterns that are known when their module is imported, and the calls that make others."""
-    trees = {_name(path): (path, ast.parse(path.read_text(encoding="utf-8"))) for path in modules()}
-    methods = _methods({name: tree for name, (_, tree) in trees.items()})
+    """All patterns that are known when their module is imported, and the calls that make others.
+
+    It takes seconds: a test asks for it, no module does when it is imported, which happens in every process."""
+    nodes = {path: list(ast.walk(ast.parse(path.read_text(encoding="utf-8")))) for path in modules()}
+    methods = _methods({_name(path): inside for path, inside in nodes.items()})
     used, made = list[Used](), list[Made]()
-    for name, (path, tree) in trees.items():
+    for path, inside in nodes.items():
+        name, others = _name(path), _imported(inside)
         names = vars(importlib.import_module(name))
         for key, pattern in _held(names):
-            if key in _imported(tree):
+            if key in others:
                 continue
             how = methods.get(f"{name}.{key.split('[')[0]}", frozenset()) - {"pattern"}
             used.append(Used(f"{name}.{key}", pattern, how if how and "?" not in how else ANYHOW))
-        for call, top in _calls(tree):
+        for call, top in _calls(inside):
             where = f"{path.relative_to(ROOT)}:{call.lineno}"
             try:
                 flags = [eval(_code(a), names) for a in call.args[1 if call.func.attr == "compile" else 9 :]]  # type: ignore[attr-defined]
@@ -82,37 +87,31 @@ def _code(node: ast.expr) -> Any:
     return compile(ast.Expression(node), "a pattern", "eval")
 
 
-def _calls(tree: ast.Module) -> Iterator[tuple[ast.Call, bool]]:
-    """Calls of `re`, and whether they run when the module is imported."""
-    inner = {
-        id(n)
-        for f in ast.walk(tree)
-        if isinstance(f, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-        for n in ast.walk(f)
-    }
-    for node in ast.walk(tree):
-        if (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Attribute)
-            and isinstance(node.func.value, ast.Name)
-            and node.func.value.id == "re"
-            and node.func.attr in FUNCTIONS
-            and not (isinstance(node.args[0], ast.Name) and node.args[0].id.isupper())
-        ):
-            yield node, id(node) not in inner
+def _calls(nodes: Sequence[ast.AST]) -> Iterator[tuple[ast.Call, bool]]:
+    """Calls of `re` among a module's nodes, and whether they run when it is imported."""
+    calls = [node for node in nodes if isinstance(node, ast.Call) and _makes(node)]
+    functions = [n for n in nodes if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)]
+    inner = {id(n) for f in functions for n in ast.walk(f)} if calls else set()
+    for call in calls:
+        yield call, id(call) not in inner
 
 
-def _methods(trees: Mapping[str, ast.Module]) -> dict[str, frozenset[str]]:
+def _makes(call: ast.Call) -> bool:
+    """Whether it gives `re` a pattern that stands there, and not the name of one."""
+    return _of_re(call.func) and not (isinstance(call.args[0], ast.Name) and call.args[0].id.isupper())
+
+
+def _methods(modules: Mapping[str, Sequence[ast.AST]]) -> dict[str, frozenset[str]]:
     """The methods that are called on each pattern, by its module and name; "?" among them where it is passed on."""
     found: dict[str, set[str]] = {}
-    for module, tree in trees.items():
-        homes = _imported(tree)
+    for module, nodes in modules.items():
+        homes = _imported(nodes)
         known = set[int]()
-        for node in ast.walk(tree):
+        for node in nodes:
             for name, how in _applied(node):
                 known.add(id(name))
                 found.setdefault(_home(name, module, homes), set()).add(how)
-        for node in ast.walk(tree):
+        for node in nodes:
             named = isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load)
             if named and id(node) not in known:
                 found.setdefault(_home(node, module, homes), set()).add("?")
@@ -135,11 +134,11 @@ def _of_re(function: ast.expr) -> bool:
     return named and function.value.id == "re" and function.attr in FUNCTIONS  # type: ignore[attr-defined]
 
 
-def _imported(tree: ast.Module) -> dict[str, str]:
+def _imported(nodes: Sequence[ast.AST]) -> dict[str, str]:
     """Names of other modules' values, and of other modules, as they are called here."""
     return {
         name.asname or name.name: f"{node.module}.{name.name}"
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.ImportFrom)
         for name in node.names
     }

@@ -17,7 +17,6 @@ from tools.phrases.matching import LONGEST, match
 from tools.phrases.phrase_file import load_phrases
 from tools.phrases.sentence_patterns import beginnings
 
-USED, MADE = collected()
 # Patterns that are only ever asked within a function which keeps long or unending texts from them.
 THROUGH: Mapping[str, Callable[[str], object]] = {
     "gate.rules.thread_commands.REPLACE": thread_commands.edit,
@@ -60,7 +59,8 @@ class _Function:
 
 @pytest.mark.parametrize("room", ROOMS)
 def test_no_pattern_of_a_room_takes_more_than_linear_time(room: str) -> None:
-    found = [how(one) for one in unlike(USED) if one.where.startswith(room)]
+    used, _ = collected()
+    found = [how(one) for one in unlike(used) if one.where.startswith(room)]
     assert found
     slow = {one.where: grown for one in found if one.where not in THROUGH and (grown := grows(one))}
     assert slow == {}
@@ -68,13 +68,15 @@ def test_no_pattern_of_a_room_takes_more_than_linear_time(room: str) -> None:
 
 @pytest.mark.parametrize("where", THROUGH)
 def test_a_pattern_that_could_is_kept_from_such_texts(where: str) -> None:
-    (one,) = [one for one in USED if one.where == where]
+    used, _ = collected()
+    (one,) = [one for one in used if one.where == where]
     guarded: Any = _Function(one.pattern, THROUGH[where])
     assert grows(Used(where, guarded, frozenset({"fullmatch"}))) is None
 
 
 def test_every_pattern_that_is_made_later_is_accounted_for() -> None:
-    assert {made.where for made in MADE} == set(MADE_OF)
+    _, made_later = collected()
+    assert {made.where for made in made_later} == set(MADE_OF)
 
 
 @pytest.mark.parametrize("pattern", [r"(a+)+$", r"(?:a|aa)*b", r"<[^>]*>", r"\s*x", r"a.*b.*c"])
