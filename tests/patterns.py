@@ -363,10 +363,9 @@ def grows(used: Used) -> tuple[str, str, float] | None:
         if any(seconds(work(used, text_of(used, start, pump, size))) > most for size, most in SHORT):
             return start, pump, math.inf
         for size in SIZES:
-            if seconds(work(used, text_of(used, start, pump, size))) > size * QUICK:
-                grown = min(times_more(used, start, pump, size) for _ in range(2))
-                if grown > TIMES:
-                    return start, pump, grown
+            quick = seconds(work(used, text_of(used, start, pump, size))) <= size * QUICK
+            if not quick and all((grown := times_more(used, start, pump, size)) > TIMES for _ in range(2)):
+                return start, pump, grown
     return None
 
 
