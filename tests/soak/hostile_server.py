@@ -73,7 +73,7 @@ def tools(listings: int, crowd: int) -> list[dict[str, Any]]:
     ]
     made += [{"name": name, "inputSchema": OBJECT, "annotations": READS} for name in RESULTS]
     made[-2]["outputSchema"] = doubled(24)
-    return made + [{"name": f"crowd_{n}", "inputSchema": doubled(10)} for n in range(crowd)]
+    return made + [{"name": f"crowd_{n}", "inputSchema": doubled(5)} for n in range(crowd)]
 
 
 def send(message: dict[str, Any]) -> None:
