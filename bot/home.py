@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryFile
 
 from bot.settings import Settings, SettingsError
 from storage import file_modes
@@ -24,9 +25,10 @@ def prepare(settings: Settings) -> None:
     with a notice. Raises SettingsError where it cannot be written to."""
     try:
         file_modes.folder(settings.home)
-        probe = settings.home / ".writable"
-        probe.write_bytes(b"x" * 4096)
-        probe.unlink()
+        with TemporaryFile(
+            dir=settings.home
+        ) as probe:  # not by one name: processes of one home start together
+            probe.write(b"x" * 4096)
         tightened = sum(file_modes.tighten(path, below=below) for path, below in _ours(settings))
     except OSError as error:
         why = error.strerror or str(error)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -81,3 +82,11 @@ def test_a_home_that_is_a_file_is_told_in_a_sentence(tmp_path: Path) -> None:
         SettingsError, match=r"The home .*/home cannot be used \(file exists\): give this user"
     ):
         home.prepare(settings)
+
+
+def test_processes_of_one_home_may_start_at_the_same_moment(tmp_path: Path) -> None:
+    settings = Settings.load({"COUNTERSIGN_HOME": str(tmp_path / "home")}, tmp_path)
+    with ThreadPoolExecutor(8) as starting:
+        for prepared in [starting.submit(home.prepare, settings) for _ in range(400)]:
+            prepared.result()
+    assert list((tmp_path / "home").iterdir()) == []
