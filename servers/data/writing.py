@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -25,6 +26,7 @@ from servers.filesystem.trash import KEEP
 from servers.sqlite.files import HEADER, LARGEST_CHANGED, MAGIC
 
 _SECTOR = 512
+EXCHANGED = "{said} was exchanged while it was opened. Look again, then ask again."
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -201,16 +203,27 @@ def _alone(here: Spot) -> Iterator[tuple[int, int]]:
         info = os.fstat(reader)
         if info.st_size <= LARGEST_CHANGED:  # a larger one is refused by whoever works the change out
             disk.sole(here.said, disk.measure(reader, here.said))
-        file = os.open(here.name, _WRITE, dir_fd=here.folder)
+        file = _to_write(here)
         try:
             now = os.fstat(file)
             if not stat.S_ISREG(now.st_mode) or (now.st_dev, now.st_ino) != (info.st_dev, info.st_ino):
-                raise ToolError(f"{here.said} was exchanged while it was opened. Look again, then ask again.")
+                raise ToolError(EXCHANGED.format(said=here.said))
             sources.hold(here, file, WAIT)
             sources.reserve(file, here.said, WAIT)
             yield file, reader
         finally:
             os.close(file)
+
+
+def _to_write(here: Spot) -> int:
+    """A descriptor to write with. Raises ToolError."""
+    try:
+        return os.open(here.name, _WRITE, dir_fd=here.folder)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENOENT):  # a link stands there now, or nothing
+            raise ToolError(EXCHANGED.format(said=here.said)) from None
+        why = (error.strerror or str(error)).lower()
+        raise ToolError(f"{here.said} cannot be written to ({why}). Nothing was changed.") from None
 
 
 def _bytes(file: int) -> bytes:
