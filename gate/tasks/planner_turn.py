@@ -43,6 +43,7 @@ from gate.tasks.replies import (
     is_finished,
     is_lookup,
     looking,
+    may_close,
     of_reply,
     refused,
     settled,
@@ -246,7 +247,7 @@ def _reads(world: World, turn: Turn, call: Call) -> bool:
 
 async def _other(world: World, turn: Turn, index: int, reply: object) -> Told:
     if isinstance(reply, Say):
-        if await _on_card(world, turn, reply.text):
+        if may_close(turn, reply.text) and await _on_card(world, turn, reply.text):
             return Told(0, "succeeded", "")
         talk = turn.mode is Mode.TALK
         body = {"text": reply.text, "task": turn.task} if talk else {"text": reply.text}
@@ -265,7 +266,7 @@ async def _on_card(world: World, turn: Turn, text: str) -> bool:
     card has room for them."""
     async with world.ledger.begin() as tx:
         task = await tx.task(turn.task) if turn.task else None
-        step = closed_by(task, turn, text) if task else None
+        step = closed_by(task, turn) if task else None
         action = await tx.action(step.action) if step else None
         if task is None or step is None or action is None or not _has_card(action):
             return False

@@ -27,8 +27,7 @@ from gate.rules.planner_port import (
     Told,
     Turn,
 )
-from gate.rules.plans import SMALL as KEPT
-from gate.rules.plans import failed
+from gate.rules.plans import SMALL, failed
 from gate.rules.ports import Note, Tx, World
 from gate.rules.previews import plainly, summary_of
 from gate.rules.reviews import Phase, released
@@ -204,12 +203,17 @@ async def truth(world: World, action: Action, place: int, *, dropped: bool = Fal
 # What the planner says in the end
 
 
-def closed_by(task: Task, turn: Turn, text: str) -> Step | None:
-    """The step on whose card the last words of a turn have room: its one change, which was done, where all else that
-    the turn called for are reads that went through. None where they are a message of their own."""
+def may_close(turn: Turn, text: str) -> bool:
+    """Whether the last words of a turn may be about a change, and have room on its card."""
+    called = any(isinstance(exchange.reply, Propose) for exchange in turn.exchanges)
+    return turn.mode is Mode.ACT and called and len(text) <= LAST_WORDS
+
+
+def closed_by(task: Task, turn: Turn) -> Step | None:
+    """The step on whose card the last words of a turn stand: its one change, which was done, where all else that the
+    turn called for are reads that went through. None where they are a message of their own."""
     steps = [step for step in of_turn(task.plan, turn) if not (step.ran and step.cls is Class.READ)]
-    fits = turn.mode is Mode.ACT and len(text) <= LAST_WORDS
-    alone = fits and len(steps) == 1 and steps[0].state is StepState.DONE
+    alone = len(steps) == 1 and steps[0].state is StepState.DONE
     return steps[0] if alone and steps[0].action == task.asked_on else None
 
 
@@ -254,7 +258,7 @@ async def show_reads(tx: Tx, turn: Turn, task: Task) -> None:
             "arguments": dict(step.args),
             "structured": kept or None,
             "text": text,
-            "clipped": len(text) >= KEPT,
+            "clipped": len(text) >= SMALL,
             "error": step.state is StepState.FAILED,
         }
         await _post(tx, turn, (step.origin.reply, step.origin.call), "read", body)
