@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from bot import home
-from bot.demo_desk import desk_servers, sample_desk
+from bot.demo_servers import desk_servers, sample_desk
 from bot.demo_stories import sample_stories, story_servers
 from bot.settings import Secret, Settings
 from bot.wiring import made

@@ -13,7 +13,7 @@ import pytest_asyncio
 from playwright.async_api import expect
 
 from bot.demo import sample_files
-from bot.demo_desk import desk_servers, sample_desk
+from bot.demo_servers import desk_servers, sample_desk
 from bot.demo_stories import sample_stories, story_servers
 from gate.rules.ports import Limits
 from tests.browser.browser_pages import Window

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.demo_desk import desk_servers, sample_desk
+from bot.demo_servers import desk_servers, sample_desk
 from gate.rules.ports import Limits
 from tests.foreign.thread import text_in
 from tests.product import OPS, Product, running_product

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.demo_desk import desk_servers, sample_desk
+from bot.demo_servers import desk_servers, sample_desk
 from bot.demo_stories import sample_stories, story_servers
 from bot.wiring import bundled
 from gate.rules.action import Json

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.demo_desk import desk_servers, sample_desk
+from bot.demo_servers import desk_servers, sample_desk
 from gate.rules.ports import Limits
 from servers.email.mailboxes import identified
 from tests.foreign.thread import Thread
