@@ -17,6 +17,7 @@ from mcp.client.stdio import StdioServerParameters, get_default_environment
 from mcp.os.posix.utilities import terminate_posix_process_tree
 from mcp.shared.message import SessionMessage
 from mcp_types import INTERNAL_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adapter
+from pydantic_core import from_json
 
 from tools.mcp.error_log import PER_BYTE, ErrorLog
 from tools.mcp.limits import MAX_MESSAGE_BYTES, PIECE, TOO_LONG, MessageSize, ParseThrottle
@@ -155,8 +156,9 @@ def _parse_line(line: bytes, too_large: bool) -> Item | None:
         error = ErrorData(code=INTERNAL_ERROR, message=TOO_LONG)
         return SessionMessage(JSONRPCError(jsonrpc="2.0", id=int(match[1]), error=error))
     try:
-        text = line.decode("utf-8", "replace")
-        return SessionMessage(jsonrpc_message_adapter.validate_json(text, by_name=False))
+        # In two steps: `validate_json` of this union parses anew for each kind of message, four times as long in all.
+        parsed = from_json(line.decode("utf-8", "replace"))
+        return SessionMessage(jsonrpc_message_adapter.validate_python(parsed, by_name=False))
     except ValueError as error:
         log.warning("an MCP server wrote a line that is no message")
         return error
