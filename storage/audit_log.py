@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache
 from typing import Any
 
-from sqlalchemy import bindparam, insert, literal, select, update
+from sqlalchemy import Table, bindparam, insert, literal, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from gate.rules.audit import ROTATED, Checker, Entry, Keyring, Line, genuine, mac, team_of
 from storage.columns import clock
 from storage.database import reading
+from storage.events import happened
 from storage.rows import entry_row, to_line
 from storage.tables import DECISIVE, audit_head, audit_log
+from storage.task_tables import events
 
 CHUNK = 2000
-# Built once: three statements for every change there is.
+# Built once, as every change there is needs them.
 ADDED = insert(audit_log)
 MOVED = update(audit_head).values(mac=bindparam("end"))
 LOCKED = select(audit_head.c.seq).with_for_update()
@@ -42,9 +44,14 @@ class Verified:
 
 
 async def append(
-    connection: AsyncConnection, key: bytes, entries: Sequence[Entry], offset: timedelta
+    connection: AsyncConnection,
+    key: bytes,
+    entries: Sequence[Entry],
+    offset: timedelta,
+    told: Sequence[Mapping[str, Any]] = (),
 ) -> None:
-    """Write the entries at the end of the log. Locks the end until the transaction is over: do it last."""
+    """Write the entries at the end of the log, and these rows of events behind them. Locks the end until the
+    transaction is over: do it last."""
     head = (await connection.execute(_taken(offset), {"more": len(entries)})).one()
     seq, prev, at = head[0] - len(entries), head[1], head[2]
     rows = []
@@ -53,8 +60,15 @@ async def append(
         value = mac(key, prev, seq, at, entry)
         rows.append(_row(Line(seq, at, entry, prev, value, team_of(entry.session))))
         prev = value
+    if connection.dialect.name == "postgresql" and len(rows) == 1 and len(told) <= 1:
+        given = [("entry", rows[0]), *(("event", row) for row in told)]
+        named = {f"{kind}_{name}": value for kind, row in given for name, value in row.items()}
+        await connection.execute(_at_once(offset, bool(told)), {"end": prev, **named})
+        return
     await connection.execute(ADDED, rows)
     await connection.execute(MOVED, {"end": prev})
+    if told:
+        await connection.execute(happened(offset), told)
 
 
 async def in_turn(connection: AsyncConnection) -> None:
@@ -69,6 +83,20 @@ def _taken(offset: timedelta) -> Any:
     """Take so many numbers, and learn where the log ended and what time it is."""
     taken = update(audit_head).values(seq=audit_head.c.seq + bindparam("more"))
     return taken.returning(audit_head.c.seq, audit_head.c.mac, clock(offset))
+
+
+@cache
+def _at_once(offset: timedelta, told: bool) -> Any:
+    """Write one entry, the new end of the log, and one event where something is told, in one trip to PostgreSQL."""
+    written = insert(audit_log).values(_named(audit_log, "entry")).add_cte(MOVED.cte("moved"))
+    event = happened(offset).values(_named(events, "event", but=("seq", "at")))
+    return written.add_cte(event.cte("told")) if told else written
+
+
+def _named(table: Table, kind: str, but: Sequence[str] = ()) -> dict[str, Any]:
+    """A value by name for each column, such as `event_team`: several tables are written at once."""
+    columns = (column for column in table.columns if column.name not in but)
+    return {column.name: bindparam(f"{kind}_{column.name}", type_=column.type) for column in columns}
 
 
 def _row(line: Line) -> dict[str, Any]:

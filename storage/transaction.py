@@ -160,19 +160,18 @@ class SqlTx:
 
         if self._runs:
             await self._connection.run_sync(enqueue_all)
+        told = self._told_events()
         if self._entries:
-            await append(self._connection, self._key, self._entries, self._offset)
-        elif self.heard:
+            await append(self._connection, self._key, self._entries, self._offset, told)
+        elif told:
             await in_turn(self._connection)
-        await self._tell()
+            await self.execute(happened(self._offset), told)
 
-    async def _tell(self) -> None:
-        """Write the events, in turn with everybody else until the commit, which the lock on the end of the audit log
-        sees to: whoever reads up to a number has then seen all before it."""
+    def _told_events(self) -> list[dict[str, Any]]:
+        """The rows of the events. They are written in turn with everybody else until the commit, which the lock on the
+        end of the audit log sees to: whoever reads up to a number has then seen all before it."""
         of_actions = [told for changed in self._changed.values() for told in of_action(*changed)]
-        rows = [{**plain(one), "team": one.session.team} for one in (*self._happenings, *of_actions)]
-        if rows:
-            await self.execute(happened(self._offset), rows)
+        return [{**plain(one), "team": one.session.team} for one in (*self._happenings, *of_actions)]
 
     def _touched(self, version: int, action: Action) -> Action:
         first, _ = self._changed.get(action.id, (version, action))
