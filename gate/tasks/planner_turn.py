@@ -209,11 +209,12 @@ async def _carried(world: World, turn: Turn, reply: Reply, task: Task | None) ->
         call = reply.calls[most]
         async with world.ledger.begin() as tx:
             await refused(tx, turn, (index, most), Refused(f"{call.server}.{call.tool}", (TOO_MANY,)))
-    task = await run.advance(world, task) if task else None
+    seen = run.Progress()
+    task = await run.advance(world, task, seen) if task else None
     if task is None or task.state is not TaskState.RUNNING:
         return None
     read = any(not step.action for step in of_reply(task.plan, turn, index))  # then it has been told already
-    return await tell(world, (await world.ledger.turn(turn.id) if read else None) or turn, task)
+    return await tell(world, (await world.ledger.turn(turn.id) if read else None) or turn, task, seen.ended)
 
 
 async def _read(world: World, turn: Turn, place: tuple[int, int], call: Call) -> Told:

@@ -129,13 +129,14 @@ def is_lookup(reply: Reply) -> bool:
     return isinstance(reply, Propose) and reply.lookup
 
 
-async def tell(world: World, turn: Turn, task: Task) -> Turn:
-    """Write down what has become of the calls of a turn, where that is news; the turn as it now stands. The card of
-    several is asked for once all of them are there."""
+async def tell(world: World, turn: Turn, task: Task, ended: Mapping[str, Action]) -> Turn:
+    """Write down what has become of the calls of a turn, where that is news; the turn as it now stands. `ended`:
+    actions that have come to their end, by id, as they were read just now. The card of several is asked for once all of
+    them are there."""
     exchanges = list(turn.exchanges)
     for index, exchange in enumerate(turn.exchanges):
         steps = of_reply(task.plan, turn, index)
-        told = tuple([await _told(world, step, exchange) for step in steps])
+        told = tuple([await _told(world, step, exchange, ended) for step in steps])
         begun = bool(exchange.told) or any(one.status != WAITING for one in told) or _share(steps)
         if steps and begun and told != exchange.told:
             exchanges[index] = replace(exchange, told=told)
@@ -158,7 +159,7 @@ def _draw_shared(tx: Tx, steps: Sequence[Step]) -> None:
             tx.show(CardKey(CardKind.GROUP, group))
 
 
-async def _told(world: World, step: Step, exchange: Exchange) -> Told:
+async def _told(world: World, step: Step, exchange: Exchange, ended: Mapping[str, Action]) -> Told:
     """What the planner is told of a step: what really became of it, and who decided."""
     assert step.origin is not None
     place = step.origin.call
@@ -166,7 +167,7 @@ async def _told(world: World, step: Step, exchange: Exchange) -> Told:
         return Told(place, WAITING, "")
     if step.state is StepState.ASKED:  # also where its action has just ended: nobody has looked at that yet
         return Told(place, HELD if await _held(world, step) else WAITING, step.title)
-    action = await world.ledger.action(step.action) if step.action else None
+    action = ended.get(step.action) or (await world.ledger.action(step.action) if step.action else None)
     if action is not None:
         return await truth(world, action, place, dropped=step.ran and step.state is StepState.SKIPPED)
     known = next((one for one in exchange.told if one.call == place), Told(place, "refused", step.text))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from gate.actions.confirm import forget
 from gate.actions.prepare import Answered, Refused, prepare
@@ -39,23 +39,31 @@ WENT_WELL = (State.SUCCEEDED, State.UNDOING)
 EVERY = "Every step waits for a person here."
 
 
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What one run has done with the steps of a task. `begun`: the task once an action that is new was begun here, by
+    the id of its step; another run comes when that ends. `ended`: the actions that were found at their end, by id."""
+
+    begun: dict[str, Task] = field(default_factory=dict)
+    ended: dict[str, Action] = field(default_factory=dict)
+
+
 async def run_next(world: World, task: Task) -> bool:
     """Do what comes next of a task that runs. False while a person, a tool or the planner is at it. Safe to repeat, and
     at the same time as another run: whatever starts something is written together with its step."""
-    if await _carry(world, task, set()) is not None:
+    if await _carry(world, task, Progress()) is not None:
         return True
     if task.plan and task.plan.begun:
         return False
     return await (_reply_over(world, task) if task.flow is Flow.SIMPLE else _plan_over(world, task))
 
 
-async def advance(world: World, task: Task) -> Task | None:
+async def advance(world: World, task: Task, seen: Progress) -> Task | None:
     """Take the steps of a task as far as they go, without what comes after the last of them; the task then."""
     now: Task | None = task
-    fresh: set[str] = set()
     while now is not None and now.state is TaskState.RUNNING:
         try:
-            after = await _carry(world, now, fresh)
+            after = await _carry(world, now, seen)
         except StaleTask:
             after = await world.ledger.task(task.id)
             if after is None:
@@ -66,17 +74,16 @@ async def advance(world: World, task: Task) -> Task | None:
     return now
 
 
-async def _carry(world: World, task: Task, fresh: set[str]) -> Task | None:
+async def _carry(world: World, task: Task, seen: Progress) -> Task | None:
     """Follow what has begun, begin what is ready, and do what somebody wished once nothing runs; the task as it stands
-    then, None where nothing was to be done. `fresh`: the steps that were begun here just now, by an action that is new:
-    a run comes when it ends."""
+    then, None where nothing was to be done."""
     plan = task.plan or Plan(0, ())
     for step in plan.begun:
-        if step.id not in fresh and (followed := await _follow(world, task, step)):
+        if step.id not in seen.begun and (followed := await _follow(world, task, step, seen)):
             return followed
     ready = [step for step in plan.ready if _may_begin(task, step)]
     if ready:
-        return await _begin(world, task, ready[0], fresh)
+        return await _begin(world, task, ready[0], seen)
     return None if plan.begun else await _wished(world, task)
 
 
@@ -122,10 +129,10 @@ async def _plan_over(world: World, task: Task) -> bool:
             spoken = await begun_turn(tx, now, Mode.PLAN, said)
             planning = replace(now.planning, turn=spoken)
             request = replace(now.request, asks=now.request.asks or now.plan.current is None)
-            await moved(tx, now, TaskEvent.REPLAN, planning=planning, reason="", request=request)
+            now = await moved(tx, now, TaskEvent.REPLAN, planning=planning, reason="", request=request)
         else:
-            await finish(tx, now, plans.summary(now.plan))
-    return True
+            now = await finish(tx, now, plans.summary(now.plan))
+    return now.state is TaskState.PLANNING
 
 
 async def _reply_over(world: World, task: Task) -> bool:
@@ -147,8 +154,8 @@ async def _reply_over(world: World, task: Task) -> bool:
             return False
         if world.planner.follows and _silent(world, turn):
             await replies.show_reads(tx, turn, task)
-        await _close(tx, task, turn, ended)
-    return True
+        now = await _close(tx, task, turn, ended)
+    return now.state is TaskState.PLANNING  # in any other state, somebody else comes next
 
 
 def _silent(world: World, turn: Turn) -> bool:
@@ -156,20 +163,19 @@ def _silent(world: World, turn: Turn) -> bool:
     return isinstance(turn.exchanges[-1].reply, Done) and len(turn.exchanges) <= world.limits.turns_depth
 
 
-async def _close(tx: Tx, task: Task, turn: Turn, ended: replies.Ended) -> None:
+async def _close(tx: Tx, task: Task, turn: Turn, ended: replies.Ended) -> Task:
     last = turn.exchanges[-1].reply if turn.exchanges else None
     if isinstance(last, Clarify):
-        await clarify.ask(tx, task, last.questions)
-    elif isinstance(last, ProposePlan):  # it is more than it looked: the plan is made of this very reply
-        await moved(tx, task, TaskEvent.REPLAN, flow=Flow.PLAN)
-    elif ended.told and all(one.status in replies.NOTHING_RAN for one in ended.told):
+        return await clarify.ask(tx, task, last.questions)
+    if isinstance(last, ProposePlan):  # it is more than it looked: the plan is made of this very reply
+        return await moved(tx, task, TaskEvent.REPLAN, flow=Flow.PLAN)
+    if ended.told and all(one.status in replies.NOTHING_RAN for one in ended.told):
         outcome = replace(task.outcome, result=ended.result)
-        await moved(tx, task, TaskEvent.CANCEL, outcome=outcome, reason="Nothing of it ran.")
-    elif not ended.told:  # only words
+        return await moved(tx, task, TaskEvent.CANCEL, outcome=outcome, reason="Nothing of it ran.")
+    if not ended.told:  # only words
         outcome = replace(task.outcome, result="Answered in words.")
-        await moved(tx, task, TaskEvent.SETTLE, outcome=outcome)
-    else:
-        await finish(tx, task, ended.result)
+        return await moved(tx, task, TaskEvent.SETTLE, outcome=outcome)
+    return await finish(tx, task, ended.result)
 
 
 async def finish(tx: Tx, task: Task, result: str) -> Task:
@@ -184,23 +190,15 @@ async def finish(tx: Tx, task: Task, result: str) -> Task:
     return await moved(tx, task, TaskEvent.FINISH, pause=pause, outcome=outcome)
 
 
-async def _begin(world: World, task: Task, step: Step, fresh: set[str]) -> Task | None:
+async def _begin(world: World, task: Task, step: Step, seen: Progress) -> Task | None:
     assert task.plan is not None
     try:
         args = plans.filled(task.plan, step)
     except plans.Lacking as lacking:
         return await _hold_up(world, task, step, str(lacking))
     asked = asked_of(task, step, args)
-    write = begins(task, step)
-
-    async def noted(world: World, action: Action) -> Action | None:
-        stored = await write(world, action)
-        if stored is not None:
-            fresh.add(step.id)
-        return stored
-
     try:
-        made = await prepare(world, asked, noted)
+        made = await prepare(world, asked, begins(task, step, seen.begun))
     except Unseen as unseen:
         return await _hold_up(world, task, step, f"{plans.label(task.plan, step)} cannot run: {unseen}")
     if isinstance(made, Refused):
@@ -209,8 +207,10 @@ async def _begin(world: World, task: Task, step: Step, fresh: set[str]) -> Task 
         return await _read(world, task, step, made)
     if made.action.state is State.APPROVED:
         await forget(world, made.action)
+    if step.id in seen.begun:
+        return seen.begun[step.id]
     now = await world.ledger.task(task.id)
-    if now is None or step.id in fresh or now.revision != task.revision:
+    if now is None or now.revision != task.revision:
         return now
     async with world.ledger.begin() as tx:  # there already without its step, as after a restored backup
         return await begun(tx, task, step, made.action)
@@ -298,11 +298,12 @@ async def _show_alone(tx: Tx, task: Task, step: Step, read: Answered) -> None:
     await tx.note(Note(key, task.session, "read", body, task.requester))
 
 
-async def _follow(world: World, task: Task, step: Step) -> Task | None:
+async def _follow(world: World, task: Task, step: Step, seen: Progress) -> Task | None:
     """A step has begun: see what became of its action. None while that is under way."""
     action = await world.ledger.action(step.action)
     if action is None or action.state in GOING or action.held:
         return None
+    seen.ended[action.id] = action
     found = await _weighed(world, task, step, action)
     async with world.ledger.begin() as tx:
         if found is not None:

@@ -28,10 +28,10 @@ class Unseen(Exception):
     """What a step would change could not be seen, so nobody could confirm it. Its text is a sentence for people."""
 
 
-def begins(task: Task, step: Step) -> Write:
+def begins(task: Task, step: Step, begun_here: dict[str, Task]) -> Write:
     """Writes down the action of a step together with the step: approved at once where the requester has approved
-    exactly this with the plan, else waiting for its person. Raises StaleTask when the task has moved on, and
-    Unseen when there is no preview of it."""
+    exactly this with the plan, else waiting for its person. `begun_here` gets the task as it stands then, by the id of
+    the step. Raises StaleTask when the task has moved on, and Unseen when there is no preview of it."""
 
     async def write(world: World, action: Action) -> Action | None:
         if action.preview.problem and step.origin is None:  # of a reply, its card says so
@@ -46,7 +46,8 @@ def begins(task: Task, step: Step) -> Write:
                 return None
             else:
                 stored = await waits(tx, action)
-            await begun(tx, now, step, stored)
+            after = await begun(tx, now, step, stored)
+        begun_here[step.id] = after
         return stored
 
     return write

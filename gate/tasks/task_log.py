@@ -162,6 +162,8 @@ async def _earlier(world: World, task: Task) -> tuple[Turn, ...]:
     What people said there is no context of an agent's task, whose plan the agent can read; and what an agent wrote into
     a thread is none of a person's, in whose name it was written.
     """
+    if not task.turn and task.since == task.created_at:
+        return ()  # it is the first of its thread, and nothing was asked of a planner yet
     others = await world.ledger.history(task.session, task.since, EARLIER_TURNS + 1, but=task.turn)
     if not others:
         return ()
