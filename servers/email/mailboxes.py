@@ -22,7 +22,7 @@ from servers.filesystem import disk, file_ops, listing
 from servers.filesystem.disk import Found
 from servers.filesystem.paths import Place, Roots, opened, spot
 from servers.filesystem.text import read_at
-from servers.sandbox.calling import SANDBOX, Job, Limits, Portions
+from servers.sandbox.calling import SANDBOX, Job, Limits, Portions, Result
 
 INBOX, DRAFTS, SENT, OUTBOX = "INBOX", "Drafts", "Sent", "Outbox"
 LARGEST = 20 << 20  # bytes of one message
@@ -169,25 +169,36 @@ def told(
     task: str, letters: Iterable[Letter], most: int, budget: listing.Budget, wrong: list[str]
 ) -> Iterator[tuple[Letter, Facts, list[str]]]:
     """The same with the texts that the task gives besides, and with the messages that make no sense: their facts say
-    what is `wrong`."""
+    what is `wrong`. Those for which the time of the budget is not enough are left out."""
 
     def job(some: list[tuple[Letter, bytes]]) -> Job:
         names = [letter.place.said for letter, _ in some]
         return Job(task, [data for _, data in some], {"names": names}, limits=LIMITS)
 
     for portion in _portions(letters, most, wrong):
-        seconds = max(1.0, budget.deadline - budget.clock())
-        for some, result in Portions(job, AT_ONCE, seconds).results(portion):
-            if result.refused:
-                wrong += [f"{letter.place.said} {result.refused}" for letter, _ in some]
-                continue
-            rest = memoryview(result.data)
-            for (letter, _), facts in zip(some, result.told["found"], strict=True):
-                texts = []
-                for size in facts.pop("sizes", ()):
-                    texts.append(str(rest[:size], "utf-8", "replace"))
-                    rest = rest[size:]
-                yield letter, facts, texts
+        left = portion
+        while left and (left is portion or budget.left()):
+            seconds, tried, left = max(1.0, budget.deadline - budget.clock()), left, []
+            for some, result in Portions(job, AT_ONCE, seconds).results(tried):
+                if not result.refused:
+                    left += some[len(result.told["found"]) :]
+                    yield from _told(some, result)
+                elif not result.stopped:
+                    wrong += [f"{letter.place.said} {result.refused}" for letter, _ in some]
+                elif len(some) == 1 and budget.left():  # else nobody has begun with it
+                    [(letter, _)] = some
+                    yield letter, {"wrong": f"{letter.place.said} {result.refused}"}, []
+
+
+def _told(some: Sequence[tuple[Letter, bytes]], result: Result) -> Iterator[tuple[Letter, Facts, list[str]]]:
+    """What was said of the first of them."""
+    rest = memoryview(result.data)
+    for (letter, _), facts in zip(some, result.told["found"], strict=False):
+        texts = []
+        for size in facts.pop("sizes", ()):
+            texts.append(str(rest[:size], "utf-8", "replace"))
+            rest = rest[size:]
+        yield letter, facts, texts
 
 
 def _portions(letters: Iterable[Letter], most: int, wrong: list[str]) -> Iterator[list[tuple[Letter, bytes]]]:

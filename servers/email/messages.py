@@ -24,10 +24,28 @@ from servers.formats import html
 from servers.formats.blocks import to_plain
 
 MOST_PARTS = 200
+MOST_HEADERS = 256 << 10  # bytes before the text
+# Characters of one header. What says how a part is made, with parameters, is parsed in more than linear time.
+LONGEST_HEADER, LONGEST_STRUCTURE = 30_000, 4_000
+BLANK = re.compile(rb"(?:\A|\n)\r?\n")
 BOUNDARY = re.compile(rb"boundary\s*=", re.IGNORECASE)
 BLANKS = re.compile(r"\n{3,}")
 QUOTED = re.compile(r"^\s*(>|On .{5,200} wrote:\s*$|-{2,} ?Original Message)", re.IGNORECASE)
 SIGNATURE = "-- "
+
+
+class Bounded(email.policy.EmailPolicy):
+    """Headers up to some length; a longer one reads as empty, wherever in the message it is."""
+
+    def header_fetch_parse(self, name: str, value: str) -> Any:
+        return super().header_fetch_parse(name, "" if too_long(name, value) else value)
+
+
+def too_long(name: str, value: str) -> bool:
+    return len(value) > (LONGEST_STRUCTURE if name.lower().startswith("content-") else LONGEST_HEADER)
+
+
+READ = Bounded()
 
 
 def message(data: bytes, said: str) -> EmailMessage:
@@ -36,8 +54,12 @@ def message(data: bytes, said: str) -> EmailMessage:
         len(BOUNDARY.findall(data)) > MOST_PARTS
     ):  # thousands inside each other would keep the parser busy for long
         raise ToolError(f"{said} has more than {MOST_PARTS} parts. Open it in a mail program.")
+    if not BLANK.search(data, 0, MOST_HEADERS) and len(data) > MOST_HEADERS:
+        raise ToolError(
+            f"{said} has more than {MOST_HEADERS >> 10} kB of headers. Open it in a mail program."
+        )
     try:
-        found = email.message_from_bytes(data, policy=email.policy.default)
+        found = email.message_from_bytes(data, policy=READ)
     except Exception as error:  # the parser over foreign bytes may raise anything
         raise ToolError(f"{said} is no mail that can be read ({type(error).__name__}).") from error
     assert isinstance(found, EmailMessage)
@@ -319,7 +341,8 @@ def _plain_headers(data: bytes, mail: EmailMessage) -> None:
             "The draft has headers that are not sent as they are. Write it anew with draft_email."
         )
     decoded = [str(value(mail, name)) for name in mail]
-    if len(names) != len(mail.keys()) or any(CONTROL.search(one) for one in decoded):
+    unread = any(too_long(*one) for part in mail.walk() for one in part.raw_items())
+    if unread or len(names) != len(mail.keys()) or any(CONTROL.search(one) for one in decoded):
         raise ToolError("The draft has headers that cannot be read. Write it anew with draft_email.")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from email.headerregistry import Address
@@ -21,7 +22,10 @@ Result = tuple[dict[str, Any], bytes]
 MOST_QUESTIONS = 200  # of one message
 LAST_WORDS = 1501  # characters: one more than are shown
 SECONDS = 0.5  # of processor time for one of several messages
+TOGETHER = 2.0  # seconds on the clock after which no other one of them is begun
 LONGEST_TEXT = 200_000  # characters of one message
+LONGEST_LINE = 1_000  # characters of a subject, or of a list of recipients, beside the text
+MOST_PEOPLE = 500  # whom one message is said to be addressed to
 LONGEST_QUESTION = 300  # characters, its end
 SENTENCE = re.compile(r"[^\s.!?][^.!?\n]*+(?:[.!?](?!\s|$)[^.!?\n]*+)*+[.!?]?")
 WRAPPED = re.compile(r"(?<!\n)\n(?!\n)")
@@ -29,13 +33,14 @@ QUESTION = re.compile(r"(?<![^.!?\n])[^.!?\n]{2,}+\?(?=[\s\"”’')\]]|$)")
 
 
 def lines(*heads: bytes, names: Sequence[str]) -> Result:
-    """What a list says of each message; {"wrong": why} for one that makes no sense."""
-    return {"found": [_each(head, name, _line) for head, name in zip(heads, names, strict=True)]}, b""
+    """What a list says of each message; {"wrong": why} for one that makes no sense. Of the first ones at least, as
+    below: what is not begun in time is not told of."""
+    return {"found": _found(heads, names, _line)}, b""
 
 
 def indexed(*mails: bytes, names: Sequence[str]) -> Result:
     """What a list says of each message, with the `sizes` of its texts (see words.TEXTS), which follow one another."""
-    found = [_each(data, name, _indexed) for data, name in zip(mails, names, strict=True)]
+    found = _found(mails, names, _indexed)
     texts = [[text.encode("utf-8", "replace") for text in facts.pop("texts", ())] for facts in found]
     told = [{**facts, "sizes": [*map(len, each)]} for facts, each in zip(found, texts, strict=True)]
     return {"found": told}, b"".join(text for each in texts for text in each)
@@ -43,7 +48,19 @@ def indexed(*mails: bytes, names: Sequence[str]) -> Result:
 
 def written(*mails: bytes, names: Sequence[str]) -> Result:
     """What a summary says of each message, or {"wrong": why}."""
-    return {"found": [_each(data, name, _written) for data, name in zip(mails, names, strict=True)]}, b""
+    return {"found": _found(mails, names, _written)}, b""
+
+
+def _found(
+    mails: Sequence[bytes], names: Sequence[str], tell: Callable[..., dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """The facts of the messages from the first on. Many that take long do not get all of them stopped together."""
+    found, end = list[dict[str, Any]](), time.monotonic() + TOGETHER
+    for data, name in zip(mails, names, strict=True):
+        found.append(_each(data, name, tell))
+        if time.monotonic() > end:
+            break
+    return found
 
 
 def _each(data: bytes, name: str, tell: Callable[..., dict[str, Any]], *more: Any) -> dict[str, Any]:
@@ -96,9 +113,9 @@ def _written(mail: EmailMessage) -> dict[str, Any]:
     words = messages.own_words(messages.said(mail))
     return {
         "date": _date(mail),
-        "subject": messages.header(mail, "Subject"),
+        "subject": messages.header(mail, "Subject")[:LONGEST_LINE],
         "sender": next(iter(messages.addresses(mail, "From")), ("", "somebody")),
-        "people": messages.addresses(mail, "To", "Cc"),
+        "people": messages.addresses(mail, "To", "Cc")[:MOST_PEOPLE],
         "questions": _questions(words),
         "decisions": _decisions(words),
         "attached": _attached(mail),
@@ -141,8 +158,8 @@ def mail(data: bytes, said: str) -> Result:
     told = [f"{name}: {value}" for name, value in headers.items()]
     text = "\n".join([*told, "", messages.said(found), *messages.attachments(found)])
     return {
-        "subject": headers.get("Subject") or messages.NO_SUBJECT,
-        "to": headers.get("To", ""),
+        "subject": headers.get("Subject", "")[:LONGEST_LINE] or messages.NO_SUBJECT,
+        "to": headers.get("To", "")[:LONGEST_LINE],
         "answers": messages.thread_of(found),
         "text": text if len(text) <= LONGEST_TEXT else text[:LONGEST_TEXT] + "\n… (there is more)",
     }, b""

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import os
 import random
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from zoneinfo import ZoneInfo
 
 import pytest
+from mcp.server.mcpserver.exceptions import ToolError
 
+from servers.email import messages, tasks
 from servers.email.mailboxes import Boxes
 from servers.email.search import Index
 from servers.email.words import Wanted, plain, terms
 from servers.filesystem.listing import Budget
 from servers.filesystem.paths import Roots
+from servers.sandbox import calling
+from servers.sandbox.calling import Job, Result
 from tests.servers.files import same_age
 from tests.servers.mail import maildir, mailing
 
@@ -179,3 +185,84 @@ async def test_a_mail_that_cannot_be_read_is_told_of_in_every_search(home: Path)
             found = await gate("search_emails", text="roof")
             assert len(found["messages"]) == 1
             assert found["note"].count("more than 200 parts") == 1
+
+
+class InThisProcess:
+    """In place of the sandbox: the task in this process. Each call tells of as many messages as `TOGETHER` allows."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def call(self, job: Job) -> Result:
+        self.calls += 1
+        told, data = tasks.TASKS[job.task.removeprefix("email.")](*job.blobs, **job.args)
+        return Result(told, data)
+
+
+def test_messages_that_are_not_begun_in_time_are_read_by_the_next_call(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Together, thirty mails of strangers that take 0.5 s each had every portion stopped, and nothing was found."""
+    sandbox = InThisProcess()
+    monkeypatch.setattr(calling, "SANDBOX", sandbox)
+    monkeypatch.setattr(tasks, "TOGETHER", 0.0)
+    wrong: list[str] = []
+    letters = [*Boxes(Roots.at([home])).letters(Budget())]
+    found = Index().search(letters, Wanted(terms("roof offer"), None, None, ZoneInfo("UTC")), Budget(), wrong)
+    assert [facts["subject"] for _, facts in found] == ["Offer for the roof"]
+    assert sandbox.calls == len(letters) > 1
+    assert wrong == []
+
+
+def test_a_message_that_was_stopped_alone_is_not_begun_with_again(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sandbox = InThisProcess()
+    calls: list[int] = []
+
+    def call(job: Job) -> Result:
+        calls.append(len(job.blobs))
+        return calling.STOPPED if any(b"Angebot" in blob for blob in job.blobs) else sandbox.call(job)
+
+    monkeypatch.setattr(calling, "SANDBOX", SimpleNamespace(call=call))
+    index, letters = Index(), [*Boxes(Roots.at([home])).letters(Budget())]
+    made: list[int] = []
+    for _ in range(2):
+        wrong: list[str] = []
+        index.search(letters, Wanted([], None, None, ZoneInfo("UTC")), Budget(), wrong)
+        assert len(wrong) == 1
+        assert "4.offer.host:2,S is broken, or too much to open" in wrong[0]
+        made.append(len(calls))
+    assert made[0] == made[1]
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "Subject: " + "a" * 200_000,
+        "Content-Type: text/plain; " + "".join(f"a*{n}=b; " for n in range(8_000)),
+        "To: " + "a@b.c, " * 20_000,
+    ],
+    ids=["subject", "parameters", "recipients"],
+)
+async def test_a_long_header_neither_hides_other_messages_nor_fills_an_answer(
+    home: Path, header: str
+) -> None:
+    for number in range(12):
+        (home / "cur" / f"{100 + number}.long.host:2,S").write_text(f"{header}\nX: y\n\nthe long one\n")
+    async with mailing(home) as gate:
+        found = await gate("search_emails", text="roof offer")
+        assert [each["subject"] for each in found["messages"]] == ["Offer for the roof"]
+        assert found["note"] == ""
+        first = (await gate("search_emails", text="long"))["messages"][0]["message_id"]
+        for tool in ("read_email", "summarize_thread"):
+            assert len(str(await gate(tool, message_id=first))) < 250_000
+
+
+def test_headers_without_an_end_are_refused_before_they_are_parsed() -> None:
+    began = time.process_time()
+    with pytest.raises(
+        ToolError, match=r"endless has more than 256 kB of headers\. Open it in a mail program\."
+    ):
+        messages.message(b"X-A: b\n" * 2_000_000, "endless")
+    assert time.process_time() - began < 0.5
