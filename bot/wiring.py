@@ -71,6 +71,7 @@ log = logging.getLogger(__name__)
 
 ALL = frozenset({"web", "worker"})
 PURGE_EVERY = 3600.0  # seconds
+RESTART_EVERY = 10.0  # seconds between two looks for runs that are lost
 BREATH = 0.05  # seconds between two sweeps at the least, however much is due one after the other
 KEEP_INBOX = timedelta(hours=24)
 DRAIN_SECONDS = 20.0
@@ -308,7 +309,7 @@ async def readiness(world: World, sockets: slack_app.Sockets | None) -> Mapping[
 
 async def _sweep(world: World, ledger: SqlLedger, seconds: float) -> None:
     """Settle what is due, every so many seconds, and what will be due before the next time at its very moment."""
-    purged = float("-inf")
+    purged = restarted = float("-inf")
     while True:
         pause = seconds
         try:
@@ -316,6 +317,9 @@ async def _sweep(world: World, ledger: SqlLedger, seconds: float) -> None:
             await expiry.settle(world, [one for one in found if one.left <= 0])
             pause = max(BREATH, min([seconds, *(one.left for one in found if one.left > 0)]))
             await ledger.checkpoint()
+            if time.monotonic() - restarted > RESTART_EVERY:
+                restarted = time.monotonic()
+                await expiry.restart(world)
             if time.monotonic() - purged > PURGE_EVERY:
                 await ledger.purge(await ledger.now() - KEEP_INBOX)
                 purged = time.monotonic()

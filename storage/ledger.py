@@ -16,6 +16,7 @@ from sqlalchemy.util import greenlet_spawn
 
 from gate.rules.action import APART, Action, Session, Vote
 from gate.rules.audit import Line
+from gate.rules.messages import CardKey, CardKind
 from gate.rules.planner_port import Turn
 from gate.rules.ports import Due, Limits, Note, Opening, Posted, Sheet, UndoEntry
 from gate.rules.states import State
@@ -24,7 +25,7 @@ from storage import api_tables, tables, task_tables
 from storage.columns import clock
 from storage.database import CHECKPOINTS, READ_SECONDS, reached, reading
 from storage.grants import Learnt
-from storage.posted import BEGIN, POSTED, POSTED_OF
+from storage.posted import BEGIN, LOST, POSTED, POSTED_OF, UNREAD_SINCE, lost
 from storage.reviews import Reviews
 from storage.row_macs import seals_of
 from storage.rows import loaded, to_action, to_joined_turn, to_line, to_task, to_turn, to_votes
@@ -196,6 +197,13 @@ class SqlLedger:
         (rows,) = await self._ask(due(self.offset, timedelta(seconds=within)), count=limit)
         found = (Due(row.kind, row.id, row.revision, (row.due - row.now).total_seconds()) for row in rows)
         return tuple(sorted(found, key=lambda due: due.left))
+
+    async def lost(self, limit: int = 100) -> tuple[tuple[CardKey, ...], tuple[Session, ...]]:
+        now = await self.now()
+        given = {"count": limit, "now": now, "ts": f"{(now - LOST).timestamp():.6f}"}
+        cards, threads = await self._ask(lost(self.offset), UNREAD_SINCE, **given)
+        keys = tuple(CardKey(CardKind(row.kind), row.key) for row in cards)
+        return keys, tuple(row.session for row in threads)
 
     async def pending(
         self, team: str, *, user: str | None = None, session: Session | None = None

@@ -6,13 +6,16 @@ from datetime import timedelta
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import and_, bindparam, case, not_, select, update
+from sqlalchemy import and_, bindparam, case, exists, literal, not_, select, update
 
+from gate.rules.messages import CardKind
 from storage.columns import clock
 from storage.rows import insert
-from storage.tables import posted
+from storage.tables import UNDRAWN, actions, inbox, notes, posted
+from storage.task_tables import tasks
 
 LOST = timedelta(minutes=1)  # a run that has not begun for so long may be lost: another one is asked for
+MOST_LOST = 10  # runs of one card, one after the other, after which the sweep asks for no further one
 KEY: Any = bindparam("of")
 SHOWN = (posted.c.channel, posted.c.ts, posted.c.revision, posted.c.digest, posted.c.at, posted.c.tries)
 
@@ -54,3 +57,23 @@ def putting(dialect: str, offset: timedelta, guarded: bool) -> Any:
     return new.on_conflict_do_update(index_elements=["key"], set_=changes, where=where).returning(
         posted.c.key
     )
+
+
+@lru_cache(maxsize=16)
+def lost(offset: timedelta) -> Any:
+    """The cards that nobody has begun to draw for LOST, `count` at most, the oldest first; what each is about."""
+    kinds = [(notes, CardKind.NOTE), (actions, CardKind.ACTION), (tasks, CardKind.TASK)]
+    of = [(exists().where(table.c.id == posted.c.key), literal(kind.value)) for table, kind in kinds]
+    kind = case(*of, else_=literal(CardKind.GROUP.value)).label("kind")
+    waits = (UNDRAWN, posted.c.asked_at <= clock(offset - LOST), posted.c.asked - posted.c.begun < MOST_LOST)
+    return select(posted.c.key, kind).where(*waits).order_by(posted.c.asked_at).limit(bindparam("count"))
+
+
+# The threads with a message from before `ts` that nobody has read or is reading.
+UNREAD_SINCE = (
+    select(inbox.c.session)
+    .where(inbox.c.done_at.is_(None), inbox.c.ts < bindparam("ts"))
+    .where(inbox.c.held_until.is_(None) | (inbox.c.held_until < bindparam("now")))
+    .distinct()
+    .limit(bindparam("count"))
+)

@@ -234,6 +234,8 @@ posted = Table(
     Column("asked_at", Time),
     Column("tries", Integer, nullable=False, server_default="0"),  # since it was drawn last
 )
+UNDRAWN = posted.c.asked > posted.c.begun
+partial("ix_posted_undrawn", UNDRAWN, posted.c.asked_at)
 
 sheets = Table(
     "sheets",

@@ -9,6 +9,7 @@ from gate.actions.confirm import lapse, settled
 from gate.actions.execute import NOT_BEGUN, call_off, ended
 from gate.rules import jobs
 from gate.rules.action import Action, Outcome, Session
+from gate.rules.due_times import STILL
 from gate.rules.planner_port import Turn
 from gate.rules.ports import Due, Stale, World
 from gate.rules.states import Event, NoSuchArrow, State
@@ -43,6 +44,20 @@ async def settle(world: World, found: Sequence[Due]) -> None:
             wrong = error
     if wrong:
         raise wrong
+
+
+async def restart(world: World) -> None:
+    """Draw what should have been drawn and read what should have been read, where the run that was to do it may be
+    lost. A run that still waits bears the second one, which finds nothing to do."""
+    cards, threads = await world.ledger.lost()
+    if not cards and not threads:
+        return
+    async with world.ledger.begin() as tx:
+        now = await tx.now()
+        for card in cards:
+            tx.show(card)
+        for thread in threads:
+            tx.enqueue(jobs.take_in(thread.key, f"sweep:{now.timestamp() // STILL:.0f}"))
 
 
 async def _settle_action(world: World, due: Due) -> None:

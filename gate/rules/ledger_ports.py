@@ -287,6 +287,11 @@ class Ledger(Protocol):
         still for ten minutes where they should go on by themselves."""
         ...
 
+    async def lost(self, limit: int = 100) -> tuple[tuple[CardKey, ...], tuple[Session, ...]]:
+        """The cards that should have begun to be drawn a minute ago and have not, and the threads with a message that
+        nobody has begun to read for a minute: their runs may be lost. The oldest, at most `limit` of each."""
+        ...
+
     async def pending(
         self, team: str, *, user: str | None = None, session: Session | None = None
     ) -> tuple[Action, ...]:

@@ -1,0 +1,80 @@
+"""Runs that are lost before they begin: a sweep has the card drawn and the message read all the same."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.job_routes import jobs
+from gate.actions import expiry
+from gate.rules.jobs import Run
+from gate.rules.planner_port import Call, Incoming, Propose, Reply
+from gate.tasks import inbox
+from tests.gate.gate_setup import ANN, CHANNEL, TEAM, Scene
+
+TS = "1600000000.000000"
+WRITE = Propose((Call("desk", "write", {"path": "a.md", "content": "hello"}),))
+TWO = Propose(tuple(Call("desk", "write", {"path": path, "content": "x"}) for path in ("a.md", "b.md")))
+LOOK = Propose((Call("desk", "look", {"path": "a.md"}),))
+
+
+async def receive(stage: Scene) -> None:
+    said = Incoming(f"{TEAM}:{CHANNEL}:{TS}", stage.session, ANN, "please", TS, True)
+    await inbox.receive(stage.world, said)
+
+
+async def play_without_cards(stage: Scene) -> None:
+    """Carry out what is due, but for the runs that draw: those are lost."""
+    while due := [run for run in stage.runs if run.key not in stage.done]:
+        drawing = [run.key for run in due if run.name == "card"]
+        stage.done.update(drawing)
+        if len(drawing) < len(due):
+            await carry_out(stage, [run for run in due if run.name != "card"])
+
+
+async def carry_out(stage: Scene, runs: list[Run]) -> None:
+    for run in runs:
+        stage.done.add(run.key)
+        await jobs(stage.world)[run.name].work(*run.args)
+
+
+@pytest.mark.parametrize(("reply", "cards", "notes"), [(WRITE, 1, 0), (TWO, 2, 0), (LOOK, 0, 1)])
+async def test_a_card_whose_run_was_lost_is_drawn_a_minute_later(
+    stage: Scene, reply: Reply, cards: int, notes: int
+) -> None:
+    stage.planner.script = [reply]
+    await receive(stage)
+    await play_without_cards(stage)
+    await expiry.restart(stage.world)
+    await stage.play()
+    assert (len(stage.wall.cards), len(stage.wall.notes)) == (0, 0), "a minute is not over yet"
+    stage.travel(61)
+    await expiry.restart(stage.world)
+    await stage.play()
+    assert (len(stage.wall.cards), len(stage.wall.notes)) == (cards, notes)
+    before = len(stage.runs)
+    stage.travel(61)
+    await expiry.restart(stage.world)
+    assert len(stage.runs) == before, "what is drawn is not drawn again"
+
+
+async def test_a_card_that_is_lost_each_time_is_given_up(stage: Scene) -> None:
+    stage.planner.script = [WRITE]
+    await receive(stage)
+    await play_without_cards(stage)
+    for _ in range(20):
+        stage.travel(61)
+        await expiry.restart(stage.world)
+    assert len([run for run in stage.runs if run.name == "card"]) == 10
+
+
+async def test_a_message_whose_run_was_lost_is_read_a_minute_later(stage: Scene) -> None:
+    stage.planner.script = [LOOK]
+    await receive(stage)
+    stage.runs.clear()
+    await expiry.restart(stage.world)
+    await expiry.restart(stage.world)
+    assert len(stage.runs) == 1
+    await stage.play()
+    assert [note.kind for note in stage.wall.notes] == ["read"]
+    await expiry.restart(stage.world)
+    assert not [run for run in stage.runs if run.key not in stage.done]
