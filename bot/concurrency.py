@@ -10,9 +10,8 @@ from contextvars import ContextVar
 from tools.mcp.fair_slots import FairSlots
 
 AT_ONCE = 2  # of one kind; more gain nothing, they share one core
+PER_OWNER = 1  # of them; so whoever asks beside a busy person begins at once
 LONG = 0.25  # seconds after which a run is taken to wait for something outside: another one may pass
-# Kinds in which the runs of one person pass one after the other: an answer is posted above the card that asks about it.
-ORDERED = frozenset({"cards"})
 # Gives back the place of the run at hand.
 LEAVE: ContextVar[Callable[[], None]] = ContextVar("leave", default=lambda: None)
 
@@ -24,7 +23,8 @@ def step_aside() -> None:
 
 class Turnstile:
     """For one event loop. Each kind passes for itself; within a kind people take turns, and the runs of one person
-    pass in the order in which they came. A run that takes long keeps no other one from passing."""
+    pass one after the other in the order in which they came: an answer is posted above the card that asks about it. A
+    run that takes long keeps no other one from passing."""
 
     def __init__(self, at_once: int = AT_ONCE, long: float = LONG) -> None:
         self._long, self._at_once = long, at_once
@@ -36,7 +36,7 @@ class Turnstile:
 
     def _of(self, kind: str) -> FairSlots:
         if kind not in self._places:
-            self._places[kind] = FairSlots(self._at_once, 1 if kind in ORDERED else self._at_once)
+            self._places[kind] = FairSlots(self._at_once, PER_OWNER)
         return self._places[kind]
 
     @asynccontextmanager

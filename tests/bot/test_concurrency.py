@@ -18,7 +18,8 @@ async def _settled() -> None:
 
 
 async def _inside(turnstile: Turnstile, kind: str, name: str, names: list[str], go: asyncio.Event) -> None:
-    async with turnstile.passed(kind):
+    """A run of a person of its own."""
+    async with turnstile.passed(kind, name):
         names.append(name)
         await go.wait()
 
@@ -47,6 +48,23 @@ async def test_the_cards_of_one_person_are_drawn_one_after_the_other_beside_thos
     go.set()
     await asyncio.gather(*drawn)
     assert names == ["answer", "his", "card"]
+
+
+async def test_a_busy_person_leaves_a_place_in_which_another_one_begins_at_once() -> None:
+    turnstile, names, go = Turnstile(at_once=2, long=LONG), list[str](), asyncio.Event()
+
+    async def run(owner: str, name: str) -> None:
+        async with turnstile.passed("events", owner):
+            names.append(name)
+            await go.wait()
+
+    runs = [asyncio.create_task(run("ann", f"ann{n}")) for n in range(300)]
+    await _settled()
+    runs.append(asyncio.create_task(run("ben", "ben")))
+    await _settled()
+    assert names == ["ann0", "ben"]
+    go.set()
+    await asyncio.gather(*runs)
 
 
 async def test_one_kind_does_not_wait_for_another() -> None:
