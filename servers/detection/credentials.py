@@ -8,6 +8,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -106,7 +107,7 @@ def _name(found: Any) -> str:
 def _counts(rule: Rule, secret: str, name: str, never: Allowed) -> bool:
     if rule.entropy and entropy(secret) <= rule.entropy:
         return False
-    if len(set(secret)) < 4 or (len(secret) < 300 and never.secrets.search(secret)):
+    if len(set(secret)) < 4 or (len(secret) < 300 and (never.secrets.search(secret) or invented(secret))):
         return False
     return not (never.names.search(name) or (rule.allowed and rule.allowed.search(secret)))
 
@@ -115,6 +116,32 @@ def entropy(text: str) -> float:
     """Bits for each sign."""
     counts = Counter(text).values()
     return -sum(n / len(text) * math.log2(n / len(text)) for n in counts)
+
+
+INVENTED = 16  # signs below which a text that counts up may be a weak password, and no example
+_GROUP = re.compile(r"[A-Za-z0-9]{3,}")
+_SAME = re.compile(r"([^Aa=])\1{5}")  # a coded zero is a row of A, and a padding a row of =
+
+
+def invented(text: str) -> bool:
+    """Whether a long text is one that somebody typed as an example.
+
+    A third of it counts up (abcd, 4567), or a part between other signs stands there three times, or a sign six times in
+    a row. Of texts made by chance less than one in ten thousand does.
+    """
+    if len(text) < INVENTED:
+        return False
+    groups = Counter(_GROUP.findall(text)).values()
+    return _counting(text.lower()) * 3 >= len(text) or max(groups, default=0) >= 3 or bool(_SAME.search(text))
+
+
+def _counting(text: str) -> int:
+    """How many signs belong to rows of at least three that follow each other, as in abc or 789."""
+    counted, row = 0, 1
+    for one, other in pairwise(text):
+        row = row + 1 if other.isalnum() and ord(other) == ord(one) + 1 else 1
+        counted += 3 if row == 3 else row > 3
+    return counted
 
 
 def by_chance(text: str) -> bool:

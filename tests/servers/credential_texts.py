@@ -234,6 +234,21 @@ def secrets(seed: int, rounds: int) -> Iterator[Labelled]:
             yield Labelled(f"{form} in {place}.{n}", PLACES[place].format(n=r.choice(NAMES), s=made), made)
 
 
+def counted(r: Random) -> str:
+    """A key that somebody typed for a manual: rows of the alphabet and of figures."""
+    parts = []
+    for _ in range(5):
+        row = r.choice([string.ascii_lowercase, string.digits, string.ascii_lowercase])
+        start = r.randint(0, len(row) - 7)
+        parts.append(row[start : start + r.randint(5, 7)])
+    return r.choice(["", "-", "_"]).join(parts)
+
+
+def same_groups(r: Random) -> str:
+    """A token whose numbers somebody has put others in the place of."""
+    return "-".join([*[signs(r, "123456789", 4)] * 3, signs(r, HEX, 24)])
+
+
 Maker = Callable[[Random], str]
 HARMLESS: list[tuple[str, Maker]] = [
     ('"integrity": "sha512-{}"', lambda r: signs(r, B64, 86) + "=="),
@@ -320,6 +335,9 @@ HARMLESS: list[tuple[str, Maker]] = [
     ("secretKeyRef:\n  name: shop-{}\n  key: password", lambda r: str(r.randint(1, 9))),
     ("sessionStorage.setItem('key{}', value)", lambda r: str(r.randint(1, 9))),
     ("translation_key: settings.profile.title{}", lambda r: str(r.randint(1, 9))),
+    ("API_TOKEN=tok_{}", counted),
+    ('"auth_token": "{}"', same_groups),
+    ("client_secret: {}", lambda r: signs(r, ALL, 8) + r.choice("#z9-") * 24),
 ]
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
-from servers.detection.credentials import credentials
+from servers.detection.credentials import credentials, invented
 from servers.detection.hits import OVERLAP, PIECE, hits
 from servers.detection.personal import personal
 from tests.servers import credential_texts, papers, people
@@ -45,6 +46,23 @@ def test_secrets_are_found_in_the_places_where_people_leave_them_and_little_else
 def _seen(one: credential_texts.Labelled) -> bool:
     start = one.text.index(one.secret)
     return any(hit.start < start + len(one.secret) and start < hit.end for hit in hits(one.text, credentials))
+
+
+def test_a_key_that_may_be_public_is_likely_and_one_that_never_is_is_certain() -> None:
+    made = credential_texts.KNOWN
+    r = random.Random(3)
+    for name, sure in (("google", "likely"), ("github", "certain"), ("aws", "certain")):
+        text = "".join(
+            part if isinstance(part, str) else credential_texts.signs(r, *part) for part in made[name]
+        )
+        assert [hit.sure for hit in hits(text, credentials)] == [sure], name
+
+
+def test_hardly_any_text_made_by_chance_is_taken_for_an_invented_one() -> None:
+    r = random.Random(5)
+    for signs in (credential_texts.HEX, credential_texts.ALL, credential_texts.B64):
+        made = [credential_texts.signs(r, signs, 32) for _ in range(20_000)]
+        assert sum(map(invented, made)) <= 2
 
 
 def test_what_stands_where_two_pieces_meet_is_found_once() -> None:
