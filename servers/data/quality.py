@@ -77,6 +77,8 @@ _ID = re.compile(
     r"(?i)(^|[\W_])(id|key|uuid|guid|nr|no|num|number|nummer|code|ref|sku)\W*$|(nummer|nr)\W*$|[a-z]ID$"
 )
 _BARE_ID = re.compile(r"(?i)\W*(id|uuid|guid|key|nr|no|number|nummer|#)\W*")
+_NUMBERED = re.compile(r"[A-Za-z]{1,6}[-_/#]?\d[\d/-]{1,20}")
+MANY_IDS = 50  # values below which their form alone makes no column of ids
 MOST_TOTALS = 200  # rows that are held against those above
 MOST_REPEATED = 200  # values of one column of ids that are named
 Cells = list[tuple[int, Cell]]  # row from 1, and what stands there
@@ -218,7 +220,7 @@ def _missing(name: str, cells: Cells, filled: Cells) -> Iterator[Anomaly]:
 
 def _ids(name: str, filled: Cells) -> Iterator[Anomaly]:
     """The values that stand more than once in a column that tells records apart, going by its name and by itself."""
-    if not _ID.search(name):
+    if not (_ID.search(name) or _numbered(filled)):
         return
     rows: dict[str, Cells] = defaultdict(list)
     for row, value in filled:
@@ -230,6 +232,12 @@ def _ids(name: str, filled: Cells) -> Iterator[Anomaly]:
         yield _anomaly(
             name, "id", twice, "Nearly all of the column is different in each row; this is there again."
         )
+
+
+def _numbered(filled: Cells) -> bool:
+    """Whether a column tells records apart by what stands in it, as A-10017 does, whatever it is called."""
+    found = [value for _, value in filled if isinstance(value, str) and _NUMBERED.fullmatch(value.strip())]
+    return len(found) >= MANY_IDS and len(set(found)) >= 0.98 * len(filled)
 
 
 def _impossible(name: str, filled: Cells) -> Iterator[Anomaly]:

@@ -34,16 +34,24 @@ def _lines(span: Span, before: Sequence[str], after: Sequence[str]) -> Iterator[
         yield from (f" {line}" for line in before[a:b])
         return
     gone, come = list(before[a:b]), list(after[c:d])
-    while gone and come and (changed := _changed(gone[0], come[0])):
-        yield f"~{changed}"
+    while gone and come and (line := _same_or_changed(gone[0], come[0])):
+        yield line
         gone, come = gone[1:], come[1:]
     ends = []
-    while gone and come and (changed := _changed(gone[-1], come[-1])):
-        ends.append(f"~{changed}")
+    while gone and come and (line := _same_or_changed(gone[-1], come[-1])):
+        ends.append(line)
         gone, come = gone[:-1], come[:-1]
     yield from (f"-{line}" for line in gone)
     yield from (f"+{line}" for line in come)
     yield from reversed(ends)
+
+
+def _same_or_changed(old: str, new: str) -> str:
+    """The line with its sign; "" for two that have little in common. Between changed paragraphs stand empty lines."""
+    if old == new:
+        return f" {old}"
+    changed = _changed(old, new)
+    return f"~{changed}" if changed else ""
 
 
 def _changed(old: str, new: str) -> str:

@@ -166,6 +166,16 @@ async def test_an_id_that_repeats_by_its_nature_is_no_fault(tmp_path: Path) -> N
     assert found(odd, "customer_id", "id") == []
 
 
+async def test_a_column_of_numbers_of_orders_is_known_by_what_stands_in_it(tmp_path: Path) -> None:
+    orders = [f"A-{1000 + n},room {n % 7},B{n % 40:02}" for n in range(60)]
+    orders[40] = "A-1003,room 2,B01"
+    async with data(tmp_path, orders_csv="order,room,shelf\n" + "\n".join(orders)) as ask:
+        odd = await ask("summarize_anomalies", path="orders.csv")
+    assert [(one["column"], one["rows"]) for one in odd["anomalies"] if one["kind"] == "id"] == [
+        ("order", [4, 41])
+    ]
+
+
 async def test_columns_of_the_same_name_are_told_apart(tmp_path: Path) -> None:
     text = "when,amount,amount,amount (2)\nmon,1,2,3\ntue,1,2,3\n"
     async with data(tmp_path, t_csv=text) as ask:

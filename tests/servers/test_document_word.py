@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -210,6 +211,16 @@ By [reference][ref], `code` and snake_case_name, 2 * 3 * 4, AT&amp;T, <b>.
 [^1]: What stands below.
 [^two]: https://example.org
 """
+
+
+def test_changed_paragraphs_next_to_each_other_are_shown_once_each_and_what_is_between_them_stays() -> None:
+    old = "\n\n".join(
+        f"Paragraph {n} says that the lease ends in May and that keys are returned." for n in range(9)
+    )
+    new = re.sub(r"(Paragraph [3456] says that the lease ends in )May", r"\1June", old)
+    counts, shown = comparing.compared(old, new)
+    assert counts == {"added": 0, "removed": 0, "changed": 4}
+    assert shown.count("[-May-]{+June+}") == 4
 
 
 def test_markdown_is_read_as_commonmark_and_comes_back_the_same() -> None:
