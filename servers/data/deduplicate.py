@@ -36,6 +36,11 @@ class Sifted:
         """The rows that stay, as they are in the file."""
         return [self.records.rows[row - 1] for row in self.keep]
 
+    @property
+    def sign(self) -> str:
+        """What parts the values in a .csv source; "" where the source is of another kind."""
+        return "" if self.records.said.lower().endswith(".tsv") else self.records.sign or ","
+
     def digest(self, target: str) -> str:
         """SHA-256 over all records, and that of the file whose place they take."""
         told = [self.records.columns, self.records.rows, target]

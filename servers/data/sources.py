@@ -181,19 +181,23 @@ def tables(place: Place) -> tuple[Iterator[Table], Found]:
 
 LARGEST = 32 << 20  # bytes of a file
 MOST_RECORDS = 100_000
-DELIMITERS = {".csv": ",", ".tsv": "\t"}
+HEAD = 64 << 10  # bytes of a file that tell what parts its values
 _KINDS = (".tsv", ".json", ".jsonl", ".ndjson")
 _DATABASES = (".sqlite", ".sqlite3", ".db", ".db3")
 
 
 @dataclass(frozen=True)
 class Records:
-    """Columns, rows that are all as long as those, and what was assumed to read them so, in sentences."""
+    """Columns, rows that are all as long as those, and what was assumed to read them so, in sentences.
+
+    `sign` parts the values of a line in the file; it is empty where there are no such lines.
+    """
 
     said: str
     columns: list[str]
     rows: list[list[Cell]]
     assumed: tuple[str, ...] = ()
+    sign: str = ""
 
     def column(self, name: str) -> list[Cell]:
         at = self.columns.index(name)
@@ -217,8 +221,24 @@ def records(roots: Roots, path: str, table: str | None) -> Records:
     told, lines = run("formats.records", place.said, [bytes_of(place, LARGEST)[0]], ending=ending)
     # A line at a time: one large document would hold up the other threads while it is parsed.
     rows = [json.loads(line) for line in lines.splitlines()]
-    return Records(place.said, told["columns"], rows, tuple(told["assumed"]))
+    return Records(place.said, told["columns"], rows, tuple(told["assumed"]), told["sign"])
 
 
 def _of_table(place: Place, table: str | None) -> Records:
     return Records(place.said, *read_table(place, table, MOST_RECORDS, 4 * LARGEST))
+
+
+def sign_for(place: Place, like: str = "") -> str:
+    """What parts the values of a file that is written: a tab in a .tsv file, else as in the source or as before.
+
+    `like`: the sign of the source; "" for that of the file whose place it takes, and a comma where there is none.
+    """
+    if place.parts[-1].lower().endswith(".tsv"):
+        return "\t"
+    with spot(place) as here:
+        if like or disk.find(here) is None:
+            return like or ","
+        with disk.reading(here) as file:
+            head = os.pread(file, HEAD, 0)
+    told: str = run("formats.sign", place.said, [head])[0]["sign"]
+    return told

@@ -148,7 +148,7 @@ class Reading:
                 before = data.decode("utf-8-sig")
             except UnicodeDecodeError:
                 raise ToolError(f"{place.said} is not UTF-8 text. Write to another name.") from None
-        after = as_csv(place, columns, rows)
+        after = as_csv(sources.sign_for(place), columns, rows)
         if not (answers.fits(before) and answers.fits(after)):
             raise ToolError(f"{place.said} is too large to show what would change. Write to another name.")
         note = formulas.note(formulas.formulas([columns, *rows]))
@@ -202,15 +202,14 @@ def csv_target(roots: Roots, path: str) -> tuple[Place, str]:
     return found.place, found.sha256
 
 
-def as_csv(place: Place, columns: list[str], rows: list[list[Cell]]) -> str:
-    """The lines of the file. Raises ToolError for a row that is longer or shorter than the columns."""
+def as_csv(sign: str, columns: list[str], rows: list[list[Cell]]) -> str:
+    """The lines of the file, with `sign` between values. Raises ToolError for a row that is not as long as `columns`."""
     for number, row in enumerate(rows, 1):
         if len(row) != len(columns):
             raise ToolError(
                 f"Row {number} has {len(row)} values for {len(columns)} columns. Give each one value."
             )
     out = io.StringIO()
-    sign = sources.DELIMITERS[place.parts[-1].lower()[-4:]]
     writer = csv.writer(out, delimiter=sign, lineterminator="\n")
     writer.writerow(columns)
     writer.writerows([[_plain(value) for value in row] for row in rows])
@@ -238,9 +237,13 @@ class Changing:
     def write_csv(
         self, path: RecordsArg, columns: CsvColumns, rows: CsvRows, expected_sha256: ExpectedArg = None
     ) -> Written:
-        """Write a .csv or .tsv file, in place of one that is there: that one is kept in the trash for 30 days."""
+        """Write a .csv or .tsv file, in place of one that is there: that one is kept in the trash for 30 days.
+
+        In place of a .csv file, values are parted by the same sign as in it; else by commas.
+        """
         place, _ = csv_target(self.roots, path)
-        return put(place, as_csv(place, columns, rows).encode(), expected_sha256, self.clock(), Written)
+        text = as_csv(sources.sign_for(place), columns, rows)
+        return put(place, text.encode(), expected_sha256, self.clock(), Written)
 
     @spoken
     def write_without_duplicates(
@@ -252,12 +255,15 @@ class Changing:
         alike: AlikeArg = None,
         expected: ExpectedRows = None,
     ) -> Written:
-        """Write a .csv or .tsv file with the records of another, each once: the first of those that say the same."""
+        """Write a .csv or .tsv file with the records of another, each once: the first of those that say the same.
+
+        A .csv file gets the sign between values that its source has.
+        """
         place, sha256 = csv_target(self.roots, destination)
         call = TwinsCall(source=source, destination=destination, columns=columns, table=table, alike=alike)
         found = deduplicate.of_call(self.roots, call)
         found.must_be(expected, sha256)
-        text = as_csv(place, found.records.columns, found.rows)
+        text = as_csv(sources.sign_for(place, found.sign), found.records.columns, found.rows)
         return put(place, text.encode(), sha256, self.clock(), Written)
 
     @spoken

@@ -93,11 +93,15 @@ _NUMERIC = re.compile(r"(?=\D*\d)[-+\s$€£¥%\d.,'’]+")
 
 
 class Records(NamedTuple):
-    """Columns, rows that are all as long as those, and what was assumed to read them so, in sentences."""
+    """Columns, rows that are all as long as those, and what was assumed to read them so, in sentences.
+
+    `sign` parts the values of a line; it is empty where the file has no such lines.
+    """
 
     columns: list[str]
     rows: list[list[Cell]]
     assumed: list[str]
+    sign: str = ""
 
 
 def records(data: bytes, ending: str) -> Records:
@@ -114,13 +118,25 @@ def _of_csv(text: str, ending: str) -> Records:
     if not text.strip():
         raise Refused("is empty. There is nothing in it to look at.")
     top = text.splitlines()[:TITLES]
-    lines = [line for line in _lines(text, "\t" if ending == ".tsv" else _separator(top)) if line]
+    sign = "\t" if ending == ".tsv" else _separator(top)
+    lines = [line for line in _lines(text, sign) if line]
     above = _titles(lines[:TITLES])
     columns, assumed = _columns(lines[above])
     if above:
         shown = "; ".join(" ".join(filter(None, line))[:60] for line in lines[:above][:3])
         assumed.insert(0, f"{_counted(above, 'line')} above the column names left out: {shown}.")
-    return Records(columns, _fitting(columns, lines[above + 1 :]), assumed)
+    found = lines[above + 1 :]
+    _few(found)
+    assumed += _widened(columns, found)
+    return Records(columns, _fitting(columns, found), assumed, sign)
+
+
+def separator(data: bytes) -> str:
+    """What parts the values of a CSV file, going by its first lines; a comma for what is no text."""
+    try:
+        return _separator(decoded(data).splitlines()[:TITLES])
+    except Refused:
+        return ","
 
 
 def _titles(lines: Sequence[list[str]]) -> int:
@@ -168,12 +184,23 @@ def _counted(many: int, thing: str) -> str:
     return f"{many} {thing}{' is' if many == 1 else 's are'}"
 
 
+def _widened(columns: list[str], lines: Sequence[list[str]]) -> list[str]:
+    """Add columns for values that stand beyond the last name, and say so: none of them is left out."""
+    named = len(columns)
+    wider = [(number, width) for number, line in enumerate(lines, 1) if (width := _width(line)) > named]
+    if not wider:
+        return []
+    for n in range(named + 1, max(width for _, width in wider) + 1):
+        columns.append(_free(f"column {n}", columns, ()))
+    first, width = wider[0]
+    more = f", and {len(wider) - 1:,} more rows have too many" if len(wider) > 1 else ""
+    added = ", ".join(f"“{name}”" for name in columns[named:][:5])
+    return [
+        f"Row {first} has {width} values for {named} column names{more}: what has no name is kept in {added}."
+    ]
+
+
 def _fitting(columns: list[str], lines: Sequence[list[str]]) -> list[list[Cell]]:
-    _few(lines)
-    for number, line in enumerate(lines, 1):
-        if any(line[len(columns) :]):
-            row = f"row {number} has {len(line)} values for {len(columns)} columns"
-            raise Refused(f"cannot be read as a table: {row}. Mend it first.")
     return [[*line[: len(columns)], *[""] * (len(columns) - len(line))] for line in lines]
 
 

@@ -192,8 +192,13 @@ def fill(data: bytes, values: dict[str, str]) -> Result:
 def records(data: bytes, ending: str) -> Result:
     """The columns of a table with what was assumed, and its rows as JSON, one a line."""
     found = tables.records(data, ending)
-    told = {"columns": found.columns, "assumed": found.assumed}
+    told = {"columns": found.columns, "assumed": found.assumed, "sign": found.sign}
     return told, "\n".join(map(json.dumps, found.rows)).encode()
+
+
+def sign(data: bytes) -> Result:
+    """What parts the values of a CSV file."""
+    return {"sign": tables.separator(data)}, b""
 
 
 def words(data: bytes, ending: str, **asked: Any) -> Result:
@@ -203,5 +208,5 @@ def words(data: bytes, ending: str, **asked: Any) -> Result:
 
 TASKS: dict[str, Callable[..., Result]] = {
     one.__name__: one
-    for one in (text, compare, difference, sheet, convert, make, merge, fields, fill, records, words)
+    for one in (text, compare, difference, sheet, convert, make, merge, fields, fill, records, sign, words)
 }
