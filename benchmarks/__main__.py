@@ -13,27 +13,33 @@ from pathlib import Path
 from benchmarks.measure import machine
 from benchmarks.service import DURABLE, Bench
 from benchmarks.slack import Slack
+from benchmarks.tools import PARTS
 from bot.embedded import embedded_redis
 from tests.services import Postgres, find_postgres, start_postgres
 
 RIGGED = ("statements", "ack", "click", "read", "waiting", "stories", "fanout", "gateway", "fair")
-ALONE = ("tokens",)  # they need no Slack, no Redis and no database
+ALONE = ("tokens", "tools")  # they need no Slack, no Redis and no database
 NAMES = (*ALONE, *RIGGED)
+SOME = tuple(f"tools.{part}" for part in PARTS)  # parts of one, which run alone when they are named
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"some of {', '.join(NAMES)}; without, all")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"some of {', '.join((*NAMES, *SOME))}; without, all"
+    )
     parser.add_argument("--quick", action="store_true", help="a short run, to see that everything works")
     asked = parser.parse_args()
-    if unknown := set(asked.names) - set(NAMES):
-        parser.error(f"there is no benchmark {', '.join(sorted(unknown))}; there are {', '.join(NAMES)}")
+    if unknown := set(asked.names) - {*NAMES, *SOME}:
+        parser.error(
+            f"there is no benchmark {', '.join(sorted(unknown))}; there are {', '.join((*NAMES, *SOME))}"
+        )
     asyncio.run(_run(asked.names or NAMES, asked.quick))
 
 
 async def _run(names: Sequence[str], quick: bool) -> None:
     for name in names:
-        if name in ALONE:
+        if name in (*ALONE, *SOME):
             await import_module(f"benchmarks.{name}").run(None, quick)
     if rigged := [name for name in names if name in RIGGED]:
         await _rigged(rigged, quick)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from email.headerregistry import Address
 from pathlib import Path
@@ -40,27 +41,37 @@ def log(path: Path) -> Path:
     return path
 
 
+Maker = Callable[[Path], MCPServer]
+OVER_FILES: dict[str, Callable[..., MCPServer]] = {
+    "filesystem": filesystem,
+    "data": data,
+    "document": document,
+    "knowledge": knowledge,
+    "meeting": meeting,
+    "ocr": ocr,
+    "security": security,
+}
+MAKERS: dict[str, Maker] = {
+    **{name: (lambda folder, make=make: make([folder / "files"])) for name, make in OVER_FILES.items()},
+    "audit": lambda folder: audit(str(log(folder / "bot.db")), [folder / "files"]),
+    "calendar": lambda folder: calendar([folder / "calendar"]),
+    "clipboard": lambda folder: clipboard(folder / "clipboard"),
+    "email": lambda folder: email(folder / "mail", Address("Ann", "ann", "example.com")),
+    "system": lambda _: system(),
+    "task": lambda folder: task(folder / "tasks.sqlite"),
+}
+
+
+def one(folder: Path, name: str) -> MCPServer:
+    """One of them over the folders that it wants."""
+    for part in ("files", "mail", "calendar"):
+        (folder / part).mkdir(parents=True, exist_ok=True)
+    return MAKERS[name](folder)
+
+
 def servers(folder: Path) -> dict[str, MCPServer]:
     """All of them, by name."""
-    for name in ("files", "mail", "calendar"):
-        (folder / name).mkdir()
-    over = {
-        "filesystem": filesystem,
-        "data": data,
-        "document": document,
-        "knowledge": knowledge,
-        "meeting": meeting,
-        "ocr": ocr,
-        "security": security,
-    }
-    return {name: make([folder / "files"]) for name, make in over.items()} | {
-        "audit": audit(str(log(folder / "bot.db")), [folder / "files"]),
-        "calendar": calendar([folder / "calendar"]),
-        "clipboard": clipboard(folder / "clipboard"),
-        "email": email(folder / "mail", Address("Ann", "ann", "example.com")),
-        "system": system(),
-        "task": task(folder / "tasks.sqlite"),
-    }
+    return {name: one(folder, name) for name in MAKERS}
 
 
 async def tools(folder: Path) -> dict[str, list[Tool]]:

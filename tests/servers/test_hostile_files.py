@@ -7,15 +7,16 @@ import io
 import time
 import zipfile
 import zlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from email.headerregistry import Address
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import pytest
 from mcp import Client
-from mcp.server import MCPServer
 from PIL import Image
 
 from servers.calendar import events
@@ -27,10 +28,11 @@ from servers.ocr import tools
 from servers.sandbox import calling
 from servers.sandbox.calling import Limits
 from tests.servers import papers
-from tests.servers.all_servers import servers
+from tests.servers.all_servers import one
 
 pytestmark = pytest.mark.slow
 FEW = Limits(seconds=2, memory=512 << 20)
+FEWER = Limits(seconds=1, memory=512 << 20)  # of mails and calendars: what is good in one portion must be read in it
 STALL = 1.5  # seconds without a turn of the event loop: a parser in this process would hold it for minutes
 Call = tuple[str, dict[str, Any]]
 
@@ -187,8 +189,9 @@ MAIL = {
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Limits that a test can wait for."""
     monkeypatch.setattr(calling, "LIMITS", FEW)
-    for module in (tools, events, mailboxes):
-        monkeypatch.setattr(module, "LIMITS", FEW)
+    monkeypatch.setattr(tools, "LIMITS", FEW)
+    for module in (events, mailboxes):
+        monkeypatch.setattr(module, "LIMITS", FEWER)
 
 
 @asynccontextmanager
@@ -211,36 +214,44 @@ async def turning() -> AsyncIterator[None]:
     assert longest < STALL
 
 
-def made_over(folder: Path, files: dict[str, bytes]) -> dict[str, MCPServer]:
-    """All servers over a folder with these files."""
-    folder.mkdir()
-    made = servers(folder)
+def written(folder: Path, files: dict[str, bytes]) -> Path:
+    """The folder with these files."""
     for name, data in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(data)
+    return folder
+
+
+@asynccontextmanager
+async def over(folder: Path, server: str) -> AsyncIterator[Callable[..., Awaitable[str]]]:
+    """What the tools of one server over a folder answer. Fails when one crashed, or held the event loop up."""
     bob = Address("Bob", addr_spec="bob@example.com")
-    return {**made, "email": email(folder / "mail", bob, Post("127.0.0.1", 9, "none"))}
-
-
-async def said(folder: Path, files: dict[str, bytes], server: str, call: dict[str, Any]) -> str:
-    """What a tool answers over these files. Fails when it crashed."""
-    app = made_over(folder, files)[server]
-    args = {key: value for key, value in call.items() if key != "tool"}
+    app = (
+        email(folder / "mail", bob, Post("127.0.0.1", 9, "none"))
+        if server == "email"
+        else one(folder, server)
+    )
     async with Client(app, read_timeout_seconds=60) as client:
-        async with turning():
-            answer = await client.call_tool(call["tool"], args)
-    told = str(answer.content[0].text)  # type: ignore[union-attr]
-    assert told
-    assert told != f"Error executing tool {call['tool']}", "it crashed"
-    return told
+
+        async def said(tool: str, **args: Any) -> str:
+            async with turning():
+                answer = await client.call_tool(tool, args)
+            told = str(answer.content[0].text)  # type: ignore[union-attr]
+            assert told
+            assert told != f"Error executing tool {tool}", "it crashed"
+            return told
+
+        yield said
 
 
 @pytest.mark.parametrize("what", HOSTILE)
 async def test_a_hostile_file_ends_in_a_sentence_and_holds_nobody_up(tmp_path: Path, what: str) -> None:
     name, made, calls = HOSTILE[what]
-    data = await asyncio.to_thread(made)
-    for number, (server, call) in enumerate(calls):
-        assert name in await said(tmp_path / str(number), {f"files/{name}": data}, server, call)
+    written(tmp_path, {f"files/{name}": await asyncio.to_thread(made)})
+    for server, asked in groupby(sorted(calls, key=itemgetter(0)), key=itemgetter(0)):
+        async with over(tmp_path, server) as said:
+            for _, call in asked:
+                assert name in await said(**call)
 
 
 @pytest.mark.parametrize("what", CALENDAR)
@@ -248,27 +259,24 @@ async def test_a_hostile_calendar_is_named_and_the_others_are_read(tmp_path: Pat
     good = endless_rule().replace(b"RRULE:FREQ=DAILY;BYDAY=MO", b"X-OLD:").replace(b"hostile", b"good")
     files = {"calendar/bad.ics": CALENDAR[what](), "calendar/good.ics": good, "calendar/zz.ics": good}
     span = {"start": "2020-01-01", "days": 1}
-    told = await said(tmp_path / "a", files, "calendar", {"tool": "list_events", **span})
-    assert "bad.ics" in told
-    assert told.count('"event_id": "good"') == 2 or told.count('"event_id":"good"') == 2
-    assert "bad.ics" in await said(tmp_path / "b", files, "calendar", {"tool": "find_free_slots", **span})
-    assert "several files" in await said(
-        tmp_path / "c", files, "calendar", {"tool": "get_event", "event_id": "good"}
-    )
+    async with over(written(tmp_path, files), "calendar") as said:
+        told = await said("list_events", **span)
+        assert "bad.ics" in told
+        assert told.count('"event_id": "good"') == 2 or told.count('"event_id":"good"') == 2
+        assert "bad.ics" in await said("find_free_slots", **span)
+        assert "several files" in await said("get_event", event_id="good")
 
 
 @pytest.mark.parametrize("what", MAIL)
 async def test_a_hostile_mail_hides_no_other(tmp_path: Path, what: str) -> None:
     good = mail(b"To: ann@example.com\r\nMessage-ID: <good@example.com>")
-    files = {"mail/cur/1.bad:2,": MAIL[what](), "mail/cur/2.good:2,": good}
-    for number, call in enumerate([{"recipient": "ann@"}, {"text": "words", "recipient": "ann@"}]):
-        told = await said(tmp_path / f"a{number}", files, "email", {"tool": "search_emails", **call})
-        assert identified("2.good") in told
-    for tool in ("read_email", "summarize_thread"):
-        call = {"tool": tool, "message_id": identified("1.bad")}
-        assert await said(tmp_path / tool, files, "email", call)
-    draft = {"mail/.Drafts/cur/1.bad:2,D": MAIL[what]()}
-    for tool in ("preview_send", "preview_delete"):
-        id_ = identified("1.bad")
-        args = {"sending": {"draft_id": id_}} if tool == "preview_send" else {"draft_id": id_}
-        assert await said(tmp_path / tool, draft, "email", {"tool": tool, **args})
+    bad, id_ = MAIL[what](), identified("1.bad")
+    files = {"mail/cur/1.bad:2,": bad, "mail/cur/2.good:2,": good, "mail/.Drafts/cur/3.bad:2,D": bad}
+    draft = identified("3.bad")
+    async with over(written(tmp_path, files), "email") as said:
+        for call in ({"recipient": "ann@"}, {"text": "words", "recipient": "ann@"}):
+            assert identified("2.good") in await said("search_emails", **call)
+        for tool in ("read_email", "summarize_thread"):
+            assert await said(tool, message_id=id_)
+        assert await said("preview_send", sending={"draft_id": draft})
+        assert await said("preview_delete", draft_id=draft)
