@@ -101,6 +101,18 @@ def hold(here: Spot, file: int, wait: float) -> None:
         raise ToolError(f"{here.said} is not a SQLite database. Name one, or use a .csv file.")
     share(file, here.said, wait)
     finished(here)
+    _whole(here, file)
+
+
+def _whole(here: Spot, file: int) -> None:
+    """Raise ToolError for a database whose end is missing: SQLite may read NULL for its rows without a word."""
+    head, size = os.pread(file, 100, 0), os.fstat(file).st_size
+    page = int.from_bytes(head[16:18], "big")
+    told = int.from_bytes(head[28:32], "big") * (65_536 if page == 1 else page)
+    if head[24:28] == head[92:96] and size < told:  # else an old program wrote it, that tells no size
+        raise ToolError(
+            f"{here.said} is cut off: {size:,} of {told:,} bytes are there. Copy it again from where it comes from."
+        )
 
 
 def finished(here: Spot) -> None:

@@ -203,7 +203,7 @@ def csv_target(roots: Roots, path: str) -> tuple[Place, str]:
 
 
 def as_csv(sign: str, columns: list[str], rows: list[list[Cell]]) -> str:
-    """The lines of the file, with `sign` between values. Raises ToolError for a row that is not as long as `columns`."""
+    """The lines of the file, `sign` between values. Raises ToolError for a row of another length than `columns`."""
     for number, row in enumerate(rows, 1):
         if len(row) != len(columns):
             raise ToolError(

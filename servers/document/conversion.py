@@ -229,7 +229,8 @@ def convert(roots: Roots, call: ConvertCall) -> Built:
     title = goal.place.parts[-1].rpartition(".")[0]
     args = {"ending": kind, "to": to, "title": title}
     told, made = answered(Job("formats.convert", [data], args, scratch=True), said)
-    note = formulas.note(told.get("formulas", 0)) + _left_out(told.get("left_out", []))
+    guess = f" (it {told['guessed']})" if told["guessed"] else ""
+    note = formulas.note(told.get("formulas", 0)) + _left_out(told.get("left_out", [])) + guess
     return Built(goal, [item], made, told.get("pages", 0), _difference(goal, to, made), note)
 
 

@@ -42,6 +42,7 @@ from servers.folders import WAYS_BACK, makes, put
 from servers.sandbox.calling import run
 
 MOST_ROWS = 2_000
+_MORE = "There are more rows: go on at next_row."
 _NO_TEXT = "There is no text in it; perhaps it is a picture of text. Try the OCR tools."
 
 
@@ -63,7 +64,7 @@ class Reading:
         said, data, _ = source(self.roots, path)
         told, made = run("formats.text", said, [data], ending=ending(said), changes=changes)
         text = made.decode()
-        notes = tracked(told.get("found", {}), changes)
+        notes = "; ".join(filter(None, [tracked(told.get("found", {}), changes), told["guessed"]]))
         shown = text[offset : offset + limit]
         while not answers.fits(shown):
             shown = shown[: len(shown) // 2]
@@ -94,7 +95,8 @@ class Reading:
             changes=changes,
         )
         difference, more = _fitting(text.decode())
-        notes = [tracked(found, changes) for found in told["found"]]
+        pairs = zip(told["found"], told["guessed"], strict=True)
+        notes = ["; ".join(filter(None, [tracked(found, changes), guess])) for found, guess in pairs]
         return Comparison(
             first=names[0],
             second=names[1],
@@ -130,7 +132,9 @@ class Reading:
             first_row=first_row,
             rows=rows,
             next_row=first_row + len(rows) if more else None,
-            note="There are more rows: go on at next_row." if more else "",
+            note=" ".join(
+                filter(None, [f"{said} {told['guessed']}." if told["guessed"] else "", _MORE if more else ""])
+            ),
         )
 
     @spoken

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import json
@@ -66,13 +67,33 @@ def _lines(text: str, sign: str) -> Iterator[list[str]]:
 
 
 def decoded(data: bytes, instead: str = "Name a file of another kind.") -> str:
-    """Text of a file: UTF-8, else Latin-1. Raises Refused for what is none, with what to do `instead`."""
+    """Text of a file: UTF-8, UTF-16 with its mark, else Windows-1252. Raises Refused, with what to do `instead`."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) and len(data) % 2 == 0:
+        return data.decode("utf-16", "replace")
     if b"\0" in data:
         raise Refused(f"is not text. {instead}")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
+        return _western(data)
+
+
+def _western(data: bytes) -> str:
+    try:
+        return data.decode("cp1252")
+    except UnicodeDecodeError:  # five bytes mean nothing there
         return data.decode("latin-1")
+
+
+def guessed(data: bytes) -> str:
+    """What is to be said of how a text was read, as the end of a sentence; "" where nothing was guessed."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return ""
+    try:
+        data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return "is not UTF-8 text: it was read as Windows-1252, which is a guess"
+    return ""
 
 
 def _narrow(columns: int) -> None:
@@ -107,6 +128,13 @@ class Records(NamedTuple):
 def records(data: bytes, ending: str) -> Records:
     """The records of a file. Raises Refused for what is no table, or too large a one."""
     text = decoded(data, "Name a .csv, .tsv, .json or .jsonl file, or say which table.")
+    found = _found(text, ending)
+    if guess := guessed(data):
+        found.assumed.insert(0, f"The file {guess}.")
+    return found
+
+
+def _found(text: str, ending: str) -> Records:
     if ending == ".json":
         return _of_objects(_json(text))
     if ending in (".jsonl", ".ndjson"):
@@ -128,6 +156,10 @@ def _of_csv(text: str, ending: str) -> Records:
     found = lines[above + 1 :]
     _few(found)
     assumed += _widened(columns, found)
+    if found and len(found[-1]) < len(columns) and not text.endswith(("\n", "\r")):
+        assumed.append(
+            f"The last row breaks off after {len(found[-1])} of {len(columns)} values: the file may be cut off."
+        )
     return Records(columns, _fitting(columns, found), assumed, sign)
 
 

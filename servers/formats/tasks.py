@@ -13,6 +13,7 @@ from servers.formats.blocks import Block, from_plain, plain, table, to_plain, un
 from servers.sandbox.protocol import Refused
 
 Result = tuple[dict[str, Any], bytes]
+TEXTS = (".txt", ".md", ".json", ".csv", ".tsv", ".html", ".htm", ".vtt", ".srt")
 MOST_TEXT = 8 << 20  # characters that are given back
 
 
@@ -21,7 +22,7 @@ def text(data: bytes, ending: str, changes: str = "both") -> Result:
 
     `changes` in a Word file that are not accepted yet: accepted, rejected or both. Told is how many there are.
     """
-    told: dict[str, Any] = {"pages": 0}
+    told: dict[str, Any] = {"pages": 0, "guessed": _guessed(data, ending)}
     match ending:
         case ".pdf":
             pages = pdf.text(data)
@@ -44,6 +45,10 @@ def text(data: bytes, ending: str, changes: str = "both") -> Result:
     return told, found.encode("utf-8", "replace")
 
 
+def _guessed(data: bytes, ending: str) -> str:
+    return tables.guessed(data) if ending in TEXTS else ""
+
+
 def _tabbed(rows: Sequence[Sequence[tables.Cell]]) -> str:
     return "".join(
         "\t".join("" if value is None else str(value).replace("\n", " ") for value in row) + "\n"
@@ -62,7 +67,11 @@ def compare(first: bytes, second: bytes, endings: Sequence[str], changes: str) -
     """What differs between the text of two documents, word by word."""
     told = [text(data, ending, changes) for data, ending in zip((first, second), endings, strict=True)]
     facts, difference = comparing.compared(*(data.decode() for _, data in told))
-    return {**facts, "found": [one.get("found", {}) for one, _ in told]}, difference.encode()
+    found = {
+        "found": [one.get("found", {}) for one, _ in told],
+        "guessed": [one["guessed"] for one, _ in told],
+    }
+    return {**facts, **found}, difference.encode()
 
 
 def difference(old: bytes, new: bytes, names: Sequence[str], around: int) -> Result:
@@ -77,7 +86,8 @@ def sheet(data: bytes, ending: str, name: str, first: int, limit: int) -> Result
     every = []
     if ending == ".xlsx":
         every = office.sheet_names(data)
-    return {"sheet": named, "sheets": every, "rows": rows, "more": more}, b""
+    guess = _guessed(data, ending)
+    return {"sheet": named, "sheets": every, "rows": rows, "more": more, "guessed": guess}, b""
 
 
 def convert(data: bytes, ending: str, to: str, title: str) -> Result:
@@ -86,8 +96,10 @@ def convert(data: bytes, ending: str, to: str, title: str) -> Result:
         rows = _rows(data, ending)
         others = office.sheet_names(data)[1:] if ending == ".xlsx" != to else []
         counted = formulas.formulas(rows) if to in (".csv", ".tsv") else 0
-        return {"formulas": counted, "left_out": others}, _as_table(rows, to)
-    return _made(_blocks(data, ending), to, title)
+        guess = _guessed(data, ending)
+        return {"formulas": counted, "left_out": others, "guessed": guess}, _as_table(rows, to)
+    told, made = _made(_blocks(data, ending), to, title)
+    return {**told, "guessed": _guessed(data, ending)}, made
 
 
 def make(content: str, to: str, title: str, lenient: bool = False) -> Result:

@@ -222,28 +222,30 @@ def _files(place: Place, recursive: bool, change: Change) -> Iterator[Seen]:
             count += 1
             if count > MOST_FILES:
                 raise ToolError(f"There are more than {MOST_FILES:,} files. Index smaller folders.")
-            if seen := _seen(here):
+            seen = _seen(here)
+            if isinstance(seen, Seen):
                 yield seen
             else:
-                change.skipped.append(here.said)
+                change.skipped.append(f"{here.said} ({seen})")
     if budget.spent:
         raise ToolError(budget.spent.replace("Look in", "Index"))
 
 
-def _seen(here: Spot) -> Seen | None:
-    """The file, when it is text or a document of a size that is read, and no secret file; else None."""
+def _seen(here: Spot) -> Seen | str:
+    """The file, when it is text or a document of a size that is read, and no secret file; else why it is left out."""
     if paths.is_secret(here.said):
-        return None
+        return "a secret file by its name"
     try:
         with disk.reading(here) as file:
             found = disk.measure(file, here.said)
             head = text.read_at(file, 0, text.HEAD)
     except ToolError:
-        return None
+        return "cannot be opened"
     seen = Seen(here.said, found.size, found.sha256)
-    if seen.document:
-        return seen if found.size <= LARGEST_DOCUMENT else None
-    return seen if text.encoding(head) != "binary" and found.size <= LARGEST_TEXT else None
+    if not seen.document and text.encoding(head) == "binary":
+        return "is not text"
+    most = LARGEST_DOCUMENT if seen.document else LARGEST_TEXT
+    return seen if found.size <= most else f"larger than {most >> 20} MB"
 
 
 def taken(index: bytes, roots: Roots, change: Change, folder: tuple[Place, bool] | None) -> tuple[bytes, int]:
@@ -282,5 +284,5 @@ def _text(roots: Roots, one: Seen, change: Change) -> str:
         ending = one.said[one.said.rindex(".") :].lower()
         return run("formats.text", one.said, [data], ending=ending)[1].decode()
     except ToolError:
-        change.skipped.append(one.said)
+        change.skipped.append(f"{one.said} (broken, or too much to open)")
         return ""

@@ -74,7 +74,7 @@ def built(roots: Roots, call: Call) -> Built:
     if goal.place == place:
         raise ToolError("Source and destination are the same file. Choose another name.")
     data, sha256 = bytes_of(place, LARGEST)
-    _, read = run("formats.text", place.said, [data], ending=ending)
+    told, read = run("formats.text", place.said, [data], ending=ending)
     found = minutes(lines(read.decode(), ending in CAPTIONS), call.title)
     if not (found.attendees or found.decisions or found.actions):
         raise ToolError(
@@ -82,7 +82,7 @@ def built(roots: Roots, call: Call) -> Built:
             "…”, “Decision: …”, “Action: Ann will … by Friday”, or make the minutes with write_file."
         )
     found = found.model_copy(update={"title": found.title or place.parts[-1].rpartition(".")[0]})
-    text = written(found, place.said, sha256)
+    text = written(found, place.said, sha256, told["guessed"])
     return Built(
         goal,
         Item(name=place.said, kind="file", size=len(data)),
@@ -101,8 +101,8 @@ def _as(goal: Target, text: str) -> tuple[bytes, bytes | None]:
     return text.encode(), bytes_of(goal.place, LARGEST, goal.sha256)[0]
 
 
-def written(found: Minutes, source: str, sha256: str) -> str:
-    """The minutes as Markdown."""
+def written(found: Minutes, source: str, sha256: str, guessed: str = "") -> str:
+    """The minutes as Markdown. `guessed`: what is said of how the source was read, as the end of a sentence."""
     held = found.held.isoformat() if found.held else "not said in the notes"
     parts = [
         f"# {found.title}",
@@ -113,7 +113,8 @@ def written(found: Minutes, source: str, sha256: str) -> str:
         _list([f"{one.what} (line {one.line})" for one in found.decisions]),
         "## Action items",
         _table(found.actions),
-        f"Made from {source} (SHA-256 {sha256[:12]}). The lines are those of that file.",
+        f"Made from {source} (SHA-256 {sha256[:12]}). The lines are those of that file."
+        + (f" It {guessed}." if guessed else ""),
     ]
     return "\n\n".join(parts) + "\n"
 

@@ -32,7 +32,9 @@ from tests.servers.all_servers import one
 
 pytestmark = pytest.mark.slow
 FEW = Limits(seconds=2, memory=512 << 20)
-FEWER = Limits(seconds=1, memory=512 << 20)  # of mails and calendars: what is good in one portion must be read in it
+FEWER = Limits(
+    seconds=1, memory=512 << 20
+)  # of mails and calendars: what is good in one portion must be read in it
 STALL = 1.5  # seconds without a turn of the event loop: a parser in this process would hold it for minutes
 Call = tuple[str, dict[str, Any]]
 

@@ -164,7 +164,11 @@ async def test_documents_are_taken_in_and_what_holds_no_text_is_named(tmp_path: 
         assert "Nothing has changed" in await ask.refused("update_index")
     assert told["answer"] == "The deposit is 1800 euros."
     assert made["added"] == 2
-    assert sorted(made["skipped"]) == ["broken.pdf", "large.txt", "raw.bin"]
+    assert sorted(made["skipped"]) == [
+        "broken.pdf (broken, or too much to open)",
+        "large.txt (larger than 4 MB)",
+        "raw.bin (is not text)",
+    ]
 
 
 async def test_too_much_at_once_and_what_is_no_folder_is_refused(

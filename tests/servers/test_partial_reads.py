@@ -1,0 +1,152 @@
+"""Every tool that reads files of people says in words that one is cut off, too large, or in an unknown encoding."""
+
+from __future__ import annotations
+
+import io
+import re
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image, ImageDraw
+
+from tests.servers import papers
+from tests.servers.all_servers import servers
+from tests.servers.gate_around_server import META
+from tests.servers.test_hostile_files import over, written
+from tests.services import unavailable
+
+pytestmark = pytest.mark.slow
+Args = dict[str, Any]
+FILE = "{file}"  # in arguments: the name of the file
+SAYS = {
+    "cut off": r"cut off|broken|cannot be read|cannot be opened|can be read|breaks off|is not a|not closed|No text was found|no picture|no PDF",
+    "huge": r"larger than|more than|too large|too long|There is more|There are more|go on|too much|holds [\d,]+ characters",
+    "mis-encoded": r"is not text|not UTF-8|Not UTF-8|Not text|is not a|cannot be read|broken|No text|not UTF|are not text",
+}
+EVENT = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:x\r\nBEGIN:VEVENT\r\nUID:one\r\nDTSTAMP:20200101T000000Z\r\nDTSTART:20200101T100000Z\r\nDTEND:20200101T110000Z\r\nSUMMARY:Größe\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
+NOTES = "Attendees: Ann, Jürgen\nDecision: the price is 5 €.\n"
+
+
+def base() -> bytes:
+    with closing(sqlite3.connect(":memory:")) as made:
+        made.executescript("CREATE TABLE t(a, b); INSERT INTO t VALUES (1, 'x'), (2, 'y');")
+        return made.serialize()
+
+
+def picture() -> bytes:
+    page, out = Image.effect_noise((300, 200), 40), io.BytesIO()
+    ImageDraw.Draw(page).text((20, 20), "Total: 12.50", 0)
+    page.save(out, "PNG")
+    return out.getvalue()
+
+
+WHOLE: dict[str, Callable[[], bytes]] = {
+    ".csv": lambda: 'a,b\n1,Größe €\n1,Größe €\n2,"x"\n'.encode(), ".txt": NOTES.encode, ".sqlite": base, ".pdf": papers.pdf,
+    ".docx": papers.docx, ".xlsx": lambda: papers.xlsx([["a", "b"], [1, 2]]), ".png": picture, ".ics": EVENT.encode,
+}  # fmt: skip
+MANY = {".csv": b"a,b\n1,2\n", ".txt": b"Decision: to wait.\n", ".ics": b"BEGIN:VEVENT\r\n"}
+
+
+def made(kind: str, ending: str) -> bytes:
+    """A file of that kind with what is wrong with it."""
+    whole = WHOLE[ending]()
+    if kind == "cut off":
+        return whole[: len(whole) * 2 // 3] if ending != ".csv" else whole + b"3"
+    if kind == "huge":
+        return (
+            (MANY[ending] * ((41 << 20) // len(MANY[ending]))) if ending in MANY else whole + bytes(41 << 20)
+        )
+    return whole.decode().encode("cp1252")
+
+
+# What each tool is asked about, by the ending of a file, with what may be wrong with it.
+ALL, BINARY, TEXT = ("cut off", "huge", "mis-encoded"), ("cut off", "huge"), ("huge", "mis-encoded")
+CONVERT = {"make": "convert_format", "call": {"source": FILE, "destination": "new.md"}}
+INDEX = {"call": {"path": "."}}
+READS: dict[str, tuple[Args, dict[str, tuple[str, ...]]]] = {
+    "data.query_sqlite": ({"path": FILE, "sql": "SELECT * FROM t"}, {".sqlite": ("cut off",)}),
+    "data.describe_database": ({"path": FILE}, {".sqlite": ("cut off",)}),
+    "data.deduplicate_records": ({"path": FILE}, {".csv": ALL}),
+    "data.summarize_anomalies": ({"path": FILE}, {".csv": ALL}),
+    "data.preview_csv": ({"path": FILE, "columns": ["a"], "rows": [["1"]]}, {".csv": TEXT}),
+    "data.preview_without_duplicates": ({"call": {"source": FILE, "destination": "new.csv"}}, {".csv": ALL}),
+    "data.preview_write_sqlite": (
+        {"path": FILE, "changes": [{"table": "t", "op": "delete", "where": {"a": 1}}]}, {".sqlite": ("cut off",)},
+    ),
+    "document.extract_text": ({"path": FILE}, {".pdf": BINARY, ".docx": BINARY, ".xlsx": BINARY, ".txt": TEXT, ".csv": TEXT}),
+    "document.diff_documents": ({"first": FILE, "second": "other.txt"}, {".pdf": BINARY, ".docx": BINARY, ".txt": TEXT}),
+    "document.read_spreadsheet": ({"path": FILE}, {".xlsx": BINARY, ".csv": TEXT}),
+    "document.list_form_fields": ({"path": FILE}, {".pdf": BINARY}),
+    "document.preview_document": (CONVERT, {".pdf": BINARY, ".docx": BINARY, ".txt": TEXT}),
+    "meeting.preview_minutes": ({"call": {"source": FILE, "destination": "new.md"}}, {".docx": BINARY, ".txt": TEXT}),
+    "ocr.extract_text_from_image": ({"path": FILE}, {".png": BINARY}),
+    "ocr.extract_table": ({"path": FILE}, {".png": BINARY, ".pdf": BINARY}),
+    "ocr.extract_structured_data": ({"path": FILE}, {".png": BINARY, ".pdf": BINARY}),
+    "ocr.extract_text_from_pdf": ({"path": FILE}, {".pdf": BINARY}),
+    "security.scan_for_pii": ({"path": "."}, {".docx": BINARY, ".pdf": BINARY, ".txt": ("huge",)}),
+    "security.scan_for_secrets": ({"path": "."}, {".docx": BINARY, ".txt": ("huge",)}),
+    "filesystem.read_file": ({"path": FILE}, {".txt": TEXT}),
+    "filesystem.preview_write": ({"path": FILE}, {".txt": TEXT}),
+    "calendar.list_events": ({"start": "2020-01-01", "days": 1}, {".ics": BINARY}),
+    "calendar.find_free_slots": ({"start": "2030-01-01", "days": 1}, {".ics": BINARY}),
+    "knowledge.preview_index": (INDEX, {".txt": ("huge",)}),
+}  # fmt: skip
+# Those that open no file of people, or only say that it is there.
+OTHERS = {
+    "the size and hash of a file alone": "get_metadata describe_paths preview_restore list_dir find_duplicates preview_transfer "
+    "list_changes list_trash preview_purge preview_encrypt propose_cleanup",
+    "what the server wrote itself": "get_tool_log get_session_summary generate_audit_report preview_export clipboard_history "
+    "preview_restore_clipboard preview_restore_rows check_rows search_documents ask_about_files get_related_chunks "
+    "check_index preview_update preview_restore_index show_recipient list_tasks get_overdue daily_briefing get_task "
+    "preview_task preview_delete",
+    "the host": "get_clipboard preview_clipboard get_system_info list_processes take_screenshot preview_open",
+    "a folder, whose large files it skips and names (tests of searching)": "search_files",
+    "test_hostile_files": "get_event preview_event preview_time_block list_drafts search_emails summarize_thread read_email "
+    "preview_draft preview_send preview_decrypt",
+}
+CASES = [
+    (tool, ending, kind)
+    for tool, (_, files) in READS.items()
+    for ending, kinds in files.items()
+    for kind in kinds
+]
+
+
+def filled(value: Any, name: str) -> Any:
+    """Arguments with the name of the file in them."""
+    if isinstance(value, dict):
+        return {key: filled(each, name) for key, each in value.items()}
+    return name if value == FILE else value
+
+
+@pytest.mark.parametrize("server", sorted({tool.partition(".")[0] for tool in READS}))
+async def test_what_is_partly_read_or_not_at_all_is_said_in_words(tmp_path: Path, server: str) -> None:
+    if server == "ocr" and not shutil.which("tesseract"):
+        unavailable("there is no Tesseract: apt-get install tesseract-ocr", "REQUIRE_TESSERACT")
+    silent = []
+    for number, (tool, ending, kind) in enumerate(case for case in CASES if case[0].startswith(f"{server}.")):
+        name, home = f"a{ending}", tmp_path / str(number)
+        part = "calendar" if server == "calendar" else "files"
+        written(home, {f"{part}/{name}": made(kind, ending), f"{part}/other.txt": b"Other.\n"})
+        async with over(home, server) as said:
+            told = await said(tool.partition(".")[2], **filled(READS[tool][0], name))
+        if not (name in told or "The file" in told or "the file" in told) or not re.search(SAYS[kind], told):
+            silent.append((tool, ending, kind, told[:300]))
+    assert not silent
+
+
+async def test_every_reading_tool_is_tried_or_has_a_reason(tmp_path: Path) -> None:
+    listed = {
+        f"{name}.{tool.name}"
+        for name, app in servers(tmp_path).items()
+        for tool in await app.list_tools()
+        if (tool.meta or {})[META]["class"] == "read"
+    }
+    others = {name for names in OTHERS.values() for name in names.split()}
+    assert READS.keys() <= listed
+    assert [tool for tool in sorted(listed - READS.keys()) if tool.partition(".")[2] not in others] == []
