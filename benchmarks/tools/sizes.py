@@ -111,11 +111,15 @@ async def _mails(home: Path, share: int) -> None:
         (home / "cur" / f"{n}.m.host:2,S").write_bytes(mail.as_bytes())
     what = f"{count:,} mails"
     async with asking(email(home, Address("Ann", "ann", "example.com"))) as ask:
-        found = await _timed(ask, f"email.search_emails, {what}, first", "search_emails", text="needle")
+        with taking() as taken:
+            found, calls = await ask("search_emails", text="needle"), 1
+            while "not read yet" in found["note"]:
+                found, calls = await ask("search_emails", text="needle"), calls + 1
+        note = f"{taken.note}; the index is made by so many calls"
+        print(line(Row(f"email.search_emails, {what}, first", taken.seconds, "s", calls, note=note)))
         await _timed(ask, f"email.search_emails, {what}, again", "search_emails", text="needle")
-        if found.get("messages"):
-            id_ = found["messages"][0]["message_id"]
-            await _timed(ask, f"email.summarize_thread, {what}", "summarize_thread", message_id=id_)
+        id_ = found["messages"][0]["message_id"]
+        await _timed(ask, f"email.summarize_thread, {what}", "summarize_thread", message_id=id_)
 
 
 async def _pages(home: Path, share: int) -> None:

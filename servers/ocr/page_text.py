@@ -146,13 +146,35 @@ _FORMS = {
 _PATTERNS = {kind: re.compile(rf"(?<!\w)(?<!\d[.,'])(?:{form})(?!\w)") for kind, form in _FORMS.items()}
 
 
+# What receipts write without a colon: a total and its amount, a number of the paper.
+_TOTAL = (
+    r"(?:grand |sub)?total|amount due|balance due|to pay|summe|gesamt(?:betrag|summe)?|zu zahlen|betrag|netto"
+    r"|brutto"
+)
+_PAPER = r"(?:receipt|invoice|order|bill|ticket|beleg|rechnung|rechnungs|bon|kunden|auftrags?)"
+_GAP = r"[\s.:_—-]{1,9}"
+_BARE = re.compile(
+    rf"(?i)^\W{{0,3}}((?:{_TOTAL})(?: (?:EUR|USD|GBP|CHF))?){_GAP}"
+    rf"((?:{_MONEY})? ?\d[\d.,' ]{{0,14}}(?: ?(?:{_MONEY}))?)$"
+    rf"|^\W{{0,3}}({_PAPER}(?:[\s-]?(?:no|nr|number|nummer))?\b[.:#]{{0,2}}|{_PAPER} ?#){_GAP}(\S{{0,12}}\d\S{{0,20}})$"
+)
+
+
+def _label(text: str) -> tuple[str, str] | None:
+    """The label and the value of a line, with a colon between them or as receipts write them."""
+    if match := _LABEL.match(text):
+        return match[1].strip(), match[2].strip()
+    match = _BARE.match(text.strip())
+    return (match[1] or match[3], (match[2] or match[4]).strip()) if match else None
+
+
 def labelled(lines: Iterable[Line]) -> list[FieldOf]:
-    """`Label: value`, line by line. What stands on the next line is not guessed."""
-    found = ((line, _LABEL.match(line.text)) for line in lines)
+    """`Label: value`, and totals and numbers as receipts write them. What stands on the next line is not guessed."""
+    found = ((line, _label(line.text)) for line in lines)
     return [
-        FieldOf(label=match[1].strip(), value=match[2].strip(), confidence=line.sure)
-        for line, match in found
-        if match and not match[0].lower().startswith(("http:", "https:"))
+        FieldOf(label=pair[0], value=pair[1], confidence=line.sure)
+        for line, pair in found
+        if pair and pair[0].lower() not in ("http", "https")
     ]
 
 

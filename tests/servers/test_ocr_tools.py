@@ -14,6 +14,7 @@ import pytest
 from mcp import Client
 from PIL import Image, ImageDraw, ImageFont
 
+from benchmarks.tools import ocr, scanned
 from servers.ocr import server
 from servers.ocr.page_text import Line, Word, labelled, mentions, rows
 from tests.servers import papers
@@ -96,6 +97,7 @@ async def test_values_and_tables_are_found(tmp_path: Path) -> None:
     async with pictures(tmp_path, a_png=drawn(), t_png=drawn_table()) as ask:
         seen = await ask("extract_structured_data", path="a.png")
         assert {one["label"]: one["value"] for one in seen["fields"]} == {
+            "Invoice": "2026-117",
             "Date": "21 November 2026",
             "Total": "EUR 1,250.00",
         }
@@ -182,6 +184,33 @@ def test_a_field_is_a_label_and_what_stands_behind_it(text: str, field: tuple[st
 )
 def test_what_has_a_form_of_its_own_is_mentioned(text: str, found: list[tuple[str, str]]) -> None:
     assert [(one.kind, one.text) for one in mentions([Line(text, 1.0)])] == found
+
+
+@pytest.mark.parametrize(
+    ("text", "field"),
+    [
+        ("TOTAL 143.24", ("TOTAL", "143.24")),
+        ("Summe EUR 1.143,24", ("Summe EUR", "1.143,24")),
+        ("Amount due  12.50 €", ("Amount due", "12.50 €")),
+        ("Receipt No - —  B-64247", ("Receipt No", "B-64247")),
+        ("Order # 20-55122", ("Order #", "20-55122")),
+        ("Total eclipse of 1999 was seen", None),
+        ("Receipt for one night", None),
+        ("Chair repair 44.24", None),
+    ],
+)
+def test_totals_and_numbers_of_receipts_need_no_colon(text: str, field: tuple[str, str] | None) -> None:
+    assert [(one.label, one.value) for one in labelled([Line(text, 0.9)])] == ([field] if field else [])
+
+
+@pytest.mark.usefixtures("tesseract")
+async def test_the_cells_of_a_table_are_read_on_ruled_skewed_and_dotted_pages(tmp_path: Path) -> None:
+    made = scanned.scans(11, 1)
+    async with pictures(tmp_path, **{one.name.replace(".", "_"): one.data for one in made}) as ask:
+        for one in made:
+            told = await ask("extract_table", path=one.name)
+            right, wrong = ocr.cells(one, told["rows"])
+            assert right >= 0.9 * (right + len(wrong)), (one.kind, wrong)
 
 
 def test_words_in_no_columns_are_no_table() -> None:
