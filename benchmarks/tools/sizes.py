@@ -124,13 +124,16 @@ async def _mails(home: Path, share: int) -> None:
 
 async def _pages(home: Path, share: int) -> None:
     pages, r = 300 // share, random.Random(4)
-    text = "\n\n".join(f"# Part {n}\n\n{_text(r, 30)}" for n in range(pages))
+    text = "\n\n".join(f"# Part {n}\n\n{_text(r, 60)}" for n in range(pages))
     (home / "a.pdf").write_bytes(pdf_format.write(markdown.read(text), ""))
     (home / "b.pdf").write_bytes(
         pdf_format.write(markdown.read(text.replace("Part 7\n", "Part seven\n")), "")
     )
+    told_pages = len(pdf_format.reader((home / "a.pdf").read_bytes()).pages)
     async with asking(document([home])) as ask:
-        told = await _timed(ask, f"document.extract_text, PDF of {pages} parts", "extract_text", path="a.pdf")
+        told = await _timed(
+            ask, f"document.extract_text, PDF of {told_pages} pages", "extract_text", path="a.pdf"
+        )
         print(f"    {told.get('note') or 'no note'}")
         await _timed(
             ask, "document.diff_documents, two of them", "diff_documents", first="a.pdf", second="b.pdf"

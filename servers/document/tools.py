@@ -77,7 +77,7 @@ class Reading:
             next_offset=end if end < len(text) else None,
             characters=len(text),
             sha256=disk.sha256(data),
-            note=(f"{said} {notes}." if notes else "") if text.strip() else _NO_TEXT,
+            note=_note(f"{said} {notes}." if notes else "", end < len(text)) if text.strip() else _NO_TEXT,
         )
 
     @spoken
@@ -159,6 +159,10 @@ class Reading:
             size=len(made.data),
             note=made.note,
         )
+
+
+def _note(notes: str, more: bool) -> str:
+    return " ".join(filter(None, [notes, "There is more text: go on at next_offset." if more else ""]))
 
 
 def _fitting(text: str) -> tuple[str, bool]:

@@ -50,8 +50,7 @@ def words(data: bytes, ending: str, program: str, **asked: Any) -> dict[str, Any
         "found": [
             {"page": number, "width": one.width, "height": one.height, "words": _read(one, want)}
             for number, one in (
-                (number, _table(seen, ending != ".pdf") if want.table else seen)
-                for number, seen in pictures
+                (number, _table(seen, ending != ".pdf") if want.table else seen) for number, seen in pictures
             )
         ],
     }

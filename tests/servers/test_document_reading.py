@@ -74,6 +74,14 @@ async def test_text_is_read_out_of_every_kind_of_document(tmp_path: Path) -> Non
         assert (first["next_offset"], first["characters"]) == (None, 28)
 
 
+async def test_a_text_that_is_longer_than_one_answer_says_where_it_goes_on(tmp_path: Path) -> None:
+    async with documents(tmp_path, a_txt=b"word " * 300) as ask:
+        first = await ask("extract_text", path="a.txt", limit=1_000)
+        rest = await ask("extract_text", path="a.txt", limit=1_000, offset=first["next_offset"])
+    assert first["note"] == "There is more text: go on at next_offset."
+    assert (rest["note"], rest["next_offset"]) == ("", None)
+
+
 async def test_a_picture_of_text_says_that_it_holds_none(tmp_path: Path) -> None:
     writer = PdfWriter()
     writer.add_blank_page(200, 200)

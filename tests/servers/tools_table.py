@@ -11,7 +11,7 @@ from typing import Any
 from mcp_types import Tool
 
 from tests.servers.all_servers import tools
-from tests.servers.figures import BY_HAND, FIGURES
+from tests.servers.figures import BY_HAND, FIGURES, MEASURED, SIZES
 from tests.servers.gate_around_server import META
 
 PATH = Path(__file__).parents[2] / "docs" / "tools.md"
@@ -110,7 +110,10 @@ def _final(listed: Mapping[str, Sequence[Tool]]) -> str:
 def _measured() -> str:
     rows = [[name, what, figure] for name, (what, figure) in FIGURES.items()]
     head = "\n## What was measured\n\nEach figure is held against what its test measures.\n\n"
-    return head + _table(["Tool", "On", "Figure"], rows) + "\n" + BY_HAND
+    said = "\nPrinted by `python -m benchmarks tools` on 2026-11-23; no test holds these.\n\n"
+    quality = _table(["Tool", "On", "Figure", "Goal", "Why not more"], MEASURED)
+    sizes = _table(["Tool", "On", "Time", "Memory", "Limit"], SIZES)
+    return head + _table(["Tool", "On", "Figure"], rows) + "\n" + BY_HAND + said + quality + "\n" + sizes
 
 
 if __name__ == "__main__":
