@@ -50,7 +50,7 @@ def words(data: bytes, ending: str, program: str, **asked: Any) -> dict[str, Any
         "found": [
             {"page": number, "width": one.width, "height": one.height, "words": _read(one, want)}
             for number, one in (
-                (number, _table(seen, ending != ".pdf") if want.table else seen) for number, seen in pictures
+                (number, _unruled(_straight(seen)) if want.table else seen) for number, seen in pictures
             )
         ],
     }
@@ -97,7 +97,9 @@ def _fitting(seen: Image.Image) -> Image.Image:
     if scale == 1.0:
         return grey
     size = (max(int(grey.width * scale), 1), max(int(grey.height * scale), 1))
-    return grey.resize(size, Image.Resampling.LANCZOS)
+    made = grey.resize(size, Image.Resampling.LANCZOS)
+    # Tesseract takes dots for signs. Where nothing was enlarged, strokes of small letters are as thin as dots.
+    return made.filter(ImageFilter.MedianFilter(3)) if scale > 1 else made
 
 
 def _pages(data: bytes, first: int, limit: int) -> tuple[int, Iterator[tuple[int, Image.Image]]]:
@@ -124,14 +126,6 @@ def _drawn(document: pypdfium2.PdfDocument, number: int) -> Image.Image:
     except (pypdfium2.PdfiumError, *_PROBLEMS) as error:
         raise Refused(f"has a page {number} that cannot be drawn. Save it anew.") from error
     return drawn
-
-
-def _table(seen: Image.Image, scanned: bool) -> Image.Image:
-    """A page with a table as Tesseract reads it best: of a scan without single dots, straight, and without lines.
-
-    Tesseract takes dots and lines for signs.
-    """
-    return _unruled(_straight(seen.filter(ImageFilter.MedianFilter(3)) if scanned else seen))
 
 
 def _straight(grey: Image.Image) -> Image.Image:

@@ -204,6 +204,16 @@ def test_totals_and_numbers_of_receipts_need_no_colon(text: str, field: tuple[st
 
 
 @pytest.mark.usefixtures("tesseract")
+async def test_small_letters_on_a_large_page_are_read(tmp_path: Path) -> None:
+    page, out, line = Image.new("L", (1600, 200), 255), io.BytesIO(), "The rent of 950 EUR is due in May."
+    ImageDraw.Draw(page).text((20, 20), line, 0, ImageFont.load_default(14))
+    page.save(out, "PNG")
+    async with pictures(tmp_path, a_png=out.getvalue()) as ask:
+        assert (await ask("extract_text_from_image", path="a.png"))["text"] == line
+        assert (await ask("extract_table", path="a.png"))["confidence"] > 0.8
+
+
+@pytest.mark.usefixtures("tesseract")
 async def test_the_cells_of_a_table_are_read_on_ruled_skewed_and_dotted_pages(tmp_path: Path) -> None:
     made = scanned.scans(11, 1)
     async with pictures(tmp_path, **{one.name.replace(".", "_"): one.data for one in made}) as ask:
