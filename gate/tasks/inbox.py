@@ -36,6 +36,7 @@ BROKEN = "Something went wrong on my side when I read this. If no card came of i
 
 
 WELCOME = "You are welcome. Nothing runs because of this; tell me what you need."
+NOTHING_WAITS = "Nothing of yours is waiting in this thread, so there is nothing to confirm or to cancel. Nothing ran."
 WHICH = "Is this about the result, or a yes to the card that waits? Nothing ran: please press a button on the card."
 
 
@@ -116,13 +117,20 @@ async def _read(world: World, incoming: Incoming) -> bool:
         return False
     if person is None or await _heeded(world, incoming, person):
         return False
-    small = (
-        thread_commands.is_yes(incoming.text) or thread_commands.is_no(incoming.text)
-    ) and not incoming.mentioned
     starter = incoming.mentioned or await world.ledger.starter(incoming.session) == incoming.user
-    if not starter or small or await _thanks(world, incoming):
+    if not starter or await _decides_nothing(world, incoming) or await _thanks(world, incoming):
         return False
     return await _open(world, incoming)
+
+
+async def _decides_nothing(world: World, incoming: Incoming) -> bool:
+    """Whether it is a yes or a no to what is not there. Whoever mentions the bot is told so; a model may know more."""
+    yes_or_no = thread_commands.is_yes(incoming.text) or thread_commands.is_no(incoming.text)
+    if not yes_or_no or (incoming.mentioned and world.planner.follows):
+        return False
+    if incoming.mentioned:
+        await say(world, incoming, "answer", {"text": NOTHING_WAITS}, to=incoming.user)
+    return True
 
 
 async def _heeded(world: World, incoming: Incoming, person: Person) -> bool:

@@ -59,12 +59,12 @@ TOLD = {
     "I don't need the drafts any more": "You can write",
     "remove all files": "Write list all files to see what is there",
     "clean up my drafts folder": "tidy-drafts",
-    "don't delete the q2 summary": "I did not understand",
+    "don't delete the q2 summary": "Nothing of yours is waiting",
     "should I delete the old summary?": "I did not understand",
     "what would happen if I deleted reports?": "I did not understand",
     "please do not move anything": "I did not understand",
-    "never mind": "I did not understand",
-    "no thanks": "I did not understand",
+    "never mind": "Nothing of yours is waiting",
+    "no thanks": "Nothing of yours is waiting",
     "sure, go ahead": "I did not understand",
     "what did you do today?": "I did not understand",
     "who approved that?": "I did not understand",
@@ -113,10 +113,15 @@ async def product(tmp_path: Path) -> AsyncIterator[Product]:
 
 
 async def answer_to(product: Product, sentence: str) -> Message:
-    """What the bot writes under a mention of it with these words."""
+    """What the bot writes under a mention of it with these words, or to its author alone."""
     said = await product.ws.as_("U_ANN").say(OPS, f"<@UBOT> {sentence}")
-    answers: list[Message] = await product.ws.wait_for(lambda: product.ws.by_app(OPS, said.ts), SECONDS)
-    return answers[0]
+
+    def answers() -> list[Message]:
+        alone = [one for one in product.ws.by_app(OPS) if one.visible_to and one.ts > said.ts]
+        return product.ws.by_app(OPS, said.ts) or alone
+
+    found: list[Message] = await product.ws.wait_for(answers, SECONDS)
+    return found[0]
 
 
 def buttons(message: Message) -> set[str]:
