@@ -261,7 +261,7 @@ class Cards(Messages):
             except Refused as error:
                 if error.code not in REFUSED:
                     raise
-                log.info("Slack does not take a plan block here: plain blocks from now on")
+                log.info("Slack does not take its newest blocks here: plain blocks from now on")
                 self._plain = True
         return await self.show(card.key, posted, to, checked(card.plain))
 

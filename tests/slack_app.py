@@ -265,7 +265,7 @@ class Card:
 
     @property
     def elements(self) -> list[dict[str, Any]]:
-        rows = [b for b in self.message.blocks or [] if b["type"] == "actions"]
+        rows = [b for b in self.message.blocks or [] if b["type"] in ("actions", "context_actions")]
         return [e for row in rows for e in row["elements"]]
 
     @property

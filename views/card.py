@@ -66,10 +66,13 @@ MEETS_NEEDS = "Does this meet your needs?"
 HIDDEN = "It is shown to whoever asked alone."
 
 
-def card(action: Action, votes: Sequence[Vote] = (), task: Task | None = None) -> Message:
+def card(
+    action: Action, votes: Sequence[Vote] = (), task: Task | None = None, plainly: bool = False
+) -> Message:
     """The card of an action as it stands. `votes`: all votes on it. `task`: the one that it is a step of, which may ask
-    on it whether it was what they needed, and whose planner may have had the last words about it."""
-    return Message(headline(action), _blocks(action, votes, task))
+    on it whether it was what they needed, and whose planner may have had the last words about it. `plainly`: without
+    Slack's newest blocks."""
+    return Message(headline(action), _blocks(action, votes, task, plainly))
 
 
 def asks_here(action: Action, task: Task | None) -> bool:
@@ -92,7 +95,7 @@ def confirmable(action: Action) -> bool:
     return action.verdict is Verdict.CONFIRM and preview.fits(action)
 
 
-def _blocks(action: Action, votes: Sequence[Vote], task: Task | None) -> list[Block]:
+def _blocks(action: Action, votes: Sequence[Vote], task: Task | None, plainly: bool) -> list[Block]:
     if action.state is S.PREPARED:
         return _prepared(action, votes)
     if action.state in (S.APPROVED, S.EXECUTING):
@@ -100,8 +103,8 @@ def _blocks(action: Action, votes: Sequence[Vote], task: Task | None) -> list[Bl
     told = [head(action), *ending(action, votes, SAID), *_closing(action, task), *_note(_later(action))]
     if task is None or not asks_here(action, task):
         return [*told, *_row(action)]
-    answers = task_buttons.satisfying(task)
-    return [*told, *_note(MEETS_NEEDS), actions(*_afterwards(action), *answers, buttons.full(action))]
+    row = [*_afterwards(action), *task_buttons.satisfying(task, plainly), buttons.full(action)]
+    return [*told, *_note(MEETS_NEEDS), *task_buttons.feedback(task, plainly), actions(*row)]
 
 
 def _prepared(action: Action, votes: Sequence[Vote]) -> list[Block]:

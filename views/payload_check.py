@@ -75,6 +75,13 @@ SHAPES: Mapping[str, Mapping[str, Rule]] = {
     "divider": {"block_id?": ID},
     "context": {"elements": Many(("mrkdwn", PLAIN[3000]), 10), "block_id?": ID},
     "actions": {"elements": Many(("button", "overflow"), 25), "block_id?": ID},
+    "context_actions": {"elements": Many(("feedback_buttons",), 5), "block_id?": ID},
+    "feedback_buttons": {
+        "action_id": ID,
+        "positive_button": One(("side",)),
+        "negative_button": One(("side",)),
+    },
+    "side": {"text": One((PLAIN[75],)), "value": Text(2000)},
     "rich_text": {"elements": Many(RICH_PARTS, 100), "block_id?": ID},
     "input": {
         "label": One((PLAIN[2000],)),
@@ -129,12 +136,12 @@ SHAPES: Mapping[str, Mapping[str, Rule]] = {
         "private_metadata?": Text(3000),
     },
     "home": {"callback_id": ID, "blocks": Many(ANYWHERE, 100)},
-    "message": {"text": Text(TEXT), "blocks": Many((*ANYWHERE, "input", "plan"), 50)},
+    "message": {"text": Text(TEXT), "blocks": Many((*ANYWHERE, "input", "plan", "context_actions"), 50)},
 }
 PERMALINK = re.compile(
     r"https?://[a-z0-9.:-]+/archives/[A-Z0-9_]+/p[0-9]+(\?thread_ts=[0-9.]+&cid=[A-Z0-9_]+)?"
 )
-TYPELESS = ("style", "option", "message", "planned")  # objects that carry no "type"
+TYPELESS = ("style", "option", "message", "planned", "side")  # objects that carry no "type"
 
 
 def message(made: Message) -> tuple[str, ...]:

@@ -61,6 +61,7 @@ def of_action(action: Action, votes: Sequence[Vote], task: Task | None = None) -
     return Card(
         key=action.id,
         message=card.card(action, votes, task),
+        plain=card.card(action, votes, task, plainly=True) if card.asks_here(action, task) else None,
         session=action.session,
         revision=action.revision + (task.revision if task else 0),
         digest=version,

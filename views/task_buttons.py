@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gate.rules.task import Plan, Task
-from views.block_kit import Block, button
+from views.block_kit import Block, button, plain
 
 DECIDE = "plan_decide"  # opens a window with all of the plan, which takes the yes
 SUBMIT = "task_submit"  # the answers stand in the card's own fields
@@ -26,7 +26,8 @@ ABORT = "task_abort"
 REVISE = "review_revise"  # opens a window with what the step gave
 REFUSE = "review_refuse"  # opens a window for the reason
 UNDO_STEP = "review_undo"
-SATISFIED = "task_satisfied"
+SATISFIED = "task_satisfied"  # also of both sides of Slack's feedback buttons, which have one id
+POOR = "poor"  # what the side that wants changes carries in the place of a receipt
 CHANGES = "task_changes"
 START_OVER = "task_start_over"
 IMPLEMENT = "task_implement"
@@ -138,13 +139,25 @@ def paused(task: Task, broken: bool, undoable: bool = False) -> list[Block]:
     return [button("Continue", RESUME, at, "primary"), button("Stop", STOP, at, "danger")]
 
 
-def satisfying(task: Task) -> list[Block]:
+def satisfying(task: Task, plainly: bool) -> list[Block]:
+    """What stands in a row. `plainly`: with a button in place of `feedback`."""
     at = value(task.id, task.ends)
-    return [
-        button("Yes, done", SATISFIED, at, "primary"),
-        button("Needs changes…", CHANGES, at),
-        button("Start over", START_OVER, at),
-    ]
+    done = [button("Yes, done", SATISFIED, at, "primary")] if plainly else []
+    return [*done, button("Needs changes…", CHANGES, at), button("Start over", START_OVER, at)]
+
+
+def feedback(task: Task, plainly: bool) -> list[Block]:
+    """Slack's feedback buttons, a block of their own; none `plainly`, for where Slack does not take them."""
+    if plainly:
+        return []
+    good, poor = value(task.id, task.ends), value(task.id, task.ends, POOR)
+    element = {
+        "type": "feedback_buttons",
+        "action_id": SATISFIED,
+        "positive_button": {"text": plain("Yes, done", 75), "value": good},
+        "negative_button": {"text": plain("Not yet", 75), "value": poor},
+    }
+    return [{"type": "context_actions", "elements": [element]}]
 
 
 def confirming(task: Task) -> list[Block]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gate.rules.task import Flow, Task
 from gate.rules.task_states import TaskState
@@ -94,8 +94,9 @@ def _satisfactions(task: Task) -> Iterator[TaskCard]:
         yield _closing(task, "satisfaction", task.ends - 1, asks.satisfied_before(task))
     if task.ends and not task.asked_on:
         asking = task.state is S.SATISFACTION
-        card = asks.satisfaction(task)
-        yield TaskCard(_key(task, "satisfaction", task.ends), card, closed=not asking, earlier=not asking)
+        plainly = asks.satisfaction(task, plainly=True) if asking else None
+        card = TaskCard(_key(task, "satisfaction", task.ends), asks.satisfaction(task), plainly)
+        yield replace(card, closed=not asking, earlier=not asking)
 
 
 def _closing(task: Task, kind: str, number: int, message: Message) -> TaskCard:

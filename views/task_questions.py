@@ -169,8 +169,8 @@ def _points(task: Task) -> list[Block]:
     return pack([*([bullets(shown)] if shown else []), *more])
 
 
-def satisfaction(task: Task) -> Message:
-    """The result in short, and whether it was what they needed."""
+def satisfaction(task: Task, plainly: bool = False) -> Message:
+    """The result in short, and whether it was what they needed. `plainly`: without Slack's newest blocks."""
     result = words(task.result or "It ran to its end.", "bold", most=600)
     head = rich(line(words("Finished: ", "bold"), words(task.text, most=EACH)), line(result))
     if task.state is not S.SATISFACTION:
@@ -184,7 +184,8 @@ def satisfaction(task: Task) -> Message:
             head,
             *answers(task),
             sentence("Does this meet your needs?"),
-            actions(*buttons.satisfying(task)),
+            *buttons.feedback(task, plainly),
+            actions(*buttons.satisfying(task, plainly)),
             context(mrkdwn(SETTLES)),
         ],
     )

@@ -161,8 +161,9 @@ def block_action(block: Element, element: Element, given: dict[str, Any]) -> dic
 
 
 def _feedback_button(element: Element, value: Any) -> Element:
+    """The side with this value; the positive one without a value."""
     buttons: list[Element] = [element["positive_button"], element["negative_button"]]
-    button = next((one for one in buttons if one["value"] == value), None)
+    button = buttons[0] if value is None else next((one for one in buttons if one["value"] == value), None)
     if button is None:
         raise NotPossible(f"There is no button {value!r}.")
     return button

@@ -6,19 +6,21 @@ from dataclasses import replace
 
 from gate.actions.interaction import Said, TaskPress
 from gate.rules import jobs, plans
+from gate.rules.audit import Entry
 from gate.rules.feedback import thanks
 from gate.rules.ledger_ports import TaskParts
-from gate.rules.permissions import TaskVerb
+from gate.rules.permissions import TaskVerb, may_task
 from gate.rules.planner_port import Mode
 from gate.rules.ports import StaleTask, Tx, World
 from gate.rules.task import Flow, Task
 from gate.rules.task_states import NoSuchTaskArrow, TaskEvent, TaskState
 from gate.tasks.clarify import thread_taken
 from gate.tasks.create_task import opened_task
-from gate.tasks.task_log import begun_turn, moved, pressed
+from gate.tasks.task_log import begun_turn, moved, pressed, standing_task
 
 WHAT = "Please say what should be different."
 NO_CHANGE = "That reads as thanks, so nothing runs again. Press *Yes, done*, or say what should be different."
+NOTED = "Thank you, I have written that down. Whether it is done is for <@{user}> to say."
 MOST = 4000  # characters of feedback
 
 
@@ -34,6 +36,25 @@ async def satisfied(world: World, press: TaskPress) -> Said:
         return await moved(tx, task, TaskEvent.SETTLE, press.user, outcome=outcome)
 
     return await pressed(world, press, TaskVerb.SATISFY, _ends, do)
+
+
+async def praised(world: World, press: TaskPress) -> Said:
+    """Slack's positive feedback: *Yes, done* of whoever may say so; of others it is written down.
+
+    Raises Unavailable: then nothing changed."""
+    task = await standing_task(world, press, TaskVerb.LOOK)
+    if isinstance(task, Said):
+        return task
+    person = await world.people.known(press.team, press.user)
+    if may_task(world.policy, TaskVerb.SATISFY, task, person).allowed:
+        return await satisfied(world, press)
+    async with world.ledger.begin(world.limits.decision) as tx:
+        tx.audit(
+            Entry(
+                event="feedback", session=task.session.key, actor=press.user, action=task.id, outcome="good"
+            )
+        )
+    return Said(True, "feedback", NOTED.format(user=task.requester), task=task)
 
 
 async def needs_changes(world: World, press: TaskPress) -> Said:

@@ -36,7 +36,9 @@ BROKEN = "Something went wrong on my side when I read this. If no card came of i
 
 
 WELCOME = "You are welcome. Nothing runs because of this; tell me what you need."
-NOTHING_WAITS = "Nothing of yours is waiting in this thread, so there is nothing to confirm or to cancel. Nothing ran."
+NOTHING_WAITS = (
+    "Nothing of yours is waiting in this thread, so there is nothing to confirm or to cancel. Nothing ran."
+)
 WHICH = "Is this about the result, or a yes to the card that waits? Nothing ran: please press a button on the card."
 
 

@@ -39,7 +39,7 @@ FLOWS: Mapping[str, tuple[str, Flow]] = {  # action_id -> the kind of card that 
     buttons.RETRY: ("pause", control.retry),
     buttons.SKIP: ("pause", control.skip_step),
     buttons.ABORT: ("pause", control.abort),
-    buttons.SATISFIED: (SATISFACTION, feedback.satisfied),
+    buttons.SATISFIED: (SATISFACTION, feedback.praised),
     buttons.START_OVER: (SATISFACTION, feedback.start_over),
     buttons.IMPLEMENT: ("", converse.implement),
     buttons.CONFIRM: ("requirements", converse.confirm_requirements),
@@ -109,7 +109,14 @@ class TaskButtons:
         """action_id -> handler."""
         flows = {key: self._flow(kind, flow) for key, (kind, flow) in FLOWS.items()}
         modals_by_id = {key: self._modal(key) for key in MODALS}
-        return {**flows, **modals_by_id, buttons.SUBMIT: self.submit}
+        satisfied, changes = flows[buttons.SATISFIED], modals_by_id[buttons.CHANGES]
+
+        async def feedback(click: Click) -> Reply | Opening:
+            """One side of Slack's feedback buttons, or the plain button in their place."""
+            ref = Ref.parse(click.value)
+            return await (changes if ref and ref.receipt == buttons.POOR else satisfied)(click)
+
+        return {**flows, **modals_by_id, buttons.SUBMIT: self.submit, buttons.SATISFIED: feedback}
 
     def _flow(self, kind: str, flow: Flow) -> Callable[[Click], Awaitable[Reply | Opening]]:
         async def handle(click: Click) -> Reply:

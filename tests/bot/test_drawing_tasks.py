@@ -201,6 +201,13 @@ async def test_where_slack_knows_no_plan_block_plain_ones_are_sent_from_then_on(
     assert "plan" not in {block["type"] for block in stage.slack.messages["plan:1"].blocks}
 
 
+async def test_where_slack_knows_no_feedback_buttons_a_plain_one_is_sent() -> None:
+    stage = drawing(task(S.SATISFACTION, ends=1, result="2 done"))
+    stage.slack.refuses = "context_actions"
+    await stage.draw()
+    assert "Yes, done" in str(stage.slack.messages["satisfaction:1"].blocks)
+
+
 async def test_ticks_that_come_close_together_become_one_with_the_newest_state() -> None:
     steps = [step(f"s{n}") for n in range(5)]
     stage = drawing(task(S.RUNNING, plan=approved(*steps)), gap=0.3)

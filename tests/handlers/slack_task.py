@@ -58,7 +58,7 @@ class Story:
         return shown(self.card(kind).blocks)
 
     def buttons(self, kind: str) -> list[str]:
-        rows = [b for b in self.card(kind).blocks or [] if b["type"] == "actions"]
+        rows = [b for b in self.card(kind).blocks or [] if b["type"] in ("actions", "context_actions")]
         return [e["action_id"] for row in rows for e in row["elements"]]
 
     async def click(self, kind: str, button: str, user: str = ANN, **given: Any) -> Any:

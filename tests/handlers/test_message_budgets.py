@@ -69,13 +69,26 @@ async def test_a_write_is_one_message_that_asks_whether_it_was_right(edge: Edge)
     assert len(messages(edge, card.said.ts)) == 1
     assert "Does this meet your needs?" in shown(card.message.blocks)
     await card.click("task_satisfied", BEN)
-    await edge.told(BEN, "Only <@U_ANN>")
+    await edge.told(BEN, "Whether it is done is for <@U_ANN> to say")
     assert (await task_of(card)).state is TaskState.SATISFACTION
+    noted = (await edge.ledger.audit_tail(team="T1", limit=1))[0].entry
+    assert (noted.event, noted.actor, noted.outcome) == ("feedback", BEN, "good")
     await card.click("task_satisfied")
     assert (await task_of(card)).state is TaskState.DONE
     assert card.buttons == ["undo", "full"]
     assert "needs?" not in shown(card.message.blocks)
     assert len(messages(edge, card.said.ts)) == 1
+
+
+async def test_feedback_that_it_is_not_right_yet_opens_the_form_for_changes(edge: Edge) -> None:
+    card = await written(edge)
+    (block,) = [one for one in card.message.blocks or [] if one["type"] == "context_actions"]
+    poor = block["elements"][0]["negative_button"]["value"]
+    await card.click("task_satisfied", BEN, choose=poor)
+    assert (await card.modal(BEN, "message")).body["blocks"]
+    await card.click("task_satisfied", choose=poor)
+    assert await card.modal(ANN, "task_changes")
+    assert (await task_of(card)).state is TaskState.SATISFACTION
 
 
 async def test_a_typed_write_is_one_message(edge: Edge) -> None:

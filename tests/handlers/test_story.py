@@ -25,7 +25,7 @@ async def test_a_write_is_confirmed_done_and_taken_back(edge: Edge) -> None:
 
     assert (await card.click("confirm")).ok
     assert card.text == "Wrote a.md"
-    assert card.buttons == ["undo", "task_satisfied", "task_changes", "task_start_over", "full"]
+    assert card.buttons == ["task_satisfied", "undo", "task_changes", "task_start_over", "full"]
     assert edge.desk.notes == {"a.md": "hello"}
 
     assert (await card.click("undo")).ok
@@ -40,7 +40,7 @@ async def test_undo_stays_on_the_result_and_an_expired_one_is_answered_to_its_pr
     card = await edge.propose("write", path="a.md", content="hello")
     await card.click("confirm")
     edge.travel(31 * 24 * 3600)
-    assert card.buttons[0] == "undo"
+    assert "undo" in card.buttons
     await card.click("undo")
     await edge.told(ANN, "its time is over")
     assert card.text == "Wrote a.md"

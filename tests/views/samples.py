@@ -140,4 +140,5 @@ def shown(blocks: Any) -> str:
 
 def buttons(blocks: Any) -> list[str]:
     """The action ids of the buttons and menus, in order."""
-    return [e["action_id"] for row in parts(blocks, "actions") for e in row["elements"]]
+    rows = [row for kind in ("context_actions", "actions") for row in parts(blocks, kind)]
+    return [e["action_id"] for row in rows for e in row["elements"]]

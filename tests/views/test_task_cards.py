@@ -427,6 +427,8 @@ def test_a_result_is_asked_about_once_and_closed_by_whoever_answered():
     assert "2 done, 1 rejected" in text
     assert "Does this meet your needs?" in text
     assert ids == ["task_satisfied", "task_changes", "task_start_over"]
+    assert "context_actions" not in str(cards(of)[-1].plain)
+    assert drawn(of, "satisfaction", plain=True)[1] == ids
     for changes, told in (
         ({"ended_by": "UANA"}, "<@UANA> says that this meets their needs."),
         ({"ended_by": "UANA", "reason": "started over"}, "<@UANA> started over"),

@@ -236,4 +236,4 @@ def test_anything_at_all_can_be_checked(junk):
 
 def test_every_kind_of_object_that_we_send_is_known_to_both_validators():
     assert "image" not in payload_check.SHAPES
-    assert json.dumps(sorted(payload_check.TYPELESS)) == '["message", "option", "planned", "style"]'
+    assert json.dumps(sorted(payload_check.TYPELESS)) == '["message", "option", "planned", "side", "style"]'
