@@ -129,10 +129,10 @@ async def _plan_over(world: World, task: Task) -> bool:
             spoken = await begun_turn(tx, now, Mode.PLAN, said)
             planning = replace(now.planning, turn=spoken)
             request = replace(now.request, asks=now.request.asks or now.plan.current is None)
-            now = await moved(tx, now, TaskEvent.REPLAN, planning=planning, reason="", request=request)
+            over = await moved(tx, now, TaskEvent.REPLAN, planning=planning, reason="", request=request)
         else:
-            now = await finish(tx, now, plans.summary(now.plan))
-    return now.state is TaskState.PLANNING
+            over = await finish(tx, now, plans.summary(now.plan))
+    return over.state is TaskState.PLANNING
 
 
 async def _reply_over(world: World, task: Task) -> bool:
