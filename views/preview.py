@@ -80,8 +80,7 @@ def _shown_above(preview: Preview) -> list[Fact]:
     counts as said because it is a part of a longer one."""
     said, found = _said(preview), list[Fact]()
     for fact in sorted(preview.facts, key=lambda fact: -len(fact.value)):
-        alone = sum(other.value == fact.value for other in preview.facts) == 1
-        place = _place(fact.value, said) or (_goal(fact.value, said) if alone else None)
+        place = _place(fact.value, said)
         if place:
             said = f"{said[: place.start()]}\0{said[place.end() :]}"
             found.append(fact)
@@ -99,11 +98,6 @@ def _place(value: str, said: str) -> re.Match[str] | None:
     if not SPECIFIC.search(value) or len(value) > _ROW or "\n" in value:
         return None
     return re.search(rf"(?<![\w/.-]){re.escape(value)}(?![\w/-]|\.\w)", said)
-
-
-def _goal(value: str, said: str) -> re.Match[str] | None:
-    """Where a value stands as what the first line leads to, behind its arrow: there no word stands by chance."""
-    return re.search(rf"(?<=→ ){re.escape(value)}(?=/?$)", said.partition("\n")[0])
 
 
 def _said(preview: Preview) -> str:
