@@ -360,7 +360,7 @@ def grows(used: Used) -> tuple[str, str, float] | None:
     """The first text on which the work grows faster than the text: its beginning, what it repeats, and how many times
     more work it is when the text is four times as long; None when there is none."""
     for start, pump in hostile(used.pattern):
-        if any(seconds(work(used, text_of(used, start, pump, size))) > most for size, most in SHORT):
+        if any(seconds(work(used, text_of(used, start, pump, size)), 2) > most for size, most in SHORT):
             return start, pump, math.inf
         for size in SIZES:
             quick = seconds(work(used, text_of(used, start, pump, size))) <= size * QUICK

@@ -35,7 +35,7 @@ async def newest(stage: Scene) -> Task:
     return (await stage.ledger.tasks_of(stage.session))[0]
 
 
-async def asked(stage: Scene, *calls: Call, text: str = "do it", after: tuple[Any, ...] = ()) -> Task:
+async def asked(stage: Scene, *calls: Call, text: str = "write it down", after: tuple[Any, ...] = ()) -> Task:
     """A simple request whose one reply makes these calls."""
     stage.planner.script = [Propose(calls), *after]
     await stage.say(text)
