@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from benchmarks.generated import Wanted, catalogue, sampled
 from gate.rules.action import Json, Session
-from gate.rules.planner_port import Brief, Exchange, Propose, Told, Turn
+from gate.rules.planner_port import Brief, CallReport, Exchange, Propose, Turn
 from gate.rules.policy import Policy
 from gate.rules.task import Usage
 from gate.rules.tool import ToolSpec
@@ -73,7 +73,7 @@ async def _turn(specs: Sequence[ToolSpec], schemas: int) -> list[int]:
     )
     for _ in range(3):
         replied = await planner.reply(turn, Brief(turn.text), ())
-        told = (Told(0, "succeeded", "x" * 1200),) if isinstance(replied.reply, Propose) else ()
+        told = (CallReport(0, "succeeded", "x" * 1200),) if isinstance(replied.reply, Propose) else ()
         exchange = Exchange(replied.reply, told, replied.memo, replied.usage)
         turn = replace(turn, exchanges=(*turn.exchanges, exchange))
     return model.sizes

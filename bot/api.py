@@ -72,5 +72,5 @@ def serve_api(  # noqa: PLR0913  # one for each part
         hooks=HookStore(sql, ledger.seals),
         bounds=bounds,
     )
-    ledger.told = api_app.add_api(app, services).notify
+    ledger.on_events = api_app.add_api(app, services).notify
     return app

@@ -83,7 +83,7 @@ async def identity(client: AsyncWebClient, token: str) -> AuthorizeResult:
     that event is lost (slack_bolt.middleware.authorization.async_single_team_authorization).
 
     Raises SlackRefused."""
-    with _told("SLACK_BOT_TOKEN", "its token"):
+    with _errors_of_slack("SLACK_BOT_TOKEN", "its token"):
         who = await client.auth_test()
     return AuthorizeResult(
         enterprise_id=who.get("enterprise_id"),
@@ -99,12 +99,12 @@ async def may_connect(client: AsyncWebClient, app_token: Secret | None) -> None:
     """Ask Slack once whether Socket Mode works with this token, if there is one: the SDK would ask for ever, and say
     nothing. Raises SlackRefused."""
     if app_token is not None:
-        with _told("SLACK_APP_TOKEN", APP_TOKEN):
+        with _errors_of_slack("SLACK_APP_TOKEN", APP_TOKEN):
             await client.apps_connections_open(app_token=app_token.reveal())
 
 
 @contextmanager
-def _told(name: str, what: str) -> Iterator[None]:
+def _errors_of_slack(name: str, what: str) -> Iterator[None]:
     try:
         yield
     except SlackApiError as error:

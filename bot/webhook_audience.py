@@ -12,10 +12,10 @@ from gate.rules.action import Person
 from gate.rules.permissions import account
 from gate.rules.ports import Unavailable, World
 from gate.rules.url_guard import Network
-from gate.rules.webhooks import Webhook, told
+from gate.rules.webhooks import Webhook, receives
 from storage.ledger import SqlLedger
 from storage.tokens import TokenStore
-from storage.webhooks import HookStore, told_at_once
+from storage.webhooks import HookStore, wanted_by_operator
 
 NOT_KNOWN = "Slack does not say now whose token it is that a webhook was made with"
 
@@ -26,17 +26,17 @@ class Audience:
     def __init__(self, world: World, tokens: TokenStore) -> None:
         self._world, self._tokens = world, tokens
 
-    async def told(self, hook: Webhook, found: Sequence[Logged]) -> Sequence[Logged]:
+    async def receivable(self, hook: Webhook, found: Sequence[Logged]) -> Sequence[Logged]:
         """Those of the events that it is told of. Raises Unavailable: nobody can say now."""
         if not hook.token:
-            return await told_at_once(hook, found)
+            return await wanted_by_operator(hook, found)
         token = await self._tokens.get(hook.token)
         if token is None or not usable(token, await self._tokens.now()).allowed:
             return []
         person = await self._person(token)
         if token.kind is Kind.PERSON and not account(person).allowed:
             return []
-        return [one for one in found if told(self._world.policy, hook, token, person, one)]
+        return [one for one in found if receives(self._world.policy, hook, token, person, one)]
 
     async def _person(self, token: Token) -> Person | None:
         """None for an agent's."""
@@ -51,4 +51,4 @@ class Audience:
 def deliveries(world: World, ledger: SqlLedger, sql: AsyncEngine, allowed: Sequence[Network]) -> Deliveries:
     """The deliveries of a running service. `allowed`: networks of the operator's own, for the operator's webhooks."""
     audience = Audience(world, TokenStore(sql, ledger.seals))
-    return Deliveries(HookStore(sql, ledger.seals), ledger, Sender(allowed), told=audience.told)
+    return Deliveries(HookStore(sql, ledger.seals), ledger, Sender(allowed), receivable=audience.receivable)

@@ -22,7 +22,7 @@ from gate.rules.ports import Unavailable
 from gate.rules.url_guard import Network, Target, listed, needs_allowed, refused, target
 from gate.rules.webhooks import GONE, Webhook, again_after, headers
 from storage.ledger import SqlLedger
-from storage.webhooks import HookStore, Told, told_at_once
+from storage.webhooks import HookStore, Receivable, wanted_by_operator
 
 log = logging.getLogger(__name__)
 
@@ -118,7 +118,7 @@ class Deliveries:
     """Takes events to webhooks, as durable runs with a stable id each.
 
     `sender` serves the operator's own webhooks; `abroad`, which knows no network of the operator's, those that were
-    made over HTTP. `told` says what each is told of.
+    made over HTTP. `receivable` picks what each may get.
     """
 
     def __init__(
@@ -128,11 +128,11 @@ class Deliveries:
         sender: Sender,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         *,
-        told: Told = told_at_once,
+        receivable: Receivable = wanted_by_operator,
         abroad: Sender | None = None,
     ) -> None:
         self._hooks, self._ledger, self._sender, self._now = hooks, ledger, sender, now
-        self._told, self._abroad = told, abroad or Sender()
+        self._receivable, self._abroad = receivable, abroad or Sender()
 
     def jobs(self) -> dict[str, Job]:
         return {"deliver": Job("hooks", self.deliver)}
@@ -142,7 +142,7 @@ class Deliveries:
         while True:
             pause = LOOK
             try:
-                asked = await self._hooks.fan_out(self._ledger, self._told)
+                asked = await self._hooks.fan_out(self._ledger, self._receivable)
                 pause = LOOK_ALONE if asked is None else LOOK
             except Unavailable as error:
                 log.warning("webhooks will be looked at again: %s", error)
@@ -154,7 +154,7 @@ class Deliveries:
         """One try. What fails is asked for again later; who is gone is asked no more."""
         hook = await self._hooks.get(hook_id)
         event = await self._hooks.event(int(seq))
-        if hook is None or event is None or not await self._told(hook, [event]):
+        if hook is None or event is None or not await self._receivable(hook, [event]):
             return
         problem, status = await self._try(hook, event)
         if not problem:
@@ -170,8 +170,8 @@ class Deliveries:
     async def _try(self, hook: Webhook, event: Logged) -> tuple[str, int]:
         """What went wrong, "" when nothing did; and the status of the answer, 0 without one. Who made it over HTTP is
         not told whether there is such a name inside, nor its address."""
-        told = payload(event.kind, event.task, event.body, event.at)
-        body = json.dumps(told, ensure_ascii=True, separators=(",", ":"), sort_keys=True).encode("ascii")
+        content = payload(event.kind, event.task, event.body, event.at)
+        body = json.dumps(content, ensure_ascii=True, separators=(",", ":"), sort_keys=True).encode("ascii")
         try:
             sender = self._abroad if hook.token else self._sender
             status = await sender.post(hook.url, body, headers(hook, event.seq, self._now(), body))

@@ -14,7 +14,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from servers.cards import Card, mcp_server
 from servers.cards import change as changing
 from servers.command_line import Arguments, Clock, serve
-from servers.filesystem import CARDS, disk, file_ops, targets, trash
+from servers.filesystem import CARDS, disk, file_ops, path_arguments, trash
 from servers.filesystem.change_tools import Changing
 from servers.filesystem.file_ops import Answer
 from servers.filesystem.models import Item
@@ -56,7 +56,7 @@ def makes(title: str, verb: str, summary: str, **more: Any) -> Card:
 
 def target(roots: Roots, path: str, *endings: str) -> Target:
     """Look at where a file would be made. Raises ToolError for what would be refused."""
-    place = targets.file(roots, path)
+    place = path_arguments.file(roots, path)
     if endings and not place.parts[-1].lower().endswith(endings):
         raise ToolError(f"{place.said} must end in {' or '.join(endings)}. Choose such a name.")
     with spot(place) as here:

@@ -48,9 +48,9 @@ async def append(
     key: bytes,
     entries: Sequence[Entry],
     offset: timedelta,
-    told: Sequence[Mapping[str, Any]] = (),
+    event_rows: Sequence[Mapping[str, Any]] = (),
 ) -> None:
-    """Write the entries at the end of the log, and these rows of events behind them. Locks the end until the
+    """Write the entries at the end of the log, and then these rows of the table `events`. Locks the end until the
     transaction is over: do it last."""
     head = (await connection.execute(_taken(offset), {"more": len(entries)})).one()
     seq, prev, at = head[0] - len(entries), head[1], head[2]
@@ -60,15 +60,15 @@ async def append(
         value = mac(key, prev, seq, at, entry)
         rows.append(_row(Line(seq, at, entry, prev, value, team_of(entry.session))))
         prev = value
-    if connection.dialect.name == "postgresql" and len(rows) == 1 and len(told) <= 1:
-        given = [("entry", rows[0]), *(("event", row) for row in told)]
+    if connection.dialect.name == "postgresql" and len(rows) == 1 and len(event_rows) <= 1:
+        given = [("entry", rows[0]), *(("event", row) for row in event_rows)]
         named = {f"{kind}_{name}": value for kind, row in given for name, value in row.items()}
-        await connection.execute(_at_once(offset, bool(told)), {"end": prev, **named})
+        await connection.execute(_at_once(offset, bool(event_rows)), {"end": prev, **named})
         return
     await connection.execute(ADDED, rows)
     await connection.execute(MOVED, {"end": prev})
-    if told:
-        await connection.execute(happened(offset), told)
+    if event_rows:
+        await connection.execute(happened(offset), event_rows)
 
 
 async def in_turn(connection: AsyncConnection) -> None:
@@ -86,11 +86,11 @@ def _taken(offset: timedelta) -> Any:
 
 
 @cache
-def _at_once(offset: timedelta, told: bool) -> Any:
-    """Write one entry, the new end of the log, and one event where something is told, in one trip to PostgreSQL."""
+def _at_once(offset: timedelta, with_event: bool) -> Any:
+    """Write one entry, the new end of the log, and one event where there is one, in one statement of PostgreSQL."""
     written = insert(audit_log).values(_named(audit_log, "entry")).add_cte(MOVED.cte("moved"))
     event = happened(offset).values(_named(events, "event", but=("seq", "at")))
-    return written.add_cte(event.cte("told")) if told else written
+    return written.add_cte(event.cte("event")) if with_event else written
 
 
 def _named(table: Table, kind: str, but: Sequence[str] = ()) -> dict[str, Any]:

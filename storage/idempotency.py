@@ -14,7 +14,7 @@ from storage.columns import clock
 from storage.database import carry, reached
 from storage.rows import insert
 
-HELD = timedelta(seconds=120)  # longer than any request takes: by then whoever holds the key is dead
+RESERVED_FOR = timedelta(seconds=120)  # longer than any request takes: by then whoever holds the key is dead
 
 
 class AnswerStore:
@@ -40,7 +40,7 @@ class AnswerStore:
         dead = and_(
             answers.c.status == 0,
             answers.c.digest == new.excluded.digest,
-            answers.c.at < clock(self.offset - HELD),
+            answers.c.at < clock(self.offset - RESERVED_FOR),
         )
         taken = new.on_conflict_do_update(
             index_elements=["token", "key"], set_={"holder": holder, "at": now}, where=dead
@@ -55,14 +55,15 @@ class AnswerStore:
 
     async def keep(self, token: str, key: str, holder: str, status: int, body: str) -> None:
         await carry(
-            self._engine, update(answers).where(*_held(token, key, holder)).values(status=status, body=body)
+            self._engine,
+            update(answers).where(*_reserved(token, key, holder)).values(status=status, body=body),
         )
 
     async def drop(self, token: str, key: str, holder: str) -> None:
         """Give the reservation up: the same request may be tried again."""
-        await carry(self._engine, delete(answers).where(*_held(token, key, holder)))
+        await carry(self._engine, delete(answers).where(*_reserved(token, key, holder)))
 
 
-def _held(token: str, key: str, holder: str) -> tuple[Any, ...]:
+def _reserved(token: str, key: str, holder: str) -> tuple[Any, ...]:
     own = (answers.c.token == token, answers.c.key == key, answers.c.holder == holder)
     return (*own, answers.c.status == 0)

@@ -65,11 +65,11 @@ class SqlLedger:
     """gate.rules.ports.Ledger. `enqueue` is called on the transaction's own connection; `audit_key` chains the
     log; `wake` is called after a commit with runs that are due at once; `limits` says for how long tasks wait.
 
-    offset: added to the database's clock everywhere; tests travel in time with it. told: called after a commit with
-    events for API clients. hurry: called after one that wants a card at once for which a run waits already, with the id
-    of its key. signal: called with each task that was signalled."""
+    offset: added to the database's clock everywhere; tests travel in time with it. on_events: called after a commit
+    with events for API clients. hurry: called after one that wants a card at once for which a run waits already, with
+    the id of its key. signal: called with each task that was signalled."""
 
-    told: Callable[[], None]
+    on_events: Callable[[], None]
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class SqlLedger:
         limits: Limits | None = None,
     ) -> None:
         self.offset, self.limits = timedelta(0), limits or Limits()
-        self._wake, self.told = wake, _nobody
+        self._wake, self.on_events = wake, _nobody
         self.hurry: Callable[[str], None] = lambda key: None
         self.signal: Callable[[Task], None] = lambda task: None
         self._engine = engine
@@ -117,7 +117,7 @@ class SqlLedger:
         if tx.due:
             self._wake()
         if tx.heard:
-            self.told()
+            self.on_events()
         for key in tx.hurried:
             self.hurry(key)
         for task in tx.signalled:

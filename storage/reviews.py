@@ -73,7 +73,7 @@ class Reviews:
         reviewed = tuple(to_task(row) for row in paused if self._seals.holds(tasks, row))
         return tuple(to_action(row, self._seals) for row in [*found, *kept]), reviewed
 
-    async def held(self, team: str, user: str) -> tuple[Action, ...]:
+    async def under_review(self, team: str, user: str) -> tuple[Action, ...]:
         (rows,) = await self._ask(
             select(actions).where(HELD, actions.c.team == team, actions.c.requester == user)
         )

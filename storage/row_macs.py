@@ -29,7 +29,7 @@ OPEN = {
     "grants": {"revoked_at", "revoked_by"},
     "api_tokens": {"revoked_at"},
     "inbox": {"reader", "held_until", "done_at"},
-    "exchanges": {"told"},
+    "exchanges": {"reports"},
 }
 BOX = "aesgcm1:"  # begins every encrypted text
 NONCE = 12  # bytes

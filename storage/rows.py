@@ -38,7 +38,7 @@ ORIGIN = [field.name for field in fields(Origin)]
 # Fields of an action whose columns have their names; its origin has a column for each field.
 ACTION = [field.name for field in fields(Action) if field.name not in ("origin", "flaw")]
 # What stands beside the parts of an action, to be asked for. It is not read from there.
-BESIDE = ("server", "tool", "definition", "review", "held", "expires_at")
+BESIDE = ("server", "tool", "definition", "review", "expires_at")
 # Parts of a task that have a column for each of their fields.
 TASK_PARTS: dict[str, Any] = {
     "request": Request,
@@ -85,7 +85,7 @@ def _names(kind: Any) -> tuple[str, ...]:
 def action_row(action: Action, offset: timedelta, seals: Seals) -> dict[str, Any]:
     """The row with its MAC; one that was read with a flaw keeps it, whatever else is changed of it."""
     row = {name: getattr(action, name) for name in (*ACTION, *ORIGIN, *BESIDE)}
-    row["team"] = action.session.team
+    row["team"], row["held"] = action.session.team, action.under_review  # a MAC covers the name of the column
     mac = KEPT_FLAW[action.flaw] if action.flaw else seals.mac(actions, row)
     return {**row, "mac": mac, "due": due(action, offset)}
 

@@ -18,7 +18,7 @@ from sqlalchemy import (
 )
 
 from gate.rules.action import Execution, Json, Person, Proposal, Resolution, ResultReview, Undo
-from gate.rules.planner_port import Mode, Reply, Told
+from gate.rules.planner_port import CallReport, Mode, Reply
 from gate.rules.states import State
 from gate.rules.task import Usage
 from storage.columns import Choice, Packed, SessionKey, Time, Words
@@ -202,7 +202,7 @@ exchanges = Table(
     Column("turn", Words, ForeignKey(turns.c.id), nullable=False),
     Column("index", Integer, nullable=False),
     Column("reply", Packed(Reply), nullable=False),
-    Column("told", Packed(tuple[Told, ...]), nullable=False),
+    Column("reports", Packed(tuple[CallReport, ...]), nullable=False),
     text("memo"),
     Column("usage", Packed(Usage), nullable=False),
     text("mac"),

@@ -19,7 +19,7 @@ from gate.rules.events import of_action
 from gate.rules.jobs import OWNER, Run, card
 from gate.rules.ledger_ports import Parts, TaskParts
 from gate.rules.messages import CardKey, CardKind
-from gate.rules.planner_port import Exchange, Incoming, Told, Turn
+from gate.rules.planner_port import CallReport, Exchange, Incoming, Turn
 from gate.rules.ports import Crowded, Happening, Limits, Note, Posted, Sheet, Stale, StaleTask
 from gate.rules.states import Event, State, after
 from gate.rules.task import Task
@@ -160,14 +160,14 @@ class SqlTx:
 
         if self._runs:
             await self._connection.run_sync(enqueue_all)
-        told = self._told_events()
+        event_rows = self._event_rows()
         if self._entries:
-            await append(self._connection, self._key, self._entries, self._offset, told)
-        elif told:
+            await append(self._connection, self._key, self._entries, self._offset, event_rows)
+        elif event_rows:
             await in_turn(self._connection)
-            await self.execute(happened(self._offset), told)
+            await self.execute(happened(self._offset), event_rows)
 
-    def _told_events(self) -> list[dict[str, Any]]:
+    def _event_rows(self) -> list[dict[str, Any]]:
         """The rows of the events. They are written in turn with everybody else until the commit, which the lock on the
         end of the audit log sees to: whoever reads up to a number has then seen all before it."""
         of_actions = [told for changed in self._changed.values() for told in of_action(*changed)]
@@ -311,9 +311,9 @@ class SqlTx:
         row = (await self.execute(select(tables.exchanges).where(*place))).one()
         return to_exchange(row) if self._seals.holds(tables.exchanges, row) else altered("turn", turn_id)
 
-    async def told(self, turn_id: str, index: int, told: tuple[Told, ...]) -> None:
+    async def record_reports(self, turn_id: str, index: int, reports: tuple[CallReport, ...]) -> None:
         place = (tables.exchanges.c.turn == turn_id, tables.exchanges.c.index == index)
-        await self.execute(update(tables.exchanges).where(*place).values(told=told))
+        await self.execute(update(tables.exchanges).where(*place).values(reports=reports))
 
     async def open_task(self, task: Task) -> Task | None:
         inserted = await self._put(tasks, {**task_row(task), "due": self._task_due(task)})

@@ -24,10 +24,10 @@ from storage.webhook_subscriptions import NOW, added, closed, closed_secret, ope
 log = logging.getLogger(__name__)
 
 PAGE = 500
-Told = Callable[[Webhook, Sequence[Logged]], Awaitable[Sequence[Logged]]]
+Receivable = Callable[[Webhook, Sequence[Logged]], Awaitable[Sequence[Logged]]]
 
 
-async def told_at_once(hook: Webhook, found: Sequence[Logged]) -> Sequence[Logged]:
+async def wanted_by_operator(hook: Webhook, found: Sequence[Logged]) -> Sequence[Logged]:
     """What the operator's own webhooks are told; of what a token may see, nothing is known here."""
     return [] if hook.token else [one for one in found if wants(hook, one)]
 
@@ -87,24 +87,24 @@ class HookStore:
         found = await self._log.after(seq - 1, 1)
         return found[0] if found and found[0].seq == seq else None
 
-    async def fan_out(self, ledger: SqlLedger, told: Told = told_at_once) -> int | None:
+    async def fan_out(self, ledger: SqlLedger, receivable: Receivable = wanted_by_operator) -> int | None:
         """Ask for the deliveries of what has happened since the last time; how many, None where there is no webhook.
-        `told` says of some events which the receiver is told of. Where that cannot be known now, the others have
+        `receivable` picks the events that a receiver may get. Where that cannot be known now, the others have
         theirs all the same."""
         hooks, asked, problems = await self.all(), 0, list[Unavailable]()
         for hook in hooks:
             try:
-                asked += await self._fan_out(ledger, hook, told)
+                asked += await self._fan_out(ledger, hook, receivable)
             except Unavailable as error:
                 problems.append(error)
         if problems:
             raise problems[0]
         return asked if hooks else None
 
-    async def _fan_out(self, ledger: SqlLedger, hook: Webhook, told: Told) -> int:
+    async def _fan_out(self, ledger: SqlLedger, hook: Webhook, receivable: Receivable) -> int:
         asked = 0
         while hook.disabled_at is None and (found := await self._log.after(hook.seq, PAGE)):
-            wanted = await told(hook, found)
+            wanted = await receivable(hook, found)
             if not await self._asked(ledger, hook, found[-1].seq, wanted):
                 break  # another replica is at it
             asked += len(wanted)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from gate.rules import batches
+from gate.rules import batch_receipt
 from gate.rules.action import APART, Action, Verdict, Vote
 from gate.rules.states import State
 from views import buttons
@@ -64,7 +64,7 @@ def headline(members: Sequence[Action]) -> str:
 def in_part(members: Sequence[Action]) -> frozenset[str]:
     """The ids of those that could go by one click, but of which this card has no room to show all."""
     shown = _fitted(members)
-    return frozenset(a.id for a in members if batches.coverable(a) and a.id not in shown)
+    return frozenset(a.id for a in members if batch_receipt.coverable(a) and a.id not in shown)
 
 
 def _text(members: Sequence[Action]) -> str:
@@ -107,7 +107,9 @@ def _place(action: Action) -> int:
 def _together(members: Sequence[Action], shown: frozenset[str]) -> list[Block]:
     """What one yes to several covers, said before it is given. A single one has its own button."""
     numbered = list(enumerate(members, 1))
-    covered = [(n, action) for n, action in numbered if batches.coverable(action) and action.id in shown]
+    covered = [
+        (n, action) for n, action in numbered if batch_receipt.coverable(action) and action.id in shown
+    ]
     waiting = [n for n, action in numbered if action.state is State.PREPARED and action.shares]
     if len(covered) < 2:
         return []

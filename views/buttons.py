@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gate.rules import batches
+from gate.rules import batch_receipt
 from gate.rules.action import Action, Verdict
 from gate.rules.grants import floor
 from gate.rules.policy import only_claimed
@@ -43,7 +43,7 @@ def confirm(action: Action) -> Block:
 
 def confirm_all(group: str, covered: Sequence[Action]) -> Block:
     """A yes to each of exactly these."""
-    return button("Confirm all", CONFIRM_ALL, batches.button(group, covered), "primary")
+    return button("Confirm all", CONFIRM_ALL, batch_receipt.button(group, covered), "primary")
 
 
 def apart(action: Action) -> Block:
@@ -93,7 +93,7 @@ def settle(action: Action, check: bool) -> list[Block]:
     return [*made, button("Check", CHECK, action.button)] if check else made
 
 
-def held(action: Action) -> list[Block]:
+def result_review(action: Action) -> list[Block]:
     """The answers to a result that waits for its review."""
     return [
         button("Release result", RELEASE, action.button, "primary"),

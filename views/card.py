@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from gate.rules import batches
+from gate.rules import batch_receipt
 from gate.rules.action import Action, Class, Risk, Verdict, Vote
 from gate.rules.states import State
 from gate.rules.task import LAST_WORDS, Task
@@ -78,7 +78,7 @@ def card(
 def asks_here(action: Action, task: Task | None) -> bool:
     """Whether the task asks on this card. What is taken back is not asked about."""
     asking = task is not None and task.state is TaskState.SATISFACTION and task.asked_on == action.id
-    return asking and action.state is S.SUCCEEDED and not action.held
+    return asking and action.state is S.SUCCEEDED and not action.under_review
 
 
 def headline(action: Action) -> str:
@@ -224,7 +224,7 @@ def _about_part(action: Action, votes: Sequence[Vote], all_of_it: bool) -> list[
         told = [*_given(action, 300), *_own(_came(action, votes), _later(action))]
         return [context(*told)] if told else []
     hidden = action.preview.is_complete and not all_of_it
-    missing = (NO_ROOM if batches.coverable(action) else REVIEWED) if hidden else ""
+    missing = (NO_ROOM if batch_receipt.coverable(action) else REVIEWED) if hidden else ""
     return [context(*_because(action, 300), *_own(missing), *_under(action, votes))]
 
 
@@ -333,7 +333,7 @@ def _note(own: str) -> list[Block]:
 
 def _closing(action: Action, task: Task | None) -> list[Block]:
     """The planner's last words about what was done; none about what was taken back, or waits for its review."""
-    if action.state is not S.SUCCEEDED or action.held or task is None or task.plan is None:
+    if action.state is not S.SUCCEEDED or action.under_review or task is None or task.plan is None:
         return []
     said = [step.closing for step in task.plan.steps if step.closing and step.action == action.id]
     return pack(quoted(text, LAST_WORDS) for text in said)
@@ -341,7 +341,7 @@ def _closing(action: Action, task: Task | None) -> list[Block]:
 
 def _later(action: Action) -> str:
     """How to take back what has no button for it any more."""
-    if action.state is not S.SUCCEEDED or action.held or not action.inverse or action.undo_open:
+    if action.state is not S.SUCCEEDED or action.under_review or not action.inverse or action.undo_open:
         return ""
     until = f" until {moment(action.inverse.until, '{date_short} {time}')}" if action.inverse.until else ""
     return f"To take it back: `/undo`, or mention me here with `undo`{until}."
@@ -367,13 +367,13 @@ def _yes(action: Action, all_of_it: bool) -> list[Block]:
     typed = action.verdict is Verdict.TYPED
     if confirmable(action) and (typed or all_of_it):
         return [buttons.review(action) if typed else buttons.confirm(action)]
-    return [buttons.apart(action)] if batches.coverable(action) else []
+    return [buttons.apart(action)] if batch_receipt.coverable(action) else []
 
 
 def _afterwards(action: Action) -> list[Block]:
     """What can still be done with an action that is over, besides looking at all of it."""
-    if action.held:
-        return buttons.held(action)
+    if action.under_review:
+        return buttons.result_review(action)
     if action.state is S.UNKNOWN:
         return buttons.settle(action, action.checkable)
     if action.state is S.EXPIRED:

@@ -87,17 +87,17 @@ def reject(action: Action) -> View:
     return modal(REJECT, "Reject", blocks, action, "Reject")
 
 
-def held_change(action: Action) -> View:
+def result_change(action: Action) -> View:
     """What the call gave, to be changed for whoever gets it; a message where there is no room."""
-    blocks = result_review_card.change(action) if action.held else []
+    blocks = result_review_card.change(action) if action.under_review else []
     if not blocks:
-        return message(TOO_LONG if action.held else DECIDED)
+        return message(TOO_LONG if action.under_review else DECIDED)
     return modal(HELD_CHANGE, "Change the result", [head(action), *blocks], action, "Release this")
 
 
-def held_reject(action: Action) -> View:
+def result_rejection(action: Action) -> View:
     """Why nobody is to get what the call gave."""
-    if not action.held:
+    if not action.under_review:
         return message(DECIDED)
     return modal(
         HELD_REJECT, "Reject the result", [head(action), *result_review_card.refuse(action)], action, "Reject"

@@ -27,7 +27,7 @@ SHOWN = 1_500  # characters of a changed result on a card
 
 def asking(action: Action) -> list[Block]:
     """That the operator wants the result reviewed, and what each answer does."""
-    if not action.held:
+    if not action.under_review:
         return []
     undo = "you are offered to undo the call" if action.inverse else "there is nothing to undo"
     told = (
@@ -35,7 +35,7 @@ def asking(action: Action) -> list[Block]:
         "*Change result…* changes what they get; the true result stays on record. *Reject result…* drops it: "
         f"they are told so, and {undo}."
     )
-    return [context(mrkdwn(told), plain(f"Review: {action.held}", 200))]
+    return [context(mrkdwn(told), plain(f"Review: {action.under_review}", 200))]
 
 
 def judged(action: Action) -> list[Block]:

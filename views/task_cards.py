@@ -93,9 +93,9 @@ def _satisfactions(task: Task) -> Iterator[TaskCard]:
     if task.ends > 1:
         yield _closing(task, "satisfaction", task.ends - 1, asks.satisfied_before(task))
     if task.ends and not task.asked_on:
-        asking = task.state is S.SATISFACTION
-        plainly = asks.satisfaction(task, plainly=True) if asking else None
-        card = TaskCard(_key(task, "satisfaction", task.ends), asks.satisfaction(task), plainly)
+        asking, plain = task.state is S.SATISFACTION, asks.satisfaction(task, plainly=True)
+        newest = (asks.satisfaction(task), plain) if asking or task.is_finished else (plain, None)
+        card = TaskCard(_key(task, "satisfaction", task.ends), *newest)
         yield replace(card, closed=not asking, earlier=not asking)
 
 

@@ -67,7 +67,7 @@ def progress(task: Task, plan: Plan, as_plan: bool) -> Message:
             *_more(plan),
             *_said(task),
             *_outcome(task),
-            *(answers(task) if task.state is S.DONE and not task.ends else []),
+            *(answers(task, as_plan) if task.state is S.DONE and not task.ends else []),
             context(mrkdwn(_approved(task, plan))),
             *_buttons(task, plan),
         ],

@@ -176,13 +176,14 @@ def satisfaction(task: Task, plainly: bool = False) -> Message:
     if task.state is not S.SATISFACTION:
         told = _verdict(task)
         return Message(
-            f"Finished: {escaped(task.result, 200)}", [head, *answers(task), context(mrkdwn(told))]
+            f"Finished: {escaped(task.result, 200)}",
+            [head, *answers(task, not plainly), context(mrkdwn(told))],
         )
     return Message(
         f"Finished: {escaped(task.result, 150)} Does this meet your needs?",
         [
             head,
-            *answers(task),
+            *answers(task, not plainly),
             sentence("Does this meet your needs?"),
             *buttons.feedback(task, plainly),
             actions(*buttons.satisfying(task, plainly)),

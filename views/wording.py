@@ -60,7 +60,7 @@ NOBODY = {"": "", "system": "the system", "policy": "the policy"}
 
 
 def title(action: Action) -> str:
-    if action.state is S.SUCCEEDED and action.held:
+    if action.state is S.SUCCEEDED and action.under_review:
         return "Done, its result waits for review"
     return (UNDO_TITLES if action.undoes else TITLES)[action.state]
 
@@ -70,7 +70,7 @@ def effect(action: Action) -> str:
     told = action.preview.summary
     if action.state is S.PREPARED:
         return f"Undo: {told}" if action.undoes else told
-    plainly = action.state is S.SUCCEEDED and not action.held and not action.undoes
+    plainly = action.state is S.SUCCEEDED and not action.under_review and not action.undoes
     return (past(told) if plainly else "") or f"{title(action)}: {told}"
 
 

@@ -43,11 +43,11 @@ SECONDS = 10.0  # for one answer of Redis, SQL or Slack
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at. `told`: what was found, or how to mend it."""
+    """One thing that was looked at. `sentence`: what was found, or how to mend it."""
 
     what: str
     ok: bool
-    told: str
+    sentence: str
 
 
 async def doctor(settings: Settings) -> int:
@@ -56,7 +56,7 @@ async def doctor(settings: Settings) -> int:
     async for finding in findings(settings):
         wrong += not finding.ok
         sys.stdout.write(
-            f"{'ok  ' if finding.ok else 'MEND'} {finding.what}: {visible(finding.told, lines=False)}\n"
+            f"{'ok  ' if finding.ok else 'MEND'} {finding.what}: {visible(finding.sentence, lines=False)}\n"
         )
     sys.stdout.write("Everything is well.\n" if not wrong else f"To mend: {wrong}.\n")
     return 1 if wrong else 0
@@ -183,8 +183,8 @@ async def _servers(settings: Settings, policy: Policy | None, book: PhraseBook) 
         return
     for status in statuses:
         ready = status.state == "ready"
-        told = f"{status.tools} tools" if ready else f"{status.state}: {status.detail}"
-        yield Finding(f"MCP server {status.name}", ready, told)
+        found = f"{status.tools} tools" if ready else f"{status.state}: {status.detail}"
+        yield Finding(f"MCP server {status.name}", ready, found)
     for problem in problems:
         yield Finding("MCP tool", False, problem)
     for misfit in unfit:

@@ -36,7 +36,7 @@ def main(arguments: Sequence[str]) -> int:
     except Exception as error:
         if asked.traceback:
             sys.stderr.write(redactor.clean(traceback.format_exc()))
-        sys.stderr.write(redactor.without_known(_told(error)) + "\n")
+        sys.stderr.write(redactor.without_known(_sentence(error)) + "\n")
         return 1
 
 
@@ -50,7 +50,7 @@ async def _run(asked: argparse.Namespace, redactor: Redactor) -> int | None:
     return await command(settings, *(getattr(asked, key) for key in asked.takes))
 
 
-def _told(error: Exception) -> str:
+def _sentence(error: Exception) -> str:
     """What the person at the keyboard is told. Our own errors are sentences already."""
     text = str(error).strip()
     if type(error).__module__.split(".")[0] in {"bot", "gate", "storage", "tools", "servers", "workspace"}:

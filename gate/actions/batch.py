@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from gate.actions.button_press import GONE, OLD, Press, Said, late, refused, standing
 from gate.actions.confirm import EARLY_LOOKS, EARLY_PAUSE, NOT_MINE, confirm
-from gate.actions.interaction import GONE, OLD, Press, Said, late, refused, standing
 from gate.actions.preview import decided
 from gate.actions.versioning import show
-from gate.rules import batches, jobs
+from gate.rules import batch_receipt, jobs
 from gate.rules.action import APART, Action, Ref, Session, Verdict
 from gate.rules.canonical_json import BadArguments, canonical
 from gate.rules.ids import derived
@@ -67,8 +67,8 @@ def groups(world: World, turn: Turn, index: int, calls: Sequence[Call]) -> dict[
     most = world.limits.calls_per_turn
     waiting = [place for place, call in enumerate(calls[:most]) if _waits(world, turn, call)]
     shared: dict[int, str] = {}
-    for first in range(0, len(waiting), batches.MOST):
-        places = waiting[first : first + batches.MOST]
+    for first in range(0, len(waiting), batch_receipt.MOST):
+        places = waiting[first : first + batch_receipt.MOST]
         if len(places) > 1:
             more = (first,) if first else ()
             shared |= dict.fromkeys(places, derived("group", turn.id, index, *more))
@@ -105,7 +105,7 @@ async def confirm_all(world: World, press: GroupPress) -> Said:
         return Said(False, "late", DECIDED)
     for _ in range(EARLY_LOOKS):
         covered = await _covered(world, press)
-        if press.ref == Ref(press.ref.id, len(covered), batches.seal(covered)):
+        if press.ref == Ref(press.ref.id, len(covered), batch_receipt.seal(covered)):
             return await _taken(world, press, covered)
         await world.clock.sleep(EARLY_PAUSE)  # what people see already may take a moment more to be on record
     return Said(False, "stale", CHANGED)
@@ -178,7 +178,9 @@ async def _failed(world: World, press: Press) -> list[tuple[Action, Said]]:
 async def _covered(world: World, press: GroupPress) -> list[Action]:
     """The actions that can go by one click and stand whole on the card that was pressed, in order."""
     now = await world.ledger.now()
-    waiting = [action for action in await world.ledger.of_group(press.ref.id) if batches.coverable(action)]
+    waiting = [
+        action for action in await world.ledger.of_group(press.ref.id) if batch_receipt.coverable(action)
+    ]
     found = []
     for action in waiting:
         posted = await world.ledger.posted(action.id)

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Mapping
 from dataclasses import replace
 
-from gate.actions.interaction import OLD, Press, Said, heeded, late, opened, standing
+from gate.actions.button_press import OLD, Press, Said, heeded, late, opened, standing
 from gate.actions.preview import decided
 from gate.actions.review_log import APPROVE, REJECT, judged_before
 from gate.actions.undone_action import move_original
@@ -277,7 +277,7 @@ def settled(tx: Tx, action: Action) -> None:
     """What every end of an action asks for: its card, and the planner's ear, unless its result is held."""
     show(tx, action)
     cause = f"{action.id}:{action.state}{':judged' if action.judged else ''}"
-    if action.held:
+    if action.under_review:
         return
     if action.turn:
         tx.enqueue(jobs.turn(action.turn, cause))

@@ -6,8 +6,8 @@ import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from gate.actions.button_press import OLD, Press, Said, heeded, late, opened, standing
 from gate.actions.confirm import decided_for, lapse, settled
-from gate.actions.interaction import OLD, Press, Said, heeded, late, opened, standing
 from gate.actions.prepare import sentence
 from gate.actions.preview import Look, blind, decided, look
 from gate.actions.versioning import (

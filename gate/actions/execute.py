@@ -13,7 +13,7 @@ from gate.actions.confirm import decision_now, same_rules, settled
 from gate.actions.edit import unbound
 from gate.actions.grant_consent import withdrawn
 from gate.actions.preview import NotSeen, captured
-from gate.actions.review_log import holds, waits_held
+from gate.actions.review_log import announce_review, holds
 from gate.actions.undo import inverse_of, undo_kind
 from gate.actions.undone_action import move_original
 from gate.actions.versioning import entry, show
@@ -244,7 +244,7 @@ async def write_end(tx: Tx, world: World, action: Action, outcome: Outcome, spec
         undo=Undo(inverse=inverse, open=bar),
     )
     tx.audit(ended(moved, outcome))
-    await waits_held(tx, moved)
+    await announce_review(tx, moved)
     came = spec is not None and outside(spec) and outcome.kind != "not_sent"
     if came or spec is None or not silent(spec, moved.args, outcome):
         await tx.learnt.taint(moved.session, moved.name, came)
@@ -261,7 +261,9 @@ def ended(action: Action, outcome: Outcome) -> Entry:
         action.state,
         action,
         action.decided_by,
-        result="" if action.held else outcome.text[:1000],  # then the review keeps it: the log can be read
+        result=""
+        if action.under_review
+        else outcome.text[:1000],  # then the review keeps it: the log can be read
         status="success" if outcome.kind == "success" else "error",
         outcome=outcome.kind,
         user_confirmed=not action.grant,

@@ -71,7 +71,7 @@ async def uncovered(tx: Tx, world: World, action: Action) -> str:
         return OUTSIDE
     if not await tx.learnt.requested(action) or await _steered(tx, action):
         return NOT_ASKED
-    return await told_by_others(tx, world, action.session, action.requester)
+    return await outside_influence(tx, world, action.session, action.requester)
 
 
 async def _steered(tx: Tx, action: Action) -> bool:
@@ -80,7 +80,7 @@ async def _steered(tx: Tx, action: Action) -> bool:
     return task is not None and any(one.user != action.requester for one in task.instructions)
 
 
-async def told_by_others(tx: Tx, world: World, session: Session, user: str) -> str:
+async def outside_influence(tx: Tx, world: World, session: Session, user: str) -> str:
     """Why a model that thinks here may say what others want, in words; "" where it cannot, and where no model does.
     It is told what tools answered in this thread, what other people wrote, and what tools say of themselves, and
     may obey any of it."""

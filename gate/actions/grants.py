@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from gate.actions import confirm
+from gate.actions.button_press import OLD, Press, Said, late, opened, standing
 from gate.actions.edit import unbound
-from gate.actions.grant_consent import named, told_by_others
-from gate.actions.interaction import OLD, Press, Said, late, opened, standing
+from gate.actions.grant_consent import named, outside_influence
 from gate.rules.action import Action, Json, Session
 from gate.rules.audit import Entry
 from gate.rules.canonical_json import parse
@@ -63,7 +63,7 @@ async def offered(world: World, press: Press) -> Offer | Said:
     async with world.ledger.begin() as tx:
         if await tx.learnt.tainted(action.session):
             return Said(False, "tainted", TAINTED, action)
-        if told := await told_by_others(tx, world, action.session, action.requester):
+        if told := await outside_influence(tx, world, action.session, action.requester):
             return Said(False, "tainted", NOT_HERE.format(why=told), action)
     return Offer(action, offers(_asked(world, action)))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from gate.actions import confirm
-from gate.actions.interaction import OLD, Press, Said, late, opened, standing
+from gate.actions.button_press import OLD, Press, Said, late, opened, standing
 from gate.actions.versioning import entry
 from gate.rules.action import Action
 from gate.rules.permissions import Verb, may

@@ -9,7 +9,7 @@ from datetime import datetime
 from gate.actions.confirm import forget
 from gate.actions.grant_consent import by_grant, explained
 from gate.actions.preview import Look, decided, look
-from gate.actions.review_log import waits_before, waits_held
+from gate.actions.review_log import announce_review, waits_before
 from gate.actions.versioning import announce, lease, proposal, propose, show, with_receipt
 from gate.rules.action import (
     APART,
@@ -27,15 +27,15 @@ from gate.rules.action import (
 )
 from gate.rules.audit import Entry
 from gate.rules.canonical_json import BadArguments, canonical
+from gate.rules.canonical_targets import settled
+from gate.rules.close_names import close_matches
 from gate.rules.grants import outside
-from gate.rules.nearest import close_matches
 from gate.rules.permissions import Ruling, account
 from gate.rules.planner_port import Call
 from gate.rules.policy import only_claimed, unclaimed
 from gate.rules.ports import Tx, World
 from gate.rules.reviews import Phase
 from gate.rules.states import State
-from gate.rules.targets import settled
 from gate.rules.tool import Answer, AnswerTooLong, OutcomeUnknown, ServerUnavailable, ToolSpec
 
 SHOWN = 3  # reasons given with a refusal
@@ -244,7 +244,7 @@ async def read(world: World, asked: Asked, spec: ToolSpec, decision: Decision) -
     of_plan = asked.step and not asked.turn
     held = "" if of_plan or answer.is_error else world.policy.review(Phase.AFTER, spec.full_name)
     outcome = Outcome("success", answer.text, answer.structured, took, world.clock.now())
-    waiting = await _held(world, asked, spec, decision, (held, outcome)) if held else None
+    waiting = await _read_under_review(world, asked, spec, decision, (held, outcome)) if held else None
     async with world.ledger.begin() as tx:
         if waiting is not None:
             waiting = await _put(tx, waiting)
@@ -268,7 +268,7 @@ async def read(world: World, asked: Asked, spec: ToolSpec, decision: Decision) -
     return Answered(spec, asked.call.args, answer, decision.private) if waiting is None else Prepared(waiting)
 
 
-async def _held(
+async def _read_under_review(
     world: World, asked: Asked, spec: ToolSpec, decision: Decision, found: tuple[str, Outcome]
 ) -> Action:
     """A read that has run, as an action whose result waits for a person."""
@@ -283,7 +283,7 @@ async def _put(tx: Tx, waiting: Action) -> Action:
     """Put in a read whose result waits; or what is there under its id already."""
     stored = await tx.insert(waiting)
     if stored.receipt == waiting.receipt:
-        await waits_held(tx, stored)
+        await announce_review(tx, stored)
         show(tx, stored)
     return stored
 

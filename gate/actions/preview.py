@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 
 from gate.rules.action import Decision, Json, Preview, Risk, Verdict
 from gate.rules.canonical_json import BadArguments, canonical
+from gate.rules.canonical_targets import resolved, settled
 from gate.rules.policy import decide
 from gate.rules.ports import World
 from gate.rules.previews import build, covered, default_verb, facts, plainly, summary_of, text_of, warned
-from gate.rules.targets import resolved, settled
 from gate.rules.templates import TemplateError, expand, names
 from gate.rules.tool import OutcomeUnknown, Read, ServerUnavailable, ToolSpec
 

@@ -6,8 +6,8 @@ import contextlib
 from dataclasses import replace
 
 from gate.actions import undo
+from gate.actions.button_press import Press, Said, late, standing
 from gate.actions.edit import unbound
-from gate.actions.interaction import Press, Said, late, standing
 from gate.actions.prepare import Asked, Refused, prepare
 from gate.actions.versioning import entry
 from gate.rules import jobs

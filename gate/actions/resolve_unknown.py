@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from gate.actions.button_press import Press, Said, late, standing
 from gate.actions.confirm import settled
 from gate.actions.edit import unbound
-from gate.actions.interaction import Press, Said, late, standing
 from gate.actions.preview import NotSeen, captured
 from gate.actions.undone_action import move_original
 from gate.actions.versioning import entry

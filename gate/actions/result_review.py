@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from gate.actions.button_press import ALTERED, GONE, OLD, Press, Said, heeded, opened, standing
 from gate.actions.confirm import settled
 from gate.actions.edit import Unfit
-from gate.actions.interaction import ALTERED, GONE, OLD, Press, Said, heeded, opened, standing
-from gate.actions.review_log import judged_held
+from gate.actions.review_log import record_review
 from gate.actions.versioning import entry
 from gate.rules.action import Action, Json, Judged, ResultReview
 from gate.rules.audit import Entry
@@ -31,7 +31,11 @@ async def approve(world: World, press: Press, edited: dict[str, Json] | None = N
     if edited is None:
         return await _judge(world, press, Judged(press.user, True, None, press.reason[:COMMENT]))
     action = await world.ledger.action(press.ref.id)
-    unfit = misfit(world, edited, action.server, action.tool) if action is not None and action.held else None
+    unfit = (
+        misfit(world, edited, action.server, action.tool)
+        if action is not None and action.under_review
+        else None
+    )
     if unfit is not None:
         return unfit
     changed = edited if action is None or not same(edited, gave(action)) else None
@@ -56,14 +60,14 @@ async def _judge(world: World, press: Press, judged: Judged, window: str = "") -
     try:
         async with world.ledger.begin(world.limits.decision) as tx:
             now = await tx.action(action.id)  # locked: of many, one is first
-            if now is None or not now.held:
+            if now is None or not now.under_review:
                 return late(now)
             if now.flaw:
                 return Said(False, "altered", ALTERED, now)
             bar = now.inverse is not None and now.state is State.SUCCEEDED
             undo, review = replace(now.undo, open=bar), ResultReview(judged=judged)
             moved = await tx.keep(now, result_review=review, undo=undo)
-            await judged_held(tx, moved, judged)
+            await record_review(tx, moved, judged)
             tx.audit(_entry(moved, judged))
             settled(tx, moved)
             await heeded(tx, press)
@@ -92,7 +96,7 @@ def late(action: Action | None) -> Said:
         return Said(False, "gone", GONE)
     judged = action.judged
     if judged is None:
-        return Said(False, "late", OLD if action.held else NOTHING, action)
+        return Said(False, "late", OLD if action.under_review else NOTHING, action)
     what = "released its result" if judged.kept else "rejected its result"
     return Said(False, "late", DECIDED.format(by=judged.by, what=what), action)
 

@@ -33,13 +33,13 @@ def holds(world: World, action: Action) -> str:
     return world.policy.review(Phase.AFTER, action.name)
 
 
-async def waits_held(tx: Tx, action: Action) -> None:
+async def announce_review(tx: Tx, action: Action) -> None:
     """The result of a call waits for a person: say so."""
-    if action.held:
+    if action.under_review:
         tx.emit(paused(action.session, action.task, node(action), Phase.AFTER, await tx.now()))
 
 
-async def judged_held(tx: Tx, action: Action, judged: Judged) -> None:
+async def record_review(tx: Tx, action: Action, judged: Judged) -> None:
     """Put somebody's decision on what a call outside of plans gave on record."""
     execution, at_node = node(action)
     record = ReviewRecord(

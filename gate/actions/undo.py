@@ -7,9 +7,9 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import count
 
+from gate.actions.button_press import ALTERED, Press, Said, late, standing
 from gate.actions.confirm import approve, decided_for
 from gate.actions.edit import unbound
-from gate.actions.interaction import ALTERED, Press, Said, late, standing
 from gate.actions.prepare import sentence
 from gate.actions.preview import Look, NotSeen, blind, decided, look, run_read
 from gate.actions.versioning import announce, entry, lease, next_version, proposal, put_version, with_receipt

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
-from gate.actions.interaction import Said
+from gate.actions.button_press import Said
 from gate.rules.access import Kind, Token
 from gate.rules.action import Session
 from gate.rules.audit import Entry

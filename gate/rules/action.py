@@ -299,7 +299,7 @@ class Action:
     @property
     def is_finished(self) -> bool:
         """Whether nothing more comes of it: it may not run any more, and its result waits for nobody."""
-        return self.state in SETTLED and not self.held
+        return self.state in SETTLED and not self.under_review
 
     @property
     def button(self) -> str:
@@ -442,7 +442,7 @@ class Action:
         return self.execution.outcome
 
     @property
-    def held(self) -> str:
+    def under_review(self) -> str:
         return self.result_review.awaits
 
     @property

@@ -25,7 +25,7 @@ from gate.rules.audit import Entry, Line
 from gate.rules.grant_ports import Learnt, LearntTx
 from gate.rules.jobs import Run
 from gate.rules.messages import CardKey, Happening, Note, Posted, Sheet, UndoEntry
-from gate.rules.planner_port import Exchange, Incoming, Told, Turn
+from gate.rules.planner_port import CallReport, Exchange, Incoming, Turn
 from gate.rules.reviews import Reviews, ReviewsTx
 from gate.rules.states import Event
 from gate.rules.task import (
@@ -188,7 +188,7 @@ class Tx(Protocol):
     async def exchange(self, turn_id: str, index: int, exchange: Exchange) -> Exchange:
         """Insert the exchange at this place of the turn, or return the one that is there: the first reply counts."""
 
-    async def told(self, turn_id: str, index: int, told: tuple[Told, ...]) -> None:
+    async def record_reports(self, turn_id: str, index: int, reports: tuple[CallReport, ...]) -> None:
         """Write down what became of a stored reply."""
 
     async def open_task(self, task: Task) -> Task | None:

@@ -108,7 +108,7 @@ Reply = Propose | Say | CancelPending | ListPending | Done | Clarify | ProposePl
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class CallReport:
     """What became of one proposed call: the truth, for the planner."""
 
     call: int
@@ -123,7 +123,7 @@ class Exchange:
     """One reply of the planner and what came of it. `memo` is the planner's own, for its next reply."""
 
     reply: Reply
-    told: tuple[Told, ...] = ()
+    reports: tuple[CallReport, ...] = ()
     memo: str = ""
     usage: Usage = field(default_factory=Usage)
 

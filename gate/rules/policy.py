@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import lru_cache
 
-from gate.rules import shells
+from gate.rules import command_tools
 from gate.rules.action import Approvers, Class, Decision, Json, Risk, Verdict
+from gate.rules.canonical_targets import contents, shapes, too_many_alternatives
 from gate.rules.reviews import Phase, Review
-from gate.rules.targets import contents, shapes, too_many_alternatives
 from gate.rules.tool import Hints, ToolSpec, Trust
 from gate.rules.tool_names import acts, destroys, only_reads, says_otherwise, shows_change
 from gate.rules.tool_names import words as words
@@ -217,7 +217,7 @@ def decide(
     """
     if too_many_alternatives(spec.recipe.targets, args):
         return Decision(Verdict.DENY, Class.DESTRUCTIVE, Risk.CRITICAL, TOO_MANY, "too many names")
-    rules = _held(policy, spec, args, matches)
+    rules = _matching(policy, spec, args, matches)
     cls, reason, rule = _classify(spec, rules)
     least, why = _of_commands(spec, rules, args)
     if CLASS_ORDER.index(least) > CLASS_ORDER.index(cls):
@@ -253,7 +253,7 @@ def decide(
     )
 
 
-def _held(policy: Policy, spec: ToolSpec, args: Json, matches: Matches) -> list[Rule]:
+def _matching(policy: Policy, spec: ToolSpec, args: Json, matches: Matches) -> list[Rule]:
     """The rules that are about this call, in whatever form a tool may take its arguments."""
     # Also without what the recipe bound: the same call must never be judged milder for being looked at.
     given = [args, *_unbound(spec, args)]
@@ -269,11 +269,11 @@ def _of_commands(spec: ToolSpec, rules: Sequence[Rule], args: Json) -> tuple[Cla
     if stated and not spec.changed:
         return Class.READ, ""
     said = words(spec.name)
-    if not shells.runs(said, spec.schema, args):
-        return (Class.DESTRUCTIVE, ANYTHING) if shells.changes_data(said, args) else (Class.READ, "")
-    if not shells.harmless(said, args):
+    if not command_tools.runs(said, spec.schema, args):
+        return (Class.DESTRUCTIVE, ANYTHING) if command_tools.changes_data(said, args) else (Class.READ, "")
+    if not command_tools.harmless(said, args):
         return Class.DESTRUCTIVE, ANYTHING
-    return (Class.WRITE, ADDS) if shells.adds(said, args) else (Class.READ, "")
+    return (Class.WRITE, ADDS) if command_tools.adds(said, args) else (Class.READ, "")
 
 
 def _secret(policy: Policy, spec: ToolSpec, args: Json) -> Rule | None:

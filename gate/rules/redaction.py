@@ -52,15 +52,15 @@ def decided_by(step: Step) -> str:
     return "" if by == NOBODY else by
 
 
-def told_task(task: Task) -> Task:
+def redacted_task(task: Task) -> Task:
     """The task as an agent may know it: without what has not been let out, and with what was changed as changed."""
     if task.plan is None:
         return task
-    steps = tuple(told_step(task, step) for step in task.plan.steps)
+    steps = tuple(redacted_step(task, step) for step in task.plan.steps)
     return replace(task, plan=replace(task.plan, steps=steps), reason=_reason(task))
 
 
-def told_step(task: Task, step: Step) -> Step:
+def redacted_step(task: Task, step: Step) -> Step:
     """The same of one step; a planner, too, knows no more of it."""
     now = standing(task, step)
     if now in OUT:
@@ -89,12 +89,12 @@ def _about(task: Task) -> Step | None:
     return next((step for step in task.plan.steps if step.shown and step.shown == task.pauses), None)
 
 
-def told_action(task: Task | None, action: Action) -> Action:
+def redacted_action(task: Task | None, action: Action) -> Action:
     """The action of a step as an agent may know it, in the fields of a call outside of plans: `held` while somebody
     has to look at its result, `judged` once they have. Until its step is written down, it counts as running."""
     if not action.step or action.outcome is None or action.outcome.kind != "success":
         return action
-    if action.held or action.judged:  # its own review says what may be known
+    if action.under_review or action.judged:  # its own review says what may be known
         return action
     step = step_of(task.plan, action.step) if task else None
     if task is None or step is None or step.action != action.id:  # the step has become another action since
@@ -117,11 +117,11 @@ def told_action(task: Task | None, action: Action) -> Action:
     return _judged(action, Judged(decided_by(step), kept, step.result if step.edited else None))
 
 
-def told_undo(original: Action, undo: Action) -> Action:
+def redacted_undo(original: Action, undo: Action) -> Action:
     """An undo as an agent may know it. `original`: what it takes back, as the agent may know that. Its arguments, its
     preview and its answer may quote what the original gave: so they are told only where that has been let out."""
     judged = original.judged
-    out = not original.held if judged is None else judged.kept and judged.revised is None
+    out = not original.under_review if judged is None else judged.kept and judged.revised is None
     if out:
         return undo
     seen = undo.preview

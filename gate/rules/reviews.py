@@ -170,7 +170,7 @@ def released(action: Action) -> Outcome | None:
     """What became of a call as far as whoever asked for it may know: nothing of what it gave while that waits for a
     person, or where one has dropped it; and what they made of it where they changed it."""
     judged, outcome = action.judged, action.outcome
-    if outcome is None or (judged is None and not action.held):
+    if outcome is None or (judged is None and not action.under_review):
         return outcome
     if judged is None or not judged.kept:
         return replace(outcome, text="", structured=None)
@@ -233,7 +233,7 @@ class Reviews(Protocol):
         """The actions that wait for a review, to run or with what they gave, and the tasks that wait for one after a
         step."""
 
-    async def held(self, team: str, user: str) -> tuple[Action, ...]:
+    async def under_review(self, team: str, user: str) -> tuple[Action, ...]:
         """The actions of one requester outside of plans whose result waits for a review."""
 
 

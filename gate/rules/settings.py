@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gate.rules.action import Json
-from gate.rules.nearest import close_matches
+from gate.rules.close_names import close_matches
 from gate.rules.unicode_safety import quoted
 
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from gate.rules.action import Class, Json, Risk
-from gate.rules.targets import Targets
+from gate.rules.canonical_targets import Targets
 
 
 class Trust(StrEnum):

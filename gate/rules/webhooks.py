@@ -84,7 +84,7 @@ def wants(hook: Webhook, one: Logged) -> bool:
     return in_place and (not hook.kinds or one.kind in hook.kinds)
 
 
-def told(policy: Policy, hook: Webhook, token: Token, person: Person | None, one: Logged) -> bool:
+def receives(policy: Policy, hook: Webhook, token: Token, person: Person | None, one: Logged) -> bool:
     """Whether a webhook that was made with this token is told of this event: of what the token may see."""
     return hook.token == token.id and wants(hook, one) and sees(policy, token, person, one.subject).allowed
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from gate.actions.interaction import Said, TaskPress
+from gate.actions.button_press import Said, TaskPress
 from gate.rules import thread_commands
 from gate.rules.action import Json
 from gate.rules.autonomy import ApprovalMode
@@ -71,7 +71,7 @@ async def _change(world: World, task: Task, changes: Mapping[str, Json]) -> Said
         if now is None or now.is_finished:
             return Said(False, "none", NONE)
         changed = await _changed(tx, now, changes)
-    return Said(True, "mode", _told(changed.switches), task=changed)
+    return Said(True, "mode", _described(changed.switches), task=changed)
 
 
 async def _changed(tx: Tx, task: Task, changes: Mapping[str, Json]) -> Task:
@@ -81,11 +81,11 @@ async def _changed(tx: Tx, task: Task, changes: Mapping[str, Json]) -> Task:
     if step_check.briefly(task) and switches.approval_mode != ApprovalMode.AUTO:
         task = await step_check.pause_for_review(tx, task, task.requester)
     changed = await tx.keep_task(task, request=replace(task.request, switches=switches))
-    record(tx, changed, "mode_changed", changed.requester, _told(switches))
+    record(tx, changed, "mode_changed", changed.requester, _described(switches))
     return changed
 
 
-def _told(switches: Switches) -> str:
+def _described(switches: Switches) -> str:
     threshold = switches.approval_mode == ApprovalMode.THRESHOLD
     least = f": below a confidence of {switches.confidence:.2f} it waits" if threshold else ""
     return NOW.format(mode=switches.approval_mode, least=least)

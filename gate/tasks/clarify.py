@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from gate.actions.interaction import Said, TaskPress
+from gate.actions.button_press import Said, TaskPress
 from gate.rules import jobs
 from gate.rules.ids import derived
 from gate.rules.permissions import TaskVerb
@@ -23,7 +23,7 @@ from gate.tasks.task_log import (
     moved,
     planner_away,
     pressed,
-    told_in_thread,
+    say_in_thread,
     unchanged,
 )
 
@@ -101,7 +101,7 @@ async def lapse(world: World, task_id: str, asked: int) -> None:
             return
         if task.asked == asked:
             over = await moved(tx, task, TaskEvent.CANCEL, reason=UNANSWERED)
-            await told_in_thread(tx, over, f"<@{task.requester}> {UNANSWERED} {AGAIN}", "unanswered")
+            await say_in_thread(tx, over, f"<@{task.requester}> {UNANSWERED} {AGAIN}", "unanswered")
 
 
 async def answer(world: World, press: TaskPress) -> Said:

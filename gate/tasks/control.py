@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
+from gate.actions.button_press import Said, TaskPress
 from gate.actions.confirm import forget
-from gate.actions.interaction import Said, TaskPress
 from gate.actions.review_log import judged_after
 from gate.rules import jobs, plans
 from gate.rules.action import Action, Judged

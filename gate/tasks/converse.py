@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gate.actions.interaction import Said, TaskPress
+from gate.actions.button_press import Said, TaskPress
 from gate.rules.intent import Intent, intent
 from gate.rules.permissions import TaskVerb
 from gate.rules.planner_port import Implement, Incoming, Mode, Turn

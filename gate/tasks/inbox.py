@@ -7,9 +7,9 @@ from dataclasses import replace
 from datetime import datetime
 
 from gate.actions import grants
+from gate.actions.button_press import Press, Said
 from gate.actions.confirm import cancel, confirm
 from gate.actions.edit import Unfit, by_words
-from gate.actions.interaction import Press, Said
 from gate.rules import jobs, thread_commands
 from gate.rules.action import Action, Json, Person, Ref, Session, Verdict
 from gate.rules.feedback import thanks

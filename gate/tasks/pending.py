@@ -21,7 +21,7 @@ async def waiting_for(world: World, team: str, user: str) -> tuple[Undecided, ..
     tasks = [(task, due) for task, due in await ledger.asking(team, user) if _waits(task)]
     actions = [
         *(action for action in await ledger.pending(team, user=user) if _asked(action)),
-        *await ledger.reviews.held(team, user),
+        *await ledger.reviews.under_review(team, user),
         *await _of_others(world, team, await world.people.known(team, user)),
     ]
     lapses = {task.id: due for task, due in tasks if card_waited_at(task)}

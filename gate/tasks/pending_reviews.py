@@ -57,7 +57,7 @@ async def copy(world: World, record: Action | Task) -> None:
 
 async def copy_action(world: World, action: Action | None) -> None:
     """Bring what Redis says of an action in line with SQL. Raises Unavailable: then it is tried again."""
-    if world.pending is None or action is None or not (action.review or action.held or action.judged):
+    if world.pending is None or action is None or not (action.review or action.under_review or action.judged):
         return
     for _ in range(LOOKS):
         waiting = of_action(action)
@@ -100,7 +100,7 @@ async def _true(world: World, team: str) -> tuple[Waiting, ...]:
 def of_action(action: Action) -> Waiting | None:
     """The line of an action that waits to run, or whose result waits; None where neither does."""
     before = bool(action.review) and action.state is State.PREPARED
-    if not before and not action.held:
+    if not before and not action.under_review:
         return None
     execution, at_node = node(action)
     return Waiting(
@@ -147,7 +147,7 @@ async def detail(world: World, team: str, user: str, execution: str) -> tuple[Wa
     else:
         action = await _reviewed(world, task) if task else await world.ledger.action(execution)
         waiting = of_action(action) if action else None
-        data = (gave(action) if action.held else parse(action.args)) if action else None
+        data = (gave(action) if action.under_review else parse(action.args)) if action else None
     if waiting is None or waiting.session.team != team or (waiting.private and waiting.requester != user):
         return None
     return waiting, data

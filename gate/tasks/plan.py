@@ -24,7 +24,7 @@ from gate.tasks.plan_review import (
     replan,
     step_by_step,
 )
-from gate.tasks.task_log import begun_turn, failed, kept, moved, paused, told_in_thread, unchanged
+from gate.tasks.task_log import begun_turn, failed, kept, moved, paused, say_in_thread, unchanged
 
 __all__ = [
     "StepChange",
@@ -157,7 +157,7 @@ async def _other(tx: Tx, world: World, task: Task, found: Turn) -> Task:
         on = await moved(tx, task, TaskEvent.ACT, planning=_made(task))
         reason = NOT_TAKEN.format(text=f"“{plans.clipped(found.text, 300)}”.")
         return await moved(tx, on, TaskEvent.PAUSE, reason=reason, pause=paused(on, Why.WISH))
-    await told_in_thread(tx, task, AS_IT_WAS, task.revision)
+    await say_in_thread(tx, task, AS_IT_WAS, task.revision)
     if not _left(plan):
         return await _begun(tx, task, plan)
     same = plans.sealed(task.id, replace(plan, version=plan.version + 1))

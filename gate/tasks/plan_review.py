@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
+from gate.actions.button_press import Said, TaskPress
 from gate.actions.edit import unbound
-from gate.actions.interaction import Said, TaskPress
 from gate.actions.prepare import missing, sentence
 from gate.actions.preview import decided
 from gate.actions.review_log import under_review

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from gate.actions.button_press import Press
 from gate.actions.confirm import cancel
-from gate.actions.interaction import Press
 from gate.actions.prepare import Answered, Asked, Prepared, Refused, prepare
 from gate.actions.preview import decided
 from gate.rules import jobs
@@ -16,6 +16,7 @@ from gate.rules.messages import SOON, CardKey, CardKind
 from gate.rules.planner_port import (
     Brief,
     Call,
+    CallReport,
     CancelPending,
     Done,
     Exchange,
@@ -25,7 +26,6 @@ from gate.rules.planner_port import (
     Propose,
     Reply,
     Say,
-    Told,
     Turn,
 )
 from gate.rules.plans import boundary
@@ -168,7 +168,7 @@ async def _end(world: World, turn: Turn) -> None:
 async def _tell_task(world: World, turn: Turn) -> None:
     """Let its task look at it: once for each end, as an expired call may be asked again."""
     if turn.task:
-        told = ",".join(one.status for exchange in turn.exchanges for one in exchange.told)
+        told = ",".join(one.status for exchange in turn.exchanges for one in exchange.reports)
         async with world.ledger.begin() as tx:
             tx.enqueue(jobs.task(turn.task, f"{turn.id}:{len(turn.exchanges)}:{told}"))
 
@@ -189,10 +189,10 @@ async def _act(world: World, turn: Turn, exchange: Exchange, task: Task | None) 
     else:
         told = (await _other(world, turn, index, reply),)
     async with world.ledger.begin() as tx:
-        await tx.told(turn.id, index, told)
+        await tx.record_reports(turn.id, index, told)
     if any(one.status in OPEN for one in told):
         return None
-    return replace(turn, exchanges=(*turn.exchanges[:-1], replace(exchange, told=told)))
+    return replace(turn, exchanges=(*turn.exchanges[:-1], replace(exchange, reports=told)))
 
 
 async def _carried(world: World, turn: Turn, reply: Reply, task: Task | None) -> Turn | None:
@@ -217,7 +217,7 @@ async def _carried(world: World, turn: Turn, reply: Reply, task: Task | None) ->
     return await tell(world, (await world.ledger.turn(turn.id) if read else None) or turn, task, seen.ended)
 
 
-async def _read(world: World, turn: Turn, place: tuple[int, int], call: Call) -> Told:
+async def _read(world: World, turn: Turn, place: tuple[int, int], call: Call) -> CallReport:
     """A call of a turn that plans or talks, or of one that looks a name up: reads alone."""
     asked = Asked(derived("action", turn.id, *place), turn.session, turn.requester, call, turn.id, place[1])
     existing = await world.ledger.action(asked.id)
@@ -225,7 +225,7 @@ async def _read(world: World, turn: Turn, place: tuple[int, int], call: Call) ->
         return await truth(world, existing, place[1])
     lookup = is_lookup(turn.exchanges[place[0]].reply)
     if (lookup or turn.mode is not Mode.ACT) and not _reads(world, turn, call):
-        return Told(place[1], "refused", NOT_NOW[Mode.PLAN if lookup else turn.mode])
+        return CallReport(place[1], "refused", NOT_NOW[Mode.PLAN if lookup else turn.mode])
     over_many = place[1] >= world.limits.calls_per_turn
     name = f"{call.server}.{call.tool}"
     result = Refused(name, (TOO_MANY,)) if over_many else await prepare(world, asked)
@@ -236,7 +236,7 @@ async def _read(world: World, turn: Turn, place: tuple[int, int], call: Call) ->
             return await answered(tx, turn, place, result, not world.planner.follows)
         at = world.limits.calls_per_turn if over_many else place[1]  # one note for all that are too many
         await refused(tx, turn, (place[0], at), result)
-    return Told(place[1], "refused", " ".join(result.reasons))
+    return CallReport(place[1], "refused", " ".join(result.reasons))
 
 
 def _reads(world: World, turn: Turn, call: Call) -> bool:
@@ -246,20 +246,20 @@ def _reads(world: World, turn: Turn, call: Call) -> bool:
     return decided(world, spec, dict(call.args), turn.session.channel).verdict is Verdict.RUN
 
 
-async def _other(world: World, turn: Turn, index: int, reply: object) -> Told:
+async def _other(world: World, turn: Turn, index: int, reply: object) -> CallReport:
     if isinstance(reply, Say):
         if may_close(turn, reply.text) and await _on_card(world, turn, reply.text):
-            return Told(0, "succeeded", "")
+            return CallReport(0, "succeeded", "")
         talk = turn.mode is Mode.TALK
         body = {"text": reply.text, "task": turn.task} if talk else {"text": reply.text}
         await _note(world, turn, index, "talk" if talk else "text", body)
-        return Told(0, "succeeded", "")
+        return CallReport(0, "succeeded", "")
     if isinstance(reply, ListPending):
         await _note(world, turn, index, "pending", {})
-        return Told(0, "succeeded", "")
+        return CallReport(0, "succeeded", "")
     if isinstance(reply, CancelPending):
         return await _withdraw(world, turn, reply)
-    return Told(0, "succeeded", "")
+    return CallReport(0, "succeeded", "")
 
 
 async def _on_card(world: World, turn: Turn, text: str) -> bool:
@@ -281,16 +281,16 @@ def _has_card(action: Action) -> bool:
     return action.state is State.SUCCEEDED and bool(action.task)
 
 
-async def _withdraw(world: World, turn: Turn, reply: CancelPending) -> Told:
+async def _withdraw(world: World, turn: Turn, reply: CancelPending) -> CallReport:
     """The planner may withdraw what the requester of this very turn has pending: that is always safe."""
     action = await world.ledger.action(reply.action)
     if action is None or action.requester != turn.requester:  # an admin may cancel more, a planner may not
-        return Told(0, "refused", "They have no such action.")
+        return CallReport(0, "refused", "They have no such action.")
     ref = Ref(action.id, action.version, action.receipt[:16])
     said = await cancel(
         world, Press(ref, turn.session.team, turn.requester, reason="withdrawn in the conversation")
     )
-    return Told(0, "cancelled" if said.ok else "refused", said.text)
+    return CallReport(0, "cancelled" if said.ok else "refused", said.text)
 
 
 async def _note(

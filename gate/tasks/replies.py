@@ -14,6 +14,7 @@ from gate.rules.ids import derived
 from gate.rules.messages import CardKey, CardKind
 from gate.rules.planner_port import (
     Call,
+    CallReport,
     Clarify,
     Done,
     Exchange,
@@ -24,7 +25,6 @@ from gate.rules.planner_port import (
     ProposePlan,
     Reply,
     Say,
-    Told,
     Turn,
 )
 from gate.rules.plans import SMALL, failed
@@ -108,7 +108,7 @@ def settled(exchange: Exchange) -> bool:
     if isinstance(exchange.reply, Done | Clarify | ProposePlan | Implement):
         return True
     count = len(exchange.reply.calls) if isinstance(exchange.reply, Propose) else 1
-    return len(exchange.told) == count and all(told.status not in OPEN for told in exchange.told)
+    return len(exchange.reports) == count and all(told.status not in OPEN for told in exchange.reports)
 
 
 def is_finished(planner: Planner, turn: Turn) -> bool:
@@ -136,12 +136,12 @@ async def tell(world: World, turn: Turn, task: Task, ended: Mapping[str, Action]
     exchanges = list(turn.exchanges)
     for index, exchange in enumerate(turn.exchanges):
         steps = of_reply(task.plan, turn, index)
-        told = tuple([await _told(world, step, exchange, ended) for step in steps])
-        begun = bool(exchange.told) or any(one.status != WAITING for one in told) or _share(steps)
-        if steps and begun and told != exchange.told:
-            exchanges[index] = replace(exchange, told=told)
+        told = tuple([await _report(world, step, exchange, ended) for step in steps])
+        begun = bool(exchange.reports) or any(one.status != WAITING for one in told) or _share(steps)
+        if steps and begun and told != exchange.reports:
+            exchanges[index] = replace(exchange, reports=told)
             async with world.ledger.begin() as tx:
-                await tx.told(turn.id, index, told)
+                await tx.record_reports(turn.id, index, told)
                 _draw_shared(tx, steps)
     return replace(turn, exchanges=tuple(exchanges))
 
@@ -159,46 +159,48 @@ def _draw_shared(tx: Tx, steps: Sequence[Step]) -> None:
             tx.show(CardKey(CardKind.GROUP, group))
 
 
-async def _told(world: World, step: Step, exchange: Exchange, ended: Mapping[str, Action]) -> Told:
+async def _report(world: World, step: Step, exchange: Exchange, ended: Mapping[str, Action]) -> CallReport:
     """What the planner is told of a step: what really became of it, and who decided."""
     assert step.origin is not None
     place = step.origin.call
     if step.state is StepState.WAITING:
-        return Told(place, WAITING, "")
+        return CallReport(place, WAITING, "")
     if step.state is StepState.ASKED:  # also where its action has just ended: nobody has looked at that yet
-        return Told(place, HELD if await _held(world, step) else WAITING, step.title)
+        return CallReport(place, HELD if await _is_under_review(world, step) else WAITING, step.title)
     action = ended.get(step.action) or (await world.ledger.action(step.action) if step.action else None)
     if action is not None:
         return await truth(world, action, place, dropped=step.ran and step.state is StepState.SKIPPED)
-    known = next((one for one in exchange.told if one.call == place), Told(place, "refused", step.text))
+    known = next(
+        (one for one in exchange.reports if one.call == place), CallReport(place, "refused", step.text)
+    )
     if step.edited:
         return replace(known, text=step.text)
     return replace(known, status=DROPPED, text=step.text) if step.rejected_by else known
 
 
-async def _held(world: World, step: Step) -> bool:
+async def _is_under_review(world: World, step: Step) -> bool:
     """Whether it has run and its result waits for a review."""
     if not world.policy.review(Phase.AFTER, step.name):
         return False
     action = await world.ledger.action(step.action)
-    return action is not None and bool(action.held)
+    return action is not None and bool(action.under_review)
 
 
-async def truth(world: World, action: Action, place: int, *, dropped: bool = False) -> Told:
+async def truth(world: World, action: Action, place: int, *, dropped: bool = False) -> CallReport:
     """What became of an action and who decided, or of the one that asks it again. `dropped`: nobody trusts what it
     gave."""
     asked_again = action.state in (State.EXPIRED, State.CANCELLED)
     if asked_again and (renewed := await world.ledger.action(derived("renew", action.id))):
         return await truth(world, renewed, place, dropped=dropped)
     if not action.is_finished and action.state is not State.UNKNOWN:
-        return Told(place, HELD if action.held else WAITING, action.preview.summary)
+        return CallReport(place, HELD if action.under_review else WAITING, action.preview.summary)
     if action.judged is not None and not action.judged.kept:
-        return Told(place, DROPPED, action.judged.comment, None, action.judged.by)
+        return CallReport(place, DROPPED, action.judged.comment, None, action.judged.by)
     if dropped:
-        return Told(place, DROPPED, "")
+        return CallReport(place, DROPPED, "")
     text = outcome.text if (outcome := released(action)) else action.decision
     changed = parse(action.args) if action.edited_by else None
-    return Told(place, STATUS[action.state], text, changed, action.edited_by or action.decided_by)
+    return CallReport(place, STATUS[action.state], text, changed, action.edited_by or action.decided_by)
 
 
 # What the planner says in the end
@@ -228,7 +230,7 @@ async def refused(tx: Tx, turn: Turn, place: tuple[int, int], found: Refused) ->
     )
 
 
-async def answered(tx: Tx, turn: Turn, place: tuple[int, int], read: Answered, shown: bool) -> Told:
+async def answered(tx: Tx, turn: Turn, place: tuple[int, int], read: Answered, shown: bool) -> CallReport:
     """What the planner is told of a read. `shown`: people see its answer, too, where it does not only look something
     up. What is for whoever asked alone is always shown to them: nobody else may tell it."""
     body = {
@@ -243,7 +245,7 @@ async def answered(tx: Tx, turn: Turn, place: tuple[int, int], read: Answered, s
     }
     if (shown or read.private) and not is_lookup(turn.exchanges[place[0]].reply):
         await _post(tx, turn, place, "read", body, turn.requester if read.private else "")
-    return Told(place[1], "failed" if read.answer.is_error else "succeeded", read.answer.text)
+    return CallReport(place[1], "failed" if read.answer.is_error else "succeeded", read.answer.text)
 
 
 async def show_reads(tx: Tx, turn: Turn, task: Task) -> None:
@@ -276,8 +278,8 @@ async def step_answered(tx: Tx, turn: Turn, step: Step, read: Answered, shown: b
     assert step.origin is not None
     index = step.origin.reply
     one = await answered(tx, turn, (index, step.origin.call), read, shown)
-    told = [other for other in turn.exchanges[index].told if other.call != one.call]
-    await tx.told(turn.id, index, (*told, one))
+    told = [other for other in turn.exchanges[index].reports if other.call != one.call]
+    await tx.record_reports(turn.id, index, (*told, one))
 
 
 # The end
@@ -288,7 +290,7 @@ class Ended:
     """What came of a turn, in short, and what the planner was told of it."""
 
     result: str
-    told: tuple[Told, ...]
+    told: tuple[CallReport, ...]
 
 
 def ended(task: Task, turn: Turn, made: Sequence[Action] = ()) -> Ended:
@@ -301,10 +303,10 @@ def ended(task: Task, turn: Turn, made: Sequence[Action] = ()) -> Ended:
     return Ended(tally + _named(steps), told)
 
 
-def _ended(turn: Turn, steps: Sequence[Step], states: Mapping[str, State]) -> Iterator[Told]:
+def _ended(turn: Turn, steps: Sequence[Step], states: Mapping[str, State]) -> Iterator[CallReport]:
     for step in steps:
         assert step.origin is not None
-        told = {one.call: one for one in turn.exchanges[step.origin.reply].told}
+        told = {one.call: one for one in turn.exchanges[step.origin.reply].reports}
         one = told.get(step.origin.call)
         if one is not None:
             now = states.get(step.action)

@@ -279,7 +279,7 @@ async def _taken(tx: Tx, world: World, task: Task, done: Step) -> Task:
     asks = task.wish is not Wish.STOP and done.origin is None
     wanted = world.policy.review(Phase.AFTER, done.name, names(done)) if asks else ""
     if wanted or (task.switches.approval_mode == ApprovalMode.MANUAL and task.wish is Wish.NONE):
-        return await step_check.looked_at(tx, task, done, step_check.review_told(wanted) or EVERY)
+        return await step_check.looked_at(tx, task, done, step_check.review_reason(wanted) or EVERY)
     return await stepped(tx, task, done, "step_done", plans.called(done))
 
 
@@ -301,7 +301,7 @@ async def _show_alone(tx: Tx, task: Task, step: Step, read: Answered) -> None:
 async def _follow(world: World, task: Task, step: Step, seen: Progress) -> Task | None:
     """A step has begun: see what became of its action. None while that is under way."""
     action = await world.ledger.action(step.action)
-    if action is None or action.state in GOING or action.held:
+    if action is None or action.state in GOING or action.under_review:
         return None
     seen.ended[action.id] = action
     found = await _weighed(world, task, step, action)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
+from gate.actions.button_press import Said, TaskPress
 from gate.actions.confirm import forget
-from gate.actions.interaction import Said, TaskPress
 from gate.actions.review_log import under_review
 from gate.rules import thread_commands
 from gate.rules.action import Action, Ref
@@ -21,7 +21,7 @@ from gate.rules.task_states import TaskState
 from gate.rules.timestamps import later
 from gate.tasks import clarify, control, converse, feedback, plan, step_check
 from gate.tasks.step_action import superseded
-from gate.tasks.task_log import kept, told_in_thread
+from gate.tasks.task_log import kept, say_in_thread
 
 MOST = 4000  # characters of one instruction
 LOOKS = 20  # at a task that others change at the same time
@@ -230,7 +230,7 @@ async def instruct(world: World, incoming: Incoming, task: Task) -> Said:
         if replaces:
             now, gone = await superseded(tx, now, incoming.user)
             when = "now, and what waited is withdrawn" if gone else when
-        await told_in_thread(tx, now, RECEIPT.format(when=when), incoming.key)
+        await say_in_thread(tx, now, RECEIPT.format(when=when), incoming.key)
         await tx.done_with(incoming.key)
     for action in gone:
         await forget(world, action)

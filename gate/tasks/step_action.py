@@ -188,7 +188,7 @@ async def settled_since(world: World, task: Task) -> bool:
 def _settled(task: Task, step: Step, action: Action) -> Step:
     assert task.plan is not None
     rejected = action.judged is not None and not action.judged.kept
-    if action.state in WENT_WELL and not action.held and not rejected:
+    if action.state in WENT_WELL and not action.under_review and not rejected:
         return happened(task.plan, step, action)
     if action.state is State.FAILED:
         return plans.failed(step, went_wrong(task.plan, step, action)[1])

@@ -134,7 +134,7 @@ async def taken(tx: Tx, world: World, task: Task, done: Step, found: Weighed) ->
     if after.band is Band.ABORT:
         return await _aborted(tx, task, done, after, found)
     if after.band is not Band.ASK and (wanted or (after.band is Band.GO and plans.reviews_each(task))):
-        after = After(Band.ASK, f"{after.reason} {review_told(wanted)}".strip())
+        after = After(Band.ASK, f"{after.reason} {review_reason(wanted)}".strip())
     timeout = world.limits.proceed if after.band is Band.SHOW and not plans.reviews_each(task) else None
     return await looked_at(tx, task, done, after.reason, timeout, found)
 
@@ -177,7 +177,7 @@ async def looked_at(
     return now
 
 
-def review_told(name: str) -> str:
+def review_reason(name: str) -> str:
     """Why somebody has to look at a result, where the operator says so."""
     return f"The operator wants its result reviewed (“{name}”)." if name else ""
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from gate.actions import confirm, edit, result_review, undo
+from gate.actions.button_press import GONE, Press, Said, TaskPress
 from gate.actions.edit import Unfit
-from gate.actions.interaction import GONE, Press, Said, TaskPress
 from gate.actions.review_log import REJECT, judged_after, under_review
 from gate.rules import plans
 from gate.rules.action import Action, Json, Judged, Ref
@@ -94,8 +94,8 @@ async def _before(world: World, action_id: str, asked: Resume) -> Said | Unfit:
     action = await world.ledger.action(action_id)
     if action is None or action.session.team != asked.team or asked.execution not in (action.task, action.id):
         return Said(False, "gone", GONE)
-    if action.held or action.judged:
-        return await _held(world, action, asked)
+    if action.under_review or action.judged:
+        return await _reviewed_call(world, action, asked)
     if not action.review:
         return Said(False, "no_review", NOT_HERE, action)
     if asked.version != version_before(action):  # a rejection, too, is about what was seen
@@ -117,7 +117,7 @@ async def _edited(world: World, action: Action, press: Press, args: dict[str, Js
 # After
 
 
-async def _held(world: World, action: Action, asked: Resume) -> Said | Unfit:
+async def _reviewed_call(world: World, action: Action, asked: Resume) -> Said | Unfit:
     """A call outside of plans, whose result waits or has waited."""
     if asked.version != version_after(action):
         return Said(False, "stale", LATE, action)

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Unpack
 
-from gate.actions.interaction import GONE, Said, TaskPress, heeded
+from gate.actions.button_press import GONE, Said, TaskPress, heeded
 from gate.rules import events, jobs, plans
 from gate.rules.action import Json
 from gate.rules.audit import Entry
@@ -16,7 +16,7 @@ from gate.rules.messages import SOON, CardKey, CardKind
 from gate.rules.permissions import TaskVerb, may_task
 from gate.rules.planner_port import Brief, Mode, Turn
 from gate.rules.ports import Happening, Note, StaleTask, Tx, World
-from gate.rules.redaction import told_step
+from gate.rules.redaction import redacted_step
 from gate.rules.task import Pause, Plan, Step, Task, Why, Wish
 from gate.rules.task_states import NoSuchTaskArrow, TaskEvent, TaskState
 
@@ -147,8 +147,8 @@ async def brief_of(world: World, task: Task) -> Brief:
         instructions=task.instructions,
         # Why a task is paused may be a tool's words; every other reason is the requester's, or ours.
         reason="" if task.state is TaskState.PAUSED else task.reason,
-        done=tuple(told_step(task, s) for s in steps if s.is_finished),
-        left=tuple(told_step(task, s) for s in steps if not s.is_finished),
+        done=tuple(redacted_step(task, s) for s in steps if s.is_finished),
+        left=tuple(redacted_step(task, s) for s in steps if not s.is_finished),
         earlier=earlier[-EARLIER_TURNS:],
         older=len(earlier) > EARLIER_TURNS,
         remarks=task.input.remarks,
@@ -241,7 +241,7 @@ LATE = {
 }
 
 
-async def told_in_thread(tx: Tx, task: Task, text: str, cause: str | int, to: str = "") -> None:
+async def say_in_thread(tx: Tx, task: Task, text: str, cause: str | int, to: str = "") -> None:
     """Say something of ours in the task's thread, once for each cause."""
     note = Note(derived("task note", task.id, cause), task.session, "answer", {"text": text}, to)
     await tx.note(note)
@@ -259,7 +259,7 @@ async def retold(world: World, task: Task, result: str) -> None:
 async def failed(tx: Tx, task: Task, reason: str) -> Task:
     """End a task that cannot go on, and say why."""
     ended = await moved(tx, task, TaskEvent.FAIL, reason=reason)
-    await told_in_thread(tx, ended, reason, "failed")
+    await say_in_thread(tx, ended, reason, "failed")
     return ended
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from gate.actions import undo
-from gate.actions.interaction import Press, Said, TaskPress
+from gate.actions.button_press import Press, Said, TaskPress
 from gate.rules import jobs, plans
 from gate.rules.action import Action, Class, Ref
 from gate.rules.permissions import TaskVerb
@@ -14,7 +14,7 @@ from gate.rules.ports import Tx, World
 from gate.rules.states import State
 from gate.rules.task import Plan, Step, Task
 from gate.rules.task_states import TaskState
-from gate.tasks.task_log import OLD_CARD, kept, pressed, retold, told_in_thread, unchanged, with_step
+from gate.tasks.task_log import OLD_CARD, kept, pressed, retold, say_in_thread, unchanged, with_step
 
 RUNNING = "This is not over yet. Stop it first; then what was done can be taken back."
 NOTHING = "No step of this changed anything."
@@ -125,14 +125,14 @@ async def _end(world: World, task: Task, step: Step | None, why: str) -> bool:
     """Say how far it came."""
     assert task.plan is not None
     back = [s for s in _changing(task.plan) if await _is_back(world, s)]
-    text = _told(task.plan, back, step, why)
+    text = _summary(task.plan, back, step, why)
     async with world.ledger.begin() as tx:
         now = await unchanged(tx, task)
         ids = {s.id for s in back}
         steps = tuple(_taken_back(s) if s.id in ids else s for s in task.plan.steps)
         plan = replace(task.plan, steps=steps, undoing="", undone=text)
         ended = await kept(tx, now, "undo_ended", plan=plan, reason=text)
-        await told_in_thread(tx, ended, text, f"undo:{ended.revision}")
+        await say_in_thread(tx, ended, text, f"undo:{ended.revision}")
     return True
 
 
@@ -154,7 +154,7 @@ async def _is_back(world: World, step: Step) -> bool:
     return action is not None and action.state is State.UNDONE
 
 
-def _told(plan: Plan, back: list[Step], step: Step | None, why: str) -> str:
+def _summary(plan: Plan, back: list[Step], step: Step | None, why: str) -> str:
     done = _named_back(plan, back) if back else "Nothing was taken back."
     if step is None:
         return done

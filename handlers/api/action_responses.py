@@ -42,7 +42,7 @@ def action(token: Token, found: Action) -> models.Action:
         version=one.version,
         receipt=one.receipt,
         state=one.state.value,
-        status="PAUSED_FOR_REVIEW" if one.held else STATUS.get(one.state, "cancelled"),
+        status="PAUSED_FOR_REVIEW" if one.under_review else STATUS.get(one.state, "cancelled"),
         tool=one.name,
         arguments=parse(one.args),
         risk_level=one.risk.value,
@@ -72,7 +72,7 @@ def action(token: Token, found: Action) -> models.Action:
 def _reviewed(one: Action) -> models.Review | None:
     """How the review of its result stands; None where there is none."""
     if one.judged is None:
-        return "waiting" if one.held else None
+        return "waiting" if one.under_review else None
     if not one.judged.kept:
         return "rejected" if one.judged.by else "dropped"
     return "released" if one.judged.revised is None else "edited"

@@ -7,7 +7,7 @@ from typing import Any
 
 from gate.actions import confirm as decide
 from gate.actions import edit, reissue, resolve_unknown, undo
-from gate.actions.interaction import OLD, Press
+from gate.actions.button_press import OLD, Press
 from gate.actions.prepare import Answered, Asked, Prepared, prepare
 from gate.rules import access, redaction
 from gate.rules.access import Kind
@@ -58,8 +58,8 @@ async def redacted(request: ApiRequest[Any], found: Sequence[Action]) -> list[Ac
     def redact(one: Action) -> Action:
         original = originals.get(one.undoes)
         if original is None:
-            return redaction.told_action(tasks.get(one.task), one)
-        return redaction.told_undo(redaction.told_action(tasks.get(original.task), original), one)
+            return redaction.redacted_action(tasks.get(one.task), one)
+        return redaction.redacted_undo(redaction.redacted_action(tasks.get(original.task), original), one)
 
     return [redact(one) for one in found]
 

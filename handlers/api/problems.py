@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from gate.actions.interaction import Said
+from gate.actions.button_press import Said
 
 MARKED = re.compile(r"(?<![\w*])\*([^*\n]{1,80})\*(?![\w*])|`([^`\n]{1,80})`")
 MENTION = re.compile(r"<(?:@|!subteam\^)([A-Z0-9_]+)>")

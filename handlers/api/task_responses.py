@@ -23,7 +23,7 @@ REVIEW = "PAUSED_FOR_REVIEW"
 
 def task(token: Token, found: Task, waiting: Sequence[Action], paused: Waiting | None) -> models.Task:
     """A task as this token is shown it, with the actions of it that wait for a person, and its review that waits."""
-    one = redaction.told_task(found) if token.kind is Kind.AGENT else found
+    one = redaction.redacted_task(found) if token.kind is Kind.AGENT else found
     return models.Task(
         id=one.id,
         revision=one.revision,

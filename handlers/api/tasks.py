@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from gate.actions.interaction import Said, TaskPress
+from gate.actions.button_press import Said, TaskPress
 from gate.rules import access
 from gate.rules.access import Kind, Token
 from gate.rules.action import Action, Json, Ref, Session

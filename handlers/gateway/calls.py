@@ -24,7 +24,7 @@ from mcp_types import (
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from gate.actions import confirm
-from gate.actions.interaction import Press
+from gate.actions.button_press import Press
 from gate.actions.prepare import Answered, Asked, Refused, missing, prepare
 from gate.actions.preview import decided
 from gate.rules import access

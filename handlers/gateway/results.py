@@ -54,7 +54,7 @@ def disconnected() -> CallToolResult:
 def action_result(action: Action) -> CallToolResult:
     """The outcome of an action, or that it waits."""
     gate: dict[str, Json] = {"status": action.state.value, "ticket": action.id}
-    if action.state in WAITING or action.held:
+    if action.state in WAITING or action.under_review:
         sentence = f"{_waits(action)} {ASK.format(tool=RESULT, ticket=action.id)}"
         running = "running" if action.state in WAITING else "review"
         gate["status"] = "waiting" if action.state is State.PREPARED else running
@@ -82,7 +82,11 @@ def listed(actions: Sequence[Action], after: str) -> CallToolResult:
         {
             "ticket": one.id,
             "tool": one.name.replace(".", "__", 1),
-            "status": "waiting" if one.state is State.PREPARED else "review" if one.held else one.state.value,
+            "status": "waiting"
+            if one.state is State.PREPARED
+            else "review"
+            if one.under_review
+            else one.state.value,
             "summary": plain_text(one.preview.summary),
             "expires_at": one.expires_at.isoformat(),
         }
@@ -108,7 +112,7 @@ def progress(action: Action) -> str:
 
 def elicitation_message(action: Action) -> str:
     """The message of the elicitation: why to open Slack."""
-    if action.held:
+    if action.under_review:
         return plain_text(
             f"{action.preview.summary}: what it gave waits for a review. Open the thread in Slack."
         )
@@ -139,7 +143,7 @@ def _reviewed(action: Action, judged: Judged, gate: dict[str, Json]) -> CallTool
 
 
 def _waits(action: Action) -> str:
-    if action.held:
+    if action.under_review:
         ran = f", confirmed by {action.decided_by}" if action.decided_by else ""
         return f"It ran{ran}. What it gave is not here yet: it waits in Slack for {action.requester} to review it."
     if action.state is not State.PREPARED:

@@ -12,7 +12,7 @@ from typing import TypeVar
 import anyio
 
 from gate.actions import confirm
-from gate.actions.interaction import Press
+from gate.actions.button_press import Press
 from gate.rules.access import Kind, Logged, Token
 from gate.rules.action import Action, Ref
 from gate.rules.ids import derived

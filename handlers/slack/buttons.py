@@ -8,8 +8,8 @@ from typing import Any
 from gate.actions import batch, grants, only_reads, reissue, resolve_unknown, undo
 from gate.actions import confirm as decide
 from gate.actions.batch import GroupPress
+from gate.actions.button_press import GONE, Press, Said, late, standing
 from gate.actions.edit import form
-from gate.actions.interaction import GONE, Press, Said, late, standing
 from gate.rules.action import Ref
 from gate.rules.permissions import Verb
 from gate.rules.ports import Sheet, World

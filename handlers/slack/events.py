@@ -10,7 +10,7 @@ from typing import Any
 from slack_bolt import BoltResponse
 
 from gate.actions import confirm
-from gate.actions.interaction import Press
+from gate.actions.button_press import Press
 from gate.rules.action import Ref, Session
 from gate.rules.jobs import owned
 from gate.rules.planner_port import Incoming

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gate.actions import grants
-from gate.actions.interaction import Said
+from gate.actions.button_press import Said
 from gate.rules.ports import World
 from gate.rules.states import State
 from gate.tasks.pending import waiting_for

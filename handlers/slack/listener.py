@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from gate.actions.interaction import Said
+from gate.actions.button_press import Said
 from gate.rules.jobs import owned
 from gate.rules.ports import Unavailable
 from handlers.slack.payloads import Click, Malformed, Submission

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from gate.actions import confirm, edit, grants, only_reads
-from gate.actions.interaction import GONE, Press, Said
+from gate.actions.button_press import GONE, Press, Said
 from gate.rules.action import Ref
 from gate.rules.ports import World
 from handlers.slack import payloads, result_review

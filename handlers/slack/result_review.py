@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from gate.actions import result_review
+from gate.actions.button_press import Press, Said, standing
 from gate.actions.edit import Unfit
-from gate.actions.interaction import Press, Said, standing
 from gate.rules.action import Action
 from gate.rules.canonical_json import BadArguments
 from gate.rules.canonical_json import parse as parse_json
@@ -35,14 +35,14 @@ def modal_builder(view: Callable[[Action], dict[str, Any]]) -> ViewBuilder:
         action = await standing(world, press, Verb.REVIEW)
         if isinstance(action, Said):
             return action
-        return (action, view(action)) if action.held else result_review.late(action)
+        return (action, view(action)) if action.under_review else result_review.late(action)
 
     return build
 
 
 MODALS = {
-    modals.HELD_CHANGE: modal_builder(modals.held_change),
-    modals.HELD_REJECT: modal_builder(modals.held_reject),
+    modals.HELD_CHANGE: modal_builder(modals.result_change),
+    modals.HELD_REJECT: modal_builder(modals.result_rejection),
 }
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
+from gate.actions.button_press import GONE, TaskPress, opened
 from gate.actions.edit import Unfit
-from gate.actions.interaction import GONE, TaskPress, opened
 from gate.rules.action import Ref
 from gate.rules.canonical_json import BadArguments
 from gate.rules.canonical_json import parse as parse_json

@@ -16,7 +16,7 @@ from typing import Any
 from mcp.server.mcpserver.exceptions import ToolError
 
 from servers.data.models import Cell, Table
-from servers.filesystem import disk, targets
+from servers.filesystem import disk, path_arguments
 from servers.filesystem.answers import MOST_CHARACTERS
 from servers.filesystem.disk import Found
 from servers.filesystem.paths import Place, Roots, Spot, spot
@@ -225,7 +225,7 @@ class Records:
 
 def records(roots: Roots, path: str, table: str | None) -> Records:
     """The records of a file. Raises ToolError for what is no table, or too large a one."""
-    place = targets.file(roots, path)
+    place = path_arguments.file(roots, path)
     name = place.parts[-1].lower()
     if table is not None or name.endswith(_DATABASES):
         return _of_table(place, table)

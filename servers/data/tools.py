@@ -34,7 +34,7 @@ from servers.data.models import (
     TwinsCall,
     TwinsPlan,
 )
-from servers.filesystem import answers, targets
+from servers.filesystem import answers, path_arguments
 from servers.filesystem.answers import spoken
 from servers.filesystem.models import ExpectedArg, Written
 from servers.filesystem.paths import Place, Roots
@@ -76,7 +76,7 @@ class Reading:
         ] = sources.MOST_ROWS,
     ) -> Rows:
         """Ask a SQLite database one question. It is opened for reading only, and stopped after 5 seconds."""
-        place = targets.file(self.roots, path)
+        place = path_arguments.file(self.roots, path)
         columns, found, more = sources.select(place, sql, parameters or [], limit)
         note = "There are more rows. Ask more precisely, or for fewer columns." if more else ""
         return Rows(path=place.said, columns=columns, rows=found, count=len(found), truncated=more, note=note)
@@ -84,7 +84,7 @@ class Reading:
     @spoken
     def describe_database(self, path: DatabaseArg) -> Database:
         """List the tables and views of a SQLite database with their columns."""
-        place = targets.file(self.roots, path)
+        place = path_arguments.file(self.roots, path)
         tables, whole = sources.tables(place)
         found, _ = answers.fitting(tables)
         return Database(path=place.said, tables=found, sha256=whole.sha256, size=whole.size)
@@ -171,7 +171,7 @@ class Reading:
     @spoken
     def preview_write_sqlite(self, path: DatabaseArg, changes: ChangesArg) -> RowsPlan:
         """Show every row that write_sqlite would change, tried on a copy in memory. Changes nothing."""
-        place = targets.file(self.roots, path)
+        place = path_arguments.file(self.roots, path)
         plan = writing.preview(place, changes)
         if not plan["rows"]:
             raise ToolError("That would change nothing: the rows are so already.")
@@ -271,7 +271,7 @@ class Changing:
         self, path: DatabaseArg, changes: ChangesArg, expected: ExpectedRows = None
     ) -> RowsChanged:
         """Insert, update and delete rows of a SQLite database, all or none. The rows before are kept for 30 days."""
-        place = targets.file(self.roots, path)
+        place = path_arguments.file(self.roots, path)
         return _changed(place, writing.write(place, changes, expected, self.clock()))
 
     @spoken

@@ -10,7 +10,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from servers import differences, formulas
-from servers.filesystem import disk, targets
+from servers.filesystem import disk, path_arguments
 from servers.filesystem.models import Item, Sha256, Written
 from servers.filesystem.paths import Roots
 from servers.folders import Target, bytes_of, target
@@ -201,7 +201,7 @@ def ending(said: str) -> str:
 
 def source(roots: Roots, path: str, *endings: str) -> tuple[str, bytes, Item]:
     """A file that goes in: what it is called, its bytes, and its line on a card."""
-    place = targets.file(roots, path)
+    place = path_arguments.file(roots, path)
     if endings and not place.said.lower().endswith(endings):
         raise ToolError(f"{place.said} must end in {' or '.join(endings)}. Name such a file.")
     data, _ = bytes_of(place, LARGEST)

@@ -11,7 +11,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
 
 from servers.cards import Card, change
-from servers.filesystem import answers, disk, file_ops, targets, trash, trees, watch
+from servers.filesystem import answers, disk, file_ops, path_arguments, trash, trees, watch
 from servers.filesystem.answers import spoken
 from servers.filesystem.models import (
     Deleted,
@@ -61,7 +61,7 @@ class Changing:
         expected_sha256: ExpectedArg = None,
     ) -> Written:
         """Write a text file. A version before it is kept in the trash for 30 days."""
-        place, data = targets.file(self.roots, path), _encoded(content)
+        place, data = path_arguments.file(self.roots, path), _encoded(content)
         return file_ops.put(place, data, expected_sha256, self.clock(), Written)
 
     @spoken
@@ -89,8 +89,8 @@ class Changing:
         return _moved(start, end, file_ops.copy(start, end, expected_sha256))
 
     def _ends(self, source: str, destination: str, expected: str | None) -> tuple[Place, Place]:
-        start = targets.thing(self.roots, source)
-        end = targets.end_of(self.roots, start, destination)
+        start = path_arguments.thing(self.roots, source)
+        end = path_arguments.end_of(self.roots, start, destination)
         trees.free(self.roots, start, end)
         if expected is not None and end.said != expected:
             raise ToolError(
@@ -101,11 +101,11 @@ class Changing:
     @spoken
     def delete_file(self, path: PathsArg, expected: ExpectedMap = None) -> Deleted:
         """Delete a file or a folder, or a list of them, all or none. They stay in the trash for 30 days."""
-        places, at = targets.several(self.roots, path), self.clock()
+        places, at = path_arguments.several(self.roots, path), self.clock()
         if len({place.root for place in places}) > 1:
             raise ToolError("These files are in different roots. Delete those of one root at a time.")
         for place in places:
-            targets.deletable(self.roots, place, self.folders)
+            path_arguments.deletable(self.roots, place, self.folders)
         if expected is not None and set(expected) != {place.said for place in places}:
             raise ToolError("“expected” must name exactly the paths to delete. Take it from describe_paths.")
         manifest, found = file_ops.delete(places, expected, at)

@@ -9,7 +9,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
 
 from servers.cards import Card, reading
-from servers.filesystem import answers, disk, file_ops, listing, targets, text, watch
+from servers.filesystem import answers, disk, file_ops, listing, path_arguments, text, watch
 from servers.filesystem.answers import spoken
 from servers.filesystem.models import (
     Before,
@@ -94,11 +94,11 @@ class Reading:
         whole_folders: Annotated[bool, Field(description="Hash folders too, with all in them.")] = False,
     ) -> Description:
         """Describe several paths at once, with the hashes that delete_file wants."""
-        places = targets.several(self.roots, paths)
+        places = path_arguments.several(self.roots, paths)
         if not to_delete:
             return answers.summed([listing.described(place, whole_folders) for place in places])
         for place in places:
-            targets.deletable(self.roots, place, self.folders)
+            path_arguments.deletable(self.roots, place, self.folders)
         found = [listing.hashed(place) for place in places]
         if sum(1 + len(inside) for _, inside in found) > listing.MOST_SHOWN:
             raise ToolError(
@@ -109,12 +109,12 @@ class Reading:
     @spoken
     def preview_write(self, path: PathArg) -> Before:
         """Read the whole text that write_file would replace; empty where there is no file yet."""
-        return text.before(targets.file(self.roots, path))
+        return text.before(path_arguments.file(self.roots, path))
 
     @spoken
     def preview_transfer(self, source: PathArg, destination: PathArg) -> Transfer:
         """Say what a move or copy would take and where it would go; an existing folder takes it in."""
-        return targets.transfer(self.roots, source, destination)
+        return path_arguments.transfer(self.roots, source, destination)
 
     @spoken
     def preview_restore(self, trash_id: TrashIdArg) -> Restoring:
@@ -173,7 +173,7 @@ class Reading:
 READING_CARDS: dict[str, Card] = {
     "list_dir": reading("List folder", "List {args.path|place}", looks=["path"]),
     "read_file": reading("Read file", "Read {args.path}", paths=["path"]),
-    "search_files": reading("Search files", "Search {args.path|place} for {args.pattern}", looks=["path"]),
+    "search_files": reading("Search files", "Search {args.path|place} for {args|sought}", looks=["path"]),
     "get_metadata": reading("File details", "Look at {args.path}", looks=["path"]),
     "describe_paths": reading("Describe paths", "Look at {args.paths}", looks=["paths"]),
     "list_trash": reading("List trash", "List the trash"),

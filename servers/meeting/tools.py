@@ -9,7 +9,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from servers import differences
 from servers.cards import Card, reading
 from servers.command_line import Clock
-from servers.filesystem import answers, disk, targets
+from servers.filesystem import answers, disk, path_arguments
 from servers.filesystem.answers import spoken
 from servers.filesystem.models import Item
 from servers.filesystem.paths import Roots
@@ -66,7 +66,7 @@ class Built:
 
 def built(roots: Roots, call: Call) -> Built:
     """What generate_minutes would write. Raises ToolError."""
-    place = targets.file(roots, call.source)
+    place = path_arguments.file(roots, call.source)
     ending = next((one for one in SOURCES if place.said.lower().endswith(one)), None)
     if ending is None:
         raise ToolError(f"{place.said} must end in {', '.join(SOURCES)}. Name notes or a transcript.")

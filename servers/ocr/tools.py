@@ -11,7 +11,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
 
 from servers.cards import Card, reading
-from servers.filesystem import answers, targets
+from servers.filesystem import answers, path_arguments
 from servers.filesystem.answers import spoken
 from servers.filesystem.paths import Roots
 from servers.folders import bytes_of
@@ -128,7 +128,7 @@ class Reading:
 
     def _seen(self, path: str, endings: tuple[str, ...], **asked: Any) -> Seen:
         """The words on some pages of a file. `asked` as the sandbox takes it: first, limit, language, table."""
-        place = targets.file(self.roots, path)
+        place = path_arguments.file(self.roots, path)
         ending = next((one for one in endings if place.said.lower().endswith(one)), None)
         if ending is None:
             raise ToolError(f"{place.said} must end in {' or '.join(endings)}. Name such a file.")

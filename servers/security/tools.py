@@ -14,7 +14,7 @@ from servers.cards import Card, reading
 from servers.command_line import Clock
 from servers.detection.credentials import credentials
 from servers.detection.personal import personal
-from servers.filesystem import disk, targets
+from servers.filesystem import disk, path_arguments
 from servers.filesystem.answers import spoken
 from servers.filesystem.models import Item
 from servers.filesystem.paths import Place, Roots
@@ -179,14 +179,14 @@ def opened(keys: Keys, roots: Roots, place: Place, data: bytes) -> bytes:
 
 
 def _encrypted(roots: Roots, path: str, destination: str) -> tuple[Place, Target]:
-    place = targets.file(roots, path)
+    place = path_arguments.file(roots, path)
     if place.said.endswith(ENDING):
         raise ToolError(f"{place.said} is encrypted already. Name another file.")
     return place, target(roots, destination or place.said + ENDING, ENDING)
 
 
 def _decrypted(roots: Roots, path: str, destination: str) -> tuple[Place, Target]:
-    place = targets.file(roots, path)
+    place = path_arguments.file(roots, path)
     if not destination and not place.said.endswith(ENDING):
         raise ToolError(f"{place.said} does not end in {ENDING}. Say where the readable file goes.")
     goal = target(roots, destination or place.said.removesuffix(ENDING))

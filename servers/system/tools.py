@@ -15,7 +15,7 @@ from mcp_types import CallToolResult, ImageContent, TextContent
 from pydantic import AwareDatetime, BaseModel, Field
 
 from servers.cards import Card, change, reading
-from servers.filesystem import answers, disk, targets
+from servers.filesystem import answers, disk, path_arguments
 from servers.filesystem.answers import spoken
 from servers.filesystem.models import Sha256
 from servers.filesystem.paths import Place, Roots, spot
@@ -188,7 +188,7 @@ def looked(roots: Roots, path: str) -> tuple[Place, disk.Found]:
     """The file at a path. Raises ToolError when it is none, or no folder is allowed."""
     if not roots.roots:
         raise ToolError("No files may be opened here. An operator names their folders with --root.")
-    place = targets.file(roots, path)
+    place = path_arguments.file(roots, path)
     with spot(place) as here:
         return place, disk.sole(place.said, disk.examine(here))
 

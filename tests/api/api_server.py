@@ -121,7 +121,7 @@ async def served(gate: Scene, engine: AsyncEngine, redis: Any, **bounds: Any) ->
     )
     app = web.Application()
     feed = api_app.add_api(app, services)
-    gate.ledger.told = feed.notify
+    gate.ledger.on_events = feed.notify
     server = TestServer(app)
     await server.start_server()
     async with ClientSession() as session:

@@ -311,7 +311,7 @@ async def test_a_confirm_request_may_wait_for_the_end_of_the_call(api: Api) -> N
     action = await proposed(api, ann)
 
     runs, confirmed = api.gate.runs, asyncio.Event()
-    api.gate.ledger.told = confirmed.set
+    api.gate.ledger.on_events = confirmed.set
 
     async def work() -> None:
         while not any(run.name == "carry_out" for run in runs):

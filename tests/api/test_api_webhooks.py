@@ -40,15 +40,15 @@ class Out:
         self.store, tokens = api.services.hooks, api.services.tokens
         assert isinstance(self.store, HookStore)
         assert isinstance(tokens, TokenStore)
-        self.told = Audience(api.services.world, tokens).told
+        self.receivable = Audience(api.services.world, tokens).receivable
         self.deliveries = Deliveries(
-            self.store, api.gate.ledger, self.own, told=self.told, abroad=self.abroad
+            self.store, api.gate.ledger, self.own, receivable=self.receivable, abroad=self.abroad
         )
 
     async def all(self) -> list[str]:
         """Where everything went that has happened since the last time."""
         before, gate = len(self.abroad.sent), self.api.gate
-        await self.store.fan_out(gate.ledger, self.told)
+        await self.store.fan_out(gate.ledger, self.receivable)
         for run in [one for one in gate.runs if one.name == "deliver" and one.key not in gate.done]:
             gate.done.add(run.key)
             await self.deliveries.deliver(*run.args)

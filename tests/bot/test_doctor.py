@@ -43,13 +43,13 @@ async def settings(tmp_path: Path, redis_url: str) -> AsyncIterator[Settings]:
 
 
 async def unwell(settings: Settings) -> dict[str, str]:
-    return {finding.what: finding.told async for finding in findings(settings) if not finding.ok}
+    return {finding.what: finding.sentence async for finding in findings(settings) if not finding.ok}
 
 
 async def test_all_is_well(settings: Settings) -> None:
     found: list[Finding] = [finding async for finding in findings(settings)]
     assert [finding for finding in found if not finding.ok] == []
-    told = {finding.what: finding.told for finding in found}
+    told = {finding.what: finding.sentence for finding in found}
     assert told["Slack"].endswith("over Socket Mode, with all scopes")
     assert told["database"] == "sqlite, with the tables of this version"
     assert told["Redis"].startswith("version ")
@@ -132,11 +132,11 @@ async def test_a_sqlite_database_that_the_next_start_makes_or_migrates_is_well(
 ) -> None:
     fresh = replace(settings, database_url=f"sqlite+aiosqlite:///{tmp_path}/fresh.db")
     told = await told_of_database(fresh)
-    assert (told.ok, told.told) == (True, f"{tmp_path}/fresh.db will be made at the first start")
+    assert (told.ok, told.sentence) == (True, f"{tmp_path}/fresh.db will be made at the first start")
     assert not (tmp_path / "fresh.db").exists()
     (tmp_path / "fresh.db").touch()
     told = await told_of_database(fresh)
-    assert (told.ok, told.told) == (
+    assert (told.ok, told.sentence) == (
         True,
         "sqlite, which the next start brings to the tables of this version",
     )
@@ -147,19 +147,19 @@ async def test_tables_of_a_newer_version_have_to_be_mended(settings: Settings) -
         sql.execute("UPDATE alembic_version SET version_num = 'f00d'")
     told = await told_of_database(settings)
     assert not told.ok
-    assert told.told.startswith("its tables are of another version: a newer Countersign has made them")
+    assert told.sentence.startswith("its tables are of another version: a newer Countersign has made them")
 
 
 async def test_a_postgresql_database_is_migrated_by_hand(settings: Settings, postgres_url: str) -> None:
     told = await told_of_database(replace(settings, database_url=postgres_url))
     assert not told.ok
-    assert told.told == "its tables are of another version: run `python -m bot migrate`"
+    assert told.sentence == "its tables are of another version: run `python -m bot migrate`"
 
 
 async def test_a_model_that_answers_and_one_that_does_not(settings: Settings) -> None:
     async with ModelStub([says("Yes."), fails(401), fails(503)]) as stub:
         planned = replace(settings, model=stub.config())
         found = {finding.what: finding async for finding in findings(planned)}
-        assert (found["planner"].ok, found["planner"].told) == (True, "openai:stub answers")
+        assert (found["planner"].ok, found["planner"].sentence) == (True, "openai:stub answers")
         assert "does not accept our key" in (await unwell(planned))["planner"]
         assert "cannot be reached now" in (await unwell(planned))["planner"]

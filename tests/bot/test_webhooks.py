@@ -252,7 +252,7 @@ async def test_a_webhook_that_a_token_made_never_reaches_the_operators_own_netwo
     async with receiving() as (receiver, url):
         async with delivering(url) as (scene, store, _):
             await store.add(Webhook("h2", url, SECRET, "", TEAM, (), (), 0, NOW, token="t1"))
-            deliveries = Deliveries(store, scene.ledger, Sender(HOME), told=everything)
+            deliveries = Deliveries(store, scene.ledger, Sender(HOME), receivable=everything)
             await happened(scene)
             await store.fan_out(scene.ledger, everything)
             await carried(scene, deliveries)
@@ -281,7 +281,7 @@ async def test_who_made_a_webhook_over_http_cannot_ask_it_what_names_there_are_i
             await store.add(made)
         await happened(scene)
         await store.fan_out(scene.ledger, everything)
-        await carried(scene, Deliveries(store, scene.ledger, Sender(HOME), told=everything))
+        await carried(scene, Deliveries(store, scene.ledger, Sender(HOME), receivable=everything))
         told = {hook.id: hook.problem for hook in await store.all()}
     assert told["ledger"] == told["none"] == "It could not be reached over the open internet."
     assert "10.1.2.3" in told["h1"]  # the operator's own

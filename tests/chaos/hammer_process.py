@@ -17,7 +17,7 @@ from bot.engine import Engine
 from bot.job_routes import jobs
 from bot.wiring import RandomIds, SystemClock
 from gate.actions import confirm, edit
-from gate.actions.interaction import Press, Said
+from gate.actions.button_press import Press, Said
 from gate.actions.prepare import Asked, Prepared, prepare
 from gate.rules.action import Action, Person, Ref, Session
 from gate.rules.canonical_json import canonical

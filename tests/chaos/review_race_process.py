@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import Connection as SqlConnection
 
 from bot.wiring import RandomIds, SystemClock
-from gate.actions.interaction import Said
+from gate.actions.button_press import Said
 from gate.actions.prepare import Asked, Prepared, prepare
 from gate.rules.action import Session
 from gate.rules.jobs import Run

@@ -15,7 +15,7 @@ import pytest
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from gate.actions import confirm, edit, expiry
-from gate.actions.interaction import Press, Said
+from gate.actions.button_press import Press, Said
 from gate.actions.prepare import Asked, Prepared, prepare
 from gate.rules.action import Action
 from gate.rules.jobs import Run

@@ -44,7 +44,7 @@ async def killed(home: Path, url: str, redis_url: str, replicas: int, point: str
         action = await story.end()
         await assert_nothing_is_left(stage)
         assert action.state is (State.UNKNOWN if lost else State.SUCCEEDED)
-        assert (action.held, action.judged is None) == ("", lost)
+        assert (action.under_review, action.judged is None) == ("", lost)
         assert len(await stage.ledger.reviews.of(TEAM, story.id)) == (0 if lost else 1)
         await story.assert_struck(1)
         await story.assert_shown(action)
@@ -54,7 +54,7 @@ async def released(stage: Stage, story: Told, session: ClientSession, point: str
     """It is held with what it gave, and of many who release it one is told so: at most one, where its process died
     before it could say so."""
     action = await story.end(State.SUCCEEDED)
-    assert (action.held, action.judged) == ("chaos", None)
+    assert (action.under_review, action.judged) == ("chaos", None)
     said = await resume(stage, session, (action.id, action.id), version_after(action))
     assert said[200] == 1 or (point in RELEASING and not said[200]), said
     assert set(said) <= {200, 409, 503, AWAY}, said

@@ -14,7 +14,7 @@ from bot.cards import Seen
 from bot.job_routes import jobs
 from gate.actions import confirm as decide
 from gate.actions import expiry
-from gate.actions.interaction import Press, Said
+from gate.actions.button_press import Press, Said
 from gate.actions.prepare import Asked, prepare
 from gate.rules.action import Action, Person, Ref, Session
 from gate.rules.due_times import card_waited_at

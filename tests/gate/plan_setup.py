@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from gate.actions import resolve_unknown
-from gate.actions.interaction import Press, Said, TaskPress
+from gate.actions.button_press import Press, Said, TaskPress
 from gate.rules.action import Action, Ref
 from gate.rules.planner_port import Call, Planned, ProposePlan, Reply
 from gate.rules.ports import Sheet

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gate.actions import edit, only_reads
-from gate.actions.interaction import Press, Said
+from gate.actions.button_press import Press, Said
 from gate.actions.prepare import Asked, Prepared, prepare
 from gate.rules.action import Approvers, Class, Ref, Session
 from gate.rules.planner_port import Call, Propose

@@ -17,8 +17,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 
 from gate.rules.action import Class, Decision, Json, Verdict
 from gate.rules.always_gated import ALWAYS
-from gate.rules.policy import Policy, decide
-from gate.rules.targets import (
+from gate.rules.canonical_targets import (
     MOST_ALTERNATIVES,
     SECRET_FILE,
     SECRET_NAMES,
@@ -29,6 +28,7 @@ from gate.rules.targets import (
     resolved,
     settled,
 )
+from gate.rules.policy import Policy, decide
 from gate.rules.tool import Hints, ToolSpec, Trust
 from servers.filesystem import paths
 from servers.filesystem import server as filesystem

@@ -26,7 +26,7 @@ from gate.rules.action import (
 )
 from gate.rules.audit import Entry
 from gate.rules.jobs import Run
-from gate.rules.planner_port import Incoming, Reply, Told, Turn
+from gate.rules.planner_port import CallReport, Incoming, Reply, Turn
 from gate.rules.ports import Lease, Note, Posted, Sheet
 from gate.rules.task import Look, Step, StepState
 from storage.audit_log import verify
@@ -45,7 +45,7 @@ PACKED = [
     Outcome | None,
     Inverse | None,
     Reply,
-    tuple[Told, ...],
+    tuple[CallReport, ...],
     Person,
     Lease,
 ]

@@ -40,7 +40,7 @@ QUESTIONS: dict[str, Question] = {
     "pending": lambda ledger: ledger.pending("T1"),
     "pending of a user": lambda ledger: ledger.pending("T1", user="U1"),
     "pending in a session": lambda ledger: ledger.pending("T1", session=THREAD),
-    "held of a user": lambda ledger: ledger.reviews.held("T1", "U1"),
+    "held of a user": lambda ledger: ledger.reviews.under_review("T1", "U1"),
     "asking": lambda ledger: ledger.asking("T1", "U1"),
     "of a turn": lambda ledger: ledger.of_turn("t1"),
     "turn": lambda ledger: ledger.turn("t1"),

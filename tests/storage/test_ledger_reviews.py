@@ -123,7 +123,7 @@ async def test_results_that_wait_are_found_by_requester(ledger: SqlLedger) -> No
         await tx.insert(action("a2", now, state=State.SUCCEEDED))
         await tx.insert(action("a3", now, **ran, session=ELSEWHERE))
         await tx.insert(action("a4", now, **ran, session=other, requester="U2"))
-    held = ledger.reviews.held
+    held = ledger.reviews.under_review
     assert [one.id for one in await held("T1", "U1")] == ["a1"]
     assert [one.id for one in await held("T1", "U2")] == ["a4"]
     assert await held("T1", "U3") == ()

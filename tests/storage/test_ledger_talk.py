@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 
 from gate.rules.action import Session
-from gate.rules.planner_port import Exchange, Incoming, Say, Told, Turn
+from gate.rules.planner_port import CallReport, Exchange, Incoming, Say, Turn
 from gate.rules.ports import Crowded, Posted, Sheet
 from storage.ledger import SqlLedger
 from tests.storage.samples import THREAD
@@ -122,8 +122,8 @@ async def test_a_turn_is_opened_once_and_grows(ledger: SqlLedger) -> None:
         await tx.exchange("t1", 1, Exchange(Say("second")))
         await tx.exchange("t1", 0, Exchange(Say("first")))
         assert await tx.exchange("t1", 1, Exchange(Say("another"))) == Exchange(Say("second"))
-        await tx.told("t1", 1, (Told(0, "succeeded", "said"),))
-    second = Exchange(Say("second"), (Told(0, "succeeded", "said"),))
+        await tx.record_reports("t1", 1, (CallReport(0, "succeeded", "said"),))
+    second = Exchange(Say("second"), (CallReport(0, "succeeded", "said"),))
     grown = replace(first, exchanges=(Exchange(Say("first")), second))
     assert await ledger.turn("t1") == grown
     async with ledger.begin() as tx:

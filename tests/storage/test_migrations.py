@@ -179,5 +179,5 @@ async def test_the_columns_of_an_action_become_its_parts(
 def _flat(one: Action, mac: str) -> dict[str, Any]:
     preview = loads(Mapping[str, Json], dumps(Preview, one.preview)) | {"prose": one.prose}
     own = {"team": one.session.team, "mac": mac, "preview": preview, "policy": one.proposal.policy}
-    own["rule"] = one.proposal.decision.rule
+    own |= {"rule": one.proposal.decision.rule, "held": one.under_review}
     return {column.name: own.get(column.name, getattr(one, column.name, None)) for column in FLAT.c}

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from gate.rules.action import Action, Json, Session
-from gate.rules.planner_port import Brief, Exchange, Mode, Propose, Replied, Told, Turn
+from gate.rules.planner_port import Brief, CallReport, Exchange, Mode, Propose, Replied, Turn
 from gate.rules.policy import Policy
 from gate.rules.tool import Answer, Hints, Problem, ServerStatus, ToolSpec, Trust
 from tests.model_stub import ModelStub, Script
@@ -110,7 +110,7 @@ async def reply(
     return await planner.reply(asked, known or brief(asked.text), pending)
 
 
-def then(asked: Turn, replied: Replied, *told: Told) -> Turn:
+def then(asked: Turn, replied: Replied, *told: CallReport) -> Turn:
     """The turn after this reply, with the results of its calls."""
     exchange = Exchange(replied.reply, told, replied.memo, replied.usage)
     return replace(asked, exchanges=(*asked.exchanges, exchange))
@@ -122,9 +122,9 @@ def proposed(replied: Replied) -> list[tuple[str, dict[str, Json]]]:
     return [(f"{call.server}.{call.tool}", dict(call.args)) for call in replied.reply.calls]
 
 
-def done(place: int = 0, text: str = "ok", by: str = "") -> Told:
-    return Told(place, "succeeded", text, by=by)
+def done(place: int = 0, text: str = "ok", by: str = "") -> CallReport:
+    return CallReport(place, "succeeded", text, by=by)
 
 
-def rejected(place: int = 0, reason: str = "", by: str = ANN) -> Told:
-    return Told(place, "rejected", reason, by=by)
+def rejected(place: int = 0, reason: str = "", by: str = ANN) -> CallReport:
+    return CallReport(place, "rejected", reason, by=by)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from gate.rules.action import Json, Session
-from gate.rules.planner_port import Brief, Call, Exchange, Mode, Propose, Reply, Told, Turn
+from gate.rules.planner_port import Brief, Call, CallReport, Exchange, Mode, Propose, Reply, Turn
 from gate.rules.task import Decided
 from gate.rules.tool import Answer, Problem, ServerStatus, ToolSpec, Trust
 from servers.filesystem import server as filesystem
@@ -92,7 +92,7 @@ async def replied_over(
         reply = (await planner.reply(asked, brief, ())).reply
         if not (isinstance(reply, Propose) and reply.lookup):
             return reply
-        told = tuple(Told(n, "succeeded", found_by(call, tree)) for n, call in enumerate(reply.calls))
+        told = tuple(CallReport(n, "succeeded", found_by(call, tree)) for n, call in enumerate(reply.calls))
         asked = replace(asked, exchanges=(*asked.exchanges, Exchange(reply, told)))
     raise AssertionError(f"it looks names up again and again: {asked.exchanges[-1].reply}")
 
@@ -140,6 +140,6 @@ def understood(
         reply = planner.understand(text, Brief(text, decided=decided), seen(exchanges))
         if not (isinstance(reply, Propose) and reply.lookup):
             return reply
-        told = tuple(Told(n, "succeeded", found_by(call, tree)) for n, call in enumerate(reply.calls))
+        told = tuple(CallReport(n, "succeeded", found_by(call, tree)) for n, call in enumerate(reply.calls))
         exchanges += (Exchange(reply, told),)
     raise AssertionError(f"it looks names up again and again: {exchanges[-1].reply}")

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from gate.rules.planner_port import Call, Exchange, Mode, Planned, Propose, ProposePlan, Say, Told
+from gate.rules.planner_port import Call, CallReport, Exchange, Mode, Planned, Propose, ProposePlan, Say
 from gate.rules.task import Decided, Instruction, Remark, StepState
 from tests.model_stub import Heard, calls, says
 from tests.tasks import step_of
@@ -44,21 +44,24 @@ def blocks(text: str, kind: str) -> list[str]:
 @pytest.mark.parametrize(
     ("outcome", "expected"),
     [
-        (Told(0, "succeeded", "moved", by=ANN), ["status: succeeded", f"Decided by <@{ANN}>", "moved"]),
-        (Told(0, "failed", "no such file"), ["status: failed", "no such file"]),
-        (Told(0, "rejected", "not this one", by=BOB), ["status: rejected", f"<@{BOB}>", "not this one"]),
-        (Told(0, "expired", ""), ["status: expired", "Nobody decided in time"]),
+        (CallReport(0, "succeeded", "moved", by=ANN), ["status: succeeded", f"Decided by <@{ANN}>", "moved"]),
+        (CallReport(0, "failed", "no such file"), ["status: failed", "no such file"]),
         (
-            Told(0, "unknown", "the line broke"),
+            CallReport(0, "rejected", "not this one", by=BOB),
+            ["status: rejected", f"<@{BOB}>", "not this one"],
+        ),
+        (CallReport(0, "expired", ""), ["status: expired", "Nobody decided in time"]),
+        (
+            CallReport(0, "unknown", "the line broke"),
             ["status: unknown", "must not be tried again", "the line broke"],
         ),
-        (Told(0, "cancelled", "", by=ANN), ["status: cancelled", "did not run"]),
-        (Told(0, "refused", "the policy says no"), ["status: refused", "the policy says no"]),
-        (Told(0, "denied", "not allowed"), ["status: denied", "did not run"]),
-        (Told(0, "undone", "", by=ANN), ["status: undone", "taken back"]),
+        (CallReport(0, "cancelled", "", by=ANN), ["status: cancelled", "did not run"]),
+        (CallReport(0, "refused", "the policy says no"), ["status: refused", "the policy says no"]),
+        (CallReport(0, "denied", "not allowed"), ["status: denied", "did not run"]),
+        (CallReport(0, "undone", "", by=ANN), ["status: undone", "taken back"]),
     ],
 )
-async def test_the_model_gets_the_real_outcome_of_a_call(outcome: Told, expected: list[str]) -> None:
+async def test_the_model_gets_the_real_outcome_of_a_call(outcome: CallReport, expected: list[str]) -> None:
     async with planning([calls(DELETE), says("I see.")]) as (planner, stub):
         asked = turn()
         await reply(planner, then(asked, await reply(planner, asked), outcome))
@@ -67,7 +70,7 @@ async def test_the_model_gets_the_real_outcome_of_a_call(outcome: Told, expected
 
 
 async def test_the_model_gets_who_edited_the_arguments_and_the_edited_arguments() -> None:
-    outcome = Told(0, "succeeded", "ok", {"path": "b.md"}, BOB)
+    outcome = CallReport(0, "succeeded", "ok", {"path": "b.md"}, BOB)
     async with planning([calls(DELETE), says("I see.")]) as (planner, stub):
         asked = turn()
         await reply(planner, then(asked, await reply(planner, asked), outcome))
@@ -244,7 +247,7 @@ async def test_one_huge_output_is_cut_with_a_note() -> None:
 async def test_a_turn_of_another_planner_can_be_continued() -> None:
     async with planning([says("I see.")]) as (planner, stub):
         made = Propose((Call("files", "delete_file", {"path": "a.md"}), Call("gone", "tool", {})))
-        outcome = (rejected(0, "no"), Told(1, "refused", "no such tool"))
+        outcome = (rejected(0, "no"), CallReport(1, "refused", "no such tool"))
         await reply(planner, turn("x", Mode.ACT, Exchange(made, outcome)))
     assert [name for name, _ in stub.requests[0].called] == ["files__delete_file", "gone__tool"]
     assert len(stub.requests[0].results) == 2
@@ -304,7 +307,7 @@ async def test_a_new_instruction_of_the_requester_lifts_the_refusal() -> None:
 async def test_an_expired_call_may_be_proposed_again() -> None:
     async with planning([calls(DELETE), calls(DELETE)]) as (planner, _):
         asked = turn()
-        after = then(asked, await reply(planner, asked), Told(0, "expired", ""))
+        after = then(asked, await reply(planner, asked), CallReport(0, "expired", ""))
         assert proposed(await reply(planner, after))
 
 

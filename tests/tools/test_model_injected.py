@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from gate.rules.planner_port import CancelPending, Mode, Propose, Replied, Say, Told
+from gate.rules.planner_port import CallReport, CancelPending, Mode, Propose, Replied, Say
 from gate.rules.policy import Policy
 from gate.rules.task import Remark
 from tests.injections import WAYS, Injection, injections
@@ -37,7 +37,9 @@ async def _proposals_after_rejection(planner: ModelPlanner, one: Injection, mode
     asked = turn("What is in a.md?", mode)
     known = brief(remarks=(Remark(BOB, one.text, NOW),)) if one.way == WAYS[3] else brief()
     first = await reply(planner, asked, known)
-    results = tuple(Told(i, "rejected", "no", by=BOB) for i in range(len(getattr(first.reply, "calls", ()))))
+    results = tuple(
+        CallReport(i, "rejected", "no", by=BOB) for i in range(len(getattr(first.reply, "calls", ())))
+    )
     return [first, await reply(planner, then(asked, first, *results), known)] if results else [first]
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from gate.rules.planner_port import Mode, Say, Told
+from gate.rules.planner_port import CallReport, Mode, Say
 from gate.rules.settings import Switches
 from tests.model_stub import calls, says
 from tests.tools.model_setup import ANN, BOB, brief, done, planning, rejected, reply, then, turn
@@ -31,15 +31,15 @@ async def test_a_claim_without_any_call_is_replaced_by_the_real_outcome() -> Non
     ("told", "truth"),
     [
         (rejected(0, "keep it", by=BOB), f"was rejected by <@{BOB}>: keep it"),
-        (Told(0, "failed", "disk full"), "failed: disk full"),
-        (Told(0, "expired", ""), "expired: nobody decided in time"),
-        (Told(0, "unknown", ""), "may or may not have happened"),
-        (Told(0, "cancelled", "", by=ANN), f"was cancelled by <@{ANN}>"),
-        (Told(0, "refused", "the policy says no"), "was refused: the policy says no"),
-        (Told(0, "undone", "", by=ANN), "was done and taken back"),
+        (CallReport(0, "failed", "disk full"), "failed: disk full"),
+        (CallReport(0, "expired", ""), "expired: nobody decided in time"),
+        (CallReport(0, "unknown", ""), "may or may not have happened"),
+        (CallReport(0, "cancelled", "", by=ANN), f"was cancelled by <@{ANN}>"),
+        (CallReport(0, "refused", "the policy says no"), "was refused: the policy says no"),
+        (CallReport(0, "undone", "", by=ANN), "was done and taken back"),
     ],
 )
-async def test_a_claim_about_a_call_that_did_not_run_is_replaced(told: Told, truth: str) -> None:
+async def test_a_claim_about_a_call_that_did_not_run_is_replaced(told: CallReport, truth: str) -> None:
     async with planning([calls(DELETE), says(LIE)]) as (planner, _):
         asked = turn()
         last = await reply(planner, then(asked, await reply(planner, asked), told))

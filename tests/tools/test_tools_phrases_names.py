@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from gate.rules.planner_port import Brief, Clarify, Exchange, Mode, Propose, ProposePlan, Say, Told
+from gate.rules.planner_port import Brief, CallReport, Clarify, Exchange, Mode, Propose, ProposePlan, Say
 from gate.rules.task import Decided, Instruction
 from gate.rules.tool import ToolSpec, Trust
 from tests.servers.all_servers import servers
@@ -285,7 +285,7 @@ async def test_a_name_in_a_further_instruction_is_looked_up_before_the_plan_is_c
     reply = (await planner.reply(asked, brief, ())).reply
     assert isinstance(reply, Propose)
     assert reply.lookup
-    told = tuple(Told(n, "succeeded", found_by(call)) for n, call in enumerate(reply.calls))
+    told = tuple(CallReport(n, "succeeded", found_by(call)) for n, call in enumerate(reply.calls))
     again = replace(asked, exchanges=(Exchange(reply, told),))
     plan = (await planner.reply(again, brief, ())).reply
     assert isinstance(plan, ProposePlan)

@@ -15,6 +15,7 @@ from gate.rules.action import Json
 from gate.rules.canonical_json import canonical
 from gate.rules.planner_port import (
     Brief,
+    CallReport,
     Clarify,
     Exchange,
     Mode,
@@ -23,7 +24,6 @@ from gate.rules.planner_port import (
     ProposePlan,
     Reply,
     Say,
-    Told,
 )
 from gate.rules.task import Decided, Question
 from gate.rules.templates import expand
@@ -466,7 +466,7 @@ async def looked(planner: Phrases, data: Any, found: Json, text: str = "run look
     asked = turn(text, Mode.PLAN)
     first = (await runs.reply(asked, Brief(asked.text), ())).reply
     assert isinstance(first, Propose), first
-    told = tuple(Told(place, "succeeded", json.dumps(found)) for place, _ in enumerate(first.calls))
+    told = tuple(CallReport(place, "succeeded", json.dumps(found)) for place, _ in enumerate(first.calls))
     again = replace(asked, exchanges=(Exchange(first, told),))
     return (await runs.reply(again, Brief(asked.text), ())).reply
 
@@ -537,7 +537,7 @@ async def test_many_looks_are_taken_a_dozen_at_a_time_and_none_twice(planner: Ph
     while isinstance(reply := (await runs.reply(asked, Brief(asked.text), ())).reply, Propose):
         counts.append(len(reply.calls))
         told = [
-            Told(at, "succeeded", json.dumps({"path": call.args["path"]}))
+            CallReport(at, "succeeded", json.dumps({"path": call.args["path"]}))
             for at, call in enumerate(reply.calls)
         ]
         asked = replace(asked, exchanges=(*asked.exchanges, Exchange(reply, tuple(told))))

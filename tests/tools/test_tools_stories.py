@@ -20,6 +20,7 @@ from gate.rules.canonical_json import canonical
 from gate.rules.planner_port import (
     Brief,
     Call,
+    CallReport,
     Exchange,
     Mode,
     Planned,
@@ -27,7 +28,6 @@ from gate.rules.planner_port import (
     ProposePlan,
     Reply,
     Say,
-    Told,
 )
 from gate.rules.templates import expand
 from servers.filesystem import server as filesystem
@@ -58,9 +58,9 @@ class Stage:
             done += reply.calls
             asked = replace(asked, exchanges=(*asked.exchanges, Exchange(reply, told)))
 
-    async def _read(self, place: int, call: Call) -> Told:
+    async def _read(self, place: int, call: Call) -> CallReport:
         answer = await self.host.call(call.server, call.tool, canonical(dict(call.args)))
-        return Told(place, "failed" if answer.is_error else "succeeded", answer.text)
+        return CallReport(place, "failed" if answer.is_error else "succeeded", answer.text)
 
     async def plan(self, text: str) -> tuple[Planned, ...]:
         reply, _ = await self.reply(text)

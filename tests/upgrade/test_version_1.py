@@ -22,7 +22,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from bot.engine import Engine
 from bot.job_routes import jobs
 from gate.actions import expiry, resolve_unknown, result_review, undo
-from gate.actions.interaction import TaskPress
+from gate.actions.button_press import TaskPress
 from gate.rules.access import Written
 from gate.rules.action import Action, Approvers, Ref, Session
 from gate.rules.jobs import Run
@@ -243,7 +243,7 @@ async def test_what_is_over_stays_and_what_is_open_is_for_people(stage: Upgraded
         State.REJECTED,
     ]
     unknown, held = await stage.action("unknown"), await stage.action("held")
-    assert (unknown.state, held.held) == (State.UNKNOWN, "look at it")
+    assert (unknown.state, held.under_review) == (State.UNKNOWN, "look at it")
     assert (await resolve_unknown.settle(stage.world, stage.press(unknown), True)).ok
     assert (await result_review.approve(stage.world, stage.press(held))).code == "released"
     await stage.play()

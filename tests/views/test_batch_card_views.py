@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gate.rules import batches
+from gate.rules import batch_receipt
 from gate.rules.action import APART, Action, Approvers, Class, Fact, Outcome, Ref, Verdict
 from gate.rules.states import State
 from tests.actions import but
@@ -39,7 +39,7 @@ def confirm_all(members: list[Action]) -> Ref | None:
 
 
 def covers(members: list[Action], covered: list[Action]) -> bool:
-    return confirm_all(members) == Ref.parse(batches.button("g1", covered))
+    return confirm_all(members) == Ref.parse(batch_receipt.button("g1", covered))
 
 
 def long(number: int, characters: int) -> Action:
@@ -268,7 +268,7 @@ def test_hostile_words_stay_words():
 def test_the_seal_is_of_exactly_these_in_this_order():
     first, second = member(1), member(2)
     seals = {
-        batches.seal(these)
+        batch_receipt.seal(these)
         for these in (
             [first],
             [first, second],

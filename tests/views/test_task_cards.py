@@ -461,7 +461,7 @@ def test_the_last_message_of_a_plan_shows_what_it_read():
     )
     text, _ = drawn(of, "satisfaction")
     assert "1. List reports" in text
-    assert "q1.csv  900 B" in text
+    assert "Name\nSize\nq1.csv\n900 B" in text  # the cells of a table
     assert "alpha says hello" in text
     assert "utf-8" not in text
     assert "ops" in text
@@ -536,3 +536,17 @@ def test_a_plan_that_nobody_decided_on_in_time_can_only_be_asked_again_made_anew
     text, ids = drawn(replace(of, flow=Flow.PLAN, plan=replace(of.plan, lapsed=True)), "plan")
     assert ids == ["plan_again", "plan_replan", "plan_cancel"]
     assert "Nobody decided on it in time, so nothing ran." in text
+
+
+def test_one_list_in_the_last_message_of_a_plan_is_a_table_and_a_box_where_slack_takes_none():
+    rows = {"items": [{"name": "q1.csv", "size": 900}, {"name": "q2.csv", "size": 1_000}]}
+    read = [having(reading(n), state=StepState.DONE, result=rows, text="2 items") for n in "ab"]
+    of = task(S.SATISFACTION, plan=approved(*read), ends=1, result="Done")
+    for state, tables in ((S.SATISFACTION, 1), (S.DONE, 1), (S.RUNNING, 0)):
+        (card,) = [one for one in cards(having(of, state=state)) if ":satisfaction:" in one.key]
+        assert len(parts(card.message.blocks, "table")) == tables
+        assert "1. List reports" in shown(card.message.blocks)
+        if card.plain:
+            assert parts(card.plain.blocks, "table") == []
+            assert shown(card.plain.blocks).count("q1.csv  900 B") == 2
+        assert (card.plain is not None) is bool(tables)

@@ -9,7 +9,7 @@ from typing import Any
 from jsonschema import ValidationError
 
 from gate.rules.action import Json
-from gate.rules.nearest import close_matches
+from gate.rules.close_names import close_matches
 
 TYPE_NAMES = {
     "string": "text",

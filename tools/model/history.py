@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
-from gate.rules.planner_port import CancelPending, Exchange, ListPending, Propose, Say, Told
+from gate.rules.planner_port import CallReport, CancelPending, Exchange, ListPending, Propose, Say
 from gate.rules.task import Instruction
 from tools.model.context import PromptInputs, first_message
 from tools.model.model_api import (
@@ -72,7 +72,7 @@ def _call_results(inputs: PromptInputs, exchange: Exchange, shorten: Shortener) 
         return [
             call_result_text(result, requester, inputs.fence, shorten) for _, result in call_results(exchange)
         ]
-    result = exchange.told[0] if exchange.told else Told(0, "succeeded", "")
+    result = exchange.reports[0] if exchange.reports else CallReport(0, "succeeded", "")
     if isinstance(exchange.reply, CancelPending):
         return [call_result_text(result, inputs.turn.requester, inputs.fence, shorten)]
     if isinstance(exchange.reply, ListPending):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from gate.rules.action import Json
 from gate.rules.canonical_json import BadArguments, canonical
 from gate.rules.outcome_claims import claims_outcome
-from gate.rules.planner_port import Brief, Call, Exchange, Mode, Propose, Say, Told, Turn
+from gate.rules.planner_port import Brief, Call, CallReport, Exchange, Mode, Propose, Say, Turn
 from tools.model.model_api import load_memo
 from tools.model.prompt import Fence, Shortener
 
@@ -51,7 +51,7 @@ EARLIER = "Earlier in this thread:"
 MAX_EARLIER = 5  # changes that are named
 
 
-def call_result_text(result: Told, requester: str, fence: Fence, shorten: Shortener) -> str:
+def call_result_text(result: CallReport, requester: str, fence: Fence, shorten: Shortener) -> str:
     """The result of a call for the model: status and deciders as text of our own, everything else as data.
 
     The reason of the requester's own refusal is their own text.
@@ -75,12 +75,12 @@ def call_result_text(result: Told, requester: str, fence: Fence, shorten: Shorte
     return "\n".join(lines)
 
 
-def call_results(exchange: Exchange) -> Iterator[tuple[Call, Told]]:
+def call_results(exchange: Exchange) -> Iterator[tuple[Call, CallReport]]:
     """Each proposed call with its result; `waiting` where none is recorded."""
     if isinstance(exchange.reply, Propose):
-        by_place = {result.call: result for result in exchange.told}
+        by_place = {result.call: result for result in exchange.reports}
         for place, call in enumerate(exchange.reply.calls):
-            yield call, by_place.get(place, Told(place, "waiting", ""))
+            yield call, by_place.get(place, CallReport(place, "waiting", ""))
 
 
 def outcome_summary(turn: Turn, is_read: IsRead, name_of: NameOf) -> str:
@@ -98,7 +98,7 @@ def _change_lines(turn: Turn, is_read: IsRead, name_of: NameOf) -> list[str]:
     ]
 
 
-def _outcome_text(result: Told) -> str:
+def _outcome_text(result: CallReport) -> str:
     by = f" by <@{result.by}>" if result.by and result.status in REFUSALS else ""
     reason = (
         f": {_shorten(result.text)}"
@@ -160,7 +160,7 @@ def denied_calls(turn: Turn, brief: Brief) -> dict[str, str]:
     return {} if unseen_instructions(turn, brief) else denied
 
 
-def _reason(result: Told) -> str:
+def _reason(result: CallReport) -> str:
     return f"it was {result.status}{f' by <@{result.by}>' if result.by else ''}"
 
 

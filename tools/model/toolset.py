@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from gate.rules.action import Class, Json
 from gate.rules.canonical_json import BadArguments, parse
-from gate.rules.nearest import close_matches
+from gate.rules.close_names import close_matches
 from gate.rules.planner_port import Call
 from gate.rules.policy import Policy
 from gate.rules.ports import Tools

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from gate.rules.action import Json
-from gate.rules.nearest import close_matches
+from gate.rules.close_names import close_matches
 from gate.rules.planner_port import Call
 from gate.rules.ports import Tools
 from gate.rules.tool import ToolSpec

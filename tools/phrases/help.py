@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 
-from gate.rules.nearest import close_matches
+from gate.rules.close_names import close_matches
 from gate.rules.ports import Tools
 from gate.rules.tool import ToolSpec
 from tools.mcp.schema_errors import either

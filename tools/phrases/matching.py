@@ -31,7 +31,7 @@ class Found:
     missing: tuple[str, ...] = ()
 
     @property
-    def held(self) -> int:
+    def slot_length(self) -> int:
         """Characters inside of slots: the fewer, the more exactly the phrase fits."""
         return sum(map(len, self.slots.values()))
 
@@ -46,7 +46,7 @@ def best(phrases: Iterable[Phrase], line: str) -> Found | None:
         for pattern in phrase.patterns
         if (slots := match(pattern, line)) is not None
     ]
-    return min(fits, key=lambda found: found.held, default=None)
+    return min(fits, key=lambda found: found.slot_length, default=None)
 
 
 def begun(phrases: Iterable[Phrase], line: str) -> Found | None:

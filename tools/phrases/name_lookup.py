@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from gate.rules.action import Json
-from gate.rules.nearest import close_matches
+from gate.rules.close_names import close_matches
 from gate.rules.planner_port import Call
 from gate.rules.task import Missing, Question
 from gate.rules.templates import expand

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 
 from gate.rules.action import Json
-from gate.rules.planner_port import Call, Exchange, Propose, Told
+from gate.rules.planner_port import Call, CallReport, Exchange, Propose
 from gate.rules.ports import Tools
 from gate.rules.templates import expand, look_up
 from tools.phrases.direct_call import unfit
@@ -16,7 +16,7 @@ from tools.phrases.typed_values import clipped, fitted
 
 LOOKS, ITEM = "looks", "each"  # `{looks.NAME.field}`, and `{each}` for one item of a list of it
 AT_ONCE = 12  # calls of one reply: as many as limits.calls_per_turn has room for
-Seen = Mapping[str, Told]
+Seen = Mapping[str, CallReport]
 
 
 class Looking(Exception):
@@ -33,7 +33,7 @@ def seen(exchanges: Iterable[Exchange]) -> Seen:
         key_of(exchange.reply.calls[told.call]): told
         for exchange in exchanges
         if isinstance(exchange.reply, Propose)
-        for told in exchange.told
+        for told in exchange.reports
     }
 
 
@@ -103,7 +103,7 @@ def _call(look: Look, scope: Mapping[str, Json], tools: Tools) -> Call:
     return Call(look.server, look.tool, args)
 
 
-def result_of(call: Call, told: Told) -> Json:
+def result_of(call: Call, told: CallReport) -> Json:
     """The fields of an answer, which a tool with a structured result also gives as text (MCP, structured content)."""
     name = f"{call.server}.{call.tool}"
     if told.status != "succeeded":

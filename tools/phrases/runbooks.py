@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from gate.rules.action import Json
-from gate.rules.nearest import close_matches
+from gate.rules.close_names import close_matches
 from gate.rules.ports import Tools
 from gate.rules.task import Missing, Question
 from gate.rules.templates import TemplateError

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, PlainValidator, model_validator
 
 from gate.rules.action import Class, Json, Risk
-from gate.rules.targets import Root, Targets
+from gate.rules.canonical_targets import Root, Targets
 from gate.rules.templates import PLACEHOLDER
 from gate.rules.tool import Drift, Each, Expect, Raise, Read, Recipe, Show, Undo
 from tools.mcp.schema import schema_error
@@ -145,7 +145,7 @@ class ExpectSection(Section):
 
 
 class TargetsSection(Section):
-    """Which arguments are paths, addresses and identifiers; see `gate.rules.targets`."""
+    """Which arguments are paths, addresses and identifiers; see `gate.rules.canonical_targets`."""
 
     paths: tuple[str, ...] = ()
     looks: tuple[str, ...] = ()

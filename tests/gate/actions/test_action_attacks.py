@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from gate.actions import edit, execute, interaction, undo
+from gate.actions import button_press, edit, execute, undo
 from gate.actions.prepare import Asked, prepare
 from gate.rules import thread_commands
 from gate.rules.action import Approvers, Class
@@ -92,7 +92,7 @@ async def test_an_undo_cannot_be_edited_into_another_call(stage: Scene):
     with nothing_ran(stage):
         said = await edit.submit(stage.world, stage.press(asked), {"path": "b.md", "content": "mine"})
         await stage.play()
-    assert isinstance(said, interaction.Said)
+    assert isinstance(said, button_press.Said)
     assert not said.ok
     assert (await stage.now(asked.id)).version == asked.version
 
@@ -143,8 +143,8 @@ async def test_a_private_action_is_looked_at_by_nobody_else(stage: Scene):
     stage.rule(Rule("private", ("desk.write",), private=True), admins=frozenset({CLEO}))
     action = await stage.prepare(path="a.md", content="hello")
     for user, allowed in ((ANN, True), (BEN, False), (CLEO, True)):
-        said = await interaction.standing(stage.world, stage.press(action, user), Verb.LOOK)
-        assert isinstance(said, interaction.Said) is not allowed
+        said = await button_press.standing(stage.world, stage.press(action, user), Verb.LOOK)
+        assert isinstance(said, button_press.Said) is not allowed
 
 
 async def test_what_cannot_all_be_listed_cannot_be_confirmed():

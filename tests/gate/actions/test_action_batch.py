@@ -13,7 +13,7 @@ import pytest
 from bot.job_routes import jobs
 from gate.actions import batch, confirm, edit, undo
 from gate.actions.batch import GroupPress
-from gate.rules import batches
+from gate.rules import batch_receipt
 from gate.rules import jobs as runs
 from gate.rules.action import APART, Action, Approvers, Ref
 from gate.rules.messages import PART
@@ -42,7 +42,7 @@ async def proposed(stage: Scene, *calls: Call) -> list[Action]:
 def pressed(stage: Scene, actions: Sequence[Action], user: str = ANN, **changes: Any) -> GroupPress:
     """*Confirm all* as the card shows it that covers these."""
     group = actions[0].group
-    ref = Ref.parse(batches.button(group, actions))
+    ref = Ref.parse(batch_receipt.button(group, actions))
     assert ref is not None
     return replace(GroupPress(ref, TEAM, user, stage.wall.places[group]), **changes)
 
@@ -113,7 +113,7 @@ async def test_the_planner_is_told_when_all_of_them_are_settled_and_not_before(s
     assert len(stage.planner.seen) == asked
     await stage.confirm(third)
     await stage.play()
-    told = stage.planner.seen[-1].exchanges[0].told
+    told = stage.planner.seen[-1].exchanges[0].reports
     assert [(one.status, one.text) for one in told][1] == ("rejected", "not now")
     assert [one.status for one in told] == ["succeeded", "rejected", "succeeded"]
 

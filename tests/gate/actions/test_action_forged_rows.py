@@ -12,7 +12,7 @@ from sqlalchemy import Table, select, text, update
 from bot.job_routes import jobs
 from gate.actions import execute, result_review, undo
 from gate.actions.batch import Yes
-from gate.actions.interaction import Said
+from gate.actions.button_press import Said
 from gate.rules import jobs as runs
 from gate.rules.action import ALTERED, Action, Resolution, Vote
 from gate.rules.grants import Grant
@@ -235,5 +235,5 @@ def test_every_column_of_a_sealed_table_is_covered_but_those_that_are_named() ->
         names = {column.name for column in table.c}
         assert "mac" in names
         assert OPEN.get(table.name, set()) < names
-    said = {"due", "revoked_at", "revoked_by", "reader", "held_until", "done_at", "told"}
+    said = {"due", "revoked_at", "revoked_by", "reader", "held_until", "done_at", "reports"}
     assert set().union(*OPEN.values()) == said

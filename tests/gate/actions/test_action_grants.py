@@ -10,8 +10,8 @@ import pytest
 from sqlalchemy import delete
 
 from gate.actions import execute, grants, undo
+from gate.actions.button_press import Press, Said
 from gate.actions.grants import Offer
-from gate.actions.interaction import Press, Said
 from gate.actions.prepare import Asked, prepare
 from gate.rules.action import Action, Approvers
 from gate.rules.grants import Grant, described

@@ -62,7 +62,7 @@ def told(action: Action) -> str:
 @pytest.mark.parametrize("tool", ["write", "look"])
 async def test_a_result_outside_of_plans_is_held_until_it_is_released(both: Scene, tool: str):
     action = await held(both, tool)
-    assert (action.state, action.held, action.is_finished) == (State.SUCCEEDED, "look at it", False)
+    assert (action.state, action.under_review, action.is_finished) == (State.SUCCEEDED, "look at it", False)
     assert SECRET not in told(action)
     assert [
         SECRET in entry.result for entry in await entries(both, "read" if tool == "look" else "succeeded")
@@ -140,7 +140,7 @@ async def test_a_read_that_is_held_is_made_once_however_often_it_is_asked(stage:
 async def test_what_fails_is_not_held_and_neither_is_an_undo(stage: Scene):
     stage.desk.behave = "says no"
     failed = await held(stage)
-    assert (failed.state, failed.held) == (State.FAILED, "")
+    assert (failed.state, failed.under_review) == (State.FAILED, "")
     stage.desk.behave = "well"
     action = await held(stage)
     await judged(stage, action)
@@ -155,14 +155,14 @@ async def test_an_undo_has_nothing_of_the_reviews_of_what_it_takes_back(
 ):
     reviewing(stage, Phase.BEFORE, "desk.write")
     action = await held(stage)
-    assert (action.review, action.held) == ("look at it", "look at it")
+    assert (action.review, action.under_review) == ("look at it", "look at it")
     if decision:
         await judged(stage, action, decision, edited=OTHER if decision is APPROVE else None)
     lines = len(await pending_reviews.listed(stage.world, TEAM, ANN))
     assert (await undo.ask(stage.world, stage.press(await stage.now(action.id)))).ok
     back = await stage.ledger.action((await undo.place(stage.world, action))[0])
     assert back is not None
-    assert (back.held, back.judged, back.review, back.proposed) == ("", None, "", "")
+    assert (back.under_review, back.judged, back.review, back.proposed) == ("", None, "", "")
     assert len(await pending_reviews.listed(stage.world, TEAM, ANN)) == lines
 
 
@@ -198,7 +198,7 @@ async def test_only_its_requester_changes_or_drops_it_and_the_version_counts(sta
         assert (await judged(stage, action, user=user, **more)).code == "not_allowed"
     assert isinstance(await judged(stage, action, version=version_before(action)), Conflict)
     assert isinstance(await judged(stage, action, edited=["no object"]), Unfit)
-    assert (await stage.now(action.id)).held
+    assert (await stage.now(action.id)).under_review
     assert (await judged(stage, action, user=BEN)).code == "released"  # an admin lets it go on
 
 

@@ -29,7 +29,7 @@ from bot.embedded import EmbeddedRedis
 from bot.job_routes import jobs
 from gate.actions import confirm as decide
 from gate.actions import edit, expiry, reissue, resolve_unknown, undo
-from gate.actions.interaction import Press, Said
+from gate.actions.button_press import Press, Said
 from gate.actions.prepare import Asked, prepare
 from gate.rules.action import Action, Approvers, Person, Ref, Verdict
 from gate.rules.canonical_json import canonical, parse

@@ -11,10 +11,10 @@ from gate.actions.prepare import Asked, Prepared, prepare
 from gate.rules.action import Verdict
 from gate.rules.always_gated import ALWAYS
 from gate.rules.canonical_json import parse
+from gate.rules.canonical_targets import Targets
 from gate.rules.planner_port import Call
 from gate.rules.previews import COVERED
 from gate.rules.states import State
-from gate.rules.targets import Targets
 from gate.rules.task import StepState
 from gate.rules.tool import Recipe
 from gate.tasks import plan as flow

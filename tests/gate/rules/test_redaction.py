@@ -9,7 +9,7 @@ import pytest
 
 from gate.rules.action import Action, Class, Outcome, Session
 from gate.rules.confidence import Confidence
-from gate.rules.redaction import Standing, decided_by, standing, told_action, told_task
+from gate.rules.redaction import Standing, decided_by, redacted_action, redacted_task, standing
 from gate.rules.reviews import dropped, edited, released
 from gate.rules.settings import Switches
 from gate.rules.states import State
@@ -66,15 +66,15 @@ def test_who_let_it_out_is_a_person() -> None:
 
 
 def test_neither_step_nor_reason_says_it_before() -> None:
-    assert "secret" not in str(told_task(TASK))
-    assert "secret" not in str(told_task(replace(TASK, state=TaskState.STOPPED_BY_USER)))
+    assert "secret" not in str(redacted_task(TASK))
+    assert "secret" not in str(redacted_task(replace(TASK, state=TaskState.STOPPED_BY_USER)))
 
 
 def test_an_action_that_has_run_counts_as_running_until_its_step_is_written_down() -> None:
     asked = having(STEP, state=HERE.ASKED, look=None, text="", result=None)
-    told = told_action(of(asked, state=TaskState.RUNNING), its())
+    told = redacted_action(of(asked, state=TaskState.RUNNING), its())
     assert (told.state, told.outcome) == (State.EXECUTING, None)
-    ended = released(told_action(of(asked, state=TaskState.FAILED), its()))
+    ended = released(redacted_action(of(asked, state=TaskState.FAILED), its()))
     assert ended is not None
     assert (ended.text, ended.structured) == ("", None)
 
@@ -82,24 +82,24 @@ def test_an_action_that_has_run_counts_as_running_until_its_step_is_written_down
 def test_the_action_of_another_try_is_never_told() -> None:
     again = having(STEP, action="a2", look=Look(1, by="U_ANN"))
     for task in (of(again), of(replace(STEP, id="s2")), None):
-        told = released(told_action(task, its()))
+        told = released(redacted_action(task, its()))
         assert told is not None
         assert "secret" not in str(told)
 
 
 def test_an_error_is_nobodys_result() -> None:
-    assert told_action(TASK, its("error")) == its("error")
+    assert redacted_action(TASK, its("error")) == its("error")
 
 
 def test_an_action_outside_of_plans_stays_as_it_is() -> None:
     alone = but(its(), step="")
-    assert told_action(None, alone) == alone
+    assert redacted_action(None, alone) == alone
 
 
 def test_the_words_of_a_score_are_withheld_with_the_result_that_they_may_quote() -> None:
     scored = having(STEP, confidence=Confidence(0.5, ("secret",), "secret"))
-    assert "secret" not in str(told_task(of(scored)))
-    assert "secret" in str(told_task(of(replace(scored, look=Look(1, by="U_ANN")))))
+    assert "secret" not in str(redacted_task(of(scored)))
+    assert "secret" in str(redacted_task(of(replace(scored, look=Look(1, by="U_ANN")))))
 
 
 def test_they_stay_withheld_where_the_result_was_changed_or_rejected() -> None:
@@ -107,7 +107,7 @@ def test_they_stay_withheld_where_the_result_was_changed_or_rejected() -> None:
     changed = edited(scored, "U_ANN", {"text": "other"})
     rejected = dropped(scored, "U_ANN", "its result was rejected")
     for step in (changed, rejected):
-        told = told_task(of(step, reason="")).plan
+        told = redacted_task(of(step, reason="")).plan
         assert told is not None
         assert "secret" not in str(told)
         assert told.steps[0].confidence == Confidence(0.5)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from gate.actions.interaction import TaskPress
+from gate.actions.button_press import TaskPress
 from gate.rules.action import Ref
 from gate.rules.planner_port import Call, Clarify, Propose, Say
 from gate.rules.settings import Switches

@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import replace
 
 from bot.job_routes import jobs
-from gate.actions.interaction import TaskPress
+from gate.actions.button_press import TaskPress
 from gate.rules.action import Ref
 from gate.rules.settings import Switches
 from gate.rules.task_states import TaskState

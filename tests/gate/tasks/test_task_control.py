@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from gate.actions import reissue
-from gate.actions.interaction import TaskPress
+from gate.actions.button_press import TaskPress
 from gate.rules.action import Ref
 from gate.rules.planner_port import Call, Incoming, Planned, Propose
 from gate.rules.states import State

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from gate.actions.interaction import TaskPress
+from gate.actions.button_press import TaskPress
 from gate.rules.action import Ref
 from gate.rules.planner_port import Call, Implement, Mode, Propose, ProposePlan, Say
 from gate.rules.settings import Switches
@@ -75,7 +75,7 @@ async def test_nothing_is_changed_while_they_talk(talk: Scene):
     await said(talk, "JWT tokens", write, Say("Not yet, then."))
     assert talk.desk.calls == []
     assert await talk.ledger.pending(TEAM) == ()
-    assert "conversation" in talk.planner.seen[-1].exchanges[0].told[0].text
+    assert "conversation" in talk.planner.seen[-1].exchanges[0].reports[0].text
 
 
 # promise: TASK-15

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from gate.actions import undo
-from gate.actions.interaction import TaskPress
+from gate.actions.button_press import TaskPress
 from gate.rules.action import Ref
 from gate.rules.planner_port import Call, Done, Propose, Say
 from gate.rules.settings import Switches

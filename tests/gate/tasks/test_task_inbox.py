@@ -148,7 +148,7 @@ async def test_the_planner_hears_what_truly_happened(stage: Scene):
     stage.planner.script = [WRITE, Say("Anything else?")]
     await stage.say("write it")
     await stage.say("no", mentioned=False)
-    told = stage.planner.seen[-1].exchanges[0].told[0]
+    told = stage.planner.seen[-1].exchanges[0].reports[0]
     assert told.status == "cancelled"
     assert stage.texts[-1] == "Anything else?"
 

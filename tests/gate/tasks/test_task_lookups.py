@@ -18,7 +18,7 @@ async def newest(stage: Scene) -> Task:
 async def test_what_was_looked_up_is_told_to_the_planner_and_to_nobody_else(stage: Scene):
     stage.planner.script = [Propose((LOOK,), lookup=True), Say("There is one.")]
     await stage.say("what is it?")
-    [told] = stage.planner.seen[-1].exchanges[0].told
+    [told] = stage.planner.seen[-1].exchanges[0].reports
     assert told.status == "succeeded"
     kinds = [note.kind for note in stage.wall.notes]
     assert kinds == ["text"]
@@ -42,7 +42,7 @@ async def test_a_lookup_is_no_step_and_what_follows_it_is_one(stage: Scene):
 async def test_a_lookup_changes_nothing(stage: Scene):
     stage.planner.script = [Propose((WRITE,), lookup=True), Say("No.")]
     await stage.say("write to it")
-    [told] = stage.planner.seen[-1].exchanges[0].told
+    [told] = stage.planner.seen[-1].exchanges[0].reports
     assert told.status == "refused"
     assert (wrote(stage), await stage.ledger.pending(TEAM)) == ([], ())
 

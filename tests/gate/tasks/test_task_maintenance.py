@@ -226,7 +226,7 @@ async def test_the_planner_hears_of_what_the_rules_ended(stage: Scene):
     await stage.confirm(action)
     await stage.play()
     assert (await stage.now(action.id)).state is State.CANCELLED
-    assert stage.planner.seen[-1].exchanges[0].told[0].status == "cancelled"
+    assert stage.planner.seen[-1].exchanges[0].reports[0].status == "cancelled"
 
 
 async def test_a_tool_that_is_gone_is_said_on_the_card(stage: Scene):

@@ -120,7 +120,7 @@ async def test_who_reads_in_order_to_plan_is_asked_again_even_where_it_never_fol
     reads = Propose((Call("desk", "look", {"path": "a.md"}),))
     task = await asked(stage, reads, proposes(write("a.md")))
     assert [step.name for step in steps(task)] == ["desk.write"]
-    assert [told.status for told in stage.planner.seen[1].exchanges[0].told] == ["succeeded"]
+    assert [told.status for told in stage.planner.seen[1].exchanges[0].reports] == ["succeeded"]
 
 
 async def test_nothing_is_changed_in_order_to_plan(stage: Scene):
@@ -128,7 +128,7 @@ async def test_nothing_is_changed_in_order_to_plan(stage: Scene):
     changes = Propose((Call("desk", "write", {"path": "a.md", "content": "x"}),))
     task = await asked(stage, changes, Say("I may not."))
     assert task.state is S.FAILED
-    assert "changes something" in stage.planner.seen[1].exchanges[0].told[0].text
+    assert "changes something" in stage.planner.seen[1].exchanges[0].reports[0].text
     assert stage.desk.calls == []
 
 

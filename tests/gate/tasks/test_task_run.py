@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from gate.actions import confirm, edit, expiry, reissue
-from gate.actions.interaction import Press
+from gate.actions.button_press import Press
 from gate.rules.action import Class
 from gate.rules.ids import derived
 from gate.rules.planner_port import Call, Done, Planned, Say

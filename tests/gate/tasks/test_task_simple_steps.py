@@ -9,7 +9,7 @@ import pytest
 
 from gate.actions import confirm as decide
 from gate.actions import reissue, resolve_unknown
-from gate.actions.interaction import TaskPress
+from gate.actions.button_press import TaskPress
 from gate.actions.prepare import Asked, prepare
 from gate.rules.action import Ref
 from gate.rules.ids import derived
@@ -73,7 +73,7 @@ async def test_steps_of_a_reply_are_decided_in_any_order_and_fail_alone(stage: S
     await stage.play()
     task = await newest(stage)
     assert states(task) == ["failed", "done", "done"]
-    told = stage.planner.seen[-1].exchanges[0].told
+    told = stage.planner.seen[-1].exchanges[0].reports
     assert [each.status for each in told] == ["rejected", "succeeded", "succeeded"]
     assert (task.state, task.result) == (
         S.SATISFACTION,
@@ -131,7 +131,7 @@ async def test_a_rejected_result_of_a_simple_request_is_not_told_to_its_planner(
     task = await newest(stage)
     assert (task.state, task.why) == (S.PAUSED, Why.DOUBT)
     await pressed(stage, control.skip_step, on_pause(task))
-    told = stage.planner.seen[-1].exchanges[0].told[0]
+    told = stage.planner.seen[-1].exchanges[0].reports[0]
     assert told.status == "dropped"
     assert "private" in told.text
 
@@ -252,7 +252,7 @@ async def test_a_change_next_to_a_waiting_card_takes_its_place_at_once(stage: Sc
     assert (await stage.now(before.id)).state is State.SUPERSEDED
     assert await entries(stage, "superseded")
     waits = await one(stage, "two.md")
-    assert [told.status for told in stage.planner.seen[-1].exchanges[0].told] == ["cancelled"]
+    assert [told.status for told in stage.planner.seen[-1].exchanges[0].reports] == ["cancelled"]
     assert stage.planner.briefs[-1].instructions[-1].text == "call it two instead"
     assert not (await stage.confirm(before)).ok
     await stage.confirm(waits)

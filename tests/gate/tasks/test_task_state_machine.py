@@ -21,7 +21,7 @@ from sqlalchemy import Connection, select
 from bot.embedded import EmbeddedRedis
 from bot.job_routes import jobs
 from gate.actions import confirm, expiry, reissue, resolve_unknown
-from gate.actions.interaction import Press, Said, TaskPress
+from gate.actions.button_press import Press, Said, TaskPress
 from gate.rules import plans
 from gate.rules.action import Action, Approvers, Class, Ref
 from gate.rules.canonical_json import parse

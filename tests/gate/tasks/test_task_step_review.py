@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
+from gate.actions.button_press import Said
 from gate.actions.edit import Unfit
-from gate.actions.interaction import Said
 from gate.actions.prepare import Asked, Prepared, prepare
 from gate.rules.action import Action, Judged
 from gate.rules.planner_port import Call

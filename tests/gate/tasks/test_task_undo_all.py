@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from gate.actions import undo
-from gate.actions.interaction import Press
+from gate.actions.button_press import Press
 from gate.rules.action import Ref
 from gate.rules.states import State
 from gate.rules.task_states import TaskState as S

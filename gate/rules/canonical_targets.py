@@ -91,7 +91,7 @@ class Targets:
     reported: tuple[str, ...] = ()
     roots: tuple[Root, ...] = ()
     links: bool = False
-    told: tuple[str, ...] = ()  # what the reads have said by now
+    resolved_to: tuple[str, ...] = ()  # what the reads have said by now
 
     @property
     def unresolved(self) -> bool:
@@ -108,7 +108,7 @@ def resolved(targets: Targets | None, capture: Mapping[str, Json]) -> Targets | 
     except TemplateError:
         return replace(targets, reported=())
     told = [one for value in found for one in (value if isinstance(value, list) else [value])]
-    return replace(targets, told=tuple(one for one in told if isinstance(one, str)))
+    return replace(targets, resolved_to=tuple(one for one in told if isinstance(one, str)))
 
 
 def settled(targets: Targets | None, args: Mapping[str, Json]) -> dict[str, Json]:
@@ -220,7 +220,9 @@ def too_many_alternatives(targets: Targets | None, args: Json) -> bool:
         return False
     opened = unpacked(args) if targets is None else {}
     texts = [text for given in (args, opened) for text, _ in _texts(targets, given)]
-    return count_alternatives([*texts, *(targets.told if targets else ())]) > MOST_ALTERNATIVES_OF_A_CALL
+    return (
+        count_alternatives([*texts, *(targets.resolved_to if targets else ())]) > MOST_ALTERNATIVES_OF_A_CALL
+    )
 
 
 def _alternatives(text: str) -> list[str]:
@@ -333,8 +335,8 @@ def shapes(targets: Targets | None, args: Json) -> Iterator[Json]:
     """
     if not isinstance(args, Mapping):
         return
-    if targets and targets.told:
-        yield {**args, REPORTED: [form for one in targets.told for form in (one, *readings(one))]}
+    if targets and targets.resolved_to:
+        yield {**args, REPORTED: [form for one in targets.resolved_to for form in (one, *readings(one))]}
     if targets is None and (inside := unpacked(args)) is not args:
         yield inside
         yield from _shapes(None, inside)
@@ -379,7 +381,7 @@ def _pick(forms: Sequence[str], number: int) -> str:
 def contents(targets: Targets | None, args: Json) -> tuple[str, ...]:
     """Every form of the paths whose content the call reads or changes; of a tool that declares nothing, of every
     text among the arguments that is not prose by its name."""
-    texts = list(targets.told) if targets else []
+    texts = list(targets.resolved_to) if targets else []
     if isinstance(args, Mapping):
         only = targets and Targets(paths=targets.paths)
         texts += (text for text, _ in _texts(only, args))

@@ -10,7 +10,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from gate.rules.action import Json
-from gate.rules.targets import MOST_ALTERNATIVES_OF_A_CALL, SECRET_FILE, count_alternatives, readings
+from gate.rules.canonical_targets import (
+    MOST_ALTERNATIVES_OF_A_CALL,
+    SECRET_FILE,
+    count_alternatives,
+    readings,
+)
 
 RUNS = frozenset(
     "ansible bash cmd command commands console csh docker eval evaluate exec execute executor fish helm interpreter "
