@@ -246,7 +246,7 @@ class Cards(Messages):
             return posted.channel, posted.ts
         to = To(card.alone, card.session.channel, card.session.thread)
         if card.alone:
-            await self.whisper(to, checked(card.message))
+            await self.whisper(to, checked(card.plain or card.message))
             return card.session.channel, ONLY_ONE
         if posted and posted.channel:
             to = To("", posted.channel, "" if card.direct else card.session.thread)

@@ -246,6 +246,13 @@ def rich(*elements: Block) -> Block:
     return {"type": "rich_text", "elements": list(elements)}
 
 
+def table(rows: Iterable[Iterable[str]]) -> Block:
+    """A table of text whose characters have been made visible already, the head first: at most 100 rows of 20 cells,
+    and one table in a message."""
+    cells = [[{"type": "raw_text", "text": cell or " "} for cell in row] for row in rows]
+    return {"type": "table", "rows": cells}
+
+
 def weight(element: Block) -> int:
     """How many characters of text are in a piece of rich text."""
     own = element.get("text")

@@ -28,7 +28,8 @@ from views.block_kit import (
     visible,
     words,
 )
-from views.tool_results import in_words, outlined
+from views.result_table import in_table
+from views.tool_results import Table, in_words, outlined, table
 
 TEXT = 300
 SAID = 6_000  # characters of a text or an answer in one message
@@ -71,6 +72,13 @@ def message(
     raise ValueError(f"a note of kind {note.kind!r} cannot be shown")
 
 
+def plainly(note: Note) -> Message | None:
+    """What was read without a table block, for where Slack does not take it; None where `message` has none."""
+    if note.kind != "read" or _found(note) is None:
+        return None
+    return _read(note, with_table=False)
+
+
 def answer(own: str) -> Message:
     """One of our own sentences: a refusal, or who was first."""
     text = mrkdwn(own)["text"]
@@ -88,11 +96,17 @@ def _paragraphs(text: str) -> list[Block]:
     return [*(line(*coded(part)) for part in parts(shown)), *hidden]
 
 
-def _read(note: Note) -> Message:
+def _found(note: Note) -> Table | None:
+    """The list of things that a read gave, where it gave one."""
+    body = note.body
+    return None if body.get("error") else table(body.get("structured"), str(body.get("text") or ""))
+
+
+def _read(note: Note, with_table: bool = True) -> Message:
     """What a read found: the tool's words, which nobody has checked."""
     body = note.body
     failed = bool(body.get("error"))
-    shown, hidden = _cut(in_words(None if failed else body.get("structured"), str(body.get("text") or "")))
+    found = _found(note) if with_table else None
     name, summary = str(body["name"]), str(body.get("summary") or "")
     source = outlined(body["arguments"]) if body.get("arguments") and not summary else ""
     outside = (
@@ -104,11 +118,18 @@ def _read(note: Note) -> Message:
     blocks = [
         rich(line(words(start + summary, "bold", most=200), *named)),
         *([context(plain(source, 500))] if source else []),
-        *(pack([*boxes(shown), *hidden]) or [context(mrkdwn("Nothing came back."))]),
+        *(in_table(found) if found else _in_boxes(note)),
         *outside,
         *clipped,
     ]
     return Message(start + escaped(summary or name, TEXT - len(start)), blocks)
+
+
+def _in_boxes(note: Note) -> list[Block]:
+    """What a read gave as text of one width."""
+    structured = None if note.body.get("error") else note.body.get("structured")
+    shown, hidden = _cut(in_words(structured, str(note.body.get("text") or "")))
+    return pack([*boxes(shown), *hidden]) or [context(mrkdwn("Nothing came back."))]
 
 
 def _refused(note: Note) -> Message:

@@ -18,6 +18,7 @@ from views.block_kit import OWN, USER, Message, weight
 
 TEXT = 300  # characters of the top-level text; Slack takes 4,000
 RICH = 12_000  # characters of rich text in one message
+CELLS = 10_000  # characters in the table of a message
 VIEW_BYTES = 250_000
 
 
@@ -49,6 +50,14 @@ class Many(NamedTuple):
     least: int = 1
 
 
+class Grid(NamedTuple):
+    """A list of rows of equal length, whose cells are objects of these kinds."""
+
+    kinds: tuple[str, ...]
+    rows: int
+    columns: int
+
+
 class Whole(NamedTuple):
     """A whole number."""
 
@@ -56,7 +65,7 @@ class Whole(NamedTuple):
     least: int = 0
 
 
-Rule = Text | Flag | One | Many | Whole
+Rule = Text | Flag | One | Many | Grid | Whole
 ID = Text(255)
 PLAIN = {n: f"plain_text {n}" for n in (24, 75, 150, 2000, 3000)}  # kinds of plain text by their length
 STYLED = ("bold", "italic", "strike", "code")
@@ -90,6 +99,8 @@ SHAPES: Mapping[str, Mapping[str, Rule]] = {
         "optional": Flag(),
         "hint?": One((PLAIN[2000],)),
     },
+    "table": {"rows": Grid(("raw_text",), 100, 20), "block_id?": ID},
+    "raw_text": {"text": Text(3000)},
     "plan": {"title": Text(256), "tasks": Many(("planned",), 50), "block_id?": ID},
     "planned": {
         "task_id": ID,
@@ -136,7 +147,10 @@ SHAPES: Mapping[str, Mapping[str, Rule]] = {
         "private_metadata?": Text(3000),
     },
     "home": {"callback_id": ID, "blocks": Many(ANYWHERE, 100)},
-    "message": {"text": Text(TEXT), "blocks": Many((*ANYWHERE, "input", "plan", "context_actions"), 50)},
+    "message": {
+        "text": Text(TEXT),
+        "blocks": Many((*ANYWHERE, "input", "plan", "context_actions", "table"), 50),
+    },
 }
 PERMALINK = re.compile(
     r"https?://[a-z0-9.:-]+/archives/[A-Z0-9_]+/p[0-9]+(\?thread_ts=[0-9.]+&cid=[A-Z0-9_]+)?"
@@ -154,6 +168,12 @@ def message(made: Message) -> tuple[str, ...]:
     rich = sum(map(weight, _rich(made.blocks)))
     if rich > RICH:
         found.append(f"message.blocks: {rich:,} characters of rich text, at most {RICH:,}")
+    tables = [block["rows"] for block in made.blocks if block["type"] == "table"]
+    if len(tables) > 1:
+        found.append("message.blocks: has more than one table")
+    cells = sum(len(cell["text"]) for rows in tables for row in rows for cell in row)
+    if cells > CELLS:
+        found.append(f"message.blocks: {cells:,} characters in a table, at most {CELLS:,}")
     return (*found, *_ids(made.blocks, "message.blocks"))
 
 
@@ -207,11 +227,30 @@ def _rule(value: Json, rule: Rule, at: str) -> Iterator[str]:
         case One():
             yield from _shape(value, rule.kinds, at)
         case Many():
-            if not isinstance(value, list) or not rule.least <= len(value) <= rule.most:
-                yield f"{at}: must be a list of {rule.least} to {rule.most}"
-                return
-            for index, item in enumerate(value):
-                yield from _shape(item, rule.kinds, f"{at}[{index}]")
+            yield from _list(value, rule, at)
+        case Grid():
+            yield from _grid(value, rule, at)
+
+
+def _list(value: Json, rule: Many, at: str) -> Iterator[str]:
+    if not isinstance(value, list) or not rule.least <= len(value) <= rule.most:
+        yield f"{at}: must be a list of {rule.least} to {rule.most}"
+        return
+    for index, item in enumerate(value):
+        yield from _shape(item, rule.kinds, f"{at}[{index}]")
+
+
+def _grid(value: Json, rule: Grid, at: str) -> Iterator[str]:
+    if not isinstance(value, list) or not 1 <= len(value) <= rule.rows:
+        yield f"{at}: must be a list of 1 to {rule.rows}"
+    elif not all(isinstance(row, list) and 1 <= len(row) <= rule.columns for row in value):
+        yield f"{at}: must have rows of 1 to {rule.columns} cells"
+    elif len({len(row) for row in value}) > 1:
+        yield f"{at}: must have as many cells in each row"
+    else:
+        places = ((r, c, cell) for r, row in enumerate(value) for c, cell in enumerate(row))
+        for r, c, cell in places:
+            yield from _shape(cell, rule.kinds, f"{at}[{r}][{c}]")
 
 
 def _text(value: Json, rule: Text, at: str) -> Iterator[str]:

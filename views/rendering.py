@@ -7,14 +7,14 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from gate.rules import batches
+from gate.rules import batch_receipt
 from gate.rules.action import Action, Session, Vote
 from gate.rules.messages import PART
 from gate.rules.ports import Note, Posted
 from gate.rules.states import State
 from gate.rules.task import Flow, Task, Wish
 from gate.rules.task_states import TaskState
-from views import batch_card, card
+from views import batch_card, card, notices
 from views.block_kit import Message
 from views.task_cards import TaskCard, cards
 from views.task_wording import waits
@@ -89,7 +89,7 @@ def of_group(group: str, members: Sequence[Action], votes: Sequence[Vote]) -> Ca
         key=group,
         message=message,
         session=members[0].session,
-        revision=batches.revision(members),
+        revision=batch_receipt.revision(members),
         digest=digest(message),
         asker=members[0].requester,
         shows=tuple((a, PART if a.id in parts else f"v{a.version}") for a in members if a.shares),
@@ -121,7 +121,10 @@ def _of_task(task: Task, one: TaskCard) -> Card:
 def of_note(note: Note, message: Message) -> Card:
     """A note, which is posted once: in the thread, or beside it in the channel."""
     session = replace(note.session, thread="") if note.body.get("beside") else note.session
-    return Card(key=note.id, message=message, session=session, revision=1, digest="", alone=note.to)
+    plain = notices.plainly(note)
+    return Card(
+        key=note.id, message=message, session=session, revision=1, digest="", plain=plain, alone=note.to
+    )
 
 
 def outdated(one: Card, posted: Posted | None) -> bool:
@@ -172,4 +175,4 @@ def _quiet(action: Action) -> bool:
     if action.undoes:
         return looked_at or goes_through
     well = goes_through or action.state in (State.UNDOING, State.UNDONE)
-    return bool(action.task) and not action.turn and well and not action.held
+    return bool(action.task) and not action.turn and well and not action.under_review

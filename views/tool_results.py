@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from itertools import islice
 
 from gate.rules.action import Json
@@ -27,6 +28,16 @@ FILLERS = frozenset(
 LABEL = re.compile(r"\w{1,32}", re.ASCII)
 
 
+@dataclass(frozen=True, slots=True)
+class Table:
+    """An answer that is a list of things: the names of the columns, a row for each thing, and what stands beside."""
+
+    head: list[str]
+    rows: list[list[str]]
+    summary: str = ""
+    remarks: tuple[str, ...] = ()
+
+
 def in_words(structured: Json, text: str) -> str:
     """An answer for people: a summary, a table, a text or its plain values, and never JSON. "" where it is empty."""
     told = readable(structured)
@@ -44,15 +55,32 @@ def readable(structured: Json) -> str | None:
     """The answer as text, or None where its own text says it best."""
     if not isinstance(structured, Mapping):
         return None
-    lists = [value for value in structured.values() if _is_table(value)]
+    found = table(structured)
+    if found is not None:
+        return "\n".join([*filter(None, [found.summary]), *_aligned(found), *found.remarks])
     own = structured.get("summary")
     summary = [own] if isinstance(own, str) and own else []
-    if len(lists) == 1:
-        return "\n".join([*summary, *_table(lists[0]), *_remarks(structured)])
     text = next((structured[key] for key in TEXTS if isinstance(structured.get(key), str)), None)
     if text is not None and not any(isinstance(v, list | Mapping) and v for v in structured.values()):
         return "\n".join([text, *_remarks(structured)]) if text else None
     return "\n".join([*summary, *_remarks(structured)]) if summary else None
+
+
+def table(structured: Json, text: str = "") -> Table | None:
+    """The one list of things in an answer, or in the JSON that its text spells; None where it has none, or several."""
+    told = structured if isinstance(structured, Mapping) and not _is_wrapped(structured) else _parsed(text)
+    if not isinstance(told, Mapping):
+        return None
+    lists = [value for value in told.values() if _is_table(value)]
+    if len(lists) != 1:
+        return None
+    own = told.get("summary")
+    summary = own if isinstance(own, str) else ""
+    keys = list(dict.fromkeys(key for row in lists[0] for key in row))
+    cells = [[_cell(key, row.get(key)) for key in keys] for row in lists[0]]
+    used = [place for place in range(len(keys)) if any(row[place] for row in cells)]
+    head, *rows = ([row[place] for place in used] for row in [keys, *cells])
+    return Table(head, rows, summary, tuple(_remarks(told)))
 
 
 def outlined(value: Json) -> str:
@@ -133,13 +161,13 @@ def _is_cell(value: Json) -> bool:
     return value is None or isinstance(value, str | int | float) or value in ([], {})
 
 
-def _table(rows: Sequence[Mapping[str, Json]]) -> list[str]:
-    """Aligned columns in the order of the rows' own keys; the first one is what the row is about."""
-    keys = list(dict.fromkeys(key for row in rows for key in row))
-    cells = [keys, *([_cell(key, row.get(key)) for key in keys] for row in rows)]
-    used = [i for i in range(len(keys)) if any(row[i] for row in cells[1:])]
-    widths = {i: max(len(row[i]) for row in cells) for i in used}
-    return ["  ".join(row[i].ljust(widths[i]) for i in used).rstrip() for row in cells]
+def _aligned(found: Table) -> list[str]:
+    """Aligned columns; the first one is what a row is about."""
+    rows = [found.head, *found.rows]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]
 
 
 def _cell(key: str, value: Json) -> str:

@@ -72,7 +72,7 @@ async def test_a_write_is_one_message_that_asks_whether_it_was_right(edge: Edge)
     await edge.told(BEN, "Whether it is done is for <@U_ANN> to say")
     assert (await task_of(card)).state is TaskState.SATISFACTION
     noted = (await edge.ledger.audit_tail(team="T1", limit=1))[0].entry
-    assert (noted.event, noted.actor, noted.outcome) == ("feedback", BEN, "good")
+    assert (noted.event, noted.actor, noted.outcome) == ("feedback", BEN, "positive")
     await card.click("task_satisfied")
     assert (await task_of(card)).state is TaskState.DONE
     assert card.buttons == ["undo", "full"]
@@ -80,6 +80,7 @@ async def test_a_write_is_one_message_that_asks_whether_it_was_right(edge: Edge)
     assert len(messages(edge, card.said.ts)) == 1
 
 
+# promise: TASK-22
 async def test_feedback_that_it_is_not_right_yet_opens_the_form_for_changes(edge: Edge) -> None:
     card = await written(edge)
     (block,) = [one for one in card.message.blocks or [] if one["type"] == "context_actions"]

@@ -100,9 +100,15 @@ def test_a_plan_is_listed_with_its_steps_and_approved_in_a_window_that_shows_all
     assert "and 26 more steps" in shown(waiting(task(plan=long_plan(30))).blocks)
 
 
-@pytest.mark.parametrize("given", [plan(lapsed=True), plan(step(rules="")), plan(step(verdict=Verdict.DENY))])
+@pytest.mark.parametrize("given", [plan(step(rules="")), plan(step(verdict=Verdict.DENY))])
 def test_a_plan_that_nobody_can_approve_as_it_stands_has_no_approve_in_the_list(given):
     assert labels(waiting(task(plan=given))) == ["Show everything", "Cancel"]
+
+
+def test_a_plan_that_nobody_decided_on_in_time_is_listed_to_be_asked_again():
+    made = waiting(task(plan=plan(lapsed=True)))
+    assert "Nobody decided on it in time, so nothing ran." in shown(made.blocks)
+    assert buttons(made.blocks) == ["plan_again", "plan_cancel"]
 
 
 def test_a_question_is_listed_in_its_own_words_and_answered_in_a_form():
@@ -249,6 +255,47 @@ def test_a_read_from_outside_that_was_clipped_says_both():
     assert "From outside of this workspace: read with care." in told
     assert "The answer was longer than what I keep." in told
     assert "… 3,000 more characters" in told
+
+
+def listing(rows, **more):
+    return note(
+        "read", name="files.list", text="{}", structured={"summary": "2 files.", "files": rows, **more}
+    )
+
+
+def test_a_read_that_gave_a_list_shows_it_as_a_table_with_what_the_tool_says_beside():
+    rows = [{"name": "a.md", "size": 1200, "note": ""}, {"name": "b|c.md", "size": 5}]
+    made = sent(notices.message(listing(rows, truncated=True)))
+    assert [block["type"] for block in made.blocks] == ["rich_text", "rich_text", "table", "rich_text"]
+    cells = [[cell["text"] for cell in row] for row in made.blocks[2]["rows"]]
+    assert cells == [["Name", "Size"], ["a.md", "1.2 KB"], ["b|c.md", "5 B"]]
+    assert shown(made.blocks[1]) == "2 files."
+    assert shown(made.blocks[3]) == "(There is more than this.)"
+
+
+def test_a_read_without_table_blocks_says_the_same_in_a_box():
+    rows = [{"name": "a.md", "size": 1200}]
+    made = sent(notices.plainly(listing(rows)))
+    assert {block["type"] for block in made.blocks} == {"rich_text"}
+    assert "a.md  1.2 KB" in shown(made.blocks)
+    assert notices.plainly(note("read", name="x", text="words", structured=None)) is None
+
+
+@pytest.mark.parametrize(
+    ("rows", "left"), [(99, 0), (100, 1), (5_000, 4_901)], ids=["all", "one too many", "many"]
+)
+def test_rows_that_a_table_has_no_room_for_are_counted(rows, left):
+    made = sent(notices.message(listing([{"name": f"{n}.md"} for n in range(rows)])))
+    assert len(made.blocks[2]["rows"]) == 1 + rows - left
+    assert (f"… {left:,} more rows" in shown(made.blocks)) is (left > 0)
+
+
+@pytest.mark.parametrize("cell", ["x" * 2_000, "\u202e" * 500, "<!channel> *b* :boom:\n"])
+def test_the_characters_of_a_table_stay_below_what_slack_takes(cell):
+    made = sent(notices.message(listing([{"name": cell, "more": "", "": cell} | {cell + "!": cell}] * 90)))
+    rows = made.blocks[2]["rows"]
+    assert 2 <= len(rows) <= 91
+    assert sum(len(cell["text"]) for row in rows for cell in row) <= 10_000
 
 
 def test_a_read_that_failed_or_found_nothing_says_so():

@@ -162,6 +162,13 @@ def test_a_fault_in_a_block_of_a_message_is_found(kind, path, planted, told):
         ("x", [plan(task(type="task_card"))], "must be one of planned"),
         ("x", [plan(task(details=block_kit.rich(block_kit.line(*[LONG] * 5))))], "rich text"),
         ("x", [block_kit.header("h") | {"text": block_kit.plain("x" * 151, 200)}], "1 to 150"),
+        ("x", [block_kit.table([["a"]]), block_kit.table([["a"]])], "more than one table"),
+        ("x", [block_kit.table([["a"]] * 101)], "list of 1 to 100"),
+        ("x", [block_kit.table([["a"] * 21])], "rows of 1 to 20 cells"),
+        ("x", [block_kit.table([["a", "b"], ["c"]])], "as many cells in each row"),
+        ("x", [block_kit.table([["x" * 3_001]])], "1 to 3000"),
+        ("x", [block_kit.table([["x" * 2_600]] * 4)], "characters in a table"),
+        ("x", [{"type": "table", "rows": [[{"type": "rich_text", "elements": []}]]}], "one of raw_text"),
     ],
 )
 def test_a_fault_of_a_message_is_found(text, blocks, told):

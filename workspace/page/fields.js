@@ -57,16 +57,22 @@ function IconButton({ element, block }) {
   return html`<${Button} element=${{ ...button, text: element.icon === "trash" ? "🗑" : label }} block=${block} />`;
 }
 
+// Drawn, since not every machine has a font with emoji.
+const Thumb = ({ down }) => html`<svg class="thumb" viewBox="0 0 16 16" aria-hidden="true"
+    transform=${down ? "rotate(180)" : undefined}>
+  <path d="M1 7h3v8H1zM5 7l3-6c1.500 0 2 1 2 2v3h4c1 0 1.500 1 1.300 1.800l-1.300 5.700c-.200 1-1 1.500-1.800 1.500H5z" />
+</svg>`;
+
 function FeedbackButtons({ element, block }) {
   const { act } = useSurface();
   const [given, setGiven] = useState(null);
-  const choice = (button, name, sign) => html`<button type="button" class="button feedback"
+  const choice = (button, name) => html`<button type="button" class="button feedback"
       data-action-id=${element.action_id} data-value=${button.value} aria-pressed=${given === name}
       aria-label=${button.accessibility_label}
       onClick=${() => { setGiven(name); act(block.block_id, element, { value: button.value }); }}>
-    <span aria-hidden="true">${sign}</span> <${Text} of=${button.text} /></button>`;
+    <${Thumb} down=${name === "no"} /> <${Text} of=${button.text} /></button>`;
   return html`<span class="feedback-pair">
-    ${choice(element.positive_button, "yes", "👍")}${choice(element.negative_button, "no", "👎")}
+    ${choice(element.positive_button, "yes")}${choice(element.negative_button, "no")}
   </span>`;
 }
 
