@@ -15,6 +15,7 @@ from bot.demo_servers import desk_servers, sample_desk
 from gate.rules.ports import Limits
 from tests.foreign.thread import text_in
 from tests.product import OPS, Product, running_product
+from workspace.faults import Refused
 from workspace.mail_server import MailServer
 from workspace.state import Message
 
@@ -40,7 +41,7 @@ ANSWERED = {
     "can you open the meeting notes": "Notes from the planning meeting",
     "read me the readme pls": "This folder is yours to play in.",
     "how big is the q3 figures file": "78 B",
-    "which files mention revenue?": "Revenue grew by 9 percent.",
+    "which files mention revenue?": "Search all files for “revenue”",
     "where is the lease for 2027": "No files match the lease for 2027.",
     "what's due today": "Pick up the posters",
     "do I have new mail?": "Your posters",
@@ -93,8 +94,11 @@ TOLD = {
     "move it to archive": "There is no file or folder “it”",
     "delete it": "There is no file or folder “it”",
     "copy that to reports": "There is no file or folder “that”",
-    "verschiebe q3-draft.md nach archive": "I did not understand",
-    "lösche den Entwurf": "I did not understand",
+    "verschiebe q3-draft.md nach archive": "Without a model I understand English sentences only.",
+    "lösche den Entwurf": "Without a model I understand English sentences only.",
+    "Was liegt in reports?": "Without a model I understand English sentences only.",
+    "supprime les brouillons": "Without a model I understand English sentences only.",
+    "покажи файлы": "Without a model I understand English sentences only.",
     "what's the weather like tomorrow?": "I did not understand",
     "run rm -rf /": "I did not understand",
 }
@@ -154,3 +158,25 @@ async def test_only_what_was_meant_can_be_confirmed(product: Product) -> None:
         "reports/q3-figures.csv",
         "reports/q3-summary.md",
     }
+
+
+def kinds(message: Message) -> list[str]:
+    return [block["type"] for block in message.blocks or []]
+
+
+async def test_a_listing_is_a_table_block_where_slack_takes_one(product: Product) -> None:
+    listing = await answer_to(product, "what is in reports")
+    (table,) = [block for block in listing.blocks or [] if block["type"] == "table"]
+    assert [row[0]["text"] for row in table["rows"]] == [
+        "Name",
+        "reports/q3-figures.csv",
+        "reports/q3-summary.md",
+    ]
+
+
+async def test_a_listing_is_text_in_a_box_where_slack_takes_no_table(product: Product) -> None:
+    product.ws.faults.on("chat.postMessage", Refused("invalid_blocks"))
+    listing = await answer_to(product, "what is in reports")
+    assert "table" not in kinds(listing)
+    assert "reports/q3-figures.csv" in shown(listing)
+    assert "table" not in kinds(await answer_to(product, "what is in archive"))  # and it does not try again

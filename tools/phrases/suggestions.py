@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from gate.rules.nearest import close_matches
+from gate.rules.close_names import close_matches
 from gate.rules.ports import Tools
 from gate.rules.tool import ToolSpec
 from tools.phrases.help import called, can_run, examples, form, of_server, servers, usable
@@ -23,6 +23,18 @@ NAME = re.compile(
 )  # list_tasks, task.list
 ALMOST = 0.7  # of a tool's name
 SURE = 4  # letters of a server's name
+# Words that no English sentence has and that many German, French, Spanish, Italian and Dutch ones have.
+FOREIGN = frozenset(
+    "aus auf bitte das dem der eine einen erstelle finde für gibt ich ist kopiere liegt lösche mir mit nach nicht oder "
+    "schreibe suche und verschiebe vom von welche wo zeig zeige zu zum zur "
+    "avec dans déplace les montre où pour quels sont supprime une "
+    "archivo archivos borra carpeta favor las los muestra mueve para por qué una "
+    "cartella che della gli mostra nella sposta "
+    "bestand een het naar toon verwijder".split()
+)
+WORD = re.compile(r"[^\W\d_]+")
+OTHER_SCRIPT = re.compile(r"[\u0370-\u1fff\u2e80-\ud7ff]")  # Greek to Thai, and the scripts of East Asia
+ONLY_ENGLISH = " Without a model I understand English sentences only."
 HELP = "`help` shows what else there is."
 COMMANDS = (
     Choice(
@@ -40,7 +52,7 @@ def near(line: str, heard: Heard, book: PhraseBook, tools: Tools) -> str:
     shown = heard.typed(line).strip()
     shown = " ".join(shown.split())
     shown = shown if len(shown) <= SHOWN else shown[: SHOWN - 1] + "…"
-    missed = f"I did not understand “{shown}”."
+    missed = f"I did not understand “{shown}”.{ONLY_ENGLISH if _is_foreign(line) else ''}"
     named = _named(heard.typed(line), tools)
     if named:
         return f"{missed} There is a tool of that name. Write:\n{bullets(named)}"
@@ -51,6 +63,11 @@ def near(line: str, heard: Heard, book: PhraseBook, tools: Tools) -> str:
         return f"{missed} You can write:\n{bullets([choice.text for choice in close])}\n{more}"
     server = _server(line, tools)
     return f"{missed} {of_server(server, book, tools) if server else examples(book, tools)}"
+
+
+def _is_foreign(line: str) -> bool:
+    words = VALUE.sub(" ", line)
+    return bool(OTHER_SCRIPT.search(words)) or not FOREIGN.isdisjoint(WORD.findall(words.lower()))
 
 
 def _server(line: str, tools: Tools) -> str:
