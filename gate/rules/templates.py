@@ -14,6 +14,7 @@ from gate.rules.action import Json
 PLACEHOLDER = re.compile(r"\{([a-z_][\w-]*(?:\.[\w$-]+|\[\d+\])*)(?:\|([a-z]+))?\}", re.IGNORECASE)
 NAMED = ("display_name", "displayName", "name", "login")
 MOST_NAMES = 12
+EVERY_NAME = ("*", "*.*", "**", "**/*")  # patterns
 STEP = re.compile(r"[^.\[\]]+")
 
 
@@ -58,6 +59,16 @@ def _rows(value: Json) -> str:
     return "\n".join(lines)
 
 
+def _sought(args: Json) -> str:
+    """What a search for files looks for: `“rent” in *.md`, `“rent”` in files of any name, or `*.md`."""
+    if not isinstance(args, Mapping):
+        raise ValueError("no arguments are given to it")
+    pattern, contains = str(args.get("pattern", "*")), args.get("contains")
+    if not contains:
+        return pattern
+    return f"“{contains}”" if pattern in EVERY_NAME else f"“{contains}” in {pattern}"
+
+
 FILTERS: dict[str, Callable[[Json], str]] = {
     "name": _last_part,
     "place": lambda v: "all files" if v in (".", "") else str(v),
@@ -66,6 +77,7 @@ FILTERS: dict[str, Callable[[Json], str]] = {
     "lines": lambda v: str(len(str(v).splitlines())),
     "people": _people,
     "rows": _rows,
+    "sought": _sought,
     "intact": lambda v: "" if "\ufffd" in str(v) else str(v),  # nothing where bytes were lost in reading
     "json": lambda v: json.dumps(v, ensure_ascii=False, sort_keys=True),
 }

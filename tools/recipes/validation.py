@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from gate.rules.action import Class, Json
-from gate.rules.targets import Targets
+from gate.rules.canonical_targets import Targets
 from gate.rules.templates import PLACEHOLDER, TemplateError, names
 from gate.rules.tool import Read, Recipe
 
@@ -151,8 +151,8 @@ class _Validator:
             placeholder = "{" + ".".join(path) + "}"
             if path == ("each",) and key in self._each_templates():
                 continue
-            if path == ("args",) and not with_bound:
-                continue  # all arguments as one object: a read may preview the whole call
+            if path == ("args",) and not (with_bound and self.recipe.bind):
+                continue  # all arguments as one object, where none is bound yet: a read may preview the whole call
             if path[0] == "args" and len(path) > 1:
                 yield from self._argument_problems(key, placeholder, path[1], with_bound, always_present)
             elif path[0] == "capture" and len(path) > 1:

@@ -85,9 +85,13 @@ def test_a_step_into_a_text_that_holds_no_such_thing_is_an_error(text: str) -> N
         ("rows", [1, "a"], "1\na"),
         ("intact", "text", "text"),
         ("intact", "b\ufffdd", ""),
+        ("sought", {"path": ".", "pattern": "*.md"}, "*.md"),
+        ("sought", {"path": ".", "pattern": "*", "contains": "rent"}, "“rent”"),
+        ("sought", {"path": ".", "pattern": "*.md", "contains": "rent"}, "“rent” in *.md"),
+        ("sought", {"path": ".", "pattern": "*", "contains": None}, "*"),
     ],
 )
-def test_the_filters_for_people_rows_and_broken_text(filtered: str, value: Json, told: str) -> None:
+def test_the_filters_for_people_rows_broken_text_and_searches(filtered: str, value: Json, told: str) -> None:
     assert expand(f"{{v|{filtered}}}", {"v": value}) == told
 
 
