@@ -186,17 +186,14 @@ async def carry(engine: AsyncEngine, statement: Any) -> int:
 def _connect_sqlite(connection: Any, _: Any) -> None:
     # Python's sqlite3 would begin transactions by its own rules, too late to keep a read and a write together.
     connection.isolation_level = None
+    connection.driver_connection.settings = SQLITE_SETTINGS
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    options, known = connection.get_execution_options(), connection.info
+    options = connection.get_execution_options()
     line = connection.connection.driver_connection
     assert isinstance(line, OneTripConnection)
     line.wait, line.first = round(options.get("wait", WRITE_SECONDS) * 1000), options.get("first", False)
-    if "settled" not in known:  # here, not on connecting: this may wait for a lock, and now it knows how long
-        for pragma in SQLITE_SETTINGS:
-            connection.exec_driver_sql(pragma)
-        known["settled"] = True
     if options.get("reads"):
         line.begins = True
     else:

@@ -83,6 +83,9 @@ class OneTripConnection(aiosqlite.Connection):
     wait = 0  # milliseconds for which it may wait for the lock
     first = False  # somebody waits for what it will write
     line: WriteLine  # of its file
+    settings: tuple[
+        str, ...
+    ] = ()  # to carry out before its first statement, not as it opens: they may wait for a lock
     _waits = -1  # as SQLite was told last
     _inside = False  # it is its turn
 
@@ -94,6 +97,9 @@ class OneTripConnection(aiosqlite.Connection):
         if self._waits != self.wait:
             self._waits = self.wait
             cursor.execute(f"PRAGMA busy_timeout = {self.wait}")
+        if self.settings:
+            _settle(cursor, self.settings, time.monotonic() + self.wait / 1000)
+            self.settings = ()
         if self.begins:
             self.begins = False
             cursor.execute("BEGIN")
@@ -143,3 +149,22 @@ def connect(database: str, **options: Any) -> OneTripConnection:
     connection.line = line_of(database)
     connection._thread.daemon = True
     return connection
+
+
+def _settle(cursor: sqlite3.Cursor, settings: tuple[str, ...], until: float) -> None:
+    """Carry out the settings of a connection, on its thread. Raises sqlite3.OperationalError after `until`."""
+    for setting in settings:
+        # Two connections that change a new file to WAL at once would wait for each other, so SQLite tells one of them
+        # at once that the file is locked (https://www.sqlite.org/c3ref/busy_handler.html).
+        while not _carried_out(cursor, setting, time.monotonic() < until):
+            time.sleep(0.005)
+
+
+def _carried_out(cursor: sqlite3.Cursor, setting: str, again: bool) -> bool:
+    try:
+        cursor.execute(setting).fetchall()
+    except sqlite3.OperationalError as error:
+        if again and error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
+            return False
+        raise
+    return True

@@ -91,6 +91,17 @@ async def test_every_sqlite_connection_has_the_settings(sqlite_url: str) -> None
     await engine.dispose()
 
 
+async def test_connections_that_open_a_new_sqlite_file_together_all_begin(tmp_path: Path) -> None:
+    async def begin(url: str) -> None:
+        engine = open_engine(url)
+        async with engine.begin() as connection:
+            await connection.execute(text("SELECT 1"))
+        await engine.dispose()
+
+    for number in range(60):  # without the second try one in a hundred was told that the file is locked
+        await asyncio.gather(*(begin(f"sqlite:///{tmp_path}/{number}.db") for _ in range(6)))
+
+
 async def test_reads_go_on_while_a_write_is_under_way(engine: AsyncEngine) -> None:
     async with engine.begin() as writer:
         await writer.execute(text("INSERT INTO ran (key) VALUES ('unseen')"))
