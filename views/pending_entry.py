@@ -37,6 +37,7 @@ MOST = 200  # characters of an entry's first line
 COUNTED = 20  # of them, that say how many more there are
 STEPS, EACH = 4, 80  # of a plan, that are named, and the characters of each
 DETAIL = 400
+LAPSED = "Nobody decided on it in time, so nothing ran."
 RELEASE = "release or change its result on its card"
 
 
@@ -70,9 +71,9 @@ def _top(record: Action | Task) -> str:
 
 def _about(action: Action, viewer: str) -> str:
     kind = "" if action.cls is Class.WRITE else f" · *{CLASSES[action.cls]}*"
-    others = viewer == action.requester and not decides_alone(action) and not action.held
+    others = viewer == action.requester and not decides_alone(action) and not action.under_review
     waits = f" · waits for {may_confirm(action)}" if others else ""
-    until = RELEASE if action.held else f"expires {moment(action.expires_at)}"
+    until = RELEASE if action.under_review else f"expires {moment(action.expires_at)}"
     return f"Asked by {mention(action.requester)} {where(action)}{kind}{waits} · {until}"
 
 
@@ -84,7 +85,7 @@ def where(record: Action | Task) -> str:
 def _row(action: Action, viewer: str) -> list[Block]:
     """Who asked may cancel, whoever else has to decide may say no; neither where only the result waits."""
     own = viewer == action.requester
-    if action.held:
+    if action.under_review:
         return [buttons.refuse(action), buttons.full(action)]
     no = buttons.cancel(action) if own else buttons.reject(action)
     yes = [buttons.confirm_whole(action)] if confirmable(action) and own == decides_alone(action) else []
@@ -105,6 +106,8 @@ def _detail(task: Task) -> str:
         more = len(task.questions) - 1
         others = f"And {counted(more, 'more question')}. " if more else ""
         return f"{others}Before I start: {task.text}"
+    if kind == "plan" and task.plan is not None and task.plan.lapsed:
+        return LAPSED
     if kind == "plan" and task.plan is not None:
         steps = task.plan.steps
         left = [f"and {counted(len(steps) - STEPS, 'more step')}"] if len(steps) > STEPS else []

@@ -60,6 +60,8 @@ def answering_in_form(task: Task) -> list[Block]:
 def deciding(task: Task, plan: Plan, approvable: bool) -> list[Block]:
     """In a list, which does not show all of the plan."""
     at = of_plan(task, plan)
+    if plan.lapsed:
+        return [button("Ask again", ASK_AGAIN, at, "primary"), button("Cancel", CANCEL, at)]
     first = button("Approve…", DECIDE, at, "primary") if approvable else button("Show everything", WHOLE, at)
     return [first, button("Cancel", CANCEL, at)]
 

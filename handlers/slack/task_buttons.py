@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+from gate.actions.button_press import GONE, Said, TaskPress
 from gate.actions.confirm import EARLY, EARLY_LOOKS, EARLY_PAUSE, NOT_MINE
-from gate.actions.interaction import GONE, Said, TaskPress
 from gate.rules.action import Ref
 from gate.rules.permissions import TaskVerb
 from gate.rules.ports import Sheet, World
@@ -22,16 +22,17 @@ from views.task_questions import GIVEN, WORDS, block_of
 
 SATISFACTION = "satisfaction"
 Flow = Callable[[World, TaskPress], Awaitable[Said]]
+Handler = Callable[[Click], Awaitable[Reply | Opening]]
 ModalView = Callable[[Task], dict[str, Any] | None]
 
 
-ANYWHERE = "anywhere"  # what only ends something may also stand in a list
+ANYWHERE = "anywhere"  # what only ends something, or looks anew, may also stand in a list
 FLOWS: Mapping[str, tuple[str, Flow]] = {  # action_id -> the kind of card that has it, its flow
     buttons.ASSUME: ("question", clarify.skip),
     buttons.APPROVE: ("plan", plan.approve_all),
     buttons.STEPWISE: ("plan", plan.step_by_step),
     buttons.CANCEL: (ANYWHERE, plan.cancel),
-    buttons.ASK_AGAIN: ("plan", plan.ask_again),
+    buttons.ASK_AGAIN: (ANYWHERE, plan.ask_again),
     buttons.PAUSE: ("plan", control.pause),
     buttons.STOP: (ANYWHERE, control.stop),
     buttons.RESUME: ("pause", control.resume),
@@ -105,20 +106,25 @@ class TaskButtons:
     def __init__(self, world: World) -> None:
         self._world = world
 
-    def all(self) -> dict[str, Callable[[Click], Awaitable[Reply | Opening]]]:
+    def all(self) -> dict[str, Handler]:
         """action_id -> handler."""
         flows = {key: self._flow(kind, flow) for key, (kind, flow) in FLOWS.items()}
         modals_by_id = {key: self._modal(key) for key in MODALS}
-        satisfied, changes = flows[buttons.SATISFIED], modals_by_id[buttons.CHANGES]
+        feedback_sides = self._sides(flows[buttons.SATISFIED], modals_by_id[buttons.CHANGES])
+        return {**flows, **modals_by_id, buttons.SUBMIT: self.submit, buttons.SATISFIED: feedback_sides}
 
-        async def feedback(click: Click) -> Reply | Opening:
-            """One side of Slack's feedback buttons, or the plain button in their place."""
+    @staticmethod
+    def _sides(positive: Handler, negative: Handler) -> Handler:
+        """The handler of Slack's feedback buttons, whose two sides share an id, and of the plain button in their
+        place."""
+
+        async def handle(click: Click) -> Reply | Opening:
             ref = Ref.parse(click.value)
-            return await (changes if ref and ref.receipt == buttons.POOR else satisfied)(click)
+            return await (negative if ref and ref.receipt == buttons.POOR else positive)(click)
 
-        return {**flows, **modals_by_id, buttons.SUBMIT: self.submit, buttons.SATISFIED: feedback}
+        return handle
 
-    def _flow(self, kind: str, flow: Flow) -> Callable[[Click], Awaitable[Reply | Opening]]:
+    def _flow(self, kind: str, flow: Flow) -> Handler:
         async def handle(click: Click) -> Reply:
             text = input_values(click.values).get(WORDS, {}).get(WORDS, "")
             press = _press(click, text=text)
@@ -172,7 +178,7 @@ class TaskButtons:
         task = await self._world.ledger.task(press.ref.id)
         return (task.asked_on if task else "") or own
 
-    def _modal(self, key: str) -> Callable[[Click], Awaitable[Reply | Opening]]:
+    def _modal(self, key: str) -> Handler:
         async def handle(click: Click) -> Reply | Opening:
             press = _press(click)
             if press is None:

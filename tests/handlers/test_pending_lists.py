@@ -200,6 +200,21 @@ async def test_a_plan_is_approved_from_the_list_and_runs_once(edge: Edge) -> Non
     assert len(edge.desk.calls) == 2
 
 
+async def test_a_plan_that_nobody_decided_on_in_time_is_asked_again_from_the_list(http: Edge) -> None:
+    story = await begun(http, PLAN)
+    http.travel(http.world.limits.plan + 1)
+    await http.sweep()
+    message = await listed(http, "/pending")
+    assert buttons(message.blocks) == ["plan_again", "plan_cancel"]
+    await http.ann.click(message, "plan_again")
+    await http.settled()
+    plan = (await story.task()).plan
+    assert plan
+    assert not plan.lapsed
+    assert buttons(story.card("plan").blocks)[0] == "plan_approve"
+    assert http.desk.calls == []
+
+
 async def test_a_plan_that_was_decided_meanwhile_or_in_a_window_that_nobody_opened_is_not_approved(
     http: Edge,
 ) -> None:
