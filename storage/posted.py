@@ -6,7 +6,7 @@ from datetime import timedelta
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import and_, bindparam, case, exists, literal, not_, select, update
+from sqlalchemy import and_, bindparam, case, exists, func, literal, not_, select, update
 
 from gate.rules.messages import CardKind
 from storage.columns import clock
@@ -69,11 +69,12 @@ def lost(offset: timedelta) -> Any:
     return select(posted.c.key, kind).where(*waits).order_by(posted.c.asked_at).limit(bindparam("count"))
 
 
-# The threads with a message from before `ts` that nobody has read or is reading.
+# The threads with a message from before `ts` that nobody has read or is reading, the oldest first.
 UNREAD_SINCE = (
     select(inbox.c.session)
     .where(inbox.c.done_at.is_(None), inbox.c.ts < bindparam("ts"))
     .where(inbox.c.held_until.is_(None) | (inbox.c.held_until < bindparam("now")))
-    .distinct()
+    .group_by(inbox.c.session)
+    .order_by(func.min(inbox.c.ts))
     .limit(bindparam("count"))
 )

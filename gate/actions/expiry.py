@@ -57,7 +57,7 @@ async def restart(world: World) -> None:
         for card in cards:
             tx.show(card)
         for thread in threads:
-            tx.enqueue(jobs.take_in(thread.key, f"sweep:{now.timestamp() // STILL:.0f}"))
+            tx.enqueue(jobs.take_in(thread.key, f"sweep:{thread.key}:{now.timestamp() // STILL:.0f}"))
 
 
 async def _settle_action(world: World, due: Due) -> None:

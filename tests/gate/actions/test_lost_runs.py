@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from bot.job_routes import jobs
@@ -17,8 +19,10 @@ TWO = Propose(tuple(Call("desk", "write", {"path": path, "content": "x"}) for pa
 LOOK = Propose((Call("desk", "look", {"path": "a.md"}),))
 
 
-async def receive(stage: Scene) -> None:
-    said = Incoming(f"{TEAM}:{CHANNEL}:{TS}", stage.session, ANN, "please", TS, True)
+async def receive(stage: Scene, ts: str = TS) -> None:
+    """A mention that begins a thread, or goes into the one that a scene has."""
+    session = stage.session if ts == TS else replace(stage.session, thread=ts)
+    said = Incoming(f"{TEAM}:{CHANNEL}:{ts}", session, ANN, "please", ts, True)
     await inbox.receive(stage.world, said)
 
 
@@ -78,3 +82,14 @@ async def test_a_message_whose_run_was_lost_is_read_a_minute_later(stage: Scene)
     assert [note.kind for note in stage.wall.notes] == ["read"]
     await expiry.restart(stage.world)
     assert not [run for run in stage.runs if run.key not in stage.done]
+
+
+async def test_messages_of_several_threads_whose_runs_were_lost_are_all_read(stage: Scene) -> None:
+    stage.planner.script, stage.planner.follows = [LOOK, LOOK], False
+    threads = [TS, "1600000001.000000"]
+    for ts in threads:
+        await receive(stage, ts)
+    stage.runs.clear()
+    await expiry.restart(stage.world)
+    await stage.play()
+    assert len({note.session.thread for note in stage.wall.notes}) == len(threads)
