@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gate.actions.interaction import Said, TaskPress
+from gate.actions.button_press import Said, TaskPress
 from gate.rules import jobs, plans
 from gate.rules.audit import Entry
 from gate.rules.feedback import thanks
@@ -16,7 +16,7 @@ from gate.rules.task import Flow, Task
 from gate.rules.task_states import NoSuchTaskArrow, TaskEvent, TaskState
 from gate.tasks.clarify import thread_taken
 from gate.tasks.create_task import opened_task
-from gate.tasks.task_log import begun_turn, moved, pressed, standing_task
+from gate.tasks.task_log import begun_turn, moved, pressed
 
 WHAT = "Please say what should be different."
 NO_CHANGE = "That reads as thanks, so nothing runs again. Press *Yes, done*, or say what should be different."
@@ -32,29 +32,30 @@ async def satisfied(world: World, press: TaskPress) -> Said:
     """*Yes, done*. Raises Unavailable: then nothing changed."""
 
     async def do(tx: Tx, task: Task) -> Task:
-        outcome = replace(task.outcome, ended_by=press.user)
-        return await moved(tx, task, TaskEvent.SETTLE, press.user, outcome=outcome)
+        return await _settled(tx, task, press.user)
 
     return await pressed(world, press, TaskVerb.SATISFY, _ends, do)
 
 
 async def praised(world: World, press: TaskPress) -> Said:
-    """Slack's positive feedback: *Yes, done* of whoever may say so; of others it is written down.
-
-    Raises Unavailable: then nothing changed."""
-    task = await standing_task(world, press, TaskVerb.LOOK)
-    if isinstance(task, Said):
-        return task
+    """Slack's positive feedback: *Yes, done* of whoever may say so; of others it is written down. Raises Unavailable:
+    then nothing changed."""
     person = await world.people.known(press.team, press.user)
-    if may_task(world.policy, TaskVerb.SATISFY, task, person).allowed:
-        return await satisfied(world, press)
-    async with world.ledger.begin(world.limits.decision) as tx:
+
+    async def do(tx: Tx, task: Task) -> Task | Said:
+        if may_task(world.policy, TaskVerb.SATISFY, task, person).allowed:
+            return await _settled(tx, task, press.user)
+        session = task.session.key
         tx.audit(
-            Entry(
-                event="feedback", session=task.session.key, actor=press.user, action=task.id, outcome="good"
-            )
+            Entry(event="feedback", session=session, actor=press.user, action=task.id, outcome="positive")
         )
-    return Said(True, "feedback", NOTED.format(user=task.requester), task=task)
+        return Said(True, "feedback", NOTED.format(user=task.requester), task=task)
+
+    return await pressed(world, press, TaskVerb.LOOK, _ends, do)
+
+
+async def _settled(tx: Tx, task: Task, user: str) -> Task:
+    return await moved(tx, task, TaskEvent.SETTLE, user, outcome=replace(task.outcome, ended_by=user))
 
 
 async def needs_changes(world: World, press: TaskPress) -> Said:
