@@ -23,7 +23,7 @@ from tests.conftest import BROWSERS
 
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
 DESKTOP, PHONE = (1280, 800), (390, 844)
-PLAN = "write 'agenda' to meeting/agenda.md then write 'todo' to meeting/todo.md then what is in meeting"
+PLAN = "write 'agenda' to drafts/agenda.md then write 'todo' to drafts/todo.md then what is in drafts"
 SECONDS = 60_000  # milliseconds, for one answer
 
 
@@ -81,6 +81,7 @@ async def play(page: Page, folder: Path) -> None:
     await expect(page.get_by_test_id("modal")).to_be_visible(timeout=SECONDS)
     await shot("destructive")
     await page.keyboard.press("Escape")
+    await expect(page.get_by_test_id("modal")).to_be_hidden(timeout=SECONDS)
     thread = await say(page, PLAN)
     await expect(thread.get_by_role("button", name="Approve all", exact=True)).to_be_visible(timeout=SECONDS)
     await shot("plan")
