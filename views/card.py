@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from gate.rules import batch_receipt
@@ -231,10 +230,8 @@ def _about_part(action: Action, votes: Sequence[Vote], all_of_it: bool) -> list[
 def _under(action: Action, votes: Sequence[Vote]) -> list[Block]:
     """How large it is, whether it can be taken back, who changed it, who may decide, and until when."""
     told = action.preview
-    kept = "" if re.search(r" for \d", told.undo) else told.recoverable
-    back = "" if action.cls is Class.DESTRUCTIVE else reversible(told.undo)
-    parts = [preview.sized(told), f"{kept[:1].lower()}{kept[1:]}" if back else "", back]
-    shown = " · ".join(filter(None, parts))
+    back = "" if action.cls is Class.DESTRUCTIVE else preview.reversibility(told)
+    shown = " · ".join(filter(None, [preview.sized(told), back]))
     own = [
         _edited(action),
         _unusual(action),

@@ -15,7 +15,7 @@ from views.block_kit import Block, boxes, context, field, line, mrkdwn, pack, pl
 from views.buttons import tagged
 from views.card import about, confirmable, ending, head, waiting
 from views.outcome import SAID
-from views.wording import may_confirm, moment
+from views.wording import may_confirm, mention, moment
 
 View = dict[str, Json]
 
@@ -57,8 +57,8 @@ def _typed(action: Action) -> list[Block]:
     return [
         sentence(f":warning: *This {what}.* Please read all of it."),
         head(action),
-        about(action),
-        *pack(preview.whole(told)),
+        context(mrkdwn(f"Asked by {mention(action.requester)}.")),
+        *pack(preview.reviewed(told, action.cls)),
         *pack([*preview.warnings(told), *preview.consequences(told)]),
         *pack(preview.prose(action.prose)),
         rich(line(words("To go on, type exactly:", "bold")), *boxes(action.phrase)),

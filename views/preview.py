@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from gate.rules.action import Action, Affected, Class, Fact, Preview
 from views.block_kit import PAGE, Block, boxes, framed, inline, line, pack, quote, weight, words
 from views.tool_results import moment_in
-from views.wording import size
+from views.wording import reversible, size
 
 CARD_TEXT = 9_000  # characters of the preview on a card
 SHORT_TEXT = 6_000  # characters of a preview that does not fit
@@ -53,6 +54,14 @@ def whole(preview: Preview) -> list[Block]:
     """The whole diff, everything affected, and every argument: what changes before how it is called."""
     changes = [*_diff(preview.diff), *_affected(preview.affected)]
     return [*changes, *_arguments(preview, changes), *_facts(preview.facts)]
+
+
+def reviewed(preview: Preview, cls: Class) -> list[Block]:
+    """As `whole`, for the review of a destructive action: without arguments that stand above, and without what the
+    recipe has looked up, such as digests."""
+    changes = [*_diff(preview.diff), *_affected(preview.affected)]
+    left = replace(preview, facts=tuple(_unsaid(preview, cls)))
+    return [*changes, *_arguments(left, changes), *_facts(left.facts)]
 
 
 def brief(preview: Preview, cls: Class) -> list[Block]:
@@ -157,6 +166,13 @@ def consequences(preview: Preview) -> list[Block]:
     undo = ". ".join(filter(None, [preview.undo, preview.recoverable]))
     back = [line(words("Can be undone: ", "bold"), words(undo, most=500))] if undo else []
     return [*notified(preview), *back]
+
+
+def reversibility(preview: Preview) -> str:
+    """Whether it can be taken back, and what is kept where that does not say for how long; "" where nobody knows."""
+    back = reversible(preview.undo)
+    kept = "" if re.search(r" for \d", preview.undo) else preview.recoverable
+    return " · ".join(filter(None, [f"{kept[:1].lower()}{kept[1:]}" if back else "", back]))
 
 
 def notified(preview: Preview) -> list[Block]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gate.rules import plans
-from gate.rules.action import Verdict
+from gate.rules.action import Preview, Verdict
 from gate.rules.task import Plan, Step, StepState
 from views import preview
 from views.block_kit import PAGE, Block, clip, framed, line, weight, words
@@ -59,12 +59,17 @@ def whole(plan: Plan, step: Step) -> Shown:
         [
             *preview.brief(told, step.cls),
             *preview.warnings(told),
-            *([] if _reads(step) else preview.consequences(told)),
+            *([] if _reads(step) else [*preview.notified(told), *_reversibility(told)]),
         ]
         if told
         else _arguments(step)
     )
     return [*in_a_line(plan, step), *_title(step), *seen, *_open(plan, step)]
+
+
+def _reversibility(told: Preview) -> Shown:
+    back = preview.reversibility(told)
+    return [line(words(f"{back[:1].upper()}{back[1:]}.", "italic", most=500))] if back else []
 
 
 def _reads(step: Step) -> bool:

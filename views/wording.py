@@ -158,8 +158,9 @@ def tally(action: Action, votes: Sequence[Vote]) -> str:
 
 
 def why(action: Action) -> str:
-    """The policy's reason where people should know it, else ""."""
-    unusual = action.always_gated or action.cls is Class.UNKNOWN or action.verdict is Verdict.DENY
+    """The policy's reason where people should know it, else "": a destructive action would be asked about anyway."""
+    gated = action.always_gated and action.cls is not Class.DESTRUCTIVE
+    unusual = gated or action.cls is Class.UNKNOWN or action.verdict is Verdict.DENY
     return action.reason if unusual else ""
 
 

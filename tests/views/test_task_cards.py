@@ -133,7 +133,7 @@ def test_a_plan_shows_of_each_step_what_it_changes_and_what_is_not_known_yet():
         "1. List reports  reads only",
         "2. Move reports/q3.md to archive/q3.md  changes something",
         "3. Delete q3-draft.md and q3-old.md  destructive",
-        "Can be undone: yes, for 30 days",
+        "Can be undone for 30 days.",
         "4. filesystem.restore",
         "“The planner calls this u”",
         "trash_id: known after step 3 (trash_id)",

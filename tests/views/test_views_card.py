@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 
-from gate.rules.action import Approvers, Class, Fact, Outcome, Ref, Risk, Verdict
+from gate.rules.action import Affected, Approvers, Class, Fact, Outcome, Ref, Risk, Verdict
 from gate.rules.states import State
 from tests.actions import but
 from tests.views.samples import (
@@ -130,12 +130,29 @@ def test_a_short_value_is_said_also_where_the_first_line_ends_with_it():
     assert re.search(r"overwrite +yes", drawn(action(told))[0])
 
 
-def test_the_reason_is_given_when_something_is_always_gated():
-    assert (
-        "Why you are asked: “secrets” is always gated"
-        in drawn(destructive(always_gated=True, reason="“secrets” is always gated"))[0]
-    )
+def test_the_reason_is_given_when_a_change_is_always_gated():
+    gated = action(always_gated=True, reason="“secrets” is always gated")
+    assert "Why you are asked: “secrets” is always gated" in drawn(gated)[0]
     assert "Why you are asked" not in drawn(action())[0]
+
+
+def test_no_reason_is_given_for_what_is_asked_about_because_it_destroys():
+    gated = destructive(always_gated=True, reason="“deleting files” is always gated")
+    assert "Why you are asked" not in drawn(gated)[0]
+    assert "“deleting files” is always gated" in shown(opened(modals.full(gated))["blocks"])
+
+
+def test_the_review_shows_no_digest_and_says_no_argument_twice():
+    looked_up = Fact("expected.drafts/a.md", "9" * 64, added=True)
+    facts = (Fact("path", "drafts/a.md"), Fact("mode", "all"), looked_up)
+    told = replace(
+        MOVE, summary="Delete drafts/a.md", affected=(Affected("drafts/a.md", 53, "file"),), facts=facts
+    )
+    review = shown(opened(modals.review(destructive(preview=told)))["blocks"])
+    assert "9" * 64 not in review
+    assert review.count("drafts/a.md") == 2
+    assert "mode  all" in review
+    assert "9" * 64 in shown(opened(modals.full(destructive(preview=told)))["blocks"])
 
 
 def test_a_preview_with_a_problem_says_so_and_has_no_way_to_a_yes():
