@@ -97,8 +97,10 @@ def _shown_above(preview: Preview) -> list[Fact]:
 
 
 def _is_compared(fact: Fact, preview: Preview) -> bool:
-    """Whether the difference is that of this argument; so of what stands for there being no arguments."""
-    return not fact.label or (bool(preview.diff) and fact.label == preview.compared)
+    """Whether the difference is that of this argument; so of what stands for there being no arguments. An argument may
+    have the empty name."""
+    none_given = (fact.label, fact.value) == ("", "{}")
+    return none_given or (bool(preview.diff) and fact.label == preview.compared)
 
 
 def _place(value: str, said: str) -> re.Match[str] | None:

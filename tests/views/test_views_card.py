@@ -155,6 +155,11 @@ def test_the_review_shows_no_digest_and_says_no_argument_twice():
     assert "9" * 64 in shown(opened(modals.full(destructive(preview=told)))["blocks"])
 
 
+def test_an_argument_with_an_empty_name_is_shown():
+    told = replace(MOVE, facts=(*MOVE.facts, Fact("", "everything")))
+    assert "everything" in drawn(action(told))[0]
+
+
 def test_a_preview_with_a_problem_says_so_and_has_no_way_to_a_yes():
     for verdict in Verdict:
         blind = replace(MOVE, problem="I could not look at what this would change: no answer")
