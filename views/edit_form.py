@@ -6,18 +6,19 @@ What is submitted as it was shown keeps its old value, byte for byte; only what 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from gate.rules.action import Json
 from gate.rules.canonical_json import BadArguments, parse
 from gate.rules.tool import Problem
 from views.block_kit import Block, field, line, option, rich, words
-from views.form_fields import ABSENT, MOST_OPTIONS, NUMBER, WHOLE, Field, Kind, Schema, as_one, fields
+from views.form_fields import ABSENT, MOST_DEPTH, MOST_FIELDS, MOST_OPTIONS, NUMBER, Field, Form, Kind
 
 VALUE = "value"  # the action id of every input of the form
-MOST_FIELDS = 90
 FORM_BYTES = 230 * 1024  # of the 250 KB of a modal
+HOW = {Kind.LINES: "One per line. ", Kind.NUMBERS: "One number per line. ", Kind.JSON: "As JSON. "}
 RADIOS = 4  # choices up to which all are shown at once
 
 
@@ -33,58 +34,70 @@ class Unreadable(Exception):
     """What was typed cannot be read. Its text is the sentence for the field."""
 
 
-def blocks(schema: Schema, args: Mapping[str, Json], bound: Iterable[str] = ()) -> list[Block]:
+def blocks(form: Form) -> list[Block]:
     """The form's blocks, one for each field."""
-    return [_block(each) for each in _asked(schema, args, bound)]
+    return [_block(each) for each in _asked(form)]
 
 
-def values(
-    schema: Schema, args: Mapping[str, Json], state: Mapping[str, Json], bound: Iterable[str] = ()
-) -> Filled:
-    """The arguments as submitted. `args`: what the form was made from; `state`: `view.state.values`."""
-    made, errors = dict(args), {}
-    for each in _asked(schema, args, bound):
+def values(form: Form, state: Mapping[str, Mapping[str, str]]) -> Filled:
+    """The arguments as submitted. `form`: what was shown; `state`: what stands in each input, by block and action."""
+    made, errors = dict(form.args), {}
+    for each in _asked(form):
         if not each.editable or each.block not in state:
             continue
+        raw = state[each.block].get(VALUE, "")
+        if raw == each.shown:
+            continue
         try:
-            value = _submitted(each, _raw(state[each.block]))
+            value = _submitted(each, raw)
         except Unreadable as error:
             errors[each.block] = str(error)
             continue
-        if each.block == WHOLE:
-            made = {**{k: v for k, v in args.items() if k in set(bound)}, **value}
-        elif value is ABSENT:
-            made.pop(each.name, None)
+        if each.path:
+            made = _put(made, each.path, value)
         else:
-            made[each.name] = value
+            made = {**{k: v for k, v in form.args.items() if k in form.bound}, **value}
     return Filled(made, errors)
 
 
-def field_errors(
-    schema: Schema, args: Mapping[str, Json], problems: Sequence[Problem], bound: Iterable[str] = ()
-) -> dict[str, str]:
+def _put(values: Mapping[str, Json], path: Sequence[str], value: Json) -> dict[str, Json]:
+    """The values with this one at its place, or without it where it is ABSENT. What is not there yet is made; an object
+    that nothing is left of goes, too."""
+    name, *inner = path
+    if inner:
+        before = values.get(name)
+        value = _put(before if isinstance(before, Mapping) else {}, inner, value) or ABSENT
+    if value is ABSENT:
+        return {key: one for key, one in values.items() if key != name}
+    return {**values, name: value}
+
+
+def field_errors(form: Form, problems: Sequence[Problem]) -> dict[str, str]:
     """Broken rules of the schema as errors of the form's blocks.
 
     Slack shows errors on inputs only: what belongs to none of them goes to the first. Empty when the form
     has no input at all.
     """
-    inputs = [each for each in _asked(schema, args, bound) if each.editable]
-    if not inputs:
-        return {}
-    by_name = {each.name: each.block for each in inputs}
+    inputs = [each for each in _asked(form) if each.editable]
     found: dict[str, str] = {}
-    for problem in problems:
-        name = str(problem.path[0]) if problem.path else ""
-        found.setdefault(by_name.get(name, inputs[0].block), problem.text)
+    for problem in problems if inputs else ():
+        found.setdefault(max(inputs, key=lambda each: _common(each.path, problem.path)).block, problem.text)
     return found
 
 
-def _asked(schema: Schema, args: Mapping[str, Json], bound: Iterable[str]) -> tuple[Field, ...]:
+def _common(path: Sequence[str], other: Sequence[str | int]) -> int:
+    """With how many of the same names they begin."""
+    pairs = zip(path, map(str, other), strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
+def _asked(form: Form) -> tuple[Field, ...]:
     """The fields; one for everything where that many, or that much in them, is more than a modal holds."""
-    skip = frozenset(bound)
-    found = fields(schema, args, skip)
-    fits = len(found) <= MOST_FIELDS and len(json.dumps([_block(each) for each in found])) <= FORM_BYTES
-    return found if fits else as_one(args, skip)
+    for depth in (MOST_DEPTH, 1):
+        found = form.fields(depth)
+        if len(found) <= MOST_FIELDS and len(json.dumps([_block(each) for each in found])) <= FORM_BYTES:
+            return found
+    return form.as_one()
 
 
 def _block(each: Field) -> Block:
@@ -92,7 +105,7 @@ def _block(each: Field) -> Block:
     if not each.editable:
         note = "is too long for Slack's input, so it stays as it is. Change it by a new request."
         return rich(line(words(label, "bold"), words(f" {note}")))
-    how = {Kind.LINES: "One per line. ", Kind.JSON: "As JSON. "}.get(each.kind, "")
+    how = HOW.get(each.kind, "")
     told = each.schema.get("description", "")
     hint = how + (told if isinstance(told, str) else "")
     element = _choice(each) if each.kind is Kind.CHOICE else _input(each)
@@ -101,7 +114,7 @@ def _block(each: Field) -> Block:
 
 def _must_fill(each: Field) -> bool:
     """Whether Slack itself may insist on an answer: long texts and lists can be emptied, and stay empty."""
-    emptiable = each.kind in (Kind.TEXT, Kind.LINES) and (each.multiline or each.old == "")
+    emptiable = each.kind in (Kind.TEXT, Kind.LINES, Kind.NUMBERS) and (each.multiline or each.old == "")
     return each.required and not each.nullable and not emptiable
 
 
@@ -129,32 +142,29 @@ def _named(value: Json) -> str:
     return value if isinstance(value, str) and value else json.dumps(value, ensure_ascii=False)
 
 
-def _raw(answers: Json) -> str:
-    """The text or the chosen index in one block of a view's state; "" when it was left empty."""
-    answer = answers.get(VALUE) or {}
-    chosen = answer.get("selected_option")
-    return str(chosen["value"]) if chosen else str(answer.get("value") or "")
-
-
 def _submitted(each: Field, raw: str) -> Json:
-    if raw == each.shown:
-        return each.old
     if each.kind is Kind.CHOICE:
-        if (
-            raw.isascii()
-            and raw.isdigit()
-            and len(raw) < len(str(MOST_OPTIONS))
-            and int(raw) < len(each.choices)
-        ):
-            return each.choices[int(raw)]
-        raise Unreadable("Please choose one of the options.")
+        return _chosen(each, raw)
     if not raw:
         return _emptied(each)
-    if each.kind is Kind.NUMBER:
-        return _number(raw, each.schema.get("type") == "integer")
-    if each.kind is Kind.LINES:
-        return [text for text in raw.split("\n") if text.strip()]
-    return raw if each.kind is Kind.TEXT else _json(raw, each.block == WHOLE)
+    lines = [text for text in raw.split("\n") if text.strip()]
+    match each.kind:
+        case Kind.NUMBER:
+            return _number(raw, each.schema.get("type") == "integer")
+        case Kind.LINES:
+            return lines
+        case Kind.NUMBERS:
+            items = each.schema.get("items")
+            whole = isinstance(items, dict) and items.get("type") == "integer"
+            return [_number(text, whole) for text in lines]
+    return raw if each.kind is Kind.TEXT else _json(raw, not each.path)
+
+
+def _chosen(each: Field, raw: str) -> Json:
+    is_index = raw.isascii() and raw.isdigit() and len(raw) < len(str(MOST_OPTIONS))
+    if is_index and int(raw) < len(each.choices):
+        return each.choices[int(raw)]
+    raise Unreadable("Please choose one of the options.")
 
 
 def _emptied(each: Field) -> Json:
@@ -164,7 +174,7 @@ def _emptied(each: Field) -> Json:
         return None
     if each.kind is Kind.TEXT:
         return ""
-    if each.kind is Kind.LINES:
+    if each.kind in (Kind.LINES, Kind.NUMBERS):
         return []
     raise Unreadable("This needs a value.")
 
@@ -174,10 +184,10 @@ def _number(raw: str, whole: bool) -> Json:
     if found is None:
         raise Unreadable("This must be a number, such as 12 or 0.5.")
     if found[1] is None:
-        return int(raw)
+        return int(found[0])
     if whole:
         raise Unreadable("This must be a whole number.")
-    return float(raw)
+    return float(found[0])
 
 
 def _json(raw: str, as_object: bool) -> Json:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from itertools import islice
+from typing import Any, NamedTuple
 
 from gate.rules.action import Json
 from views.block_kit import visible
@@ -17,11 +18,16 @@ Schema = Mapping[str, Json]
 
 MOST_TEXT = 3_000  # characters that Slack's text input takes
 MOST_OPTIONS = 100
+MOST_FIELDS = 90  # of the 100 blocks of a modal
+MOST_DEPTH = 4  # names from the arguments to a field
 ABSENT: Any = object()  # an argument that is not given at all, which null is not
-WHOLE = "args"  # the block of the form that has one field for all arguments
+ARGUMENT = "arg"  # begins the blocks of a form for the arguments of a call
 
 LONG_NAMES = re.compile(r"content|body|description|text|message|comment|summary", re.I)
 ORDINARY = re.compile(r"[\w.-]{1,200}", re.ASCII)
+NUMBERS = frozenset(["integer", "number"])
+SCALARS = frozenset(["string", "integer", "number", "boolean"])
+ANY = SCALARS | {"array", "object", "null"}
 NUMBER = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?")
 
 
@@ -30,14 +36,16 @@ class Kind(StrEnum):
     NUMBER = "number"
     CHOICE = "choice"
     LINES = "lines"  # a list of texts, one per line
+    NUMBERS = "numbers"  # a list of numbers, one per line
     JSON = "json"
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One argument of the form. `shown` is what its input holds at first; "" when nothing."""
+    """One argument of the form, or one value inside of an argument. `path`: the names that lead to it; none for the
+    field of all arguments. `shown` is what its input holds at first; "" when nothing."""
 
-    name: str
+    path: tuple[str, ...]
     block: str
     kind: Kind
     schema: Schema
@@ -49,34 +57,89 @@ class Field:
     nullable: bool = False
 
     @property
+    def name(self) -> str:
+        """Its path as people read it: `address.city`."""
+        return ".".join(self.path)
+
+    @property
     def editable(self) -> bool:
         return len(self.shown) <= MOST_TEXT
 
 
-def fields(schema: Schema, args: Mapping[str, Json], bound: Iterable[str] = ()) -> tuple[Field, ...]:
-    """A field for every parameter but the bound ones, and for every argument the schema does not name."""
-    skip = set(bound)
-    properties = schema.get("properties", {})
-    names = [n for n in [*properties, *(a for a in args if a not in properties)] if n not in skip]
-    required = set(schema.get("required", ()))
-    return tuple(
-        _field(name, properties.get(name, {}), schema, name in required, args.get(name, ABSENT))
-        for name in names
-    )
+class _Place(NamedTuple):
+    """Where a value stands, whether it has to be given, and how many names may lead to a field."""
+
+    path: tuple[str, ...]
+    required: bool
+    depth: int
 
 
-def as_one(args: Mapping[str, Json], bound: Iterable[str] = ()) -> tuple[Field, ...]:
-    """A single field for all arguments but the bound ones, as JSON."""
-    skip = set(bound)
-    rest = {name: value for name, value in args.items() if name not in skip}
-    return (Field("", WHOLE, Kind.JSON, {}, True, rest, _json(rest), multiline=True),)
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What a form is made for: the values `args`, which are arguments or a result. `bound`: names that are not asked
+    for. `prefix` begins the ids of its blocks."""
+
+    schema: Schema
+    args: Mapping[str, Json]
+    bound: frozenset[str] = frozenset()
+    prefix: str = ARGUMENT
+
+    def fields(self, depth: int = MOST_DEPTH) -> tuple[Field, ...]:
+        """A field for every parameter but the bound ones, and for every value that the schema does not name; an object
+        whose names are known becomes fields of its own, down to `depth` names. At most MOST_FIELDS and one more: a
+        small schema can stand for millions."""
+        rest = {name: value for name, value in self.args.items() if name not in self.bound}
+        properties = self.schema.get("properties", {})
+        asked = {name: one for name, one in properties.items() if name not in self.bound}
+        found = self._inside({**self.schema, "properties": asked}, rest, (), depth)
+        return tuple(islice(found, MOST_FIELDS + 1))
+
+    def as_one(self) -> tuple[Field, ...]:
+        """A single field for everything but the bound names, as JSON."""
+        rest = {name: value for name, value in self.args.items() if name not in self.bound}
+        return (Field((), f"{self.prefix}s", Kind.JSON, {}, True, rest, json_text(rest), multiline=True),)
+
+    def _inside(
+        self, schema: Schema, values: Mapping[str, Json], path: tuple[str, ...], depth: int
+    ) -> Iterator[Field]:
+        properties, required = schema.get("properties", {}), schema.get("required")
+        for name in [*properties, *(one for one in values if one not in properties)]:
+            must = isinstance(required, Sequence) and name in required
+            place = _Place((*path, name), must, depth)
+            yield from self._fields(place, properties.get(name, {}), values.get(name, ABSENT))
+
+    def _fields(self, place: _Place, declared: Json, old: Json) -> Iterator[Field]:
+        described = declared if isinstance(declared, dict) else {}
+        schema, nullable = _without_null(resolved(declared, self.schema), self.schema)
+        if isinstance(schema.get("items"), dict):
+            schema = {**schema, "items": resolved(schema["items"], self.schema)}
+        if len(place.path) < place.depth and _has_names(schema, old, nullable):
+            is_given = isinstance(old, Mapping)
+            inside = schema if is_given or place.required else {**schema, "required": ()}
+            yield from self._inside(inside, old if is_given else {}, place.path, place.depth)
+            return
+        hint = {"description": described.get("description", schema.get("description", ""))}
+        kind, choices = _kind(schema, old, nullable, place.required)
+        yield Field(
+            path=place.path,
+            block=block_of(place.path, self.prefix),
+            kind=kind,
+            schema={**schema, **hint},
+            required=place.required,
+            old=old,
+            shown=_shown(kind, old, choices),
+            choices=choices,
+            multiline=kind is not Kind.TEXT or _is_long(place.path[-1], schema, old),
+            nullable=nullable,
+        )
 
 
-def block_of(name: str) -> str:
-    """The block id of a parameter: its name where that is an ordinary one."""
-    if ORDINARY.fullmatch(name):
-        return f"arg.{name}"
-    return "arg#" + hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
+def block_of(path: tuple[str, ...], prefix: str = ARGUMENT) -> str:
+    """The block id of a field: the name of the parameter where that is an ordinary one."""
+    if len(path) == 1 and ORDINARY.fullmatch(path[0]):
+        return f"{prefix}.{path[0]}"
+    spelled = path[0] if len(path) == 1 else json.dumps(path)
+    return f"{prefix}#" + hashlib.sha256(spelled.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def resolved(schema: Json, root: Schema) -> Schema:
@@ -103,25 +166,6 @@ def _pointed(reference: Json, root: Schema) -> Json:
     return at
 
 
-def _field(name: str, declared: Json, root: Schema, required: bool, old: Json) -> Field:
-    described = declared if isinstance(declared, dict) else {}
-    schema, nullable = _without_null(resolved(declared, root), root)
-    hint = {"description": described.get("description", schema.get("description", ""))}
-    kind, choices = _kind(schema, old, nullable, required)
-    return Field(
-        name=name,
-        block=block_of(name),
-        kind=kind,
-        schema={**schema, **hint},
-        required=required,
-        old=old,
-        shown=_shown(kind, old, choices),
-        choices=choices,
-        multiline=kind is not Kind.TEXT or _is_long(name, schema, old),
-        nullable=nullable,
-    )
-
-
 def _without_null(schema: Schema, root: Schema) -> tuple[Schema, bool]:
     """What is left of a schema when null is taken out, and whether it was in."""
     types = schema.get("type")
@@ -141,6 +185,8 @@ def _without_null(schema: Schema, root: Schema) -> tuple[Schema, bool]:
 def _kind(schema: Schema, old: Json, nullable: bool, required: bool) -> tuple[Kind, tuple[Json, ...]]:
     """How the argument is asked for: the simplest input that can hold the present value exactly."""
     options = _options(schema)
+    if isinstance(old, bool) and not options and "boolean" in _types(schema):
+        options = [True, False]
     if options:
         extra = ([None] if nullable and None not in options else []) + ([] if required else [ABSENT])
         choices = (*options, *extra)
@@ -148,14 +194,57 @@ def _kind(schema: Schema, old: Json, nullable: bool, required: bool) -> tuple[Ki
         if listed and len(choices) <= MOST_OPTIONS:
             return Kind.CHOICE, choices
     blank = old is ABSENT or (nullable and old is None)
-    wanted = schema.get("type")
-    if wanted == "string" and (blank or _plain_text(old)):
+    allowed = _types(schema)
+    if "string" in allowed and (_plain_text(old) or (blank and allowed <= SCALARS)):
         return Kind.TEXT, ()
-    if wanted in ("integer", "number") and (blank or _plain_number(old)):
+    if allowed & NUMBERS and (_plain_number(old) or (blank and allowed <= NUMBERS)):
         return Kind.NUMBER, ()
-    if wanted == "array" and (blank or _plain_lines(old)) and _of_texts(schema):
-        return Kind.LINES, ()
+    if "array" in allowed and (isinstance(old, list) or (blank and allowed == {"array"})):
+        return _kind_of_list(schema, [] if blank else old), ()
     return Kind.JSON, ()
+
+
+def _kind_of_list(schema: Schema, old: list[Json]) -> Kind:
+    """A list has a line for each item where all are texts, or all are numbers."""
+    if "prefixItems" in schema:
+        return Kind.JSON
+    allowed = _types(schema.get("items", {}))
+    if "string" in allowed and _plain_lines(old) and (old or allowed == {"string"}):
+        return Kind.LINES
+    if allowed & NUMBERS and all(map(_plain_number, old)) and (old or allowed <= NUMBERS):
+        return Kind.NUMBERS
+    return Kind.JSON
+
+
+def _types(schema: Json) -> frozenset[str]:
+    """The types of JSON that it allows, as far as it says so in a plain way; none otherwise."""
+    if not isinstance(schema, dict):
+        return ANY
+    wanted = schema.get("type")
+    if isinstance(wanted, str | list):
+        return frozenset(
+            one for one in ([wanted] if isinstance(wanted, str) else wanted) if isinstance(one, str)
+        )
+    ways = [way for key in ("anyOf", "oneOf") for way in schema.get(key, ())]
+    if ways and all(isinstance(way, dict) and "type" in way for way in ways):
+        return frozenset[str]().union(*map(_types, ways))
+    return frozenset() if ways or _is_intricate(schema) else ANY
+
+
+def _has_names(schema: Schema, old: Json, nullable: bool) -> bool:
+    """Whether it is an object of which people can fill in each value by itself."""
+    properties = schema.get("properties", {})
+    if "object" not in _types(schema) or _is_intricate(schema) or not isinstance(properties, dict):
+        return False
+    if isinstance(old, Mapping):
+        return bool(old or properties)
+    blank = old is ABSENT or (nullable and old is None)
+    return blank and schema.get("type") == "object" and bool(properties)
+
+
+def _is_intricate(schema: Schema) -> bool:
+    """Whether it says more than types and names."""
+    return not schema.keys().isdisjoint(("enum", "const", "anyOf", "oneOf", "allOf", "not", "if"))
 
 
 def _options(schema: Schema) -> list[Json]:
@@ -190,15 +279,8 @@ def _plain_number(value: Json) -> bool:
     return number and NUMBER.fullmatch(json.dumps(value)) is not None
 
 
-def _plain_lines(value: Json) -> bool:
-    return isinstance(value, list) and all(
-        _plain_text(item) and item.strip() and "\n" not in item for item in value
-    )
-
-
-def _of_texts(schema: Schema) -> bool:
-    items = schema.get("items")
-    return isinstance(items, dict) and items.get("type") == "string" and "prefixItems" not in schema
+def _plain_lines(items: list[Json]) -> bool:
+    return all(_plain_text(item) and item.strip() and "\n" not in item for item in items)
 
 
 def _is_long(name: str, schema: Schema, old: Json) -> bool:
@@ -217,10 +299,12 @@ def _shown(kind: Kind, old: Json, choices: tuple[Json, ...]) -> str:
         return str(old)
     if kind is Kind.LINES:
         return "\n".join(old)
-    return json.dumps(old) if kind is Kind.NUMBER else _json(old)
+    if kind is Kind.NUMBERS:
+        return "\n".join(map(json.dumps, old))
+    return json.dumps(old) if kind is Kind.NUMBER else json_text(old)
 
 
-def _json(value: Json) -> str:
+def json_text(value: Json) -> str:
     """JSON that an input can hold and people can see: invisible characters stay escaped."""
     text = json.dumps(value, ensure_ascii=False, indent=2)
     return text if visible(text) == text else json.dumps(value, ensure_ascii=True, indent=2)

@@ -6,16 +6,29 @@ Each carries which action and version it is about, and no fact. The ids are for 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 
 from gate.rules.action import Action, Class, Json, Verdict, Vote
-from gate.rules.canonical_json import parse
 from views import edit_form, preview, result_review_card
-from views.block_kit import Block, boxes, context, field, line, mrkdwn, pack, plain, rich, sentence, words
+from views.block_kit import (
+    Block,
+    boxes,
+    context,
+    field,
+    line,
+    mention,
+    mrkdwn,
+    pack,
+    plain,
+    rich,
+    sentence,
+    words,
+)
 from views.buttons import tagged
 from views.card import about, confirmable, ending, head, waiting
+from views.form_fields import Form
 from views.outcome import SAID
-from views.wording import may_confirm, mention, moment
+from views.wording import may_confirm, moment
 
 View = dict[str, Json]
 
@@ -67,9 +80,9 @@ def _typed(action: Action) -> list[Block]:
     ]
 
 
-def edit(action: Action, schema: Mapping[str, Json], bound: Iterable[str] = ()) -> View:
-    """The form of the arguments. `bound`: parameters that the recipe fills in, which are not asked for."""
-    blocks = edit_form.blocks(schema, parse(action.args), bound)
+def edit(action: Action, form: Form) -> View:
+    """The form of the arguments."""
+    blocks = edit_form.blocks(form)
     fields = any(block["type"] == "input" for block in blocks)
     note = sentence("Nothing runs yet: a changed call gets a new preview, and earlier votes are void.")
     return modal(EDIT, "Edit", [head(action), note, *blocks], action, "Preview again" if fields else "")

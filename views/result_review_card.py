@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from gate.rules.action import Action
+from collections.abc import Mapping
+
+from gate.rules.action import Action, Json
 from gate.rules.reviews import COMMENT, gave
+from views import edit_form
 from views.block_kit import (
     Block,
     boxes,
@@ -18,9 +21,9 @@ from views.block_kit import (
     text_input,
     words,
 )
-from views.form_fields import MOST_TEXT, as_one
+from views.form_fields import Form, json_text
 
-RESULT = "result"  # block and action id of what the call gave
+RESULT = "result"  # begins the blocks of what the call gave
 COMMENTED = "comment"
 SHOWN = 1_500  # characters of a changed result on a card
 
@@ -50,24 +53,29 @@ def judged(action: Action) -> list[Block]:
         return [context(mrkdwn(f"{by} rejected its result, so it is dropped.{undo}"), *comment)]
     if found.revised is None:
         return [context(mrkdwn(f"{by} released its result."), *comment)]
-    shown = as_one(found.revised)[0].shown
+    shown = json_text(found.revised)
     given = [line(words("What was given in its place:", "bold")), *boxes(shown[:SHOWN])]
     more = [line(words(f"… {len(shown) - SHOWN:,} more characters", "italic"))] if len(shown) > SHOWN else []
     return [*pack([*given, *more]), context(mrkdwn(f"{by} changed its result."), *comment)]
 
 
 def change(action: Action) -> list[Block]:
-    """What the call gave, to be changed; nothing where it is too long for one input."""
-    shown = as_given(action)
-    if len(shown) > MOST_TEXT:
-        return []
-    hint = "As JSON. Whoever asked for the call gets this; what it truly gave stays on record beside it."
-    return [field(RESULT, "What they get", text_input(RESULT, shown, most=MOST_TEXT), hint=hint), _comment()]
+    """What the call gave, to be changed; nothing where all of it is too long for Slack's inputs."""
+    told = context(
+        mrkdwn("Whoever asked for the call gets this; what it truly gave stays on record beside it.")
+    )
+    inputs = edit_form.blocks(form(action))
+    return [told, *inputs, _comment()] if any(one["type"] == "input" for one in inputs) else []
 
 
-def as_given(action: Action) -> str:
-    """The result as the window shows it."""
-    return as_one(gave(action))[0].shown
+def form(action: Action) -> Form:
+    """The fields of what the call gave."""
+    return result_form(gave(action))
+
+
+def result_form(given: Mapping[str, Json]) -> Form:
+    """The fields of a result; one that is emptied stays, empty."""
+    return Form({"required": [*given]}, given, prefix=RESULT)
 
 
 def refuse(action: Action) -> list[Block]:

@@ -10,18 +10,18 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from gate.rules.action import Json
-from gate.rules.canonical_json import BadArguments, canonical, parse
 from gate.rules.plan_changes import StepChange
 from gate.rules.task import Plan, Step
-from views.block_kit import Block, clip, inline, line, option, plain, rich, select, text_input, visible, words
+from gate.rules.tool import ToolSpec
+from views import edit_form
+from views.block_kit import Block, clip, inline, option, plain, select, text_input, visible
 from views.block_kit import field as input_block
-from views.form_fields import MOST_TEXT, as_one
-from views.task_step import what
+from views.form_fields import Form, Schema, same
+from views.task_step import source, what
 from views.task_wording import counted, number
 
 PLACE, KEEP, NOTE, ARGS = "place", "keep", "note", "args"  # the kinds of a step's blocks
-VALUE = "value"  # the action id of every input
+VALUE = edit_form.VALUE
 BLOCKS = 93  # of the 100 of a modal
 BYTES = 200 * 1024
 MOST_NOTE = 1_000
@@ -34,6 +34,12 @@ CHOICES = (
 )
 
 
+Specs = Mapping[
+    str, ToolSpec
+]  # the tools of the steps, by the steps' ids; without those that are not there now
+State = Mapping[str, Mapping[str, str]]  # what stands in each input, by block and action
+
+
 @dataclass(frozen=True, slots=True)
 class Filled:
     """The changes, or for some blocks a sentence that says what to mend."""
@@ -42,19 +48,19 @@ class Filled:
     errors: dict[str, str] = field(default_factory=dict)
 
 
-def step_fields(plan: Plan) -> list[Block]:
+def step_fields(plan: Plan, specs: Specs) -> list[Block]:
     """The form's blocks, and what is not in it."""
-    steps, with_args = _asked(plan)
-    blocks = [block for step in steps for block in _fields(plan, step, with_args)]
+    steps, with_args = _asked(plan, specs)
+    blocks = [block for step in steps for block in _fields(plan, step, specs if with_args else None)]
     return [*blocks, *_left_out(plan, steps, with_args)]
 
 
-def changed(plan: Plan, state: Mapping[str, Mapping[str, str]]) -> Filled:
+def changed(plan: Plan, state: State, specs: Specs) -> Filled:
     """What was submitted. `state`: what stands in each input, by block; a block that is missing was not shown."""
-    steps, with_args = _asked(plan)
+    steps, with_args = _asked(plan, specs)
     changes, errors = [], {}
     for step in steps:
-        made, wrong = _changed(plan, step, state, with_args)
+        made, wrong = _changed(plan, step, state, specs if with_args else None)
         changes.append(made)
         errors.update({} if made.drop else wrong)
     if steps and all(one.drop for one in changes) and len(steps) == len(open_steps(plan)):
@@ -63,9 +69,7 @@ def changed(plan: Plan, state: Mapping[str, Mapping[str, str]]) -> Filled:
     return Filled((), errors) if errors else Filled(tuple(changes))
 
 
-def _changed(
-    plan: Plan, step: Step, state: Mapping[str, Mapping[str, str]], with_args: bool
-) -> tuple[StepChange, dict[str, str]]:
+def _changed(plan: Plan, step: Step, state: State, specs: Specs | None) -> tuple[StepChange, dict[str, str]]:
     """What was said of one step, and what is wrong with it."""
 
     def given(kind: str) -> str | None:
@@ -75,9 +79,11 @@ def _changed(
     place = _place(plan, step, given(PLACE))
     if place is None:
         wrong[block_of(PLACE, step)] = f"This must be a whole number from 1 to {len(open_steps(plan))}."
-    args, trouble = _args(step, given(ARGS)) if with_args else (None, "")
-    if trouble:
-        wrong[block_of(ARGS, step)] = trouble
+    args = None
+    if specs is not None:
+        filled = edit_form.values(_form(plan, step, specs), state)
+        args = None if same(filled.args, dict(step.args)) else filled.args
+        wrong |= filled.errors
     keep = given(KEEP) or (ASKS if step.ask else STAYS)
     note = given(NOTE)
     said = step.note if note is None or note == _noted(step) else note.strip()
@@ -112,16 +118,17 @@ def block_of(kind: str, step: Step) -> str:
     return f"{kind}." + hashlib.sha256(step.id.encode("utf-8", "surrogatepass")).hexdigest()[:40]
 
 
-def _asked(plan: Plan) -> tuple[list[Step], bool]:
+def _asked(plan: Plan, specs: Specs) -> tuple[list[Step], bool]:
     """The steps in the form, and whether their arguments are; as many of them as one window holds."""
     steps = open_steps(plan)
-    full = [block for step in steps for block in _fields(plan, step, True)]
+    full = [block for step in steps for block in _fields(plan, step, specs)]
     if len(full) <= BLOCKS and len(json.dumps(full)) <= BYTES:
         return steps, True
     return steps[: BLOCKS // 3], False
 
 
-def _fields(plan: Plan, step: Step, with_args: bool) -> list[Block]:
+def _fields(plan: Plan, step: Step, specs: Specs | None) -> list[Block]:
+    """The blocks of a step; without its arguments where no `specs` are given."""
     place = {
         "type": "number_input",
         "action_id": VALUE,
@@ -141,7 +148,7 @@ def _fields(plan: Plan, step: Step, with_args: bool) -> list[Block]:
             optional=True,
         ),
     ]
-    return [*made, _arguments(step)] if with_args else made
+    return made if specs is None else [*made, *edit_form.blocks(_form(plan, step, specs))]
 
 
 def _noted(step: Step) -> str:
@@ -155,19 +162,19 @@ def _labelled(
     return input_block(block_of(kind, step), clip(inline(label), 140), element, hint=hint, optional=optional)
 
 
-def _arguments(step: Step) -> Block:
-    """All arguments as JSON; what earlier steps will give is not among them."""
-    shown = as_one(step.args)[0].shown
-    if len(shown) > MOST_TEXT:
-        told = " The arguments are too long for Slack's input, so they stay as they are."
-        return rich(line(words("Arguments:", "bold"), words(told)))
-    given = ", ".join(step.refs)
-    hint = (
-        f"As JSON. Earlier steps give {given}: what you write for it here takes its place."
-        if given
-        else "As JSON."
-    )
-    return _labelled(ARGS, step, "Arguments", text_input(VALUE, shown), hint=clip(inline(hint), 300))
+def _form(plan: Plan, step: Step, specs: Specs) -> Form:
+    """The fields of its arguments. What an earlier step will give may be written here instead."""
+    spec, prefix, args = specs.get(step.id), block_of(ARGS, step), dict(step.args)
+    schema: Schema = (
+        spec.schema if spec else {"required": [*args]}
+    )  # then a text that is emptied stays, empty
+    properties = {**schema.get("properties", {})}
+    for name, template in step.refs.items():
+        told = f"{source(plan, template)} gives this. What you write here takes its place."
+        properties[name] = {**properties.get(name, {"type": "string"}), "description": told}
+    required = [name for name in schema.get("required", ()) if name not in step.refs]
+    bound = frozenset(spec.recipe.bind) if spec else frozenset[str]()
+    return Form({**schema, "properties": properties, "required": required}, args, bound, prefix)
 
 
 def _left_out(plan: Plan, steps: list[Step], with_args: bool) -> list[Block]:
@@ -189,15 +196,3 @@ def _place(plan: Plan, step: Step, given: str | None) -> int | None:
         return place_of(plan, step)
     right = given.isascii() and given.isdigit() and len(given) <= 4
     return int(given) if right and 1 <= int(given) <= len(open_steps(plan)) else None
-
-
-def _args(step: Step, raw: str | None) -> tuple[dict[str, Json] | None, str]:
-    """The new arguments, or None where they are the old ones, and what is wrong with them."""
-    if raw is None or raw == as_one(step.args)[0].shown:
-        return None, ""
-    try:
-        read = parse(raw or "{}")
-        same = canonical(read) == canonical(dict(step.args))
-    except BadArguments as error:
-        return None, str(error)
-    return (None if same else read), ""

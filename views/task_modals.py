@@ -6,8 +6,9 @@ import json
 from collections.abc import Iterable
 
 from gate.rules.reviews import COMMENT, undoable
-from gate.rules.task import Plan, Step, Task, Why
+from gate.rules.task import Plan, Task, Why
 from gate.rules.task_states import TaskState
+from views import edit_form
 from views import task_buttons as buttons
 from views.block_kit import (
     Block,
@@ -23,16 +24,16 @@ from views.block_kit import (
     words,
 )
 from views.buttons import tagged
-from views.form_fields import MOST_TEXT, as_one
+from views.form_fields import Form
 from views.modals import View, message
-from views.task_form import step_fields
+from views.result_review_card import result_form
+from views.task_form import Specs, step_fields
 from views.task_plan import choice, fitted, head
 from views.task_questions import ANSWER, answer_fields
 from views.task_step import in_short, whole
 from views.task_wording import looked_at
 
 FEEDBACK = "feedback"  # block and action id of the one input of the modals that have one
-RESULT = "result"  # block and action id of what a step gave
 TOO_LONG = "This result is too long for Slack's input: it can be changed through the API, or rejected here."
 ON_CARD = "Please decide on the card of this plan: it says how it stands."
 APPROVALS = {"all": (buttons.APPROVE, "Approve all"), "steps": (buttons.STEPWISE, "Step by step")}
@@ -59,10 +60,10 @@ def replan(task: Task, plan: Plan) -> View:
     return _form(buttons.REPLAN, "Plan anew", [_input(asked, told)], buttons.of_plan(task, plan), "Plan anew")
 
 
-def modify(task: Task, plan: Plan) -> View:
+def modify(task: Task, plan: Plan, specs: Specs) -> View:
     """Every step that has not begun: its place, whether it stays, an instruction, its arguments."""
     told = sentence("Nothing runs yet: the changed plan is shown to you first, and has to be approved.")
-    blocks = [told, *step_fields(plan)]
+    blocks = [told, *step_fields(plan, specs)]
     return _form(buttons.MODIFY, "Modify the plan", blocks, buttons.of_plan(task, plan), "Show the new plan")
 
 
@@ -71,23 +72,18 @@ def revise(task: Task) -> View | None:
     step = looked_at(task, task.pauses)
     if task.why is not Why.REVIEW or step is None:
         return None
-    shown = _shown(step)
-    if len(shown) > MOST_TEXT:
+    inputs = edit_form.blocks(result_form(step.result or {}))
+    if not any(one["type"] == "input" for one in inputs):
         return message(TOO_LONG)
-    hint = "As JSON. Later steps get this; what the step truly gave stays on record beside it."
-    element = text_input(RESULT, shown, most=MOST_TEXT)
-    blocks = [field(RESULT, "What later steps get", element, hint=hint), _comment()]
+    told = context(mrkdwn("Later steps get this; what the step truly gave stays on record beside it."))
+    blocks = [told, *inputs, _comment()]
     return _form(buttons.REVISE, "Change the result", blocks, _at(task, task.pauses), "Go on with this")
 
 
-def unchanged(task: Task, raw: str) -> bool:
-    """Whether what was submitted is the result as it was shown: then nothing of it is read."""
+def revised(task: Task) -> Form | None:
+    """The fields of what the step gave that is looked at."""
     step = looked_at(task, task.pauses)
-    return step is not None and raw == _shown(step)
-
-
-def _shown(step: Step) -> str:
-    return as_one(step.result or {})[0].shown
+    return result_form(step.result or {}) if step else None
 
 
 def refuse(task: Task) -> View | None:

@@ -98,8 +98,7 @@ def _arguments(step: Step) -> Shown:
 def _open(plan: Plan, step: Step) -> Shown:
     """What earlier steps will give, what could not be looked at, and what somebody added to it."""
     refs = [
-        line(words(f"{name}: known after {_source(plan, form)}", most=120))
-        for name, form in step.refs.items()
+        line(words(f"{name}: known after {source(plan, form)}", most=120)) for name, form in step.refs.items()
     ]
     more = (
         [line(words(f"… and {len(refs) - FEW} more that are not known yet", "italic"))]
@@ -113,7 +112,7 @@ def _open(plan: Plan, step: Step) -> Shown:
     return [*refs[:FEW], *more, *warned, *note]
 
 
-def _source(plan: Plan, form: str) -> str:
+def source(plan: Plan, form: str) -> str:
     """`step 1 (trash_id)` for `{steps.a.trash_id}`; the template itself where it names none of the plan."""
     parts = form.strip("{}").split(".")
     found = next((one for one in plan.steps if len(parts) > 2 and one.id == parts[1]), None)

@@ -16,6 +16,7 @@ from gate.rules.ports import Sheet, World
 from gate.rules.states import State
 from handlers.slack import result_review
 from handlers.slack.listener import Opening, Reply, reply_for
+from handlers.slack.modals import form_of
 from handlers.slack.payloads import Click, opened_by
 from views import buttons, modals, tool_review
 from views import grants as views
@@ -154,7 +155,7 @@ class Buttons:
         found = await form(self._world, pressed)
         if isinstance(found, Said):
             return found
-        return found.action, modals.edit(found.action, found.spec.schema, found.spec.recipe.bind)
+        return found.action, modals.edit(found.action, form_of(found))
 
     async def _reject(self, pressed: Press) -> Said | tuple[Any, dict[str, Any]]:
         action = await standing(self._world, pressed, Verb.REJECT)

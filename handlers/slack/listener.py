@@ -44,6 +44,11 @@ class Reply:
     home: Mapping[str, Any] | None = None  # the App Home that is shown then; None: as it is after `said`
 
 
+def errors(found: Mapping[str, str]) -> Reply:
+    """The acknowledgement of a modal with field errors: block_id -> message."""
+    return Reply(ack={"response_action": "errors", "errors": dict(found)})
+
+
 # What is told where no card shows what came of a decision, by the code of what was said.
 ELSEWHERE = {
     "cancelled": "Cancelled. Nothing ran.",

@@ -10,17 +10,18 @@ from gate.actions.button_press import GONE, Press, Said
 from gate.rules.action import Ref
 from gate.rules.ports import World
 from handlers.slack import payloads, result_review
-from handlers.slack.listener import Reply, reply_for
+from handlers.slack.listener import Reply, errors, reply_for
 from handlers.slack.payloads import Submission
 from views import buttons, edit_form, modals
+from views.form_fields import Form
 from views.grants import HOW_LONG, WHICH
 from views.result_review_card import COMMENTED
 from views.tool_review import SURE
 
 
-def errors(found: dict[str, str]) -> Reply:
-    """The acknowledgement with field errors: block_id -> message."""
-    return Reply(ack={"response_action": "errors", "errors": found})
+def form_of(found: edit.Form) -> Form:
+    """The fields of the edit form of a call."""
+    return Form(found.spec.schema, found.args, frozenset(found.spec.recipe.bind))
 
 
 def _number(text: str) -> int:
@@ -95,14 +96,14 @@ class Modals:
         found = await edit.form(self._world, pressed) if pressed else Said(False, "gone", GONE)
         if isinstance(found, Said) or pressed is None:
             return Reply(text=found.text if isinstance(found, Said) else GONE)
-        schema, bound = found.spec.schema, found.spec.recipe.bind
-        filled = edit_form.values(schema, found.args, submission.values, bound)
+        form = form_of(found)
+        filled = edit_form.values(form, payloads.input_values(submission.values))
         if filled.errors:
             return errors(filled.errors)
         said = await edit.submit(self._world, pressed, filled.args)
         if isinstance(said, Said):
             return Reply(text=said.text)
-        shown = edit_form.field_errors(schema, found.args, said.problems, bound)
+        shown = edit_form.field_errors(form, said.problems)
         return errors(shown) if shown else Reply(text=" ".join(p.text for p in said.problems[:3]))
 
     def _press(self, submission: Submission, **more: Any) -> Press | None:

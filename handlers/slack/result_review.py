@@ -6,17 +6,16 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from gate.actions import result_review
-from gate.actions.button_press import Press, Said, standing
+from gate.actions.button_press import GONE, Press, Said, standing
 from gate.actions.edit import Unfit
 from gate.rules.action import Action
-from gate.rules.canonical_json import BadArguments
-from gate.rules.canonical_json import parse as parse_json
 from gate.rules.permissions import Verb
 from gate.rules.ports import World
+from gate.rules.reviews import same
 from handlers.slack import payloads
-from handlers.slack.listener import Reply, reply_for
+from handlers.slack.listener import Reply, errors, reply_for
 from handlers.slack.payloads import Submission
-from views import modals, result_review_card
+from views import edit_form, modals, result_review_card
 
 ViewBuilder = Callable[[World, Press], Awaitable[Said | tuple[Any, dict[str, Any]]]]
 
@@ -48,26 +47,22 @@ MODALS = {
 
 async def submit_edit(world: World, press: Press, submission: Submission) -> Reply:
     """Releases the result as submitted; an unchanged one without an edit."""
-    raw = payloads.text_value(submission.values, result_review_card.RESULT)
     action = await world.ledger.action(press.ref.id)
-    try:
-        same = action is not None and raw == result_review_card.as_given(action)
-        edited = None if same else parse_json(raw or "{}")
-    except BadArguments as error:
-        return _field_error(str(error))
-    said = await result_review.approve(world, press, edited)
+    if action is None:
+        return Reply(text=GONE)
+    form = result_review_card.form(action)
+    filled = edit_form.values(form, payloads.input_values(submission.values))
+    if filled.errors:
+        return errors(filled.errors)
+    said = await result_review.approve(world, press, None if same(filled.args, form.args) else filled.args)
     if isinstance(said, Unfit):
-        return _field_error(" ".join(one.text for one in said.problems[:3]))
+        return errors(edit_form.field_errors(form, said.problems))
     return Reply(text=said.text)
 
 
 async def submit_rejection(world: World, press: Press, submission: Submission) -> Reply:
     """Rejects the result; the reason may be empty."""
     return reply_for(await result_review.reject(world, press), submission)
-
-
-def _field_error(text: str) -> Reply:
-    return Reply(ack={"response_action": "errors", "errors": {result_review_card.RESULT: text}})
 
 
 SUBMITTED = {modals.HELD_CHANGE: submit_edit, modals.HELD_REJECT: submit_rejection}

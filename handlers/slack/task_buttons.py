@@ -10,8 +10,9 @@ from gate.actions.confirm import EARLY, EARLY_LOOKS, EARLY_PAUSE, NOT_MINE
 from gate.rules.action import Ref
 from gate.rules.permissions import TaskVerb
 from gate.rules.ports import Sheet, World
-from gate.rules.task import Question, Task
+from gate.rules.task import Plan, Question, Task
 from gate.rules.task_states import TaskState
+from gate.rules.tool import ToolSpec
 from gate.tasks import clarify, control, converse, feedback, plan, step_review, undo_all
 from gate.tasks.task_log import OLD_CARD, standing_task
 from handlers.slack.listener import Opening, Reply, reply_for
@@ -23,7 +24,7 @@ from views.task_questions import GIVEN, WORDS, block_of
 SATISFACTION = "satisfaction"
 Flow = Callable[[World, TaskPress], Awaitable[Said]]
 Handler = Callable[[Click], Awaitable[Reply | Opening]]
-ModalView = Callable[[Task], dict[str, Any] | None]
+ModalView = Callable[[World, Task], dict[str, Any] | None]
 
 
 ANYWHERE = "anywhere"  # what only ends something, or looks anew, may also stand in a list
@@ -53,36 +54,44 @@ MODALS: Mapping[str, tuple[TaskVerb, Callable[[Task], int], ModalView]] = {
     buttons.ANSWER: (
         TaskVerb.ANSWER,
         lambda task: task.asked,
-        lambda task: task_modals.answers(task) if task.questions else None,
+        lambda _, task: task_modals.answers(task) if task.questions else None,
     ),
     buttons.CHANGES: (
         TaskVerb.SATISFY,
         lambda task: task.ends,
-        lambda task: task_modals.changes(task) if task.state is TaskState.SATISFACTION else None,
+        lambda _, task: task_modals.changes(task) if task.state is TaskState.SATISFACTION else None,
     ),
-    buttons.REVISE: (TaskVerb.REVIEW, lambda task: task.pauses, task_modals.revise),
-    buttons.REFUSE: (TaskVerb.REVIEW, lambda task: task.pauses, task_modals.refuse),
+    buttons.REVISE: (TaskVerb.REVIEW, lambda task: task.pauses, lambda _, task: task_modals.revise(task)),
+    buttons.REFUSE: (TaskVerb.REVIEW, lambda task: task.pauses, lambda _, task: task_modals.refuse(task)),
     buttons.MODIFY: (
         TaskVerb.MODIFY,
         lambda task: _version(task),
-        lambda task: _of_plan(task_modals.modify, task),
+        lambda world, task: (
+            task_modals.modify(task, task.plan, specs_of(world, task.plan)) if task.plan else None
+        ),
     ),
     buttons.REPLAN: (
         TaskVerb.REPLAN,
         lambda task: _version(task),
-        lambda task: _of_plan(task_modals.replan, task),
+        lambda _, task: _of_plan(task_modals.replan, task),
     ),
     buttons.DECIDE: (
         TaskVerb.APPROVE,
         lambda task: _version(task),
-        lambda task: _of_plan(task_modals.approval, task),
+        lambda _, task: _of_plan(task_modals.approval, task),
     ),
     buttons.WHOLE: (
         TaskVerb.LOOK,
         lambda task: _version(task),
-        lambda task: _of_plan(task_modals.everything, task),
+        lambda _, task: _of_plan(task_modals.everything, task),
     ),
 }
+
+
+def specs_of(world: World, plan: Plan) -> dict[str, ToolSpec]:
+    """The tools of the steps of a plan, by the steps' ids, as far as they are there now."""
+    found = ((step.id, world.tools.find(step.server, step.tool)) for step in plan.steps)
+    return {step: spec for step, spec in found if spec is not None}
 
 
 def answers(questions: tuple[Question, ...], values: Mapping[str, Any]) -> dict[str, str]:
@@ -197,7 +206,7 @@ class TaskButtons:
         task = await standing_task(self._world, press, verb)
         if isinstance(task, Said):
             return modals.message(task.text or GONE)
-        view = build(task) if number(task) == press.ref.version else None
+        view = build(self._world, task) if number(task) == press.ref.version else None
         if view is None:
             return modals.message(OLD_CARD)
         sheet = Sheet(

@@ -8,22 +8,21 @@ from dataclasses import replace
 from gate.actions.button_press import GONE, TaskPress, opened
 from gate.actions.edit import Unfit
 from gate.rules.action import Ref
-from gate.rules.canonical_json import BadArguments
-from gate.rules.canonical_json import parse as parse_json
 from gate.rules.plans import step_of
 from gate.rules.ports import World
+from gate.rules.reviews import same
 from gate.rules.task import Plan, Task
 from gate.tasks import clarify, feedback, plan, step_review
 from gate.tasks.task_log import OLD_CARD
 from handlers.slack import payloads
-from handlers.slack.listener import Reply, reply_for
-from handlers.slack.modals import errors
+from handlers.slack.listener import Reply, errors, reply_for
 from handlers.slack.payloads import Submission
-from handlers.slack.task_buttons import Flow, answers
+from handlers.slack.task_buttons import Flow, answers, specs_of
 from views import buttons as tags
+from views import edit_form
 from views import task_buttons as buttons
 from views.task_form import ARGS, PLACE, block_of, changed, open_steps
-from views.task_modals import FEEDBACK, RESULT, unchanged
+from views.task_modals import FEEDBACK, revised
 from views.task_questions import block_of as question_block
 
 
@@ -97,7 +96,8 @@ class TaskModals:
         made = task.plan
         if made is None or press.ref != Ref(task.id, made.version, made.seal[:16]):
             return Reply(text=OLD_CARD)
-        filled = changed(made, payloads.input_values(submission.values))
+        specs = specs_of(self._world, made)
+        filled = changed(made, payloads.input_values(submission.values), specs)
         if filled.errors:
             return errors(filled.errors)
         said = await plan.modify(self._world, press, filled.changes)
@@ -111,15 +111,17 @@ class TaskModals:
         if isinstance(found, Reply):
             return found
         task, press = found
-        raw = payloads.text_value(submission.values, RESULT)
-        try:
-            edited = None if unchanged(task, raw) else parse_json(raw or "{}")
-        except BadArguments as error:
-            return errors({RESULT: str(error)})
+        form = revised(task)
+        if form is None:
+            return Reply(text=OLD_CARD)
+        filled = edit_form.values(form, payloads.input_values(submission.values))
+        if filled.errors:
+            return errors(filled.errors)
+        edited = None if same(filled.args, form.args) else filled.args
         press = replace(press, text=payloads.text_value(submission.values, FEEDBACK))
         said = await step_review.approve_output(self._world, press, edited=edited)
         if isinstance(said, Unfit):
-            return errors({RESULT: " ".join(one.text for one in said.problems[:3])})
+            return errors(edit_form.field_errors(form, said.problems))
         return Reply(text=said.text)
 
     async def refuse(self, submission: Submission) -> Reply:
@@ -143,5 +145,5 @@ def _block(plan: Plan, step_id: str, submission: Submission) -> str:
     """The block_id of this step in the form; else the first block of the form, or ""."""
     step = step_of(plan, step_id)
     likely = [*([step] if step else []), *open_steps(plan)]
-    blocks = [block_of(kind, one) for one in likely for kind in (ARGS, PLACE)]
-    return next((block for block in blocks if block in submission.values), "")
+    starts = [block_of(kind, one) for one in likely for kind in (ARGS, PLACE)]
+    return next((block for start in starts for block in submission.values if block.startswith(start)), "")

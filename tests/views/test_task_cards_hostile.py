@@ -66,12 +66,12 @@ def payloads(text: str, states=tuple(TaskState)):
     yield opened(task_modals.answers(of))
     yield opened(task_modals.changes(of))
     yield opened(task_modals.replan(of, of.plan))
-    yield opened(task_modals.modify(of, of.plan))
+    yield opened(task_modals.modify(of, of.plan, {}))
     yield opened(task_modals.everything(of, of.plan))
     for kind in ("talk", "status"):
         note = Note("n", of.session, kind, {"text": text, "task": of.id})
         yield sent(notices.message(note, task=having(of, requirements=())))
-    assert changed(of.plan, {}).errors == {}
+    assert changed(of.plan, {}, {}).errors == {}
 
 
 @pytest.mark.parametrize("text", CORPUS, ids=NAMES)

@@ -9,11 +9,13 @@ from gate.rules.action import Ref
 from gate.rules.plan_changes import rearranged
 from gate.rules.task import Look, StepState, Why
 from gate.rules.task_states import TaskState
+from gate.rules.tool import ToolSpec
 from tests.tasks import having
 from tests.views.samples import MOVE, opened, parts, shown
 from tests.views.task_samples import WHEN, WHICH, WHY, destroying, huge, long_plan, plan, step, task, unknown
 from views import task_modals
 from views.buttons import untagged
+from views.edit_form import values
 from views.task_form import ARGS, KEEP, NOTE, PLACE, VALUE, block_of, changed
 
 S = TaskState
@@ -32,12 +34,14 @@ def as_shown(view):
 
 def typed(of, **given):
     """The form of this plan with some inputs changed: `b_place="1"`."""
-    state = as_shown(opened(task_modals.modify(task(plan=of), of)))
+    state = as_shown(opened(task_modals.modify(task(plan=of), of, {})))
     by_id = {one.id: one for one in of.steps}
     for name, value in given.items():
-        key, kind = name.rsplit("_", 1)
-        state[block_of(kind, by_id[key])] = {VALUE: value}
-    return changed(of, state)
+        key, _, kind = name.partition("_")
+        kind, _, argument = kind.partition("-")
+        block = block_of(kind, by_id[key])
+        state[f"{block}.{argument}" if argument else block] = {VALUE: value}
+    return changed(of, state, {})
 
 
 def test_every_window_is_accepted_and_says_what_it_is_about():
@@ -46,7 +50,7 @@ def test_every_window_is_accepted_and_says_what_it_is_about():
         (task_modals.answers(of), "task_answer", 4),
         (task_modals.changes(of), "task_changes", 2),
         (task_modals.replan(of, of.plan), "plan_replan", 7),
-        (task_modals.modify(of, of.plan), "plan_modify", 7),
+        (task_modals.modify(of, of.plan, {}), "plan_modify", 7),
     ):
         opened(view)
         assert view["callback_id"] == kind
@@ -61,10 +65,12 @@ def test_a_result_is_shown_to_be_changed_and_what_was_not_touched_is_not_read():
     of = task(TaskState.PAUSED, why=Why.REVIEW, pauses=3, plan=plan(seen))
     view = opened(task_modals.revise(of))
     assert untagged(view["private_metadata"]) == ("review_revise", f"{of.id}.3.0")
-    (element,) = [e["element"] for e in parts(view["blocks"], "input") if e["block_id"] == task_modals.RESULT]
-    assert json.loads(element["initial_value"]) == seen.result
-    assert task_modals.unchanged(of, element["initial_value"])
-    assert not task_modals.unchanged(of, "{}")
+    inputs = {e["block_id"]: e["element"] for e in parts(view["blocks"], "input")}
+    assert inputs["result.text"]["initial_value"] == "moved"
+    form = task_modals.revised(of)
+    assert values(form, as_shown(view)).args == seen.result
+    changed_to = values(form, {**as_shown(view), "result.n": {"value": "3"}, "result.text": {"value": ""}})
+    assert changed_to.args == {"text": "", "n": 3}
     changed_before = replace(of, plan=plan(having(seen, result={"text": "x" * 4000})))
     assert task_modals.TOO_LONG in shown(opened(task_modals.revise(changed_before))["blocks"])
 
@@ -101,10 +107,23 @@ def test_an_untouched_form_changes_nothing():
 
 def test_order_dropping_asking_notes_and_arguments_are_read():
     found = typed(
-        TWO, a_place="2", a_note="", b_place="1", b_keep="drop", b_note="x", a_args='{"source": "z"}'
+        TWO,
+        **{
+            "a_place": "2",
+            "a_note": "",
+            "b_place": "1",
+            "b_keep": "drop",
+            "b_note": "x",
+            "a_args-source": "z",
+        },
     )
     first, second = found.changes
-    assert (first.place, first.note, first.args, first.drop) == (2, "", {"source": "z"}, False)
+    assert (first.place, first.note, first.args, first.drop) == (
+        2,
+        "",
+        {**TWO.steps[0].args, "source": "z"},
+        False,
+    )
     assert (second.place, second.drop, second.ask, second.note) == (1, True, False, "x")
 
 
@@ -116,10 +135,6 @@ def test_order_dropping_asking_notes_and_arguments_are_read():
         ({"a_place": "1.5"}, PLACE, "from 1 to 2"),
         ({"a_place": "²"}, PLACE, "from 1 to 2"),
         ({"a_place": ""}, PLACE, "from 1 to 2"),
-        ({"a_args": "{"}, ARGS, "not valid JSON"),
-        ({"a_args": "[1]"}, ARGS, ""),
-        ({"a_args": '{"a": NaN}'}, ARGS, ""),
-        ({"a_args": '{"a": 1, "a": 2}'}, ARGS, ""),
         ({"a_keep": "drop", "b_keep": "drop"}, KEEP, "At least one step has to stay."),
     ],
 )
@@ -130,16 +145,41 @@ def test_what_cannot_be_read_is_said_at_its_field_and_nothing_changes(given, kin
     assert told in found.errors[block_of(kind, TWO.steps[0])]
 
 
+@pytest.mark.parametrize(
+    ("raw", "told"),
+    [("{", "not valid JSON"), ('[{"a": NaN}]', "NaN"), ('[{"a": 1, "a": 2}]', "twice")],
+)
+def test_an_argument_that_is_no_json_is_told_at_its_field(raw, told):
+    of = plan(step(args={"rows": [{"k": 1}], "path": "a"}), step("b"))
+    found = typed(of, **{"a_args-rows": raw})
+    assert found.changes == ()
+    (error,) = found.errors.items()
+    assert error[0] == f"{block_of(ARGS, of.steps[0])}.rows"
+    assert told in error[1]
+
+
 def test_what_is_wrong_with_a_dropped_step_is_no_matter():
-    assert typed(TWO, a_keep="drop", a_place="99", a_args="{").errors == {}
+    assert typed(TWO, a_keep="drop", a_place="99").errors == {}
+
+
+def test_an_argument_that_the_tool_knows_and_the_step_does_not_give_can_be_given():
+    made = plan(step(args={"path": "a"}))
+    schema = {
+        "properties": {"path": {"type": "string"}, "mode": {"enum": ["fast", "safe"]}},
+        "required": ["path"],
+    }
+    specs = {"a": ToolSpec("filesystem", "move_file", "", "", schema, "d")}
+    state = as_shown(opened(task_modals.modify(task(plan=made), made, specs)))
+    state[f"{block_of(ARGS, made.steps[0])}.mode"] = {VALUE: "1"}
+    assert changed(made, state, specs).changes[0].args == {"path": "a", "mode": "safe"}
 
 
 def test_what_an_earlier_step_gives_can_be_written_instead():
     made = plan(destroying(), unknown())
-    found = typed(made, u_args='{"trash_id": "mine"}')
-    assert found.changes[1].args == {"trash_id": "mine"}
-    assert "Earlier steps give trash_id: what you write for it here takes its place." in shown(
-        task_modals.modify(task(plan=made), made)["blocks"]
+    found = typed(made, **{"u_args-trash_id": "mine"})
+    assert found.changes[1].args == {"deep": True, "trash_id": "mine"}
+    assert "step 1 (trash_id) gives this. What you write here takes its place." in shown(
+        task_modals.modify(task(plan=made), made, {})["blocks"]
     )
 
 
@@ -158,37 +198,39 @@ def test_two_steps_cannot_be_put_at_one_place():
 
 def test_what_was_read_is_what_the_gate_takes():
     made = plan(step(), step("b"), step("c"))
-    found = typed(made, c_place="1", b_keep="drop", a_note="gently", a_args='{"source": "z"}')
+    found = typed(made, **{"c_place": "1", "b_keep": "drop", "a_note": "gently", "a_args-source": "z"})
     after = rearranged(made, found.changes)
     assert [(s.id, s.note, dict(s.args)) for s in after] == [
         ("c", "", dict(made.steps[2].args)),
-        ("a", "gently", {"source": "z"}),
+        ("a", "gently", {**made.steps[1].args, "source": "z"}),
     ]
     assert rearranged(made, typed(made).changes) == made.steps
 
 
 def test_thirty_steps_fit_without_their_arguments_and_that_is_said():
     made = long_plan()
-    view = opened(task_modals.modify(task(plan=made), made))
+    view = opened(task_modals.modify(task(plan=made), made, {}))
     assert "the arguments stay as they are" in shown(view["blocks"])
     assert [c.id for c in typed(made).changes] == [s.id for s in made.steps]
     most = long_plan(40)
-    view = opened(task_modals.modify(task(plan=most), most))
+    view = opened(task_modals.modify(task(plan=most), most, {}))
     assert "9 more steps would not fit" in shown(view["blocks"])
     assert len(typed(most).changes) == 31
 
 
 def test_a_few_steps_fit_with_their_arguments():
-    made = long_plan(22)
-    found = typed(made, s22_args='{"x": 1}')
-    assert len(found.changes) == 22
-    assert found.changes[-1].args == {"x": 1}
+    made = long_plan(18)
+    found = typed(made, **{"s18_args-source": "x"})
+    assert len(found.changes) == 18
+    assert found.changes[-1].args == {**made.steps[-1].args, "source": "x"}
 
 
 def test_arguments_too_long_for_an_input_stay():
     long = step(args={"content": "x" * 5_000})
     made = plan(long, step("b"))
-    assert "too long for Slack's input" in shown(opened(task_modals.modify(task(plan=made), made))["blocks"])
+    assert "too long for Slack's input" in shown(
+        opened(task_modals.modify(task(plan=made), made, {}))["blocks"]
+    )
     assert typed(made).changes[0].args is None
 
 

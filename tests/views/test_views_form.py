@@ -13,7 +13,8 @@ from gate.rules.tool import Problem
 from tests.views.samples import action, opened, parts
 from views import modals
 from views.edit_form import blocks, field_errors, values
-from views.form_fields import block_of, fields, same
+from views.form_fields import MOST_FIELDS, Form, same
+from views.form_fields import block_of as block_of_path
 
 TYPES = st.sampled_from(
     [
@@ -54,35 +55,45 @@ VALUES = st.recursive(
 
 
 def state_of(made, **changes):
-    """What Slack sends for a form: each input as it was shown, but for the named changes."""
+    """What stands in a form: each input as it was shown, but for the named changes; `a__b` is inside of `a`."""
     state = {}
     for block in made:
         if block["type"] != "input":
             continue
         element = block["element"]
         if "options" in element:
-            answer = {"selected_option": element.get("initial_option")}
+            answer = element.get("initial_option", {}).get("value", "")
         else:
-            answer = {"value": element.get("initial_value")}
-        state[block["block_id"]] = {"value": {"type": element["type"], **answer}}
+            answer = element.get("initial_value", "")
+        state[block["block_id"]] = {"value": answer}
     for name, value in changes.items():
-        answer = state[block_of(name)]["value"]
-        answer["value" if "value" in answer else "selected_option"] = value
+        state[block_of(*name.split("__"))] = {"value": value}
     return state
 
 
+def block_of(*path):
+    return block_of_path(path)
+
+
 def submitted(schema, args, bound=(), **changes):
-    return values(schema, args, state_of(blocks(schema, args, bound), **changes), bound)
+    form = Form(schema, args, frozenset(bound))
+    return values(form, state_of(blocks(form), **changes))
 
 
 def inputs(schema, args, bound=()):
     """Kind of input by block, as a reader of the modal meets them."""
-    made = blocks(schema, args, bound)
+    made = blocks(Form(schema, args, frozenset(bound)))
     return {b["block_id"]: b["element"]["type"] for b in made if b["type"] == "input"}
 
 
 def one(schema, required=True):
-    return {"type": "object", "properties": {"a": schema}, "required": ["a"] if required else []}
+    defs = {"size": {"type": "number"}}
+    return {
+        "type": "object",
+        "properties": {"a": schema},
+        "required": ["a"] if required else [],
+        "$defs": defs,
+    }
 
 
 @given(
@@ -101,7 +112,7 @@ def test_a_form_submitted_unchanged_gives_the_arguments_back_byte_for_byte(prope
     assert filled.errors == {}
     assert canonical(filled.args) == canonical(args)
     asked = action(Preview("s", "v", facts(args)), args=canonical(args))
-    opened(modals.edit(asked, schema, bound))
+    opened(modals.edit(asked, Form(schema, args, frozenset(bound))))
 
 
 @pytest.mark.parametrize(
@@ -116,7 +127,9 @@ def test_a_form_submitted_unchanged_gives_the_arguments_back_byte_for_byte(prope
         ({"type": "number"}, 0.5, "number_input"),
         ({"type": "number"}, 1e-30, "plain_text_input"),
         ({"type": "array", "items": {"type": "string"}}, ["a", "b"], "plain_text_input"),
-        ({"type": "object"}, {"k": 1}, "plain_text_input"),
+        ({"type": "object"}, {}, "plain_text_input"),
+        ({"type": "array", "items": {"type": "object"}}, [{"k": 1}], "plain_text_input"),
+        ({}, True, "radio_buttons"),
     ],
 )
 def test_each_type_has_its_input(schema, value, element):
@@ -132,11 +145,11 @@ def test_each_type_has_its_input(schema, value, element):
         ("path", {"type": "string", "maxLength": 201}, "a", True),
         ("content", {"type": "string"}, "a", True),
         ("paths", {"type": "array", "items": {"type": "string"}}, ["a"], True),
-        ("any", {}, {"k": 1}, True),
+        ("any", {}, [{"k": 1}], True),
     ],
 )
 def test_long_text_has_room(name, schema, value, multiline):
-    made = blocks({"properties": {name: schema}}, {name: value})
+    made = blocks(Form({"properties": {name: schema}}, {name: value}))
     assert parts(made, "plain_text_input")[0]["multiline"] is multiline
 
 
@@ -145,17 +158,22 @@ def test_long_text_has_room(name, schema, value, multiline):
     [
         ({"type": "string"}, "a", "b", "b"),
         ({"type": "string"}, "a", " b ", " b "),
-        ({"type": "string"}, "a", None, ""),
+        ({"type": "string"}, "a", "", ""),
         ({"type": "integer"}, 1, "12", 12),
         ({"type": "number"}, 1, "0.5", 0.5),
         ({"type": "number"}, 1.5, "2", 2),
         ({"type": "array", "items": {"type": "string"}}, ["a"], "a\n\nb c\n", ["a", "b c"]),
-        ({"type": "array", "items": {"type": "string"}}, ["a"], None, []),
-        ({"type": "object"}, {"k": 1}, '{"k": [2, null]}', {"k": [2, None]}),
-        ({"type": ["string", "null"]}, "a", None, None),
+        ({"type": "array", "items": {"type": "string"}}, ["a"], "", []),
+        ({"type": "object"}, {}, '{"k": [2, null]}', {"k": [2, None]}),
+        ({"type": ["string", "null"]}, "a", "", None),
         ({"type": ["string", "null"]}, None, "a", "a"),
         ({"type": "string"}, "a\u200b", '"b"', "b"),
-        ({}, 1, '"text"', "text"),
+        ({}, None, '"text"', "text"),
+        ({}, 1, "2.5", 2.5),
+        ({}, "a", "5", "5"),
+        ({"type": "array", "items": {"type": "integer"}}, [1, 2], "3\n\n 4 ", [3, 4]),
+        ({"type": "array", "items": {"$ref": "#/$defs/size"}}, [1, 2], "0.5", [0.5]),
+        ({"anyOf": [{"type": "string"}, {"type": "integer"}]}, "a", "b", "b"),
     ],
 )
 def test_what_is_typed_becomes_a_value_of_the_right_type(schema, old, typed, new):
@@ -171,7 +189,9 @@ def test_what_is_typed_becomes_a_value_of_the_right_type(schema, old, typed, new
         ({"type": "integer"}, 1, "12 apples", "must be a number"),
         ({"type": "number"}, 1, "１２", "must be a number"),
         ({"type": "number"}, 1, "1e5", "must be a number"),
-        ({"type": "integer"}, 1, None, "needs a value"),
+        ({"type": "integer"}, 1, "", "needs a value"),
+        ({"type": "array", "items": {"type": "integer"}}, [1], "1\n1.5", "whole number"),
+        ({"type": "array", "items": {"type": "number"}}, [1], "one", "must be a number"),
         ({"type": "object"}, {}, '{"a": 1, "a": 2}', "twice"),
         ({"type": "object"}, {}, "{", "not valid JSON"),
         ({"type": "object"}, {}, "NaN", "not a JSON number"),
@@ -180,9 +200,9 @@ def test_what_is_typed_becomes_a_value_of_the_right_type(schema, old, typed, new
         ({"type": "object"}, {}, '1, "value": 2', "twice"),
         ({"type": "object"}, {}, '{"a": "\\ud800"}', "half of a character"),
         ({"type": "object"}, {}, "9" * 2000, "64 bits"),
-        ({"enum": ["a", "b"]}, "a", {"value": "7"}, "one of the options"),
-        ({"enum": ["a", "b"]}, "a", {"value": "²"}, "one of the options"),
-        ({"enum": ["a", "b"]}, "a", None, "one of the options"),
+        ({"enum": ["a", "b"]}, "a", "7", "one of the options"),
+        ({"enum": ["a", "b"]}, "a", "²", "one of the options"),
+        ({"enum": ["a", "b"]}, "a", "", "one of the options"),
     ],
 )
 def test_what_cannot_be_read_is_told_at_its_field(schema, old, typed, words):
@@ -195,30 +215,30 @@ def test_an_empty_optional_field_stays_absent_and_an_empty_text_stays_empty():
     schema = one({"type": "string"}, required=False)
     assert submitted(schema, {}).args == {}
     assert submitted(schema, {"a": ""}).args == {"a": ""}
-    assert submitted(schema, {"a": "x"}, a=None).args == {}
+    assert submitted(schema, {"a": "x"}, a="").args == {}
 
 
 def test_an_optional_choice_can_be_left_out_again():
     schema = one({"type": "boolean"}, required=False)
-    made = parts(blocks(schema, {"a": True}), "radio_buttons")[0]
+    made = parts(blocks(Form(schema, {"a": True})), "radio_buttons")[0]
     labels = [o["text"]["text"] for o in made["options"]]
     assert labels == ["Yes", "No", "(leave out)"]
-    assert submitted(schema, {"a": True}, a=made["options"][2]).args == {}
-    assert submitted(schema, {"a": True}, a=made["options"][1]).args == {"a": False}
+    assert submitted(schema, {"a": True}, a="2").args == {}
+    assert submitted(schema, {"a": True}, a="1").args == {"a": False}
 
 
 def test_values_longer_than_an_option_can_be_are_chosen_by_index():
     long = "v" * 3000
     schema = one({"enum": [long, "short"]})
-    made = parts(blocks(schema, {"a": "short"}), "radio_buttons")[0]
-    assert submitted(schema, {"a": "short"}, a=made["options"][0]).args == {"a": long}
+    assert len(parts(blocks(Form(schema, {"a": "short"})), "radio_buttons")[0]["options"]) == 2
+    assert submitted(schema, {"a": "short"}, a="0").args == {"a": long}
 
 
 def test_a_value_too_long_for_slack_is_shown_as_such_and_kept():
     args = {"content": "x" * 3001, "path": "a"}
     schema = {"properties": {"path": {"type": "string"}, "content": {"type": "string"}}}
     assert list(inputs(schema, args)) == ["arg.path"]
-    assert "too long for Slack's input" in json.dumps(blocks(schema, args))
+    assert "too long for Slack's input" in json.dumps(blocks(Form(schema, args)))
     assert submitted(schema, args, path="b").args == {"content": "x" * 3001, "path": "b"}
 
 
@@ -233,24 +253,96 @@ def test_arguments_that_the_schema_does_not_name_can_be_edited_too():
     assert submitted({"properties": {}}, {"extra": 1}, extra="2").args == {"extra": 2}
 
 
+EVENT = {
+    "properties": {
+        "title": {"type": "string"},
+        "place": {
+            "type": "object",
+            "properties": {"city": {"type": "string"}, "room": {"type": "integer"}},
+            "required": ["city"],
+        },
+        "alarm": {"anyOf": [{"$ref": "#/$defs/alarm"}, {"type": "null"}]},
+    },
+    "required": ["title", "place"],
+    "$defs": {"alarm": {"type": "object", "properties": {"minutes": {"type": "integer"}}}},
+}
+
+
+def test_an_object_is_asked_for_by_its_fields_and_not_as_json():
+    args = {"title": "Lunch", "place": {"city": "Köln", "room": 7, "floor": "2nd"}}
+    made = blocks(Form(EVENT, args))
+    assert "JSON" not in json.dumps(made)
+    assert [(b["label"]["text"], b["optional"]) for b in made] == [
+        ("title", False),
+        ("place.city", False),
+        ("place.room", True),
+        ("place.floor", True),
+        ("alarm.minutes", True),
+    ]
+    filled = submitted(EVENT, args, place__city="Bonn", place__room="", alarm__minutes="15")
+    assert filled.errors == {}
+    assert filled.args == {
+        "title": "Lunch",
+        "place": {"city": "Bonn", "floor": "2nd"},
+        "alarm": {"minutes": 15},
+    }
+    wrong = submitted(EVENT, args, place__room="seven")
+    assert list(wrong.errors) == [block_of("place", "room")]
+
+
+def test_an_object_of_which_nothing_is_left_goes_where_it_need_not_be():
+    args = {"title": "Lunch", "place": {"city": "Köln"}, "alarm": {"minutes": 5}}
+    assert submitted(EVENT, args, alarm__minutes="").args == {"title": "Lunch", "place": {"city": "Köln"}}
+
+
+def test_a_broken_rule_inside_of_an_object_comes_back_at_its_field():
+    problems = [Problem(("place", "room"), "too high"), Problem(("alarm",), "no alarm here")]
+    found = field_errors(Form(EVENT, {"title": "Lunch"}), problems)
+    assert found == {block_of("place", "room"): "too high", block_of("alarm", "minutes"): "no alarm here"}
+
+
+def test_a_name_with_a_dot_and_a_name_inside_of_an_object_have_fields_of_their_own():
+    args = {"a.b": "outside", "a": {"b": "inside"}}
+    assert submitted({}, args, a__b="changed").args == {"a.b": "outside", "a": {"b": "changed"}}
+    assert submitted({}, args, **{"a.b": "changed"}).args == {"a.b": "changed", "a": {"b": "inside"}}
+
+
+def test_a_small_schema_that_stands_for_millions_of_fields_costs_no_time():
+    deep = {"type": "object", "properties": {f"p{n}": {"$ref": "#/$defs/deep"} for n in range(80)}}
+    schema = {"properties": {"a": {"$ref": "#/$defs/deep"}}, "$defs": {"deep": deep}}
+    (block,) = blocks(Form(schema, {}))
+    assert block["block_id"] == "arg.a"
+    assert len(Form(schema, {}).fields()) == MOST_FIELDS + 1
+
+
+@pytest.mark.parametrize(
+    "odd", [{"properties": 7}, {"required": 7}, {"type": [{}]}, {"items": 7}, {"anyOf": [7]}]
+)
+def test_what_is_no_schema_behind_a_reference_is_asked_for_in_some_way(odd):
+    schema = {**one({"$ref": "#/odd"}), "odd": {"type": "object", **odd}}
+    for args in ({}, {"a": {"k": 1}}, {"a": ["x"]}, {"a": None}):
+        assert submitted(schema, args).args == args
+
+
 def test_too_many_fields_become_one_of_json():
     schema = {"properties": {f"p{n}": {"type": "string"} for n in range(120)}}
     args = {"p1": "a", "hash": "h"}
-    made = blocks(schema, args, {"hash"})
+    form = Form(schema, args, frozenset({"hash"}))
+    made = blocks(form)
     assert len(made) == 1
     state = state_of(made)
-    assert values(schema, args, state, {"hash"}).args == args
-    state["args"]["value"]["value"] = '{"p2": "b"}'
-    assert values(schema, args, state, {"hash"}).args == {"p2": "b", "hash": "h"}
-    state["args"]["value"]["value"] = "[1]"
-    assert "one JSON object" in values(schema, args, state, {"hash"}).errors["args"]
+    assert values(form, state).args == args
+    state["args"] = {"value": '{"p2": "b"}'}
+    assert values(form, state).args == {"p2": "b", "hash": "h"}
+    state["args"] = {"value": "[1]"}
+    assert "one JSON object" in values(form, state).errors["args"]
 
 
 def test_a_schema_too_large_for_a_modal_becomes_one_field_of_json():
     words = {"enum": [f"{n} {'é' * 60}" for n in range(90)]}
     schema = {"properties": {f"p{n}": words for n in range(80)}}
     args = {"p1": words["enum"][1]}
-    view = opened(modals.edit(action(args=canonical(args)), schema))
+    view = opened(modals.edit(action(args=canonical(args)), Form(schema, args)))
     assert [b["block_id"] for b in parts(view, "input")] == ["args"]
     assert submitted(schema, args).args == args
 
@@ -264,28 +356,28 @@ def test_names_of_any_kind_have_a_short_block_of_their_own():
 
 def test_the_description_is_a_hint_and_the_name_is_the_label():
     schema = one({"type": "string", "title": "Harmless", "description": "Where to write"})
-    block = blocks(schema, {"a": "x"})[0]
+    block = blocks(Form(schema, {"a": "x"}))[0]
     assert block["label"]["text"] == "a"
     assert block["hint"]["text"] == "Where to write"
 
 
 def test_an_input_that_nobody_sent_keeps_its_value():
-    assert values(one({"type": "string"}), {"a": "x"}, {}).args == {"a": "x"}
+    assert values(Form(one({"type": "string"}), {"a": "x"}), {}).args == {"a": "x"}
 
 
 def test_broken_rules_of_the_schema_come_back_at_their_fields():
     schema = {"properties": {"a": {"type": "string"}, "b": {"type": "array", "items": {"type": "string"}}}}
     problems = [Problem(("b", 0), "must not be empty"), Problem(("b",), "second"), Problem((), "too few")]
-    assert field_errors(schema, {}, problems) == {"arg.b": "must not be empty", "arg.a": "too few"}
-    assert field_errors({"properties": {}}, {}, problems) == {}
+    assert field_errors(Form(schema, {}), problems) == {"arg.b": "must not be empty", "arg.a": "too few"}
+    assert field_errors(Form({"properties": {}}, {}), problems) == {}
 
 
 def test_a_form_without_any_input_has_no_submit():
     args = {"content": "x" * 4000}
-    view = opened(modals.edit(action(args=canonical(args)), one({"type": "string"})))
+    view = opened(modals.edit(action(args=canonical(args)), Form(one({"type": "string"}), args)))
     assert "submit" in view
     alone = {"properties": {"content": {"type": "string"}}}
-    assert "submit" not in opened(modals.edit(action(args=canonical(args)), alone))
+    assert "submit" not in opened(modals.edit(action(args=canonical(args)), Form(alone, args)))
 
 
 @pytest.mark.parametrize(
@@ -301,11 +393,11 @@ def test_a_form_without_any_input_has_no_submit():
     ],
 )
 def test_slack_insists_on_an_answer_only_where_an_empty_one_would_be_none(name, schema, old, optional):
-    made = blocks({"properties": {name: schema}, "required": [name]}, {name: old})
+    made = blocks(Form({"properties": {name: schema}, "required": [name]}, {name: old}))
     assert made[0]["optional"] is optional
 
 
 def test_fields_know_what_is_required():
     schema = {"properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}, "required": ["a"]}
-    assert [f.required for f in fields(schema, {})] == [True, False]
-    assert [b["optional"] for b in blocks(schema, {})] == [False, True]
+    assert [f.required for f in Form(schema, {}).fields()] == [True, False]
+    assert [b["optional"] for b in blocks(Form(schema, {}))] == [False, True]

@@ -26,6 +26,7 @@ from views import lists, modals, notices
 from views.block_kit import clip, escape, escaped, inline, mention, mrkdwn, visible
 from views.card import card
 from views.edit_form import blocks, field_errors
+from views.form_fields import Form
 
 MARK = "Zq"  # stands in no sentence of ours
 CORPUS = [
@@ -118,7 +119,7 @@ def payloads(text):
     of = hostile_action(text, State.PREPARED, problem=text)
     yield sent(card(of))
     schema = {"properties": {text: {"type": "string", "description": text}, "e": {"enum": [text, "b"]}}}
-    yield opened(modals.edit(but(of, args=b"{}"), schema))
+    yield opened(modals.edit(but(of, args=b"{}"), Form(schema, {})))
     yield sent(lists.pending([Undecided(of)] * 20, of.requester))
     asked = task(text=text, questions=(Question("q", text, Missing.INPUTS, (), text),), asked=1, reason=text)
     hostile = step(preview=of.preview, title=text)
@@ -256,5 +257,5 @@ def test_only_a_slack_id_becomes_a_mention():
 def test_errors_of_a_form_go_to_fields_only():
     schema = {"properties": {"a": {"type": "string"}}}
     problems = [Problem(("a",), "too short"), Problem((), "odd"), Problem(("zz", 0), "no")]
-    assert field_errors(schema, {}, problems) == {"arg.a": "too short"}
-    assert {b["block_id"] for b in blocks(schema, {})} == {"arg.a"}
+    assert field_errors(Form(schema, {}), problems) == {"arg.a": "too short"}
+    assert {b["block_id"] for b in blocks(Form(schema, {}))} == {"arg.a"}

@@ -11,6 +11,7 @@ from gate.rules.states import State
 from tests.views.samples import DELETE, action, destructive, done, opened, parts, shown, yes
 from views import modals
 from views.buttons import untagged
+from views.form_fields import Form
 
 
 def test_the_typed_modal_shows_what_is_affected_and_the_phrase_and_is_named_by_the_verb():
@@ -62,7 +63,7 @@ def test_a_modal_carries_its_kind_and_the_version_and_no_fact(kind):
     of = destructive(version=9, args=canonical({"path": "secret.md"}))
     made = {
         "typed": lambda: modals.review(of),
-        "edit": lambda: modals.edit(of, {"properties": {"path": {"type": "string"}}}),
+        "edit": lambda: modals.edit(of, Form({"properties": {"path": {"type": "string"}}}, {})),
         "reject": lambda: modals.reject(of),
         "full": lambda: modals.full(of),
     }[kind]()

@@ -10,6 +10,7 @@ from tests.views.samples import action, destructive
 from views import block_kit, modals, payload_check
 from views.block_kit import Message
 from views.card import card
+from views.form_fields import Form
 
 SCHEMA = {
     "properties": {"n": {"type": "integer"}, "c": {"enum": ["a", "b"]}, "t": {"type": "string"}},
@@ -32,7 +33,8 @@ def good_message():
 
 
 def good_view():
-    return copy.deepcopy(modals.edit(action(args=canonical({"n": 1, "c": "a", "t": "x"})), SCHEMA))
+    args = {"n": 1, "c": "a", "t": "x"}
+    return copy.deepcopy(modals.edit(action(args=canonical(args)), Form(SCHEMA, args)))
 
 
 def at(value, path):
