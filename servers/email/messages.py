@@ -22,6 +22,7 @@ from servers.email.outgoing import LISTS, divided, fields
 from servers.filesystem import disk
 from servers.formats import html
 from servers.formats.blocks import to_plain
+from servers.text_encoding import Encoding, detect
 
 MOST_PARTS = 200
 MOST_HEADERS = 256 << 10  # bytes before the text
@@ -115,9 +116,9 @@ def content(part: EmailMessage) -> str:
     payload = part.get_payload(decode=True)
     data = payload if isinstance(payload, bytes) else b""
     try:
-        text = data.decode(part.get_content_charset("utf-8"), "replace")
-    except LookupError:
-        text = data.decode("latin-1")
+        text = data.decode(part.get_content_charset(""), "replace")
+    except LookupError:  # none is named, or one that nobody knows
+        text = (detect(data, whole=True) or Encoding("latin-1")).decoded(data)
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 

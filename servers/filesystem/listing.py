@@ -250,8 +250,9 @@ def _line(here: Spot, contains: str) -> tuple[int, str] | None:
             data = text.read_at(file, 0, SEARCHED)
     except ToolError:
         return None  # may not be opened, or was exchanged for something else meanwhile
-    if (name := text.encoding(data[: text.HEAD])) == "binary":
+    found = text.encoding(data)
+    if found is None:
         return None
-    content, wanted = data.decode(name, "replace"), contains.casefold()
+    content, wanted = found.decoded(data), contains.casefold()
     lines = enumerate(content.splitlines(), 1)
     return next(((n, line.strip()[:EXCERPT]) for n, line in lines if wanted in line.casefold()), None)

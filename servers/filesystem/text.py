@@ -10,10 +10,9 @@ from mcp.server.mcpserver.exceptions import ToolError
 from servers.filesystem import answers, disk
 from servers.filesystem.models import Before, FileText
 from servers.filesystem.paths import Place, spot
+from servers.text_encoding import HEAD, Encoding, detect
 
 MOST_BYTES = answers.MOST_CHARACTERS  # in one answer
-HEAD = 64 * 1024  # bytes at the start that decide the encoding
-_CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f\x1b")) + b"\x7f"
 
 
 def page(place: Place, offset: int, limit: int) -> FileText:
@@ -21,29 +20,30 @@ def page(place: Place, offset: int, limit: int) -> FileText:
     with spot(place) as here, disk.reading(here) as file:
         whole = disk.measure(file, place.said)
         head, data = read_at(file, 0, HEAD), read_at(file, offset, limit)
+    found = encoding(head)
     answer = FileText(
         path=place.said,
-        kind="text",
-        encoding=encoding(head),
+        kind="text" if found else "binary",
+        encoding=found.name if found else "binary",
         text="",
         offset=offset,
         size=whole.size,
         sha256=whole.sha256,
     )
-    if answer.encoding == "binary":
+    if found is None:
         note = f"Not text: a file of {whole.size} bytes with the SHA-256 {whole.sha256}."
-        return answer.model_copy(update={"kind": "binary", "note": note})
-    first, text, end = _characters(data, offset, answer.encoding, whole.size)
+        return answer.model_copy(update={"note": note})
+    first, text, end = _characters(data, offset, found.name, whole.size)
     while not answers.fits(text):
         data = data[: len(data) // 2]
-        first, text, end = _characters(data, offset, answer.encoding, whole.size)
+        first, text, end = _characters(data, offset, found.name, whole.size)
     more = end < whole.size
     return answer.model_copy(
         update={
             "offset": first,
             "text": text,
             "next_offset": end if more else None,
-            "note": _note(head, end, whole.size),
+            "note": _note(head, found, end, whole.size),
         }
     )
 
@@ -53,15 +53,21 @@ def _characters(data: bytes, offset: int, name: str, size: int) -> tuple[int, st
     skipped = 0
     while name == "utf-8" and offset and skipped < min(3, len(data)) and data[skipped] & 0xC0 == 0x80:
         skipped += 1
+    if name.startswith(("utf-16", "utf-32")):
+        skipped = -offset % (2 if name.startswith("utf-16") else 4)
     decoder = codecs.getincrementaldecoder(name)("replace")
     text = decoder.decode(data[skipped:], final=offset + len(data) >= size)
+    if (
+        name != "utf-8"
+    ):  # there the mark is a character of the file, for it would be missing where it is written back
+        text = text.removeprefix("\ufeff")
     return offset + skipped, text, offset + len(data) - len(decoder.getstate()[0])
 
 
-def _note(head: bytes, end: int, size: int) -> str:
+def _note(head: bytes, found: Encoding, end: int, size: int) -> str:
     notes = []
-    if encoding(head) == "latin-1":
-        notes.append("Not UTF-8; shown as Latin-1, which is a guess.")
+    if found.guess:
+        notes.append(f"Not UTF-8; shown as {found.guess}, which is a guess.")
     if head.startswith(codecs.BOM_UTF8):
         notes.append("Starts with a byte order mark.")
     if end < size:
@@ -69,15 +75,9 @@ def _note(head: bytes, end: int, size: int) -> str:
     return " ".join(notes)
 
 
-def encoding(head: bytes) -> str:
-    """`utf-8`, `latin-1` for other bytes that look like text, or `binary`, judged by the start of a file."""
-    if b"\0" in head:
-        return "binary"
-    try:
-        codecs.getincrementaldecoder("utf-8")("strict").decode(head, final=len(head) < HEAD)
-    except UnicodeDecodeError:
-        return "binary" if set(head) & set(_CONTROLS) else "latin-1"
-    return "utf-8"
+def encoding(data: bytes) -> Encoding | None:
+    """The encoding of a file by its start; None for one that is no text."""
+    return detect(data[:HEAD], whole=len(data) < HEAD)
 
 
 def read_at(file: int, offset: int, most: int) -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import csv
 import io
 import json
@@ -12,6 +11,7 @@ from itertools import count, islice
 from typing import Any, NamedTuple
 
 from servers.sandbox.protocol import Refused
+from servers.text_encoding import detect
 
 MOST_COLUMNS = 500
 MOST_ROWS = 100_000
@@ -67,33 +67,19 @@ def _lines(text: str, sign: str) -> Iterator[list[str]]:
 
 
 def decoded(data: bytes, instead: str = "Name a file of another kind.") -> str:
-    """Text of a file: UTF-8, UTF-16 with its mark, else Windows-1252. Raises Refused, with what to do `instead`."""
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) and len(data) % 2 == 0:
-        return data.decode("utf-16", "replace")
-    if b"\0" in data:
+    """The text of a file. Raises Refused, with what to do `instead`, where it is none."""
+    found = detect(data, whole=True)
+    if found is None:
         raise Refused(f"is not text. {instead}")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return _western(data)
-
-
-def _western(data: bytes) -> str:
-    try:
-        return data.decode("cp1252")
-    except UnicodeDecodeError:  # five bytes mean nothing there
-        return data.decode("latin-1")
+    return found.decoded(data)
 
 
 def guessed(data: bytes) -> str:
     """What is to be said of how a text was read, as the end of a sentence; "" where nothing was guessed."""
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+    found = detect(data, whole=True)
+    if found is None or not found.guess:
         return ""
-    try:
-        data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return "is not UTF-8 text: it was read as Windows-1252, which is a guess"
-    return ""
+    return f"is not UTF-8 text: it was read as {found.guess}, which is a guess"
 
 
 def _narrow(columns: int) -> None:

@@ -22,6 +22,7 @@ from servers.filesystem.paths import Place, Root, Roots, Spot, opened, private, 
 from servers.filesystem.text import read_at
 from servers.filesystem.trash import KEEP
 from servers.sandbox.calling import Limits, run
+from servers.text_encoding import HEAD
 
 LARGEST = 128 << 20  # bytes
 _FOLDER, _NAME = "knowledge", "index.sqlite"
@@ -238,11 +239,11 @@ def _seen(here: Spot) -> Seen | str:
     try:
         with disk.reading(here) as file:
             found = disk.measure(file, here.said)
-            head = text.read_at(file, 0, text.HEAD)
+            head = text.read_at(file, 0, HEAD)
     except ToolError:
         return "cannot be opened"
     seen = Seen(here.said, found.size, found.sha256)
-    if not seen.document and text.encoding(head) == "binary":
+    if not seen.document and text.encoding(head) is None:
         return "is not text"
     most = LARGEST_DOCUMENT if seen.document else LARGEST_TEXT
     return seen if found.size <= most else f"larger than {most >> 20} MB"
@@ -279,7 +280,8 @@ def _text(roots: Roots, one: Seen, change: Change) -> str:
     if disk.sha256(data) != one.sha256:
         raise ToolError(f"{one.said} has changed while it was read. Ask again.")
     if not one.document:
-        return data.decode(text.encoding(data[: text.HEAD]), "replace").removeprefix("\ufeff")
+        found = text.encoding(data)
+        return found.decoded(data) if found else ""
     try:
         ending = one.said[one.said.rindex(".") :].lower()
         return run("formats.text", one.said, [data], ending=ending)[1].decode()

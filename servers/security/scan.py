@@ -239,10 +239,10 @@ def _content(here: Spot) -> str:
     ending = next((one for one in DOCUMENTS if here.name.lower().endswith(one)), "")
     if ending:
         return run("formats.text", here.said, [data], ending=ending)[1].decode()
-    name = text.encoding(data[: text.HEAD])
-    if name == "binary":
+    found = text.encoding(data)
+    if found is None:
         raise ToolError(f"{here.said} is not text")
-    return data.decode(name, "replace")
+    return found.decoded(data)
 
 
 CLEANUP_SECONDS = 15.0

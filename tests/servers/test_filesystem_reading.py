@@ -105,10 +105,37 @@ async def test_the_encoding_is_said_and_what_is_no_text_is_described(tmp_path: P
         image = await ask("read_file", path="image.bin")
     assert (marked["text"], marked["encoding"]) == ("\ufeffhi", "utf-8")
     assert "byte order mark" in marked["note"]
-    assert (old["text"], old["encoding"]) == ("café\n", "latin-1")
-    assert "guess" in old["note"]
+    assert (old["text"], old["encoding"]) == ("café\n", "cp1252")
+    assert "Windows-1252, which is a guess" in old["note"]
     assert (image["kind"], image["text"], image["size"]) == ("binary", "", 7)
     assert sha(b"\x89PNG\0\1\2") in image["note"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+async def test_a_file_in_utf_16_is_read_in_pages_without_a_broken_character(
+    tmp_path: Path, encoding: str
+) -> None:
+    root = sample(tmp_path)
+    whole = "Preis: 5 €, groß 🙂\n" * 40
+    (root / "wide.txt").write_bytes(whole.encode(encoding))
+    read, offset = "", 0
+    async with files(root) as ask:
+        while offset is not None:
+            page = await ask("read_file", path="wide.txt", offset=offset, limit=101)
+            read, offset = read + page["text"], page["next_offset"]
+        odd = await ask("read_file", path="wide.txt", offset=7, limit=20)
+    assert read == whole
+    assert "\ufffd" not in odd["text"]
+
+
+async def test_the_euro_sign_of_an_old_file_is_a_euro_sign_and_a_search_finds_it(tmp_path: Path) -> None:
+    root = sample(tmp_path)
+    (root / "price.txt").write_bytes("Der Preis beträgt 5 €.\n".encode("cp1252"))
+    async with files(root) as ask:
+        read = await ask("read_file", path="price.txt")
+        found = await ask("search_files", path=".", pattern="*.txt", contains="5 €")
+    assert read["text"] == "Der Preis beträgt 5 €.\n"
+    assert "price.txt" in str(found)
 
 
 async def test_metadata_says_what_is_there_and_that_nothing_is(tmp_path: Path) -> None:
