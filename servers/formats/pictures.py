@@ -20,6 +20,9 @@ SMALL = 1_500  # pixels: what is smaller on both sides is made larger, which rea
 MOST_PAGES = 2_000
 DOTS = 200 / 72  # for each point of a page: 200 dpi
 SECONDS = 40  # for one page
+CLEAR = 0.75  # how sure Tesseract is of a page that stands upright
+FEW = 20  # characters from which it is tried how a page lies
+CERTAIN = 2.0  # Tesseract's measure of how sure it is of that: it gives 5 to 8 for a page of text
 STRAIGHT = 800  # pixels of the width on which it is tried how a page is turned
 DARK, PALE = 160, 200  # of 255: what is darker may be a line, and from where on it is paper
 ROW_LINE, COLUMN_LINE = 64, 128  # pixels of a line across and down: longer than the strokes of letters
@@ -37,7 +40,8 @@ class Asked:
 
 
 def words(data: bytes, ending: str, program: str, **asked: Any) -> dict[str, Any]:
-    """The words of some pages: `found` has one entry a page, with its size and [text, x, y, width, height, sure, line].
+    """The words of some pages: `found` has one entry a page, with its size, how far it was turned to be upright, and
+    [text, x, y, width, height, sure, line].
 
     `program`: the path of Tesseract. Raises Refused with a sentence.
     """
@@ -47,13 +51,54 @@ def words(data: bytes, ending: str, program: str, **asked: Any) -> dict[str, Any
     pages, pictures = (_pages if ending == ".pdf" else _picture)(data, want.first, want.limit)
     return {
         "pages": pages,
-        "found": [
-            {"page": number, "width": one.width, "height": one.height, "words": _read(one, want)}
-            for number, one in (
-                (number, _unruled(_straight(seen)) if want.table else seen) for number, seen in pictures
-            )
-        ],
+        "found": [{"page": number, **_upright(seen, want)} for number, seen in pictures],
     }
+
+
+def _upright(seen: Image.Image, want: Asked) -> dict[str, Any]:
+    """The words on a page. One that is hard to read, or whose words run up or down, may lie on its side: then it is
+    turned, and read once more."""
+    found = _laid(seen, want)
+    lies = _runs_down(found)
+    turned = _turned(seen) if lies or _sure(found) < CLEAR else 0
+    if turned:
+        again = _laid(seen.rotate(-turned, expand=True), want)
+        if _sure(again) > _sure(found) or (lies and not _runs_down(again)):
+            return {**again, "turned": turned}
+    return {**found, "turned": 0}
+
+
+def _runs_down(page: dict[str, Any]) -> bool:
+    """Whether most words of some letters are higher than wide."""
+    shapes: list[bool] = [width < height for text, _, _, width, height, *_ in page["words"] if len(text) > 3]
+    return sum(shapes) * 2 > len(shapes)
+
+
+def _laid(seen: Image.Image, want: Asked) -> dict[str, Any]:
+    page = _unruled(_straight(seen)) if want.table else seen
+    return {"width": page.width, "height": page.height, "words": _read(page, want)}
+
+
+def _sure(page: dict[str, Any]) -> float:
+    """How sure Tesseract is of the words on a page, from 0 to 1; a page of one or two words says nothing."""
+    found = page["words"]
+    return sum(one[5] for one in found) / len(found) if len(found) > 2 else 0.0
+
+
+def _turned(seen: Image.Image) -> int:
+    """By how many degrees a page has to be turned clockwise to be upright; 0 where nobody can say."""
+    if "osd" not in pytesseract.get_languages():
+        return 0
+    try:
+        told = pytesseract.image_to_osd(
+            seen,
+            config=f"-c min_characters_to_try={FEW}",
+            timeout=SECONDS,
+            output_type=pytesseract.Output.DICT,
+        )
+    except RuntimeError:  # such as too few characters on it
+        return 0
+    return int(told["rotate"]) if float(told["orientation_conf"]) >= CERTAIN else 0
 
 
 def _known(language: str) -> None:

@@ -152,12 +152,17 @@ _TOTAL = (
     r"|brutto"
 )
 _PAPER = r"(?:receipt|invoice|order|bill|ticket|beleg|rechnung|rechnungs|bon|kunden|auftrags?)"
+_TOTAL_LABEL = re.compile(rf"(?i)(?:{_TOTAL})\b")
 _GAP = r"[\s.:_—-]{1,9}"
 _BARE = re.compile(
     rf"(?i)^\W{{0,3}}((?:{_TOTAL})(?: (?:EUR|USD|GBP|CHF))?){_GAP}"
     rf"((?:{_MONEY})? ?\d[\d.,' ]{{0,14}}(?: ?(?:{_MONEY}))?)$"
-    rf"|^\W{{0,3}}({_PAPER}(?:[\s-]?(?:no|nr|number|nummer))?\b[.:#]{{0,2}}|{_PAPER} ?#){_GAP}(\S{{0,12}}\d\S{{0,20}})$"
+    rf"|^\W{{0,3}}({_PAPER}(?:[\s-]?(?:no|nr|number|nummer))?\b[.:#]{{0,2}}|{_PAPER} ?#){_GAP}"
+    rf"((?:(?-i:[A-Z0-9]{{1,3}}) ?- ?)?\S{{0,12}}\d\S{{0,20}}(?: \d{{1,8}})?)$"
 )
+_SHOP = re.compile(
+    r"(?=(?:.{0,40}?[^\W\d_]){3})[^\d:@]{3,60}"
+)  # a name: letters, and nothing that is counted
 
 
 def _label(text: str) -> tuple[str, str] | None:
@@ -176,6 +181,29 @@ def labelled(lines: Iterable[Line]) -> list[FieldOf]:
         for line, pair in found
         if pair and pair[0].lower() not in ("http", "https")
     ]
+
+
+def fields(words: Sequence[Word]) -> list[FieldOf]:
+    """As `labelled`, also where Tesseract takes labels and values for two columns; of a receipt also the shop, which
+    stands at its top without a label."""
+    read = lines(words)
+    found = labelled(read)
+    across = labelled(_across(words))
+    known = {(field.label, field.value) for field in found}
+    found += [field for field in across if (field.label, field.value) not in known]
+    top = next((line for line in read if len(line.text.strip()) > 2), None)
+    is_receipt = any(_TOTAL_LABEL.match(field.label) for field in found)
+    if is_receipt and top and _SHOP.fullmatch(top.text.strip()) and not _label(top.text):
+        return [FieldOf(label="Name at the top", value=top.text.strip(), confidence=top.sure), *found]
+    return found
+
+
+def _across(words: Sequence[Word]) -> list[Line]:
+    """What stands beside each other on the page as one line, whatever columns it has."""
+    if not words:
+        return []
+    height = median(word.height for word in words)
+    return [Line(" ".join(word.text for word in row), sure(row)) for row in _rows(words, height)]
 
 
 def mentions(lines: Iterable[Line]) -> Iterator[Mention]:

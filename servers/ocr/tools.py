@@ -96,7 +96,7 @@ class Reading:
         seen = self._seen(path, (*PICTURES, ".pdf"), first=page, limit=1, language=language)
         [one] = seen.found
         found = page_text.lines(one.words)
-        labelled, more = answers.fitting(page_text.labelled(found), 200)
+        labelled, more = answers.fitting(page_text.fields(one.words), 200)
         mentioned, others = answers.fitting(page_text.mentions(found), 200)
         return Structured(
             path=seen.path,
@@ -142,16 +142,17 @@ class Reading:
         ]  # what it needs to run
         job = Job("formats.words", [data], args, reads=parts, program=program, scratch=True, limits=LIMITS)
         told, _ = answered(job, place.said)
-        found = [Page(one["page"], page_text.words(one["words"])) for one in told["found"]]
+        found = [Page(one["page"], page_text.words(one["words"]), one["turned"]) for one in told["found"]]
         return Seen(place.said, sha256, told["pages"], found)
 
 
 @dataclass(frozen=True)
 class Page:
-    """The words on one page."""
+    """The words on one page. `turned`: by how many degrees clockwise it was turned to be upright."""
 
     number: int
     words: list[Word]
+    turned: int = 0
 
 
 @dataclass(frozen=True)
@@ -177,6 +178,9 @@ def _note(read: list[Page], pictures: int) -> str:
         notes.append("No text was found on it.")
     elif page_text.sure(every) < UNSURE:
         notes.append("It is hard to read, so much of this may be wrong: hold it against the picture.")
+    lying = [str(page.number) for page in read if page.turned]
+    if lying:
+        notes.append(f"Turned upright before it was read: page {', '.join(lying)}.")
     return " ".join(notes)
 
 

@@ -93,6 +93,31 @@ async def test_the_pages_of_a_pdf_are_read_as_people_see_them(tmp_path: Path) ->
 
 
 @pytest.mark.usefixtures("tesseract")
+@pytest.mark.parametrize("turned", [90, 180, 270])
+async def test_a_page_that_lies_on_its_side_or_head_is_turned_upright_and_that_is_said(
+    tmp_path: Path, turned: int
+) -> None:
+    [receipt] = scanned.receipts(5, 1, turned)
+    async with pictures(tmp_path, a_png=receipt.data) as ask:
+        seen = await ask("extract_structured_data", path="a.png")
+        text = await ask("extract_text_from_image", path="a.png")
+    assert receipt.fields["total"] in [one["value"] for one in seen["fields"]]
+    assert ("Name at the top", receipt.fields["shop"]) == (seen["fields"][0]["label"], seen["fields"][0]["value"])
+    assert receipt.fields["number"] in text["text"]
+    assert seen["note"] == text["note"] == "Turned upright before it was read: page 1."
+
+
+@pytest.mark.usefixtures("tesseract")
+async def test_labels_and_values_that_stand_far_apart_are_put_together(tmp_path: Path) -> None:
+    receipt = scanned.receipts(12, 11)[10]
+    async with pictures(tmp_path, a_png=receipt.data) as ask:
+        seen = await ask("extract_structured_data", path="a.png")
+    values = [one["value"] for one in seen["fields"]]
+    assert [values.count(receipt.fields[name]) for name in ("total", "number")] == [1, 1]
+    assert seen["note"] == ""
+
+
+@pytest.mark.usefixtures("tesseract")
 async def test_values_and_tables_are_found(tmp_path: Path) -> None:
     async with pictures(tmp_path, a_png=drawn(), t_png=drawn_table()) as ask:
         seen = await ask("extract_structured_data", path="a.png")
@@ -194,6 +219,9 @@ def test_what_has_a_form_of_its_own_is_mentioned(text: str, found: list[tuple[st
         ("Amount due  12.50 €", ("Amount due", "12.50 €")),
         ("Receipt No - —  B-64247", ("Receipt No", "B-64247")),
         ("Order # 20-55122", ("Order #", "20-55122")),
+        ("Invoice no. 20-7 2068", ("Invoice no.", "20-7 2068")),
+        ("Order R - 4711", ("Order", "R - 4711")),
+        ("Order two of these 4711", None),
         ("Total eclipse of 1999 was seen", None),
         ("Receipt for one night", None),
         ("Chair repair 44.24", None),
