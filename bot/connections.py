@@ -15,7 +15,11 @@ from aiohttp import web
 from aiohttp.http import HttpProcessingError
 
 from bot.startup import NO_PORT, NotStarted
+from handlers.api.endpoint import problem
+from handlers.api.problems import Problem
 from handlers.api.request import AUTHENTICATED
+from handlers.gateway.app import PATH as MCP
+from handlers.gateway.app import error_response
 
 log = logging.getLogger(__name__)
 http_log = logging.getLogger("countersign.http")
@@ -32,6 +36,7 @@ LATE, STALLED, CROWDED, BUSY, MALFORMED = (
     "found every connection in use",
     "sent something that is not HTTP",
 )
+ENCODED = "Compressed bodies are not taken here: send the body as it is, without the header Content-Encoding."
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +239,20 @@ async def _watched(
         connection.done()
 
 
+@web.middleware
+async def _no_encodings(
+    request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+) -> web.StreamResponse:
+    """Refuses a body that has to be unpacked: a small one can become a very large one, before its sender is known."""
+    encodings = {one.strip().lower() for one in request.headers.getall("Content-Encoding", [])}
+    if encodings <= {"", "identity"}:
+        return await handler(request)
+    found = Problem(415, "encoded", ENCODED, headers={"Accept-Encoding": "identity"})
+    answer = error_response(found) if request.path == MCP else problem(found)
+    answer.force_close()
+    return answer
+
+
 @asynccontextmanager
 async def listening(
     app: web.Application, host: str, port: int, limits: HttpLimits, grace: float = 60.0
@@ -241,9 +260,11 @@ async def listening(
     """Serve the application; gives the port (that of `port`, or a free one for 0). At the end, requests under way
     have `grace` seconds. Raises NotStarted where the port cannot be had."""
     every = Connections(fitted(limits))
-    app.middlewares.insert(0, _watched)
+    app.middlewares[:0] = [_watched, _no_encodings]
     http_log.addFilter(every)
-    runner = web.AppRunner(app, access_log=None, logger=http_log, shutdown_timeout=grace)
+    runner = web.AppRunner(
+        app, access_log=None, logger=http_log, shutdown_timeout=grace, auto_decompress=False
+    )
     await runner.setup()
     make = runner.server
     assert make is not None

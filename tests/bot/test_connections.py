@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import logging
 import resource
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from typing import Any
 
 import pytest
-from aiohttp import web
+from aiohttp import http_parser, web
 
 from bot import connections
 from bot.connections import BUSY, RESERVED, Connections, HttpLimits, fitted, listening
@@ -226,3 +228,49 @@ async def test_the_counted_ends_are_logged_after_a_while(
         every.count(BUSY)
     await until(lambda: bool(caplog.records))
     assert [one.getMessage().partition(": ")[2] for one in caplog.records] == [f"1,100 {BUSY}"]
+
+
+ENCODINGS = ("gzip", "deflate", "br", "zstd", "GZIP", "identity, gzip", "identity\r\nContent-Encoding: gzip")
+
+
+def encoded(encoding: str, body: bytes, path: str = "/body") -> bytes:
+    head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Encoding: {encoding}\r\nContent-Length: {len(body)}\r\n\r\n"
+    return head.encode() + body
+
+
+async def answer(port: int, sent: bytes) -> str:
+    async with opened(port, 1, sent) as [(reader, _)], asyncio.timeout(10):
+        return (await reader.read()).decode()
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+@pytest.mark.parametrize("path", ["/body", "/slack/events", "/mcp", "/actions", "/nowhere"])
+async def test_a_compressed_body_is_refused_in_words_on_every_path(encoding: str, path: str) -> None:
+    async with served() as port:
+        said = await answer(port, encoded(encoding, gzip.compress(b"{}"), path))
+    assert said.startswith("HTTP/1.1 415")
+    assert "send the body as it is" in said
+    assert ("application/json" if path == "/mcp" else "application/problem+json") in said
+
+
+async def test_a_body_that_says_identity_is_taken() -> None:
+    async with served() as port, opened(port, 1, encoded("identity", b"{}")) as [(reader, _)]:
+        async with asyncio.timeout(10):
+            assert (await reader.readline()).startswith(b"HTTP/1.1 200")
+
+
+async def test_nothing_of_a_compressed_body_is_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
+    unpackers: list[object] = []
+    real = http_parser.DeflateBuffer.__init__
+
+    def noted(self: http_parser.DeflateBuffer, *args: Any, **more: Any) -> None:
+        unpackers.append(self)
+        real(self, *args, **more)
+
+    monkeypatch.setattr(http_parser.DeflateBuffer, "__init__", noted)
+    bomb = encoded("gzip", gzip.compress(bytes(16 * 1024 * 1024)))
+    async with served() as port:
+        # Sent whole: the parser chooses how to unpack it before any code of ours hears of the request.
+        said = await asyncio.gather(*(answer(port, bomb) for _ in range(20)))
+    assert all(one.startswith("HTTP/1.1 415") for one in said)
+    assert unpackers == []
