@@ -19,6 +19,7 @@ from gate.rules.states import SETTLED, State
 from handlers.api import action_responses, models
 from handlers.api.problems import Problem, Wrong, not_found, require_ok
 from handlers.api.route import ApiRequest, ApiResponse
+from handlers.api.turns import step_aside
 
 POLL = 0.05  # seconds
 NOT_ITS_OWN = "A person has asked for this undo, so an agent cannot withdraw it: a person has to."
@@ -158,6 +159,7 @@ async def confirm(request: ApiRequest[models.Confirm]) -> ApiResponse:
 
 async def _wait_for_end(request: ApiRequest[Any], seconds: float) -> None:
     world, waited = request.world, 0.0
+    step_aside()
     while waited < seconds:
         now = await world.ledger.action(request.id)
         if now is None or now.state in SETTLED or now.state in (State.UNKNOWN, State.PREPARED):

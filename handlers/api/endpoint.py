@@ -26,6 +26,7 @@ from handlers.api import request as parsing
 from handlers.api.ports import NoThread, Services
 from handlers.api.problems import Problem
 from handlers.api.route import ApiRequest, ApiResponse, Route
+from handlers.api.turns import Turns
 
 log = logging.getLogger(__name__)
 
@@ -54,6 +55,7 @@ class Endpoints:
     def __init__(self, services: Services) -> None:
         self._services = services
         self._under_way: Counter[str] = Counter()  # requests, by token
+        self.turns = Turns()
 
     def aiohttp_handler(self, route: Route) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
         """An aiohttp handler for the route."""
@@ -85,8 +87,9 @@ class Endpoints:
 
     async def _handle(self, route: Route, request: web.Request) -> web.StreamResponse:
         async with self.authenticated(request) as token:
-            with owned(owner_of(token)):
-                return await self._handle_authenticated(route, request, token)
+            async with self.turns.taken(token.id):
+                with owned(owner_of(token)):
+                    return await self._handle_authenticated(route, request, token)
 
     async def _handle_authenticated(
         self, route: Route, request: web.Request, token: Token

@@ -22,6 +22,7 @@ from handlers.api.models import ID, In
 from handlers.api.ports import Services
 from handlers.api.problems import Problem
 from handlers.api.route import ApiRequest
+from handlers.api.turns import step_aside
 
 LAST = "Last-Event-ID"
 SEQ = re.compile(r"[0-9]{1,18}")
@@ -109,6 +110,7 @@ class _Stream:
         self._checked = asyncio.get_running_loop().time()
 
     async def listen(self, request: web.Request, last_event_id: int | None) -> web.StreamResponse:
+        step_aside()
         response = web.StreamResponse(headers=HEADERS)
         await response.prepare(request)
         seq = self._feed.last

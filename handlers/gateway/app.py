@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 from aiohttp import web
@@ -74,17 +75,22 @@ class Gateway:
         """Handles one HTTP request."""
         try:
             async with self._endpoints.authenticated(request) as token:
-                await self._endpoints.load_person(token)
-                return await self._serve(request, token)
+                async with self._endpoints.turns.taken(token.id) as step_aside:
+                    await self._endpoints.load_person(token)
+                    return await self._serve(request, token, step_aside)
         except Problem as found:
             return error_response(found)
         except Unavailable:
             return error_response(Problem(503, "unavailable", BUSY, headers=RETRY_SOON))
 
-    async def _serve(self, request: web.Request, token: Token) -> web.StreamResponse:
+    async def _serve(
+        self, request: web.Request, token: Token, step_aside: Callable[[], None]
+    ) -> web.StreamResponse:
         await self._start_sessions()
+        if request.method == "GET":
+            step_aside()  # it is a stream of what the server says by itself
         disconnected = asyncio.Event()
-        extra_scope = {CALLER: Caller(token, disconnected), "user": session_owner(token)}
+        extra_scope = {CALLER: Caller(token, disconnected, step_aside), "user": session_owner(token)}
         return await asgi_bridge.serve(self._manager.asgi_app, request, disconnected, extra_scope)
 
     async def close(self, _: web.Application) -> None:

@@ -184,6 +184,7 @@ class Calls:
 
         The person may decide in Slack without answering the elicitation.
         """
+        caller.step_aside()
         asking = asyncio.create_task(self._elicit(ctx, caller, action, link)) if link else None
         try:
             found = await self._waiter.wait_until_decided(
@@ -218,6 +219,7 @@ class Calls:
         """The tool gate_result: waits for the action of a ticket. A disconnect does not withdraw the action."""
         ticket = args.get("ticket")
         action = await self._action_of_ticket(caller.token, ticket if isinstance(ticket, str) else "")
+        caller.step_aside()
         found = await self._waiter.wait_until_decided(action, self._hold_seconds(ctx), progress_reporter(ctx))
         await self._check_token(caller.token)
         return results.action_result(found)

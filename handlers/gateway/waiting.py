@@ -34,10 +34,12 @@ Report = Callable[[Action, float], Awaitable[None]]  # the current action, and t
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who is on the line. `gone`: set when the connection is closed."""
+    """Who is on the line. `disconnected`: set when the connection is closed. `step_aside`: to be called before a wait,
+    so that the next request of the token begins."""
 
     token: Token
     disconnected: asyncio.Event
+    step_aside: Callable[[], None]
 
 
 class Waiter:

@@ -1,0 +1,74 @@
+"""Lets the requests of one token take turns, so that a flood of them delays the requests of others little."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
+
+LONG = 0.25  # seconds after which a request is taken to wait for something outside: the next one begins
+# Gives back the turn of the request at hand.
+LEAVE: ContextVar[Callable[[], None]] = ContextVar("leave the turn", default=lambda: None)
+
+
+def step_aside() -> None:
+    """To be called by a request that is about to wait: the next one of its token may begin."""
+    LEAVE.get()()
+
+
+class Turns:
+    """One request of each token works at a time, in the order in which they came. For one event loop.
+
+    How many may wait is bounded where requests are counted.
+    """
+
+    def __init__(self, long: float = LONG) -> None:
+        self._long = long
+        self._queues: dict[str, deque[asyncio.Future[None]]] = {}  # of the tokens that have a request at work
+
+    @asynccontextmanager
+    async def taken(self, token: str) -> AsyncIterator[Callable[[], None]]:
+        """Wait for a turn. It ends with the block, after a while, or by the function that is given."""
+        await self._acquire(token)
+        left = False
+
+        def leave() -> None:
+            nonlocal left
+            if not left:
+                left = True
+                self._release(token)
+
+        later = asyncio.get_running_loop().call_later(self._long, leave)
+        LEAVE.set(leave)
+        try:
+            yield leave
+        finally:
+            later.cancel()
+            leave()
+
+    async def _acquire(self, token: str) -> None:
+        queue = self._queues.get(token)
+        if queue is None:
+            self._queues[token] = deque()
+            return
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        queue.append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn in queue:
+                queue.remove(turn)
+            elif not turn.cancelled():
+                self._release(token)  # the turn came just before the cancellation
+            raise
+
+    def _release(self, token: str) -> None:
+        queue = self._queues[token]
+        while queue:
+            turn = queue.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                return
+        del self._queues[token]
