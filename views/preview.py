@@ -22,7 +22,9 @@ WHOLE = 1_000_000  # a clip that no argument reaches
 HEAD, TAIL = 700, 300  # characters shown of a text that does not fit
 SUMMARY = 140  # characters up to which every card shows the first line whole
 MOST_SAID = 60  # arguments that are looked for in what stands above them
-SPECIFIC = re.compile(r"[/@.#]|.{12}")  # a value that the first line may be taken to say
+# A value of a change that the first line may be taken to say. A short word can be there by chance, or because somebody
+# wrote it into a name: it may be an option that changes all.
+SPECIFIC = re.compile(r"[/@.#]|.{12}")
 FEW = 12  # arguments and affected things shown of a preview that does not fit
 
 # Rows of a table, in which a label cannot pass for a value nor a value for a row.
@@ -60,7 +62,7 @@ def reviewed(preview: Preview, cls: Class) -> list[Block]:
     """As `whole`, for the review of a destructive action: without arguments that stand above, and without what the
     recipe has looked up, such as digests."""
     changes = [*_diff(preview.diff), *_affected(preview.affected)]
-    left = replace(preview, facts=tuple(_unsaid(preview, cls)))
+    left = replace(preview, facts=tuple(unsaid(preview, cls)))
     return [*changes, *_arguments(left, changes), *_facts(left.facts)]
 
 
@@ -68,15 +70,16 @@ def brief(preview: Preview, cls: Class) -> list[Block]:
     """As `whole`, for a card: without what its first line, its difference or its table says already, and without what
     the recipe has looked up. Of a tool that nobody has reviewed, every argument."""
     table = [] if _named_above(preview) else _affected(preview.affected)
-    return [*_text_of_diff(preview.diff), *table, *_facts(_unsaid(preview, cls))]
+    return [*_text_of_diff(preview.diff), *table, *_facts(unsaid(preview, cls))]
 
 
-def _unsaid(preview: Preview, cls: Class) -> list[Fact]:
+def unsaid(preview: Preview, cls: Class) -> list[Fact]:
+    """The arguments that nothing above them says: of a tool that nobody has reviewed, all."""
     if cls is Class.UNKNOWN:
         return list(preview.facts)
     if len(preview.facts) > MOST_SAID:
         return [fact for fact in preview.facts if not fact.added]
-    shown = _shown_above(preview)
+    shown = _shown_above(preview, of_read=cls is Class.READ)
     return [
         fact
         for fact in preview.facts
@@ -84,12 +87,12 @@ def _unsaid(preview: Preview, cls: Class) -> list[Fact]:
     ]
 
 
-def _shown_above(preview: Preview) -> list[Fact]:
+def _shown_above(preview: Preview, of_read: bool) -> list[Fact]:
     """The arguments whose value stands above, each at a place of its own: the longest first, so that no short value
     counts as said because it is a part of a longer one."""
     said, found = _said(preview), list[Fact]()
     for fact in sorted(preview.facts, key=lambda fact: -len(fact.value)):
-        place = _place(fact.value, said)
+        place = _place(fact.value, said) if of_read or SPECIFIC.search(fact.value) else None
         if place:
             said = f"{said[: place.start()]}\0{said[place.end() :]}"
             found.append(fact)
@@ -104,9 +107,8 @@ def _is_compared(fact: Fact, preview: Preview) -> bool:
 
 
 def _place(value: str, said: str) -> re.Match[str] | None:
-    """Where a value stands by itself in what is said. A short word can be there by chance, or because somebody wrote it
-    into a name: it may be an option that changes all, and counts as not said."""
-    if not SPECIFIC.search(value) or len(value) > _ROW or "\n" in value:
+    """Where a value stands by itself in what is said."""
+    if not value or len(value) > _ROW or "\n" in value:
         return None
     return re.search(rf"(?<![\w/.-]){re.escape(value)}(?![\w/-]|\.\w)", said)
 

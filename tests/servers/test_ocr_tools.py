@@ -102,7 +102,10 @@ async def test_a_page_that_lies_on_its_side_or_head_is_turned_upright_and_that_i
         seen = await ask("extract_structured_data", path="a.png")
         text = await ask("extract_text_from_image", path="a.png")
     assert receipt.fields["total"] in [one["value"] for one in seen["fields"]]
-    assert ("Name at the top", receipt.fields["shop"]) == (seen["fields"][0]["label"], seen["fields"][0]["value"])
+    assert ("Name at the top", receipt.fields["shop"]) == (
+        seen["fields"][0]["label"],
+        seen["fields"][0]["value"],
+    )
     assert receipt.fields["number"] in text["text"]
     assert seen["note"] == text["note"] == "Turned upright before it was read: page 1."
 

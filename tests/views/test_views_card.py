@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 
-from gate.rules.action import Affected, Approvers, Class, Fact, Outcome, Ref, Risk, Verdict
+from gate.rules.action import Affected, Approvers, Class, Fact, Outcome, Preview, Ref, Risk, Verdict
 from gate.rules.states import State
 from tests.actions import but
 from tests.views.samples import (
@@ -30,6 +30,7 @@ from views import buttons as ids_of
 from views import modals
 from views.buttons import untagged
 from views.card import card
+from views.preview import unsaid
 
 UNANSWERED = {"state": State.UNKNOWN, "decided_by": "UANA", "outcome": Outcome("unknown", "the process died")}
 
@@ -153,6 +154,12 @@ def test_the_review_shows_no_digest_and_says_no_argument_twice():
     assert review.count("drafts/a.md") == 2
     assert "mode  all" in review
     assert "9" * 64 in shown(opened(modals.full(destructive(preview=told)))["blocks"])
+
+
+def test_a_short_value_that_the_line_of_a_read_says_is_not_repeated_and_one_of_a_change_is():
+    told = Preview("List drafts", "List", (Fact("path", "drafts"), Fact("depth", "2")))
+    assert [fact.label for fact in unsaid(told, Class.READ)] == ["depth"]
+    assert [fact.label for fact in unsaid(told, Class.WRITE)] == ["path", "depth"]
 
 
 def test_an_argument_with_an_empty_name_is_shown():
