@@ -1,19 +1,26 @@
-"""The latency of one person's reads while another person floods the bot with mentions or with reads that hang."""
+"""The latency of one person's reads while another person, or a token, floods the bot."""
 
 from __future__ import annotations
 
 import asyncio
+import itertools
 import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import replace
+from http import HTTPStatus
 from pathlib import Path
+from typing import Any
 
 from aiohttp import ClientSession
 from mcp.server import MCPServer
 from mcp_types import ToolAnnotations
 
-from benchmarks.measure import Row, heading, line, median
+from benchmarks.gateway import api_token
+from benchmarks.measure import Row, heading, line, median, timed
 from benchmarks.service import Bench, running
-from benchmarks.slack import Slack, mention, send
+from benchmarks.slack import Slack, accepted, mention, send
 from bot.settings import Settings
 from bot.wiring import ALL
 from gate.rules.tool import Trust
@@ -22,10 +29,12 @@ from tools.mcp.server_config import ServerConfig
 GOAL = 2.0  # times the quiet one
 TITLE = "fair: mention → answer of a read of one person, while another one floods"
 READ, WRITE, HANG = (
-    "filesystem.list_directory path=.",
-    "filesystem.list_directory path=.",
+    "filesystem.list_dir path=.",
+    "filesystem.list_dir path=.",
     "slow.list_nothing",
 )
+AT_ONCE, FLOOD_TOKENS = 50, 20
+REFUSED = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
 FLOODER, OTHER = "U0FLOOD", "U0OTHER"
 SLOW = ServerConfig(name="slow", inproc="benchmarks.fair:slow", trust=Trust.BUNDLED)
 
@@ -56,10 +65,21 @@ async def run(bench: Bench, quick: bool) -> None:
                 flood = asyncio.create_task(asking.flood(text, count))
                 await asyncio.sleep(0.2)
                 busy = await asking.reads(times)
-                await flood
-                row = Row(f"{database}: beside {count} {what} of one person, p50", busy, n=times)
-                ratio = Row(f"{database}: the same / quiet", busy / quiet, "×", n=times, goal=GOAL)
-                print(line(row), line(ratio), sep="\n", flush=True)
+                _print(f"{database}: beside {count} {what} of one person", (busy, quiet), times, await flood)
+            api = _Token(session, bot.url, settings)
+            alone = await api.reads(times)
+            print(line(Row(f"{database}: one token's request, quiet, p50", alone, n=times)), flush=True)
+            async with api.flood() as refused:
+                busy, beside = await asking.reads(times), await api.reads(times)
+            _print(f"{database}: beside a token's flood: mentions", (busy, quiet), times, refused())
+            _print(f"{database}: beside it: another token", (beside, alone), times, refused())
+
+
+def _print(what: str, took: tuple[float, float], times: int, refused: int) -> None:
+    busy, quiet = took
+    row = Row(f"{what}, p50", busy, n=times, note=f"{refused} refused with 429 or 503" if refused else "")
+    ratio = Row("… the same / quiet", busy / quiet, "×", n=times, goal=GOAL)
+    print(line(row), line(ratio), sep="\n", flush=True)
 
 
 class _Asking:
@@ -81,11 +101,70 @@ class _Asking:
             took.append((time.monotonic() - began) * 1000)
         return median(took)
 
-    async def flood(self, text: str, count: int) -> None:
-        await asyncio.gather(*(self._say(FLOODER, text) for _ in range(count)))
+    async def flood(self, text: str, count: int) -> int:
+        """How many of them were refused with 503."""
+        payloads = [self._payload(FLOODER, text)[1] for _ in range(count)]
+        taken = await asyncio.gather(*(accepted(self._session, self._url, "events_api", p) for p in payloads))
+        return taken.count(False)
 
     async def _say(self, user: str, text: str) -> str:
-        thread, payload = mention(self._base + next(self._numbers), text)
-        payload["event"]["user"] = user
+        thread, payload = self._payload(user, text)
         await send(self._session, self._url, "events_api", payload)
         return thread
+
+    def _payload(self, user: str, text: str) -> tuple[str, dict[str, Any]]:
+        thread, payload = mention(self._base + next(self._numbers), text)
+        payload["event"]["user"] = user
+        return thread, payload
+
+
+class _Token:
+    """Two tokens of the API: one floods, the other one asks now and then."""
+
+    def __init__(self, session: ClientSession, url: str, settings: Settings) -> None:
+        self._session, self._database_url = session, settings.database_url
+        self._url = url.removesuffix("/slack/events") + "/actions"
+        self._numbers = itertools.count()
+
+    async def reads(self, times: int) -> float:
+        """The median of sequential proposals of a read with a token of its own, in ms."""
+        token, took = await api_token(self._database_url, next(self._numbers)), list[float]()
+        for _ in range(times):
+            with timed(took):
+                if (status := await self._propose(token)) >= HTTPStatus.BAD_REQUEST:
+                    raise RuntimeError(f"a request of the quiet token was refused with {status}")
+        return median(took)
+
+    @asynccontextmanager
+    async def flood(self) -> AsyncIterator[Callable[[], int]]:
+        """As many requests under way as one token may have, during the block; gives how many were refused.
+
+        A token has so many requests a minute, so the flooder takes a new one when that is used up."""
+        tokens = [await api_token(self._database_url, next(self._numbers)) for _ in range(FLOOD_TOKENS)]
+        refused = Counter[int]()
+        left = iter(tokens)
+        current = [next(left)]
+
+        async def one() -> None:
+            while True:
+                mine = current[0]
+                status = await self._propose(mine)
+                refused[status] += status in REFUSED
+                if status == HTTPStatus.TOO_MANY_REQUESTS and mine == current[0]:
+                    current[0] = next(left, mine)
+
+        work = [asyncio.create_task(one()) for _ in range(AT_ONCE)]
+        await asyncio.sleep(0.2)
+        try:
+            yield refused.total
+        finally:
+            for task in work:
+                task.cancel()
+            await asyncio.gather(*work, return_exceptions=True)
+
+    async def _propose(self, token: str) -> int:
+        body = {"tool": "filesystem.list_dir", "arguments": {"path": "."}, "why": "to measure"}
+        headers = {"Authorization": f"Bearer {token}"}
+        async with self._session.post(self._url, json=body, headers=headers) as response:
+            await response.read()
+            return response.status

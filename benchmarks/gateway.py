@@ -61,7 +61,7 @@ async def _interleaved(times: int, *ways: Once) -> list[float]:
 @asynccontextmanager
 async def _ways(settings: Settings, base: str) -> AsyncIterator[tuple[Once, Once, Once]]:
     """The variants: the server alone, the gateway over HTTP, and `python -m bot gateway`."""
-    token, other = [await _token(settings.database_url, number) for number in range(2)]
+    token, other = [await api_token(settings.database_url, number) for number in range(2)]
     env = {"COUNTERSIGN_URL": base, "COUNTERSIGN_TOKEN": other}
     root = str(settings.home / "files")
     async with AsyncExitStack() as stack:
@@ -90,7 +90,7 @@ def _started(module: str, args: list[str], env: dict[str, str]) -> Any:
     return stdio_client(command)
 
 
-async def _token(url: str, number: int) -> str:
+async def api_token(url: str, number: int) -> str:
     """An agent's token."""
     sql = open_engine(url)
     store = TokenStore(sql, seals_of(KEY.encode()))

@@ -9,9 +9,10 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import Any
 
-from aiohttp import ClientSession, web
+from aiohttp import ClientResponseError, ClientSession, web
 
 from workspace.context import Installation
 from workspace.delivery import Kind
@@ -191,3 +192,14 @@ async def send(session: ClientSession, url: str, kind: Kind, payload: dict[str, 
     async with session.post(url, data=body, headers=headers) as response:
         response.raise_for_status()
         await response.read()
+
+
+async def accepted(session: ClientSession, url: str, kind: Kind, payload: dict[str, Any]) -> bool:
+    """The same; whether it was acknowledged rather than refused with 503, which asks Slack to send it again."""
+    try:
+        await send(session, url, kind, payload)
+    except ClientResponseError as error:
+        if error.status != HTTPStatus.SERVICE_UNAVAILABLE:
+            raise
+        return False
+    return True
