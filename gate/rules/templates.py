@@ -15,6 +15,8 @@ PLACEHOLDER = re.compile(r"\{([a-z_][\w-]*(?:\.[\w$-]+|\[\d+\])*)(?:\|([a-z]+))?
 NAMED = ("display_name", "displayName", "name", "login")
 MOST_NAMES = 12
 EVERY_NAME = ("*", "*.*", "**", "**/*")  # patterns
+# https://github.com/github/github-mcp-server/blob/main/pkg/github/repositories.go, get_file_contents
+DOWNLOAD = re.compile(r"successfully downloaded text file \(SHA: ([0-9a-f]{40,64})\)[^\n]*\n(.*)", re.DOTALL)
 STEP = re.compile(r"[^.\[\]]+")
 
 
@@ -69,6 +71,23 @@ def _sought(args: Json) -> str:
     return f"“{contains}”" if pattern in EVERY_NAME else f"“{contains}” in {pattern}"
 
 
+def _downloaded(value: Json) -> str:
+    """The text of a file, as GitHub's own server gives it: below a line that names its SHA."""
+    return _download(value)[2]
+
+
+def _sha(value: Json) -> str:
+    """The SHA that GitHub's own server names with the text of a file."""
+    return _download(value)[1]
+
+
+def _download(value: Json) -> re.Match[str]:
+    found = DOWNLOAD.fullmatch(str(value))
+    if found is None:
+        raise ValueError("it is not the text of a file")
+    return found
+
+
 FILTERS: dict[str, Callable[[Json], str]] = {
     "name": _last_part,
     "place": lambda v: "all files" if v in (".", "") else str(v),
@@ -78,6 +97,8 @@ FILTERS: dict[str, Callable[[Json], str]] = {
     "people": _people,
     "rows": _rows,
     "sought": _sought,
+    "downloaded": _downloaded,
+    "sha": _sha,
     "intact": lambda v: "" if "\ufffd" in str(v) else str(v),  # nothing where bytes were lost in reading
     "json": lambda v: json.dumps(v, ensure_ascii=False, sort_keys=True),
 }
