@@ -60,16 +60,22 @@ def server(
 
 
 def _mailboxes(maildir: Path) -> None:
-    """Make the mailboxes that are needed. Raises ValueError with a sentence."""
+    """Make the mailboxes that are needed. Raises ValueError with a sentence, also for one that is a link."""
+    boxes = [Path(".", box) for box in (".", f".{DRAFTS}", f".{SENT}", f".{OUTBOX}")]
+    needed = [box / part for box in boxes for part in PARTS]
+    for inner in (*boxes, *needed):
+        if (maildir / inner).is_symlink():
+            raise ValueError(
+                f"{maildir / inner} is a link. Name the folder itself: links are not followed here."
+            )
     try:
         maildir.mkdir(exist_ok=True)
         if any(maildir.iterdir()) and not (maildir / "cur").is_dir():
             raise ValueError(
                 f"{maildir} has no folder cur, so it is no Maildir. Name one, or an empty folder."
             )
-        for box in (".", f".{DRAFTS}", f".{SENT}", f".{OUTBOX}"):
-            for part in PARTS:
-                (maildir / box / part).mkdir(parents=True, exist_ok=True)
+        for inner in needed:
+            (maildir / inner).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ValueError(f"{maildir} cannot be used as a Maildir: {error.strerror}.") from error
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -121,7 +122,7 @@ def _letter(place: Place, mailbox: str, size: int, modified: datetime) -> Letter
 
 def identified(name: str) -> str:
     """The id that a message file of this name (without flags) has."""
-    return hashlib.sha256(name.encode()).hexdigest()[:10]
+    return hashlib.sha256(os.fsencode(name)).hexdigest()[:10]  # the bytes on the disk, which may be no UTF-8
 
 
 def bytes_of(place: Place, most: int = LARGEST) -> bytes:

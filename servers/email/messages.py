@@ -30,6 +30,8 @@ MOST_HEADERS = 256 << 10  # bytes before the text
 LONGEST_HEADER, LONGEST_STRUCTURE = 30_000, 4_000
 BLANK = re.compile(rb"(?:\A|\n)\r?\n")
 BOUNDARY = re.compile(rb"boundary\s*=", re.IGNORECASE)
+# Where the next mail of a file begins that holds several, as mail programs export them.
+NEXT_MAIL = re.compile(rb"\nFrom [^\n]{1,200}[0-9][0-9]:[0-9][0-9][^\n]{0,40}\n[A-Za-z][A-Za-z0-9-]{0,70}:")
 BLANKS = re.compile(r"\n{3,}")
 QUOTED = re.compile(r"^\s*(>|On .{5,200} wrote:\s*$|-{2,} ?Original Message)", re.IGNORECASE)
 SIGNATURE = "-- "
@@ -59,6 +61,8 @@ def message(data: bytes, said: str) -> EmailMessage:
         raise ToolError(
             f"{said} has more than {MOST_HEADERS >> 10} kB of headers. Open it in a mail program."
         )
+    if data.startswith(b"From ") and NEXT_MAIL.search(data):
+        raise ToolError(f"{said} holds several mails (mbox). Split it into one file for each mail.")
     try:
         found = email.message_from_bytes(data, policy=READ)
     except Exception as error:  # the parser over foreign bytes may raise anything

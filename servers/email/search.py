@@ -15,6 +15,7 @@ from servers.email import mailboxes
 from servers.email.mailboxes import Facts, Letter
 from servers.email.words import TEXTS, Term, Wanted
 from servers.filesystem.listing import Budget
+from servers.filesystem.paths import shown
 
 SEARCHED = 4 << 20  # bytes of a message that are searched
 SHORTEST = 3  # letters that the index finds, inside of words too; for fewer, every text is looked through
@@ -111,7 +112,7 @@ def _quoted(words: str) -> str:
 
 def _name(letter: Letter) -> str:
     """Where a message is, whatever its flags are."""
-    return f"{letter.mailbox}/{letter.name}"
+    return f"{letter.mailbox}/{shown(letter.name)}"
 
 
 def _mailbox(name: str) -> str:

@@ -111,8 +111,9 @@ class Place:
 
     @property
     def said(self) -> str:
-        """The path as people read it, good as an argument too."""
-        return "/".join(self.prefix + self.parts) or "."
+        """The path as people read it, good as an argument too unless a name in it is no plain text."""
+        said = "/".join(self.prefix + self.parts) or "."
+        return said if said.isprintable() else shown(said)
 
     def child(self, name: str) -> Place:
         return Place(self.root, (*self.parts, name), self.prefix)

@@ -234,6 +234,8 @@ def _files(place: Place, recursive: bool, change: Change) -> Iterator[Seen]:
 
 def _seen(here: Spot) -> Seen | str:
     """The file, when it is text or a document of a size that is read, and no secret file; else why it is left out."""
+    if paths.shown(here.name) != here.name:
+        return "its name is no plain text: rename it"
     if paths.is_secret(here.said):
         return "a secret file by its name"
     try:
