@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import http.server
 import json
@@ -17,6 +18,7 @@ import pytest
 from gate.rules.tool import AnswerTooLong, OutcomeUnknown, ServerUnavailable
 from tests.tools.mcp_hosts import hosting
 from tools.mcp.server_config import ServerConfig
+from tools.mcp.session import WatchedClient
 
 
 class ScriptedServer(http.server.BaseHTTPRequestHandler):
@@ -108,6 +110,24 @@ class ScriptedServer(http.server.BaseHTTPRequestHandler):
     def call_vanish(self, message: Any) -> None:
         self.hang_up()
 
+    def call_hints(self, message: Any) -> None:
+        self.endless(b"", b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n")
+
+    def call_headers(self, message: Any) -> None:
+        self.endless(b"HTTP/1.1 200 OK\r\n", b"X-A: " + b"a" * 50 + b"\r\n")
+
+    def call_one_header(self, message: Any) -> None:
+        self.endless(b"HTTP/1.1 200 OK\r\nX-A: ", b"a" * 100)
+
+    def call_few_hints(self, message: Any) -> None:
+        self.wfile.write(b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" * 100)
+        self.call_fine(message)
+
+    def endless(self, first: bytes, more: bytes) -> None:
+        self.wfile.write(first)
+        while True:  # until the client hangs up
+            self.wfile.write(more * 1000)
+
     def hang_up(self) -> None:
         self.close_connection = True
         self.connection.close()
@@ -179,6 +199,27 @@ async def test_an_answer_that_is_too_large_is_refused(
         with pytest.raises(AnswerTooLong, match="4 MiB, 40,000 lists"):
             await host.call("web", tool, b"{}", 20)
         assert (await host.call("web", "small_event", b"{}", 20)).text == "fine"
+
+
+@pytest.mark.parametrize("tool", ["hints", "headers", "one_header"])
+async def test_an_answer_that_does_not_begin_ends_the_call_in_words(
+    tool: str, scripted_server: ServerConfig, tmp_path: Path
+) -> None:
+    began = time.process_time()
+    async with hosting(tmp_path, scripted_server) as host:
+        async with asyncio.timeout(20):
+            with pytest.raises(OutcomeUnknown, match="the connection to web broke before it answered"):
+                await host.call("web", tool, b"{}", 60)
+        assert (await host.call("web", "few_hints", b"{}", 20)).text == "fine"
+    assert time.process_time() - began < 10
+
+
+def test_httpx_still_has_what_the_bound_on_heads_needs() -> None:
+    """Private names: where one is gone or ignored, endless 1xx responses are endless again."""
+    client = WatchedClient()
+    transport: Any = client._transport
+    assert type(transport._pool._network_backend).__module__ == "tools.mcp.response_heads"
+    assert isinstance(client._mounts, dict)
 
 
 async def test_a_compressed_answer_is_refused(scripted_server: ServerConfig, tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from mcp_types import (
 )
 from pydantic import ValidationError
 
+from tools.mcp import response_heads
 from tools.mcp.limits import MAX_TOOLS, TOO_LONG, MessageSize, ParseThrottle, definition_too_large
 
 Item = SessionMessage | Exception
@@ -236,6 +237,7 @@ class WatchedClient(httpx2.AsyncClient):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
+        response_heads.bound(self)
         self._throttle = ParseThrottle()  # one for all responses and streams of the server
 
     async def send(self, request: httpx2.Request, **more: Any) -> httpx2.Response:
@@ -243,7 +245,8 @@ class WatchedClient(httpx2.AsyncClient):
         if call:
             call.rejection = ""  # a redirect that is followed does not count
         try:
-            response = await super().send(request, **more)
+            with response_heads.reading_head():
+                response = await super().send(request, **more)
         except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout) as error:
             if call:
                 call.rejection = f"no connection ({error or type(error).__name__})"
