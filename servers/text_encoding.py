@@ -27,6 +27,7 @@ LIKELY = {  # the encodings that are guessed, and their names; of equally good o
 # What a language must fit better by, so that another encoding is likelier than these, which most such files have.
 USUAL = {"cp1252": 0.06, "cp1254": 0.06}
 WORST = 0.3  # share of odd characters from which charset-normalizer drops an encoding
+ZEROS = 4  # zero bytes from which a text may be UTF-16 without its mark
 DAMAGED = 10  # characters beyond ASCII for each byte that is no UTF-8, where it is UTF-8 all the same
 
 _MARKS = (
@@ -77,7 +78,7 @@ def _unmarked_utf16(head: bytes) -> Encoding | None:
     """UTF-16 without its mark: nearly every character of a Western text has a zero byte, always on one side."""
     low, high = head[::2].count(0), head[1::2].count(0)
     name = "utf-16-le" if high > low else "utf-16-be"
-    if min(low, high) * 10 > max(low, high) or max(low, high) * 6 < len(head):
+    if max(low, high) < ZEROS or min(low, high) * 10 > max(low, high) or max(low, high) * 6 < len(head):
         return None
     text = head[: len(head) // 2 * 2].decode(name, "replace")
     is_text = all(unicodedata.category(c) != "Cc" or c in "\t\n\r\f" for c in text)

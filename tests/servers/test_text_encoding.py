@@ -71,6 +71,7 @@ def test_utf_16_without_its_mark_is_a_guess(encoding):
         struct.pack("<1000h", *range(1000)),
         b"\xff\xd8\xff\xe0\x01\x02\x03",
         b"\0" * 50,
+        b"a\0b",
     ],
 )
 def test_what_is_no_text_is_none(data):
