@@ -22,8 +22,8 @@ WHOLE = 1_000_000  # a clip that no argument reaches
 HEAD, TAIL = 700, 300  # characters shown of a text that does not fit
 SUMMARY = 140  # characters up to which every card shows the first line whole
 MOST_SAID = 60  # arguments that are looked for in what stands above them
-# A value of a change that the first line may be taken to say. A short word can be there by chance, or because somebody
-# wrote it into a name: it may be an option that changes all.
+# A value of a change that the first line may be taken to say, though its template may not name it. A short word can be
+# there by chance, or because somebody wrote it into a name: it may be an option that changes all.
 SPECIFIC = re.compile(r"[/@.#]|.{12}")
 FEW = 12  # arguments and affected things shown of a preview that does not fit
 
@@ -92,7 +92,8 @@ def _shown_above(preview: Preview, of_read: bool) -> list[Fact]:
     counts as said because it is a part of a longer one."""
     said, found = _said(preview), list[Fact]()
     for fact in sorted(preview.facts, key=lambda fact: -len(fact.value)):
-        place = _place(fact.value, said) if of_read or SPECIFIC.search(fact.value) else None
+        may_be_said = of_read or fact.named or SPECIFIC.search(fact.value)
+        place = _place(fact.value, said) if may_be_said else None
         if place:
             said = f"{said[: place.start()]}\0{said[place.end() :]}"
             found.append(fact)

@@ -99,6 +99,7 @@ class Fact:
     value: str
     old: str | None = None  # the value before an edit, where it changed
     added: bool = False  # by the recipe, not by the proposal
+    named: bool = False  # the template of the first line names it, so it stands there as one word
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from gate.rules.action import Affected, Fact, Json, Preview
 from gate.rules.canonical_json import MAX_BYTES, BadArguments, canonical, leaves
 from gate.rules.diffs import unified
 from gate.rules.policy import words
-from gate.rules.templates import TemplateError, expand, holds
+from gate.rules.templates import PLACEHOLDER, TemplateError, expand, holds
 from gate.rules.tool import ToolSpec, Undo
 from gate.rules.unicode_safety import strange
 
@@ -21,6 +21,7 @@ STRANGE = (
 COVERED = "What is in it now is not shown: it is a secret file."
 MAX_AFFECTED = 1000
 ARGUMENT = re.compile(r"\{args\.(\w+)\}")
+WORD = re.compile(r"[\w./@#:-]{1,80}")  # a value of which nobody takes a part for the whole
 TELLING = 3  # arguments in the line of a tool without a recipe
 TELLING_LENGTH = 60
 
@@ -48,6 +49,16 @@ def facts(
         found.append(Fact(path, now, old, bound))
     gone = set(before or ()) - {fact.label for fact in found}
     return (*found, *(Fact(path, "", (before or {})[path]) for path in sorted(gone)))
+
+
+def _named(found: Sequence[Fact], summary: str) -> tuple[Fact, ...]:
+    """The facts, those marked that a template of the first line names as they are. A value with a space in it could end
+    before its end, so it is none of them."""
+    placed = {match[1] for match in PLACEHOLDER.finditer(summary) if not match[2]}
+    return tuple(
+        replace(fact, named=True) if f"args.{fact.label}" in placed and WORD.fullmatch(fact.value) else fact
+        for fact in found
+    )
 
 
 def has_strange(preview: Preview) -> bool:
@@ -94,7 +105,9 @@ def build(
     preview = Preview(
         summary=str(expand(recipe.summary, scope)) if recipe.summary else plainly(spec, args),
         verb=recipe.verb or default_verb(spec),
-        facts=facts(args, tuple(recipe.bind), before, tuple(spec.schema.get("properties", {}))),
+        facts=_named(
+            facts(args, tuple(recipe.bind), before, tuple(spec.schema.get("properties", {}))), recipe.summary
+        ),
         diff=_diff(spec, scope),
         affected=affected,
         notifies=_notifies(spec, scope),

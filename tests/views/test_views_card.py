@@ -162,6 +162,16 @@ def test_a_short_value_that_the_line_of_a_read_says_is_not_repeated_and_one_of_a
     assert [fact.label for fact in unsaid(told, Class.WRITE)] == ["path", "depth"]
 
 
+def test_a_short_value_that_the_template_of_the_line_names_is_not_repeated():
+    facts = (Fact("destination", "archive", named=True), Fact("overwrite", "archive"))
+    told = replace(MOVE, summary="Move reports/q3.md to archive", affected=(), facts=facts)
+    assert [fact.label for fact in unsaid(told, Class.WRITE)] == ["overwrite"]
+    clipped = replace(told, summary=f"Move {'x' * 150} to archive")
+    assert [fact.label for fact in unsaid(clipped, Class.WRITE)] == ["destination", "overwrite"]
+    edited = replace(told, facts=(replace(facts[0], old="attic"),))
+    assert [fact.label for fact in unsaid(edited, Class.WRITE)] == ["destination"]
+
+
 def test_an_argument_with_an_empty_name_is_shown():
     told = replace(MOVE, facts=(*MOVE.facts, Fact("", "everything")))
     assert "everything" in drawn(action(told))[0]

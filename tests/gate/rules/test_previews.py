@@ -91,3 +91,11 @@ def test_the_argument_that_the_difference_is_of_is_named():
 def test_a_call_without_a_recipe_is_told_by_its_title_and_what_tells_most(args, said):
     schema = {"properties": {"mode": {}, "path": {}, "deep": {}, "tags": {}}, "required": ["path"]}
     assert plainly(ToolSpec("s", "create_directory", "Create directory", "", schema, "d"), args) == said
+
+
+def test_a_value_that_the_first_line_names_is_marked_and_one_that_could_end_early_is_not():
+    recipe = Recipe(summary="Move {args.source} to {args.destination}, {args.mode|name}")
+    spec = ToolSpec("s", "move", "", "", {}, "d", recipe=recipe)
+    args = {"source": "a b.md", "destination": "archive", "mode": "all", "overwrite": "archive"}
+    marked = [fact.label for fact in build(spec, args, {}).facts if fact.named]
+    assert marked == ["destination"]
