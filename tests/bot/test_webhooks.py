@@ -7,14 +7,14 @@ import json
 import shutil
 import socket
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from datetime import UTC, datetime
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
 import pytest
-from aiohttp import web
+from aiohttp import ClientError, web
 from aiohttp.test_utils import TestServer
 from sqlalchemy import make_url
 
@@ -307,3 +307,39 @@ async def test_a_step_under_review_is_announced_without_what_it_gave(delivering:
     told = [json.loads(body) for _, body in receiver.came]
     assert {"approval_requested", "workflow_paused"} <= {one["type"] for one in told}
     assert "nobody may have" not in str(told)
+
+
+ENDLESS = {
+    "early hints": (b"", b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"),
+    "headers": (b"HTTP/1.1 200 OK\r\n", b"X-A: b\r\n"),
+    "one header": (b"HTTP/1.1 200 OK\r\nX-A: ", b"b"),
+    "body": (b"HTTP/1.1 200 OK\r\n\r\n", b"b"),
+}
+
+
+@pytest.mark.parametrize("what", ENDLESS)
+async def test_an_answer_without_end_is_given_up(what: str) -> None:
+    """The time for one try bounds it, however fast it comes."""
+    first, more = ENDLESS[what]
+    tasks = set[asyncio.Task[None]]()
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        tasks.add(task)
+        with suppress(ConnectionError):
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(first)
+            while not writer.is_closing():
+                writer.write(more * 1000)
+                await writer.drain()
+                await asyncio.sleep(0)
+        writer.close()
+
+    server = await asyncio.start_server(handle, "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/hook"
+    async with asyncio.timeout(20):
+        with suppress(TimeoutError, ClientError):  # all of which are told in words
+            assert await Sender(HOME, seconds=1.0).post(url, b"{}", {}) == 200
+    server.close()
+    await asyncio.gather(*tasks)

@@ -61,7 +61,7 @@ class ProviderModel:
 
     def __init__(self, config: ModelConfig) -> None:
         self._model, self._connection = _connect(config)
-        self._retry_seconds = config.retry_seconds
+        self._seconds, self._retry_seconds = config.seconds, config.retry_seconds
         self._not_before = 0.0  # by time.monotonic: what the provider asked for with Retry-After
         self._settings = ModelSettings(
             max_tokens=config.output_tokens,
@@ -104,9 +104,13 @@ class ProviderModel:
         )
         sent = [*_to_provider_messages(request.system, request.messages)]
         try:
-            response = await model_request(
-                self._model, sent, model_settings=self._settings, model_request_parameters=parameters
-            )
+            # The library's own limit begins anew with each byte that comes, so an answer could take for ever.
+            async with asyncio.timeout(self._seconds):
+                response = await model_request(
+                    self._model, sent, model_settings=self._settings, model_request_parameters=parameters
+                )
+        except TimeoutError as error:
+            raise PlannerUnavailable(f"the model did not answer within {self._seconds:g} s") from error
         except TEMPORARY_ERRORS as error:
             wait = min(getattr(error, "retry_after", None) or 0.0, MAX_RETRY_AFTER)
             self._not_before = max(self._not_before, time.monotonic() + wait)
@@ -124,22 +128,30 @@ class _Connection(Protocol):
 
 def _connect(config: ModelConfig) -> tuple[AnyModel, _Connection]:
     """The provider's model and the client to close. Retries of the library are off: the caller retries, and knows
-    when to stop. Only this provider's library is imported: each takes a second and tens of megabytes."""
+    when to stop. So are redirects: what is said to the model goes to the address that the operator named, and to no
+    other. Only this provider's library is imported: each takes a second and tens of megabytes."""
     base_url = config.base_url or None
     if config.provider == "anthropic":
         from anthropic import AsyncAnthropic
+        from anthropic import DefaultAsyncHttpxClient as AnthropicHttp
         from pydantic_ai.models.anthropic import AnthropicModel
         from pydantic_ai.providers.anthropic import AnthropicProvider
 
-        connection = AsyncAnthropic(api_key=config.key, base_url=base_url, max_retries=0)
+        http = AnthropicHttp(follow_redirects=False)
+        connection = AsyncAnthropic(api_key=config.key, base_url=base_url, max_retries=0, http_client=http)
         return AnthropicModel(
             config.name, provider=AnthropicProvider(anthropic_client=connection)
         ), connection
-    from openai import AsyncOpenAI
+    from openai import AsyncOpenAI, DefaultAsyncHttpxClient
     from pydantic_ai.models.openai import OpenAIChatModel
     from pydantic_ai.providers.openai import OpenAIProvider
 
-    client = AsyncOpenAI(api_key=config.key, base_url=base_url, max_retries=0)
+    client = AsyncOpenAI(
+        api_key=config.key,
+        base_url=base_url,
+        max_retries=0,
+        http_client=DefaultAsyncHttpxClient(follow_redirects=False),
+    )
     return OpenAIChatModel(config.name, provider=OpenAIProvider(openai_client=client)), client
 
 
