@@ -15,6 +15,7 @@ from bot.judge import JUDGES
 from bot.planner import PLANNERS
 from bot.policy_file import ChannelId
 from gate.rules.ports import Limits
+from gate.rules.sampling import SamplingBounds
 from gate.rules.settings import Switches, flaw, switched
 from gate.rules.url_guard import Network
 from handlers.api.ports import Bounds
@@ -46,6 +47,7 @@ class Config:
     webhooks: tuple[Network, ...] = ()  # networks of the operator's own that webhooks may reach
     api: Bounds = field(default_factory=Bounds)
     http: HttpLimits = field(default_factory=HttpLimits)
+    sampling: SamplingBounds = field(default_factory=SamplingBounds)
 
 
 DEFAULT = Config()
@@ -141,6 +143,16 @@ class WebhooksSection(Section):
     allow: tuple[Annotated[Any, AfterValidator(_network)], ...] = ()
 
 
+class SamplingSection(Section):
+    """What servers with `sampling: true` may take of the model."""
+
+    requests: Annotated[int, within(1, 100, whole=True)] = DEFAULT.sampling.requests
+    answer_tokens: Annotated[int, within(16, 100_000, whole=True)] = DEFAULT.sampling.answer_tokens
+    hour_tokens: Annotated[int, within(1000, 100_000_000, whole=True)] = DEFAULT.sampling.hour_tokens
+    prompt_chars: Annotated[int, within(100, 1_000_000, whole=True)] = DEFAULT.sampling.prompt_chars
+    seconds: Annotated[float, within(1, 600)] = DEFAULT.sampling.seconds
+
+
 class ConfigSection(SwitchesSection):
     """The whole file."""
 
@@ -158,6 +170,7 @@ class ConfigSection(SwitchesSection):
     webhooks: WebhooksSection = WebhooksSection()
     api: ApiSection = ApiSection()
     http: HttpSection = HttpSection()
+    sampling_bounds: SamplingSection = SamplingSection()
 
 
 def read_config(path: Path, environ: Mapping[str, str]) -> Config:
@@ -176,6 +189,7 @@ def read_config(path: Path, environ: Mapping[str, str]) -> Config:
         webhooks=read.webhooks.allow,
         api=Bounds(**read.api.model_dump()),
         http=HttpLimits(**read.http.model_dump()),
+        sampling=SamplingBounds(**read.sampling_bounds.model_dump()),
         planner=read.planner,
         judge=read.judge,
         model=read.model,

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gate.rules.planner_port import Planner
 from gate.rules.policy import Policy
 from gate.rules.ports import Tools
+from gate.rules.sampling import Sampler, SamplingBounds
+from tools.mcp.server_config import ServerConfig
 from tools.model.model_api import PROVIDERS, ModelConfig
 
 if TYPE_CHECKING:
@@ -85,3 +88,17 @@ async def answers(model: ProviderModel) -> None:
         await model.ask(Request("Answer in one word.", (UserMessage("Are you there?"),)))
     finally:
         await model.close()
+
+
+async def sampler(
+    stack: AsyncExitStack, config: ModelConfig | None, servers: Sequence[ServerConfig], bounds: SamplingBounds
+) -> Sampler | None:
+    """What answers the servers that may sample, its line closed with the stack; None without a model, or such a
+    server."""
+    if config is None or not any(server.sampling for server in servers):
+        return None
+    from tools.model.sampling import ModelSampler
+
+    model = await line(replace(config, seconds=bounds.seconds, output_tokens=bounds.answer_tokens))
+    stack.push_async_callback(model.close)
+    return ModelSampler(model, config.full_name, bounds.seconds)

@@ -13,6 +13,7 @@ from bot.connections import HttpLimits
 from bot.judge import unjudged
 from bot.planner import read_model
 from gate.rules.ports import Limits
+from gate.rules.sampling import SamplingBounds
 from gate.rules.settings import Switches
 from gate.rules.url_guard import Network
 from handlers.api.ports import Bounds
@@ -108,6 +109,7 @@ class Settings:
     webhooks: tuple[Network, ...] = ()  # networks of the operator's own that webhooks may reach
     api: Bounds = DEFAULT.api
     http: HttpLimits = DEFAULT.http
+    sampling: SamplingBounds = DEFAULT.sampling
     ignored: tuple[str, ...] = ()  # variables of a production that a demo leaves alone
 
     @classmethod
@@ -168,6 +170,7 @@ class Settings:
             webhooks=config.webhooks,
             api=config.api,
             http=config.http,
+            sampling=config.sampling,
         )
         problems = [*reader.problems, *problems, *(settings.missing_for_slack() if slack else ())]
         if problems:

@@ -36,7 +36,7 @@ from bot.engine import Engine
 from bot.heartbeats import RHYTHM, Rhythm
 from bot.job_routes import jobs
 from bot.judge import judge
-from bot.planner import planner
+from bot.planner import planner, sampler
 from bot.policy_file import load_policy, trusted
 from bot.row_sealing import seal_once
 from bot.settings import Settings
@@ -240,6 +240,8 @@ async def _host(
         inproc={config.name: bundled(config) for config in servers if config.transport == INPROC},
         recipes=load_recipes(settings.recipes),
         pins=_Book(pins),
+        sampler=await sampler(stack, settings.model, servers, settings.sampling),
+        sampling_bounds=settings.sampling,
     )
     host = Host(servers, setting)
     await host.start(CONNECT_SECONDS)

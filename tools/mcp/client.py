@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,11 +16,13 @@ from mcp_types import CallToolResult
 
 from gate.rules.action import Json
 from gate.rules.jobs import OWNER
+from gate.rules.sampling import RECORDER, Sampler, SamplingBounds
 from gate.rules.tool import Answer, Pin, Problem, ServerStatus, ServerUnavailable, ToolSpec
 from tools.mcp.catalogue import Catalogue, Pins
 from tools.mcp.connection import MAX_WAITING_CALLS, Connection, Listing, Timeouts
 from tools.mcp.fair_slots import QueueFull
 from tools.mcp.results import classify_error, to_answer
+from tools.mcp.sampling import Sampling
 from tools.mcp.schema import problems
 from tools.mcp.server_config import INPROC, ServerConfig
 from tools.mcp.session import CURRENT_CALL, CallTrace
@@ -64,6 +67,8 @@ class HostOptions:
     recipes: RecipeFiles = field(default_factory=dict)
     pins: PinStore = field(default_factory=InMemoryPins)
     timeouts: Timeouts = field(default_factory=Timeouts)
+    sampler: Sampler | None = None  # answers the servers that may sample
+    sampling_bounds: SamplingBounds = field(default_factory=SamplingBounds)
 
 
 class Host:
@@ -75,8 +80,13 @@ class Host:
         self._listings: dict[str, tuple[Listing, Pins | None]] = {}  # what each catalogue was built from
         self._configs = {config.name: config for config in servers}
         self._catalogues = {config.name: Catalogue() for config in servers}
+        self._samplings = {config.name: self._sampling(config) for config in servers if config.sampling}
         self._connections = {config.name: self._connection(config) for config in servers}
         self._abandoned: set[asyncio.Task[CallToolResult]] = set()
+
+    def _sampling(self, config: ServerConfig) -> Sampling:
+        bounds, sampler = self._options.sampling_bounds, self._options.sampler
+        return Sampling(config.name, bounds, sampler, in_words=config.is_bundled)
 
     def _connection(self, config: ServerConfig) -> Connection:
         inproc = self._options.inproc.get(config.name) if config.transport == INPROC else None
@@ -84,7 +94,8 @@ class Host:
         async def on_listing(listing: Listing) -> None:
             await self._publish(config, listing)
 
-        return Connection(Connector(config, self._options.logs, inproc), self._options.timeouts, on_listing)
+        connector = Connector(config, self._options.logs, inproc, self._samplings.get(config.name))
+        return Connection(connector, self._options.timeouts, on_listing)
 
     async def start(self, seconds: float = 0.0) -> None:
         """Begin to connect to every server, and wait up to `seconds` for the first attempts."""
@@ -199,9 +210,11 @@ class Host:
     async def _call(
         self, connection: Connection, client: OpenClient, tool: str, args: bytes, seconds: float
     ) -> Answer:
-        trace = CallTrace()
+        trace = CallTrace(tool=tool, recorder=RECORDER.get())
+        sampling = self._samplings.get(connection.name)
         try:
-            result = await self._call_in_task(seconds, client, tool, json.loads(args), trace)
+            with sampling.during(trace) if sampling else contextlib.nullcontext():
+                result = await self._call_in_task(seconds, client, tool, json.loads(args), trace)
             self._check_output(connection.name, tool, result)
             return to_answer(result)
         except Exception as error:

@@ -35,6 +35,7 @@ SDK_ERROR_WORDS = (
 CLIENT_CLOSED = (
     "Client must be used within an async context manager"  # the connection task has just closed it
 )
+SAMPLING_REFUSED = "Sampling was refused"
 ELICITATION_REFUSED = "Elicitation not supported"
 TOO_LONG_WORDS = (TOO_LONG, "Server-sent event exceeded")  # ours, and those of the SDK's HTTP client
 
@@ -137,6 +138,10 @@ def _classify_protocol_error(error: MCPError, call: CallTrace, server: str, obse
     if error.message == ELICITATION_REFUSED:
         return CallFailure(
             OutcomeUnknown(f"{server} asked a question in the middle of the call; I cannot answer")
+        )
+    if error.message.startswith(SAMPLING_REFUSED):
+        return CallFailure(
+            OutcomeUnknown(f"{server} asked for a model in the middle of the call: {error.message}")
         )
     from_sdk = error.code in (INVALID_REQUEST, INTERNAL_ERROR) and error.message.startswith(SDK_ERROR_WORDS)
     if error.code == PARSE_ERROR or from_sdk or (observed and not call.has_answer):

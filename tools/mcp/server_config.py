@@ -16,7 +16,7 @@ NAME = re.compile(r"[a-zA-Z0-9_-]{1,40}")
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 CATALOGUE_PIN = re.compile(r"sha256:[0-9a-f]{64}")
 STDIO, HTTP, INPROC = "command", "url", "inproc"  # the key that names the transport
-COMMON = {"trust", "pin", "mode", "timeout", "concurrency", "recipes", "type"}
+COMMON = {"trust", "pin", "mode", "timeout", "concurrency", "recipes", "sampling", "type"}
 KEYS = {
     STDIO: {"command", "args", "env", "cwd", *COMMON},
     HTTP: {"url", "headers", *COMMON},
@@ -45,6 +45,7 @@ class ServerConfig:
     timeout: float = 60.0  # seconds for one call
     concurrency: int = 8  # calls at once
     recipes: str = ""  # the file under manifests/tools for this server
+    sampling: bool = False  # whether it may ask the configured model in the middle of a call
 
     @property
     def transport(self) -> str:
@@ -118,6 +119,7 @@ class ServerSection(Section):
     timeout: Annotated[float, PlainValidator(_seconds)] = 60.0
     concurrency: Annotated[int, PlainValidator(_calls)] = 8
     recipes: Text = ""
+    sampling: bool = False
 
     @model_validator(mode="after")
     def _one_transport(self) -> ServerSection:

@@ -25,6 +25,7 @@ from mcp_types import (
 )
 from pydantic import ValidationError
 
+from gate.rules.sampling import Recorder
 from tools.mcp import response_heads
 from tools.mcp.limits import MAX_TOOLS, TOO_LONG, MessageSize, ParseThrottle, definition_too_large
 
@@ -63,6 +64,10 @@ class CallTrace:
     sent: int = 0  # requests handed to the transport
     rejection: str = ""  # why it certainly did not reach the tool
     has_answer: bool = False  # the server itself replied with an error
+    tool: str = ""
+    recorder: Recorder | None = None  # where its sampling requests are written down
+    samples: int = 0  # sampling requests so far
+    sampling_refused: bool = False  # a refused one is on the record
 
 
 CURRENT_CALL: ContextVar[CallTrace | None] = ContextVar("current call", default=None)

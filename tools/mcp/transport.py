@@ -21,6 +21,7 @@ from mcp_types import CallToolResult, Implementation
 
 from tools.mcp.error_log import ErrorLog
 from tools.mcp.limits import MAX_MESSAGE_BYTES
+from tools.mcp.sampling import Sampling
 from tools.mcp.server_config import HTTP, STDIO, ServerConfig
 from tools.mcp.session import WatchedClient, WatchedTransport
 from tools.mcp.stdio import stdio
@@ -47,6 +48,7 @@ class Connector:
     config: ServerConfig
     log_folder: Path  # for the standard error of child processes
     inproc: MCPServer | None = None
+    sampling: Sampling | None = None  # None: the capability is not announced
 
     @asynccontextmanager
     async def __call__(
@@ -64,6 +66,7 @@ class Connector:
                 mode=mode,
                 message_handler=on_message,
                 client_info=CLIENT_INFO,
+                sampling_callback=self.sampling,
                 cache=None,  # listings are cached in Connection, and always requested anew
             )
             await stack.enter_async_context(client)

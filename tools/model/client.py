@@ -103,11 +103,14 @@ class ProviderModel:
             else ModelRequestParameters(function_tools=tools)
         )
         sent = [*_to_provider_messages(request.system, request.messages)]
+        settings = self._settings
+        if request.output_tokens:
+            settings = {**settings, "max_tokens": min(request.output_tokens, settings["max_tokens"])}
         try:
             # The library's own limit begins anew with each byte that comes, so an answer could take for ever.
             async with asyncio.timeout(self._seconds):
                 response = await model_request(
-                    self._model, sent, model_settings=self._settings, model_request_parameters=parameters
+                    self._model, sent, model_settings=settings, model_request_parameters=parameters
                 )
         except TimeoutError as error:
             raise PlannerUnavailable(f"the model did not answer within {self._seconds:g} s") from error

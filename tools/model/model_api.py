@@ -82,6 +82,7 @@ class Request:
     messages: tuple[Message, ...]
     tools: tuple[ToolDefinition, ...] = ()
     tool_required: bool = False
+    output_tokens: int = 0  # of the answer; 0: as configured
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,163 @@
+"""Answers the sampling requests of one server, within bounds, and only in the middle of a call that is on record."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections import OrderedDict, deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from mcp.client.session import ClientRequestContext
+from mcp_types import INVALID_REQUEST, CreateMessageRequestParams, CreateMessageResult, ErrorData, TextContent
+
+from gate.rules.sampling import Completion, NotSampled, Prompt, Sampled, Sampler, SamplingBounds
+from tools.mcp.results import SAMPLING_REFUSED
+from tools.mcp.session import CURRENT_CALL, CallTrace
+
+HOUR = 3600.0
+MAX_KEPT_ANSWERS = 100
+CHARS_PER_TOKEN = 3  # to estimate a prompt before the model has counted it
+REFUSED = "refused"  # the stop reason of an answer that is a refusal
+NO_MODEL = "no model is configured: the operator has to name one"
+NO_CALL = "sampling is answered in the middle of a tool call only, and none is running"
+MANY_CALLS = "several calls are running, and it is not known which of them asks: call one after the other"
+NO_RECORD = "this call has no record that the request could go on"
+TEXT_ONLY = "only text is answered: no images, no audio and no results of tools"
+
+
+@dataclass
+class Sampling:
+    """The sampling callback of one server. `sampler` is None where no model is configured.
+
+    Equal requests within an hour get the same answer: what a preview showed is what the call then makes.
+    With `in_words`, a refusal is an answer with the stop reason `refused`, so that a bundled server can go on without a
+    model. An error would end its call, since the SDK gives up a call of 2026-07-28 whose request is refused.
+    """
+
+    server: str
+    bounds: SamplingBounds
+    sampler: Sampler | None = None
+    in_words: bool = False
+    running: list[CallTrace] = field(default_factory=list)
+    _answers: OrderedDict[str, tuple[float, Completion]] = field(default_factory=OrderedDict)
+    _spent: deque[list[float]] = field(default_factory=deque)  # time, tokens
+
+    @contextmanager
+    def during(self, call: CallTrace) -> Iterator[None]:
+        """Within it, this call is running, and may ask."""
+        self.running.append(call)
+        try:
+            yield
+        finally:
+            # By identity: a call that gave up is not to be taken for another one that looks the same.
+            self.running[:] = [one for one in self.running if one is not call]
+
+    async def __call__(
+        self, context: ClientRequestContext, params: CreateMessageRequestParams
+    ) -> CreateMessageResult | ErrorData:
+        """The answer of the model, or the refusal."""
+        try:
+            found = await self._answer(params)
+        except NotSampled as refusal:
+            if not self.in_words:
+                return ErrorData(code=INVALID_REQUEST, message=f"{SAMPLING_REFUSED}: {refusal}")
+            found, stop = Completion(str(refusal), "none"), REFUSED
+        else:
+            stop = "maxTokens" if found.truncated else "endTurn"
+        content = TextContent(type="text", text=found.text)
+        return CreateMessageResult(role="assistant", content=content, model=found.model, stop_reason=stop)
+
+    async def _answer(self, params: CreateMessageRequestParams) -> Completion:
+        call = self._call()
+        if call.recorder is None:
+            raise NotSampled(NO_RECORD)
+        call.samples += 1
+        prompt = self._prompt(params)
+        digest = hashlib.sha256(prompt.text.encode("utf-8", "surrogatepass")).hexdigest()
+        entry = Sampled(self.server, call.tool, prompt.text, digest)
+        try:
+            if call.samples > self.bounds.requests:
+                raise NotSampled(f"one call may ask {self.bounds.requests} times")
+            found, again = await self._completion(params, prompt)
+        except NotSampled as refusal:
+            if (
+                not call.sampling_refused
+            ):  # further refusals of a call are not written down: there may be thousands
+                call.sampling_refused = True
+                await call.recorder(replace(entry, refused=str(refusal)))
+            raise
+        tokens = (0, 0) if again else (found.input_tokens, found.output_tokens)
+        await call.recorder(replace(entry, answer=found.text, tokens=tokens, again=again))
+        return found
+
+    def _call(self) -> CallTrace:
+        """The call that a request belongs to. With 2026-07-28 it is answered in the task of its call. Before, it
+        names none, so it has to be the only one that runs."""
+        current = CURRENT_CALL.get()
+        if current is not None:
+            return current
+        if len(self.running) != 1:
+            raise NotSampled(MANY_CALLS if self.running else NO_CALL)
+        return self.running[0]
+
+    def _prompt(self, params: CreateMessageRequestParams) -> Prompt:
+        """The request as text. It is cut where it is too long: then it is refused, and the record needs no more."""
+        most, texts = self.bounds.prompt_chars + 1, list[tuple[str, str]]()
+        for message in params.messages:
+            parts = message.content if isinstance(message.content, list) else [message.content]
+            said = "\n".join(
+                part.text if isinstance(part, TextContent) else f"[{part.type}]" for part in parts
+            )
+            texts.append((message.role, said[:most]))
+        system = (params.system_prompt or "")[:most]
+        return Prompt(system, tuple(texts), max(1, min(params.max_tokens, self.bounds.answer_tokens)))
+
+    async def _completion(
+        self, params: CreateMessageRequestParams, prompt: Prompt
+    ) -> tuple[Completion, bool]:
+        """The answer, and whether it is an earlier one."""
+        self._must_be_allowed(params, prompt)
+        if self.sampler is None:
+            raise NotSampled(NO_MODEL)
+        key = json.dumps([prompt.system, prompt.messages, prompt.max_tokens])
+        now = asyncio.get_running_loop().time()
+        kept = self._answers.get(key)
+        if kept and now - kept[0] < HOUR:
+            return kept[1], True
+        spending = self._reserve(now, len(prompt.text) / CHARS_PER_TOKEN + prompt.max_tokens)
+        try:
+            found = await self.sampler.complete(prompt)
+        except NotSampled:
+            spending[1] = len(prompt.text) / CHARS_PER_TOKEN  # perhaps it was read
+            raise
+        spending[1] = found.input_tokens + found.output_tokens
+        self._answers[key] = (now, found)
+        while len(self._answers) > MAX_KEPT_ANSWERS:
+            self._answers.popitem(last=False)
+        return found, False
+
+    def _must_be_allowed(self, params: CreateMessageRequestParams, prompt: Prompt) -> None:
+        parts = [message.content for message in params.messages]
+        every = [part for each in parts for part in (each if isinstance(each, list) else [each])]
+        if any(not isinstance(part, TextContent) for part in every):
+            raise NotSampled(TEXT_ONLY)
+        if params.tools or params.tool_choice:
+            raise NotSampled("the model is given no tools in sampling")
+        if params.include_context not in (None, "none"):
+            raise NotSampled("no context of other servers or of this one is given to the model")
+        if len(prompt.text) > self.bounds.prompt_chars:
+            raise NotSampled(f"the prompt is longer than {self.bounds.prompt_chars:,} characters")
+
+    def _reserve(self, now: float, tokens: float) -> list[float]:
+        """Take tokens out of this hour's. The item is corrected once they were counted. Raises NotSampled."""
+        while self._spent and now - self._spent[0][0] >= HOUR:
+            self._spent.popleft()
+        if sum(spent for _, spent in self._spent) + tokens > self.bounds.hour_tokens:
+            raise NotSampled(
+                f"the {self.bounds.hour_tokens:,} tokens of {self.server} for this hour are used up"
+            )
+        self._spent.append([now, tokens])
+        return self._spent[-1]
