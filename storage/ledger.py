@@ -317,6 +317,12 @@ class SqlLedger:
         unique = {row.seq: to_line(row) for rows in found for row in rows}
         return tuple(sorted(unique.values(), key=lambda line: (line.at, line.seq), reverse=True)[:limit])
 
+    async def sampled(self, session: Session, action: str, limit: int = 20) -> tuple[Line, ...]:
+        log = audit_log.c
+        of = (log.session_id == session.key, log.action_id == action, log.event == "sampled")
+        (rows,) = await self._ask(select(audit_log).where(*of).order_by(log.seq).limit(limit))
+        return tuple(to_line(row) for row in rows)
+
     async def posted(self, key: str) -> Posted | None:
         row = await self._one(POSTED, of=key)
         return loaded(Posted, row) if row else None

@@ -9,7 +9,8 @@ import json
 from collections.abc import Sequence
 
 from gate.rules.action import Action, Class, Json, Verdict, Vote
-from views import edit_form, preview, result_review_card
+from gate.rules.audit import Line
+from views import edit_form, preview, result_review_card, sampled
 from views.block_kit import (
     Block,
     boxes,
@@ -117,8 +118,9 @@ def result_rejection(action: Action) -> View:
     )
 
 
-def full(action: Action, votes: Sequence[Vote] = ()) -> View:
-    """Everything that is known of an action, in pages; what even a modal cannot hold is counted."""
+def full(action: Action, votes: Sequence[Vote] = (), asked: Sequence[Line] = ()) -> View:
+    """Everything that is known of an action, in pages; what even a modal cannot hold is counted. `asked`: what servers
+    asked a model for it."""
     told = action.preview
     facts = preview.whole(told) if preview.reviewable(action) else preview.short(told)
     blocks = [
@@ -127,6 +129,7 @@ def full(action: Action, votes: Sequence[Vote] = ()) -> View:
         *_decision(action),
         *pack(facts),
         *pack([*preview.warnings(told), *preview.consequences(told), *preview.prose(action.prose)]),
+        *pack(sampled.asked(asked)),
     ]
     answer = ANSWER
     while True:

@@ -10,6 +10,7 @@ from gate.actions.button_press import OLD, Press, Said, heeded, late, opened, st
 from gate.actions.confirm import decided_for, lapse, settled
 from gate.actions.prepare import sentence
 from gate.actions.preview import Look, blind, decided, look
+from gate.actions.sampled import about, sampling_for
 from gate.actions.versioning import (
     announce,
     blocked,
@@ -137,7 +138,8 @@ async def refresh(world: World, action_id: str, version: int) -> None:
     args = unbound(spec, parse(action.args))
     before = {f.label: f.old for f in action.preview.facts if f.old is not None}
     old = {f.label: before.get(f.label, f.value) for f in action.preview.facts} if before else None
-    seen = await look(world, spec, args, action.session.channel, old)
+    with sampling_for(world, about(world, action)):
+        seen = await look(world, spec, args, action.session.channel, old)
     decision = decided_for(world, spec, action, seen.args, seen.capture)
     source = replace(action.proposal.source, at=await world.ledger.now())
     shown = next_version(world, spec, action, proposal(world, spec, seen, decision, source))

@@ -14,6 +14,7 @@ from gate.actions.edit import unbound
 from gate.actions.grant_consent import withdrawn
 from gate.actions.preview import NotSeen, captured
 from gate.actions.review_log import announce_review, holds
+from gate.actions.sampled import about, sampling_for
 from gate.actions.undo import inverse_of, undo_kind
 from gate.actions.undone_action import move_original
 from gate.actions.versioning import entry, show
@@ -56,6 +57,11 @@ async def carry_out(world: World, action_id: str) -> None:
     action = await world.ledger.action(action_id)
     if action is None or action.state is not State.APPROVED:
         return  # decided otherwise, or somebody else's claim: the janitor judges that by its lease
+    with sampling_for(world, about(world, action)):
+        await _carry_out(world, action)
+
+
+async def _carry_out(world: World, action: Action) -> None:
     hindrance = await _hindrance(world, action)
     if hindrance:
         return await call_off(world, action, hindrance)

@@ -10,6 +10,7 @@ from gate.actions.confirm import forget
 from gate.actions.grant_consent import by_grant, explained
 from gate.actions.preview import Look, decided, look
 from gate.actions.review_log import announce_review, waits_before
+from gate.actions.sampled import About, sampling_for
 from gate.actions.versioning import announce, lease, proposal, propose, show, with_receipt
 from gate.rules.action import (
     APART,
@@ -130,8 +131,18 @@ async def prepare(world: World, asked: Asked, write: Write | None = None) -> Pre
     if problems:
         return await refuse(world, asked, name, tuple(p.text for p in problems[:SHOWN]))
     if decision.verdict is Verdict.RUN and not world.policy.review(Phase.BEFORE, name, asked.names):
-        return await read(world, asked, spec, decision)
-    return await hold(world, asked, spec, write or waiting_write)
+        with sampling_for(world, _sampled(world, asked, decision)):
+            return await read(world, asked, spec, decision)
+    with sampling_for(world, _sampled(world, asked, decision)):
+        return await hold(world, asked, spec, write or waiting_write)
+
+
+def _sampled(world: World, asked: Asked, decision: Decision) -> About:
+    """What is on record of a model's part in the calls for this."""
+    name = f"{asked.call.server}.{asked.call.tool}"
+    reviewed = bool(world.policy.review(Phase.AFTER, name, asked.names))
+    withheld = decision.private or decision.secret or reviewed
+    return About(asked.session, asked.id, asked.requester, withheld)
 
 
 async def hold(world: World, asked: Asked, spec: ToolSpec, write: Write) -> Prepared | Refused:

@@ -339,6 +339,10 @@ class Ledger(Protocol):
         """The latest entries, newest first. `user`: those by this person, or about an action they asked for."""
         ...
 
+    async def sampled(self, session: Session, action: str, limit: int = 20) -> tuple[Line, ...]:
+        """The first requests to a model that servers made in calls for this action, oldest first."""
+        ...
+
     async def posted(self, key: str) -> Posted | None: ...
     async def posted_of(self, keys: Sequence[str]) -> Mapping[str, Posted]:
         """Where each of these cards stands, by key; those that nothing is known of are left out."""

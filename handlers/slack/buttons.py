@@ -186,4 +186,6 @@ class Buttons:
         action = await standing(self._world, pressed, Verb.LOOK)
         if isinstance(action, Said):
             return action
-        return action, modals.full(action, await self._world.ledger.votes(action.id, action.version))
+        ledger = self._world.ledger
+        votes = await ledger.votes(action.id, action.version)
+        return action, modals.full(action, votes, await ledger.sampled(action.session, action.id))

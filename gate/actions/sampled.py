@@ -1,0 +1,71 @@
+"""The record of what servers ask a model while their tools run for somebody."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from gate.rules.action import Action, Session
+from gate.rules.audit import Entry
+from gate.rules.ports import Unavailable, World
+from gate.rules.reviews import Phase
+from gate.rules.sampling import NotSampled, Sampled, recorded_by
+
+EVENT = "sampled"
+KEPT_PROMPT, KEPT_ANSWER = 4000, 1000  # characters in the log
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What the calls are made for. `action`: its id, which it has before it is written down. `withheld`: neither prompt
+    nor answer are kept, only their digest and counts."""
+
+    session: Session
+    action: str
+    requester: str
+    withheld: bool = False
+
+
+def about(world: World, action: Action) -> About:
+    """An action that is there."""
+    secret = action.private or action.proposal.decision.secret
+    withheld = secret or bool(world.policy.review(Phase.AFTER, action.name))
+    return About(action.session, action.id, action.requester, withheld)
+
+
+@contextmanager
+def sampling_for(world: World, made_for: About) -> Iterator[None]:
+    """Within it, servers may sample. Each request is an audit entry in a transaction of its own, before the server is
+    given the answer: a crash later in the call cannot lose it, and without the entry there is no answer."""
+
+    async def record(one: Sampled) -> None:
+        try:
+            async with world.ledger.begin() as tx:
+                tx.audit(entry_of(made_for, one))
+        except Unavailable as error:
+            raise NotSampled("it could not be put on record") from error
+
+    with recorded_by(record):
+        yield
+
+
+def entry_of(made_for: About, one: Sampled) -> Entry:
+    """The audit entry of a request."""
+    tokens_in, tokens_out = one.tokens
+    told = {"prompt": one.prompt[:KEPT_PROMPT]} if not made_for.withheld else {}
+    counts = f"{tokens_in} tokens in, {tokens_out} out"
+    return Entry(
+        event=EVENT,
+        session=made_for.session.key,
+        actor="system",
+        action=made_for.action,
+        tool=f"{one.server}.{one.tool}",
+        arguments=json.dumps({"sha256": one.digest, **told}),
+        result="" if made_for.withheld else one.answer[:KEPT_ANSWER],
+        status="error" if one.refused else "success",
+        outcome="refused" if one.refused else "answered",
+        reason=one.refused or ("the answer of an equal request" if one.again else counts),
+        requester=made_for.requester,
+    )

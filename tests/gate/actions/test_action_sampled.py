@@ -1,0 +1,76 @@
+"""What servers ask a model while their tools run: on the record before it is answered, and in *Show everything*."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from gate.actions.sampled import KEPT_ANSWER, KEPT_PROMPT, About, about, sampling_for
+from gate.rules.ports import Unavailable
+from gate.rules.sampling import RECORDER, NotSampled, Sampled
+from tests.gate.gate_setup import ANN, Scene
+from views import modals
+
+ONE = Sampled("desk", "write", "user: Which colour?", "ab" * 32, "Blue.", tokens=(100, 20))
+
+
+async def record(one: Sampled) -> None:
+    recorder = RECORDER.get()
+    assert recorder
+    await recorder(one)
+
+
+async def test_a_request_is_an_audit_entry_and_shown_with_its_action(stage: Scene):
+    action = await stage.prepare(path="a.md", content="new")
+    with sampling_for(stage.world, about(stage.world, action)):
+        await record(ONE)
+        await record(replace(ONE, answer="", refused="one call may ask 4 times", tokens=(0, 0)))
+    assert RECORDER.get() is None
+    first, second = await stage.ledger.sampled(action.session, action.id)
+    told = json.loads(first.entry.arguments)
+    assert told == {"sha256": "ab" * 32, "prompt": "user: Which colour?"}
+    assert (first.entry.tool, first.entry.action, first.entry.requester) == ("desk.write", action.id, ANN)
+    assert (first.entry.result, first.entry.status, first.entry.outcome) == ("Blue.", "success", "answered")
+    assert first.entry.reason == "100 tokens in, 20 out"
+    assert (second.entry.status, second.entry.reason) == ("error", "one call may ask 4 times")
+    shown = json.dumps(modals.full(action, (), (first, second)))
+    assert "desk.write asked the model (100 tokens in, 20 out)" in shown
+    assert "Which colour?" in shown
+    assert "Blue." in shown
+
+
+async def test_what_is_withheld_leaves_its_digest_alone(stage: Scene):
+    action = await stage.prepare(path="a.md", content="new")
+    with sampling_for(stage.world, About(action.session, action.id, ANN, withheld=True)):
+        await record(ONE)
+    (found,) = await stage.ledger.sampled(action.session, action.id)
+    assert (json.loads(found.entry.arguments), found.entry.result) == ({"sha256": "ab" * 32}, "")
+    assert "Neither the question nor the answer is kept" in json.dumps(modals.full(action, (), (found,)))
+
+
+async def test_long_requests_are_bounded_in_the_log_and_on_the_screen(stage: Scene):
+    action = await stage.prepare(path="a.md", content="new")
+    with sampling_for(stage.world, about(stage.world, action)):
+        for _ in range(30):
+            await record(replace(ONE, prompt="p" * 60_000, answer="a" * 60_000))
+    found = await stage.ledger.sampled(action.session, action.id)
+    assert len(found) == 20
+    assert len(json.loads(found[0].entry.arguments)["prompt"]) == KEPT_PROMPT
+    assert len(found[0].entry.result) == KEPT_ANSWER
+    shown = json.dumps(modals.full(action, (), found))
+    assert "and 16 more" in shown
+    assert len(shown) < modals.VIEW_BYTES
+
+
+async def test_what_cannot_be_put_on_record_is_not_answered(stage: Scene, monkeypatch: pytest.MonkeyPatch):
+    action = await stage.prepare(path="a.md", content="new")
+
+    def gone() -> None:
+        raise Unavailable("the database is away")
+
+    with sampling_for(stage.world, about(stage.world, action)):
+        monkeypatch.setattr(stage.world.ledger, "begin", gone)
+        with pytest.raises(NotSampled, match="could not be put on record"):
+            await record(ONE)
