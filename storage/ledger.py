@@ -29,6 +29,7 @@ from storage.posted import BEGIN, LOST, POSTED, POSTED_OF, UNREAD_SINCE, lost
 from storage.reviews import Reviews
 from storage.row_macs import seals_of
 from storage.rows import loaded, to_action, to_joined_turn, to_line, to_task, to_turn, to_votes
+from storage.server_questions import Questions
 from storage.statements import (
     ACTION,
     ASKING,
@@ -93,6 +94,7 @@ class SqlLedger:
         self._inside: set[asyncio.Task[Any] | None] = set()
         self.learnt = Learnt(self._ask, lambda: self.offset, self.seals)
         self.reviews = Reviews(self._ask, lambda: self.offset, self.seals)
+        self.questions = Questions(self._ask, lambda: self.offset, self.seals)
         self._token = ""
 
     def through(self, token: str) -> Self:

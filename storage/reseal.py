@@ -16,6 +16,7 @@ from storage.api_tables import tokens, webhooks
 from storage.audit_log import append, last
 from storage.columns import clock
 from storage.grant_tables import grants
+from storage.question_tables import server_questions
 from storage.row_macs import Seals, Unopened, seals_of
 from storage.rows import loaded
 from storage.tables import (
@@ -35,6 +36,7 @@ from storage.webhook_subscriptions import closed, opened
 
 SEALED: tuple[Table, ...] = (
     actions, tasks, votes, grants, inbox, turns, exchanges, tool_pins, people, tokens,
+    server_questions,
 )  # fmt: skip
 # Of an earlier version, these are asked anew instead: nothing shows that they are as they were shown.
 UNDECIDED = (State.PREPARED, State.APPROVED)

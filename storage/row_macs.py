@@ -26,6 +26,7 @@ from storage.columns import EPOCH, MICROSECOND, Packed, SessionKey, Time
 OPEN = {
     "actions": {"due"},
     "tasks": {"due"},
+    "server_questions": {"due"},
     "grants": {"revoked_at", "revoked_by"},
     "api_tokens": {"revoked_at"},
     "inbox": {"reader", "held_until", "done_at"},

@@ -49,6 +49,7 @@ from storage.rows import (
     to_task,
     to_votes,
 )
+from storage.server_questions import QuestionsTx
 from storage.tables import actions, inbox
 from storage.task_tables import HOLDS, tasks
 from storage.webhook_subscriptions import HooksTx
@@ -95,6 +96,10 @@ class SqlTx:
     @property
     def reviews(self) -> ReviewsTx:
         return ReviewsTx(self)
+
+    @property
+    def questions(self) -> QuestionsTx:
+        return QuestionsTx(self, self._offset, self._seals)
 
     @property
     def hooks(self) -> HooksTx:

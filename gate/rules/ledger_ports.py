@@ -26,6 +26,7 @@ from gate.rules.grant_ports import Learnt, LearntTx
 from gate.rules.jobs import Run
 from gate.rules.messages import CardKey, Happening, Note, Posted, Sheet, UndoEntry
 from gate.rules.planner_port import CallReport, Exchange, Incoming, Turn
+from gate.rules.question_ports import Questions, QuestionsTx
 from gate.rules.reviews import Reviews, ReviewsTx
 from gate.rules.states import Event
 from gate.rules.task import (
@@ -129,6 +130,8 @@ class Tx(Protocol):
     def learnt(self) -> LearntTx: ...
     @property
     def reviews(self) -> ReviewsTx: ...
+    @property
+    def questions(self) -> QuestionsTx: ...
     @property
     def hooks(self) -> HooksTx: ...
     @property
@@ -261,6 +264,8 @@ class Ledger(Protocol):
     def learnt(self) -> Learnt: ...
     @property
     def reviews(self) -> Reviews: ...
+    @property
+    def questions(self) -> Questions: ...
 
     def through(self, token: str) -> Ledger:
         """The same ledger; every audit entry that is written with it names this API token, by its id."""

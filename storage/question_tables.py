@@ -1,0 +1,42 @@
+"""The table of questions that servers ask in the middle of a call. Dataclass fields keep their names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlalchemy import Boolean, Column, Integer, Table, literal_column
+
+from gate.rules.action import Json
+from gate.rules.server_questions import QuestionState
+from storage.columns import Choice, Packed, SessionKey, Time, Words
+from storage.schema import metadata, partial, text
+
+server_questions = Table(
+    "server_questions",
+    metadata,
+    Column("id", Words, primary_key=True),
+    Column("version", Integer, nullable=False),
+    Column("state", Choice(QuestionState), nullable=False),
+    Column("session", SessionKey, nullable=False),
+    text("requester"),
+    text("server"),
+    text("tool"),
+    text("action"),
+    text("task"),
+    text("about"),
+    Column("is_read", Boolean, nullable=False),
+    Column("private", Boolean, nullable=False),
+    text("message"),
+    Column("schema", Packed(Mapping[str, Json]), nullable=False),
+    Column("created_at", Time, nullable=False),
+    Column("until", Time, nullable=False),
+    text("actor"),
+    text("reason"),
+    text("answer"),  # encrypted; "" once the call has taken it
+    Column(
+        "due", Time, nullable=False
+    ),  # when nobody waits for the answer any more, unless its call says so again
+    text("mac"),
+)
+OPEN_QUESTION = server_questions.c.state == literal_column("'waiting'")
+partial("ix_server_questions_due", OPEN_QUESTION, server_questions.c.due)
