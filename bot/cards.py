@@ -117,6 +117,8 @@ class Cards(Messages):
                     return await self._note(key.id, posted)
                 case CardKind.TASK:
                     left, again = await self._task(key.id, again, seen)
+                case CardKind.QUESTION:
+                    left, again = 0.0, await self._question(key.id, posted, again)
                 case _:
                     left, again = 0.0, await self._actions(key, posted, again, seen)
             if not again:
@@ -201,6 +203,13 @@ class Cards(Messages):
         if note is not None and not (posted and posted.ts):
             await self._put(rendering.of_note(note, await self._written(note)), posted)
         return 0.0
+
+    async def _question(self, question_id: str, posted: Posted | None, again: set[str]) -> set[str]:
+        """The message of a server's question."""
+        question = await self._ledger.questions.question(question_id)
+        card = rendering.of_question(question) if question else None
+        drawn = card is not None and (again or rendering.outdated(card, posted))
+        return await self._put(card, posted) if card and drawn else set()
 
     async def _written(self, note: Note) -> Message:
         """A list is one person's, or that of the thread that everybody in it may see."""

@@ -112,6 +112,8 @@ class LimitsSection(Section):
     settle: Annotated[float, within(60, 30 * DAY)] = DEFAULT.limits.settle
     hold: Annotated[float, within(0, 3600)] = DEFAULT.limits.hold
     proceed: Annotated[float, within(3, 3600)] = DEFAULT.limits.proceed
+    server_question: Annotated[float, within(10, 1800)] = DEFAULT.limits.server_question
+    server_questions: Annotated[int, within(0, 100, whole=True)] = DEFAULT.limits.server_questions
 
 
 class ConfirmationSection(Section):

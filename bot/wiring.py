@@ -45,7 +45,7 @@ from bot.slack_users import SlackPeople, groups_of
 from bot.startup import NO_TABLES, NotStarted, answering, usable
 from bot.watchdog import Watchdog
 from bot.webhook_audience import deliveries
-from gate.actions import expiry
+from gate.actions import expiry, server_questions
 from gate.rules.ports import Unavailable, World
 from gate.rules.tool import Pin
 from gate.tasks.pending import waiting_for
@@ -318,6 +318,7 @@ async def _sweep(world: World, ledger: SqlLedger, seconds: float) -> None:
             found = await ledger.due(seconds)
             await expiry.settle(world, [one for one in found if one.left <= 0])
             pause = max(BREATH, min([seconds, *(one.left for one in found if one.left > 0)]))
+            await server_questions.close_overdue(world)
             await ledger.checkpoint()
             if time.monotonic() - restarted > RESTART_EVERY:
                 restarted = time.monotonic()

@@ -10,6 +10,7 @@ from sqlalchemy import and_, bindparam, case, exists, func, literal, not_, selec
 
 from gate.rules.messages import CardKind
 from storage.columns import clock
+from storage.question_tables import server_questions
 from storage.rows import insert
 from storage.tables import UNDRAWN, actions, inbox, notes, posted
 from storage.task_tables import tasks
@@ -62,7 +63,10 @@ def putting(dialect: str, offset: timedelta, guarded: bool) -> Any:
 @lru_cache(maxsize=16)
 def lost(offset: timedelta) -> Any:
     """The cards that nobody has begun to draw for LOST, `count` at most, the oldest first; what each is about."""
-    kinds = [(notes, CardKind.NOTE), (actions, CardKind.ACTION), (tasks, CardKind.TASK)]
+    kinds = [
+        (notes, CardKind.NOTE), (actions, CardKind.ACTION), (tasks, CardKind.TASK),
+        (server_questions, CardKind.QUESTION),
+    ]  # fmt: skip
     of = [(exists().where(table.c.id == posted.c.key), literal(kind.value)) for table, kind in kinds]
     kind = case(*of, else_=literal(CardKind.GROUP.value)).label("kind")
     waits = (UNDRAWN, posted.c.asked_at <= clock(offset - LOST), posted.c.asked - posted.c.begun < MOST_LOST)

@@ -59,7 +59,14 @@ class QuestionsTx:
         if state is None:
             raise StaleQuestion
         closed = self._seals.closed(changes.get("answer", ""), _place(question.id))
-        now = replace(question, **{**changes, "answer": closed}, version=question.version + 1, state=state)
+        now = replace(
+            question,
+            version=question.version + 1,
+            state=state,
+            actor=changes.get("actor", ""),
+            reason=changes.get("reason", ""),
+            answer=closed,
+        )
         decided = event is not QuestionEvent.EXPIRE
         await self._replace(question, now, *(self._awaited() if decided else ()))
         return now

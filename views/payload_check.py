@@ -71,7 +71,14 @@ PLAIN = {n: f"plain_text {n}" for n in (24, 75, 150, 2000, 3000)}  # kinds of pl
 STYLED = ("bold", "italic", "strike", "code")
 INLINE = ("text", "user", "emoji", "link")
 RICH_PARTS = ("rich_text_section", "rich_text_preformatted", "rich_text_quote", "rich_text_list")
-INPUTS = ("plain_text_input", "number_input", "static_select", "radio_buttons")
+INPUTS = (
+    "plain_text_input",
+    "number_input",
+    "static_select",
+    "radio_buttons",
+    "multi_static_select",
+    "checkboxes",
+)
 ANYWHERE = ("section", "header", "context", "actions", "divider", "rich_text")
 OPTIONS = One(("option",))
 
@@ -138,6 +145,16 @@ SHAPES: Mapping[str, Mapping[str, Rule]] = {
     "number_input": {"action_id": ID, "is_decimal_allowed": Flag(), "initial_value?": Text(32)},
     "static_select": {"action_id": ID, "options": Many(("option",), 100), "initial_option?": OPTIONS},
     "radio_buttons": {"action_id": ID, "options": Many(("option",), 10), "initial_option?": OPTIONS},
+    "multi_static_select": {
+        "action_id": ID,
+        "options": Many(("option",), 100),
+        "initial_options?": Many(("option",), 100),
+    },
+    "checkboxes": {
+        "action_id": ID,
+        "options": Many(("option",), 10),
+        "initial_options?": Many(("option",), 10),
+    },
     "modal": {
         "callback_id": ID,
         "title": One((PLAIN[24],)),

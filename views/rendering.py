@@ -11,10 +11,11 @@ from gate.rules import batch_receipt
 from gate.rules.action import Action, Session, Vote
 from gate.rules.messages import PART
 from gate.rules.ports import Note, Posted
+from gate.rules.server_questions import QuestionState, ServerQuestion
 from gate.rules.states import State
 from gate.rules.task import Flow, Task, Wish
 from gate.rules.task_states import TaskState
-from views import batch_card, card, notices
+from views import batch_card, card, notices, server_question
 from views.block_kit import Message
 from views.task_cards import TaskCard, cards
 from views.task_wording import waits
@@ -115,6 +116,24 @@ def _of_task(task: Task, one: TaskCard) -> Card:
         spent=one.spent,
         ticks=ticks,
         asker=task.requester,
+    )
+
+
+def of_question(question: ServerQuestion) -> Card:
+    """The message of a server's question; of a private call in direct messages. One that is over before it was posted
+    is not posted."""
+    waits = question.state is QuestionState.WAITING
+    message = server_question.card(question)
+    return Card(
+        key=question.id,
+        message=message,
+        session=question.session,
+        revision=question.version,
+        digest=f"{'' if waits else CLOSED}{digest(message)}",
+        closed=not waits,
+        quiet=not waits,
+        direct=question.requester if question.private else "",
+        asker=question.requester,
     )
 
 

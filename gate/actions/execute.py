@@ -15,6 +15,7 @@ from gate.actions.grant_consent import withdrawn
 from gate.actions.preview import NotSeen, captured
 from gate.actions.review_log import announce_review, holds
 from gate.actions.sampled import about, sampling_for
+from gate.actions.server_questions import answered_in_thread, of_action
 from gate.actions.undo import inverse_of, undo_kind
 from gate.actions.undone_action import move_original
 from gate.actions.versioning import entry, show
@@ -182,9 +183,10 @@ async def _call(world: World, action: Action) -> Outcome:
     started = world.clock.now()
     try:
         await world.tools.declared(action.server, action.tool)
-        answer: Answer = await world.tools.call(
-            action.server, action.tool, action.args, world.limits.call, action.definition
-        )
+        with answered_in_thread(world, of_action(action)):
+            answer: Answer = await world.tools.call(
+                action.server, action.tool, action.args, world.limits.call, action.definition
+            )
         outcome = Outcome("error" if answer.is_error else "success", answer.text, answer.structured)
     except ServerUnavailable as error:
         outcome = Outcome("not_sent", f"It did not run: {error}.")

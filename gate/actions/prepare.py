@@ -11,6 +11,7 @@ from gate.actions.grant_consent import by_grant, explained
 from gate.actions.preview import Look, decided, look
 from gate.actions.review_log import announce_review, waits_before
 from gate.actions.sampled import About, sampling_for
+from gate.actions.server_questions import Subject, answered_in_thread
 from gate.actions.versioning import announce, lease, proposal, propose, show, with_receipt
 from gate.rules.action import (
     APART,
@@ -245,7 +246,8 @@ async def read(world: World, asked: Asked, spec: ToolSpec, decision: Decision) -
     started = world.clock.now()
     args = canonical(asked.call.args)
     try:
-        answer = await world.tools.call(spec.server, spec.name, args, world.limits.call, spec.definition)
+        with answered_in_thread(world, _subject(asked, spec, decision)):
+            answer = await world.tools.call(spec.server, spec.name, args, world.limits.call, spec.definition)
     except AnswerTooLong as error:
         answer = Answer(f"{sentence(str(error))} Nothing was changed; ask for less of it.", is_error=True)
     except (ServerUnavailable, OutcomeUnknown) as error:
@@ -277,6 +279,20 @@ async def read(world: World, asked: Asked, spec: ToolSpec, decision: Decision) -
             )
         )
     return Answered(spec, asked.call.args, answer, decision.private) if waiting is None else Prepared(waiting)
+
+
+def _subject(asked: Asked, spec: ToolSpec, decision: Decision) -> Subject:
+    return Subject(
+        session=asked.session,
+        requester=asked.requester,
+        server=spec.server,
+        tool=spec.name,
+        action=asked.id,
+        about=spec.title or spec.name,
+        task=asked.task,
+        is_read=True,
+        private=decision.private,
+    )
 
 
 async def _read_under_review(

@@ -21,11 +21,12 @@ class CardKind(StrEnum):
     GROUP = "group"  # the actions that share a card
     TASK = "task"  # all the cards of a task
     NOTE = "note"
+    QUESTION = "question"  # of a server, in the middle of a call
 
 
 @dataclass(frozen=True, slots=True)
 class CardKey:
-    """Names what is to be brought up to date in Slack. `id`: of the action, group, task or note."""
+    """Names what is to be brought up to date in Slack. `id`: of the action, group, task, note or question."""
 
     kind: CardKind
     id: str

@@ -111,6 +111,8 @@ class Limits:
     settle: float = 86_400.0  # seconds after which a finished task counts as done
     hold: float = 45.0  # seconds for which a call over MCP is held; many clients give up after 60
     proceed: float = 10.0  # seconds for which a summary can be held before the task goes on
+    server_question: float = 300.0  # seconds for which a call waits for the answer to what its server asks
+    server_questions: int = 5  # that the server of one call may ask
 
     @property
     def requests_per_user(self) -> int:

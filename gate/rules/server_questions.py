@@ -218,10 +218,9 @@ def _options(declared: Mapping[str, Json]) -> tuple[tuple[str, str], ...]:
     if not isinstance(values, list) or not values or not all(isinstance(value, str) for value in values):
         raise Unfit("has a choice among something else than texts")
     names = declared.get("enumNames")
-    labelled = (
-        isinstance(names, list) and len(names) == len(values) and all(isinstance(n, str) for n in names)
-    )
-    return tuple(zip(values, names if labelled else values, strict=True))
+    if isinstance(names, list) and len(names) == len(values) and all(isinstance(name, str) for name in names):
+        return tuple(zip(values, names, strict=True))
+    return tuple((value, value) for value in values)
 
 
 def _is_choice(way: Json) -> bool:

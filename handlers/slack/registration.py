@@ -15,6 +15,7 @@ from handlers.slack.home import home_after
 from handlers.slack.listener import ListenerFactory, Outgoing
 from handlers.slack.modals import Modals
 from handlers.slack.pages import Pages
+from handlers.slack.server_questions import ServerQuestions
 from handlers.slack.task_buttons import TaskButtons
 from handlers.slack.task_modals import TaskModals
 from views import modals
@@ -27,10 +28,16 @@ def register(app: AsyncApp, world: World, outgoing: Outgoing, bot_user: str) -> 
     app.use(events.receive_message)
     app.event("app_home_opened")(events.home)
     app.event("agent_session_stopped")(events.stop)
-    pressed = {**Buttons(world).all(), **TaskButtons(world).all(), **Pages(world).all()}
+    asked = ServerQuestions(world)
+    pressed = {
+        **Buttons(world).all(),
+        **TaskButtons(world).all(),
+        **Pages(world).all(),
+        **asked.buttons(),
+    }
     for action_id, handler in pressed.items():
         app.action(action_id)(listeners.listener(payloads.click, handler))
-    windows = {**Modals(world).all(), **TaskModals(world).all()}
+    windows = {**Modals(world).all(), **TaskModals(world).all(), **asked.modals()}
     for callback, submitted in windows.items():
         app.view(callback)(listeners.listener(payloads.submission, submitted, modals.message))
     for command, called in Commands(world).all().items():

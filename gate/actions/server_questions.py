@@ -1,0 +1,345 @@
+"""A server asks in the middle of a call: the question goes to the person in the thread, and their answer back."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from gate.actions.button_press import Press, Said
+from gate.rules.action import Action, Json, Session
+from gate.rules.audit import Entry
+from gate.rules.jobs import owned
+from gate.rules.messages import CardKey, CardKind
+from gate.rules.permissions import Ruling
+from gate.rules.ports import Note, Tx, Unavailable, World
+from gate.rules.question_ports import StaleQuestion
+from gate.rules.server_questions import (
+    ASK_PERSON,
+    MOST_MESSAGE,
+    FormReply,
+    FormRequest,
+    QuestionEvent,
+    QuestionState,
+    ServerQuestion,
+    Unfit,
+    form_fields,
+    may_answer,
+    problems,
+)
+
+log = logging.getLogger(__name__)
+
+POLL = 1.0  # seconds between two looks for the answer
+BEAT = 10  # looks between two signs that the call still waits
+SHEET = "server_question"  # the kind of the form, as an opened modal
+CLOSING = 5.0  # seconds to close a question whose call has ended
+GONE = "I do not know this question (any more)."
+OVER = {
+    QuestionState.ANSWERED: "It is answered already.",
+    QuestionState.DECLINED: "It is declined already.",
+    QuestionState.EXPIRED: "Nobody waits for the answer any more.",
+}
+UNHEARD = "Nobody waits for the answer any more."
+NOT_OPENED = "Please press Answer… again: this form was not opened by me, for you."
+TOO_LATE = "Nobody answered in time."
+STOPPED = "The task was stopped."
+ENDED = "The call ended before anybody answered."
+NO_ANSWER = "The answer could not be read."
+NO_THREAD = "nobody can be asked: this call has no thread in Slack in which a person waits for it"
+TOO_MANY = "{most} questions are all that one call may ask"
+BY_URL = "asks to open an address, which this client does not do"
+REFUSED = "The server {server} asked something in the middle of a call that I declined: it {why}."
+NOT_NOW = "the question could not be recorded just now"
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What call may ask, and about what. `action`: the id of the action, or of the read."""
+
+    session: Session
+    requester: str
+    server: str
+    tool: str
+    action: str
+    about: str
+    task: str = ""
+    is_read: bool = False
+    private: bool = False
+
+
+def of_action(action: Action) -> Subject:
+    """The call of an action."""
+    return Subject(
+        session=action.session,
+        requester=action.requester,
+        server=action.server,
+        tool=action.tool,
+        action=action.id,
+        about=action.preview.summary,
+        task=action.task,
+        private=action.private,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class FormProblems:
+    """What is wrong with an answer, by the name of the field. Nothing was sent."""
+
+    problems: Mapping[str, str]
+
+
+@contextmanager
+def answered_in_thread(world: World, subject: Subject) -> Iterator[None]:
+    """Within it, what the server of this call asks goes to the person in its thread."""
+    left = world.limits.server_questions
+
+    async def ask_person(request: FormRequest) -> FormReply:
+        nonlocal left
+        left -= 1
+        if left < 0:  # the first that is too many is on the record
+            why = TOO_MANY.format(most=world.limits.server_questions)
+            return (
+                await _refuse(world, subject, why, False) if left == -1 else FormReply("decline", reason=why)
+            )
+        with owned(subject.requester):
+            return await ask(world, subject, request)
+
+    token = ASK_PERSON.set(ask_person)
+    try:
+        yield
+    finally:
+        ASK_PERSON.reset(token)
+
+
+async def ask(world: World, subject: Subject, request: FormRequest) -> FormReply:
+    """Put a question to the person and wait for the answer, for its time at most. Cancelled, it closes the question."""
+    try:
+        if request.url:
+            raise Unfit(BY_URL)
+        form_fields(request.schema)
+    except Unfit as unfit:
+        return await _refuse(world, subject, str(unfit), True)
+    try:
+        question = await _open(world, subject, request)
+    except Unavailable:
+        log.warning("a question of %s could not be recorded", subject.server)
+        return FormReply("decline", reason=NOT_NOW)
+    if question is None:
+        return FormReply("decline", reason=NO_THREAD)
+    try:
+        return await _wait(world, question)
+    except BaseException:  # the call has ended, or this process stops: no live buttons are left
+        await asyncio.shield(_close_soon(world, question.id))
+        raise
+
+
+async def _refuse(world: World, subject: Subject, why: str, told: bool) -> FormReply:
+    """Decline in words, on the record; `told`: the thread hears of it."""
+    try:
+        async with world.ledger.begin() as tx:
+            tx.audit(_entry("question_declined", subject, "policy", reason=why))
+            if told and subject.session.thread and not tx.token:
+                text = REFUSED.format(server=subject.server, why=why)
+                to = subject.requester if subject.private else ""
+                await tx.note(Note(world.ids.new(), subject.session, "answer", {"text": text}, to))
+    except Unavailable:
+        log.warning("a question of %s was declined, which could not be recorded", subject.server)
+    return FormReply("decline", reason=why)
+
+
+async def _open(world: World, subject: Subject, request: FormRequest) -> ServerQuestion | None:
+    """The question, on the record and on its way to Slack. None where nobody waits in a thread: a read through the API
+    answers a program. Raises Unavailable."""
+    async with world.ledger.begin() as tx:
+        if not subject.session.thread or (subject.is_read and tx.token):
+            return None
+        now = await tx.now()
+        question = ServerQuestion(
+            id=world.ids.new(),
+            version=1,
+            state=QuestionState.WAITING,
+            session=subject.session,
+            requester=subject.requester,
+            server=subject.server,
+            tool=subject.tool,
+            action=subject.action,
+            task=subject.task,
+            about=subject.about,
+            is_read=subject.is_read,
+            private=subject.private,
+            message=_bounded(request.message),
+            schema=request.schema,
+            created_at=now,
+            until=now + timedelta(seconds=world.limits.server_question),
+        )
+        await tx.questions.open(question)
+        tx.audit(_entry("question_asked", subject, "system", version=1, reason=question.message[:1000]))
+        _show(tx, question)
+    return question
+
+
+def _bounded(message: str) -> str:
+    return message if len(message) <= MOST_MESSAGE else message[: MOST_MESSAGE - 1] + "…"
+
+
+async def _wait(world: World, question: ServerQuestion) -> FormReply:
+    looks = 0
+    while True:
+        await world.clock.sleep(POLL)
+        looks += 1
+        with contextlib.suppress(Unavailable):  # it is looked at again
+            found = await world.ledger.questions.question(question.id)
+            if found is None:
+                return FormReply("cancel", reason=NO_ANSWER)
+            if found.state is not QuestionState.WAITING:
+                return await _taken(world, found)
+            if reason := await _over(world, found):
+                await close(world, found.id, reason)
+            elif looks % BEAT == 0:
+                async with world.ledger.begin() as tx:
+                    await tx.questions.beat(found)
+
+
+async def _over(world: World, question: ServerQuestion) -> str:
+    """Why a question that waits has to be closed; "" where it may wait on."""
+    if await world.ledger.now() >= question.until:
+        return TOO_LATE
+    task = await world.ledger.task(question.task) if question.task else None
+    return STOPPED if task is not None and task.is_finished else ""
+
+
+async def _taken(world: World, question: ServerQuestion) -> FormReply:
+    """What the server is told of a question that is over. Raises Unavailable."""
+    if question.state is QuestionState.DECLINED:
+        return FormReply("decline", reason="the person declined")
+    if question.state is QuestionState.EXPIRED:
+        return FormReply("cancel", reason=question.reason)
+    try:
+        async with world.ledger.begin() as tx:
+            content = json.loads(await tx.questions.take(question))
+    except (StaleQuestion, ValueError):
+        return FormReply("cancel", reason=NO_ANSWER)
+    return FormReply("accept", content)
+
+
+async def close(world: World, question_id: str, reason: str) -> None:
+    """Expire a question that still waits. Raises Unavailable."""
+    with contextlib.suppress(StaleQuestion):
+        async with world.ledger.begin() as tx:
+            question = await tx.questions.question(question_id)
+            if question is None or question.state is not QuestionState.WAITING:
+                return
+            moved = await tx.questions.move(question, QuestionEvent.EXPIRE, reason=reason)
+            tx.audit(_about("question_expired", moved, "system", reason=reason))
+            _show(tx, moved)
+
+
+async def _close_soon(world: World, question_id: str) -> None:
+    """For a call that has ended. Where the database is away, the sweep closes it."""
+    with contextlib.suppress(Unavailable, TimeoutError):
+        async with asyncio.timeout(CLOSING):
+            await close(world, question_id, ENDED)
+
+
+async def close_overdue(world: World) -> None:
+    """For the sweep: close the questions whose time is over, or whose call's process died. Raises Unavailable."""
+    for question_id in await world.ledger.questions.overdue():
+        await close(world, question_id, TOO_LATE)
+
+
+async def standing(world: World, press: Press) -> ServerQuestion | Said:
+    """The question, while this person may answer it; else what to tell them."""
+    question = await world.ledger.questions.question(press.ref.id)
+    if question is None or question.session.team != press.team:
+        return Said(False, "gone", GONE)
+    if question.state is not QuestionState.WAITING or question.version != press.ref.version:
+        return Said(False, "late", OVER.get(question.state, UNHEARD))
+    ruling = await _ruling(world, question, press.user)
+    return question if ruling.allowed else Said(False, "not_allowed", ruling.reason)
+
+
+async def _ruling(world: World, question: ServerQuestion, user: str) -> Ruling:
+    action = None if question.is_read else await world.ledger.action(question.action)
+    person = await world.people.fresh(question.session.team, user)
+    return may_answer(world.policy, question, action, person)
+
+
+async def answer(world: World, press: Press, content: Mapping[str, Json]) -> Said | FormProblems:
+    """Take an answer, exactly as it was typed. Raises Unavailable."""
+    question = await standing(world, press)
+    if isinstance(question, Said):
+        return question
+    if not await _opened(world, press):
+        return Said(False, "not_ours", NOT_OPENED)
+    fields = form_fields(question.schema)
+    wrong = problems(fields, content)
+    for one in () if wrong else world.tools.problems(question.schema, dict(content)):
+        name = str(one.path[0]) if one.path else ""
+        wrong.setdefault(name if name in question.schema["properties"] else fields[0].name, one.text)
+    if wrong:
+        return FormProblems(wrong)
+    return await _decide(world, question, press.user, dict(content))
+
+
+async def _opened(world: World, press: Press) -> bool:
+    """Whether the form was really opened through Slack, for this person and version."""
+    sheet = await world.ledger.sheet(press.view)
+    found = sheet and (sheet.kind, sheet.user, sheet.action, sheet.version)
+    return found == (SHEET, press.user, press.ref.id, press.ref.version)
+
+
+async def decline(world: World, press: Press) -> Said:
+    """Decline a question. Raises Unavailable."""
+    question = await standing(world, press)
+    if isinstance(question, Said):
+        return question
+    return await _decide(world, question, press.user, None)
+
+
+async def _decide(
+    world: World, question: ServerQuestion, user: str, content: Mapping[str, Json] | None
+) -> Said:
+    """Write down an answer, or that it is declined, without content."""
+    event = QuestionEvent.DECLINE if content is None else QuestionEvent.ANSWER
+    text = "" if content is None else json.dumps(content)
+    # What was typed is not on the record: a server may have asked for what nobody else should read.
+    names = json.dumps(dict.fromkeys(content or {}, "(typed)"))
+    try:
+        async with world.ledger.begin(world.limits.decision) as tx:
+            moved = await tx.questions.move(question, event, actor=user, answer=text)
+            tx.audit(_about(f"question_{moved.state}", moved, user, arguments=names, user_confirmed=True))
+            _show(tx, moved)
+    except StaleQuestion:
+        now = await world.ledger.questions.question(question.id)
+        return Said(False, "late", OVER.get(now.state, UNHEARD) if now else UNHEARD)
+    return Said(True, str(moved.state))
+
+
+def _show(tx: Tx, question: ServerQuestion) -> None:
+    tx.show(CardKey(CardKind.QUESTION, question.id))
+
+
+def _about(event: str, question: ServerQuestion, actor: str, **more: object) -> Entry:
+    subject = Subject(
+        question.session, question.requester, question.server, question.tool, question.action, question.about
+    )
+    return _entry(event, subject, actor, version=question.version, **more)
+
+
+def _entry(event: str, subject: Subject, actor: str, **more: object) -> Entry:
+    """An audit entry about a question of the call's server."""
+    made = Entry(
+        event=event,
+        session=subject.session.key,
+        actor=actor,
+        action=subject.action,
+        tool=f"{subject.server}.{subject.tool}",
+        requester=subject.requester,
+    )
+    return replace(made, **more)  # type: ignore[arg-type]

@@ -1,0 +1,362 @@
+"""What a server asks in the middle of a call: shown in the thread, answered by the right person, once."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import pytest
+
+from gate.actions import server_questions
+from gate.actions.button_press import Press
+from gate.rules.action import Ref
+from gate.rules.ports import Limits
+from gate.rules.server_questions import ASK_PERSON, FormReply, FormRequest, QuestionState
+from gate.rules.tool import Answer
+from storage.server_questions import LIFE
+from tests.slack_app import AGES, ANN, BEN, CLEO, OPS, Card, Edge, said_in
+from workspace.state import Message
+
+NAME = {"type": "string", "title": "Name", "minLength": 2}
+FLAT: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "name": NAME,
+        "count": {"type": "integer", "minimum": 1, "maximum": 9, "default": 3},
+        "size": {"type": "string", "enum": ["s", "l"], "enumNames": ["Small", "Large"]},
+        "tags": {"type": "array", "items": {"type": "string", "enum": ["x", "y"]}},
+        "sure": {"type": "boolean", "title": "Are you sure?"},
+    },
+    "required": ["name", "size"],
+}
+SHORT: dict[str, Any] = {"type": "object", "properties": {"name": NAME}, "required": ["name"]}
+
+
+@pytest.fixture(autouse=True)
+def _soon_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test that fails is not held up by its question."""
+    monkeypatch.setattr("tests.slack_app.Limits", partial(Limits, server_question=20))
+
+
+def typed(**given: Any) -> dict[str, Any]:
+    """The inputs of the form by their places: `at0="text"`."""
+    inputs: dict[str, Any] = {}
+    for name, value in given.items():
+        if isinstance(value, list):
+            chosen: Any = {"selected_options": [{"value": one} for one in value]}
+        elif name.startswith("pick"):
+            chosen = {"selected_option": {"value": value}}
+        else:
+            chosen = value
+        inputs[f"field.{name[-1]}"] = {"value": chosen}
+    return inputs
+
+
+class Asking:
+    """Makes the tools of an edge ask in the middle of each call, and keeps what they were told."""
+
+    def __init__(self, edge: Edge, *requests: FormRequest) -> None:
+        self.edge, self.requests = edge, requests
+        self.replies: list[FormReply] = []
+        self._call = edge.desk.call
+        edge.desk.call = self.call  # type: ignore[method-assign]
+
+    async def call(self, server: str, tool: str, args: bytes, *more: Any) -> Answer:
+        ask = ASK_PERSON.get()
+        if ask is not None:
+            for request in self.requests:
+                self.replies.append(await ask(request))
+        return await self._call(server, tool, args, *more)
+
+
+def request(schema: Mapping[str, Any] = FLAT, message: str = "Which one?", url: str = "") -> FormRequest:
+    return FormRequest("desk", message, schema, url)
+
+
+def questions(edge: Edge, channel: str = OPS) -> list[Message]:
+    """The messages of questions in this channel."""
+    return [m for m in edge.ws.messages(channel) if " asks: " in m.text]
+
+
+async def asked(edge: Edge, channel: str = OPS) -> Message:
+    """The newest question, once it can be answered."""
+
+    def find() -> Message | None:
+        return next((m for m in questions(edge, channel) if "question_answer" in json.dumps(m.blocks)), None)
+
+    return await edge.ws.wait_for(find, AGES)
+
+
+async def confirmed(edge: Edge, tool: str = "write", **args: str) -> Card:
+    """A confirmed write whose call asks."""
+    card = await edge.propose(tool, **(args or {"path": "a.md", "content": "hello"}))
+    user = BEN if tool == "poke" else ANN
+    assert (await edge.ws.as_(user).click(card.message, "confirm")).ok
+    return card
+
+
+async def form(edge: Edge, message: Message, user: str = ANN) -> Any:
+    """The open form."""
+    assert (await edge.ws.as_(user).click(message, "question_answer")).ok
+
+    def find() -> Any:
+        top = edge.ws.as_(user).modal
+        return top if top and top.body["callback_id"] == "server_question" else None
+
+    return await edge.ws.wait_for(find, AGES)
+
+
+async def audited(edge: Edge) -> list[tuple[str, str, str]]:
+    """The entries about questions, oldest first: event, actor and arguments."""
+    lines = await edge.ledger.audit_tail(team="T1", limit=100)
+    found = [line.entry for line in reversed(lines) if line.entry.event.startswith("question_")]
+    return [(one.event, one.actor, one.arguments) for one in found]
+
+
+async def test_an_answer_goes_to_the_server_as_it_was_typed(edge: Edge) -> None:
+    asking = Asking(edge, request())
+    card = await confirmed(edge)
+    message = await asked(edge)
+    shown = json.dumps(message.blocks)
+    assert "desk" in shown
+    assert "Which one?" in shown
+    view = await form(edge, message)
+    assert "Do not type passwords" in said_in(view)
+    given = typed(at0=" Ann ", pick2="1", at3=["0", "1"], at4=["yes"])
+    assert (await edge.ann.submit(view, given)).ok
+    await edge.settled()
+    content = {"name": " Ann ", "count": 3, "size": "l", "tags": ["x", "y"], "sure": True}
+    assert asking.replies == [FormReply("accept", content)]
+    assert (await card.action()).state == "succeeded"
+    (after,) = questions(edge)
+    assert "question_answer" not in json.dumps(after.blocks)
+    assert "Answered by <@U_ANN>." in said_in(after)
+    assert [(event, actor) for event, actor, _ in await audited(edge)] == [
+        ("question_asked", "system"),
+        ("question_answered", ANN),
+    ]
+    assert "Ann" not in (await audited(edge))[1][2], "what was typed is not on the record"
+
+
+async def test_a_wrong_value_is_told_at_its_field_and_nothing_is_sent(http: Edge) -> None:
+    asking = Asking(http, request())
+    await confirmed(http)
+    view = await form(http, await asked(http))
+    await http.ann.submit(view, typed(at0="A", at1="12", pick2="0"))
+    assert http.ann.modal is not None
+    assert http.ann.modal.errors == {
+        "field.0": "This must have 2 characters at least.",
+        "field.1": "This must be 9 at most.",
+    }
+    assert asking.replies == []
+    assert (await http.ann.submit(view, typed(at0="Ann", at1="9", pick2="0"))).ok
+    await http.settled()
+    (reply,) = asking.replies
+    assert reply.content == {"name": "Ann", "count": 9, "size": "s", "sure": False}
+
+
+async def test_a_question_can_be_declined(http: Edge) -> None:
+    asking = Asking(http, request())
+    card = await confirmed(http)
+    await http.ann.click(await asked(http), "question_decline")
+    await http.settled()
+    assert [reply.action for reply in asking.replies] == ["decline"]
+    assert "Declined by <@U_ANN>." in said_in(questions(http)[0])
+    assert (await card.action()).state == "succeeded"
+    assert [event for event, _, _ in await audited(http)] == ["question_asked", "question_declined"]
+
+
+async def test_only_who_may_confirm_the_action_answers(edge: Edge) -> None:
+    asking = Asking(edge, request(SHORT))
+    await confirmed(edge, "poke", at="a.md")
+    message = await asked(edge)
+    for button in ("question_answer", "question_decline"):
+        assert (await edge.ann.click(message, button)).ok
+        assert await edge.told(ANN, "must confirm it")
+    assert edge.ann.modal is None
+    assert asking.replies == []
+    view = await form(edge, message, BEN)
+    assert (await edge.ws.as_(BEN).submit(view, typed(at0="Ben"))).ok
+    await edge.settled()
+    assert [reply.content for reply in asking.replies] == [{"name": "Ben"}]
+
+
+async def test_somebody_else_is_told_who_may_and_sees_no_form(http: Edge) -> None:
+    asking = Asking(http, request(SHORT))
+    await confirmed(http)
+    message = await asked(http)
+    for user in (BEN, CLEO):
+        await http.ws.as_(user).click(message, "question_answer")
+        assert await http.told(user, "Only <@U_ANN>")
+        assert http.ws.as_(user).modal is None
+    assert asking.replies == []
+    await http.ann.click(message, "question_decline")
+
+
+async def test_two_answers_at_once_count_once(http: Edge) -> None:
+    asking = Asking(http, request(SHORT))
+    await confirmed(http)
+    view = await form(http, await asked(http))
+    forged, other = http.ws.forge.submission(ANN, view), http.ws.forge.submission(ANN, view)
+    for payload, name in ((forged, "One"), (other, "Two")):
+        given = {"field.0": {"value": {"type": "plain_text_input", "value": name}}}
+        payload["view"] = {**payload["view"], "state": {"values": given}}
+    await asyncio.gather(http.ws.forge.send("interactive", forged), http.ws.forge.send("interactive", other))
+    await http.settled()
+    assert len(asking.replies) == 1
+    assert [event for event, _, _ in await audited(http)] == ["question_asked", "question_answered"]
+
+
+async def test_a_question_that_nobody_answers_expires(http: Edge) -> None:
+    asking = Asking(http, request())
+    await confirmed(http)
+    await asked(http)
+    http.travel(301)
+    await http.settled()
+    assert [reply.action for reply in asking.replies] == ["cancel"]
+    (after,) = questions(http)
+    assert "Nobody answered in time." in said_in(after)
+    assert "question_answer" not in json.dumps(after.blocks)
+    assert (await audited(http))[-1][0] == "question_expired"
+
+
+async def test_after_a_crash_the_sweep_closes_the_question(http: Edge) -> None:
+    """The call is gone with its process: nothing waits for the answer and nothing closes the question there."""
+    Asking(http, request())
+    hanging = asyncio.Event()
+
+    async def forever(world: Any, question: Any) -> FormReply:
+        await hanging.wait()
+        return FormReply("cancel")
+
+    kept = server_questions._wait
+    server_questions._wait = forever
+    try:
+        await confirmed(http)
+        message = await asked(http)
+        http.ledger.offset += LIFE
+        await http.ann.click(message, "question_decline")
+        assert await http.told(ANN, "Nobody waits for the answer")
+        await server_questions.close_overdue(http.world)
+        await http.ws.wait_for(lambda: "question_answer" not in json.dumps(questions(http)[0].blocks), AGES)
+        hanging.set()
+        await http.settled()
+    finally:
+        server_questions._wait = kept
+
+
+async def test_a_cancelled_call_closes_its_question(http: Edge) -> None:
+    subject = server_questions.Subject(
+        (await http.propose("write", path="a.md", content="x")).session, ANN, "desk", "look", "r1", "Look"
+    )
+    with server_questions.answered_in_thread(http.world, replace(subject, is_read=True)):
+        ask = ASK_PERSON.get()
+        assert ask is not None
+        call = asyncio.ensure_future(ask(request()))
+    await asked(http)
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    await http.settled()
+    assert "The call ended before anybody answered." in said_in(questions(http)[0])
+
+
+async def test_the_requester_of_a_private_read_is_asked_in_direct_messages(http: Edge) -> None:
+    card = await http.propose("write", path="a.md", content="x")
+    subject = server_questions.Subject(
+        card.session, ANN, "desk", "look", "r1", "Look", is_read=True, private=True
+    )
+    with server_questions.answered_in_thread(http.world, subject):
+        ask = ASK_PERSON.get()
+        assert ask is not None
+        call = asyncio.ensure_future(ask(request(SHORT)))
+    found = await http.ws.wait_for(lambda: _direct(http), AGES)
+    assert questions(http) == []
+    view = await form(http, found)
+    assert (await http.ann.submit(view, typed(at0="Ann"))).ok
+    assert await call == FormReply("accept", {"name": "Ann"})
+    await http.settled()
+
+
+def _direct(edge: Edge) -> Message | None:
+    """A question in some channel that is not the one of the thread."""
+    every = [
+        m for channel in list(edge.ws.state.channels) if channel != OPS for m in edge.ws.messages(channel)
+    ]
+    return next((m for m in every if " asks: " in m.text), None)
+
+
+async def test_a_call_may_ask_so_many_questions_and_no_more(http: Edge) -> None:
+    asking = Asking(http, *[request(SHORT) for _ in range(8)])
+    await confirmed(http)
+    for count in range(5):
+        await http.ann.click(await asked(http), "question_decline")
+        await http.ws.wait_for(partial(closed, http, count + 1), AGES)
+    await http.settled()
+    assert len(asking.replies) == 8
+    assert [reply.reason for reply in asking.replies[5:]] == ["5 questions are all that one call may ask"] * 3
+    assert len(questions(http)) == 5
+
+
+def closed(edge: Edge, count: int) -> bool:
+    """Whether so many questions are closed."""
+    return sum("question_answer" not in json.dumps(m.blocks) for m in questions(edge)) >= count
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        request({"type": "object", "properties": {f"f{i}": {"type": "string"} for i in range(5000)}}),
+        request({"type": "object", "properties": {"x": {"type": "object"}}}),
+        request(url="https://example.com/login"),
+    ],
+    ids=["thousands of fields", "nested", "by URL"],
+)
+async def test_what_cannot_be_shown_is_declined_in_words(http: Edge, hostile: FormRequest) -> None:
+    asking = Asking(http, hostile)
+    await confirmed(http)
+    await http.settled()
+    assert [reply.action for reply in asking.replies] == ["decline"]
+    assert asking.replies[0].reason
+    assert questions(http) == []
+    told = [m.text for m in http.ws.messages(OPS) if "I declined" in m.text]
+    assert len(told) == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["<!channel> <@U_BEN> <https://evil.example|here> *bold* `code`", "A\u202eB\u200b", "x" * 100_000],
+)
+async def test_the_words_of_a_server_are_quoted_and_never_parsed(http: Edge, words: str) -> None:
+    asking = Asking(http, request(SHORT, words))
+    await confirmed(http)
+    message = await asked(http)
+    blocks = message.blocks or []
+    own = [b["text"]["text"] for b in blocks if b["type"] == "section"]
+    assert not any("channel" in text or "evil" in text for text in own)
+    assert "<!channel>" not in message.text
+    assert "\u202e" not in json.dumps(blocks, ensure_ascii=False)
+    assert len(json.dumps(blocks)) < 6_000
+    await http.ann.click(message, "question_decline")
+    await http.settled()
+    assert len(asking.replies) == 1
+
+
+async def test_a_form_that_was_not_opened_for_this_person_sends_nothing(http: Edge) -> None:
+    asking = Asking(http, request(SHORT))
+    await confirmed(http)
+    message = await asked(http)
+    view = await form(http, message)
+    found = await http.ledger.questions.question(view.body["private_metadata"].split(":")[1].split(".")[0])
+    assert found is not None
+    assert found.state is QuestionState.WAITING
+    press = Press(Ref(found.id, found.version, "0"), "T1", ANN, view="V_OTHER")
+    said = await server_questions.answer(http.world, press, {"name": "Ann"})
+    assert getattr(said, "code", "") == "not_ours"
+    await http.ann.click(message, "question_decline")
+    await http.settled()
+    assert [reply.action for reply in asking.replies] == ["decline"]
