@@ -104,7 +104,7 @@ class Mail(BaseModel):
 
 
 class Thread(BaseModel):
-    """A thread, extracted by rule: no model reads it."""
+    """A thread, extracted by rule; with sampling, a model adds lines whose quotations were found."""
 
     subject: str
     messages: int

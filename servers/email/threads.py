@@ -9,10 +9,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 from servers.email.models import Thread
+from servers.model_answers import Answer, answer_text, cited, refusal
 
 MOST_MESSAGES = 200
 MOST_QUESTIONS = 20
 LAST_WORDS = 1500  # characters
+TASK = "Sum up this thread of mails: what it is about, what was agreed, and what is open."
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -60,17 +62,41 @@ def related(start: set[str], others: dict[str, set[str]]) -> set[str]:
     return found
 
 
-def summary(mails: Iterable[Written], note: str) -> Thread:
-    """The extract. It reads the messages, and decides nothing."""
-    thread = sorted(mails, key=lambda each: each.at or LONG_AGO)
+def _in_order(mails: Iterable[Written]) -> list[Written]:
+    return sorted(mails, key=lambda each: each.at or LONG_AGO)
+
+
+def sources(mails: Iterable[Written]) -> list[str]:
+    """The messages as a model is given them, the oldest first."""
+    return [f"{each.who}{f', {_day(each.at)}' if each.at else ''}: {each.words}" for each in _in_order(mails)]
+
+
+def _by_model(thread: list[Written], told: Answer) -> tuple[list[str], str]:
+    """The lines of a model whose quotations are true, and what was used, for people."""
+    if refused := refusal(told):
+        return [], f"By rules: no model answered ({refused})."
+    answer = answer_text(told)
+    if not answer:
+        return [], ""
+    kept, dropped = cited(answer, [each.words for each in thread])
+    lines = [f"- {one.text} (message {one.source}, {thread[one.source - 1].who})" for one in kept]
+    said = f"{dropped} of its lines were dropped: what they quote is not there." if dropped else ""
+    return lines, f"By rules and a model. {said}".strip() if lines else f"By rules. A model answered. {said}"
+
+
+def summary(mails: Iterable[Written], note: str, told: Answer = None) -> Thread:
+    """The extract, with what a model `told` of it. It reads the messages, and decides nothing."""
+    thread = _in_order(mails)
+    lines, used = _by_model(thread, told)
+    head = ["Summary of a model, each line with a quotation that was found:", *lines] if lines else []
     dates = [each.at for each in thread if each.at]
     return Thread(
         subject=thread[0].subject or "(no subject)",
         messages=len(thread),
         first=min(dates, default=None),
         last=max(dates, default=None),
-        text="\n".join(_told(thread, dates)),
-        note=note,
+        text="\n".join([*_told(thread, dates), *head]),
+        note=" ".join(filter(None, [note, used])),
     )
 
 

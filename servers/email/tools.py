@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
+from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.resolve import Sample
 from pydantic import Field
 
 from servers.cards import Card, change, reading
@@ -44,6 +46,7 @@ from servers.filesystem.models import Item, Sha256
 from servers.filesystem.paths import Place
 from servers.filesystem.trash import KEEP
 from servers.folders import WAYS_BACK
+from servers.model_answers import Answer, about, asking, samples
 
 HEAD = 64 * 1024  # bytes that hold the headers
 MOST_FOUND = 100
@@ -135,9 +138,28 @@ class Reading:
             items=[item],
         )
 
+    @property
+    def summarize_thread(self) -> Callable[..., Thread]:
+        """The tool, which asks the client's model where there is one."""
+        return asking(self._summarize_thread, self._thread_question)
+
     @spoken
-    def summarize_thread(self, message_id: MessageArg) -> Thread:
-        """What a thread holds, by rule: who wrote, what was asked, decided and attached, and the last message."""
+    def _summarize_thread(self, message_id: MessageArg, told: Answer) -> Thread:
+        """What a thread holds: who wrote, what was asked, decided and attached, and the last message, by rule.
+
+        With sampling also lines of a model, each with the message that it quotes."""
+        mails, note = self._thread(message_id)
+        return threads.summary(mails, note, told)
+
+    def _thread_question(self, message_id: str, ctx: Context[Any, Any]) -> Sample | None:
+        """What the model is asked about a thread; None where there is no model."""
+        if not samples(ctx):
+            return None
+        mails, _ = self._thread(message_id)
+        return about(threads.TASK, threads.sources(mails))
+
+    def _thread(self, message_id: str) -> tuple[list[Written], str]:
+        """The messages of a thread, and what is to be said of how they were found. Raises ToolError."""
         start = self.desk.boxes.wanted(message_id)
         budget = listing.Budget(SECONDS)
         wrong: list[str] = []
@@ -156,7 +178,7 @@ class Reading:
         ]
         if not mails:
             raise ToolError(wrong[-1])
-        return threads.summary(mails, _note(budget, wrong, True))
+        return mails, _note(budget, wrong, True)
 
     def _all(self, start: Letter, budget: listing.Budget) -> Iterator[Letter]:
         """Every message, beginning with this one."""
