@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,7 +21,11 @@ from gate.rules.server_questions import ASK_PERSON, FormReply, FormRequest, Ques
 from gate.rules.tool import Answer
 from storage.server_questions import LIFE
 from tests.slack_app import AGES, ANN, BEN, CLEO, OPS, Card, Edge, said_in
+from tests.tools.mcp_hosts import hosting
+from tools.mcp.server_config import ServerConfig
 from workspace.state import Message
+
+SERVER = Path(__file__).parents[1] / "tools" / "asking_server.py"
 
 NAME = {"type": "string", "title": "Name", "minLength": 2}
 FLAT: dict[str, Any] = {
@@ -360,3 +366,27 @@ async def test_a_form_that_was_not_opened_for_this_person_sends_nothing(http: Ed
     await http.ann.click(message, "question_decline")
     await http.settled()
     assert [reply.action for reply in asking.replies] == ["decline"]
+
+
+# promise: GATE-30
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+async def test_a_real_server_over_stdio_is_answered_in_slack_in_both_eras(
+    http: Edge, tmp_path: Path, mode: str
+) -> None:
+    config = ServerConfig(name="asking", command=sys.executable, args=(str(SERVER),), mode=mode)
+    async with hosting(tmp_path, config) as host:
+        looked = http.desk.call
+
+        async def call(server: str, tool: str, args: bytes, *more: Any) -> Answer:
+            if tool != "write":
+                return await looked(server, tool, args, *more)
+            return await host.call("asking", "choose", b'{"path": "a.md"}')
+
+        http.desk.call = call  # type: ignore[method-assign]
+        card = await confirmed(http)
+        view = await form(http, await asked(http), ANN)
+        assert (await http.ann.submit(view, typed(at0="Ann", pick1="1"))).ok
+        await http.settled()
+    outcome = (await card.action()).outcome
+    assert outcome is not None
+    assert json.loads(outcome.text) == {"path": "a.md", "name": "Ann", "size": "l"}

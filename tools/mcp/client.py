@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import logging
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -20,6 +20,7 @@ from gate.rules.sampling import RECORDER, Sampler, SamplingBounds
 from gate.rules.tool import Answer, Pin, Problem, ServerStatus, ServerUnavailable, ToolSpec
 from tools.mcp.catalogue import Catalogue, Pins
 from tools.mcp.connection import MAX_WAITING_CALLS, Connection, Listing, Timeouts
+from tools.mcp.elicitation import CURRENT, Elicitations
 from tools.mcp.fair_slots import QueueFull
 from tools.mcp.results import classify_error, to_answer
 from tools.mcp.sampling import Sampling
@@ -81,6 +82,10 @@ class Host:
         self._configs = {config.name: config for config in servers}
         self._catalogues = {config.name: Catalogue() for config in servers}
         self._samplings = {config.name: self._sampling(config) for config in servers if config.sampling}
+        # Who answers what the servers ask that may ask.
+        self._elicitations = {
+            config.name: Elicitations(config.name) for config in servers if config.elicitation
+        }
         self._connections = {config.name: self._connection(config) for config in servers}
         self._abandoned: set[asyncio.Task[CallToolResult]] = set()
 
@@ -94,7 +99,10 @@ class Host:
         async def on_listing(listing: Listing) -> None:
             await self._publish(config, listing)
 
-        connector = Connector(config, self._options.logs, inproc, self._samplings.get(config.name))
+        name = config.name
+        connector = Connector(
+            config, self._options.logs, inproc, self._samplings.get(name), self._elicitations.get(name)
+        )
         return Connection(connector, self._options.timeouts, on_listing)
 
     async def start(self, seconds: float = 0.0) -> None:
@@ -213,7 +221,11 @@ class Host:
         trace = CallTrace(tool=tool, recorder=RECORDER.get())
         sampling = self._samplings.get(connection.name)
         try:
-            with sampling.during(trace) if sampling else contextlib.nullcontext():
+            asking = self._elicitations.get(connection.name)
+            with (
+                sampling.during(trace) if sampling else nullcontext(),
+                asking.call(seconds) if asking else nullcontext(),
+            ):
                 result = await self._call_in_task(seconds, client, tool, json.loads(args), trace)
             self._check_output(connection.name, tool, result)
             return to_answer(result)
@@ -246,16 +258,21 @@ class Host:
         """Call in a task of its own, so that the limit holds even where the SDK cannot be interrupted: in a write
         into a full pipe, or in an in-process tool that blocks its thread."""
         CURRENT_CALL.set(trace)
-        call = asyncio.create_task(client.sdk.call_tool(tool, arguments, read_timeout_seconds=seconds))
+        asking = CURRENT.get()  # the SDK's own limit would go on while a person is asked
+        limit = None if asking else seconds
+        call = asyncio.create_task(client.sdk.call_tool(tool, arguments, read_timeout_seconds=limit))
         try:
-            done, _ = await asyncio.wait({call}, timeout=seconds + CANCEL_SECONDS)
+            if asking:
+                await asking.clock.wait(call)
+            else:
+                await asyncio.wait({call}, timeout=seconds + CANCEL_SECONDS)
         finally:
             CURRENT_CALL.set(None)
             if not call.done():
                 call.cancel()
                 self._abandoned.add(call)
                 call.add_done_callback(self._discard)
-        if not done:
+        if not call.done():
             raise TimeoutError
         if call.cancelled():
             raise ConnectionError("the transport gave it up")

@@ -16,7 +16,7 @@ NAME = re.compile(r"[a-zA-Z0-9_-]{1,40}")
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 CATALOGUE_PIN = re.compile(r"sha256:[0-9a-f]{64}")
 STDIO, HTTP, INPROC = "command", "url", "inproc"  # the key that names the transport
-COMMON = {"trust", "pin", "mode", "timeout", "concurrency", "recipes", "sampling", "type"}
+COMMON = {"trust", "pin", "mode", "timeout", "concurrency", "elicitation", "recipes", "sampling", "type"}
 KEYS = {
     STDIO: {"command", "args", "env", "cwd", *COMMON},
     HTTP: {"url", "headers", *COMMON},
@@ -44,6 +44,7 @@ class ServerConfig:
     mode: str = "auto"  # or "legacy": never probe for the modern protocol
     timeout: float = 60.0  # seconds for one call
     concurrency: int = 8  # calls at once
+    elicitation: bool = True  # it may ask the person in the thread in the middle of a call
     recipes: str = ""  # the file under manifests/tools for this server
     sampling: bool = False  # whether it may ask the configured model in the middle of a call
 
@@ -68,6 +69,12 @@ def _calls(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int | float) or value not in range(1, 101):
         raise ValueError("must be a whole number from 1 to 100")
     return int(value)
+
+
+def _yes_or_no(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError("must be true or false")
+    return value
 
 
 def _expand_variables(text: str, info: ValidationInfo) -> str:
@@ -118,6 +125,7 @@ class ServerSection(Section):
     mode: Literal["auto", "legacy"] = "auto"
     timeout: Annotated[float, PlainValidator(_seconds)] = 60.0
     concurrency: Annotated[int, PlainValidator(_calls)] = 8
+    elicitation: Annotated[bool, PlainValidator(_yes_or_no)] = True
     recipes: Text = ""
     sampling: bool = False
 

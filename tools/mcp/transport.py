@@ -13,7 +13,7 @@ from typing import Any
 
 import httpx2
 from mcp import Client
-from mcp.client.session import MessageHandlerFnT
+from mcp.client.session import ElicitationFnT, MessageHandlerFnT
 from mcp.client.stdio import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.server import MCPServer
@@ -29,6 +29,7 @@ from tools.mcp.stdio import stdio
 CLIENT_INFO = Implementation(name="countersign", version="0.1.0")
 CONNECT_SECONDS = 15.0
 READ_SECONDS = 300.0  # without a byte from an HTTP server
+LONGEST_QUESTION = 1800.0  # for which a person may be asked meanwhile: the bound of limits.server_question
 
 
 @dataclass(slots=True)
@@ -49,6 +50,7 @@ class Connector:
     log_folder: Path  # for the standard error of child processes
     inproc: MCPServer | None = None
     sampling: Sampling | None = None  # None: the capability is not announced
+    elicitation: ElicitationFnT | None = None  # answers what the server asks; None: it is not declared
 
     @asynccontextmanager
     async def __call__(
@@ -67,6 +69,7 @@ class Connector:
                 message_handler=on_message,
                 client_info=CLIENT_INFO,
                 sampling_callback=self.sampling,
+                elicitation_callback=self.elicitation,
                 cache=None,  # listings are cached in Connection, and always requested anew
             )
             await stack.enter_async_context(client)
@@ -86,7 +89,8 @@ class Connector:
             )
             return stdio(parameters, ErrorLog(self.log_path))
         if config.transport == HTTP:
-            read_seconds = max(READ_SECONDS, config.timeout + 30)
+            asks = LONGEST_QUESTION if self.elicitation else 0.0
+            read_seconds = max(READ_SECONDS, config.timeout + 30) + asks
             http = WatchedClient(
                 headers={"Accept-Encoding": "identity", **config.headers},
                 timeout=httpx2.Timeout(CONNECT_SECONDS, read=read_seconds),

@@ -1,0 +1,129 @@
+"""What a server asks in the middle of a call (elicitation), for the person behind it; its clock stands still."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from mcp.client.session import ClientRequestContext
+from mcp_types import ElicitRequestParams, ElicitRequestURLParams, ElicitResult
+
+from gate.rules.server_questions import ASK_PERSON, FormReply, FormRequest, PersonAsker
+
+log = logging.getLogger(__name__)
+
+REASON = "dev.countersign/reason"  # the key in `_meta` of why something was declined, in words
+NOBODY = "nobody can be asked: no person waits for this call"
+WHICH = "several calls run at once and nothing says which of them asks: try again when one runs"
+FAILED = "the question could not be asked"
+
+
+class CallClock:
+    """The time limit of one call, which stands still while a person is asked."""
+
+    def __init__(self, seconds: float) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._left, self._questions = seconds, 0
+        self._limit: asyncio.Timeout | None = None
+
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        """Within it, no time passes."""
+        if self._questions == 0 and self._limit is not None and (when := self._limit.when()) is not None:
+            self._left = when - self._loop.time()
+            self._limit.reschedule(None)
+        self._questions += 1
+        try:
+            yield
+        finally:
+            self._questions -= 1
+            if self._questions == 0 and self._limit is not None and not self._limit.expired():
+                self._limit.reschedule(self._loop.time() + self._left)
+
+    async def wait(self, call: asyncio.Task[object]) -> None:
+        """Until the call is done. Raises TimeoutError after its time."""
+        async with asyncio.timeout(self._left) as limit:
+            self._limit = limit
+            try:
+                await asyncio.wait({call})
+            finally:
+                self._limit = None
+
+
+class AskingCall:
+    """One call in progress. `ask`: asks the person behind it; None where there is none."""
+
+    def __init__(self, ask: PersonAsker | None, seconds: float) -> None:
+        self.ask, self.clock = ask, CallClock(seconds)
+        self.questions: set[asyncio.Task[FormReply]] = set()
+
+
+CURRENT: ContextVar[AskingCall | None] = ContextVar("asking call", default=None)
+
+
+class Elicitations:
+    """The elicitation callback of one server's connections, and its calls in progress."""
+
+    def __init__(self, server: str) -> None:
+        self._server = server
+        self._calls: set[AskingCall] = set()
+
+    @contextmanager
+    def call(self, seconds: float) -> Iterator[AskingCall]:
+        """A call is in progress; what is still being asked at its end is closed."""
+        call = AskingCall(ASK_PERSON.get(), seconds)
+        self._calls.add(call)
+        token = CURRENT.set(call)
+        try:
+            yield call
+        finally:
+            CURRENT.reset(token)
+            self._calls.discard(call)
+            for question in call.questions:
+                question.cancel()
+
+    async def __call__(self, context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
+        """Never raises: what goes wrong is declined."""
+        call = self._asking()
+        if call is None or call.ask is None:
+            return _result(FormReply("decline", reason=NOBODY if call or not self._calls else WHICH))
+        if isinstance(params, ElicitRequestURLParams):
+            request = FormRequest(self._server, params.message, url=params.url or "about:blank")
+        else:
+            request = FormRequest(self._server, params.message, params.requested_schema)
+        return _result(await _asked(call, call.ask, request))
+
+    def _asking(self) -> AskingCall | None:
+        """The call that asks. In a legacy session over stdio nothing says which it is, so that it has to be the only
+        one; None where it is not known."""
+        current = CURRENT.get()
+        if current in self._calls:
+            return current
+        return next(iter(self._calls)) if len(self._calls) == 1 else None
+
+
+async def _asked(call: AskingCall, ask: PersonAsker, request: FormRequest) -> FormReply:
+    with call.clock.stopped():
+        question = asyncio.ensure_future(ask(request))
+        call.questions.add(question)
+        try:
+            await asyncio.wait({question})
+        finally:
+            call.questions.discard(question)
+            question.cancel()  # where the server has called it off
+    if question.cancelled():
+        return FormReply("cancel", reason="the call has ended")
+    if error := question.exception():
+        log.error("a question of %s could not be asked", request.server, exc_info=error)
+        return FormReply("decline", reason=FAILED)
+    return question.result()
+
+
+def _result(reply: FormReply) -> ElicitResult:
+    meta = {REASON: reply.reason} if reply.reason else None
+    if reply.action == "accept":
+        return ElicitResult(action="accept", content=dict(reply.content or {}))
+    return ElicitResult(action="decline" if reply.action == "decline" else "cancel", _meta=meta)
