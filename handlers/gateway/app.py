@@ -31,6 +31,11 @@ NAME, VERSION = "countersign", "1"
 MAX_BODY_BYTES = 4 * parsing.MAX_BODY_BYTES  # the gate limits the arguments to a quarter of that
 # Of clients with sessions, per process: more than one token can open at its rate before the first ones end.
 MAX_SESSIONS = 2000
+MAX_PERSON_SESSIONS = 500  # of them of one person, whatever the number of their tokens
+SESSION_HEADER = "Mcp-Session-Id"
+TOO_MANY_SESSIONS = (
+    "The tokens of this person have {most} sessions open. End one, or wait until some have ended."
+)
 SESSION_IDLE_SECONDS = 300.0  # a client with an open event stream is not idle
 
 
@@ -68,6 +73,7 @@ class Gateway:
             max_sessions=MAX_SESSIONS,
             session_idle_timeout=SESSION_IDLE_SECONDS,
         )
+        self._persons: dict[str, str] = {}  # session id -> the person whose token opened it
         self._stop = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
@@ -89,9 +95,23 @@ class Gateway:
         await self._start_sessions()
         if request.method == "GET":
             step_aside()  # it is a stream of what the server says by itself
+        opens = request.method == "POST" and SESSION_HEADER not in request.headers
+        if opens:
+            self._check_sessions(token)
         disconnected = asyncio.Event()
         extra_scope = {CALLER: Caller(token, disconnected, step_aside), "user": session_owner(token)}
-        return await asgi_bridge.serve(self._manager.asgi_app, request, disconnected, extra_scope)
+        response = await asgi_bridge.serve(self._manager.asgi_app, request, disconnected, extra_scope)
+        if opens and (session := response.headers.get(SESSION_HEADER)):
+            self._persons[session] = _person(token)
+        return response
+
+    def _check_sessions(self, token: Token) -> None:
+        """Raises Problem if the person has too many sessions. The manager does not tell which have ended."""
+        alive = self._manager._server_instances
+        self._persons = {session: person for session, person in self._persons.items() if session in alive}
+        if list(self._persons.values()).count(_person(token)) >= MAX_PERSON_SESSIONS:
+            detail = TOO_MANY_SESSIONS.format(most=MAX_PERSON_SESSIONS)
+            raise Problem(429, "too_many_sessions", detail, headers={"Retry-After": "60"})
 
     async def close(self, _: web.Application) -> None:
         """Ends all sessions, at shutdown."""
@@ -110,6 +130,10 @@ class Gateway:
         async with self._manager.run():
             ready.set()
             await self._stop.wait()
+
+
+def _person(token: Token) -> str:
+    return f"{token.team}:{token.user}"
 
 
 def session_owner(token: Token) -> AuthenticatedUser:
