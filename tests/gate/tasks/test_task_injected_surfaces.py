@@ -1,5 +1,4 @@
-"""Instructions in the small print of a hostile server, and in what the thread holds of it, obeyed by a model: no write
-runs without a person."""
+"""Instructions in the small print of a hostile server, and in the thread: a model that obeys them changes nothing."""
 
 from __future__ import annotations
 
