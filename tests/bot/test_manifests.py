@@ -134,7 +134,7 @@ def test_the_example_names_every_limit_and_key() -> None:
 def test_what_is_commented_out_in_the_example_can_be_used(tmp_path: Path) -> None:
     example = (ROOT / "countersign.example.yaml").read_text("utf-8")
     used = re.sub(
-        r"^(  )?# (?=(  .*|git:|issues:|channels: .*|webhooks: .*|api: .*|http: .*|judge: .*|planner: .*|model: .*|policy: .*|phrases: .*|recipes: .*)$)",
+        r"^(  )?# (?=(  .*|git:|issues:|channels: .*|webhooks: .*|api: .*|http: .*|sampling_bounds: .*|judge: .*|planner: .*|model: .*|policy: .*|phrases: .*|recipes: .*)$)",
         r"\1",
         example,
         flags=re.M,

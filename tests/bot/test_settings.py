@@ -440,3 +440,16 @@ def test_a_demo_leaves_everything_of_a_production_alone(tmp_path: Path) -> None:
 
 def test_a_demo_does_not_even_read_a_variable_that_it_ignores(tmp_path: Path) -> None:
     assert Settings.for_demo({"DATABASE_URL": "nonsense", "REDIS_URL": "x"}, tmp_path).alone
+
+
+def test_what_servers_may_take_of_the_model_is_set_in_the_file(tmp_path: Path) -> None:
+    config(
+        tmp_path,
+        "mcpServers: {a: {command: x, sampling: true}, b: {inproc: y}}\nsampling_bounds: {requests: 2}",
+    )
+    found = Settings.load({}, tmp_path)
+    assert [server.sampling for server in found.servers] == [True, False]
+    assert (found.sampling.requests, found.sampling.hour_tokens) == (2, 200_000)
+    config(tmp_path, "\nsampling_bounds: {requests: 0}")
+    with pytest.raises(SettingsError, match=r"line 2.*“sampling_bounds.requests” must be a whole number"):
+        Settings.load({}, tmp_path)

@@ -1,4 +1,4 @@
-"""An MCP server over stdio that asks the client's model, made with the SDK: `sampling_server.py`."""
+"""An MCP server over stdio that asks the client's model, made with the SDK: `sampling_server.py`; with a port, over HTTP."""
 
 from __future__ import annotations
 
@@ -97,4 +97,6 @@ async def release() -> str:
 
 
 if __name__ == "__main__":
-    server.run(*sys.argv[1:] or ["stdio"])
+    if len(sys.argv) > 1:
+        server.run("streamable-http", host="127.0.0.1", port=int(sys.argv[1]))
+    server.run("stdio")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import sys
@@ -16,7 +17,8 @@ import pytest
 from gate.rules.sampling import Sampled, SamplingBounds, recorded_by
 from gate.rules.tool import Answer, OutcomeUnknown
 from tests.model_stub import ModelStub, Script, calls, fails, says
-from tests.tools.mcp_hosts import hosting
+from tests.tools.mcp_hosts import hosting, until
+from tests.tools.test_tools_http import accepts_connections, free_port
 from tools.mcp.client import Host
 from tools.mcp.sampling import NO_CALL, NO_MODEL, NO_RECORD, TEXT_ONLY
 from tools.mcp.server_config import ServerConfig
@@ -24,6 +26,7 @@ from tools.model.client import ProviderModel
 from tools.model.sampling import ModelSampler
 
 SERVER = Path(__file__).with_name("sampling_server.py")
+STDIO: dict[str, Any] = {"command": sys.executable, "args": (str(SERVER),)}
 BOUNDS = SamplingBounds()
 
 
@@ -55,14 +58,14 @@ async def thinking(
     on: bool = True,
     model: bool = True,
     bounds: SamplingBounds = BOUNDS,
+    port: int = 0,
 ) -> AsyncIterator[Thinking]:
     async with AsyncExitStack() as stack:
         stub = await stack.enter_async_context(ModelStub(script))
         line = ProviderModel(stub.config(output_tokens=bounds.answer_tokens))
         stack.push_async_callback(line.close)
-        config = ServerConfig(
-            name="s", command=sys.executable, args=(str(SERVER),), mode=mode, sampling=on, timeout=30
-        )
+        there = {"url": f"http://127.0.0.1:{port}/mcp"} if port else STDIO
+        config = ServerConfig(name="s", mode=mode, sampling=on, timeout=30, **there)
         sampler = ModelSampler(line, "openai:stub", bounds.seconds) if model else None
         host = await stack.enter_async_context(hosting(logs, config, sampler=sampler, sampling_bounds=bounds))
         yield Thinking(host, stub)
@@ -82,6 +85,28 @@ async def test_a_server_gets_an_answer_of_the_model_in_each_version(tmp_path: Pa
     assert (entry.server, entry.tool, entry.answer, entry.tokens) == ("s", "think", "Blue.", (100, 20))
     assert entry.prompt == "system: Be short.\nuser: Which colour?"
     assert entry.digest == hashlib.sha256(entry.prompt.encode()).hexdigest()
+
+
+@pytest.fixture
+async def port() -> AsyncIterator[int]:
+    """Of the server over HTTP, in a child process."""
+    found = free_port()
+    child = await asyncio.create_subprocess_exec(sys.executable, str(SERVER), str(found))
+    try:
+        await until(lambda: accepts_connections(found), 40)
+        yield found
+    finally:
+        child.kill()
+        await child.wait()
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_a_server_over_http_gets_an_answer_in_each_version(
+    tmp_path: Path, mode: str, port: int
+) -> None:
+    async with thinking(tmp_path, [says("Blue.")], mode, port=port) as ask:
+        assert (await ask("think", prompt="Which colour?")).text == "The model said: Blue."
+    assert [one.answer for one in ask.record] == ["Blue."]
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])

@@ -91,6 +91,7 @@ def test_the_usual_form_is_accepted() -> None:
         ({"command": "a", "mode": "modern"}, "servers.s.mode” must be one of auto, legacy"),
         ({"command": "a", "timeout": 0}, "servers.s.timeout” must be a number"),
         ({"command": "a", "timeout": True}, "servers.s.timeout” must be a number"),
+        ({"command": "a", "sampling": "yes"}, "servers.s.sampling” must be"),
         ({"command": "a", "concurrency": 1.5}, "servers.s.concurrency” must be a whole number"),
         ({"command": "a", "pin": {"version": "1"}}, "servers.s.pin.version” is not known"),
         ({"command": "a", "pin": {"catalogue": "abc"}}, "servers.s.pin.catalogue” must be sha256:"),
