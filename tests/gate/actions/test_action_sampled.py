@@ -7,9 +7,14 @@ from dataclasses import replace
 
 import pytest
 
+from gate.actions import edit
+from gate.actions.prepare import Asked, prepare
 from gate.actions.sampled import KEPT_ANSWER, KEPT_PROMPT, About, about, sampling_for
+from gate.rules.planner_port import Call
 from gate.rules.ports import Unavailable
 from gate.rules.sampling import RECORDER, NotSampled, Sampled
+from gate.rules.tool import Answer
+from tests.gate.fake_tools import Desk
 from tests.gate.gate_setup import ANN, Scene
 from views import modals
 
@@ -74,3 +79,36 @@ async def test_what_cannot_be_put_on_record_is_not_answered(stage: Scene, monkey
         monkeypatch.setattr(stage.world.ledger, "begin", gone)
         with pytest.raises(NotSampled, match="could not be put on record"):
             await record(ONE)
+
+
+class Asking(Desk):
+    """A desk whose server asks the model in the middle of each call."""
+
+    async def call(
+        self, server: str, tool: str, args: bytes, seconds: float | None = None, definition: str = ""
+    ) -> Answer:
+        await record(replace(ONE, tool=tool))
+        return await super().call(server, tool, args, seconds, definition)
+
+
+async def test_reads_previews_and_the_call_itself_are_recorded_for_their_action(stage: Scene):
+    stage.desk.__class__ = Asking
+    action = await stage.prepare(path="a.md", content="new")
+    before = [line.entry.tool for line in await stage.ledger.sampled(stage.session, action.id)]
+    await stage.confirm(action)
+    await stage.play()
+    after = [line.entry.tool for line in await stage.ledger.sampled(stage.session, action.id)]
+    assert set(before) == {"desk.look"}  # the preview, before the action was written down
+    assert (after.count("desk.write"), after[-1]) == (1, "desk.write")
+    assert len(after) > len(before) + 1  # its target was looked at again
+    await prepare(stage.world, Asked("a-read", stage.session, ANN, Call("desk", "look", {"path": "a.md"})))
+    (of_read,) = await stage.ledger.sampled(stage.session, "a-read")
+    assert (of_read.entry.tool, of_read.entry.requester) == ("desk.look", ANN)
+
+
+async def test_a_changed_call_is_looked_at_on_its_record(stage: Scene):
+    action = await stage.prepare(path="a.md", content="new")
+    stage.desk.__class__ = Asking
+    await edit.submit(stage.world, stage.press(action), {"path": "b.md", "content": "new"})
+    await stage.play()
+    assert await stage.ledger.sampled(stage.session, action.id)
