@@ -32,6 +32,7 @@ from gate.rules.server_questions import (
     may_answer,
     problems,
 )
+from gate.rules.task import Wish
 
 log = logging.getLogger(__name__)
 
@@ -211,7 +212,8 @@ async def _over(world: World, question: ServerQuestion) -> str:
     if await world.ledger.now() >= question.until:
         return TOO_LATE
     task = await world.ledger.task(question.task) if question.task else None
-    return STOPPED if task is not None and task.is_finished else ""
+    stopped = task is not None and (task.is_finished or task.wish is Wish.STOP)
+    return STOPPED if stopped else ""
 
 
 async def _taken(world: World, question: ServerQuestion) -> FormReply:

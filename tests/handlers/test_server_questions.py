@@ -390,3 +390,15 @@ async def test_a_real_server_over_stdio_is_answered_in_slack_in_both_eras(
     outcome = (await card.action()).outcome
     assert outcome is not None
     assert json.loads(outcome.text) == {"path": "a.md", "name": "Ann", "size": "l"}
+
+
+async def test_stopping_the_task_closes_the_question(http: Edge) -> None:
+    asking = Asking(http, request(SHORT))
+    card = await confirmed(http)
+    message = await asked(http)
+    await http.ann.say(OPS, "stop", thread_ts=card.said.ts)
+    await http.ws.wait_for(lambda: bool(asking.replies), AGES)
+    await http.settled()
+    assert [reply.action for reply in asking.replies] == ["cancel"]
+    assert "question_answer" not in json.dumps(questions(http)[0].blocks)
+    assert message.ts == questions(http)[0].ts
