@@ -402,3 +402,16 @@ async def test_stopping_the_task_closes_the_question(http: Edge) -> None:
     assert [reply.action for reply in asking.replies] == ["cancel"]
     assert "question_answer" not in json.dumps(questions(http)[0].blocks)
     assert message.ts == questions(http)[0].ts
+
+
+async def test_the_requester_of_a_read_that_runs_at_once_is_asked_in_the_thread(http: Edge) -> None:
+    asking = Asking(http, request(SHORT))
+    proposing = asyncio.create_task(http.propose("look", path="a.md"))
+    message = await asked(http)
+    await http.ws.as_(CLEO).click(message, "question_decline")
+    assert await http.told(CLEO, "Only <@U_ANN>, who asked for this, can answer it.")
+    view = await form(http, message)
+    assert (await http.ann.submit(view, typed(at0="Ann"))).ok
+    await proposing
+    assert asking.replies == [FormReply("accept", {"name": "Ann"})]
+    assert http.desk.reads == 1
