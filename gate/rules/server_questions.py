@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -23,7 +22,6 @@ MOST_LABEL = 75  # characters of an option that Slack shows
 MOST_NAME = 200
 MOST_TEXT = 3_000  # characters that Slack's text input takes
 MOST_SCHEMA = 40_000  # characters of names, labels and descriptions in all
-EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
 
 
 class QuestionState(StrEnum):
@@ -280,10 +278,16 @@ def _has_format(form: Json, value: str) -> bool:
     try:
         match form:
             case "email":
-                return EMAIL.fullmatch(value) is not None
+                local, _, domain = value.partition("@")
+                spaced = any(char.isspace() for char in value)
+                return bool(local) and "." in domain.strip(".") and "@" not in domain and not spaced
             case "uri":
                 parts = urlsplit(value)
-                return bool(parts.scheme) and bool(parts.netloc or parts.path) and not re.search(r"\s", value)
+                return (
+                    bool(parts.scheme)
+                    and bool(parts.netloc or parts.path)
+                    and not any(c.isspace() for c in value)
+                )
             case "date":
                 return len(value) == 10 and bool(date.fromisoformat(value))
             case "date-time":
