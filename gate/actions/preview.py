@@ -132,7 +132,8 @@ async def run_read(
     if decision.verdict is Verdict.DENY or not decision.reads:
         raise NotSeen(f"{spec.full_name} is not a tool that only reads")
     try:
-        answer = await world.tools.call(server, read.tool, canonical(args), READ_SECONDS, spec.definition)
+        seconds = read.seconds or READ_SECONDS
+        answer = await world.tools.call(server, read.tool, canonical(args), seconds, spec.definition)
     except (ServerUnavailable, OutcomeUnknown, BadArguments) as error:
         raise NotSeen(f"{spec.full_name} did not answer ({error})") from error
     if answer.clipped:

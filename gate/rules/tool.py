@@ -46,13 +46,15 @@ class Each:
 class Read:
     """A read call of the same server, with templates as arguments.
 
-    `absent`: a pattern for the error that means that nothing is there yet; any other error ends the look.
+    `absent`: a pattern for the error that means that nothing is there yet; any other error ends the look. `seconds`:
+    its time, where the usual one is too short; 0 for the usual one.
     """
 
     tool: str
     args: Mapping[str, Json]
     absent: str = ""
     each: Each | None = None
+    seconds: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from tools.mcp.schema_patterns import always_checkable
 from tools.strict_config import Document, Maybe, Place, Section, Wrong, fitting, validate
 
 TESTS = ("equals", "contains", "matches", "least", "most")  # of `expect`
+MOST_SECONDS = 120  # for one read of a recipe
 MAX_ANSWER = 256 * 1024  # characters of an answer, which is longer than arguments may be
 SHOW_KEYS = {
     "fields": set[str](),
@@ -75,10 +76,11 @@ class EachSection(Section):
 class CaptureSection(ReadSection):
     absent: Checkable = ""
     each: Maybe[EachSection] = None
+    seconds: Annotated[int, Field(ge=0, le=MOST_SECONDS)] = 0
 
     def to_read(self) -> Read:
         each = Each(self.each.text, self.each.find, self.each.take) if self.each else None
-        return Read(self.tool, self.args, self.absent, each)
+        return Read(self.tool, self.args, self.absent, each, self.seconds)
 
 
 class RaiseSection(Section):

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from gate.actions.preview import MOST_EACH, look
+from gate.actions.preview import MOST_EACH, READ_SECONDS, look
 from gate.rules.action import Class, Json
 from gate.rules.policy import Policy
 from gate.rules.ports import World
@@ -53,6 +53,7 @@ class Tools:
 
     text: Answer = field(default_factory=lambda: Answer("", is_error=True))
     asked: list[str] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
 
     def find(self, server: str, name: str) -> ToolSpec:
         return tool(name, Recipe(cls=Class.READ), {})
@@ -61,6 +62,7 @@ class Tools:
         return problems(schema, value)
 
     async def call(self, server: str, name: str, args: bytes, seconds: float, definition: str) -> Answer:
+        self.seconds.append(seconds)
         if name == "text":
             return self.text
         self.asked.append(json.loads(args)["id"])
@@ -100,6 +102,14 @@ async def test_a_crowd_is_not_looked_up() -> None:
     seen = await looked(tools, SAY, body="".join(f"[~p{n}]" for n in range(MOST_EACH + 1)))
     assert f"it names {MOST_EACH + 1} things to look up" in seen.preview.problem
     assert tools.asked == []
+
+
+async def test_a_read_has_the_time_that_its_recipe_gives_it_or_the_usual_one() -> None:
+    tools = Tools(Answer('{"sha": "s1", "content": "one"}'))
+    await looked(tools, PUT, body="two")
+    slow = Read("text", {}, absent="^Not Found", seconds=60)
+    await looked(tools, replace(PUT, recipe=replace(PUT.recipe, capture={"old": slow})), body="two")
+    assert tools.seconds == [READ_SECONDS, 60]
 
 
 async def test_what_is_there_is_bound_and_compared() -> None:
