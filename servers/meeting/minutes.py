@@ -37,11 +37,13 @@ class ActionItem(BaseModel):
     due: str = Field(description="in the words of the notes; empty where no day is named")
     due_date: date | None = Field(description="where the words mean one day for certain")
     line: int = Field(description="where it stands in the notes: line or caption, from 1")
+    by_model: bool = Field(default=False, description="in a model's words, which quoted that line")
 
 
 class Decision(BaseModel):
     what: str
     line: int
+    by_model: bool = Field(default=False, description="in a model's words, which quoted that line")
 
 
 class Minutes(BaseModel):
@@ -73,12 +75,14 @@ class Plan(BaseModel):
     expected_target: Sha256
     expected_made: Sha256
     minutes: Minutes
+    note: str = Field(default="", description="what was used, where a model was asked")
 
 
 class Made(Written):
     attendees: int
     decisions: int
     actions: int
+    note: str = ""
 
 
 _PEOPLE = re.compile(r"[,;]| and | und | & ")
@@ -274,11 +278,11 @@ def _attendees(parts: list[tuple[str, Line]], lines: list[Line]) -> list[str]:
 def _decisions(parts: list[tuple[str, Line]]) -> Iterator[Decision]:
     for part, line in parts:
         if part == "decisions" and not _NONE.fullmatch(line.text):
-            yield Decision(what=_sentence(line.text), line=line.number)
+            yield Decision(what=sentence(line.text), line=line.number)
         elif not part and decided(line.text):
             said = _DECIDED.search(line.text)
             what = next(filter(None, said.groups()), line.text) if said else line.text
-            yield Decision(what=_sentence(what), line=line.number)
+            yield Decision(what=sentence(what), line=line.number)
 
 
 def _actions(parts: list[tuple[str, Line]], held: date | None) -> Iterator[ActionItem]:
@@ -287,20 +291,21 @@ def _actions(parts: list[tuple[str, Line]], held: date | None) -> Iterator[Actio
         box, mine, will = _BOX.match(line.raw), _MINE.match(line.text), _WILL.match(line.text)
         asked = _ASKED.match(line.text)
         if box or (part == "actions" and not _NONE.fullmatch(line.text)):
-            yield _action(_unboxed(line.text), line.speaker, line, held)
+            yield action_item(_unboxed(line.text), line.speaker, line, held)
         elif mine and line.speaker and not part and not line.text.endswith("?"):
-            yield _action(mine[1], line.speaker, line, held)
+            yield action_item(mine[1], line.speaker, line, held)
         elif asked and not part and any(asked[1] in name for name in people):
-            yield _action(asked[2].rstrip("?"), asked[1], line, held)
+            yield action_item(asked[2].rstrip("?"), asked[1], line, held)
         elif will and not part and _DUE.search(line.text):
-            yield _action(line.text, "", line, held)
+            yield action_item(line.text, "", line, held)
 
 
 def _unboxed(text: str) -> str:
     return re.sub(r"^\[[ xX]\] *", "", text)
 
 
-def _action(text: str, owner: str, line: Line, held: date | None) -> ActionItem:
+def action_item(text: str, owner: str, line: Line, held: date | None) -> ActionItem:
+    """An action in these words; who and by when are taken out of them."""
     due = _DUE.search(text)
     what = text[: due.start()] + text[due.end() :] if due else text
     named = _OWNER.search(what)
@@ -312,7 +317,7 @@ def _action(text: str, owner: str, line: Line, held: date | None) -> ActionItem:
         owner, what = will[1] or will[3], will[2] or will[4]
     said = due[1] if due else ""
     return ActionItem(
-        what=_sentence(what),
+        what=sentence(what),
         owner=owner,
         due=said,
         due_date=day(said, held) if said else None,
@@ -320,7 +325,8 @@ def _action(text: str, owner: str, line: Line, held: date | None) -> ActionItem:
     )
 
 
-def _sentence(text: str) -> str:
+def sentence(text: str) -> str:
+    """The words as a sentence of the minutes: without marks around them, and with a capital."""
     plain = " ".join(text.split()).strip(" ,;:–-.")
     return plain[:1].upper() + plain[1:500]
 

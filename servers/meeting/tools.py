@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
+from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.resolve import Sample
 
 from servers import differences
 from servers.cards import Card, reading
@@ -12,11 +16,13 @@ from servers.command_line import Clock
 from servers.filesystem import answers, disk, path_arguments
 from servers.filesystem.answers import spoken
 from servers.filesystem.models import Item
-from servers.filesystem.paths import Roots
+from servers.filesystem.paths import Place, Roots
 from servers.folders import WAYS_BACK, Target, bytes_of, makes, put, target
+from servers.meeting import by_model
 from servers.meeting.minutes import (
     ActionItem,
     Call,
+    Decision,
     ExpectedMade,
     ExpectedTarget,
     Made,
@@ -28,6 +34,7 @@ from servers.meeting.minutes import (
     lines,
     minutes,
 )
+from servers.model_answers import Answer, asking, samples
 from servers.sandbox.calling import run
 
 LARGEST = 5 << 20  # bytes of notes
@@ -42,6 +49,7 @@ class Built:
     target: Target
     source: Item
     minutes: Minutes
+    note: str  # what was used, where a model was asked
     text: str
     data: bytes
     before: bytes | None  # of the file that gives way, where it is text
@@ -64,29 +72,49 @@ class Built:
         return differences.unified(old, new, (f"{said} (now)", f"{said} (after)"), most)
 
 
-def built(roots: Roots, call: Call) -> Built:
-    """What generate_minutes would write. Raises ToolError."""
-    place = path_arguments.file(roots, call.source)
+@dataclass(frozen=True)
+class Notes:
+    """Notes or a transcript: the file, and its text. `guessed`: how it was read, as the end of a sentence."""
+
+    place: Place
+    size: int
+    sha256: str
+    text: str
+    spoken: bool
+    guessed: str
+
+
+def notes(roots: Roots, source: str) -> Notes:
+    """Raises ToolError."""
+    place = path_arguments.file(roots, source)
     ending = next((one for one in SOURCES if place.said.lower().endswith(one)), None)
     if ending is None:
         raise ToolError(f"{place.said} must end in {', '.join(SOURCES)}. Name notes or a transcript.")
+    data, sha256 = bytes_of(place, LARGEST)
+    told, read = run("formats.text", place.said, [data], ending=ending)
+    return Notes(place, len(data), sha256, read.decode(), ending in CAPTIONS, told["guessed"])
+
+
+def built(roots: Roots, call: Call, told: Answer) -> Built:
+    """What generate_minutes would write. `told`: what a model answered. Raises ToolError."""
+    read = notes(roots, call.source)
+    place = read.place
     goal = target(roots, call.destination, ".md", ".docx")
     if goal.place == place:
         raise ToolError("Source and destination are the same file. Choose another name.")
-    data, sha256 = bytes_of(place, LARGEST)
-    told, read = run("formats.text", place.said, [data], ending=ending)
-    found = minutes(lines(read.decode(), ending in CAPTIONS), call.title)
+    found, note = by_model.completed(minutes(lines(read.text, read.spoken), call.title), told, read.text)
     if not (found.attendees or found.decisions or found.actions):
         raise ToolError(
             f"{place.said} names no attendees, decisions or actions in a form that is known. Write them as “Attendees: "
             "…”, “Decision: …”, “Action: Ann will … by Friday”, or make the minutes with write_file."
         )
     found = found.model_copy(update={"title": found.title or place.parts[-1].rpartition(".")[0]})
-    text = written(found, place.said, sha256, told["guessed"])
+    text = written(found, read, note)
     return Built(
         goal,
-        Item(name=place.said, kind="file", size=len(data)),
+        Item(name=place.said, kind="file", size=read.size),
         found,
+        note,
         text,
         *_as(goal, text),
     )
@@ -101,8 +129,8 @@ def _as(goal: Target, text: str) -> tuple[bytes, bytes | None]:
     return text.encode(), bytes_of(goal.place, LARGEST, goal.sha256)[0]
 
 
-def written(found: Minutes, source: str, sha256: str, guessed: str = "") -> str:
-    """The minutes as Markdown. `guessed`: what is said of how the source was read, as the end of a sentence."""
+def written(found: Minutes, read: Notes, note: str = "") -> str:
+    """The minutes as Markdown. `note`: what was used."""
     held = found.held.isoformat() if found.held else "not said in the notes"
     parts = [
         f"# {found.title}",
@@ -110,13 +138,18 @@ def written(found: Minutes, source: str, sha256: str, guessed: str = "") -> str:
         "## Attendees",
         _list(found.attendees),
         "## Decisions",
-        _list([f"{one.what} (line {one.line})" for one in found.decisions]),
+        _list([f"{one.what} (line {_line(one)})" for one in found.decisions]),
         "## Action items",
         _table(found.actions),
-        f"Made from {source} (SHA-256 {sha256[:12]}). The lines are those of that file."
-        + (f" It {guessed}." if guessed else ""),
+        f"Made from {read.place.said} (SHA-256 {read.sha256[:12]}). The lines are those of that file."
+        + (f" It {read.guessed}." if read.guessed else "")
+        + (f" {note}" if note else ""),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _line(one: Decision | ActionItem) -> str:
+    return f"{one.line}, by a model" if one.by_model else str(one.line)
 
 
 def _list(items: list[str]) -> str:
@@ -127,7 +160,7 @@ def _table(actions: list[ActionItem]) -> str:
     if not actions:
         return "None in the notes."
     rows = [["What", "Owner", "Due", "Line"], ["---"] * 4]
-    rows += [[one.what, one.owner or "nobody named", _due(one), str(one.line)] for one in actions]
+    rows += [[one.what, one.owner or "nobody named", _due(one), _line(one)] for one in actions]
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows)
 
 
@@ -143,10 +176,18 @@ class Reading:
 
     roots: Roots
 
+    @property
+    def preview_minutes(self) -> Callable[..., Plan]:
+        """The tool, which asks the client's model where there is one."""
+        return asking(self._preview_minutes, self._question)
+
+    def _question(self, call: Call, ctx: Context[Any, Any]) -> Sample | None:
+        return by_model.question(notes(self.roots, call.source).text) if samples(ctx) else None
+
     @spoken
-    def preview_minutes(self, call: Call) -> Plan:
+    def _preview_minutes(self, call: Call, told: Answer) -> Plan:
         """Make the minutes that generate_minutes would write, in memory, and show them. Changes nothing."""
-        made = built(self.roots, call)
+        made = built(self.roots, call, told)
         difference = made.difference
         if not answers.fits(2 * difference):
             raise ToolError("These minutes are too long to be shown whole. Take a part of the notes.")
@@ -157,6 +198,7 @@ class Reading:
             expected_target=made.target.sha256,
             expected_made=made.sha256,
             minutes=made.minutes,
+            note=made.note,
         )
 
 
@@ -167,28 +209,39 @@ class Changing:
     roots: Roots
     clock: Clock
 
+    @property
+    def generate_minutes(self) -> Callable[..., Made]:
+        """The tool, which asks the client's model what its preview has asked."""
+        return asking(self._generate_minutes, self._question)
+
+    def _question(self, source: str, ctx: Context[Any, Any]) -> Sample | None:
+        return by_model.question(notes(self.roots, source).text) if samples(ctx) else None
+
     @spoken
-    def generate_minutes(
+    def _generate_minutes(
         self,
         source: SourceArg,
         destination: NewArg,
         title: TitleArg = "",
         expected_target: ExpectedTarget = None,
         expected_made: ExpectedMade = None,
+        told: Answer = None,
     ) -> Made:
         """Write minutes out of notes or a transcript: attendees, decisions, action items with owner and day.
 
         It takes what is said in so many words: lists under such headings, “Decision: …”, “we agreed to …”, “Action: Ann
-        will … by Friday”, check boxes, “I will …” of somebody who speaks. It does not guess.
+        will … by Friday”, check boxes, “I will …” of somebody who speaks. It does not guess. With sampling, a model
+        adds lines that quote the notes.
         """
-        made = built(self.roots, Call(source=source, destination=destination, title=title))
+        made = built(self.roots, Call(source=source, destination=destination, title=title), told)
         if expected_made is not None and made.sha256 != expected_made:
             raise ToolError(
                 f"What {made.target.place.said} is made of has changed since it was shown. Ask again."
             )
         found = made.minutes
         counts = {name: len(getattr(found, name)) for name in ("attendees", "decisions", "actions")}
-        return put(made.target.place, made.data, expected_target, self.clock(), Made, **counts)
+        more = {**counts, "note": made.note}
+        return put(made.target.place, made.data, expected_target, self.clock(), Made, **more)
 
 
 CARDS: dict[str, Card] = {
@@ -201,7 +254,7 @@ CARDS: dict[str, Card] = {
         "Write minutes of {args.source} to {args.destination}",
         targets={"paths": ["source", "destination"]},
         noun="{args.destination|name}",
-        capture={"plan": {"tool": "preview_minutes", "args": {"call": "{args}"}}},
+        capture={"plan": {"tool": "preview_minutes", "args": {"call": "{args}"}, "seconds": 60}},
         bind={
             "expected_target": "{capture.plan.expected_target}",
             "expected_made": "{capture.plan.expected_made}",

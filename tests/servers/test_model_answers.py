@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gate.rules.sampling import Sampled, recorded_by
-from gate.rules.tool import Trust
+from gate.rules.sampling import Sampled
 from servers.model_answers import Cited, cited
 from tests.model_stub import ModelStub, Script, fails, says
 from tests.servers.mail import mail_app
+from tests.servers.model_hosts import sampling
 from tests.servers.test_email_tools import ONE, maildir
-from tests.tools.mcp_hosts import hosting
-from tools.mcp.server_config import ServerConfig
-from tools.model.client import ProviderModel
-from tools.model.sampling import ModelSampler
 
 TRUE = '- Bob needs the figures [1: "can you send me the figures?"]'
 FALSE = '- Ann has paid the bill [1: "Ann has paid the bill"]'
@@ -30,30 +25,12 @@ OTHER = '- Cleo asks about Friday [1: "Is Friday fixed?"]'  # it stands in the s
 async def summing_up(
     folder: Path, script: Script, on: bool = True
 ) -> AsyncIterator[tuple[ModelStub, list[Sampled], Any]]:
-    """The mail server in this process, with sampling as an operator switches it on."""
-    record: list[Sampled] = []
-
-    async def recorder(one: Sampled) -> None:
-        record.append(one)
-
-    async with AsyncExitStack() as stack:
-        stub = await stack.enter_async_context(ModelStub(script))
-        model = ProviderModel(stub.config())
-        stack.push_async_callback(model.close)
-        config = ServerConfig(name="email", inproc="x", trust=Trust.BUNDLED, sampling=on)
-        apps = {"email": mail_app(maildir(folder), None)}
-        sampler = ModelSampler(model, "openai:stub", 20)
-        host = await stack.enter_async_context(hosting(folder / "logs", config, inproc=apps, sampler=sampler))
+    async with sampling(folder / "logs", "email", mail_app(maildir(folder), None), script, on) as asked:
 
         async def summary() -> dict[str, Any]:
-            with recorded_by(recorder):
-                args = json.dumps({"message_id": ONE}).encode()
-                answer = await host.call("email", "summarize_thread", args, 30)
-            assert not answer.is_error, answer.text
-            assert isinstance(answer.structured, dict)
-            return answer.structured
+            return await asked("summarize_thread", message_id=ONE)
 
-        yield stub, record, summary
+        yield asked.stub, asked.record, summary
 
 
 async def test_true_quotations_are_kept_and_false_ones_dropped_and_counted(tmp_path: Path) -> None:
