@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "promises.md"
 # How many promises each table has, numbered from 01. GATE begins with the 13 acceptance lines of the
 # requirements `003`, in their order; REVIEW has the components of `004`.
-COUNTS = {"ACT": 27, "TASK": 24, "VERB": 17, "GATE": 30, "REVIEW": 32, "API": 22}
+COUNTS = {"ACT": 27, "TASK": 24, "VERB": 17, "GATE": 31, "REVIEW": 32, "API": 22}
 NAMED = re.compile(r"`(tests/[\w/]+\.py)::(test_\w+)`")
 MARK = re.compile(r"^\s*# promise: (.+)$")
 OPEN = "*not yet*: "
