@@ -17,7 +17,7 @@ SHORTEST = 8  # characters of a quotation
 MOST_LINES = 30
 ASKED_TOKENS = 1500
 PROMPT_CHARS = 40_000
-CITED = re.compile(r"^\s*[-*] +(.{1,400}?) *\[(\d{1,6}): *[\"“](.+?)[\"”]\]\s*$")
+CITED = re.compile(r"[-*] {1,4}(\S.{0,400}?) {0,4}\[(\d{1,6}): {0,4}[\"“](.{1,1000}?)[\"”]\]")
 FORM = """\
 Write up to {most} lines, and nothing else. Each has the form
 - what it says, in your words [N: "a quotation"]
@@ -82,7 +82,7 @@ def cited(text: str, sources: Sequence[str]) -> tuple[list[Cited], int]:
     """The lines whose quotation stands in the source that they name, and how many others were dropped."""
     plain, kept, dropped = [_plain(source) for source in sources], list[Cited](), 0
     for line in filter(str.strip, text.splitlines()):
-        found = CITED.match(line)
+        found = CITED.fullmatch(line.strip())
         number = int(found[2]) if found else 0
         quotation = _plain(found[3]) if found else ""
         true = 0 < number <= len(plain) and len(quotation) >= SHORTEST and quotation in plain[number - 1]

@@ -37,6 +37,7 @@ from views.block_kit import (
     words,
 )
 from views.buttons import tagged
+from views.form_fields import NUMBER
 from views.modals import View, message
 from views.wording import moment
 
@@ -111,8 +112,6 @@ def _input(place: int, one: FormField) -> Block:
         optional = True  # Slack wants a required box to be ticked
     if one.kind is FieldKind.SOME_OF and not one.schema.get("minItems"):
         optional = True
-    if one.kind is FieldKind.TEXT and one.required and not one.schema.get("minLength"):
-        optional = True  # an empty text is an answer
     return field(f"{BLANK}{place}", one.title or one.name, element, hint=_hint(one), optional=optional)
 
 
@@ -187,7 +186,7 @@ def _value(one: FormField, given: Mapping[str, Any]) -> Json:
             return _picked(one, str(selected.get("value"))) if selected else None
     text = given.get("value")
     if not isinstance(text, str) or not text:
-        return "" if one.kind is FieldKind.TEXT and one.required else None
+        return None
     return text if one.kind is FieldKind.TEXT else _number(text)
 
 
@@ -198,15 +197,10 @@ def _picked(one: FormField, index: str) -> str:
 
 
 def _number(text: str) -> Json:
-    try:
-        return int(text)
-    except ValueError:
-        pass
-    try:
-        number = float(text)
-    except ValueError:
+    found = NUMBER.fullmatch(text.strip())
+    if found is None:
         return text
-    return number if abs(number) < float("inf") else text
+    return float(found[0]) if found[1] else int(found[0])
 
 
 def errors(question: ServerQuestion, wrong: Mapping[str, str]) -> dict[str, str]:

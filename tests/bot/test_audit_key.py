@@ -21,7 +21,7 @@ from gate.rules.action import EARLIER
 from gate.rules.audit import GENESIS, Entry, mac
 from gate.rules.states import State
 from gate.rules.webhooks import Webhook
-from storage.api_tables import webhooks
+from storage.api_tables import tokens, webhooks
 from storage.audit_log import append, last, verify
 from storage.database import DatabaseInUse, open_engine, serve_alone
 from storage.ledger import SqlLedger
@@ -313,4 +313,4 @@ async def test_rows_get_their_macs_before_a_rotation_writes_to_the_log(tmp_path:
 
 async def of_before_only_rows(engine: AsyncEngine) -> None:
     async with engine.begin() as connection:
-        await connection.execute(update(SEALED[-1]).values(mac=""))
+        await connection.execute(update(tokens).values(mac=""))
