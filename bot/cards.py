@@ -17,10 +17,11 @@ from bot.slack_messages import Messages, Statuses, bound
 from bot.slack_retry import REFUSED, Refused
 from gate.actions.versioning import entry
 from gate.rules.action import APART, Action, Vote
-from gate.rules.messages import CardKey, CardKind, Undecided
+from gate.rules.messages import CardKey, CardKind
 from gate.rules.ports import Ledger, Note, Posted, Unavailable
 from gate.rules.states import State
 from gate.rules.task import Task
+from gate.tasks.pending import Undecided
 from handlers.slack.listener import To
 from views import lists, notices, rendering
 from views.block_kit import Message

@@ -113,6 +113,13 @@ class Questions:
         (rows,) = await self._ask(select(server_questions).where(COLUMNS.id == question_id))
         return to_question(rows[0] if rows else None, self._seals)
 
+    async def waiting(self, team: str, user: str) -> tuple[ServerQuestion, ...]:
+        now = select(clock(self._offset())).scalar_subquery()
+        awaited = (OPEN_QUESTION, COLUMNS.due > now, COLUMNS.until > now, COLUMNS.requester == user)
+        (rows,) = await self._ask(select(server_questions).where(*awaited).order_by(COLUMNS.created_at))
+        found = (to_question(row, self._seals) for row in rows)
+        return tuple(one for one in found if one is not None and one.session.team == team)
+
     async def overdue(self, limit: int = 100) -> tuple[str, ...]:
         now = select(clock(self._offset())).scalar_subquery()
         late = (COLUMNS.due <= now) | (COLUMNS.until <= now)

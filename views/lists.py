@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from gate.rules.action import Json
 from gate.rules.audit import Line
-from gate.rules.messages import Undecided
 from gate.rules.ports import UndoEntry
+from gate.tasks.pending import Undecided
 from views import buttons
 from views.block_kit import (
     Block,

@@ -10,9 +10,10 @@ from datetime import datetime
 from gate.rules.action import Action, Class
 from gate.rules.canonical_json import parse
 from gate.rules.events import asks
-from gate.rules.messages import Undecided
+from gate.rules.server_questions import ServerQuestion
 from gate.rules.task import Task, Why
-from views import buttons, task_buttons, task_plan
+from gate.tasks.pending import Undecided
+from views import buttons, server_question, task_buttons, task_plan
 from views.block_kit import (
     Block,
     actions,
@@ -45,18 +46,22 @@ def entry(one: Undecided, viewer: str, alike: bool = False) -> list[Block]:
     """`viewer`: whose list it is. `alike`: another entry of the list has the same first line."""
     record = one.record
     first = line(words(_top(record), "bold", most=MOST), *link("Open", one.link))
+    if isinstance(record, ServerQuestion):
+        return [rich(first), context(*_about_question(record)), server_question.answering(record)]
     if isinstance(record, Task):
         return [rich(first), context(*_about_task(record, one.until)), actions(*_task_row(record))]
     more = [plain(" · ".join(outlined(parse(record.args)).splitlines()), 300)] if alike else []
     return [rich(first), context(mrkdwn(_about(record, viewer)), *more), actions(*_row(record, viewer))]
 
 
-def top(record: Action | Task) -> str:
+def top(record: Action | Task | ServerQuestion) -> str:
     """The beginning of the first line, by which people tell entries apart."""
     return inline(_top(record))[: MOST - COUNTED]
 
 
-def _top(record: Action | Task) -> str:
+def _top(record: Action | Task | ServerQuestion) -> str:
+    if isinstance(record, ServerQuestion):
+        return f"{record.server} asks: {record.message}"
     if isinstance(record, Action):
         return effect(record)
     match asks(record):
@@ -77,7 +82,7 @@ def _about(action: Action, viewer: str) -> str:
     return f"Asked by {mention(action.requester)} {where(action)}{kind}{waits} · {until}"
 
 
-def where(record: Action | Task) -> str:
+def where(record: Action | Task | ServerQuestion) -> str:
     channel = record.session.channel
     return f"in <#{channel}>" if channel[:1] in ("C", "G") else "in a direct message"
 
@@ -90,6 +95,13 @@ def _row(action: Action, viewer: str) -> list[Block]:
     no = buttons.cancel(action) if own else buttons.reject(action)
     yes = [buttons.confirm_whole(action)] if confirmable(action) and own == decides_alone(action) else []
     return [*yes, no, buttons.full(action)]
+
+
+def _about_question(question: ServerQuestion) -> list[Block]:
+    asked = mrkdwn(
+        f"Asked for {mention(question.requester)} {where(question)} · until {moment(question.until)}"
+    )
+    return [asked, plain(f"For: {question.about}", DETAIL)]
 
 
 def _about_task(task: Task, until: datetime | None) -> list[Block]:

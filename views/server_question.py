@@ -78,10 +78,14 @@ def _ending(question: ServerQuestion) -> list[Block]:
             return [sentence(f"Declined by {who}.")]
         case QuestionState.EXPIRED:
             return [sentence(f"{question.reason} The server was told that there is no answer.")]
-    pressed = actions(
+    return [answering(question), context(mrkdwn(f"The call waits until {moment(question.until)}."))]
+
+
+def answering(question: ServerQuestion) -> Block:
+    """The buttons of a question that waits."""
+    return actions(
         button("Answer…", ANSWER, question.button, "primary"), button("Decline", DECLINE, question.button)
     )
-    return [pressed, context(mrkdwn(f"The call waits until {moment(question.until)}."))]
 
 
 def form(question: ServerQuestion) -> View:

@@ -8,7 +8,6 @@ from datetime import datetime
 from enum import StrEnum
 
 from gate.rules.action import APART, Action, Json, Session
-from gate.rules.task import Task
 
 SOON = 0.7  # seconds in which a card has to show that something has begun; what is over before is not shown to run
 PART = "part"  # the digest of an action that a card names without showing it whole: no yes counts there
@@ -89,17 +88,6 @@ class UndoEntry:
     at: datetime
     kind: str
     undone: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Undecided:
-    """An action that waits to run or whose result waits for its review, or a task that asks its requester something.
-    `link`: the address of its card; "" where that is not known. `until`: when a task stops waiting; None where it does
-    not."""
-
-    record: Action | Task
-    link: str = ""
-    until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,6 +49,10 @@ class Questions(Protocol):
     async def question(self, question_id: str) -> ServerQuestion | None:
         """The question as it was written; None where there is none, or it was changed."""
 
+    async def waiting(self, team: str, user: str) -> tuple[ServerQuestion, ...]:
+        """What servers ask in calls that this person has asked for."""
+        ...
+
     async def overdue(self, limit: int = 100) -> tuple[str, ...]:
         """The ids of questions that wait although their time is over, or nobody waits for their answer any more."""
         ...

@@ -3,16 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import datetime
 
 from gate.rules.action import Action, Person
 from gate.rules.due_times import card_waited_at
 from gate.rules.events import asks
-from gate.rules.messages import Undecided, permalink
+from gate.rules.messages import permalink
 from gate.rules.permissions import account, is_approver
 from gate.rules.ports import World
+from gate.rules.server_questions import ServerQuestion
 from gate.rules.task import Task, Why
 from gate.rules.task_states import TaskState
+
+Record = Action | Task | ServerQuestion
+
+
+@dataclass(frozen=True, slots=True)
+class Undecided:
+    """An action that waits to run or whose result waits for its review, a task that asks its requester something, or
+    what a server asks in the middle of a call. `link`: the address of its card; "" where that is not known. `until`:
+    when a task stops waiting; None where it does not."""
+
+    record: Record
+    link: str = ""
+    until: datetime | None = None
 
 
 async def waiting_for(world: World, team: str, user: str) -> tuple[Undecided, ...]:
@@ -24,8 +39,9 @@ async def waiting_for(world: World, team: str, user: str) -> tuple[Undecided, ..
         *await ledger.reviews.under_review(team, user),
         *await _of_others(world, team, await world.people.known(team, user)),
     ]
+    questions = await ledger.questions.waiting(team, user)
     lapses = {task.id: due for task, due in tasks if card_waited_at(task)}
-    found: list[Action | Task] = [*actions, *(task for task, _ in tasks)]
+    found: list[Record] = [*actions, *questions, *(task for task, _ in tasks)]
     listed = await _with_links(world, sorted(found, key=lambda one: (one.created_at, one.id)))
     return tuple(replace(one, until=lapses.get(one.record.id)) for one in listed)
 
@@ -64,7 +80,7 @@ def _ever_approves(world: World, person: Person) -> bool:
     return any(is_approver(approvers, person) for approvers in named)
 
 
-async def _with_links(world: World, found: Sequence[Action | Task]) -> tuple[Undecided, ...]:
+async def _with_links(world: World, found: Sequence[Record]) -> tuple[Undecided, ...]:
     keys = [_card(record) for record in found]
     posted = await world.ledger.posted_of(keys) if world.address else {}
     cards = [posted.get(key) for key in keys]
@@ -74,7 +90,7 @@ async def _with_links(world: World, found: Sequence[Action | Task]) -> tuple[Und
     )
 
 
-def _card(record: Action | Task) -> str:
+def _card(record: Record) -> str:
     """The key of the card that it waits on."""
     asked = asks(record) if isinstance(record, Task) else None
     return f"{record.id}:{asked[0]}:{asked[1]}" if asked else record.id

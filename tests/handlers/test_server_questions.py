@@ -20,8 +20,11 @@ from gate.rules.ports import Limits
 from gate.rules.server_questions import ASK_PERSON, FormReply, FormRequest, QuestionState
 from gate.rules.tool import Answer
 from storage.server_questions import LIFE
+from tests.handlers.test_lists import listed
+from tests.handlers.test_pending_lists import home_of
 from tests.slack_app import AGES, ANN, BEN, CLEO, OPS, Card, Edge, said_in
 from tests.tools.mcp_hosts import hosting
+from tests.views.samples import buttons
 from tools.mcp.server_config import ServerConfig
 from workspace.state import Message
 
@@ -415,3 +418,22 @@ async def test_the_requester_of_a_read_that_runs_at_once_is_asked_in_the_thread(
     await proposing
     assert asking.replies == [FormReply("accept", {"name": "Ann"})]
     assert http.desk.reads == 1
+
+
+async def test_a_question_is_listed_where_its_requester_sees_what_waits_and_answered_from_there(
+    edge: Edge,
+) -> None:
+    asking = Asking(edge, request())
+    await confirmed(edge)
+    await asked(edge)
+    message = await listed(edge, "/pending")
+    assert "desk asks: Which one?" in said_in(message)
+    assert "For: Write a.md" in said_in(message)
+    assert buttons(message.blocks) == ["question_answer", "question_decline"]
+    assert "desk asks: Which one?" in said_in(await home_of(edge))
+    assert (await listed(edge, "/pending", user=BEN)).text == "Nothing waits for a decision."
+    view = await form(edge, message)
+    assert (await edge.ann.submit(view, typed(at0="Ann", pick2="1", at3=["0"], at4=["yes"]))).ok
+    await edge.settled()
+    assert [one.action for one in asking.replies] == ["accept"]
+    assert (await listed(edge, "/pending")).text == "Nothing waits for a decision."

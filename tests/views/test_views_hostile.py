@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from gate.rules.action import Affected, Fact, Outcome, Preview, Verdict
 from gate.rules.audit import Entry, Line
-from gate.rules.messages import Undecided
 from gate.rules.ports import Note, UndoEntry
 from gate.rules.states import State
 from gate.rules.task import Missing, Question, Why
 from gate.rules.task_states import TaskState
 from gate.rules.tool import Problem
 from gate.rules.unicode_safety import strange
+from gate.tasks.pending import Undecided
 from tests.actions import but
 from tests.tasks import having
 from tests.views.samples import INVERSE, NOW, action, opened, parts, sent

@@ -6,11 +6,11 @@ import pytest
 
 from gate.rules.action import Approvers, Outcome, Verdict
 from gate.rules.audit import Entry, Line
-from gate.rules.messages import Undecided
 from gate.rules.ports import Note, UndoEntry
 from gate.rules.states import State
 from gate.rules.task import Flow, Look, StepState, Why
 from gate.rules.task_states import TaskState
+from gate.tasks.pending import Undecided
 from tests.views.samples import MOVE, NOW, action, buttons, destructive, done, opened, parts, sent, shown
 from tests.views.task_samples import WHICH, WHY, approved, long_plan, paused, plan, step, task
 from views import lists, notices, payload_check
