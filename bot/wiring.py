@@ -71,7 +71,7 @@ log = logging.getLogger(__name__)
 
 ALL = frozenset({"web", "worker"})
 PURGE_EVERY = 3600.0  # seconds
-RESTART_EVERY = 10.0  # seconds between two looks for runs that are lost
+RESTART_EVERY = 10.0  # seconds between two looks for runs that are lost, and questions whose call is
 BREATH = 0.05  # seconds between two sweeps at the least, however much is due one after the other
 KEEP_INBOX = timedelta(hours=24)
 DRAIN_SECONDS = 20.0
@@ -318,11 +318,11 @@ async def _sweep(world: World, ledger: SqlLedger, seconds: float) -> None:
             found = await ledger.due(seconds)
             await expiry.settle(world, [one for one in found if one.left <= 0])
             pause = max(BREATH, min([seconds, *(one.left for one in found if one.left > 0)]))
-            await server_questions.close_overdue(world)
             await ledger.checkpoint()
             if time.monotonic() - restarted > RESTART_EVERY:
                 restarted = time.monotonic()
                 await expiry.restart(world)
+                await server_questions.close_overdue(world)
             if time.monotonic() - purged > PURGE_EVERY:
                 await ledger.purge(await ledger.now() - KEEP_INBOX)
                 purged = time.monotonic()
