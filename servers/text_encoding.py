@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 import unicodedata
 from dataclasses import dataclass
 
@@ -37,6 +38,7 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+_BEYOND_ASCII = re.compile(rb"[\x80-\xff]")
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f\x1b")) + b"\x7f"
 
 
@@ -61,7 +63,7 @@ def detect(head: bytes, whole: bool) -> Encoding | None:
         return _unmarked_utf16(head[:SAMPLE])
     if _is_utf8(head, whole):
         return Encoding("utf-8")
-    if set(head) & set(_CONTROLS):
+    if len(head.translate(None, _CONTROLS)) < len(head):
         return None
     return _damaged_utf8(head) or _likely(_telling(head))
 
@@ -89,15 +91,15 @@ def _damaged_utf8(head: bytes) -> Encoding | None:
     """UTF-8 with a few bytes that are none, such as where two files were joined."""
     text = head.decode("utf-8", "replace")
     broken = text.count("\ufffd")
-    beyond = sum(1 for c in text if c > "\x7f") - broken
+    beyond = len(text) - len(text.encode("ascii", "ignore")) - broken
     return Encoding("utf-8", "UTF-8 with errors") if beyond > DAMAGED * broken else None
 
 
 def _telling(head: bytes) -> bytes:
     """The part of a text that says most: from a little before its first character beyond ASCII, in whole words, which
     no character of several bytes reaches out of."""
-    first = next((place for place, byte in enumerate(head) if byte > 0x7F), 0)
-    begin = max(0, first - SAMPLE // 8)
+    found = _BEYOND_ASCII.search(head)
+    begin = max(0, found.start() - SAMPLE // 8) if found else 0
     sample = head[begin : begin + SAMPLE]
     end = max(sample.rfind(b"\n"), sample.rfind(b" "))
     return sample[:end] if len(head) > begin + SAMPLE and end > 0 else sample

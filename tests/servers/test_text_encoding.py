@@ -1,7 +1,7 @@
 """The encoding of a text is found in what people write, and what is no text counts as none."""
 
-import os
 import struct
+from random import Random
 
 import pytest
 
@@ -79,8 +79,9 @@ def test_what_is_no_text_is_none(data):
 
 
 def test_bytes_by_chance_never_count_as_certain():
+    chance = Random(1)  # a seed, since one in 30,000 such texts begins with the mark of UTF-16
     for _ in range(200):
-        found = detect(os.urandom(400), whole=True)
+        found = detect(chance.randbytes(400), whole=True)
         assert found is None or found.guess
 
 
