@@ -33,9 +33,8 @@ server_questions = Table(
     text("actor"),
     text("reason"),
     text("answer"),  # encrypted; "" once the call has taken it
-    Column(
-        "due", Time, nullable=False
-    ),  # when nobody waits for the answer any more, unless its call says so again
+    # When nobody waits for the answer any more, unless its call says so again.
+    Column("due", Time, nullable=False),
     text("mac"),
 )
 OPEN_QUESTION = server_questions.c.state == literal_column("'waiting'")

@@ -28,8 +28,9 @@ class Executing(Protocol):
 
 def to_question(row: Row[Any] | None, seals: Seals) -> ServerQuestion | None:
     """The question of a row that is as it was written; None of any other."""
-    held = row is not None and seals.holds(server_questions, row)
-    return loaded(ServerQuestion, row) if row is not None and held else None
+    if row is None or not seals.holds(server_questions, row):
+        return None
+    return loaded(ServerQuestion, row)
 
 
 def _place(question_id: str) -> tuple[str, str]:

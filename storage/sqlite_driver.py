@@ -83,9 +83,8 @@ class OneTripConnection(aiosqlite.Connection):
     wait = 0  # milliseconds for which it may wait for the lock
     first = False  # somebody waits for what it will write
     line: WriteLine  # of its file
-    settings: tuple[
-        str, ...
-    ] = ()  # to carry out before its first statement, not as it opens: they may wait for a lock
+    # To carry out before its first statement, not as it opens: they may wait for a lock.
+    settings: tuple[str, ...] = ()
     _waits = -1  # as SQLite was told last
     _inside = False  # it is its turn
 

@@ -101,7 +101,7 @@ def _asked(form: Form) -> tuple[Field, ...]:
 
 
 def _block(each: Field) -> Block:
-    label = each.name or "All arguments, as JSON"
+    label = each.name or "All of it"
     if not each.editable:
         note = "is too long for Slack's input, so it stays as it is. Change it by a new request."
         return rich(line(words(label, "bold"), words(f" {note}")))

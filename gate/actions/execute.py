@@ -269,9 +269,7 @@ def ended(action: Action, outcome: Outcome) -> Entry:
         action.state,
         action,
         action.decided_by,
-        result=""
-        if action.under_review
-        else outcome.text[:1000],  # then the review keeps it: the log can be read
+        result="" if action.under_review else outcome.text[:1000],  # the log can be read; a review keeps it
         status="success" if outcome.kind == "success" else "error",
         outcome=outcome.kind,
         user_confirmed=not action.grant,

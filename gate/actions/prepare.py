@@ -131,15 +131,14 @@ async def prepare(world: World, asked: Asked, write: Write | None = None) -> Pre
     problems = world.tools.problems(spec.schema, given)
     if problems:
         return await refuse(world, asked, name, tuple(p.text for p in problems[:SHOWN]))
-    if decision.verdict is Verdict.RUN and not world.policy.review(Phase.BEFORE, name, asked.names):
-        with sampling_for(world, _sampled(world, asked, decision)):
+    with sampling_for(world, _made_for(world, asked, decision)):
+        if decision.verdict is Verdict.RUN and not world.policy.review(Phase.BEFORE, name, asked.names):
             return await read(world, asked, spec, decision)
-    with sampling_for(world, _sampled(world, asked, decision)):
         return await hold(world, asked, spec, write or waiting_write)
 
 
-def _sampled(world: World, asked: Asked, decision: Decision) -> About:
-    """What is on record of a model's part in the calls for this."""
+def _made_for(world: World, asked: Asked, decision: Decision) -> About:
+    """What the calls for this are made for, on the record of what servers ask a model in them."""
     name = f"{asked.call.server}.{asked.call.tool}"
     reviewed = bool(world.policy.review(Phase.AFTER, name, asked.names))
     withheld = decision.private or decision.secret or reviewed

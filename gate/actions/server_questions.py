@@ -41,12 +41,12 @@ BEAT = 10  # looks between two signs that the call still waits
 SHEET = "server_question"  # the kind of the form, as an opened modal
 CLOSING = 5.0  # seconds to close a question whose call has ended
 GONE = "I do not know this question (any more)."
+UNHEARD = "Nobody waits for the answer any more."
 OVER = {
     QuestionState.ANSWERED: "It is answered already.",
     QuestionState.DECLINED: "It is declined already.",
-    QuestionState.EXPIRED: "Nobody waits for the answer any more.",
+    QuestionState.EXPIRED: UNHEARD,
 }
-UNHEARD = "Nobody waits for the answer any more."
 NOT_OPENED = "Please press Answer… again: this form was not opened by me, for you."
 TOO_LATE = "Nobody answered in time."
 STOPPED = "The task was stopped."

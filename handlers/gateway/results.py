@@ -76,17 +76,19 @@ def action_result(action: Action) -> CallToolResult:
     return _result(lines, structured, gate, action.state not in RAN)
 
 
+def _listed_status(action: Action) -> str:
+    if action.state is State.PREPARED:
+        return "waiting"
+    return "review" if action.under_review else action.state.value
+
+
 def listed(actions: Sequence[Action], after: str) -> CallToolResult:
     """Tickets, each with how it stands; `after`: where the next page begins, "" on the last."""
     tickets: list[Json] = [
         {
             "ticket": one.id,
             "tool": one.name.replace(".", "__", 1),
-            "status": "waiting"
-            if one.state is State.PREPARED
-            else "review"
-            if one.under_review
-            else one.state.value,
+            "status": _listed_status(one),
             "summary": plain_text(one.preview.summary),
             "expires_at": one.expires_at.isoformat(),
         }

@@ -83,9 +83,8 @@ class Sampling:
                 raise NotSampled(f"one call may ask {self.bounds.requests} times")
             found, again = await self._completion(params, prompt)
         except NotSampled as refusal:
-            if (
-                not call.sampling_refused
-            ):  # further refusals of a call are not written down: there may be thousands
+            # Further refusals of a call are not written down: there may be thousands.
+            if not call.sampling_refused:
                 call.sampling_refused = True
                 await call.recorder(replace(entry, refused=str(refusal)))
             raise
