@@ -18,6 +18,7 @@ from servers.sandbox import kernel
 
 HOME = Path(__file__).parents[2]  # the folder that holds the package `servers`
 NOBODY = 65534
+NICE = 10  # steps that it goes back behind the bot, which answers people
 LARGEST_FILE = 128 << 20  # bytes of one file in the scratch folder
 # Of that user, in all bots of the host, where a task may start programs: against a program that forks without end.
 MOST_PROCESSES = 128
@@ -63,6 +64,7 @@ def confine(rights: Rights, parent: int) -> None:
     `parent`: the process that forked it, with which it dies.
     """
     _first_to_go()
+    os.nice(NICE)
     _limit(rights)
     has_landlock = kernel.landlock_version() > 0
     ruleset = (
@@ -81,6 +83,7 @@ def confine(rights: Rights, parent: int) -> None:
     if has_seccomp():
         kernel.filter_calls(_filter(rights))
     tempfile.tempdir = rights.scratch or os.devnull
+    gc.freeze()  # or the first collection looks through all that is loaded, and so copies its pages: 0.1 s a task
     gc.enable()
 
 

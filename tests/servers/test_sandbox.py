@@ -19,6 +19,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 
 from servers.sandbox import calling, confinement, kernel
 from servers.sandbox.calling import Job, Limits, Protection, Sandbox, protection
+from servers.sandbox.confinement import NICE
 from servers.sandbox.protocol import packed, unpacked
 from tests.servers.sandboxed.tasks import ATTEMPTS, FILTERED, WRITES
 
@@ -201,6 +202,14 @@ def test_a_task_inherits_no_descriptor_and_no_secret(
     assert told["user"] != 0
 
 
+def test_a_task_collects_its_own_garbage_and_does_not_look_through_the_code_loaded_before(
+    sandbox: Sandbox,
+) -> None:
+    told = sandbox.call(Job("sandboxed.garbage")).told
+    assert told["collects"]
+    assert told["looks_at"] * 10 < told["leaves"]
+
+
 def test_a_scratch_folder_is_new_private_and_gone_afterwards(sandbox: Sandbox) -> None:
     first, second = (sandbox.call(Job("sandboxed.scratch", args={"name": "a"}, scratch=True)) for _ in "ab")
     assert first.data == second.data == b"kept"
@@ -320,7 +329,7 @@ async def test_what_a_task_started_is_killed_with_it(sandbox: Sandbox) -> None:
     )
     assert (await asyncio.to_thread(sandbox.call, job)).stopped
     assert await gone(lambda: not children(sandbox))
-    assert not spinning()
+    assert await gone(lambda: not spinning())
 
 
 def children(sandbox: Sandbox) -> list[str]:
@@ -379,3 +388,9 @@ def test_a_head_of_very_many_lists_is_not_parsed() -> None:
     assert unpacked(packed({"told": {"a": [[]] * 200_000}}))[1] == b""
     with pytest.raises(ValueError, match="too many parts"):
         unpacked(packed({"told": {"a": [[]] * 250_000}}))
+
+
+def test_a_confined_process_steps_behind_the_bot(sandbox: Sandbox) -> None:
+    assert sandbox.call(Job("sandboxed.nice")).told == {
+        "nice": min(os.getpriority(os.PRIO_PROCESS, 0) + NICE, 19)
+    }

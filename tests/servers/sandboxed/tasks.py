@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import fcntl
+import gc
 import os
 import resource
 import signal
@@ -198,6 +199,15 @@ def held() -> Answer:
     return {"open": there, "variables": sorted(key for key, _ in _variables()), "user": os.getuid()}, b""
 
 
+def garbage() -> Answer:
+    """Whether garbage is collected, and how many objects the next collection looks at or leaves alone."""
+    return {
+        "collects": gc.isenabled(),
+        "looks_at": len(gc.get_objects()),
+        "leaves": gc.get_freeze_count(),
+    }, b""
+
+
 def _variables() -> list[tuple[str, str]]:
     return list(os.environ.items())
 
@@ -265,10 +275,14 @@ def start_and_hang(program: str) -> Answer:
     return hang()
 
 
+def nice() -> Answer:
+    return {"nice": os.getpriority(os.PRIO_PROCESS, 0)}, b""
+
+
 TASKS = {
     one.__name__: one
     for one in (
         attempt, hang, spin, eat, flood, crash, fail, refuse, nest, lie, echo, held, scratch, given, start,
-        start_and_hang, filtered, unlock, fill, dig,
+        start_and_hang, filtered, unlock, fill, dig, garbage, nice,
     )
 }  # fmt: skip
