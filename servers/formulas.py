@@ -15,9 +15,12 @@ _FORMULA = re.compile(
 
 def formulas(rows: Iterable[Iterable[object]]) -> int:
     """How many cells begin like a formula."""
-    return sum(
-        isinstance(cell, str) and bool(_FORMULA.search(cell[:_LONGEST])) for row in rows for cell in row
-    )
+    return sum(is_formula(cell) for row in rows for cell in row)
+
+
+def is_formula(cell: object) -> bool:
+    """Whether a cell begins like a formula."""
+    return isinstance(cell, str) and _FORMULA.search(cell[:_LONGEST]) is not None
 
 
 def note(count: int) -> str:

@@ -6,7 +6,7 @@ import random
 
 from benchmarks.measure import heading, line
 from benchmarks.tools.measuring import share, too_much
-from servers.formats import comparing, tasks
+from servers.formats import tasks
 from tests.servers.test_document_word import ALWAYS, VIEWS, contract
 
 WORDS = "the lease of this flat ends in May when both sides have agreed on a new rent for the next two years".split()
@@ -36,7 +36,7 @@ def _compared(seed: int) -> None:
         words = new[at].split()
         words[r.randrange(20)] = "OTHERWISE"
         new[at] = " ".join(words)
-    counts, shown = comparing.compared("\n\n".join(old), "\n\n".join(new))
+    counts, shown = tasks.compared("\n\n".join(old), "\n\n".join(new))
     found = shown.count("{+OTHERWISE+}")
     print(line(share(f"diff_documents: changed words, text {seed}", found, CHANGED, 100)))
     others = counts["added"] + counts["removed"] + abs(counts["changed"] - CHANGED)

@@ -46,12 +46,18 @@ def _text(r: random.Random, sentences: int = SENTENCES) -> str:
     )
 
 
-async def _tree(home: Path, share: int) -> None:
-    r, count = random.Random(1), 10_000 // share
+def tree(home: Path, count: int) -> None:
+    """So many text files of 1 KB in 100 folders, every fiftieth with an address."""
+    r = random.Random(1)
     for n in range(count):
         (home / f"d{n % 100:02}").mkdir(exist_ok=True)
         own = "write to ann@example.org\n" if n % 50 == 0 else ""
         (home / f"d{n % 100:02}" / f"f{n:05}.txt").write_text(own + _text(r))
+
+
+async def _tree(home: Path, share: int) -> None:
+    count = 10_000 // share
+    tree(home, count)
     what = f"{count:,} files"
     async with asking(filesystem([home])) as ask:
         await _timed(
@@ -77,14 +83,22 @@ async def _tree(home: Path, share: int) -> None:
 async def _table(home: Path, share: int) -> None:
     for rows in (100_000 // share, 1_000_000 // share):
         with (home / f"t{rows}.csv").open("w") as file:
-            file.writelines(_records(rows))
+            file.writelines(records(rows))
         size = f"{rows:,} rows, {(home / f't{rows}.csv').stat().st_size / 2**20:,.0f} MB"
         async with asking(data([home])) as ask:
-            for tool in ("deduplicate_records", "summarize_anomalies"):
-                await _timed(ask, f"data.{tool}, {size}", tool, path=f"t{rows}.csv")
+            await _tables(ask, f"t{rows}.csv", size)
 
 
-def _records(rows: int) -> Iterator[str]:
+async def _tables(ask: Ask, name: str, size: str) -> None:
+    for tool in ("deduplicate_records", "summarize_anomalies"):
+        await _timed(ask, f"data.{tool}, {size}", tool, path=name)
+    await _timed(ask, f"data.deduplicate_records, alike, {size}", "deduplicate_records", path=name, alike=0.9)
+    call = {"source": name, "destination": f"once-{name}"}
+    await _timed(ask, f"data.preview_without_duplicates, {size}", "preview_without_duplicates", call=call)
+    await _timed(ask, f"data.write_without_duplicates, {size}", "write_without_duplicates", **call)
+
+
+def records(rows: int) -> Iterator[str]:
     """Orders of about a hundred characters each, every hundredth of them there twice."""
     r = random.Random(2)
     yield "order,day,customer,mail,quantity,price,note\n"

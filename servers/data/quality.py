@@ -1,74 +1,23 @@
-"""Duplicates, outliers and other anomalies in records."""
+"""What stands out in a table: outliers, gaps, impossible days, wrong totals, twins. Runs in the sandbox.
+
+Each different value of a column is looked at once, however many rows have it.
+"""
 
 from __future__ import annotations
 
-import json
 import re
-import unicodedata
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import cached_property
 from itertools import islice
-from statistics import median
+from typing import Any
 
-from servers.data import totals, values
-from servers.data.models import Anomaly, Cell, Group
-from servers.data.sources import Records
+from servers.data import deduplicate, totals, values
+from servers.data.table import Column, Table
 from servers.data.values import blank
-from servers.sandbox.calling import run
-
-LONGEST = 400  # characters of a record that count for likeness
-MOST_GROUPS = 200
-
-
-def groups(records: Records, columns: Sequence[str], alike: float | None) -> list[Group]:
-    """Groups of two or more records, in the order of the file. `alike` is a share of 1, None for the same only."""
-    at = [records.columns.index(name) for name in columns]
-    keys = [tuple(plain(row[n]) for n in at) for row in records.rows]
-    found: dict[tuple[str, ...], list[int]] = defaultdict(list)
-    for number, key in enumerate(keys):
-        if any(key):
-            found[key].append(number)
-    sets = _joined(found, alike) if alike is not None else found.values()
-    return [_group(records, columns, keys, rows) for rows in sorted(sets) if len(rows) > 1]
-
-
-def plain(value: Cell) -> str:
-    """A value as it is compared: composed, lower case, one space at most; numbers without zeros at the end."""
-    if isinstance(value, bool) or value is None:
-        return "" if value is None else str(value).lower()
-    if isinstance(value, int | float):
-        return f"{value:.12g}"
-    composed = value if value.isascii() else unicodedata.normalize("NFKC", value)
-    return " ".join(composed.casefold().split())
-
-
-def _joined(found: dict[tuple[str, ...], list[int]], alike: float) -> list[list[int]]:
-    """The groups, those that are nearly the same put together."""
-    texts = ["\n".join(key)[:LONGEST] for key in found]
-    _, told = run("data.alike", "This table", [json.dumps(texts).encode()], share=alike)
-    sets: dict[int, list[int]] = defaultdict(list)
-    for leader, rows in zip(json.loads(told), found.values(), strict=True):
-        sets[leader] += rows
-    return [sorted(rows) for rows in sets.values()]
-
-
-def _group(records: Records, columns: Sequence[str], keys: list[tuple[str, ...]], rows: list[int]) -> Group:
-    same = len({keys[row] for row in rows}) == 1
-    first = records.rows[rows[0]]
-    differs = [
-        name
-        for n, name in enumerate(records.columns)
-        if any(records.rows[row][n] != first[n] for row in rows[1:])
-    ]
-    return Group(
-        rows=[row + 1 for row in rows],
-        kind="same" if same else "similar",
-        record=dict(zip(records.columns, first, strict=True)),
-        differs=differs,
-    )
-
+from servers.formats.tables import Cell
 
 MOST_ROWS = 100  # of one anomaly that are named
 FENCE = 3.5  # modified z-score beyond which a value stands out (Iglewicz and Hoaglin)
@@ -81,218 +30,287 @@ _NUMBERED = re.compile(r"[A-Za-z]{1,6}[-_/#]?\d[\d/-]{1,20}")
 MANY_IDS = 50  # values below which their form alone makes no column of ids
 MOST_TOTALS = 200  # rows that are held against those above
 MOST_REPEATED = 200  # values of one column of ids that are named
-Cells = list[tuple[int, Cell]]  # row from 1, and what stands there
-
-
-def looked_through(
-    records: Records, columns: Sequence[str], today: date
-) -> tuple[list[str], Iterator[Anomaly]]:
-    """What was assumed in reading the records, and everything that stands out, column by column, then whole records."""
-    table = _Table.of(records, columns)
-    return table.assumed, table.anomalies(columns, today)
+Anomaly = dict[str, Any]
+Codes = Collection[int]  # of some values of a column
 
 
 @dataclass(frozen=True)
-class _Table:
-    """Records as they are understood: which rows are totals, and how each column writes numbers and days."""
+class Cells:
+    """A column without the rows that are totals, and how it writes numbers and days."""
 
-    records: Records
-    marked: list[int]  # rows that are totals, from 0
-    numbers: dict[str, list[float | None]]  # of the columns that are numbers for the most part
-    notations: dict[str, values.Numbers]
-    days: dict[str, values.Days]  # of the columns that are days for the most part
-
-    @classmethod
-    def of(cls, records: Records, columns: Sequence[str]) -> _Table:
-        marked = [at for at, row in enumerate(records.rows) if _is_total(row)][:MOST_TOTALS]
-        cells = {name: records.column(name) for name in columns}
-        notations = values.notations(cells)
-        read = {name: [*map(notations[name].read, found)] for name, found in cells.items()}
-        filled = {name: sum(not blank(value) for value in found) for name, found in cells.items()}
-        numbers = {name: found for name, found in read.items() if _most(found, filled[name])}
-        dated = {
-            name: values.days(name, found)
-            for name, found in cells.items()
-            if name not in numbers and _most([*map(values.written, found)], filled[name])
-        }
-        return cls(records, marked, numbers, notations, dated)
+    column: Column
+    marked: set[int]  # rows that are totals, from 0
+    notation: values.Numbers
+    today: date
 
     @property
-    def assumed(self) -> list[str]:
-        totals = [f"row {at + 1}" for at in self.marked[:5]]
-        said = f"Taken as totals, and left out of the rest: {', '.join(totals)}." if totals else ""
-        ways = [self.notations[name].why for name in self.numbers]
-        return list(
-            filter(None, [*self.records.assumed, *ways, *(way.why for way in self.days.values()), said])
-        )
+    def name(self) -> str:
+        return self.column.name
 
-    def cells(self, name: str) -> Cells:
-        """What stands in a column, without the totals."""
-        marked = set(self.marked)
-        return [(at + 1, value) for at, value in enumerate(self.records.column(name)) if at not in marked]
+    @cached_property
+    def times(self) -> dict[int, int]:
+        """How often each value stands there, by its code, in the order of the first rows."""
+        if not self.marked:
+            return self.column.times
+        found = self.column.times.copy()
+        found.subtract(self.column.codes[row] for row in self.marked)
+        return {code: n for code, n in found.items() if n}
 
-    def anomalies(self, columns: Sequence[str], today: date) -> Iterator[Anomaly]:
-        for name in columns:
-            yield from self._of_column(name, today)
-        yield from self._wrong_totals()
-        for group in groups(self.records, self.records.columns, None):
-            rows: Cells = [(row, None) for row in group.rows]
-            yield _anomaly("(whole record)", "duplicate", rows, "The same record again.")
+    @cached_property
+    def gaps(self) -> set[int]:
+        return {code for code in self.times if blank(self.column.values[code])}
 
-    def _of_column(self, name: str, today: date) -> Iterator[Anomaly]:
-        cells = self.cells(name)
-        filled = [(row, value) for row, value in cells if not blank(value)]
-        yield from _missing(name, cells, filled)
-        yield from _spaces(name, filled)
-        yield from _ids(name, filled)
-        if name in self.numbers:
-            yield from self._of_numbers(name, filled)
-        elif name in self.days:
-            yield from _days(name, filled, self.days[name], today)
-        else:
-            yield from _impossible(name, filled)
-            yield from _rare(name, filled)
+    @cached_property
+    def filled(self) -> list[tuple[int, Cell]]:
+        """Codes and values of all that is no gap."""
+        return [(code, self.column.values[code]) for code in self.times if code not in self.gaps]
 
-    def _of_numbers(self, name: str, filled: Cells) -> Iterator[Anomaly]:
-        read, how = self.numbers[name], self.notations[name]
-        none = [(row, value) for row, value in filled if read[row - 1] is None]
-        yield from _impossible(name, none)
-        yield from _types(name, none, "a number")
-        if foreign := [(row, value) for row, value in filled if how.foreign(value)]:
-            usual, other = ("comma", "point") if how.comma else ("point", "comma")
-            why = f"Read with a decimal {other}; the rest of the column has a decimal {usual}."
-            yield _anomaly(name, "notation", foreign, why)
-        yield from _outliers(
-            name, [(row, value, n) for row, value in filled if (n := read[row - 1]) is not None]
-        )
+    @cached_property
+    def many(self) -> int:
+        """In how many rows something stands."""
+        return sum(self.times.values()) - self.count(self.gaps)
 
-    def _wrong_totals(self) -> Iterator[Anomaly]:
-        marked = set(self.marked)
-        rows = [at for at in range(len(self.records.rows)) if at not in marked]
-        for name, read in self.numbers.items():
-            for wrong in totals.sums(read, self.marked):
-                why = f"The rows above add up to {wrong.expected:,.12g}; this says {wrong.found:,.12g}."
-                yield self._wrong(name, [wrong], why)
-        for rule in totals.rules(self.numbers, rows):
-            if broken := list(totals.broken(rule, self.numbers, rows)):
-                should = ", ".join(f"row {one.row + 1} {one.expected:,.12g}" for one in broken[:5])
-                why = f"Nearly everywhere this is {rule.said}; that would be {should}."
-                yield self._wrong(rule.column, broken, why)
+    @cached_property
+    def read(self) -> list[float | None]:
+        """The values as numbers."""
+        return [*map(self.notation.read, self.column.values)]
 
-    def _wrong(self, name: str, found: Sequence[totals.Wrong], why: str) -> Anomaly:
-        column = self.records.column(name)
-        return _anomaly(name, "total", [(one.row + 1, column[one.row]) for one in found], why)
+    @cached_property
+    def days(self) -> values.Days:
+        return values.days(self.name, self.counted(self.filled))
+
+    @cached_property
+    def kind(self) -> str:
+        """Whether the column is “numbers” or “days” for the most part, or “texts”. Totals count here."""
+        many, cells = self.column.times, self.column.values
+        half = sum(n for code, n in many.items() if not blank(cells[code])) / 2
+        if sum(many[code] for code, one in enumerate(self.read) if one is not None) > half:
+            return "numbers"
+        dated = sum(n for code, n in many.items() if values.written(cells[code]))
+        return "days" if dated > half else "texts"
+
+    def counted(self, found: Sequence[tuple[int, Cell]]) -> Iterator[tuple[Cell, int]]:
+        """The values with how often each is there."""
+        return ((value, self.times[code]) for code, value in found)
+
+    def count(self, codes: Codes) -> int:
+        return sum(map(self.times.__getitem__, codes))
+
+    def anomaly(self, kind: str, codes: Codes, why: str) -> Iterator[Anomaly]:
+        """What is to be said of these values; nothing where there are none."""
+        if codes:
+            rows = (row for row in self.column.where(codes.__contains__) if row not in self.marked)
+            yield told(self.column, kind, islice(rows, MOST_ROWS), self.count(codes), why)
 
 
-def _is_total(row: Sequence[Cell]) -> bool:
-    """Whether the first thing that stands in a row says that it is a total."""
-    first = next((value for value in row if not blank(value)), None)
-    return isinstance(first, str) and totals.LABEL.fullmatch(first[:40]) is not None
+def told(column: Column, kind: str, rows: Iterator[int], many: int, why: str) -> Anomaly:
+    shown = [*rows]
+    cells = [column.values[column.codes[row]] for row in shown]
+    return {
+        "column": column.name,
+        "kind": kind,
+        "rows": [row + 1 for row in shown],
+        "count": many,
+        "values": [value[:200] if isinstance(value, str) else value for value in cells],
+        "why": why,
+    }
 
 
-def _most(found: Sequence[object], filled: int) -> bool:
-    return sum(one is not None for one in found) > filled / 2
+def looked_through(
+    table: Table, columns: Sequence[Column], today: date
+) -> tuple[list[str], Iterator[Anomaly]]:
+    """What was assumed in reading the table, and everything that stands out, column by column, then whole records."""
+    marked = [*islice(_totals(table.columns, table.rows), MOST_TOTALS)]
+    notations = values.notations({column.name: column for column in columns})
+    cells = [Cells(column, {*marked}, notations[column.name], today) for column in columns]
+    return [*filter(None, [*table.assumed, *_assumed(cells, marked)])], _anomalies(table, cells, marked)
 
 
-def _anomaly(column: str, kind: str, found: Sequence[tuple[int, Cell]], why: str) -> Anomaly:
-    shown = found[:MOST_ROWS]
-    told = [value if not isinstance(value, str) else value[:200] for _, value in shown]
-    return Anomaly.model_validate(
-        {
-            "column": column,
-            "kind": kind,
-            "rows": [row for row, _ in shown],
-            "count": len(found),
-            "values": told if kind != "duplicate" else [],
-            "why": why,
-        }
-    )
+def _assumed(cells: Sequence[Cells], marked: Sequence[int]) -> Iterator[str]:
+    yield from (one.notation.why for one in cells if one.kind == "numbers")
+    yield from (one.days.why for one in cells if one.kind == "days")
+    if (many := sum(one.kind == "numbers" for one in cells)) > totals.MOST_COLUMNS:
+        yield f"Of {many} columns of numbers, the first {totals.MOST_COLUMNS} are held against each other."
+    if len(marked) == MOST_TOTALS:
+        yield f"Of the rows that say that they are totals, the first {MOST_TOTALS} are taken as such."
+    if marked:
+        yield f"Taken as totals, and left out of the rest: {', '.join(f'row {at + 1}' for at in marked[:5])}."
 
 
-def _missing(name: str, cells: Cells, filled: Cells) -> Iterator[Anomaly]:
-    gaps = [(row, value) for row, value in cells if blank(value)]
-    if gaps and filled:
-        share = len(gaps) / len(cells)
-        yield _anomaly(
-            name, "missing", gaps, f"Nothing stands here in {len(gaps)} of {len(cells)} ({share:.0%})."
-        )
+def _totals(columns: Sequence[Column], rows: int) -> Iterator[int]:
+    """The rows, from 0, whose first value says that they are a total."""
+    found: list[int] = []
+    rest: Sequence[int] = range(rows)
+    for column in columns:
+        gaps = {code for code, value in enumerate(column.values) if blank(value)}
+        labels = {code for code, value in enumerate(column.values) if _label(value)} - gaps
+        found += [row for row in rest if column.codes[row] in labels] if labels else []
+        rest = [row for row in rest if column.codes[row] in gaps] if gaps else []
+    yield from sorted(found)
 
 
-def _ids(name: str, filled: Cells) -> Iterator[Anomaly]:
+def _label(value: Cell) -> bool:
+    return isinstance(value, str) and totals.LABEL.fullmatch(value[:40]) is not None
+
+
+def _anomalies(table: Table, cells: Sequence[Cells], marked: Sequence[int]) -> Iterator[Anomaly]:
+    for one in cells:
+        yield from _of_column(one)
+    yield from _wrong_totals([one for one in cells if one.kind == "numbers"], marked)
+    for group in deduplicate.twins(table, table.columns, None).groups:
+        rows = [row + 1 for row in group[:MOST_ROWS]]
+        twins = {"column": "(whole record)", "kind": "duplicate", "rows": rows, "count": len(group)}
+        yield {**twins, "values": [], "why": "The same record again."}
+
+
+def _of_column(cells: Cells) -> Iterator[Anomaly]:
+    yield from _missing(cells)
+    wide = {code for code, value in cells.filled if isinstance(value, str) and value != value.strip()}
+    yield from cells.anomaly("space", wide, "There are spaces before or after the value.")
+    yield from _ids(cells)
+    if cells.kind == "numbers":
+        yield from _numbers(cells)
+    elif cells.kind == "days":
+        yield from _days(cells)
+    else:
+        yield from _impossible(cells, cells.filled)
+        yield from _rare(cells)
+
+
+def _missing(cells: Cells) -> Iterator[Anomaly]:
+    if cells.gaps and cells.filled:
+        many, whole = cells.count(cells.gaps), sum(cells.times.values())
+        why = f"Nothing stands here in {many} of {whole} ({many / whole:.0%})."
+        yield from cells.anomaly("missing", cells.gaps, why)
+
+
+def _ids(cells: Cells) -> Iterator[Anomaly]:
     """The values that stand more than once in a column that tells records apart, going by its name and by itself."""
-    if not (_ID.search(name) or _numbered(filled)):
+    if not (_ID.search(cells.name) or _numbered(cells)):
         return
-    rows: dict[str, Cells] = defaultdict(list)
-    for row, value in filled:
-        rows[plain(value)].append((row, value))
-    share = 0.5 if _BARE_ID.fullmatch(name) else 0.8
-    if len(rows) <= share * len(filled):
+    compared, many = cells.column.compared, Counter[int]()
+    for code, _ in cells.filled:
+        many[compared[code]] += cells.times[code]
+    share = 0.5 if _BARE_ID.fullmatch(cells.name) else 0.8
+    if len(many) <= share * cells.many:
         return
-    for twice in islice((each for each in rows.values() if len(each) > 1), MOST_REPEATED):
-        yield _anomaly(
-            name, "id", twice, "Nearly all of the column is different in each row; this is there again."
-        )
+    again = {number: n for number, n in many.items() if n > 1}
+    rows = _rows(cells, [*islice(again, MOST_REPEATED)])
+    left = len(again) - len(rows)
+    for n, (number, found) in enumerate(rows.items(), 1):
+        why = "Nearly all of the column is different in each row; this is there again."
+        why += f" So are {left:,} other values, which are not listed." if left and n == len(rows) else ""
+        yield told(cells.column, "id", islice(found, MOST_ROWS), again[number], why)
 
 
-def _numbered(filled: Cells) -> bool:
+def _rows(cells: Cells, numbers: Sequence[int]) -> dict[int, list[int]]:
+    """The rows, from 0, of values that are compared as these numbers, in their order."""
+    found: dict[int, list[int]] = {number: [] for number in numbers}
+    compared = cells.column.compared
+    wanted = [number in found for number in compared]
+    for row in cells.column.where(wanted.__getitem__):
+        if row not in cells.marked:
+            found[compared[cells.column.codes[row]]].append(row)
+    return found
+
+
+def _numbered(cells: Cells) -> bool:
     """Whether a column tells records apart by what stands in it, as A-10017 does, whatever it is called."""
-    found = [value for _, value in filled if isinstance(value, str) and _NUMBERED.fullmatch(value.strip())]
-    return len(found) >= MANY_IDS and len(set(found)) >= 0.98 * len(filled)
-
-
-def _impossible(name: str, filled: Cells) -> Iterator[Anomaly]:
-    """What is written like a day with its whole year, in a column of other things, and is none that exists."""
-    way = values.days(name, [value for _, value in filled])
-    wrong = [
-        (row, value)
-        for row, value in filled
-        if (match := values.written(value)) and len(match["y"]) == 4 and way.read(value) is None
+    found = [
+        (code, value)
+        for code, value in cells.filled
+        if isinstance(value, str) and _NUMBERED.fullmatch(value.strip())
     ]
-    if wrong:
-        yield _anomaly(name, "date", wrong, "This is written like a day, and is none that exists.")
+    return sum(n for _, n in cells.counted(found)) >= MANY_IDS and len(found) >= 0.98 * cells.many
 
 
-def _spaces(name: str, filled: Cells) -> Iterator[Anomaly]:
-    wide = [(row, value) for row, value in filled if isinstance(value, str) and value != value.strip()]
-    if wide:
-        yield _anomaly(name, "space", wide, "There are spaces before or after the value.")
+def _impossible(cells: Cells, found: Sequence[tuple[int, Cell]]) -> Iterator[Anomaly]:
+    """What is written like a day with its whole year, in a column of other things, and is none that exists."""
+    dated = [(code, value, match) for code, value in found if (match := values.written(value))]
+    way = values.days(cells.name, cells.counted([(code, value) for code, value, _ in dated]))
+    wrong = {code for code, value, match in dated if len(match["y"]) == 4 and way.read(value) is None}
+    yield from cells.anomaly("date", wrong, "This is written like a day, and is none that exists.")
 
 
-def _types(name: str, others: Cells, usual: str) -> Iterator[Anomaly]:
-    if others:
-        yield _anomaly(name, "type", others, f"The rest of the column is {usual}; this is not.")
+def _numbers(cells: Cells) -> Iterator[Anomaly]:
+    none = [(code, value) for code, value in cells.filled if cells.read[code] is None]
+    yield from _impossible(cells, none)
+    yield from cells.anomaly(
+        "type", {code for code, _ in none}, "The rest of the column is a number; this is not."
+    )
+    how = cells.notation
+    foreign = {code for code, value in cells.filled if cells.read[code] is not None and how.foreign(value)}
+    usual, other = ("comma", "point") if how.comma else ("point", "comma")
+    why = f"Read with a decimal {other}; the rest of the column has a decimal {usual}."
+    yield from cells.anomaly("notation", foreign, why)
+    yield from _outliers(cells)
 
 
-def _outliers(name: str, numeric: list[tuple[int, Cell, float]]) -> Iterator[Anomaly]:
-    read = [n for *_, n in numeric]
-    if len(read) < FEWEST:
+def _outliers(cells: Cells) -> Iterator[Anomaly]:
+    read = {code: number for code, _ in cells.filled if (number := cells.read[code]) is not None}
+    many = cells.count(read)
+    if many < FEWEST:
         return
-    middle = median(read)
-    spread = median(abs(n - middle) for n in read)
+    middle = _median([(number, cells.times[code]) for code, number in read.items()])
+    apart = [(abs(number - middle), cells.times[code]) for code, number in read.items()]
     # Where more than half are the same, the mean distance stands in for the median one.
-    scale = 1.4826 * spread or 1.2533 * sum(abs(n - middle) for n in read) / len(read)
-    far = [(row, value) for row, value, n in numeric if scale and abs(n - middle) / scale > FENCE]
-    if far:
-        yield _anomaly(name, "outlier", far, f"Far from the usual: the middle value is {middle:g}.")
-    below = [(row, value) for row, value, n in numeric if n < 0]
-    if below and len(below) <= len(read) / 20 and below != far:
-        yield _anomaly(name, "outlier", below, "Below zero, while nearly all of the column is not.")
+    scale = 1.4826 * _median(apart) or 1.2533 * sum(one * n for one, n in apart) / many
+    far = {code for code, number in read.items() if scale and abs(number - middle) / scale > FENCE}
+    yield from cells.anomaly("outlier", far, f"Far from the usual: the middle value is {middle:g}.")
+    below = {code for code, number in read.items() if number < 0}
+    if cells.count(below) <= many / 20 and below != far:
+        yield from cells.anomaly("outlier", below, "Below zero, while nearly all of the column is not.")
 
 
-def _days(name: str, filled: Cells, way: values.Days, today: date) -> Iterator[Anomaly]:
-    read = [(row, value, way.read(value)) for row, value in filled]
-    wrong = [(row, value) for row, value, day in read if day is None]
-    ahead = [(row, value) for row, value, day in read if day and day > today]
-    if wrong:
-        yield _anomaly(name, "date", wrong, "The rest of the column is days; this is none that exists.")
-    if ahead and len(ahead) <= len(filled) / 4:
-        yield _anomaly(name, "date", ahead, f"After today, {today}, while most of the column is not.")
+def _median(found: list[tuple[float, int]]) -> float:
+    """Of values with how often each is there."""
+    found.sort()
+    whole = sum(n for _, n in found)
+    low, high, seen, middle = (whole - 1) // 2, whole // 2, 0, list[float]()
+    for value, n in found:
+        middle += [value for at in (low, high) if seen <= at < seen + n]
+        seen += n
+    return sum(middle) / 2
 
 
-def _rare(name: str, filled: Cells) -> Iterator[Anomaly]:
+def _days(cells: Cells) -> Iterator[Anomaly]:
+    read = {code: cells.days.read(value) for code, value in cells.filled}
+    wrong = {code for code, day in read.items() if day is None}
+    ahead = {code for code, day in read.items() if day and day > cells.today}
+    yield from cells.anomaly("date", wrong, "The rest of the column is days; this is none that exists.")
+    if cells.count(ahead) <= cells.count(read) / 4:
+        why = f"After today, {cells.today}, while most of the column is not."
+        yield from cells.anomaly("date", ahead, why)
+
+
+def _rare(cells: Cells) -> Iterator[Anomaly]:
     """A value that stands once or twice where a few others share all the rest: often a typing error."""
-    counts = Counter(str(value) for _, value in filled)
-    usual = {value for value, count in counts.items() if count >= 5}
-    rare = [(row, value) for row, value in filled if counts[str(value)] <= 2]
-    if usual and rare and len(usual) <= 50 and len(rare) <= len(filled) / 10:
-        yield _anomaly(name, "rare", rare, f"Hardly ever here; usual are {', '.join(sorted(usual)[:5])}.")
+    texts = {code: value if isinstance(value, str) else str(value) for code, value in cells.filled}
+    if len(texts) > 0.9 * cells.many:  # then no few values share nearly all of it
+        return
+    counts = Counter[str]()
+    for code, text in texts.items():
+        counts[text] += cells.times[code]
+    usual = {text for text, n in counts.items() if n >= 5}
+    rare = {code for code, text in texts.items() if counts[text] <= 2}
+    if usual and len(usual) <= 50 and cells.count(rare) <= cells.many / 10:
+        why = f"Hardly ever here; usual are {', '.join(sorted(usual)[:5])}."
+        yield from cells.anomaly("rare", rare, why)
+
+
+def _wrong_totals(cells: Sequence[Cells], marked: Sequence[int]) -> Iterator[Anomaly]:
+    """Totals that are not the sum of the rows above, and values that are not what the rest of their row makes them."""
+    columns = {one.name: one for one in cells}
+    numbers = {name: [*map(one.read.__getitem__, one.column.codes)] for name, one in columns.items()}
+    for name, read in numbers.items():
+        for wrong in totals.sums(read, marked):
+            why = f"The rows above add up to {wrong.expected:,.12g}; this says {wrong.found:,.12g}."
+            yield told(columns[name].column, "total", iter([wrong.row]), 1, why)
+    places = {name: totals.places(one.read) for name, one in columns.items()}
+    rows = [row for row in range(len(next(iter(numbers.values()), ()))) if row not in {*marked}]
+    for rule in totals.rules(numbers, rows, places):
+        if broken := [*totals.broken(rule, numbers, rows, places)]:
+            should = ", ".join(f"row {one.row + 1} {one.expected:,.12g}" for one in broken[:5])
+            why = f"Nearly everywhere this is {rule.said}; that would be {should}."
+            found = (one.row for one in broken[:MOST_ROWS])
+            yield told(columns[rule.column].column, "total", found, len(broken), why)

@@ -20,7 +20,6 @@ from servers.filesystem import disk, path_arguments
 from servers.filesystem.answers import MOST_CHARACTERS
 from servers.filesystem.disk import Found
 from servers.filesystem.paths import Place, Roots, Spot, spot
-from servers.folders import bytes_of
 from servers.sandbox.calling import BUSY, SANDBOX, Job, Limits, run
 from servers.sqlite.files import HEADER, too_long
 
@@ -146,15 +145,18 @@ def _version(file: int) -> tuple[int, int, int]:
     return info.st_size, info.st_mtime_ns, info.st_ctime_ns
 
 
-def asked(file: int, said: str, task: str, *blobs: bytes, **args: Any) -> tuple[dict[str, Any], bytes]:
+def asked(
+    file: int, said: str, task: str, *blobs: bytes, seconds: float | None = None, **args: Any
+) -> tuple[dict[str, Any], bytes]:
     """What a task of the confined process gives about the database behind a descriptor. Raises ToolError."""
-    limits = Limits(seconds=SECONDS + GRACE, memory=_MEMORY, output=_OUTPUT)
-    given = {"said": said, "seconds": SECONDS, **args}
+    seconds = seconds or SECONDS
+    limits = Limits(seconds=seconds + GRACE, memory=_MEMORY, output=_OUTPUT)
+    given = {"said": said, "seconds": seconds, **args}
     begun = time.monotonic()
     result = SANDBOX.call(Job(f"sqlite.{task}", blobs, given, files=[file], limits=limits))
     if result.stopped:
-        late = result.refused != BUSY and time.monotonic() - begun > SECONDS
-        raise ToolError(too_long(SECONDS) if late else f"{said} {result.refused}")
+        late = result.refused != BUSY and time.monotonic() - begun > seconds
+        raise ToolError(too_long(seconds) if late else f"{said} {result.refused}")
     if result.refused:
         raise ToolError(result.refused)
     return result.told, result.data
@@ -174,14 +176,6 @@ def select(
     return found["columns"], found["rows"], found["more"]
 
 
-def read_table(
-    place: Place, name: str | None, most: int, characters: int
-) -> tuple[list[str], list[list[Cell]]]:
-    """Columns and all rows of a table. Raises ToolError when there is none, or when it has more than `most`."""
-    told, lines = _read(place, "table", name=name, most=(most, characters))
-    return told["columns"], [json.loads(line) for line in lines.splitlines()]
-
-
 def tables(place: Place) -> tuple[Iterator[Table], Found]:
     """Every table and view that people made, and the file, hashed."""
     with reading(place) as file:
@@ -191,66 +185,96 @@ def tables(place: Place) -> tuple[Iterator[Table], Found]:
         )
 
 
-LARGEST = 32 << 20  # bytes of a file
-MOST_RECORDS = 100_000
+LARGEST = 128 << 20  # bytes of a file
+LARGEST_JSON = 32 << 20  # bytes of a .json file: its list has to be read as a whole
+MOST_RECORDS = 2_000_000  # rows of a table in a database
+TABLE_SECONDS = 20.0  # to read all of it
 HEAD = 64 << 10  # bytes of a file that tell what parts its values
+_TABLE = Limits(seconds=120, memory=3 << 30, output=LARGEST + (8 << 20))
 _KINDS = (".tsv", ".json", ".jsonl", ".ndjson")
 _DATABASES = (".sqlite", ".sqlite3", ".db", ".db3")
 
 
 @dataclass(frozen=True)
-class Records:
-    """Columns, rows that are all as long as those, and what was assumed to read them so, in sentences.
-
-    `sign` parts the values of a line in the file; it is empty where there are no such lines.
-    """
+class Told:
+    """What a task said of a table, and the SHA-256 of the bytes that it looked at."""
 
     said: str
-    columns: list[str]
-    rows: list[list[Cell]]
-    assumed: tuple[str, ...] = ()
-    sign: str = ""
-
-    def column(self, name: str) -> list[Cell]:
-        at = self.columns.index(name)
-        return [row[at] for row in self.rows]
-
-    def chosen(self, names: Sequence[str] | None) -> list[str]:
-        """These columns, or all. Raises ToolError for one that is not there."""
-        for name in names or ():
-            if name not in self.columns:
-                raise ToolError(f"There is no column “{name}”. The columns are: {', '.join(self.columns)}.")
-        return list(dict.fromkeys(names)) if names else self.columns
+    source: str
+    about: dict[str, Any]
+    data: bytes
 
 
-def records(roots: Roots, path: str, table: str | None) -> Records:
-    """The records of a file. Raises ToolError for what is no table, or too large a one."""
+def looked(roots: Roots, path: str, table: str | None, task: str, **args: Any) -> Told:
+    """What a task of servers.data.tasks says of the records of a file. Raises ToolError.
+
+    The file is read by that task alone: its rows would take a bot more memory than all the rest of it.
+    """
     place = path_arguments.file(roots, path)
     name = place.parts[-1].lower()
     if table is not None or name.endswith(_DATABASES):
-        return _of_table(place, table)
+        named, rows = _of_table(place, table)
+        job = Job(f"data.{task}", [rows], {**args, "ending": "", "named": named}, limits=_TABLE)
+        return Told(place.said, disk.sha256(rows), *_answered(job, place.said))
     ending = next((one for one in _KINDS if name.endswith(one)), ".csv")
-    told, lines = run("formats.records", place.said, [bytes_of(place, LARGEST)[0]], ending=ending)
-    # A line at a time: one large document would hold up the other threads while it is parsed.
-    rows = [json.loads(line) for line in lines.splitlines()]
-    return Records(place.said, told["columns"], rows, tuple(told["assumed"]), told["sign"])
+    with spot(place) as here, disk.reading(here) as file:
+        before = _version(file)
+        _small(place.said, before[0], ending)
+        source = disk.measure(file, place.said).sha256
+        job = Job(f"data.{task}", (), {**args, "ending": ending}, files=[file], limits=_TABLE)
+        answer = _answered(job, place.said)
+        if _version(file) != before:
+            raise ToolError(f"{place.said} was written while it was read. Ask again in a minute.")
+    return Told(place.said, source, *answer)
 
 
-def _of_table(place: Place, table: str | None) -> Records:
-    return Records(place.said, *read_table(place, table, MOST_RECORDS, 4 * LARGEST))
+def _small(said: str, size: int, ending: str) -> None:
+    if ending == ".json" and size > LARGEST_JSON:
+        raise ToolError(
+            f"{said} is larger than {LARGEST_JSON >> 20} MB, the most of a .json file. Save it as .jsonl or .csv, of "
+            f"which this tool reads {LARGEST >> 20} MB, or take a part of it."
+        )
+    if size > LARGEST:
+        raise ToolError(
+            f"{said} is larger than {LARGEST >> 20} MB, the most this tool reads. Take a part of it."
+        )
 
 
-def sign_for(place: Place, like: str = "") -> str:
-    """What parts the values of a file that is written: a tab in a .tsv file, else as in the source or as before.
+def _answered(job: Job, said: str) -> tuple[dict[str, Any], bytes]:
+    begun = time.monotonic()
+    result = SANDBOX.call(job)
+    if result.stopped and result.refused != BUSY and time.monotonic() - begun > _TABLE.seconds:
+        without = ", without “alike”" if job.args.get("alike") else ""
+        raise ToolError(
+            f"{said} took longer than {_TABLE.seconds:.0f} seconds, and was not looked through to its end. Name fewer "
+            f"columns{without}, or take a part of it."
+        )
+    if result.refused:
+        raise ToolError(f"{said} {result.refused}")
+    return result.told, result.data
 
-    `like`: the sign of the source; "" for that of the file whose place it takes, and a comma where there is none.
+
+def _of_table(place: Place, table: str | None) -> tuple[list[str], bytes]:
+    """The columns of a table, and its rows as JSON, one a line."""
+    most = (MOST_RECORDS, LARGEST)
+    with reading(place) as file:
+        told, rows = asked(file, place.said, "table", seconds=TABLE_SECONDS, name=table, most=most)
+    return told["columns"], rows
+
+
+def sign_for(place: Place, source: str = "") -> str:
+    """What parts the values of a file that is written: a tab in a .tsv file, else what does so in the present file.
+
+    `source`: a path; "" is given for what is made of it, unless it is a .tsv file, as the source tells the sign.
     """
     if place.parts[-1].lower().endswith(".tsv"):
         return "\t"
+    if source and not source.lower().endswith(".tsv"):
+        return ""
     with spot(place) as here:
-        if like or disk.find(here) is None:
-            return like or ","
+        if disk.find(here) is None:
+            return ","
         with disk.reading(here) as file:
             head = os.pread(file, HEAD, 0)
-    told: str = run("formats.sign", place.said, [head])[0]["sign"]
+    told: str = run("data.sign", place.said, [head])[0]["sign"]
     return told

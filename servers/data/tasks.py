@@ -1,52 +1,114 @@
-"""What the sandbox does with records: it compares their texts, which may be chosen to take long."""
+"""What the sandbox does with tables: it reads them, and tells what was asked about them."""
 
 from __future__ import annotations
 
+import gc
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from datetime import date
+from itertools import islice
 from typing import Any
 
-from rapidfuzz.distance import Indel
+from servers.data import deduplicate, quality, table
+from servers.data.deduplicate import MOST_GROUPS, MOST_KEPT, Twins
+from servers.data.table import Table
 
-WINDOW = 8  # texts next to each other in order that are held against each other
-
-
-def alike(texts: bytes, share: float) -> tuple[dict[str, Any], bytes]:
-    """For each text of a JSON list, as a JSON list: the number of the first text that it is put together with.
-
-    Texts are alike whose similarity is at least `share`: the normalized indel similarity, twice the length of their
-    longest common subsequence over the sum of their lengths.
-    """
-    return {}, json.dumps(_leaders(json.loads(texts), share)).encode()
+Result = tuple[dict[str, Any], bytes]
+MOST_ANOMALIES = 500
 
 
-def _leaders(texts: Sequence[str], share: float) -> list[int]:
-    leader = list(range(len(texts)))
-
-    def first(at: int) -> int:
-        while leader[at] != at:
-            leader[at] = at = leader[leader[at]]
-        return at
-
-    digits = ["".join(filter(str.isdigit, text)) for text in texts]
-    for one, other in _neighbours(texts):
-        # Numbers must be the same: 2025 and 2026 are no typing error.
-        if digits[one] != digits[other] or first(one) == first(other):
-            continue
-        if Indel.normalized_similarity(texts[one], texts[other], score_cutoff=share) >= share:
-            low, high = sorted((first(one), first(other)))
-            leader[high] = low
-    return [first(at) for at in range(len(texts))]
+def _table(blobs: Sequence[bytes], files: Sequence[int], ending: str, named: Sequence[str] | None) -> Table:
+    """The table of a file that is open, or of what is given."""
+    gc.disable()  # nothing of a table is ever garbage, and this process ends with the call
+    if not files:
+        return table.load(blobs[0], ending, named)
+    with open(files[0], "rb", closefd=False) as file:
+        return table.load(file.read(), ending, named)
 
 
-def _neighbours(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Pairs of texts that stand near each other in order, read from the front and from the end: so a typing error is
-    found at either of them."""
-    forwards = sorted(range(len(texts)), key=lambda at: texts[at])
-    backwards = sorted(range(len(texts)), key=lambda at: texts[at][::-1])
-    for order in (forwards, backwards):
-        for n, one in enumerate(order):
-            yield from ((one, other) for other in order[n + 1 : n + 1 + WINDOW])
+def twins(
+    *blobs: bytes,
+    columns: Sequence[str] | None,
+    alike: float | None,
+    files: Sequence[int] = (),
+    **source: Any,
+) -> Result:
+    """The records that are there again, as JSON: the first groups of them."""
+    found = _twins(blobs, files, source, columns, alike)
+    told = {
+        "records": found.table.rows,
+        "assumed": found.table.assumed,
+        "compared": [column.name for column in found.compared],
+        "groups": len(found.groups),
+        "unique": found.left,
+        "keep": [row + 1 for row in found.keep] if found.left <= MOST_KEPT else [],
+    }
+    return told, json.dumps([found.told(group) for group in found.groups[:MOST_GROUPS]]).encode()
 
 
-TASKS: dict[str, Callable[..., tuple[dict[str, Any], bytes]]] = {"alike": alike}
+def _twins(
+    blobs: Sequence[bytes],
+    files: Sequence[int],
+    source: dict[str, Any],
+    columns: Sequence[str] | None,
+    alike: float | None,
+) -> Twins:
+    made = _table(blobs, files, source["ending"], source.get("named"))
+    return deduplicate.twins(made, made.chosen(columns), alike)
+
+
+def plan(
+    *blobs: bytes,
+    columns: Sequence[str] | None,
+    alike: float | None,
+    files: Sequence[int] = (),
+    **source: Any,
+) -> Result:
+    """What is left out of a file without duplicates, line by line."""
+    found = _twins(blobs, files, source, columns, alike)
+    told = {**_counts(found), "formulas": found.formulas()}
+    return told, "\n".join(found.shown()).encode()
+
+
+def _counts(found: Twins) -> dict[str, Any]:
+    compared = [column.name for column in found.compared]
+    return {"rows": found.left, "left_out": len(found.extra), "compared": compared, "sign": found.table.sign}
+
+
+def without(
+    *blobs: bytes,
+    columns: Sequence[str] | None,
+    alike: float | None,
+    sign: str,
+    files: Sequence[int] = (),
+    **source: Any,
+) -> Result:
+    """The bytes of a file without duplicates, with `sign` between values; "" for that of the source."""
+    found = _twins(blobs, files, source, columns, alike)
+    told = _counts(found)
+    return told, found.written(sign or found.table.sign or ",") if found.extra else b""
+
+
+def anomalies(
+    *blobs: bytes,
+    columns: Sequence[str] | None,
+    today: str,
+    files: Sequence[int] = (),
+    **source: Any,
+) -> Result:
+    """What stands out, as JSON: the first things of it, and one more where there are more."""
+    made = _table(blobs, files, source["ending"], source.get("named"))
+    chosen = made.chosen(columns)
+    assumed, found = quality.looked_through(made, chosen, date.fromisoformat(today))
+    told = {"records": made.rows, "columns": [column.name for column in chosen], "assumed": assumed}
+    return told, json.dumps([*islice(found, MOST_ANOMALIES + 1)]).encode()
+
+
+def sign(head: bytes) -> Result:
+    """What parts the values of a CSV file that begins so."""
+    return {"sign": table.sign(head)}, b""
+
+
+TASKS: dict[str, Callable[..., Result]] = {
+    one.__name__: one for one in (twins, plan, without, anomalies, sign)
+}

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
+import json
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -13,10 +15,11 @@ from pydantic import Field
 from servers import formulas
 from servers.cards import Card, change, reading
 from servers.command_line import Clock
-from servers.data import deduplicate, quality, sources, writing
+from servers.data import sources, writing
 from servers.data.models import (
     AlikeArg,
     Anomalies,
+    Anomaly,
     Cell,
     Change,
     ColumnsArg,
@@ -24,6 +27,7 @@ from servers.data.models import (
     Database,
     DatabaseArg,
     Duplicates,
+    Group,
     Name,
     RecordsArg,
     Rows,
@@ -42,6 +46,7 @@ from servers.filesystem.trash import KEEP
 from servers.folders import WAYS_BACK, bytes_of, makes, put, target
 from servers.sqlite.files import MOST_CHANGES
 
+MOST_ANOMALIES = 500
 MOST_TEXT = 1 << 20  # bytes of a CSV file whose replacement can be shown
 
 ChangesArg = Annotated[
@@ -98,20 +103,23 @@ class Reading:
         alike: AlikeArg = None,
     ) -> Duplicates:
         """Find records that are there twice, also in other case or spacing, and say which to keep. Changes nothing."""
-        found = deduplicate.sifted(self.roots, path, table, columns, alike)
-        listed, more = answers.fitting(found.groups, quality.MOST_GROUPS)
-        total, many = len(found.records.rows), len(found.groups)
+        told = sources.looked(self.roots, path, table, "twins", columns=columns, alike=alike)
+        about = told.about
+        listed, more = answers.fitting(map(Group.model_validate, json.loads(told.data)))
+        total, many, left = about["records"], about["groups"], about["unique"]
+        truncated = more or len(listed) < many
+        shown = f" The first {len(listed)} groups are listed." if truncated else ""
         return Duplicates(
-            path=found.records.said,
+            path=told.said,
             records=total,
-            assumed=[*found.records.assumed],
-            compared=found.compared,
+            assumed=about["assumed"],
+            compared=about["compared"],
             groups=listed,
-            unique=len(found.keep),
-            keep=found.keep if len(found.keep) <= 5_000 else [],
-            truncated=more,
-            summary=f"{total} records, {found.leaving} of them again in {many} groups; "
-            f"{len(found.keep)} are left without them, which write_without_duplicates writes.",
+            unique=left,
+            keep=about["keep"],
+            truncated=truncated,
+            summary=f"{total} records, {total - left} of them again in {many} groups; "
+            f"{left} are left without them, which write_without_duplicates writes.{shown}",
         )
 
     @spoken
@@ -122,19 +130,21 @@ class Reading:
 
         Each with its rows and column. Numbers and days are read as the column writes them; `assumed` says how.
         """
-        found = sources.records(self.roots, path, table)
-        chosen = found.chosen(columns)
-        assumed, anomalies = quality.looked_through(found, chosen, self.clock().date())
-        listed, more = answers.fitting(anomalies, 500)
+        today = self.clock().date().isoformat()
+        told = sources.looked(self.roots, path, table, "anomalies", columns=columns, today=today)
+        about = told.about
+        listed, more = answers.fitting(map(Anomaly.model_validate, json.loads(told.data)), MOST_ANOMALIES)
         named = ", ".join(dict.fromkeys(one.column for one in listed)) or "none"
+        many = f"{len(listed)} things stand out"
+        said = f"more than {many}: these are the first" if more else many
         return Anomalies(
-            path=found.said,
-            records=len(found.rows),
-            columns=chosen,
-            assumed=assumed,
+            path=told.said,
+            records=about["records"],
+            columns=about["columns"],
+            assumed=about["assumed"],
             anomalies=listed,
             truncated=more,
-            summary=f"{len(found.rows)} records, {len(listed)} things stand out, in these columns: {named}.",
+            summary=f"{about['records']} records, {said}, in these columns: {named}.",
         )
 
     @spoken
@@ -158,14 +168,14 @@ class Reading:
     def preview_without_duplicates(self, call: TwinsCall) -> TwinsPlan:
         """Show which rows write_without_duplicates would leave out, and where it would write. Changes nothing."""
         place, sha256 = csv_target(self.roots, call.destination)
-        found = deduplicate.of_call(self.roots, call)
+        told = _without(self.roots, call, "plan")
         return TwinsPlan(
             path=place.said,
-            rows=len(found.keep),
-            left_out=found.leaving,
-            removed="\n".join(found.shown()),
-            expected=found.digest(sha256),
-            note=formulas.note(formulas.formulas([found.records.columns, *found.rows])),
+            rows=told.about["rows"],
+            left_out=told.about["left_out"],
+            removed=told.data.decode(),
+            expected=_digest(told, sha256),
+            note=formulas.note(told.about["formulas"]),
         )
 
     @spoken
@@ -187,6 +197,23 @@ class Reading:
         """Say whether the rows of a record are still as the change left them."""
         place, state, as_left = writing.standing(self.roots, record)
         return RowsState(record=record, path=place.said, state=state, as_left=as_left)
+
+
+def _without(roots: Roots, call: TwinsCall, task: str, **args: Any) -> sources.Told:
+    """What is said of a file without duplicates. Raises ToolError where every row stays."""
+    wanted = {"columns": call.columns, "alike": call.alike, **args}
+    told = sources.looked(roots, call.source, call.table, task, **wanted)
+    if not told.about["left_out"]:
+        raise ToolError(
+            f"No record of {told.said} is there twice in {', '.join(told.about['compared'])}. Name fewer columns, "
+            "or say how alike they must be."
+        )
+    return told
+
+
+def _digest(told: sources.Told, target: str) -> str:
+    """SHA-256 over the records that were looked at and what they take the place of."""
+    return hashlib.sha256(f"{told.source} {target}".encode()).hexdigest()
 
 
 def _plan(place: Place, plan: dict[str, Any]) -> RowsPlan:
@@ -261,10 +288,13 @@ class Changing:
         """
         place, sha256 = csv_target(self.roots, destination)
         call = TwinsCall(source=source, destination=destination, columns=columns, table=table, alike=alike)
-        found = deduplicate.of_call(self.roots, call)
-        found.must_be(expected, sha256)
-        text = as_csv(sources.sign_for(place, found.sign), found.records.columns, found.rows)
-        return put(place, text.encode(), sha256, self.clock(), Written)
+        told = _without(self.roots, call, "without", sign=sources.sign_for(place, source))
+        if expected not in (None, _digest(told, sha256)):
+            raise ToolError(
+                f"{told.said}, or the file to be written, has changed since it was shown. "
+                "Look at it again, then ask again."
+            )
+        return put(place, told.data, sha256, self.clock(), Written)
 
     @spoken
     def write_sqlite(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from typing import NamedTuple
 
@@ -56,7 +57,11 @@ class Rule(NamedTuple):
 
 def places(values: Sequence[float | None]) -> int:
     """How many decimal places the values of a column have at most."""
-    return max((_places(value) for value in values if value is not None), default=0)
+    found = 0
+    for value in values:
+        if value is not None and found < FINEST:
+            found = max(found, _places(value))
+    return found
 
 
 def _places(value: float) -> int:
@@ -64,12 +69,13 @@ def _places(value: float) -> int:
     return len(decimals)
 
 
-def rules(numbers: Numbers, rows: Sequence[int]) -> Iterator[Rule]:
-    """The rule of each column that has one, going by the first rows."""
+def rules(numbers: Numbers, rows: Sequence[int], places: Mapping[str, int]) -> Iterator[Rule]:
+    """The rule of each column that has one, going by the first rows. `places`: the decimal places of each column."""
     names = list(numbers)[:MOST_COLUMNS]
     for column in names:
         others = [name for name in names if name != column]
-        found = [(_held(rule, numbers, rows[:SAMPLE]), rule) for rule in _possible(column, others, names)]
+        possible = _possible(column, others, names)
+        found = [(_held(rule, numbers, rows[:SAMPLE], places), rule) for rule in possible]
         if (best := max(found, key=lambda one: one[0], default=None)) and best[0]:
             yield best[1]
 
@@ -82,19 +88,19 @@ def _possible(column: str, others: Sequence[str], names: Sequence[str]) -> Itera
     yield from (Rule(column, tuple(names[start:at]), times=False) for start in range(at - 2))
 
 
-def _held(rule: Rule, numbers: Numbers, rows: Sequence[int]) -> int:
+def _held(rule: Rule, numbers: Numbers, rows: Sequence[int], places: Mapping[str, int]) -> int:
     """How many rows follow the rule; 0 where they are too few to call it one."""
     fewest, share = (FEWEST_NAMED, SHARE_NAMED) if NAMED.search(rule.column) else (FEWEST, SHARE)
     known = [row for row in rows if rule.telling(numbers, row) and numbers[rule.column][row] is not None]
-    wrong = {one.row for one in broken(rule, numbers, known)}
+    wrong = {one.row for one in broken(rule, numbers, known, places)}
     held = len(known) - len(wrong)
     return held if held >= fewest and held >= share * len(known) else 0
 
 
-def broken(rule: Rule, numbers: Numbers, rows: Sequence[int]) -> Iterator[Wrong]:
+def broken(rule: Rule, numbers: Numbers, rows: Sequence[int], places: Mapping[str, int]) -> Iterator[Wrong]:
     """The rows that do not follow the rule. Products are rounded as finely as the column is written."""
     values = numbers[rule.column]
-    slack = 0.5 * 10.0 ** -places(values) if rule.times else 0.0
+    slack = 0.5 * 10.0 ** -places[rule.column] if rule.times else 0.0
     for row in rows:
         found, expected = values[row], rule.value(numbers, row)
         if found is not None and expected is not None and _differ(found, expected, slack):
@@ -110,15 +116,31 @@ def sums(values: Sequence[float | None], marked: Sequence[int]) -> Iterator[Wron
 
     A mean is let pass: under prices and rates it stands where a sum makes no sense.
     """
-    totals, begun = set(marked), 0
-    for row in sorted(totals):
-        every = [one for at, one in enumerate(values[:row]) if one is not None and at not in totals]
-        since = [one for one in values[begun:row] if one is not None]
-        found, begun = values[row], row + 1
-        if found is not None and every and not _sound(found, every, since):
-            yield Wrong(row, found, sum(since or every))
+    totals, above = set(marked), _Above()
+    for row in range(max(totals, default=-1) + 1):
+        value = values[row]
+        if row not in totals:
+            above.add(value)
+        else:
+            if value is not None and above.many and not above.sound(value):
+                yield Wrong(row, value, above.since if above.any_since else above.every)
+            above.since, above.any_since = 0.0, False
 
 
-def _sound(value: float, every: Sequence[float], since: Sequence[float]) -> bool:
-    expected = [sum(every), sum(since), sum(every) / len(every)]
-    return not all(_differ(value, one, 1e-6) for one in expected)
+@dataclass
+class _Above:
+    """What the rows above add up to: all of them, and those since the total before."""
+
+    every: float = 0.0
+    many: int = 0
+    since: float = 0.0
+    any_since: bool = False
+
+    def add(self, value: float | None) -> None:
+        if value is not None:
+            self.every, self.since = self.every + value, self.since + value
+            self.many, self.any_since = self.many + 1, True
+
+    def sound(self, value: float) -> bool:
+        expected = [self.every, self.since, self.every / self.many]
+        return not all(_differ(value, one, 1e-6) for one in expected)

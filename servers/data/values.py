@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
 
-from servers.data.models import Cell
+from servers.data.table import Column
+from servers.formats.tables import Cell
 
+_FIRST = "+-−.,$€£¥%EUCG"  # what a number may begin with, besides digits and spaces
 LONGEST = 60  # characters of a number or a day
 _SIGNS = r"(?:[\s$€£¥]|(?:EUR|USD|CHF|GBP)\b)+"
 _CURRENCY = re.compile(rf"^{_SIGNS}|(?:\s*(?:[$€£¥%]|EUR|USD|CHF|GBP))*\s*$")
@@ -21,9 +23,10 @@ _SWAPPED = str.maketrans(",", ".", f".{_GAPS}")
 
 
 def blank(value: Cell) -> bool:
-    return value is None or (
-        isinstance(value, str) and value.strip().lower() in ("", "null", "n/a", "na", "-")
-    )
+    if not isinstance(value, str):
+        return value is None
+    text = value.strip()
+    return len(text) < 5 and text.lower() in ("", "null", "n/a", "na", "-")
 
 
 def number(value: Cell, comma: bool) -> float | None:
@@ -35,7 +38,7 @@ def number(value: Cell, comma: bool) -> float | None:
         return None
     if isinstance(value, int | float):
         return float(value) if math.isfinite(value) else None
-    if len(value) > LONGEST:
+    if len(value) > LONGEST or not _begins(value):
         return None
     if value.isdecimal():  # most of them; patterns take five times as long
         return float(value)
@@ -44,6 +47,12 @@ def number(value: Cell, comma: bool) -> float | None:
     if not match or not (match[1] or match[2]):
         return None
     return float(text.translate(_SWAPPED if comma else _BARE))
+
+
+def _begins(text: str) -> bool:
+    """Whether a text may be a number by its first character; patterns take ten times as long to see that it is none."""
+    first = text[:1]
+    return first.isdecimal() or first in _FIRST or first.isspace()
 
 
 @dataclass(frozen=True)
@@ -63,27 +72,27 @@ class Numbers:
         return number(value, self.comma) is None and number(value, not self.comma) is not None
 
 
-def notations(columns: Mapping[str, Sequence[Cell]]) -> dict[str, Numbers]:
+def notations(columns: Mapping[str, Column]) -> dict[str, Numbers]:
     """How each column writes its numbers; one that does not tell is taken to be like most of the others."""
-    votes = {name: _votes(values) for name, values in columns.items()}
+    votes = {name: _votes(column) for name, column in columns.items()}
     usual = sum(comma - point for point, comma, _ in votes.values()) > 0
     told = sum(comma + point for point, comma, _ in votes.values()) > 0
     return {name: _notation(name, found, usual, told) for name, found in votes.items()}
 
 
-def _votes(values: Sequence[Cell]) -> tuple[int, int, tuple[str, bool]]:
+def _votes(column: Column) -> tuple[int, int, tuple[str, bool]]:
     """How many values are numbers with a point alone and with a comma alone; and one that shows it, or is neither."""
     point, comma, sample, unsure = 0, 0, "", ""
-    for value in values:
-        if not isinstance(value, str) or not any(sign in value for sign in ".,"):
+    for code, value in enumerate(column.values):
+        if not isinstance(value, str) or not ("." in value or "," in value):
             continue
         read = number(value, False), number(value, True)
         if read[0] == read[1]:
             continue
         if read[0] is None:
-            comma, sample = comma + 1, sample or value
+            comma, sample = comma + column.times[code], sample or value
         elif read[1] is None:
-            point += 1
+            point += column.times[code]
         else:
             unsure = unsure or value
     return point, comma, (sample, False) if sample or not unsure else (unsure, True)
@@ -130,9 +139,9 @@ class Days:
 
 def written(value: Cell) -> re.Match[str] | None:
     """The parts of what is written like a day, whether there is such a day or not."""
-    text = value.strip()[:LONGEST] if isinstance(value, str) else ""
-    if not text[:1].isdecimal():
+    if not isinstance(value, str) or not (value[:1].isdecimal() or value[:1].isspace()):
         return None
+    text = value.strip()[:LONGEST]
     return _ISO.fullmatch(text) or _DOTTED.fullmatch(text) or _SLASHED.fullmatch(text)
 
 
@@ -140,17 +149,16 @@ def _year(digits: str) -> int:
     return int(digits) if len(digits) == 4 else int(digits) + (2000 if int(digits) < 70 else 1900)
 
 
-def days(name: str, values: Sequence[Cell]) -> Days:
-    """Whether the column gives the month before the day: only where more of its days say so than say otherwise."""
-    slashed = list(_slashed(values))
-    day_first = sum(int(match["d"]) > 12 for match in slashed)
-    month_first = sum(int(match["m"]) > 12 for match in slashed)
-    open_ones = [match[0] for match in slashed if match["d"] != match["m"]]
+def days(name: str, found: Iterable[tuple[Cell, int]]) -> Days:
+    """Whether the column gives the month before the day: only where more of its days say so than say otherwise.
+
+    `found`: values, each with how often it is there.
+    """
+    slashed = [(match, n) for value, n in found if (match := written(value)) and match.re is _SLASHED]
+    day_first = sum(n for match, n in slashed if int(match["d"]) > 12)
+    month_first = sum(n for match, n in slashed if int(match["m"]) > 12)
+    open_ones = [match[0] for match, _ in slashed if match["d"] != match["m"]]
     if month_first > day_first:
         return Days(True, f"“{name}” gives the month before the day, as in {open_ones[0]}.")
     unsaid = open_ones and month_first == day_first
     return Days(False, f"“{name}”: {open_ones[0]} is read with the day first." if unsaid else "")
-
-
-def _slashed(values: Sequence[Cell]) -> Iterator[re.Match[str]]:
-    return (match for value in values if (match := written(value)) and match.re is _SLASHED)

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import io
 import json
-from collections.abc import Callable, Sequence
-from difflib import unified_diff
+import re
+from collections.abc import Callable, Iterator, Sequence
+from difflib import SequenceMatcher, unified_diff
 from typing import Any
 
+import webvtt
+from webvtt.errors import MalformedCaptionError, MalformedFileError
+
 from servers import formulas
-from servers.formats import comparing, html, markdown, office, pdf, pictures, tables, transcripts, word
+from servers.formats import html, markdown, office, pdf, pictures, tables, word
 from servers.formats.blocks import Block, from_plain, plain, table, to_plain, unstyled
 from servers.sandbox.protocol import Refused
 
 Result = tuple[dict[str, Any], bytes]
 TEXTS = (".txt", ".md", ".json", ".csv", ".tsv", ".html", ".htm", ".vtt", ".srt")
 MOST_TEXT = 8 << 20  # characters that are given back
+MOST_CUES = 50_000
+LONGEST_SENTENCE = 1_000  # characters of one sentence over several captions
+AROUND = 2  # lines shown before and after what differs
+ALIKE = 0.6  # from here on one line is taken for the other, changed
+_WORD = re.compile(r"\d+(?:[.,]\d+)*|\w+|\s+|[^\w\s]")
+Span = tuple[str, int, int, int, int]
 
 
 def text(data: bytes, ending: str, changes: str = "both") -> Result:
@@ -31,7 +42,7 @@ def text(data: bytes, ending: str, changes: str = "both") -> Result:
             blocks, told["found"] = word.read(data, changes)
             found = to_plain(blocks)
         case ".vtt" | ".srt":
-            found = transcripts.text(tables.decoded(data), ending)
+            found = captions(tables.decoded(data), ending)
         case ".txt" | ".md" | ".json":
             found = tables.decoded(data)
         case ".csv" | ".tsv":
@@ -43,6 +54,33 @@ def text(data: bytes, ending: str, changes: str = "both") -> Result:
     if len(found) > MOST_TEXT:
         raise Refused(f"holds {len(found):,} characters, more than {MOST_TEXT:,}. Take a part of it.")
     return told, found.encode("utf-8", "replace")
+
+
+def captions(content: str, ending: str) -> str:
+    """Captions of a meeting as lines of who says what, one for each caption, by its number.
+
+    A sentence that goes on in further captions is in the line of its first.
+    """
+    try:
+        found = webvtt.from_buffer(io.StringIO(content.lstrip("\ufeff")), format=ending.removeprefix("."))
+    except (MalformedFileError, MalformedCaptionError, ValueError, IndexError) as error:
+        raise Refused(f"holds no captions that can be read ({type(error).__name__}). Save it anew.") from None
+    if len(found) > MOST_CUES:
+        raise Refused(f"holds {len(found):,} captions, more than {MOST_CUES:,}. Take a part of it.")
+    lines: list[str] = []
+    before, open_at = "", -1
+    for number, cue in enumerate(found.captions):
+        said = " ".join(cue.text.split())
+        who = cue.voice or ""
+        goes_on = open_at >= 0 and who == before and len(lines[open_at]) < LONGEST_SENTENCE
+        if goes_on and not lines[open_at].endswith((".", "!", "?", "…")):
+            lines[open_at] += f" {said}"
+            lines.append("")
+        else:
+            lines.append(f"{who}: {said}" if who else said)
+            open_at = number
+        before = who
+    return "\n".join(lines)
 
 
 def _guessed(data: bytes, ending: str) -> str:
@@ -66,12 +104,70 @@ def _sheets(data: bytes) -> list[tuple[str, list[list[tables.Cell]]]]:
 def compare(first: bytes, second: bytes, endings: Sequence[str], changes: str) -> Result:
     """What differs between the text of two documents, word by word."""
     told = [text(data, ending, changes) for data, ending in zip((first, second), endings, strict=True)]
-    facts, difference = comparing.compared(*(data.decode() for _, data in told))
+    facts, difference = compared(*(data.decode() for _, data in told))
     found = {
         "found": [one.get("found", {}) for one, _ in told],
         "guessed": [one["guessed"] for one, _ in told],
     }
     return {**facts, **found}, difference.encode()
+
+
+def compared(old: str, new: str) -> tuple[dict[str, int], str]:
+    """How many lines were added, removed and changed, and what differs, as people read it.
+
+    A line begins with a blank when it is in both, with `-` or `+` when it is in one, and with `~` when it was changed:
+    [-these words-] went then, and {+these+} came.
+    """
+    before, after = old.splitlines(), new.splitlines()
+    told: list[str] = []
+    for spans in SequenceMatcher(None, before, after).get_grouped_opcodes(AROUND):
+        told.append(f"@@ from line {spans[0][1] + 1} and {spans[0][3] + 1} on @@")
+        told += [line for span in spans for line in _lines(span, before, after)]
+    signs = {"added": "+", "removed": "-", "changed": "~"}
+    counts = {name: sum(line[0] == sign for line in told) for name, sign in signs.items()}
+    return counts, "\n".join(told)
+
+
+def _lines(span: Span, before: Sequence[str], after: Sequence[str]) -> Iterator[str]:
+    kind, a, b, c, d = span
+    if kind == "equal":
+        yield from (f" {line}" for line in before[a:b])
+        return
+    gone, come = list(before[a:b]), list(after[c:d])
+    while gone and come and (line := _same_or_changed(gone[0], come[0])):
+        yield line
+        gone, come = gone[1:], come[1:]
+    ends = []
+    while gone and come and (line := _same_or_changed(gone[-1], come[-1])):
+        ends.append(line)
+        gone, come = gone[:-1], come[:-1]
+    yield from (f"-{line}" for line in gone)
+    yield from (f"+{line}" for line in come)
+    yield from reversed(ends)
+
+
+def _same_or_changed(old: str, new: str) -> str:
+    """The line with its sign; "" for two that have little in common. Between changed paragraphs stand empty lines."""
+    if old == new:
+        return f" {old}"
+    changed = _changed(old, new)
+    return f"~{changed}" if changed else ""
+
+
+def _changed(old: str, new: str) -> str:
+    """One line with the words that went and came; "" for two lines that have little in common."""
+    before, after = _WORD.findall(old), _WORD.findall(new)
+    matcher = SequenceMatcher(None, before, after)
+    if matcher.quick_ratio() < ALIKE or matcher.ratio() < ALIKE:
+        return ""
+    parts = []
+    for kind, a, b, c, d in matcher.get_opcodes():
+        gone, come = "".join(before[a:b]), "".join(after[c:d])
+        if kind == "equal":
+            parts.append(gone)
+        else:
+            parts.append((f"[-{gone}-]" if gone else "") + (f"{{+{come}+}}" if come else ""))
+    return "".join(parts)
 
 
 def difference(old: bytes, new: bytes, names: Sequence[str], around: int) -> Result:
@@ -201,24 +297,11 @@ def fill(data: bytes, values: dict[str, str]) -> Result:
     return {"before": before, "after": pdf.fields(made), "pages": len(pdf.reader(made).pages)}, made
 
 
-def records(data: bytes, ending: str) -> Result:
-    """The columns of a table with what was assumed, and its rows as JSON, one a line."""
-    found = tables.records(data, ending)
-    told = {"columns": found.columns, "assumed": found.assumed, "sign": found.sign}
-    return told, "\n".join(map(json.dumps, found.rows)).encode()
-
-
-def sign(data: bytes) -> Result:
-    """What parts the values of a CSV file."""
-    return {"sign": tables.separator(data)}, b""
-
-
 def words(data: bytes, ending: str, **asked: Any) -> Result:
     """The words on pictures of pages, and where each stands; how many pages there are."""
     return pictures.words(data, ending, **asked), b""
 
 
 TASKS: dict[str, Callable[..., Result]] = {
-    one.__name__: one
-    for one in (text, compare, difference, sheet, convert, make, merge, fields, fill, records, sign, words)
+    one.__name__: one for one in (text, compare, difference, sheet, convert, make, merge, fields, fill, words)
 }

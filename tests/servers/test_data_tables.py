@@ -193,7 +193,8 @@ async def test_tables_come_from_json_tabs_semicolons_and_databases_alike(tmp_pat
         ('a,b\n"1,2\n', "cannot be read as a table"),
         ("a\0b", "is not text"),
         (",".join(f"c{n}" for n in range(501)), "501 columns"),
-        ("a\n" + "1\n" * 100_001, "more than 100,000 records"),
+        ("a\n" + "1\n" * 2_000_001, "more than 2,000,000 records"),
+        (",".join("abcdefghij" * 40) + "\n1" * 160_000, "more than 60,000,000 cells"),
         ("a\n" + "x" * 200_000, "cannot be read as a table"),
     ],
 )
@@ -223,6 +224,79 @@ async def test_many_records_are_looked_through_in_seconds(tmp_path: Path) -> Non
     assert twins["unique"] == 40_000
     assert twins["truncated"]
     assert few["unique"] == 40_000
+
+
+async def test_what_does_not_fit_into_an_answer_is_said_in_it(tmp_path: Path) -> None:
+    rows = [f"{n},{n}" for n in range(300)]
+    async with data(tmp_path, t_csv="\n".join(["id,n", *rows, *rows[:250]])) as ask:
+        twins = await ask("deduplicate_records", path="t.csv")
+        odd = await ask("summarize_anomalies", path="t.csv")
+    assert (twins["truncated"], len(twins["groups"]), twins["unique"]) == (True, 200, 300)
+    assert twins["summary"].startswith("550 records, 250 of them again in 250 groups; ")
+    assert twins["summary"].endswith("The first 200 groups are listed.")
+    ids = [one for one in odd["anomalies"] if one["kind"] == "id"]
+    assert len(ids) == 200
+    assert ids[-1]["why"].endswith("So are 50 other values, which are not listed.")
+
+
+async def test_columns_that_are_not_held_against_each_other_are_said(tmp_path: Path) -> None:
+    names = ",".join(f"n{n}" for n in range(13))
+    async with data(tmp_path, t_csv="\n".join([names, *[",".join(["1"] * 13)] * 3])) as ask:
+        odd = await ask("summarize_anomalies", path="t.csv")
+    assert odd["assumed"] == ["Of 13 columns of numbers, the first 12 are held against each other."]
+
+
+async def test_more_things_than_fit_are_said_to_be_more(tmp_path: Path) -> None:
+    rows = [f"{n},{n}" for n in range(600)]
+    async with data(tmp_path, t_csv="\n".join(["a,n", *rows, *rows])) as ask:
+        odd = await ask("summarize_anomalies", path="t.csv")
+    assert odd["truncated"]
+    assert "1200 records, more than 500 things stand out: these are the first" in odd["summary"]
+
+
+async def test_a_list_that_must_be_read_as_a_whole_has_a_smaller_limit_and_says_what_to_do(
+    tmp_path: Path,
+) -> None:
+    line = json.dumps({"name": "x" * 1_000_000})
+    async with data(tmp_path, a_json=f"[{','.join([line] * 34)}]", a_jsonl="\n".join([line] * 34)) as ask:
+        why = await ask.refused("deduplicate_records", path="a.json")
+        assert "larger than 32 MB" in why
+        assert "Save it as .jsonl or .csv" in why
+        assert (await ask("deduplicate_records", path="a.jsonl"))["unique"] == 1
+
+
+async def test_records_of_a_stream_may_bring_new_columns_late(tmp_path: Path) -> None:
+    lines = [json.dumps({"a": n % 20_000}) for n in range(25_000)] + ['{"b": 1, "a": 19999}', '{"b": true}']
+    async with data(tmp_path, a_jsonl="\n".join(lines)) as ask:
+        twins = await ask("deduplicate_records", path="a.jsonl")
+        by_b = await ask("deduplicate_records", path="a.jsonl", columns=["b"])
+    assert twins["unique"] == 20_002
+    assert twins["groups"][0]["record"] == {"a": 0, "b": None}
+    assert by_b["groups"] == []  # 1 and true are not the same, and what is missing is nothing
+
+
+async def test_a_large_file_is_written_without_its_duplicates_line_by_line(tmp_path: Path) -> None:
+    rows = [f"{n};Straße {n % 5_000};{n % 7},50" for n in range(30_000)]
+    text = "\n".join(["Liste;;", "nr;ort;preis", *rows, rows[7].upper(), rows[29_999]])
+    async with data(tmp_path, gross_csv=text) as ask:
+        plan = await ask(
+            "preview_without_duplicates", call={"source": "gross.csv", "destination": "klein.csv"}
+        )
+        assert (plan["rows"], plan["left_out"]) == (30_000, 2)
+        await ask(
+            "write_without_duplicates",
+            source="gross.csv",
+            destination="klein.csv",
+            expected=plan["expected"],
+        )
+        (tmp_path / "gross.csv").write_text(text + "\n0;x;1")
+        assert "has changed since it was shown" in await ask.refused(
+            "write_without_duplicates",
+            source="gross.csv",
+            destination="new.csv",
+            expected=plan["expected"],
+        )
+    assert (tmp_path / "klein.csv").read_text() == "\n".join(["nr;ort;preis", *rows, ""])
 
 
 async def test_a_typing_error_is_found_among_a_hundred_thousand_records(tmp_path: Path) -> None:
