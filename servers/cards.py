@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MethodType
 from typing import Any
 
 from mcp.server import MCPServer
@@ -12,6 +13,10 @@ from mcp_types import ToolAnnotations
 
 VERSION = "1.0"  # of the servers
 META = "dev.countersign/gate"
+ITEMS = {
+    "kind": "affected",
+    "items": "{capture.plan.items}",
+}  # the `preview` of a recipe whose `plan` lists things
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,23 @@ def change(
     return Card(title, {**recipe, "notifies": "nobody", "idempotent": False, "targets": {}, **more})
 
 
+def call(tool: str, **args: Any) -> dict[str, Any]:
+    """A call that a recipe names: the preview before a change, or what takes the change back."""
+    return {"tool": tool, "args": args}
+
+
+def unchanged(tool: str, **args: str) -> dict[str, Any]:
+    """The `drift` of a recipe: the read that gives the SHA-256 of the result until somebody changes it."""
+    return {**call(tool, **args), "same": {"sha256": "{result.sha256}"}}
+
+
+def bound(*names: str, **renamed: str) -> dict[str, str]:
+    """The `bind` of a recipe: arguments that come from the preview named `plan`, from the field of the same name there
+    or from the one given."""
+    fields = {**{name: name for name in names}, **renamed}
+    return {name: f"{{capture.plan.{field}}}" for name, field in fields.items()}
+
+
 def tool(function: Callable[..., Any], card: Card, roots: Mapping[str, Sequence[str]] | None = None) -> Tool:
     """The function as a tool of an MCP server, under its own name. `roots`: the folders that its paths begin in."""
     targets = card.recipe["targets"]
@@ -59,8 +81,8 @@ def tool(function: Callable[..., Any], card: Card, roots: Mapping[str, Sequence[
         idempotent_hint=bool(card.recipe["idempotent"]),
         open_world_hint=card.open_world,
     )
-    made = Tool.from_function(function, title=card.title, annotations=hints, meta={META: card.recipe})
-    return _strict(made)
+    own = {"fn": function, "title": card.title, "annotations": hints, "meta": {META: card.recipe}}
+    return _described(function).model_copy(update=own)
 
 
 def mcp_server(
@@ -81,6 +103,21 @@ def mcp_server(
         tools=[tool(methods[key], card, roots) for key, card in cards.items()],
         log_level="WARNING",
     )
+
+
+# By the function of a method, which has the same signature for every server: to read it and to make its schemas takes
+# ten times as long as all else that makes a server.
+_known: dict[Callable[..., Any], Tool] = {}
+
+
+def _described(function: Callable[..., Any]) -> Tool:
+    """The tool as its signature and its docstring describe it."""
+    if not isinstance(function, MethodType):
+        return _strict(Tool.from_function(function))
+    if function.__func__ not in _known:
+        made = _strict(Tool.from_function(function))
+        _known[function.__func__] = made.model_copy(update={"fn": function.__func__})  # of no one server
+    return _known[function.__func__]
 
 
 def _strict(tool: Tool) -> Tool:

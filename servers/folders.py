@@ -14,15 +14,14 @@ from mcp.server.mcpserver.exceptions import ToolError
 from servers.cards import Card, mcp_server
 from servers.cards import change as changing
 from servers.command_line import Arguments, Clock, serve
-from servers.filesystem import CARDS, disk, file_ops, path_arguments, trash
-from servers.filesystem.change_tools import Changing
+from servers.filesystem import disk, file_ops, path_arguments, trash
 from servers.filesystem.file_ops import Answer
 from servers.filesystem.models import Item
 from servers.filesystem.paths import Place, Roots, spot
-from servers.filesystem.read_tools import Reading
 from servers.filesystem.text import read_at
+from servers.filesystem.tools import CARDS, Changing, Reading
 
-LARGEST_MADE = 64 << 20  # bytes
+LARGEST_MADE = 128 << 20  # bytes
 
 # What the way back of a made file needs, as the filesystem server has it.
 WAYS_BACK: dict[str, Card] = {
@@ -48,10 +47,24 @@ class Target:
         name = f"{self.place.said} (in place of the present one, which goes to the trash)"
         return Item(name=name, kind="file", size=self.size)
 
+    def must_not_be(self, source: str) -> None:
+        """Raise ToolError when the file that it is made from is at the same path."""
+        if self.place.said == source:
+            raise ToolError("Source and destination are the same file. Choose another name.")
+
 
 def makes(title: str, verb: str, summary: str, **more: Any) -> Card:
     """The card of a tool that makes one file and answers as Written does."""
     return changing(title, verb, summary, **_BACK, **more)
+
+
+def named(roots: Roots, path: str, *endings: str) -> tuple[Place, str]:
+    """The place of a file that is read, and which of the endings it has; "" where any will do. Raises ToolError."""
+    place = path_arguments.file(roots, path)
+    ending = next((one for one in endings if place.said.lower().endswith(one)), "")
+    if endings and not ending:
+        raise ToolError(f"{place.said} must end in {' or '.join(endings)}. Name such a file.")
+    return place, ending
 
 
 def target(roots: Roots, path: str, *endings: str) -> Target:
@@ -78,6 +91,22 @@ def put(
             f"{place.said} would be {len(data)} bytes long, more than {LARGEST_MADE}. Make it smaller."
         )
     return file_ops.put(place, data, expected, at, kind, **more)
+
+
+def put_shown(
+    goal: Target,
+    data: bytes,
+    shown: tuple[str | None, str | None],
+    at: datetime,
+    kind: type[Answer],
+    **more: Any,
+) -> Answer:
+    """As `put`, for bytes that a preview made too. `shown`: the SHA-256 of what gives way and of the new file as they
+    were shown; None: anything. Raises ToolError when either is another one now."""
+    before, made = shown
+    if made is not None and disk.sha256(data) != made:
+        raise ToolError(f"What {goal.place.said} is made of has changed since it was shown. Ask again.")
+    return put(goal.place, data, before, at, kind, **more)
 
 
 def bytes_of(place: Place, most: int, expected: str | None = None) -> tuple[bytes, str]:
@@ -108,9 +137,21 @@ class House:
 
     @classmethod
     def at(cls, folders: Sequence[Path], clock: Clock) -> House:
-        """Raises ValueError with a sentence when a folder is missing or two share a name."""
+        """Their trash is purged now. Raises ValueError with a sentence when a folder is missing or two share a name."""
         roots = Roots.at(folders)
-        return cls(roots, trash.Daily(roots, clock).now)
+        daily = trash.Daily(roots, clock)
+        daily.purge(clock())
+        return cls(roots, daily.now)
+
+    def purge(self) -> None:
+        """Purge the trash now. Raises ToolError when `.countersign` in a folder is not ours."""
+        for root in self.roots.roots:
+            trash.purge(root, self.clock())
+
+    @property
+    def file_tools(self) -> tuple[Reading, Changing]:
+        """The tools of the filesystem server over these folders: they lead back from a file that was made."""
+        return Reading(self.roots), Changing(self.roots, self.clock)
 
 
 def assembled(
@@ -123,7 +164,7 @@ def assembled(
 ) -> MCPServer:
     """A server of these cards. Each tool is the method of that name of the first owner that has one; what leads
     back from a file that was made is the filesystem server's."""
-    everyone = (*owners, Reading(house.roots), Changing(house.roots, house.clock))
+    everyone = (*owners, *house.file_tools)
     folders = ", ".join(root.name for root in house.roots.roots)
     said = (
         f"{about} The allowed folders: {folders}. {PATHS} "

@@ -9,13 +9,11 @@ from mcp.server import MCPServer
 
 from servers.cards import mcp_server
 from servers.command_line import Clock, utc_now
-from servers.filesystem import trash
-from servers.filesystem.change_tools import CHANGING_CARDS, Changing
+from servers.filesystem import tools, trash, watch
 from servers.filesystem.paths import Roots
-from servers.filesystem.read_tools import READING_CARDS, Reading
 
 __all__ = ["server"]
-CARDS = {**READING_CARDS, **CHANGING_CARDS}
+CARDS = {**tools.CARDS, **watch.CARDS}
 
 
 def server(roots: Sequence[Path], clock: Clock = utc_now) -> MCPServer:
@@ -27,10 +25,11 @@ def server(roots: Sequence[Path], clock: Clock = utc_now) -> MCPServer:
     house = Roots.at(roots)
     for root in house.roots:
         trash.purge(root, clock())
-    reading, changing = Reading(house, True), Changing(house, trash.Daily(house, clock).now, True)
+    daily = trash.Daily(house, clock).now
+    owners = (tools.Reading(house, True), tools.Changing(house, daily, True), watch.Watches(house, daily))
     names = ", ".join(root.name for root in house.roots)
     about = (
         f"Files in these folders: {names}. Paths are relative to the first; with several folders, begin a path with "
         f"the folder's name. Deleted and replaced files stay {trash.KEEP.days} days in the trash."
     )
-    return mcp_server("filesystem", "Files", about, CARDS, (reading, changing), house.places)
+    return mcp_server("filesystem", "Files", about, CARDS, owners, house.places)

@@ -39,6 +39,20 @@ def create(place: Place, data: bytes) -> Found:
         return _publish(staged, target)
 
 
+def make_folders(missing: Sequence[Place]) -> Found:
+    """Make folders, each in the one before it, all or none; the first of them with all in it. Raises ToolError when its
+    name is taken by then."""
+    top = missing[0]
+    with alone(top.root), spot(top) as target, private(top.root, "tmp") as folder:
+        staged = disk.temporary(folder, top.said)
+        path = staged.name
+        os.mkdir(path, dir_fd=folder)
+        for place in missing[1:]:
+            path = f"{path}/{place.parts[-1]}"
+            os.mkdir(path, dir_fd=folder)
+        return _publish(staged, target)
+
+
 def put(
     place: Place, data: bytes, expected: str | None, at: datetime, kind: type[Answer], **more: Any
 ) -> Answer:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 PathArg = Annotated[str, Field(description="A path inside the allowed folders, like reports/q3.md.")]
 PathsArg = Annotated[
@@ -21,7 +21,18 @@ ExpectedArg = Annotated[
     Sha256 | None,
     Field(description="SHA-256 it must have now, or “absent” when it must not exist. Empty: anything."),
 ]
+ExpectedTarget = Annotated[
+    Sha256 | None,
+    Field(description="SHA-256 of what the new file takes the place of, or “absent”. Empty: anything."),
+]
+ExpectedMade = Annotated[Sha256 | None, Field(description="SHA-256 the new file must have. Empty: any.")]
 Kind = Literal["file", "folder", "link", "other", "absent"]
+
+
+class Strict(BaseModel):
+    """Arguments of a tool as a preview is given them: a misspelt one is refused."""
+
+    model_config = ConfigDict(extra="forbid")
 
 
 class Item(BaseModel):
@@ -118,6 +129,20 @@ class Transfer(BaseModel):
     items: list[Item]
 
 
+class NewFolder(BaseModel):
+    """A folder as it would be made. `top`: the first of its path that is not there; those below it are made, too."""
+
+    path: str
+    top: str
+    items: list[Item]
+
+
+class MadeFolder(BaseModel):
+    path: str
+    top: str = Field(description="the first folder of its path that was made")
+    expected: dict[str, str] = Field(description="top to SHA-256 of it with all in it")
+
+
 class Written(BaseModel):
     path: str
     sha256: str
@@ -210,33 +235,3 @@ class Purged(BaseModel):
 class Trash(BaseModel):
     entries: list[TrashEntry]
     truncated: bool
-
-
-class Change(BaseModel):
-    path: str
-    change: Literal["added", "changed", "removed"]
-
-
-class Changes(BaseModel):
-    path: str
-    watched: bool
-    look: int = Field(description="number of the last look; 0 where nothing is watched")
-    since: datetime | None = Field(description="when that look was taken")
-    changes: list[Change]
-    truncated: bool = False
-    watching: list[str] = Field(description="all watched folders")
-
-
-class Watching(BaseModel):
-    path: str
-    look: int
-    resumed: bool
-    entries: int
-    changes: list[Change] = Field(description="since the look before this one")
-    truncated: bool = False
-
-
-class Unwatched(BaseModel):
-    path: str
-    ended: bool = Field(description="false: only the last look was taken back")
-    look: int = Field(description="number of the look that stands now; 0 when the watch has ended")

@@ -63,7 +63,9 @@ def end_of(roots: Roots, source: Place, destination: str) -> Place:
     if info and stat.S_ISDIR(info.st_mode):
         return place.child(source.parts[-1])
     if place.folder:
-        raise ToolError(f"The folder {place.said} does not exist. Look at what is in its folder first.")
+        raise ToolError(
+            f"The folder {place.said} does not exist. Create it first, or name one that is there."
+        )
     return place
 
 
@@ -81,6 +83,25 @@ def transfer(roots: Roots, source: str, destination: str) -> Transfer:
     return Transfer(
         source=start.said, destination=end.said, sha256=found.sha256, size=found.size, items=[item]
     )
+
+
+def new_folder(roots: Roots, path: str) -> tuple[Place, list[Place]]:
+    """The place of a folder that is to be made, and the folders of its path that are not there, from the top. Raises
+    ToolError where something has its name."""
+    place = thing(roots, path)
+    for depth in range(1, len(place.parts) + 1):
+        above = Place(place.root, place.parts[:depth], place.prefix)
+        with spot(above) as here:
+            info = disk.status(here)
+        if info is None:
+            trees.free(roots, above)
+            return place, [
+                Place(place.root, place.parts[:end], place.prefix)
+                for end in range(depth, len(place.parts) + 1)
+            ]
+        if not stat.S_ISDIR(info.st_mode):
+            raise ToolError(f"{above.said} is there already and is no folder. Choose another name.")
+    raise ToolError(f"The folder {place.said} is there already.")
 
 
 def _movable(place: Place) -> tuple[Found, Literal["file", "folder"], str]:

@@ -209,7 +209,7 @@ def _enter(folder: int, part: str, said: str) -> int:
         return os.open(part, _FOLDER, dir_fd=folder)
     except FileNotFoundError:
         raise ToolError(
-            f"{said}: the folder “{part}” does not exist. Look at what is in its folder first."
+            f"{said}: the folder “{part}” does not exist. Create that folder first, or name one that is there."
         ) from None
     except OSError as error:
         raise ToolError(

@@ -159,9 +159,14 @@ class Daily:
         with self._lock:
             if due := time >= self._due:
                 self._due = time + PURGE_EVERY
-        for root in self._roots.roots if due else ():
+        if due:
+            self.purge(time)
+        return time
+
+    def purge(self, time: datetime) -> None:
+        """Purge the trash of all roots. Where that fails, a log says so: it is no reason to refuse a change."""
+        for root in self._roots.roots:
             try:
                 purge(root, time)
-            except (OSError, ToolError) as error:  # no reason to refuse the change that asked for the time
+            except (OSError, ToolError) as error:
                 _log.warning("the trash of %s was not purged: %s", root.name, error)
-        return time

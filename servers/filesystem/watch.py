@@ -1,20 +1,23 @@
-"""Watches: what was in a folder at the last looks, kept in `.countersign/watches/`, and what differs now."""
+"""Watched folders, with their tools: what was there at the last looks, kept in `.countersign/watches/`, and now."""
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Annotated, Any, Literal
 
 from mcp.server.mcpserver.exceptions import ToolError
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
-from servers.filesystem import disk, listing, paths
+from servers.cards import Card, call, change, reading
+from servers.filesystem import answers, disk, listing, paths
+from servers.filesystem.answers import spoken
 from servers.filesystem.file_ops import alone
-from servers.filesystem.models import Change
+from servers.filesystem.models import PathArg
 from servers.filesystem.paths import Place, Root, Roots, Spot, opened, private
 
 MOST_WATCHED = 5_000  # names in one watched folder
@@ -23,6 +26,36 @@ LOOKS_KEPT = 4
 Mark = tuple[
     str, int, int, int, int
 ]  # kind, size, modified and changed in ns, inode: a write moves one of them
+
+
+class Change(BaseModel):
+    path: str
+    change: Literal["added", "changed", "removed"]
+
+
+class Changes(BaseModel):
+    path: str
+    watched: bool
+    look: int = Field(description="number of the last look; 0 where nothing is watched")
+    since: datetime | None = Field(description="when that look was taken")
+    changes: list[Change]
+    truncated: bool = False
+    watching: list[str] = Field(description="all watched folders")
+
+
+class Watching(BaseModel):
+    path: str
+    look: int
+    resumed: bool
+    entries: int
+    changes: list[Change] = Field(description="since the look before this one")
+    truncated: bool = False
+
+
+class Unwatched(BaseModel):
+    path: str
+    ended: bool = Field(description="false: only the last look was taken back")
+    look: int = Field(description="number of the look that stands now; 0 when the watch has ended")
 
 
 class Look(BaseModel):
@@ -85,7 +118,7 @@ def begin(place: Place, recursive: bool, at: datetime) -> tuple[Watch, list[Chan
         return watch, differences(place, last.seen, fresh.seen) if last else []
 
 
-def resume(place: Place) -> Watch:
+def resumed(place: Place) -> Watch:
     """Bring back the watch on a folder that was ended last. Raises ToolError when there is none, or a newer one."""
     with alone(place.root), private(place.root, "ended") as ended, private(place.root, "watches") as folder:
         here = Spot(folder, _file(place), place.said)
@@ -160,3 +193,96 @@ def _write(here: Spot, watch: Watch) -> None:
         disk.write_all(file, watch.model_dump_json().encode())
     os.replace(fresh.name, here.name, src_dir_fd=here.folder, dst_dir_fd=here.folder)
     disk.settle(here)
+
+
+@dataclass(frozen=True)
+class Watches:
+    """The tools that watch folders of some roots, with the clock that dates their looks."""
+
+    roots: Roots
+    clock: Callable[[], datetime]
+
+    @spoken
+    def list_changes(self, path: PathArg) -> Changes:
+        """Say what was added, changed or removed in a watched folder since the last look at it."""
+        place, listed = self.roots.find(path), watching(self.roots)
+        watched = stored(place)
+        if watched is None:
+            return Changes(path=place.said, watched=False, look=0, since=None, changes=[], watching=listed)
+        last = watched.looks[-1]
+        found, more = answers.fitting(differences(place, last.seen, take(place, watched.recursive)))
+        return Changes(
+            path=place.said,
+            watched=True,
+            look=last.number,
+            since=last.at,
+            changes=found,
+            truncated=more,
+            watching=listed,
+        )
+
+    @spoken
+    def watch_folder(
+        self,
+        path: PathArg,
+        recursive: Annotated[bool, Field(description="Watch the folders in it too.")] = False,
+        resume: Annotated[bool, Field(description="Bring back the watch that was ended last.")] = False,
+    ) -> Watching:
+        """Watch a folder: list_changes then says what changed since this look. Watching again is the next look."""
+        place = self.roots.find(path)
+        watched, found = (resumed(place), []) if resume else begin(place, recursive, self.clock())
+        changes, more = answers.fitting(found)
+        return Watching(
+            path=place.said,
+            look=watched.looks[-1].number,
+            resumed=resume,
+            entries=len(watched.looks[-1].seen),
+            changes=changes,
+            truncated=more,
+        )
+
+    @spoken
+    def unwatch_folder(
+        self,
+        path: PathArg,
+        look: Annotated[
+            int, Field(ge=0, description="Take back only this look, the last one. 0: end the watch.")
+        ] = 0,
+    ) -> Unwatched:
+        """Stop watching a folder, or take back the last look at it."""
+        place = self.roots.find(path)
+        left = end(place, look or None)
+        return Unwatched(path=place.said, ended=left is None, look=left.looks[-1].number if left else 0)
+
+
+def _card(title: str, verb: str, summary: str, **undo: Any) -> Card:
+    return change(
+        title,
+        verb,
+        summary,
+        targets={"looks": ["path"]},
+        risk="low",
+        noun="{args.path|name}",
+        preview={"kind": "fields"},
+        drift={**call("list_changes", path="{result.path}"), "same": {"look": "{result.look}"}},
+        **undo,
+    )
+
+
+CARDS: dict[str, Card] = {
+    "list_changes": reading("List changes", "List what changed in {args.path|place}", looks=["path"]),
+    "watch_folder": _card(
+        "Watch folder",
+        "Watch",
+        "Watch {args.path}",
+        recoverable="The watch is taken back",
+        undo=[call("unwatch_folder", path="{result.path}", look="{result.look}")],
+    ),
+    "unwatch_folder": _card(
+        "Stop watching folder",
+        "Unwatch",
+        "Stop watching {args.path}",
+        recoverable="Until the folder is watched anew",
+        undo=[{"unless": "{args.look}", **call("watch_folder", path="{result.path}", resume=True)}],
+    ),
+}

@@ -25,10 +25,19 @@ READS = {
     "list_changes",
     "preview_write",
     "preview_transfer",
+    "preview_folder",
     "preview_restore",
     "preview_purge",
 }
-WRITES = {"write_file", "move_file", "copy_file", "watch_folder", "unwatch_folder", "restore_file"}
+WRITES = {
+    "write_file",
+    "create_folder",
+    "move_file",
+    "copy_file",
+    "watch_folder",
+    "unwatch_folder",
+    "restore_file",
+}
 DESTROYS = {"delete_file", "purge_trash"}
 FINAL = {"purge_trash"}
 

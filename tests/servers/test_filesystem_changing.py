@@ -16,6 +16,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 
 from servers.filesystem import answers, disk, trash
 from servers.filesystem.paths import Roots, Spot
+from servers.folders import House
 from tests.servers.files import Ask, Clock, files, same_age, sample, sha, tree
 
 OLD = "one\ntwo\n"
@@ -422,6 +423,18 @@ async def test_the_trash_is_kept_for_thirty_days_and_purged_at_start_and_daily(t
     assert os.listdir(root / ".countersign" / "trash") == []
 
 
+async def test_the_other_servers_over_folders_purge_the_trash_when_they_start(tmp_path: Path) -> None:
+    root, clock = sample(tmp_path), Clock()
+    async with files(root, clock=clock) as ask:
+        await ask("delete_file", path="notes.md")
+    clock.move(days=29)
+    House.at([root], clock)
+    assert len(os.listdir(root / ".countersign" / "trash")) == 1
+    clock.move(days=2)
+    House.at([root], clock)
+    assert os.listdir(root / ".countersign" / "trash") == []
+
+
 def test_a_purge_takes_only_what_it_knows_and_what_a_crash_left(tmp_path: Path) -> None:
     root, clock = sample(tmp_path), Clock()
     [found] = Roots.at([root]).roots
@@ -458,3 +471,58 @@ def test_what_a_disk_never_should_say_stays_a_crash_that_is_logged() -> None:
 
     with pytest.raises(OSError, match="Input/output"):
         tool()
+
+
+async def test_a_folder_is_made_with_those_above_it_and_taken_back_as_one(tmp_path: Path) -> None:
+    root = sample(tmp_path)
+    async with files(root) as ask:
+        shown = await ask("preview_folder", path="reports/2027/q1/")
+        assert not (root / "reports/2027").exists()
+        made = await ask("create_folder", path="reports/2027/q1", expected_top=shown["top"])
+        back = await ask("delete_file", path=made["top"], expected=made["expected"])
+    assert [item["name"] for item in shown["items"]] == ["reports/2027", "reports/2027/q1"]
+    assert (made["path"], made["top"]) == ("reports/2027/q1", "reports/2027")
+    assert back["paths"] == ["reports/2027"]
+    assert not (root / "reports/2027").exists()
+    assert os.listdir(root / ".countersign" / "tmp") == []
+
+
+async def test_a_new_folder_takes_files_and_is_then_not_taken_back_unseen(tmp_path: Path) -> None:
+    root = sample(tmp_path)
+    async with files(root) as ask:
+        made = await ask("create_folder", path="new")
+        await ask("write_file", path="new/a.md", content="x")
+        refused = await ask.refused("delete_file", path="new", expected=made["expected"])
+    assert "changed" in refused
+    assert (root / "new/a.md").read_text() == "x"
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("reports", "is there already"),
+        (".", "is an allowed folder itself"),
+        ("notes.md", "is no folder"),
+        ("notes.md/inner", "is no folder"),
+        ("../outside", "cannot be part"),
+        (".countersign/new", "countersign"),
+        ("link/new", "link"),
+    ],
+)
+async def test_no_folder_is_made_where_something_is_or_outside(tmp_path: Path, path: str, words: str) -> None:
+    root = sample(tmp_path)
+    (root / "link").symlink_to(tmp_path)
+    before = tree(root)
+    async with files(root) as ask:
+        for tool in ("preview_folder", "create_folder"):
+            assert words in await ask.refused(tool, path=path)
+    assert tree(root) == before
+
+
+async def test_a_folder_that_has_come_to_be_since_it_was_shown_stops_the_making(tmp_path: Path) -> None:
+    root = sample(tmp_path)
+    (root / "2027").mkdir()
+    async with files(root) as ask:
+        refused = await ask.refused("create_folder", path="2027/q1", expected_top="2027")
+    assert "is there by now" in refused
+    assert os.listdir(root / "2027") == []
