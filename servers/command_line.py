@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,6 +28,8 @@ def serve(made: Callable[[Sequence[str | Path]], MCPServer], words: Sequence[str
         app = made(words)
     except ValueError as error:
         raise SystemExit(str(error)) from error
+    gc.freeze()
+    gc.enable()  # see servers/__init__.py
     app.run("stdio")
 
 

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Annotated, Literal
 
 from mcp.server.mcpserver.exceptions import ToolError
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, Field
 from sqlalchemy import ColumnElement
 
 from servers.audit.log import LOG, Line, Log
@@ -17,7 +17,7 @@ from servers.days import Days
 from servers.detection.credentials import to_hide
 from servers.detection.hits import hits
 from servers.filesystem import disk
-from servers.filesystem.models import Item, Sha256, Written
+from servers.filesystem.models import Item, Sha256, Strict, Written
 from servers.filesystem.paths import Roots
 from servers.folders import Target, target
 from servers.sandbox.calling import Limits, run
@@ -36,11 +36,6 @@ PartArg = Annotated[
     int, Field(ge=1, le=100_000, description="Which 600 entries, from the oldest on: a file holds no more.")
 ]
 BeforeArg = Annotated[int | None, Field(ge=0, description="Only entries before this number. Empty: all.")]
-ExpectedTarget = Annotated[
-    Sha256 | None,
-    Field(description="SHA-256 of what the new file takes the place of, or “absent”. Empty: anything."),
-]
-ExpectedMade = Annotated[Sha256 | None, Field(description="SHA-256 the new file must have. Empty: any.")]
 
 
 class Entry(BaseModel):
@@ -97,10 +92,8 @@ class Report(BaseModel):
     truncated: bool = Field(description="whether only the newest entries are listed; the sums are of all")
 
 
-class ExportCall(BaseModel):
+class ExportCall(Strict):
     """The arguments of export_audit_pdf, as a preview is given them."""
-
-    model_config = ConfigDict(extra="forbid")
 
     path: NewArg
     since: DayArg = ""

@@ -16,8 +16,6 @@ from servers.audit.report import (
     BeforeArg,
     DayArg,
     Entries,
-    ExpectedMade,
-    ExpectedTarget,
     ExportCall,
     Exported,
     NewArg,
@@ -36,13 +34,14 @@ from servers.audit.report import (
     sums,
     within,
 )
-from servers.cards import Card, reading
+from servers.cards import ITEMS, Card, bound, call, reading
 from servers.command_line import Clock
 from servers.days import Days
 from servers.filesystem import answers
 from servers.filesystem.answers import spoken
+from servers.filesystem.models import ExpectedMade, ExpectedTarget
 from servers.filesystem.paths import Roots
-from servers.folders import WAYS_BACK, makes, put
+from servers.folders import WAYS_BACK, makes, put_shown
 
 
 @dataclass(frozen=True)
@@ -185,16 +184,13 @@ class Changing:
             path=path, since=since, until=until, session=session, title=title, up_to=up_to, part=part
         )
         file = built(self.log, self.days, self.roots, call)
-        if expected_made is not None and file.sha256 != expected_made:
-            raise ToolError(
-                f"What {file.target.place.said} reports on has changed since it was shown. Ask again."
-            )
         more = {
             "pages": file.pages,
             "entries": file.report.total,
             "next_part": part + 1 if part < file.report.parts else None,
         }
-        return put(file.target.place, file.data, expected_target, self.clock(), Exported, **more)
+        shown = (expected_target, expected_made)
+        return put_shown(file.target, file.data, shown, self.clock(), Exported, **more)
 
 
 CARDS: dict[str, Card] = {
@@ -210,12 +206,9 @@ CARDS: dict[str, Card] = {
         "Export {capture.plan.what} as {args.path}",
         targets={"paths": ["path"]},
         noun="{args.path|name}",
-        capture={"plan": {"tool": "preview_export", "args": {"call": "{args}"}}},
-        bind={
-            "expected_target": "{capture.plan.expected_target}",
-            "expected_made": "{capture.plan.expected_made}",
-        },
-        preview={"kind": "affected", "items": "{capture.plan.items}"},
+        capture={"plan": call("preview_export", call="{args}")},
+        bind=bound("expected_target", "expected_made"),
+        preview=ITEMS,
     ),
     **WAYS_BACK,
 }

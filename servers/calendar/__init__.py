@@ -13,8 +13,8 @@ from servers.calendar.tools import CARDS, Changing, Reading, new_id
 from servers.cards import mcp_server
 from servers.command_line import Arguments, Clock, utc_now, zone
 from servers.days import Days
-from servers.filesystem import change_tools, read_tools, trash
-from servers.filesystem.paths import Roots
+from servers.filesystem import trash
+from servers.folders import House
 
 __all__ = ["configured", "server"]
 
@@ -30,20 +30,14 @@ def server(
     `timezone` (UTC when none) is the one that times without a zone are said and shown in. Raises ValueError with a
     sentence when a folder is missing or two share a name, ToolError when `.countersign` in one is not ours.
     """
-    roots, days = Roots.at(folders), Days(clock, timezone or zone("UTC"))
-    for root in roots.roots:
-        trash.purge(root, clock())
-    owners = (
-        Reading(roots, days),
-        Changing(roots, days, ids),
-        read_tools.Reading(roots),
-        change_tools.Changing(roots, trash.Daily(roots, clock).now),
-    )
+    house, days = House.at(folders, clock), Days(clock, timezone or zone("UTC"))
+    house.purge()
+    owners = (Reading(house.roots, days), Changing(house.roots, days, ids), *house.file_tools)
     about = (
         "Events in iCalendar files. Times are written 2026-11-24 14:00, tomorrow 9:30 or friday 2pm; a day alone is "
         f"all day. The time zone is {days.zone.key}. Deleted events stay {trash.KEEP.days} days in the trash."
     )
-    return mcp_server("calendar", "Calendar", about, CARDS, owners, roots.places)
+    return mcp_server("calendar", "Calendar", about, CARDS, owners, house.roots.places)
 
 
 def configured(words: Sequence[str | Path]) -> MCPServer:

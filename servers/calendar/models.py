@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
-from servers.filesystem.models import Item, Sha256
+from servers.filesystem.models import Item, Sha256, Strict
 
 LONGEST_TITLE, LONGEST_PLACE, LONGEST_TEXT = 200, 300, 8000
 MOST_TIMES, MOST_MINUTES, MOST_DAYS = 1000, 60 * 24 * 14, 366
@@ -44,10 +44,6 @@ ExpectedMoment = Annotated[
 ExpectedArg = Annotated[
     Sha256 | None, Field(description="SHA-256 the event's file must have now. Empty: anything.")
 ]
-
-
-class Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid")
 
 
 class Block(Strict):

@@ -39,7 +39,7 @@ from servers.calendar.models import (
     UntilArg,
     ZoneArg,
 )
-from servers.cards import Card, change, reading
+from servers.cards import Card, bound, call, change, reading, unchanged
 from servers.days import Days
 from servers.filesystem import answers, disk, file_ops, trash
 from servers.filesystem.answers import spoken
@@ -274,25 +274,16 @@ def _new(title: str, verb: str, summary: str, preview: str, argument: str, risk:
     made: dict[str, Any] = {
         "noun": "{args.title}",
         "capture": {"plan": {"tool": preview, "args": {argument: "{args}"}}},
-        "bind": {"expected_start": "{capture.plan.start}", "expected_end": "{capture.plan.end}"},
+        "bind": bound(expected_start="start", expected_end="end"),
         "preview": {"kind": "text", "after": "{capture.plan.change}"},
         "recoverable": "Nothing else is changed",
-        "undo": [
-            {
-                "tool": "delete_event",
-                "args": {"event_id": "{result.event_id}", "expected_sha256": "{result.sha256}"},
-            }
-        ],
+        "undo": [call("delete_event", event_id="{result.event_id}", expected_sha256="{result.sha256}")],
         "drift": _SAME_FILE,
     }
     return change(title, verb, summary, risk=risk, **made)
 
 
-_SAME_FILE = {
-    "tool": "get_metadata",
-    "args": {"path": "{result.file}"},
-    "same": {"sha256": "{result.sha256}"},
-}
+_SAME_FILE = unchanged("get_metadata", path="{result.file}")
 
 CARDS: dict[str, Card] = {
     "list_events": reading("List events", "List events from {args.start}"),
@@ -313,17 +304,12 @@ CARDS: dict[str, Card] = {
         cls="destructive",
         risk="high",
         noun="{capture.target.title}",
-        capture={"target": {"tool": "get_event", "args": {"event_id": "{args.event_id}"}}},
+        capture={"target": call("get_event", event_id="{args.event_id}")},
         bind={"expected_sha256": "{capture.target.sha256}"},
         preview={"kind": "affected", "items": "{capture.target.items}"},
         recoverable="The file before stays in .countersign/trash",
         keeps_days=KEEP.days,
-        undo=[
-            {
-                "tool": "restore_file",
-                "args": {"trash_id": "{result.trash_id}", "expected_sha256": "{result.sha256}"},
-            }
-        ],
+        undo=[call("restore_file", trash_id="{result.trash_id}", expected_sha256="{result.sha256}")],
         drift=_SAME_FILE,
     ),
     **WAYS_BACK,

@@ -10,7 +10,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
 
 from servers import differences
-from servers.cards import Card, change, reading
+from servers.cards import Card, bound, call, change, reading, unchanged
 from servers.clipboard.history import (
     Content,
     ExpectedArg,
@@ -136,17 +136,16 @@ class Changing:
 
 
 _SHOWN: dict[str, Any] = {
-    "bind": {"expected_sha256": "{capture.plan.expected_sha256}"},
+    "bind": bound("expected_sha256"),
     "preview": {"kind": "text", "after": "{capture.plan.change}"},
     "recoverable": "A text that gives way is put back",
     "undo": [
         {
             "when": "{capture.plan.restorable}",
-            "tool": "restore_clipboard",
-            "args": {"record": "{result.record}", "expected_sha256": "{result.sha256}"},
+            **call("restore_clipboard", record="{result.record}", expected_sha256="{result.sha256}"),
         }
     ],
-    "drift": {"tool": "get_clipboard", "args": {}, "same": {"sha256": "{result.sha256}"}},
+    "drift": unchanged("get_clipboard"),
 }
 
 CARDS: dict[str, Card] = {
@@ -160,7 +159,7 @@ CARDS: dict[str, Card] = {
         "Put {args.text|size} into the clipboard",
         risk="low",
         noun="the clipboard",
-        capture={"plan": {"tool": "preview_clipboard", "args": {"text": "{args.text}"}}},
+        capture={"plan": call("preview_clipboard", text="{args.text}")},
         **_SHOWN,
     ),
     "restore_clipboard": change(
@@ -169,7 +168,7 @@ CARDS: dict[str, Card] = {
         "Put the text {args.record} back into the clipboard",
         risk="low",
         noun="the clipboard",
-        capture={"plan": {"tool": "preview_restore_clipboard", "args": {"record": "{args.record}"}}},
+        capture={"plan": call("preview_restore_clipboard", record="{args.record}")},
         **_SHOWN,
     ),
 }

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from mcp.server.mcpserver.exceptions import ToolError
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from servers import differences, formulas
-from servers.filesystem import disk, path_arguments
-from servers.filesystem.models import Item, Sha256, Written
+from servers.filesystem import disk
+from servers.filesystem.models import Item, Sha256, Strict, Written
 from servers.filesystem.paths import Roots
-from servers.folders import Target, bytes_of, target
+from servers.folders import Target, bytes_of, named, target
 from servers.sandbox.calling import Job, answered, run
 
 Cell = str | int | float | bool | None
@@ -39,9 +39,7 @@ ContentArg = Annotated[
 SourcesArg = Annotated[list[str], Field(min_length=2, max_length=50, description="PDF files, in this order.")]
 
 
-class FieldValue(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class FieldValue(Strict):
     field: str
     value: str | bool
 
@@ -54,11 +52,6 @@ ValuesArg = Annotated[
         description="Field to value, for a box yes or no; or a list of {field, value}. See list_form_fields.",
     ),
 ]
-ExpectedTarget = Annotated[
-    Sha256 | None,
-    Field(description="SHA-256 of what the new file takes the place of, or “absent”. Empty: anything."),
-]
-ExpectedMade = Annotated[Sha256 | None, Field(description="SHA-256 the new file must have. Empty: any.")]
 
 
 class Extract(BaseModel):
@@ -127,29 +120,23 @@ class Made(Written):
     pages: int = Field(description="of a PDF; 0 where there are none")
 
 
-class Call(BaseModel):
-    """Arguments of a tool as a preview is given them."""
-
-    model_config = ConfigDict(extra="forbid")
-
-
-class CreateCall(Call):
+class CreateCall(Strict):
     path: NewArg
     content: ContentArg
     title: TitleArg = ""
 
 
-class ConvertCall(Call):
+class ConvertCall(Strict):
     source: DocumentArg
     destination: NewArg
 
 
-class MergeCall(Call):
+class MergeCall(Strict):
     sources: SourcesArg
     destination: NewArg
 
 
-class FillCall(Call):
+class FillCall(Strict):
     path: PdfArg
     values: ValuesArg
     destination: NewArg
@@ -201,9 +188,7 @@ def ending(said: str) -> str:
 
 def source(roots: Roots, path: str, *endings: str) -> tuple[str, bytes, Item]:
     """A file that goes in: what it is called, its bytes, and its line on a card."""
-    place = path_arguments.file(roots, path)
-    if endings and not place.said.lower().endswith(endings):
-        raise ToolError(f"{place.said} must end in {' or '.join(endings)}. Name such a file.")
+    place, _ = named(roots, path, *endings)
     data, _ = bytes_of(place, LARGEST)
     return place.said, data, Item(name=place.said, kind="file", size=len(data))
 
@@ -224,8 +209,7 @@ def convert(roots: Roots, call: ConvertCall) -> Built:
     said, data, item = source(roots, call.source)
     kind, to = ending(said), ending(call.destination)
     goal = target(roots, call.destination, to)
-    if goal.place.said == said:
-        raise ToolError("Source and destination are the same file. Choose another name.")
+    goal.must_not_be(said)
     title = goal.place.parts[-1].rpartition(".")[0]
     args = {"ending": kind, "to": to, "title": title}
     told, made = answered(Job("formats.convert", [data], args, scratch=True), said)
@@ -252,9 +236,7 @@ def _difference(goal: Target, to: str, made: bytes) -> str:
     before = b"" if goal.sha256 == disk.ABSENT else bytes_of(goal.place, LARGEST, goal.sha256)[0]
     if to not in _TEXTS or b"\0" in before:
         return ""
-    old, new = (text.decode("utf-8", "replace").splitlines(keepends=True) for text in (before, made))
-    said = goal.place.said
-    lines = differences.unified(old, new, (f"{said} (now)", f"{said} (after)"))
+    lines = differences.of_file(goal.place.said, before, made)
     return lines if len(lines) <= MOST_DIFFERENCE else ""
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
 
-from servers.cards import Card, reading
+from servers.cards import ITEMS, Card, bound, call, reading
 from servers.command_line import Clock
 from servers.document.conversion import (
     CallArg,
@@ -16,8 +15,6 @@ from servers.document.conversion import (
     Comparison,
     ContentArg,
     DocumentArg,
-    ExpectedMade,
-    ExpectedTarget,
     Extract,
     Form,
     FormField,
@@ -37,8 +34,9 @@ from servers.document.conversion import (
 )
 from servers.filesystem import answers, disk
 from servers.filesystem.answers import spoken
+from servers.filesystem.models import ExpectedMade, ExpectedTarget
 from servers.filesystem.paths import Roots
-from servers.folders import WAYS_BACK, makes, put
+from servers.folders import WAYS_BACK, makes, put_shown
 from servers.sandbox.calling import run
 
 MOST_ROWS = 2_000
@@ -256,14 +254,10 @@ class Changing:
 
     def _make(self, make: str, call: dict[str, Any], target: str | None, made: str | None) -> Made:
         file = built(self.roots, make, call)
-        if made is not None and file.sha256 != made:
-            raise ToolError(
-                f"What {file.target.place.said} is made of has changed since it was shown. Ask again."
-            )
-        return put(file.target.place, file.data, target, self.clock(), Made, pages=file.pages)
+        return put_shown(file.target, file.data, (target, made), self.clock(), Made, pages=file.pages)
 
 
-_LISTED = {"kind": "affected", "items": "{capture.plan.items}"}
+_LISTED = ITEMS
 PATHS = {
     "convert_format": ["source", "destination"],
     "merge_pdfs": ["sources", "destination"],
@@ -278,11 +272,8 @@ def _makes(name: str, title: str, verb: str, summary: str, goal: str, preview: d
         verb,
         summary,
         noun=f"{{args.{goal}|name}}",
-        capture={"plan": {"tool": "preview_document", "args": {"make": name, "call": "{args}"}}},
-        bind={
-            "expected_target": "{capture.plan.expected_target}",
-            "expected_made": "{capture.plan.expected_made}",
-        },
+        capture={"plan": call("preview_document", make=name, call="{args}")},
+        bind=bound("expected_target", "expected_made"),
         preview=preview,
         targets={"paths": PATHS.get(name, ["path"])},
     )

@@ -18,8 +18,8 @@ from servers.email import models
 from servers.email.mailboxes import DRAFTS, OUTBOX, SENT, Account, Boxes
 from servers.email.smtp import Post
 from servers.email.tools import CARDS, Changing, Reading
-from servers.filesystem import change_tools, read_tools, trash
-from servers.filesystem.paths import Roots
+from servers.filesystem import trash
+from servers.folders import House
 
 __all__ = ["configured", "server"]
 PARTS = ("cur", "new", "tmp")
@@ -43,20 +43,15 @@ def server(
     something else, ToolError when `.countersign` in it is not ours.
     """
     _mailboxes(maildir)
-    roots, days = Roots.at([maildir]), Days(clock, timezone or zone("UTC"))
-    trash.purge(roots.roots[0], clock())
-    desk = Account(Boxes(roots), sender, days, post, ids)
-    owners = (
-        Reading(desk),
-        Changing(desk),
-        read_tools.Reading(roots),
-        change_tools.Changing(roots, trash.Daily(roots, clock).now),
-    )
+    house, days = House.at([maildir], clock), Days(clock, timezone or zone("UTC"))
+    house.purge()
+    desk = Account(Boxes(house.roots), sender, days, post, ids)
+    owners = (Reading(desk), Changing(desk), *house.file_tools)
     about = (
         f"Mail in a Maildir, sent as {sender}. Messages and drafts have short ids. Deleted drafts stay "
         f"{trash.KEEP.days} days in the trash; a mail that was sent cannot be taken back."
     )
-    return mcp_server("email", "Mail", about, CARDS, owners, roots.places)
+    return mcp_server("email", "Mail", about, CARDS, owners, house.roots.places)
 
 
 def _mailboxes(maildir: Path) -> None:

@@ -9,9 +9,9 @@ from email.headerregistry import Address
 from typing import Annotated, Literal
 
 from mcp.server.mcpserver.exceptions import ToolError
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
-from servers.filesystem.models import Item, Sha256
+from servers.filesystem.models import Item, Sha256, Strict
 
 LONGEST_LIST, LONGEST_SUBJECT, LONGEST_BODY = 8000, 500, 40_000
 
@@ -27,10 +27,6 @@ BodyArg = Annotated[str, Field(max_length=LONGEST_BODY, description="The text of
 ExpectedArg = Annotated[
     Sha256 | None, Field(description="SHA-256 the draft's file must have now. Empty: anything.")
 ]
-
-
-class Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid")
 
 
 class NewDraft(Strict):

@@ -12,7 +12,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.resolve import Sample
 from pydantic import Field
 
-from servers.cards import Card, change, reading
+from servers.cards import Card, bound, call, change, reading, unchanged
 from servers.email import mailboxes, outgoing, threads
 from servers.email.mailboxes import DRAFTS, OUTBOX, SENT, Account, Facts, Letter
 from servers.email.models import (
@@ -350,13 +350,7 @@ def _as_shown(out: Outgoing, expected: str | None) -> None:
 
 # A deleted draft comes back as the file it was, by the tools of the filesystem server.
 
-_SAME_FILE: dict[str, Any] = {
-    "drift": {
-        "tool": "get_metadata",
-        "args": {"path": "{result.file}"},
-        "same": {"sha256": "{result.sha256}"},
-    }
-}
+_SAME_FILE: dict[str, Any] = {"drift": unchanged("get_metadata", path="{result.file}")}
 _WHOLE_MAIL: dict[str, Any] = {"preview": {"kind": "text", "after": "{capture.plan.message}"}}
 
 CARDS: dict[str, Card] = {
@@ -384,16 +378,11 @@ CARDS: dict[str, Card] = {
         targets={"addresses": ["to", "cc", "bcc"]},
         risk="low",
         noun="{args.subject}",
-        capture={"plan": {"tool": "preview_draft", "args": {"draft": "{args}"}}},
-        bind={"expected_message": "{capture.plan.shown}"},
+        capture={"plan": call("preview_draft", draft="{args}")},
+        bind=bound(expected_message="shown"),
         **_WHOLE_MAIL,
         recoverable="Nothing is sent",
-        undo=[
-            {
-                "tool": "delete_draft",
-                "args": {"draft_id": "{result.draft_id}", "expected_sha256": "{result.sha256}"},
-            }
-        ],
+        undo=[call("delete_draft", draft_id="{result.draft_id}", expected_sha256="{result.sha256}")],
         **_SAME_FILE,
     ),
     "delete_draft": change(
@@ -404,17 +393,12 @@ CARDS: dict[str, Card] = {
         cls="destructive",
         risk="medium",
         noun="draft {args.draft_id}",
-        capture={"target": {"tool": "preview_delete", "args": {"draft_id": "{args.draft_id}"}}},
+        capture={"target": call("preview_delete", draft_id="{args.draft_id}")},
         bind={"expected_sha256": "{capture.target.sha256}"},
         preview={"kind": "affected", "items": "{capture.target.items}"},
         recoverable="The draft stays in .countersign/trash",
         keeps_days=KEEP.days,
-        undo=[
-            {
-                "tool": "restore_file",
-                "args": {"trash_id": "{result.trash_id}", "expected_sha256": "{result.sha256}"},
-            }
-        ],
+        undo=[call("restore_file", trash_id="{result.trash_id}", expected_sha256="{result.sha256}")],
         **_SAME_FILE,
     ),
     "send_draft": replace(
@@ -430,11 +414,8 @@ CARDS: dict[str, Card] = {
             cls="destructive",
             risk="high",
             noun="{capture.plan.noun}",
-            capture={"plan": {"tool": "preview_send", "args": {"sending": "{args}"}}},
-            bind={
-                "expected_sha256": "{capture.plan.sha256}",
-                "expected_message": "{capture.plan.shown}",
-            },
+            capture={"plan": call("preview_send", sending="{args}")},
+            bind=bound(expected_sha256="sha256", expected_message="shown"),
             **_WHOLE_MAIL,
             recoverable="A mail that was sent stays sent",
             notifies="{capture.plan.recipients}",

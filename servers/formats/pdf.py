@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -154,14 +155,16 @@ _TAGS = {
 def write(blocks: Sequence[Block], title: str, lenient: bool = False) -> bytes:
     """A PDF of these blocks on A4 pages; the same blocks give the same bytes.
 
-    `lenient`: a letter that no font here has is written as its number, such as \\u{6f22}, instead of refused.
+    `lenient`: a letter that cannot be set is written as its number, such as \\u{6f22}, instead of refused.
     Raises Refused for such letters, and for more pages than anybody reads.
     """
     shown = [*([Block("heading", unstyled(title), 1)] if title else []), *blocks]
     missing = _missing(shown, _fonts())
     if missing and not lenient:
         named = " ".join(c if c.isprintable() else repr(c) for c in missing[:8])
-        raise Refused(f"cannot be made: no font here has these letters: {named}. Make a .docx file instead.")
+        raise Refused(
+            f"cannot be made: these letters cannot be set here: {named}. Make a .docx file instead."
+        )
     if missing:
         shown = _numbered(shown, missing)
     out = io.BytesIO()
@@ -209,7 +212,12 @@ def _missing(blocks: Sequence[Block], font: TTFont) -> list[str]:
     known = font.face.charToGlyph
     texts = (text for block in blocks for text in (block.text, *(cell for row in block.rows for cell in row)))
     letters = set().union(*(run.text for text in texts for run in text))
-    return sorted(c for c in letters if ord(c) not in known and c not in "\n\t\r\u00ad")
+    return sorted(c for c in letters if (ord(c) not in known and c not in "\n\t\r\u00ad") or _to_the_left(c))
+
+
+def _to_the_left(char: str) -> bool:
+    """Whether it is written from right to left, as in Arabic and Hebrew: nothing here orders or joins such letters."""
+    return unicodedata.bidirectional(char) in ("R", "AL", "AN")
 
 
 def _parts(block: Block) -> list[Flowable]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
-from servers.filesystem.models import Item, Sha256
+from servers.filesystem.models import Item, Sha256, Strict
 
 FolderArg = Annotated[str, Field(description="A folder in the allowed folders; “.” is the first of them.")]
 WithinArg = Annotated[
@@ -101,18 +101,14 @@ class Restoring(BaseModel):
     expected_index: Sha256
 
 
-class FolderCall(BaseModel):
+class FolderCall(Strict):
     """The arguments of index_folder, as a preview is given them."""
-
-    model_config = ConfigDict(extra="forbid")
 
     path: str
     recursive: bool = True
 
 
-class UpdateCall(BaseModel):
+class UpdateCall(Strict):
     """The arguments of update_index, as a preview is given them."""
-
-    model_config = ConfigDict(extra="forbid")
 
     path: str = "."

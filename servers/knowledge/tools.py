@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
 
-from servers.cards import Card, change, reading
+from servers.cards import ITEMS, Card, bound, call, change, reading, unchanged
 from servers.command_line import Clock
 from servers.filesystem import answers, disk, file_ops
 from servers.filesystem.answers import spoken
@@ -247,6 +247,7 @@ class Changing:
         self, place: Place, new: tuple[Place, bool] | None, index: str | None, shown: str | None
     ) -> Indexed:
         """Change the index of a root: one new folder, or all that are in it."""
+        at = self.clock()  # which may purge the trash: nobody else may have this root for it
         with file_ops.alone(place.root):
             before = _agreed(place, index)
             known = indexing.known(before)
@@ -256,7 +257,7 @@ class Changing:
             if shown is not None and change.digest != shown:
                 raise ToolError("The files have changed since they were shown. Look again, then ask again.")
             after, parts = taken(before, self.roots, change, new)
-            record = indexing.replace(place.root, before, after, self.clock())
+            record = indexing.replace(place.root, before, after, at)
         return Indexed(
             path=place.said,
             added=len(change.added),
@@ -272,12 +273,12 @@ class Changing:
     def restore_index(self, record: RecordArg, expected_index: ExpectedIndex = None) -> Indexed:
         """Put an earlier index back, exactly as it was. The one that gives way is kept."""
         root, earlier = indexing.kept(self.roots, record)
-        place = self.roots.place(root, ())
+        place, at = self.roots.place(root, ()), self.clock()
         with file_ops.alone(root):
             before = _agreed(place, expected_index)
             if before == earlier:
                 raise ToolError("Nothing has changed: the index is that one already.")
-            kept = indexing.replace(root, before, earlier, self.clock())
+            kept = indexing.replace(root, before, earlier, at)
         return Indexed(
             path=place.said,
             added=0,
@@ -298,22 +299,13 @@ def _agreed(place: Place, expected: str | None) -> bytes:
 
 
 _BACK: dict[str, Any] = {
-    "preview": {"kind": "affected", "items": "{capture.plan.items}"},
+    "preview": ITEMS,
     "recoverable": "The index before is kept in .countersign/knowledge",
     "keeps_days": KEEP.days,
-    "undo": [
-        {"tool": "restore_index", "args": {"record": "{result.record}", "expected_index": "{result.sha256}"}}
-    ],
-    "drift": {
-        "tool": "check_index",
-        "args": {"path": "{result.path}"},
-        "same": {"sha256": "{result.sha256}"},
-    },
+    "undo": [call("restore_index", record="{result.record}", expected_index="{result.sha256}")],
+    "drift": unchanged("check_index", path="{result.path}"),
 }
-_FILES = {
-    "expected_index": "{capture.plan.expected_index}",
-    "expected_files": "{capture.plan.expected_files}",
-}
+_FILES = bound("expected_index", "expected_files")
 
 CARDS: dict[str, Card] = {
     "search_documents": reading(
@@ -334,7 +326,7 @@ CARDS: dict[str, Card] = {
         targets={"looks": ["path"]},
         risk="low",
         noun="{args.path|name}",
-        capture={"plan": {"tool": "preview_index", "args": {"call": "{args}"}}},
+        capture={"plan": call("preview_index", call="{args}")},
         bind=_FILES,
         **_BACK,
     ),
@@ -345,7 +337,7 @@ CARDS: dict[str, Card] = {
         targets={"looks": ["path"]},
         risk="low",
         noun="{capture.plan.path|name}",
-        capture={"plan": {"tool": "preview_update", "args": {"call": "{args}"}}},
+        capture={"plan": call("preview_update", call="{args}")},
         bind=_FILES,
         **_BACK,
     ),
@@ -355,8 +347,8 @@ CARDS: dict[str, Card] = {
         "Put back the index of {capture.plan.path}",
         risk="low",
         noun="{capture.plan.path|name}",
-        capture={"plan": {"tool": "preview_restore_index", "args": {"record": "{args.record}"}}},
-        bind={"expected_index": "{capture.plan.expected_index}"},
+        capture={"plan": call("preview_restore_index", record="{args.record}")},
+        bind=bound("expected_index"),
         **_BACK,
     ),
 }

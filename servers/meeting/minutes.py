@@ -1,19 +1,24 @@
-"""What notes and transcripts say in so many words: when, who was there, what was decided, who does what by when."""
+"""What notes and transcripts say: when, who was there, what was decided, who does what by when.
+
+Rules take what is said in so many words; a model adds lines that quote the notes.
+"""
 
 # ruff: noqa: E501 - a pattern reads best on one line
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
-from typing import Annotated, NamedTuple
+from typing import Annotated, NamedTuple, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from mcp.server.mcpserver.resolve import Sample
+from pydantic import BaseModel, Field
 
 from servers.days import WEEKDAYS
 from servers.decisions import decided
-from servers.filesystem.models import Item, Sha256, Written
+from servers.filesystem.models import Item, Sha256, Strict, Written
+from servers.model_answers import Answer, Cited, about, answer_text, cited, refusal
 
 SourceArg = Annotated[
     str, Field(description="Notes or a transcript in the allowed folders: .txt, .md, .docx, .vtt or .srt.")
@@ -24,11 +29,6 @@ NewArg = Annotated[
 TitleArg = Annotated[
     str, Field(max_length=200, description="Their title. Empty: the first heading, or the file's name.")
 ]
-ExpectedTarget = Annotated[
-    Sha256 | None,
-    Field(description="SHA-256 of what the new file takes the place of, or “absent”. Empty: anything."),
-]
-ExpectedMade = Annotated[Sha256 | None, Field(description="SHA-256 the new file must have. Empty: any.")]
 
 
 class ActionItem(BaseModel):
@@ -56,10 +56,8 @@ class Minutes(BaseModel):
     actions: list[ActionItem]
 
 
-class Call(BaseModel):
+class Call(Strict):
     """The arguments of generate_minutes, as a preview is given them."""
-
-    model_config = ConfigDict(extra="forbid")
 
     source: SourceArg
     destination: NewArg
@@ -377,3 +375,85 @@ def _relative(words: list[str], held: date) -> date | None:
         if words and words[-1] in names and words[0] not in ("next", "nächsten"):
             return held + timedelta(days=(list(names).index(words[-1]) - held.weekday() - 1) % 7 + 1)
     return None
+
+
+# What a model adds to them: lines whose quotation stands in the line of the notes that they name.
+
+Found = TypeVar("Found", bound=Decision | ActionItem)
+TASK = (
+    "Take out of the notes of a meeting what its minutes have to hold. Begin what a line says with one of these words: "
+    "“Attendee: ” and one name; “Decision: ” and what was decided; “Action: ” and the name of who does it, a colon, "
+    "and what by when, the day in the words of the notes. Take nothing that was only proposed, asked or rejected."
+)
+
+
+def question(notes: str) -> Sample | None:
+    """What the model is asked: each line of the notes is a source. None where they are too long."""
+    return about(TASK, notes.splitlines())
+
+
+def completed(found: Minutes, told: Answer, notes: str) -> tuple[Minutes, str]:
+    """The minutes by rule, with what a model adds to them, and a sentence that says what was used; "" where no model
+    was asked. Names and days are kept only where they stand in the notes."""
+    if refused := refusal(told):
+        return found, f"By rules: no model answered ({refused})."
+    if not (answer := answer_text(told)):
+        return found, ""
+    sources = notes.splitlines()
+    quoted, dropped = cited(answer, sources)
+    added = [_quoted_decision(one) for one in quoted if _kind(one) == "decision"]
+    told_of = [_quoted_action(one, found, sources) for one in quoted if _kind(one) == "action"]
+    actions = [one for one in told_of if not one.owner or _is_named(one, found, sources)]
+    names = [*_named(quoted, sources)]
+    dropped += len(quoted) - len(added) - len(actions) - len(names)
+    made = found.model_copy(
+        update={
+            "attendees": list(dict.fromkeys([*found.attendees, *names]))[:MOST],
+            "decisions": _merged(found.decisions, added),
+            "actions": _merged(found.actions, actions),
+        }
+    )
+    left_out = (
+        f" {dropped} of its lines were dropped: what they quote or name is not there." if dropped else ""
+    )
+    return made, f"By rules and a model.{left_out}"
+
+
+def _kind(one: Cited) -> str:
+    return one.text.partition(":")[0].strip().lower()
+
+
+def _told(one: Cited) -> str:
+    return one.text.partition(":")[2].strip()
+
+
+def _named(lines: Sequence[Cited], sources: Sequence[str]) -> Iterator[str]:
+    for one in lines:
+        if _kind(one) == "attendee" and _told(one) and _told(one) in sources[one.source - 1]:
+            yield _told(one)
+
+
+def _quoted_decision(one: Cited) -> Decision:
+    return Decision(what=sentence(_told(one)), line=one.source, by_model=True)
+
+
+def _quoted_action(one: Cited, found: Minutes, sources: Sequence[str]) -> ActionItem:
+    owner, _, what = _told(one).partition(":")
+    owner, text = (owner.strip(), what.strip()) if what else ("", owner)
+    made = action_item(text, owner, Line(one.source, "", text, text), found.held)
+    if made.due and made.due not in sources[one.source - 1]:
+        made = made.model_copy(update={"what": sentence(text), "due": "", "due_date": None})
+    return made.model_copy(update={"by_model": True})
+
+
+def _is_named(one: ActionItem, found: Minutes, sources: Sequence[str]) -> bool:
+    """Whether the notes know who is to do it: on that line, or among those who were there."""
+    return one.owner in sources[one.line - 1] or one.owner in found.attendees
+
+
+def _merged(by_rule: list[Found], by_model: list[Found]) -> list[Found]:
+    """In the order of the notes; what the rules found on a line stands."""
+    taken = {one.line for one in by_rule}
+    return sorted([*by_rule, *(one for one in by_model if one.line not in taken)], key=lambda one: one.line)[
+        :MOST
+    ]

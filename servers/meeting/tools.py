@@ -11,28 +11,27 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.resolve import Sample
 
 from servers import differences
-from servers.cards import Card, reading
+from servers.cards import Card, bound, reading
 from servers.command_line import Clock
-from servers.filesystem import answers, disk, path_arguments
+from servers.filesystem import answers, disk
 from servers.filesystem.answers import spoken
-from servers.filesystem.models import Item
+from servers.filesystem.models import ExpectedMade, ExpectedTarget, Item
 from servers.filesystem.paths import Place, Roots
-from servers.folders import WAYS_BACK, Target, bytes_of, makes, put, target
-from servers.meeting import by_model
+from servers.folders import WAYS_BACK, Target, bytes_of, makes, named, put_shown, target
 from servers.meeting.minutes import (
     ActionItem,
     Call,
     Decision,
-    ExpectedMade,
-    ExpectedTarget,
     Made,
     Minutes,
     NewArg,
     Plan,
     SourceArg,
     TitleArg,
+    completed,
     lines,
     minutes,
+    question,
 )
 from servers.model_answers import Answer, asking, samples
 from servers.sandbox.calling import run
@@ -65,11 +64,9 @@ class Built:
     @property
     def difference(self) -> str:
         """The whole text, against what is there now."""
-        said = self.target.place.said
-        old = (self.before or b"").decode("utf-8", "replace").splitlines(keepends=True)
-        new = self.text.splitlines(keepends=True)
-        most = len(old) + len(new)
-        return differences.unified(old, new, (f"{said} (now)", f"{said} (after)"), most)
+        return differences.of_file(
+            self.target.place.said, self.before or b"", self.text.encode("utf-8", "replace"), 0
+        )
 
 
 @dataclass(frozen=True)
@@ -86,10 +83,7 @@ class Notes:
 
 def notes(roots: Roots, source: str) -> Notes:
     """Raises ToolError."""
-    place = path_arguments.file(roots, source)
-    ending = next((one for one in SOURCES if place.said.lower().endswith(one)), None)
-    if ending is None:
-        raise ToolError(f"{place.said} must end in {', '.join(SOURCES)}. Name notes or a transcript.")
+    place, ending = named(roots, source, *SOURCES)
     data, sha256 = bytes_of(place, LARGEST)
     told, read = run("formats.text", place.said, [data], ending=ending)
     return Notes(place, len(data), sha256, read.decode(), ending in CAPTIONS, told["guessed"])
@@ -100,9 +94,8 @@ def built(roots: Roots, call: Call, told: Answer) -> Built:
     read = notes(roots, call.source)
     place = read.place
     goal = target(roots, call.destination, ".md", ".docx")
-    if goal.place == place:
-        raise ToolError("Source and destination are the same file. Choose another name.")
-    found, note = by_model.completed(minutes(lines(read.text, read.spoken), call.title), told, read.text)
+    goal.must_not_be(place.said)
+    found, note = completed(minutes(lines(read.text, read.spoken), call.title), told, read.text)
     if not (found.attendees or found.decisions or found.actions):
         raise ToolError(
             f"{place.said} names no attendees, decisions or actions in a form that is known. Write them as “Attendees: "
@@ -182,7 +175,7 @@ class Reading:
         return asking(self._preview_minutes, self._question)
 
     def _question(self, call: Call, ctx: Context[Any, Any]) -> Sample | None:
-        return by_model.question(notes(self.roots, call.source).text) if samples(ctx) else None
+        return question(notes(self.roots, call.source).text) if samples(ctx) else None
 
     @spoken
     def _preview_minutes(self, call: Call, told: Answer) -> Plan:
@@ -215,7 +208,7 @@ class Changing:
         return asking(self._generate_minutes, self._question)
 
     def _question(self, source: str, ctx: Context[Any, Any]) -> Sample | None:
-        return by_model.question(notes(self.roots, source).text) if samples(ctx) else None
+        return question(notes(self.roots, source).text) if samples(ctx) else None
 
     @spoken
     def _generate_minutes(
@@ -234,14 +227,11 @@ class Changing:
         adds lines that quote the notes.
         """
         made = built(self.roots, Call(source=source, destination=destination, title=title), told)
-        if expected_made is not None and made.sha256 != expected_made:
-            raise ToolError(
-                f"What {made.target.place.said} is made of has changed since it was shown. Ask again."
-            )
         found = made.minutes
         counts = {name: len(getattr(found, name)) for name in ("attendees", "decisions", "actions")}
         more = {**counts, "note": made.note}
-        return put(made.target.place, made.data, expected_target, self.clock(), Made, **more)
+        shown = (expected_target, expected_made)
+        return put_shown(made.target, made.data, shown, self.clock(), Made, **more)
 
 
 CARDS: dict[str, Card] = {
@@ -255,10 +245,7 @@ CARDS: dict[str, Card] = {
         targets={"paths": ["source", "destination"]},
         noun="{args.destination|name}",
         capture={"plan": {"tool": "preview_minutes", "args": {"call": "{args}"}, "seconds": 60}},
-        bind={
-            "expected_target": "{capture.plan.expected_target}",
-            "expected_made": "{capture.plan.expected_made}",
-        },
+        bind=bound("expected_target", "expected_made"),
         preview={"kind": "text", "after": "{capture.plan.difference}"},
     ),
     **WAYS_BACK,

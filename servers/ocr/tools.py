@@ -11,10 +11,10 @@ from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
 
 from servers.cards import Card, reading
-from servers.filesystem import answers, path_arguments
+from servers.filesystem import answers
 from servers.filesystem.answers import spoken
 from servers.filesystem.paths import Roots
-from servers.folders import bytes_of
+from servers.folders import bytes_of, named
 from servers.ocr import page_text
 from servers.ocr.page_text import (
     EitherArg,
@@ -128,10 +128,7 @@ class Reading:
 
     def _seen(self, path: str, endings: tuple[str, ...], **asked: Any) -> Seen:
         """The words on some pages of a file. `asked` as the sandbox takes it: first, limit, language, table."""
-        place = path_arguments.file(self.roots, path)
-        ending = next((one for one in endings if place.said.lower().endswith(one)), None)
-        if ending is None:
-            raise ToolError(f"{place.said} must end in {' or '.join(endings)}. Name such a file.")
+        place, ending = named(self.roots, path, *endings)
         program = shutil.which("tesseract")
         if program is None:
             raise ToolError(_MISSING)

@@ -10,7 +10,7 @@ import pyrage
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
 
-from servers.cards import Card, reading
+from servers.cards import ITEMS, Card, bound, call, reading
 from servers.command_line import Clock
 from servers.detection.credentials import credentials
 from servers.detection.personal import personal
@@ -190,8 +190,7 @@ def _decrypted(roots: Roots, path: str, destination: str) -> tuple[Place, Target
     if not destination and not place.said.endswith(ENDING):
         raise ToolError(f"{place.said} does not end in {ENDING}. Say where the readable file goes.")
     goal = target(roots, destination or place.said.removesuffix(ENDING))
-    if goal.place.said == place.said:
-        raise ToolError("Source and destination are the same file. Choose another name.")
+    goal.must_not_be(place.said)
     return place, goal
 
 
@@ -213,12 +212,9 @@ def _crypt(title: str, verb: str, preview: str) -> Card:
         f"{verb} {{args.path}} to {{capture.plan.path}}",
         targets={"paths": ["path", "destination"], "reported": ["{capture.plan.path}"]},
         noun="{args.path|name}",
-        capture={"plan": {"tool": preview, "args": {"call": "{args}"}}},
-        bind={
-            "expected_source": "{capture.plan.expected_source}",
-            "expected_target": "{capture.plan.expected_target}",
-        },
-        preview={"kind": "affected", "items": "{capture.plan.items}"},
+        capture={"plan": call(preview, call="{args}")},
+        bind=bound("expected_source", "expected_target"),
+        preview=ITEMS,
     )
 
 

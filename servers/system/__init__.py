@@ -10,8 +10,7 @@ from mcp.server import MCPServer
 from servers.cards import mcp_server
 from servers.command_line import Arguments
 from servers.filesystem.paths import Roots
-from servers.system.applications import Application, named
-from servers.system.screen import Screen, grabbed
+from servers.system.host import Application, Screen, grabbed, named
 from servers.system.tools import CARDS, Changing, Reading
 
 __all__ = ["configured", "server"]

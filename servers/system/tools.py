@@ -14,13 +14,12 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import CallToolResult, ImageContent, TextContent
 from pydantic import AwareDatetime, BaseModel, Field
 
-from servers.cards import Card, change, reading
+from servers.cards import ITEMS, Card, bound, call, change, reading
 from servers.filesystem import answers, disk, path_arguments
 from servers.filesystem.answers import spoken
 from servers.filesystem.models import Sha256
 from servers.filesystem.paths import Place, Roots, spot
-from servers.system.applications import Application, allowed, start
-from servers.system.screen import Screen, picture
+from servers.system.host import Application, Screen, allowed, picture, start
 
 Sort = Literal["memory", "cpu", "started", "name"]
 ApplicationArg = Annotated[
@@ -263,7 +262,7 @@ class Changing:
 
 _SHOWN: dict[str, Any] = {
     "noun": "{args.application}",
-    "preview": {"kind": "affected", "items": "{capture.plan.items}"},
+    "preview": ITEMS,
     "recoverable": "It stays open until somebody at the host closes it",
 }
 
@@ -276,8 +275,8 @@ CARDS: dict[str, Card] = {
         "Open application",
         "Open",
         "Open {args.application} on the host",
-        capture={"plan": {"tool": "preview_open", "args": {"application": "{args.application}"}}},
-        bind={"expected_command": "{capture.plan.expected_command}"},
+        capture={"plan": call("preview_open", application="{args.application}")},
+        bind=bound("expected_command"),
         **_SHOWN,
     ),
     "open_file_with": change(
@@ -285,16 +284,8 @@ CARDS: dict[str, Card] = {
         "Open",
         "Open {args.path} with {args.application} on the host",
         targets={"paths": ["path"]},
-        capture={
-            "plan": {
-                "tool": "preview_open",
-                "args": {"application": "{args.application}", "path": "{args.path}"},
-            }
-        },
-        bind={
-            "expected_command": "{capture.plan.expected_command}",
-            "expected_sha256": "{capture.plan.expected_sha256}",
-        },
+        capture={"plan": call("preview_open", application="{args.application}", path="{args.path}")},
+        bind=bound("expected_command", "expected_sha256"),
         **_SHOWN,
     ),
 }

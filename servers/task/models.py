@@ -8,9 +8,10 @@ from datetime import date, datetime
 from typing import Annotated, Any, Literal
 
 from mcp.server.mcpserver.exceptions import ToolError
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, Field
 
 from servers.days import Days
+from servers.filesystem.models import Sha256, Strict
 
 Status = Literal["open", "started", "done", "cancelled"]
 Priority = Literal["low", "normal", "high", "urgent"]
@@ -29,7 +30,6 @@ DayArg = Annotated[
         max_length=40, description="A day: 2026-11-24, today, tomorrow, friday or in 3 days. none: no day."
     ),
 ]
-Sha256 = Annotated[str, Field(pattern=r"^(absent|[0-9a-f]{64})$")]
 ExpectedArg = Annotated[
     Sha256 | None,
     Field(description="SHA-256 that get_task gives for the task as it must be now. Empty: anything."),
@@ -38,10 +38,6 @@ ExpectedDay = Annotated[
     str | None,
     Field(description="The day that was shown, “” for none. Refused when the words now mean another one."),
 ]
-
-
-class Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid")
 
 
 class NewTask(Strict):

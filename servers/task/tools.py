@@ -10,8 +10,9 @@ from typing import Annotated, Any
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
 
-from servers.cards import Card, change, reading
+from servers.cards import Card, bound, call, change, reading, unchanged
 from servers.days import Days
+from servers.filesystem.models import Sha256
 from servers.task import models, store
 from servers.task.models import (
     ABSENT,
@@ -29,7 +30,6 @@ from servers.task.models import (
     Plan,
     Priority,
     Saved,
-    Sha256,
     Status,
     Task,
     Tasks,
@@ -264,18 +264,10 @@ def _saved(task: Task) -> Saved:
     return Saved(**task.model_dump(), sha256=models.sha256(task))
 
 
-_SAME_ROW: dict[str, Any] = {
-    "drift": {"tool": "get_task", "args": {"task_id": "{result.id}"}, "same": {"sha256": "{result.sha256}"}}
-}
+_SAME_ROW: dict[str, Any] = {"drift": unchanged("get_task", task_id="{result.id}")}
 _AS_LINES: dict[str, Any] = {"preview": {"kind": "text", "after": "{capture.plan.change}"}}
-_DELETE_AGAIN = {
-    "tool": "delete_task",
-    "args": {"task_id": "{result.id}", "expected_sha256": "{result.sha256}"},
-}
-_PUT_BACK = {
-    "tool": "restore_task",
-    "args": {"task": "{capture.plan.before}", "expected_sha256": "{result.sha256}"},
-}
+_DELETE_AGAIN = call("delete_task", task_id="{result.id}", expected_sha256="{result.sha256}")
+_PUT_BACK = call("restore_task", task="{capture.plan.before}", expected_sha256="{result.sha256}")
 
 
 def _plan(tool: str, **args: str) -> dict[str, Any]:
@@ -297,7 +289,7 @@ CARDS: dict[str, Card] = {
         "Create a task: {args.title}",
         noun="{args.title}",
         **_plan("preview_task", task="{args}"),
-        bind={"expected_due": "{capture.plan.due}"},
+        bind=bound(expected_due="due"),
         **_AS_LINES,
         recoverable="Nothing else is changed",
         undo=[_DELETE_AGAIN],
@@ -309,7 +301,7 @@ CARDS: dict[str, Card] = {
         "Update {capture.plan.what}",
         noun="task {args.task_id}",
         **_plan("preview_update", update="{args}"),
-        bind={"expected_sha256": "{capture.plan.sha256}", "expected_due": "{capture.plan.due}"},
+        bind=bound(expected_sha256="sha256", expected_due="due"),
         **_AS_LINES,
         recoverable="The task becomes what it was",
         undo=[_PUT_BACK],
@@ -322,16 +314,11 @@ CARDS: dict[str, Card] = {
         cls="destructive",
         risk="high",
         noun="{capture.target.noun}",
-        capture={"target": {"tool": "preview_delete", "args": {"task_id": "{args.task_id}"}}},
+        capture={"target": call("preview_delete", task_id="{args.task_id}")},
         bind={"expected_sha256": "{capture.target.sha256}"},
         preview={"kind": "affected", "items": "{capture.target.items}"},
         recoverable="The task comes back as it was",
-        undo=[
-            {
-                "tool": "restore_task",
-                "args": {"task": "{capture.target.task}", "expected_sha256": "{result.sha256}"},
-            }
-        ],
+        undo=[call("restore_task", task="{capture.target.task}", expected_sha256="{result.sha256}")],
         **_SAME_ROW,
     ),
     "restore_task": change(
@@ -340,7 +327,7 @@ CARDS: dict[str, Card] = {
         "Restore {capture.plan.what}",
         noun="task {args.task.id}",
         **_plan("preview_restore", task="{args.task}"),
-        bind={"expected_sha256": "{capture.plan.sha256}"},
+        bind=bound(expected_sha256="sha256"),
         **_AS_LINES,
         recoverable="The task becomes what it was",
         undo=[

@@ -89,7 +89,7 @@ async def test_a_document_is_made_and_says_what_was_written(tmp_path: Path) -> N
         assert "a.pdf exists now" in (
             await ask.refused("create_pdf", path="a.pdf", content="x", expected_target="absent")
         ).replace(" has changed since it was shown: it", "")
-        assert "no font here has these letters: 字 漢" in await ask.refused(
+        assert "these letters cannot be set here: 字 漢" in await ask.refused(
             "create_pdf", path="c.pdf", content="漢字"
         )
         await ask("create_docx", path="c.docx", content="漢字")
@@ -100,6 +100,23 @@ async def test_a_document_is_made_and_says_what_was_written(tmp_path: Path) -> N
     assert (tmp_path / "a.pdf").read_bytes() == (tmp_path / "b.pdf").read_bytes()
     assert (tmp_path / "a.docx").read_bytes() == (tmp_path / "b.docx").read_bytes()
     assert not (tmp_path / "c.pdf").exists()
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["شروط العقد", "תנאי החוזה", "合同条款", "契約条件", "계약 조건", "अनुबंध की शर्तें", "mixed שלום abc"],
+)
+async def test_what_a_pdf_cannot_set_rightly_is_refused_and_kept_by_a_docx(
+    tmp_path: Path, content: str
+) -> None:
+    async with documents(tmp_path) as ask:
+        refused = await ask.refused("create_pdf", path="a.pdf", content=content)
+        await ask("create_docx", path="a.docx", content=content)
+        read = (await ask("extract_text", path="a.docx"))["text"]
+    assert "cannot be set here" in refused
+    assert "Make a .docx file instead." in refused
+    assert content in read
+    assert not (tmp_path / "a.pdf").exists()
 
 
 @pytest.mark.parametrize("source", ["a.md", "a.docx", "a.html", "a.pdf"])

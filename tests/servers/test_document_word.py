@@ -16,7 +16,7 @@ from docx.opc.part import Part
 from docx.oxml import parse_xml
 from openpyxl import Workbook
 
-from servers.formats import comparing, html, markdown, tasks, word
+from servers.formats import html, markdown, tasks, word
 from servers.formats.blocks import plain, to_plain
 from tests.servers.figures import told
 from tests.servers.test_document_reading import documents
@@ -172,10 +172,10 @@ async def test_changes_that_nobody_accepted_are_said_by_the_tools(tmp_path: Path
 def test_a_changed_word_is_shown_in_its_paragraph_once() -> None:
     old = "# Lease\n\nThe rent of 900 EUR is due on the first day of each month.\n\nPets are allowed.\n"
     new = "# Lease\n\nA new paragraph.\n\nThe rent of 950 EUR is due on the third day of each month.\n\nPets are allowed.\n"
-    counts, shown = comparing.compared(old, new)
+    counts, shown = tasks.compared(old, new)
     assert counts == {"added": 2, "removed": 0, "changed": 1}
     assert "~The rent of [-900-]{+950+} EUR is due on the [-first-]{+third+} day of each month." in shown
-    assert comparing.compared(old, old) == ({"added": 0, "removed": 0, "changed": 0}, "")
+    assert tasks.compared(old, old) == ({"added": 0, "removed": 0, "changed": 0}, "")
 
 
 RICH = """# Report *now*
@@ -218,7 +218,7 @@ def test_changed_paragraphs_next_to_each_other_are_shown_once_each_and_what_is_b
         f"Paragraph {n} says that the lease ends in May and that keys are returned." for n in range(9)
     )
     new = re.sub(r"(Paragraph [3456] says that the lease ends in )May", r"\1June", old)
-    counts, shown = comparing.compared(old, new)
+    counts, shown = tasks.compared(old, new)
     assert counts == {"added": 0, "removed": 0, "changed": 4}
     assert shown.count("[-May-]{+June+}") == 4
 

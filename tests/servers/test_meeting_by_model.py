@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from gate.rules.sampling import recorded_by
-from servers.meeting import by_model, server
+from servers.meeting import minutes, server
 from tests.model_stub import fails, says
 from tests.servers.gate_around_server import Gate
 from tests.servers.model_hosts import sampling
@@ -89,5 +89,5 @@ async def test_notes_in_which_the_rules_find_nothing_can_have_minutes_of_a_model
 
 
 def test_notes_too_long_for_a_question_are_left_to_the_rules() -> None:
-    assert by_model.question("a line of notes\n" * 5_000) is None
-    assert by_model.question(NOTES) is not None
+    assert minutes.question("a line of notes\n" * 5_000) is None
+    assert minutes.question(NOTES) is not None

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from servers.formats import transcripts
+from servers.formats import tasks
 from servers.meeting.minutes import Minutes, lines, minutes
 from servers.sandbox.protocol import Refused
 from tests.servers.figures import told
@@ -129,7 +129,7 @@ NOTED: dict[str, tuple[str, list[str], list[str], list[tuple[str, str]]]] = {
 def of(name: str) -> Minutes:
     text = NOTED[name][0]
     if text.startswith("WEBVTT"):
-        return minutes(lines(transcripts.text(text, ".vtt"), spoken=True), "")
+        return minutes(lines(tasks.captions(text, ".vtt"), spoken=True), "")
     return minutes(lines(text), "")
 
 
@@ -167,7 +167,7 @@ def test_a_label_with_a_value_is_nobody_who_speaks() -> None:
 def test_captions_that_are_none_say_nothing_or_why(text: str) -> None:
     said = ""
     with suppress(Refused):
-        said = transcripts.text(text, ".vtt")
+        said = tasks.captions(text, ".vtt")
     assert "Hello" not in said
 
 

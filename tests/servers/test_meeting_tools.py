@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from servers.formats import transcripts
+from servers.formats import tasks
 from servers.meeting import server
 from servers.meeting.minutes import Minutes, day, lines, minutes
 from tests.servers import papers
@@ -73,7 +73,7 @@ def test_notes_give_what_they_say() -> None:
 
 
 def test_a_transcript_gives_who_spoke_and_what_they_took_on() -> None:
-    found = minutes(lines(transcripts.text(TRANSCRIPT, ".vtt"), spoken=True), "")
+    found = minutes(lines(tasks.captions(TRANSCRIPT, ".vtt"), spoken=True), "")
     assert found.attendees == ["Ann Lee", "Bob"]
     assert [one.what for one in found.decisions] == ["We move in May"]
     assert [(one.what, one.owner, one.due_date) for one in found.actions] == [
@@ -154,7 +154,7 @@ async def test_what_cannot_be_made_is_said(tmp_path: Path) -> None:
             ("a.md", "b.md", "names no attendees, decisions or actions"),
             ("b.txt", "b.pdf", "must end in .md or .docx"),
             ("b.txt", "../b.md", "cannot be part of a path"),
-            ("b.mp3", "b.md", "Name notes or a transcript"),
+            ("b.mp3", "b.md", "must end in .txt or .md or .docx"),
             ("c.docx", "b.md", "c.docx is"),
         ):
             assert why in await gate.blind("generate_minutes", source=source, destination=destination)

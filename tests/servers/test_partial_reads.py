@@ -98,7 +98,7 @@ READS: dict[str, tuple[Args, dict[str, tuple[str, ...]]]] = {
 }  # fmt: skip
 # Those that open no file of people, or only say that it is there.
 OTHERS = {
-    "the size and hash of a file alone": "get_metadata describe_paths preview_restore list_dir find_duplicates preview_transfer "
+    "the size and hash of a file alone": "get_metadata describe_paths preview_restore list_dir find_duplicates preview_transfer preview_folder "
     "list_changes list_trash preview_purge preview_encrypt propose_cleanup",
     "what the server wrote itself": "get_tool_log get_session_summary generate_audit_report preview_export clipboard_history "
     "preview_restore_clipboard preview_restore_rows check_rows search_documents ask_about_files get_related_chunks "

@@ -21,8 +21,7 @@ from mcp_types import ImageContent, TextContent
 from PIL import Image
 
 from servers.system import configured, server
-from servers.system.applications import named
-from servers.system.screen import LARGEST, grabbed, picture
+from servers.system.host import LARGEST, grabbed, named, picture
 from tests.servers.files import Ask
 from tests.servers.gate_around_server import Gate, gated
 

@@ -1,21 +1,33 @@
-"""The operator's allow list of applications, and how one is started: by its path, never through a shell."""
+"""What the tools reach of this host: the applications an operator allows, and the screen.
+
+An application is started by its path, never through a shell. A picture of the screen is made small enough to be sent.
+"""
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import shlex
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
+from typing import NamedTuple
 
 from mcp.server.mcpserver.exceptions import ToolError
+from PIL import Image, ImageGrab
 
 _NAME = re.compile(r"[\w][\w .-]{0,39}")
 _FORM = "Write an application as NAME=PROGRAM, such as editor=/usr/bin/gedit: “{}” is not like that."
 SETTLING = 0.5  # seconds in which an application that cannot start has ended
+LARGEST = 1_500_000  # bytes of a picture that is sent as PNG
+Screen = Callable[[], Image.Image]
+_NO_SCREEN = (
+    "This host has no screen that can be seen ({why}). Start the server in a session with one; on Wayland install grim "
+    "or gnome-screenshot."
+)
 
 
 @dataclass(frozen=True)
@@ -87,3 +99,38 @@ def start(application: Application, *files: Path) -> int | None:
             f"{application.name} ended at once with the code {ended}. Perhaps this host has no screen to show it on."
         )
     return None
+
+
+class Picture(NamedTuple):
+    """What was on the screen, ready to be sent."""
+
+    data: bytes
+    kind: str  # image/png or image/jpeg
+    whole: tuple[int, int]
+    size: tuple[int, int]
+
+
+def grabbed() -> Image.Image:
+    """All of the screen. Raises ToolError with a sentence where there is none."""
+    try:
+        return ImageGrab.grab()
+    except (OSError, subprocess.SubprocessError) as error:
+        raise ToolError(_NO_SCREEN.format(why=str(error).rstrip(".") or "it cannot be taken")) from None
+
+
+def picture(screen: Screen, width: int) -> Picture:
+    """The screen, at most so many pixels wide."""
+    seen = screen().convert("RGB")
+    whole = seen.size
+    if seen.width > width:
+        seen = seen.resize((width, max(seen.height * width // seen.width, 1)), Image.Resampling.LANCZOS)
+    data, kind = _encoded(seen, "PNG"), "image/png"
+    if len(data) > LARGEST:
+        data, kind = _encoded(seen, "JPEG"), "image/jpeg"
+    return Picture(data, kind, whole, seen.size)
+
+
+def _encoded(seen: Image.Image, form: str) -> bytes:
+    out = io.BytesIO()
+    seen.save(out, form)
+    return out.getvalue()
