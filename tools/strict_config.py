@@ -43,6 +43,10 @@ class ConfigError(Exception):
         super().__init__("\n".join(self.problems))
 
 
+NO_TOKEN = "cannot start any token"
+TAB = "a tab cannot indent a line: use blanks"
+
+
 class Wrong(ValueError):
     """Raised by a validator of several values: each problem with its place below the validated value."""
 
@@ -135,6 +139,9 @@ class Document:
             last = len(text.splitlines())  # libyaml reports the end of the text as one line later
             where = f"{name}, line {min(mark.line + 1, last)}" if mark else name
             reason = getattr(error, "problem", None) or "it holds characters that YAML does not allow"
+            first = text.splitlines()[mark.line][mark.column :][:1] if mark and mark.line < last else ""
+            if NO_TOKEN in reason and first:
+                reason = TAB if first == "\t" else f"no value begins with “{first}”: put it into quotes"
             raise ConfigError([f"{where}: {reason}."]) from None
 
     def validated(

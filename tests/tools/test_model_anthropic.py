@@ -55,7 +55,8 @@ async def anthropic(*answers: list[dict[str, Any]] | int) -> AsyncIterator[tuple
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     url = f"http://127.0.0.1:{runner.addresses[0][1]}"
-    model = ProviderModel(ModelConfig(provider="anthropic", name="claude-stub", key="k", base_url=url))
+    config = ModelConfig(provider="anthropic", name="claude-stub", key="k", base_url=url, retry_seconds=0.0)
+    model = ProviderModel(config)
     try:
         yield ModelPlanner(model, ListedTools(FILES), Policy("1"), b"a key"), sent
     finally:

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from gate.rules.server_questions import ASK_PERSON, FormReply, FormRequest, form_fields
+from gate.rules.jobs import owned
+from gate.rules.server_questions import ASK_PERSON, FormReply, FormRequest, form_of
 from gate.rules.tool import OutcomeUnknown
 from tests.tools.mcp_hosts import hosting
 from tools.mcp.client import Host
@@ -74,7 +75,8 @@ async def test_a_question_is_answered_in_both_eras(tmp_path: Path, mode: str) ->
     assert json.loads(answer.text) == {"path": "a.md", "name": "Ann", "size": "l"}
     (request,) = ann.asked
     assert (request.server, request.message) == ("asking", "Which one?")
-    assert [one.name for one in form_fields(request.schema)] == ["name", "size"]
+    assert form_of(request.schema)
+    assert [*request.schema["properties"]] == ["name", "size"]
 
 
 @MODES
@@ -124,6 +126,23 @@ async def test_of_two_calls_over_one_legacy_line_nobody_is_asked_for_the_other(t
     assert (heard["action"], heard["meta"]) == ("decline", {REASON: WHICH})
     assert ann.asked == []
     assert ben.cancelled == 1, "a call that is cancelled closes its question"
+
+
+async def test_calls_that_wait_for_people_leave_their_places_to_the_calls_of_others(tmp_path: Path) -> None:
+    people = {name: Ann(YES, seconds=60) for name in ("U_ANN", "U_BEN")}
+    async with asking(tmp_path, "auto", concurrency=2, timeout=4) as host:
+        waiting = []
+        for name, person in people.items():
+            with behind(person), owned(name):
+                waiting.append(asyncio.create_task(host.call("asking", "choose", ARGS)))
+                await person.waiting.wait()
+        with owned("U_CLEO"):
+            assert (await host.call("asking", "ask", ARGS)).text
+        for call in waiting:
+            call.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+        with owned("U_ANN"):
+            assert (await host.call("asking", "ask", ARGS)).text
 
 
 async def test_a_question_by_url_is_passed_on_as_such(tmp_path: Path) -> None:

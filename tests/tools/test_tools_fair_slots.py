@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from tools.mcp.fair_slots import FairSlots, QueueFull
+from tools.mcp.fair_slots import FairSlots, QueueFull, Slot
 
 
 async def _run_waiting_tasks() -> None:
@@ -132,3 +132,51 @@ async def test_no_slot_is_lost_or_duplicated_under_random_cancellation(seed: int
     assert [one for one in done if isinstance(one, AssertionError)] == []
     assert slots.free == 3
     assert [slots.waiting(owner) for owner in "abcd"] == [0, 0, 0, 0]
+
+
+async def test_a_slot_that_is_lent_is_used_by_others_and_waited_for_again() -> None:
+    slots = FairSlots(1, 1)
+    slot, other = Slot(slots, "ann"), Slot(slots, "ben")
+    await slot.taken()
+    slot.lend()
+    slot.lend()
+    await other.taken()
+    await slot.back()
+    back = asyncio.create_task(slot.back())
+    await _run_waiting_tasks()
+    assert not back.done()
+    other.close()
+    await back
+    assert slots.free == 0
+    slot.close()
+    slot.close()
+    assert slots.free == 1
+
+
+async def test_a_slot_that_is_closed_while_it_is_waited_for_again_is_not_kept() -> None:
+    slots = FairSlots(1, 1)
+    slot, other = Slot(slots, "ann"), Slot(slots, "ben")
+    await slot.taken()
+    slot.lend()
+    await other.taken()
+    back = asyncio.create_task(slot.back())
+    await _run_waiting_tasks()
+    slot.close()
+    other.close()
+    await back
+    assert slots.free == 1
+    slot.lend()
+    await slot.back()
+    assert slots.free == 1, "it has ended"
+
+
+async def test_a_call_whose_owner_has_too_much_waiting_goes_on_without_its_slot() -> None:
+    slots = FairSlots(1, 1, max_waiting=0)
+    slot, other = Slot(slots, "ann"), Slot(slots, "ben")
+    await slot.taken()
+    slot.lend()
+    await other.taken()
+    await slot.back()
+    slot.close()
+    other.close()
+    assert slots.free == 1

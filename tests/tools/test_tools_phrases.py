@@ -151,6 +151,27 @@ TABLE: list[tuple[str, str, dict[str, Any]]] = [
     ("write to a.md:\none\n\ntwo", "write_file", {"path": "a.md", "content": "one\n\ntwo"}),
     ("write ```one``` to a.md", "write_file", {"path": "a.md", "content": "one"}),
     ("overwrite a.md with: new", "write_file", {"path": "a.md", "content": "new"}),
+    *(
+        (text, "list_dir", {"path": "."})
+        for text in (
+            "what is in .",
+            "ls .",
+            "what's here?",
+            "what is in this folder",
+            "Show me the files in .",
+            "please list the top folder",
+            "what's in my files?",
+            "what files do we have here",
+            "show me what is in the root folder",
+            "What is in the workspace?",
+        )
+    ),
+    ("create a folder 2027", "create_folder", {"path": "2027"}),
+    ("Please make a new folder called Board Papers", "create_folder", {"path": "Board Papers"}),
+    ("mkdir reports/2027", "create_folder", {"path": "reports/2027"}),
+    ("create a subfolder 2027 in reports", "create_folder", {"path": "reports/2027"}),
+    ("make me a folder for invoices", "create_folder", {"path": "invoices"}),
+    ("preview the new folder reports/2027", "preview_folder", {"path": "reports/2027"}),
     ("restore 20261120-abc", "restore_file", {"trash_id": "20261120-abc"}),
     ("bring back 20261120-abc", "restore_file", {"trash_id": "20261120-abc"}),
     ("what is in the trash?", "list_trash", {}),
@@ -186,6 +207,22 @@ TABLE: list[tuple[str, str, dict[str, Any]]] = [
 @pytest.mark.parametrize(("text", "tool", "args"), TABLE, ids=[text for text, _, _ in TABLE])
 def test_a_sentence_means_one_call(text: str, tool: str, args: dict[str, Any], planner: Phrases) -> None:
     assert calls(understood(planner, text)) == [(tool, args)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "create a folder 2027 and a folder 2028",
+        "create a new folder and move the Q3 summary into it",
+        "make a folder in reports",
+        "add a folder drafts/new to the project",
+        "create a folder reports/2027 and move reports/q3-summary.md there",
+    ],
+)
+def test_a_sentence_about_more_than_a_new_folder_makes_no_folder(text: str, planner: Phrases) -> None:
+    reply = understood(planner, text)
+    assert isinstance(reply, Say)
+    assert "what the new folder is to be called" in reply.text
 
 
 def test_every_tool_of_the_bundled_server_can_be_reached_in_words(planner: Phrases) -> None:

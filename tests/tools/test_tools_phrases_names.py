@@ -53,6 +53,7 @@ def outcome(
 
 Q3 = ["reports/q3-figures.csv", "reports/q3-summary.md"]
 DRAFTS = ["drafts/meeting-notes.md", "drafts/q3-draft.md"]
+MOVED = "move_file {'source': 'drafts/q3-draft.md', 'destination': 'archive'}"
 # What people type, and what comes of it: no sentence becomes a call that they did not mean.
 SENTENCES = {
     # The sentences of the review of version 1
@@ -131,6 +132,35 @@ SENTENCES = {
     "remind me to move the car and delete the drafts": (
         "create_task {'title': 'move the car and delete the drafts'}"
     ),
+    "book a flight to Rome on friday": "create_event {'title': 'flight to Rome', 'start': 'friday'}",
+    'remind me to "plan next week" tomorrow': "create_task {'title': 'plan next week', 'due': 'tomorrow'}",
+    "remind me to log in tomorrow": "create_task {'title': 'log in', 'due': 'tomorrow'}",
+    "remind me to write the weekly report friday": "create_task {'title': 'write the weekly report', 'due': 'friday'}",
+    "remind me to mark 3 exams": "create_task {'title': 'mark 3 exams'}",
+    # Moments that no day or time here can hold: none becomes a part of a title
+    "remind me to water the plants every monday": "say I am not sure where the title ends: “water the plants every”",
+    "schedule standup every monday at 9": "say I am not sure where the title ends: “standup every”",
+    "remind me to call the bank next week": "say I am not sure where the title ends",
+    "remind me to pay the rent on the 1st": "say I am not sure where the title ends",
+    "remind me to submit the form on 3 December": "say I am not sure where the title ends",
+    "remind me to stretch in 5 minutes": "say I am not sure where the title ends",
+    "remind me to buy milk tonight": "say I am not sure where the title ends",
+    "remind me to call mom @ 6pm tmrw": "say I am not sure where the title ends",
+    "remind me to ring Bob tomorrow morning": "say I am not sure where the title ends",
+    "remind me to ring Bob on monday and tuesday": "say I am not sure where the title ends",
+    "remind me to ring Bob, but not on friday": "say I am not sure where the title ends",
+    "add a task to back up the disk daily": "say I am not sure where the title ends",
+    # Politeness and emoji around a sentence
+    "move q3-draft.md to archive, thx!!": MOVED,
+    "thanks, move q3-draft.md to archive thx": MOVED,
+    ":wave: move q3-draft.md to archive :pray: :tada:": MOVED,
+    "bitte move q3-draft.md to archive, danke": MOVED,
+    'write "thanks :tada:" to thx.txt': "write_file {'path': 'thx.txt', 'content': 'thanks :tada:'}",
+    "create thx.txt with: many thanks": "write_file {'path': 'thx.txt', 'content': 'many thanks'}",
+    # Taken for a file's name, and something else may be meant
+    "delete the lunch event": "say There is no file or folder “lunch event”. ",
+    "delete task number 3": "say There is no file or folder “task number 3”. Write `list all files`",
+    "read mail 1": "say “read mail 1” cannot be done: `message_id` must have at least 4 characters",
     # One thing after another
     "move reports/q3-summary.md to documents/ then copy documents/q3-summary.md to archive": (
         "plan move_file {'source': 'reports/q3-summary.md', 'destination': 'documents/'} | "
@@ -148,7 +178,7 @@ SENTENCES = {
     "please archive the Q3 summary": "say I did not understand",
     "clean up the drafts folder": "say I did not understand",
     "make a backup of the reports folder": "say I did not understand",
-    "create a folder called photos": "say I did not understand",
+    "create a folder called photos": "create_folder {'path': 'photos'}",
     'append "done" to notes.md': "say I did not understand",
     "send the summary to bob@example.com": "say I did not understand",
     "turn the meeting notes into a pdf": "say I did not understand",

@@ -208,6 +208,10 @@ async def test_recipes_for_another_server_are_not_used(tmp_path: Path) -> None:
 async def test_missing_recipes_are_reported(tmp_path: Path) -> None:
     async with hosting(tmp_path, raw(only=["echo"], recipes="mine")) as host:
         assert host.problems_found == ["raw: there are no recipes “mine” among the manifests."]
+    others = {name: RecipeFile("mcp-git", {}) for name in ("server-git", "shop")}
+    async with hosting(tmp_path / "other", raw(only=["echo"], recipes="mine"), recipes=others) as host:
+        (problem,) = host.problems_found
+        assert problem.endswith("“mine” among the manifests; there are server-git, shop.")
 
 
 @pytest.mark.parametrize(

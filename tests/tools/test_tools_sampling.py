@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from gate.rules.jobs import owned
 from gate.rules.sampling import Sampled, SamplingBounds, recorded_by
 from gate.rules.tool import Answer, OutcomeUnknown
 from tests.model_stub import ModelStub, Script, calls, fails, says
@@ -140,6 +141,17 @@ async def test_the_tokens_of_an_hour_are_a_limit_over_all_calls(tmp_path: Path) 
         told = (await ask("ask_often", times=2)).text
         assert told.startswith("1 answers, 1 refused")  # 120 were used, and no 50 are left for an answer
         assert "tokens of s for this hour are used up" in told
+
+
+async def test_of_the_tokens_of_an_hour_one_person_gets_half(tmp_path: Path) -> None:
+    bounds = replace(BOUNDS, hour_tokens=300)
+    async with thinking(tmp_path, answering(9), "legacy", bounds=bounds) as ask:
+        with owned("U_ANN"):
+            told = (await ask("ask_often", times=2)).text
+        assert told.startswith("1 answers, 1 refused")  # 120 were used, and no 50 are left for her
+        assert "half of the 300 tokens of s for this hour" in told
+        with owned("U_BEN"):
+            assert (await ask("think", prompt="Which colour?")).text == "The model said: answer 1"
 
 
 async def test_equal_requests_get_the_same_answer_and_cost_nothing(tmp_path: Path) -> None:

@@ -152,7 +152,7 @@ def test_a_question_is_never_a_change(text: str) -> None:
 def test_help_with_a_server_gives_its_examples_and_tools(text: str) -> None:
     told = said(text)
     assert "• move reports/q3-summary.md to archive/q3-summary.md" in told
-    assert "`filesystem` has 19 tools: `list_dir`, " in told
+    assert "`filesystem` has 21 tools: `list_dir`, " in told
     assert "Each works by its name, too: `filesystem.list_dir path=…`." in told
     assert "show me my tasks" not in told
     assert "Runbooks with it: `archive-quarter`, `tidy-drafts`, `publish-note`, " in told
@@ -167,7 +167,7 @@ def test_help_with_a_server_gives_its_examples_and_tools(text: str) -> None:
         ("sandwich", "I know no server “sandwich”. These are there: `filesystem`, "),
         ("github", "The server `github` is set up, and is not connected right now."),
         ("runbooks", "Runbooks:\n• Archive a quarter"),
-        ("", "I work with 9 servers (in brackets: how many tools): `filesystem` (19), "),
+        ("", "I work with 9 servers (in brackets: how many tools): `filesystem` (21), "),
     ],
 )
 def test_a_server_is_found_by_what_people_call_it_and_an_unknown_one_is_told(about: str, says: str) -> None:

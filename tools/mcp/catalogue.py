@@ -126,7 +126,10 @@ class _CatalogueBuilder:
             return None
         recipe_file = files.get(wanted)
         if recipe_file is None:
-            self.problems.append(f"{self.config.name}: there are no recipes “{wanted}” among the manifests.")
+            known = f"; there are {', '.join(sorted(files))}" if files else ""
+            self.problems.append(
+                f"{self.config.name}: there are no recipes “{wanted}” among the manifests{known}."
+            )
         elif listing.reported_name and not fnmatchcase(listing.reported_name, recipe_file.server):
             self.problems.append(
                 f"{self.config.name}: the recipes “{wanted}” are for {recipe_file.server}, but this server calls "

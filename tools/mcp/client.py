@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -20,8 +20,8 @@ from gate.rules.sampling import RECORDER, Sampler, SamplingBounds
 from gate.rules.tool import Answer, Pin, Problem, ServerStatus, ServerUnavailable, ToolSpec
 from tools.mcp.catalogue import Catalogue, Pins
 from tools.mcp.connection import MAX_WAITING_CALLS, Connection, Listing, Timeouts
-from tools.mcp.elicitation import CURRENT, Elicitations
-from tools.mcp.fair_slots import QueueFull
+from tools.mcp.elicitation import CURRENT, AskingCall, Elicitations
+from tools.mcp.fair_slots import QueueFull, Slot
 from tools.mcp.results import classify_error, to_answer
 from tools.mcp.sampling import Sampling
 from tools.mcp.schema import problems
@@ -173,22 +173,32 @@ class Host:
         limit, owner = min(config.timeout, seconds or config.timeout), OWNER.get()
         loop = asyncio.get_running_loop()
         deadline = loop.time() + limit
-        await self._acquire_slot(connection, owner, limit / 2)
+        slot = await self._slot(connection, owner, limit / 2)
         connection.active_calls += 1
         try:
             client = await connection.ready(deadline - loop.time())
             if definition:
                 client = await self._client_if_declared(connection, tool, definition, deadline)
-            return await self._call(connection, client, tool, args, deadline - loop.time())
+            with self._may_ask(connection, deadline - loop.time(), slot):
+                return await self._call(connection, client, tool, args, deadline - loop.time())
         finally:
             connection.active_calls -= 1
-            connection.slots.release(owner)
+            slot.close()
 
-    async def _acquire_slot(self, connection: Connection, owner: str, seconds: float) -> None:
+    def _may_ask(
+        self, connection: Connection, seconds: float, slot: Slot
+    ) -> AbstractContextManager[AskingCall | None]:
+        """Within it, the server may ask the person behind the call, if it may at all."""
+        asking = self._elicitations.get(connection.name)
+        return asking.call(seconds, slot) if asking else nullcontext()
+
+    async def _slot(self, connection: Connection, owner: str, seconds: float) -> Slot:
         """Wait for one of this server's slots for calls. Raises ServerUnavailable."""
+        slot = Slot(connection.slots, owner)
         try:
             async with asyncio.timeout(seconds):
-                await connection.slots.acquire(owner)
+                await slot.taken()
+                return slot
         except TimeoutError:
             busy = self._configs[connection.name].concurrency
             raise ServerUnavailable(
@@ -218,14 +228,10 @@ class Host:
     async def _call(
         self, connection: Connection, client: OpenClient, tool: str, args: bytes, seconds: float
     ) -> Answer:
-        trace = CallTrace(tool=tool, recorder=RECORDER.get())
+        trace = CallTrace(tool=tool, owner=OWNER.get(), recorder=RECORDER.get())
         sampling = self._samplings.get(connection.name)
         try:
-            asking = self._elicitations.get(connection.name)
-            with (
-                sampling.during(trace) if sampling else nullcontext(),
-                asking.call(seconds) if asking else nullcontext(),
-            ):
+            with sampling.during(trace) if sampling else nullcontext():
                 result = await self._call_in_task(seconds, client, tool, json.loads(args), trace)
             self._check_output(connection.name, tool, result)
             return to_answer(result)

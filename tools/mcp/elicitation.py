@@ -12,6 +12,7 @@ from mcp.client.session import ClientRequestContext
 from mcp_types import ElicitRequestParams, ElicitRequestURLParams, ElicitResult
 
 from gate.rules.server_questions import ASK_PERSON, FormReply, FormRequest, PersonAsker
+from tools.mcp.fair_slots import Slot
 
 log = logging.getLogger(__name__)
 
@@ -54,10 +55,11 @@ class CallClock:
 
 
 class AskingCall:
-    """One call in progress. `ask`: asks the person behind it; None where there is none."""
+    """One call in progress. `ask`: asks the person behind it; None where there is none. `slot`: the server's, which
+    others use while a person is asked."""
 
-    def __init__(self, ask: PersonAsker | None, seconds: float) -> None:
-        self.ask, self.clock = ask, CallClock(seconds)
+    def __init__(self, ask: PersonAsker | None, seconds: float, slot: Slot) -> None:
+        self.ask, self.clock, self.slot = ask, CallClock(seconds), slot
         self.questions: set[asyncio.Task[FormReply]] = set()
 
 
@@ -72,9 +74,9 @@ class Elicitations:
         self._calls: set[AskingCall] = set()
 
     @contextmanager
-    def call(self, seconds: float) -> Iterator[AskingCall]:
+    def call(self, seconds: float, slot: Slot) -> Iterator[AskingCall]:
         """A call is in progress; what is still being asked at its end is closed."""
-        call = AskingCall(ASK_PERSON.get(), seconds)
+        call = AskingCall(ASK_PERSON.get(), seconds, slot)
         self._calls.add(call)
         token = CURRENT.set(call)
         try:
@@ -82,6 +84,7 @@ class Elicitations:
         finally:
             CURRENT.reset(token)
             self._calls.discard(call)
+            slot.close()  # before a question that ends now asks for it again
             for question in call.questions:
                 question.cancel()
 
@@ -109,11 +112,13 @@ async def _asked(call: AskingCall, ask: PersonAsker, request: FormRequest) -> Fo
     with call.clock.stopped():
         question = asyncio.ensure_future(ask(request))
         call.questions.add(question)
+        call.slot.lend()
         try:
             await asyncio.wait({question})
         finally:
             call.questions.discard(question)
             question.cancel()  # where the server has called it off
+            await call.slot.back()
     if question.cancelled():
         return FormReply("cancel", reason="the call has ended")
     if error := question.exception():

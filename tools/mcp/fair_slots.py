@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, deque
+from contextlib import suppress
 
 
 class QueueFull(Exception):
@@ -76,3 +77,41 @@ class FairSlots:
             queue.remove(turn)
             if not queue:
                 del self._queues[owner]
+
+
+class Slot:
+    """A slot of one owner, from `taken` until `close`. While it is lent, others use it."""
+
+    def __init__(self, slots: FairSlots, owner: str) -> None:
+        self._slots, self._owner = slots, owner
+        self._lent, self._held, self._closed = 0, False, False
+
+    async def taken(self) -> None:
+        """Wait for it. Raises QueueFull."""
+        await self._slots.acquire(self._owner)
+        if self._closed or self._lent:  # meanwhile
+            self._slots.release(self._owner)
+        else:
+            self._held = True
+
+    def lend(self) -> None:
+        """Let others use it, until as many calls of `back`."""
+        self._lent += 1
+        self._give_back()
+
+    async def back(self) -> None:
+        """Wait for it again, unless it is closed. Without it where too many wait already."""
+        self._lent -= 1
+        if not self._lent and not self._closed:
+            with suppress(QueueFull):
+                await self.taken()
+
+    def close(self) -> None:
+        """Give it back for good."""
+        self._closed = True
+        self._give_back()
+
+    def _give_back(self) -> None:
+        if self._held:
+            self._held = False
+            self._slots.release(self._owner)

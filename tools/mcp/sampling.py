@@ -29,6 +29,15 @@ TEXT_ONLY = "only text is answered: no images, no audio and no results of tools"
 
 
 @dataclass
+class _Spent:
+    """Tokens that a request took, and for whom."""
+
+    at: float
+    tokens: float
+    owner: str
+
+
+@dataclass
 class Sampling:
     """The sampling callback of one server. `sampler` is None where no model is configured.
 
@@ -43,7 +52,7 @@ class Sampling:
     in_words: bool = False
     running: list[CallTrace] = field(default_factory=list)
     _answers: OrderedDict[str, tuple[float, Completion]] = field(default_factory=OrderedDict)
-    _spent: deque[list[float]] = field(default_factory=deque)  # time, tokens
+    _spent: deque[_Spent] = field(default_factory=deque)
 
     @contextmanager
     def during(self, call: CallTrace) -> Iterator[None]:
@@ -81,7 +90,7 @@ class Sampling:
         try:
             if call.samples > self.bounds.requests:
                 raise NotSampled(f"one call may ask {self.bounds.requests} times")
-            found, again = await self._completion(params, prompt)
+            found, again = await self._completion(params, prompt, call.owner)
         except NotSampled as refusal:
             # Further refusals of a call are not written down: there may be thousands.
             if not call.sampling_refused:
@@ -115,7 +124,7 @@ class Sampling:
         return Prompt(system, tuple(texts), max(1, min(params.max_tokens, self.bounds.answer_tokens)))
 
     async def _completion(
-        self, params: CreateMessageRequestParams, prompt: Prompt
+        self, params: CreateMessageRequestParams, prompt: Prompt, owner: str
     ) -> tuple[Completion, bool]:
         """The answer, and whether it is an earlier one."""
         self._must_be_allowed(params, prompt)
@@ -126,13 +135,14 @@ class Sampling:
         kept = self._answers.get(key)
         if kept and now - kept[0] < HOUR:
             return kept[1], True
-        spending = self._reserve(now, len(prompt.text) / CHARS_PER_TOKEN + prompt.max_tokens)
+        tokens = len(prompt.text) / CHARS_PER_TOKEN + prompt.max_tokens
+        spending = self._reserve(_Spent(now, tokens, owner))
         try:
             found = await self.sampler.complete(prompt)
         except NotSampled:
-            spending[1] = len(prompt.text) / CHARS_PER_TOKEN  # perhaps it was read
+            spending.tokens = len(prompt.text) / CHARS_PER_TOKEN  # perhaps it was read
             raise
-        spending[1] = found.input_tokens + found.output_tokens
+        spending.tokens = found.input_tokens + found.output_tokens
         self._answers[key] = (now, found)
         while len(self._answers) > MAX_KEPT_ANSWERS:
             self._answers.popitem(last=False)
@@ -150,13 +160,17 @@ class Sampling:
         if len(prompt.text) > self.bounds.prompt_chars:
             raise NotSampled(f"the prompt is longer than {self.bounds.prompt_chars:,} characters")
 
-    def _reserve(self, now: float, tokens: float) -> list[float]:
+    def _reserve(self, asked: _Spent) -> _Spent:
         """Take tokens out of this hour's. The item is corrected once they were counted. Raises NotSampled."""
-        while self._spent and now - self._spent[0][0] >= HOUR:
+        while self._spent and asked.at - self._spent[0].at >= HOUR:
             self._spent.popleft()
-        if sum(spent for _, spent in self._spent) + tokens > self.bounds.hour_tokens:
+        most, of_all = self.bounds.hour_tokens, [*self._spent, asked]
+        if sum(one.tokens for one in of_all) > most:
+            raise NotSampled(f"the {most:,} tokens of {self.server} for this hour are used up")
+        # So that one person cannot use up what the others need. Without a person nobody is to be told apart.
+        if asked.owner and sum(one.tokens for one in of_all if one.owner == asked.owner) > most / 2:
             raise NotSampled(
-                f"the {self.bounds.hour_tokens:,} tokens of {self.server} for this hour are used up"
+                f"half of the {most:,} tokens of {self.server} for this hour are all for one person"
             )
-        self._spent.append([now, tokens])
-        return self._spent[-1]
+        self._spent.append(asked)
+        return asked

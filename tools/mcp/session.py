@@ -65,6 +65,7 @@ class CallTrace:
     rejection: str = ""  # why it certainly did not reach the tool
     has_answer: bool = False  # the server itself replied with an error
     tool: str = ""
+    owner: str = ""  # the person or token that it is made for
     recorder: Recorder | None = None  # where its sampling requests are written down
     samples: int = 0  # sampling requests so far
     sampling_refused: bool = False  # a refused one is on the record

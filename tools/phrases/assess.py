@@ -61,7 +61,10 @@ def _depends(piece: Piece, before: Piece, tools: Tools) -> bool:
     made = any(
         path == new or path.startswith(f"{new.rstrip('/')}/") for path in piece.takes for new in before.gives
     )
-    return made or bool({*piece.takes} & {*changed})
+    inside = any(
+        f"{path}/".startswith(f"{new.rstrip('/')}/") for path in piece.into for new in before.folders
+    )
+    return made or inside or bool({*piece.takes} & {*changed})
 
 
 def destroys(piece: Piece, tools: Tools) -> bool:

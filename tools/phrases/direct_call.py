@@ -71,6 +71,7 @@ class Misfit:
 
     text: str
     blamed: tuple[str, ...]
+    reason: str = ""  # the same without the name of the tool
 
 
 def misfit(spec: ToolSpec, args: Mapping[str, Json], tools: Tools) -> str:
@@ -94,4 +95,4 @@ def unfit(
     if not problems:
         return None
     text = " ".join(problem.text for problem in problems[:3])
-    return Misfit(f"`{spec.full_name}`: {text}", tuple(str(p.path[0]) for p in problems if p.path))
+    return Misfit(f"`{spec.full_name}`: {text}", tuple(str(p.path[0]) for p in problems if p.path), text)

@@ -18,10 +18,10 @@ from tools.phrases.matching import LONGEST, Found, begun, best, match
 from tools.phrases.name_lookup import NameLookup, Names, Said
 from tools.phrases.phrase_to_calls import Answers, Asked, completed, meant, slots_of
 from tools.phrases.phrasebook import PhraseBook
-from tools.phrases.plan_draft import Piece, Unclear, renumbered, title
+from tools.phrases.plan_draft import NotThere, Piece, Unclear, renumbered, title
 from tools.phrases.runbook_reads import Looking, Seen
 from tools.phrases.runbooks import At, is_list, listed, misnamed, named, open_questions, wanted
-from tools.phrases.suggestions import near
+from tools.phrases.suggestions import elsewhere, missed, near
 from tools.phrases.tokenize import Heard, conjunctions, headed, hear, joints, lines
 
 MOST = 12  # instructions in one message
@@ -61,6 +61,9 @@ class Understanding:
     tools: Tools
     seen: Seen = field(default_factory=dict)
     files: bool = True  # the name of a file without its folder is looked up
+    waits: str = (
+        ""  # what is said beside “I did not understand”, where a card waits; "" for what can be written
+    )
 
     def answer(self, heard: Heard) -> str:
         """What to say to a question about this planner itself; "" for anything else."""
@@ -198,12 +201,20 @@ class Understanding:
         found = None if said else begun(self.book.phrases, line)
         if found:
             return completed(found, heard, typed, answers, self.tools)
-        raise Unclear(said or misnamed(line, heard, self.book) or near(line, heard, self.book, self.tools))
+        wrong = said or misnamed(line, heard, self.book)
+        if not wrong and self.waits:
+            wrong = f"{missed(line, heard)} {self.waits}"
+        raise Unclear(wrong or near(line, heard, self.book, self.tools))
 
     def _named(self, found: Found, heard: Heard, said: Said) -> dict[str, Json]:
         """What the slots hold, with paths in the place of names. Raises NameLookup, Asked and Unclear."""
         slots = slots_of(found, heard)
-        return Names(self.book.lookup, self.seen, self.files).resolved(found.phrase.names, slots, heard, said)
+        names = Names(self.book.lookup, self.seen, self.files)
+        try:
+            return names.resolved(found.phrase.names, slots, heard, said)
+        except NotThere as missing:
+            more = self.waits or elsewhere(heard.typed(said.text), found.phrase.server, self.book, self.tools)
+            raise Unclear(f"{missing} {more}".strip()) from None
 
     def _direct(self, call: Call, typed: str) -> Piece:
         spec = self.tools.find(call.server, call.tool)

@@ -14,9 +14,16 @@ from tools.phrases.typed_values import items
 LONGEST = 2000  # characters of one instruction, quoted values not counted
 SHORT = 300  # characters of one that ends too early: its values are single words
 POLITE = re.compile(
-    r"(?:(?:hey|hi|hello|ok|okay|please|pls|plz|and|(?:can|could|would|will) (?:you|u))\b[ \t,]*)+", re.I
+    r"(?:(?:(?:hey|hi|hello|ok|okay|please|pls|plz|and|thanks|thank you|thx|danke|bitte|"
+    r"(?:can|could|would|will) (?:you|u))\b|:[a-z0-9_+-]{1,60}:)[ \t,!]*)+",
+    re.I,
 )
-THANKS = re.compile(r"(?<![ \t,])[ \t,]*+\b(?:please|pls|thanks|thank you)[ \t]*+$", re.IGNORECASE)
+THANKS = re.compile(
+    r"(?<![ \t,])[ \t,]*+\b(?:please|pls|plz|bitte|(?:many )?(?:thanks|thx)(?: a lot| so much)?|"
+    r"thank you(?: so much)?|ty|cheers|danke|vielen dank)[ \t]*+$",
+    re.IGNORECASE,
+)
+EMOJI = re.compile(r"(?:(?<!\S):[a-z0-9_+-]{1,60}:[ \t]*+){1,3}$")
 FULL_STOP = re.compile(r"(?<=[\w\0)])[ \t]*[.!?]+[ \t]*$")
 VALUE = re.compile(r"\0\d+\0|(?<!\S)\S*[./*\d]\S*")
 
@@ -98,4 +105,9 @@ def spoken(line: str, to_the_end: bool = False) -> tuple[str, ...]:
     begun = [line[start:] for start in dict.fromkeys((0, polite.end() if polite else 0))]
     if to_the_end:
         return tuple(begun)
-    return tuple(FULL_STOP.sub("", THANKS.sub("", FULL_STOP.sub("", rest))) for rest in begun)
+    return tuple(_ended(_ended(rest)) for rest in begun)
+
+
+def _ended(text: str) -> str:
+    """Without emoji, closing punctuation and thanks, each once, at its end."""
+    return THANKS.sub("", FULL_STOP.sub("", EMOJI.sub("", text).rstrip())).rstrip()

@@ -23,7 +23,7 @@ from gate.rules.templates import expand
 from tools.mcp.schema_errors import either
 from tools.phrases.phrase_to_calls import Answers, Asked, again
 from tools.phrases.phrasebook import Lookup, NameKind
-from tools.phrases.plan_draft import Unclear
+from tools.phrases.plan_draft import NotThere, Unclear
 from tools.phrases.runbook_reads import Looking, Seen, key_of, result_of
 from tools.phrases.tokenize import Heard
 from tools.phrases.typed_values import clipped
@@ -131,6 +131,8 @@ class Names:
         if not isinstance(value, str) or self._is_typed(value, heard):
             return [value]
         words = _bare(value)
+        if slot.kind == "folder":
+            return [_new_folder(value)]
         if slot.kind in ("known", "place") and not BLANK.search(value):
             return [value]
         if slot.kind in ("new", "beside") or (
@@ -143,7 +145,7 @@ class Names:
         if not fitting and FILE_NAME.fullmatch(value):  # an earlier step may make it
             return [value]
         if not fitting:
-            raise Unclear(self._missing(slot, words))
+            raise NotThere(self._missing(slot, words))
         return _chosen(slot.question(value, fitting), [entry.path for entry in fitting], slot)
 
     def _is_typed(self, value: str, heard: Heard) -> bool:
@@ -273,6 +275,17 @@ def _new_name(words: str, value: str, alone: bool) -> str:
     raise Unclear(
         f"I am not sure what the new file is to be called: “{clipped(value, 60)}”? Write its name with an ending, such "
         "as notes.md, or put it in quotes."
+    )
+
+
+def _new_folder(value: str) -> str:
+    """The name of a new folder, of a few words. Raises Unclear for what may be a part of a sentence."""
+    parts = value.lower().split()
+    if len(parts) <= NAME_WORDS and not NO_NAME & {*parts}:
+        return value
+    raise Unclear(
+        f"I am not sure what the new folder is to be called: “{clipped(value, 60)}”? Write its name alone, or put "
+        "it in quotes."
     )
 
 

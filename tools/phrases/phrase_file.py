@@ -30,7 +30,7 @@ def _flaw(say: str) -> str:
     if set("{}") & set(SLOT.sub("", say)):
         return (
             f"“{say}” has a slot that cannot be read; a slot is {{name}}, {{name...}}, {{name:rest}}, "
-            "{name:quoted}, {name:number}, {name:day} or {name:time}"
+            "{name:quoted}, {name:number}, {name:day}, {name:time} or {name:title}"
         )
     if re.search(r"\}\s*\{(?!\w+:(?:quoted|day))", say) or re.search(r":rest\}.", say):
         return f"“{say}”: between two slots there must be a word, and nothing follows a rest"

@@ -15,11 +15,15 @@ from tools.phrases.direct_call import unfit
 from tools.phrases.matching import Found
 from tools.phrases.phrasebook import NameKind, Phrase
 from tools.phrases.plan_draft import Later, Piece, Unclear, separated, title
-from tools.phrases.sentence_patterns import SLOT, bare
+from tools.phrases.sentence_patterns import MOMENT, SLOT, bare
 from tools.phrases.tokenize import Heard, hear
 from tools.phrases.typed_values import clipped, fitted, items, words
 
-NEW_NAMES: tuple[NameKind, ...] = ("place", "new", "beside")
+NO_TITLE = (
+    "I am not sure where the title ends: “{}”? A day is written like tomorrow, friday, in 3 days or 2026-12-03, and a "
+    "time of it like at 14:00; I set one of each. Put a title that is meant to end like that in quotes."
+)
+NEW_NAMES: tuple[NameKind, ...] = ("place", "new", "folder", "beside")
 
 
 class Answers:
@@ -50,12 +54,14 @@ class Asked(Exception):
 
 
 def slot_value(kind: str, part: str, heard: Heard) -> Json:
-    """What a slot holds."""
+    """What a slot holds. Raises Unclear for a title whose end no slot for a day or a time could take."""
     if kind == ":number":
         return int(part)
     if kind == "...":
         return [heard.value(item) for item in items(part)]
     value = heard.value(part)
+    if kind == ":title" and not heard.is_quoted(part) and MOMENT.search(part):
+        raise Unclear(NO_TITLE.format(clipped(heard.typed(part), 60)))
     return value if isinstance(value, str) else heard.typed(part)
 
 
@@ -75,7 +81,14 @@ def meant(phrase: Phrase, slots: Mapping[str, Json], said: str, tools: Tools) ->
         args = expand(dict(phrase.args), scope)
         sentence = said if len(values) == 1 else sentence_of(phrase, scope)
         piece = made(spec, args, sentence, str(place), tools)
-        yield replace(piece, takes=_paths(phrase, args, "there"), gives=_paths(phrase, args, *NEW_NAMES))
+        placed, new = _paths(phrase, args, "place"), _paths(phrase, args, *NEW_NAMES)
+        yield replace(
+            piece,
+            takes=_paths(phrase, args, "there"),
+            gives=new,
+            into=(*placed, *(path.rpartition("/")[0] for path in new if "/" in path)),
+            folders=_paths(phrase, args, "folder"),
+        )
 
 
 def _paths(phrase: Phrase, args: Mapping[str, Json], *kinds: NameKind) -> tuple[str, ...]:
@@ -92,7 +105,8 @@ def made(spec: ToolSpec, args: Mapping[str, Json], said: str, key: str, tools: T
     known, refs = separated(fit)
     wrong = unfit(spec, known, tools, refs)
     if wrong:
-        raise Unclear(wrong.text, wrong.blamed)
+        cannot = f"“{clipped(said, 80)}” cannot be done: {wrong.reason} `help {spec.server}` shows examples."
+        raise Unclear(cannot if wrong.reason else wrong.text, wrong.blamed)
     return Piece(key, Call(spec.server, spec.name, known), title(spec, known, refs, said), refs)
 
 

@@ -14,8 +14,8 @@ TOOL = re.compile(r"([A-Za-z0-9_-]{1,40})\.([A-Za-z0-9_./-]{1,128})")
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """One way to say something. Slots: "" text, ":rest" to the end, ":quoted", ":number", ":day", ":time", "..." a
-    list.
+    """One way to say something. Slots: "" text, ":rest" to the end, ":quoted", ":number", ":day", ":time", ":title"
+    text whose end tells of no time, "..." a list.
 
     `words`: what every such sentence holds, in this order and in small letters: where they are missing the pattern
     is not tried, which could take long."""
@@ -39,9 +39,10 @@ class Pattern:
         return ":rest" in self.slots.values()
 
 
-# What a slot stands for: something that exists, a place to put something, something that may be new, or a new name in
-# the folder of the slot `source`. `known` is something that exists, too; of it and of a place one word is a path.
-NameKind = Literal["there", "known", "place", "new", "beside"]
+# What a slot stands for: something that exists, a place to put something, a file that may be new, a new folder, or a
+# new name in the folder of the slot `source`. `known` is something that exists, too; of it and of a place one word is
+# a path.
+NameKind = Literal["there", "known", "place", "new", "folder", "beside"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ class Later(str):
 class Piece:
     """One call. `refs` name other pieces by their keys, or steps that are done by their ids. `step`: the step of
     an earlier plan that it still is, unchanged. `takes` and `gives`: paths that have to exist for it, and paths
-    that it makes."""
+    that it makes. `into` and `folders`: folders that it may put something into, and folders that it makes."""
 
     key: str
     call: Call
@@ -36,6 +36,8 @@ class Piece:
     step: str = ""
     takes: tuple[str, ...] = ()
     gives: tuple[str, ...] = ()
+    into: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
 
     @property
     def needs(self) -> set[str]:
@@ -50,6 +52,10 @@ class Unclear(Exception):
     def __init__(self, text: str, blamed: Sequence[str] = ()) -> None:
         super().__init__(text)
         self.blamed = tuple(blamed)
+
+
+class NotThere(Unclear):
+    """A name in it stands for nothing that was found."""
 
 
 def planned(pieces: Sequence[Piece]) -> tuple[Planned, ...]:

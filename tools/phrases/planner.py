@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gate.rules.action import Action
@@ -67,11 +69,14 @@ class Phrases:
             return Replied(self._plan(turn, brief))
         if turn.mode is Mode.TALK:
             return Replied(self._talk(turn, brief))
-        return Replied(self.understand(turn.text, brief, seen(turn.exchanges)))
+        here = [one for one in pending if one.session == turn.session and one.requester == turn.requester]
+        return Replied(self.understand(turn.text, brief, seen(turn.exchanges), waits(here)))
 
-    def understand(self, text: str, brief: Brief | None = None, known: Seen | None = None) -> Reply:
-        """One message to one reply. `known`: what was read for it so far."""
-        understanding = Understanding(self.book, self.tools, known or {})
+    def understand(
+        self, text: str, brief: Brief | None = None, known: Seen | None = None, waits: str = ""
+    ) -> Reply:
+        """One message to one reply. `known`: what was read for it so far. `waits`: what waits beside it, in words."""
+        understanding = Understanding(self.book, self.tools, known or {}, waits=waits)
         heard = hear(text)
         special = self._special(heard, understanding)
         if special:
@@ -139,6 +144,18 @@ def _only_looks(turn: Turn, reply: Reply) -> bool:
 
 PLANS = "This runbook looks around and then makes a plan, and planning is switched off here."
 NOTHING_LEFT = "Nothing is left to do. Write what else you want."
+
+
+def waits(actions: Sequence[Action]) -> str:
+    """What is said of the card that waits where something was not understood; "" where there is none, or several."""
+    if len(actions) != 1:
+        return ""
+    texts = [key for key, value in json.loads(actions[0].proposal.args).items() if isinstance(value, str)]
+    example = f"`set {texts[0]} to …`, " if texts else ""
+    return (
+        "Your card above still waits, as it was: press a button on it, or write "
+        f"{example}`change 'this' to 'that'` or `cancel`."
+    )
 
 
 def _texts(turn: Turn, brief: Brief) -> tuple[str, ...]:

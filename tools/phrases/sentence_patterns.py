@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from tools.phrases.phrasebook import Pattern
 
-SLOT = re.compile(r"\{([a-z_]+)(\.\.\.|:rest|:number|:quoted|:day|:time)?\}")
+SLOT = re.compile(r"\{([a-z_]+)(\.\.\.|:rest|:number|:quoted|:day|:time|:title)?\}")
 TOKEN = re.compile(r"\{[^{}]*\}|\] |[()\[\]|]|[ \t]+|[^{}()\[\]| \t]+")
 GROUP = re.compile(r"\[[^][()]*\]|\([^][()]*\)")
 BLANK = r"[ \t]+"
@@ -17,9 +17,32 @@ DAY = (
     r"in[ \t]+\d{1,4}[ \t]+(?:day|week)s?|\d{4}-\d\d-\d\d)"
 )
 TIME = r"\d{1,2}(?::\d\d)?(?:[ \t]?[ap]m)?"
+WEEKDAY = r"(?:mon|tue|tues|wed|wednes|thu|thurs|fri|sat|satur|sun)(?:day)?s?"
+MONTH = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|"
+    r"oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
+)
+# A title that ends like this holds a moment that no slot took, or the half of one: `water the plants every`.
+MOMENT = re.compile(
+    r"(?:^|[ \t])(?:"
+    r"(?:every|each)(?:[ \t]+(?:other|second|\d+))?"
+    rf"[ \t]+(?:hour|day|weekday|week|month|quarter|year|morning|evening|night|{WEEKDAY})s?"
+    rf"(?:[ \t]+at[ \t]+{TIME})?|daily|weekly|monthly|yearly|"
+    r"(?:next|this|coming|end of(?:[ \t]+the)?)[ \t]+(?:week|weekend|month|quarter|year|morning|afternoon|evening)|"
+    r"tonight|tmrw?|tomm?or+ow|2morrow|yesterday|eod|eow|eom|"
+    rf"(?:{DAY}|{WEEKDAY})[ \t]+(?:morning|noon|afternoon|evening|night)|"
+    r"in[ \t]+(?:an?|\d+|one|two|three|half an)[ \t]+(?:min|minute|hr|hour|day|week|month|year)s?|"
+    rf"(?:the[ \t]+)?\d{{1,2}}(?:st|nd|rd|th)(?:[ \t]+of)?(?:[ \t]+{MONTH})?(?:[ \t]+\d{{4}})?|"
+    rf"\d{{1,2}}\.?[ \t]+{MONTH}(?:[ \t]+\d{{4}})?|{MONTH}[ \t]+\d{{1,2}}(?:st|nd|rd|th)?|"
+    r"(?:on|by|until|till|before)[ \t]+\d{1,2}[./]\d{1,2}(?:[./](?:\d{2,4})?)?|"
+    r"(?:every|next|last|this|until|till|before|after|since|by|from|at|@|for|to|and|or|not|the)"
+    r")[ \t]*$",
+    re.IGNORECASE,
+)
 PATTERNS = {
     "": r"(?P<{}>\S.*?)",
     "...": r"(?P<{}>\S.*?)",
+    ":title": r"(?P<{}>\S.*?)",
     ":rest": r"(?P<{}>.+)",
     ":number": r"(?P<{}>\d{{1,9}})",
     ":quoted": "(?P<{}>\0\\d+\0)",

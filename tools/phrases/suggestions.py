@@ -49,20 +49,34 @@ COMMANDS = (
 
 def near(line: str, heard: Heard, book: PhraseBook, tools: Tools) -> str:
     """“I did not understand …”, with what comes closest: at most five lines."""
-    shown = heard.typed(line).strip()
-    shown = " ".join(shown.split())
-    shown = shown if len(shown) <= SHOWN else shown[: SHOWN - 1] + "…"
-    missed = f"I did not understand “{shown}”.{ONLY_ENGLISH if _is_foreign(line) else ''}"
+    text = missed(line, heard)
     named = _named(heard.typed(line), tools)
     if named:
-        return f"{missed} There is a tool of that name. Write:\n{bullets(named)}"
+        return f"{text} There is a tool of that name. Write:\n{bullets(named)}"
     close = closest(line, [*_choices(book, tools), *COMMANDS], CLOSEST)
     if close:
         best = close[0].server
         more = f"`help {best}` shows more like this, `help` what else there is." if best else HELP
-        return f"{missed} You can write:\n{bullets([choice.text for choice in close])}\n{more}"
+        return f"{text} You can write:\n{bullets([choice.text for choice in close])}\n{more}"
     server = _server(line, tools)
-    return f"{missed} {of_server(server, book, tools) if server else examples(book, tools)}"
+    return f"{text} {of_server(server, book, tools) if server else examples(book, tools)}"
+
+
+def missed(line: str, heard: Heard) -> str:
+    """“I did not understand …”."""
+    shown = " ".join(heard.typed(line).split())
+    shown = shown if len(shown) <= SHOWN else shown[: SHOWN - 1] + "…"
+    return f"I did not understand “{shown}”.{ONLY_ENGLISH if _is_foreign(line) else ''}"
+
+
+def elsewhere(line: str, server: str, book: PhraseBook, tools: Tools) -> str:
+    """What can be written to other servers than the one that a line was taken for; "" where nothing comes close."""
+    others = [choice for choice in _choices(book, tools) if choice.server not in ("", server)]
+    close = closest(line, others, CLOSEST)
+    if close:
+        return f"If you mean no file, you can write:\n{bullets([one.text for one in close])}"
+    named = _server(line, tools)
+    return of_server(named, book, tools) if named not in ("", server) else ""
 
 
 def _is_foreign(line: str) -> bool:
