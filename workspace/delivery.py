@@ -18,12 +18,17 @@ Payload = dict[str, Any]
 
 @dataclass(frozen=True)
 class Timing:
-    """Slack's time limits and retry delays, in seconds. Tests shorten them."""
+    """Slack's time limits and retry delays, in seconds. Tests shorten them.
+
+    stream: after its start, a stream is closed. stream_idle: after the last text in it.
+    """
 
     ack: float = 3.0
     retries: tuple[float, ...] = (0.0, 60.0, 300.0)
     trigger: float = 3.0
     response_url: float = 1800.0
+    stream: float = 300.0
+    stream_idle: float = 30.0
 
 
 @dataclass(frozen=True)

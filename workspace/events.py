@@ -86,14 +86,18 @@ def app_home_opened(context: Context, user: str) -> None:
         context.delivery.send_event(event)
 
 
-def agent_session_stopped(context: Context, user: str, channel: str, thread_ts: str | None) -> None:
-    """Sends `agent_session_stopped`, for Slack's Stop button. The app stops its work and sets the status."""
+def agent_session_stopped(
+    context: Context, user: str, channel: str, thread_ts: str | None, streaming: list[str]
+) -> None:
+    """Sends `agent_session_stopped`, for Slack's Stop button. The app stops its work and sets the status.
+    `streaming`: the ts of the messages that were being streamed.
+    """
     event: dict[str, Any] = {
         "type": "agent_session_stopped",
         "channel": channel,
         "user": user,
         "thread_ts": thread_ts,
-        "streaming_message_ts": [],
+        "streaming_message_ts": streaming,
         "event_ts": context.state.next_ts(),
     }
     context.delivery.send_event(event)

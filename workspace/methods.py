@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from workspace import check, modals, posting, read_methods
+from workspace import check, modals, posting, read_methods, streams
 from workspace.context import Context
 from workspace.errors import SlackError
 from workspace.payloads import message_json
@@ -51,7 +51,10 @@ def post_ephemeral(context: Context, args: Args) -> Args:
 
 
 def update_message(context: Context, args: Args) -> Args:
-    message = posting.update(context, "chat.update", args, _app_message(context, args, "cant_update_message"))
+    before = _app_message(context, args, "cant_update_message")
+    if streams.condition(context, before) == "open":
+        raise SlackError("streaming_state_conflict")
+    message = posting.update(context, "chat.update", args, before)
     body = message_json(context.state, message)
     return {"channel": message.channel, "ts": message.ts, "text": message.text, "message": body}
 
@@ -173,6 +176,9 @@ METHODS: Mapping[str, Method] = {
     "chat.update": update_message,
     "chat.delete": delete_message,
     "chat.getPermalink": permalink,
+    "chat.startStream": streams.start,
+    "chat.appendStream": streams.append,
+    "chat.stopStream": streams.stop,
     "views.open": modals.open_modal,
     "views.push": modals.push_modal,
     "views.update": modals.update_modal,

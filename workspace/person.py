@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from workspace import events, modals, payloads, posting, values
+from workspace import events, modals, payloads, posting, streams, values
 from workspace.composer import compose, escape_command
 from workspace.context import Context
 from workspace.delivery import AppResponse
@@ -233,11 +233,17 @@ class Person:
         return Outcome(True, response=response)
 
     async def stop(self, channel: str, thread_ts: str | None) -> None:
-        """Presses Slack's Stop button. Raises NotPossible unless the session's status is processing."""
+        """Presses Slack's Stop button: streams end. Raises NotPossible unless the session's status is processing, or
+        a message is being streamed."""
         self._channel(channel)
-        if self._state.statuses.get((channel, thread_ts)) != "processing":
+        streaming = streams.open_in(self._context, channel, thread_ts)
+        if not streaming and self._state.statuses.get((channel, thread_ts)) != "processing":
             raise NotPossible("Nothing is running here.")
-        events.agent_session_stopped(self._context, self.id, channel, thread_ts)
+        for message in streaming:
+            message.stream = {**(message.stream or {}), "stopped": True}
+        self._state.changed()
+        stopped = [message.ts for message in streaming]
+        events.agent_session_stopped(self._context, self.id, channel, thread_ts, stopped)
 
     def _channel(self, channel_id: str) -> Channel:
         channel = self._state.channels.get(channel_id)

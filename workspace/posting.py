@@ -47,13 +47,7 @@ def post(
 ) -> Message:
     """Posts a message and, unless it is ephemeral, sends the app the event about it. Raises SlackError."""
     text, blocks = checked_content(context, method, args)
-    thread_ts = args.get("thread_ts")
-    if thread_ts is not None:
-        parent = context.state.message(channel.id, str(thread_ts))
-        if parent is None:
-            raise SlackError("thread_not_found")
-        if parent.thread_ts not in (None, parent.ts):
-            raise SlackError("cannot_reply_to_message")
+    thread_ts = thread_of(context, channel, args.get("thread_ts"))
     ts, user = context.state.next_ts(), context.state.app.bot_user
     message = Message(
         channel.id, ts, user, text, thread_ts, blocks, visible_to, metadata=args.get("metadata")
@@ -63,6 +57,18 @@ def post(
     if visible_to is None:
         events.message_posted(context, message)
     return message
+
+
+def thread_of(context: Context, channel: Channel, thread_ts: Any) -> str | None:
+    """The thread that is replied in, None for none. Raises SlackError thread_not_found, cannot_reply_to_message."""
+    if thread_ts is None:
+        return None
+    parent = context.state.message(channel.id, str(thread_ts))
+    if parent is None:
+        raise SlackError("thread_not_found")
+    if parent.thread_ts not in (None, parent.ts):
+        raise SlackError("cannot_reply_to_message")
+    return str(thread_ts)
 
 
 def update(context: Context, method: str, args: Args, message: Message) -> Message:
@@ -79,6 +85,7 @@ def update(context: Context, method: str, args: Args, message: Message) -> Messa
     message.values = initial_values(blocks or [], previous_values)
     message.typed = {user: initial_values(blocks or [], typed) for user, typed in message.typed.items()}
     message.edited = not blocks
+    message.stream = None
     if args.get("metadata") is not None:
         message.metadata = args["metadata"]
     context.state.changed()

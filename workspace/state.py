@@ -62,6 +62,7 @@ class Message:
     values: Values = field(default_factory=dict)
     typed: dict[str, Values] = field(default_factory=dict)
     reactions: dict[str, list[str]] = field(default_factory=dict)
+    stream: dict[str, Any] | None = None  # of a message that the app has not stopped streaming
 
     def values_of(self, user: str) -> Values:
         """The field values that this person sees; input of other people is not shown."""

@@ -10,10 +10,11 @@ from typing import Any
 
 from aiohttp import web
 
+from workspace import streams
 from workspace.context import Context
 from workspace.errors import NotPossible
 from workspace.person import Outcome, Person
-from workspace.state import Message, State, View
+from workspace.state import Message, View
 
 Body = Mapping[str, Any]
 Json = dict[str, Any]
@@ -177,7 +178,7 @@ def client_state(context: Context, person: Person, tab: str = "") -> Json:
         "channels": rooms,
         "usergroups": [asdict(g) for g in state.usergroups.values()],
         "messages": {
-            c.id: [_message_json(state, m, person.id) for m in state.visible(c.id, person.id)] for c in seen
+            c.id: [_message_json(context, m, person.id) for m in state.visible(c.id, person.id)] for c in seen
         },
         "statuses": [
             {"channel": channel, "thread_ts": thread_ts, "status": status}
@@ -195,7 +196,8 @@ def client_state(context: Context, person: Person, tab: str = "") -> Json:
     }
 
 
-def _message_json(state: State, message: Message, reader: str) -> Json:
+def _message_json(context: Context, message: Message, reader: str) -> Json:
+    state = context.state
     mine = message.user == state.app.bot_user
     return {
         "ts": message.ts,
@@ -209,6 +211,7 @@ def _message_json(state: State, message: Message, reader: str) -> Json:
         "values": message.values_of(reader),
         "ephemeral": message.visible_to is not None,
         "edited": message.edited,
+        "stream": streams.condition(context, message),
         "reactions": message.reactions,
         "reply_count": len(state.replies(message)),
     }

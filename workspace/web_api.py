@@ -21,13 +21,16 @@ from workspace.posting import respond
 from workspace.state import Clock
 
 Args = dict[str, Any]
-JSON_ARGS = ("blocks", "view", "attachments", "metadata", "prompts", "message")
+JSON_ARGS = ("blocks", "view", "attachments", "metadata", "prompts", "message", "chunks")
 APP_TOKEN_METHODS = ("apps.connections.open",)
 HTML = "<html><body><h1>502 Bad Gateway</h1></body></html>"
 
 RATE_TIERS: Mapping[str, int] = {  # calls per 60 seconds
     "chat.update": 50,
     "chat.delete": 50,
+    "chat.startStream": 20,
+    "chat.appendStream": 100,
+    "chat.stopStream": 20,
     "conversations.replies": 50,
     "conversations.history": 50,
     "agents.sessions.setStatus": 50,

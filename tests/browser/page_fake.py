@@ -93,7 +93,14 @@ class FakeWorkspace:
             "name": NAMES.get(user, "Countersign"),
             "is_bot": bot,
         }
-        rest = {"text": text, "blocks": None, "ephemeral": False, "edited": False, "reply_count": 0}
+        rest = {
+            "text": text,
+            "blocks": None,
+            "ephemeral": False,
+            "edited": False,
+            "reply_count": 0,
+            "stream": "",
+        }
         self.messages.append({**message, **rest, **more})
         return ts
 

@@ -244,3 +244,26 @@ async def test_a_warning_is_shown_in_its_channel_only(fake: FakeWorkspace, open_
     await expect(page.get_by_test_id("toast")).to_have_count(0)
     await page.get_by_test_id("channel-D_BOT").click()
     await expect(page.get_by_test_id("toast")).to_contain_text("No answer.")
+
+
+async def test_a_streamed_message_grows_until_it_is_whole_and_can_be_stopped(
+    fake: FakeWorkspace, open_page: OpenPage
+):
+    root = fake.say(1, "the question", user="U_ANN", reply_count=1)
+    fake.say(2, "", thread_ts=root, blocks=[section("It is")], stream="open")
+    page = await open_page(fake.url)
+    await page.get_by_role("button", name="1 reply").click()
+    thread = page.get_by_test_id("thread")
+    await expect(thread.get_by_test_id("streaming")).to_be_visible()
+    async with page.expect_response("**/ui/stop"):
+        await thread.get_by_test_id("stop").click()
+    assert fake.posts == [("/ui/stop", {"as": "U_ANN", "channel": "C_OPS", "thread_ts": root})]
+    answer = fake.messages[-1]
+    answer["stream"] = "expired"
+    fake.touch()
+    await expect(thread.get_by_test_id("unfinished")).to_have_text("This message was not finished.")
+    answer |= {"blocks": [section("It is"), section("a whole answer.")], "stream": ""}
+    fake.touch()
+    await expect(thread).to_contain_text("a whole answer.")
+    await expect(thread.get_by_test_id("streaming")).to_have_count(0)
+    await expect(thread.get_by_test_id("unfinished")).to_have_count(0)

@@ -16,7 +16,8 @@ from tests.browser.loops import on_one_loop
 from tests.browser.page_fake import OpenPage
 from tests.model_stub import Answer, Heard, ModelStub, assesses, calls, fails, says
 from tests.product import Product, running_product
-from views.past_tense import past
+from views.wording import past
+from workspace.faults import Slow
 
 pytestmark = pytest.mark.browser
 
@@ -275,6 +276,25 @@ async def test_a_model_hears_what_people_make_of_its_calls_together_by_a_no_and_
     assert [told[:17] for told in running.last.results] == ["status: succeeded"] * 2
     await _rejected(running, ann)
     await _edited(running, ann)
+
+
+async def test_a_long_answer_in_direct_messages_grows_and_survives_a_reload(
+    running: ProductWithModel, open_page: OpenPage
+) -> None:
+    ws = running.product.ws
+    page = await open_page(f"{ws.url}/?as={ANN}#{ws.as_(ANN).im}")
+    ann, told = Window(page), [f"Point {n}. " + "It is a long story. " * 10 for n in range(4)]
+    ws.faults.on("chat.appendStream", Slow(2.0))
+    running.script.next(assesses(), says("\n\n".join(told)))
+    await ann.write("how was the third quarter?")
+    await ann.open("how was the third quarter?")
+    await expect(ann.thread.get_by_test_id("streaming")).to_be_visible()
+    await page.reload()
+    await ann.sees("Point 0.", "Point 3.")
+    await expect(ann.thread.get_by_test_id("streaming")).to_have_count(0)
+    await page.reload()
+    await ann.sees(*(one.strip() for one in told))
+    assert [entry.name for entry in ws.log if entry.name in ("chat.postMessage", "chat.update")] == []
 
 
 async def _rejected(running: ProductWithModel, ann: Window) -> None:

@@ -49,8 +49,17 @@ function Body({ message, act }) {
     ${blocks.length === 0 ? html`<${Mrkdwn} text=${message.text} />`
       : html`<${SurfaceProvider} id=${message.ts} blocks=${blocks} typed=${typed} setTyped=${setTyped} send=${act}>
           <${Blocks} blocks=${blocks} /><//>`}
+    <${Stream} is=${message.stream} />
     ${message.edited && html`<span class="edited">(edited)</span>`}
   </div>`;
+}
+
+/** That a message is being written; or, as in Slack, that it never came to its end. */
+function Stream({ is }) {
+  if (!is) return null;
+  if (is === "open") return html`<span class="caret" data-testid="streaming" aria-label="is writing"></span>`;
+  return html`<p class="unfinished" data-testid="unfinished">
+    ${is === "stopped" ? "Stopped." : "This message was not finished."}</p>`;
 }
 
 function Reactions({ of }) {

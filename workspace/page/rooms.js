@@ -8,6 +8,7 @@ import { SurfaceProvider } from "./surface.js";
 
 const STATUS = { processing: "Working…", suspended: "Waiting for a person" };
 
+const isWriting = (message) => message.stream === "open";
 const statusOf = (state, channel, ts) =>
   state.statuses.find((s) => s.channel === channel && s.thread_ts === ts && Object.hasOwn(STATUS, s.status))?.status;
 const isReply = (message) => Boolean(message.thread_ts) && message.thread_ts !== message.ts;
@@ -94,7 +95,7 @@ export function Thread({ ts, state, send, go, trouble, channel }) {
       <button type="button" class="icon-button" aria-label="Close thread" data-testid="thread-close"
         onClick=${() => go({ thread: null })}>✕</button></header>
     <${Log} label="Thread" mark=${state.rev} place=${ts}>${shown.map(row)}<//>
-    <${Status} status=${statusOf(state, channel.id, ts)}
+    <${Status} status=${shown.some(isWriting) ? "processing" : statusOf(state, channel.id, ts)}
       stop=${() => send("/ui/stop", { channel: channel.id, thread_ts: ts }).catch(trouble)} />
     ${channel.member && html`<${Composer} where=${`${state.me.id}/${channel.id}/${ts}`} inThread placeholder="Reply…"
       people=${addressees(state)} commands=${state.commands}
