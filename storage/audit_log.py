@@ -20,6 +20,7 @@ from storage.tables import DECISIVE, audit_head, audit_log
 from storage.task_tables import events
 
 CHUNK = 2000
+AT_ONCE = 8  # rows that are written by one statement, which is built once for each number of them
 # Built once, as every change there is needs them.
 ADDED = insert(audit_log)
 MOVED = update(audit_head).values(mac=bindparam("end"))
@@ -60,10 +61,10 @@ async def append(
         value = mac(key, prev, seq, at, entry)
         rows.append(_row(Line(seq, at, entry, prev, value, team_of(entry.session))))
         prev = value
-    if connection.dialect.name == "postgresql" and len(rows) == 1 and len(event_rows) <= 1:
-        given = [("entry", rows[0]), *(("event", row) for row in event_rows)]
+    if connection.dialect.name == "postgresql" and len(rows) + len(event_rows) <= AT_ONCE:
+        given = [*_numbered("entry", rows), *_numbered("event", event_rows)]
         named = {f"{kind}_{name}": value for kind, row in given for name, value in row.items()}
-        await connection.execute(_at_once(offset, bool(event_rows)), {"end": prev, **named})
+        await connection.execute(_at_once(offset, len(rows), len(event_rows)), {"end": prev, **named})
         return
     await connection.execute(ADDED, rows)
     await connection.execute(MOVED, {"end": prev})
@@ -86,11 +87,16 @@ def _taken(offset: timedelta) -> Any:
 
 
 @cache
-def _at_once(offset: timedelta, with_event: bool) -> Any:
-    """Write one entry, the new end of the log, and one event where there is one, in one statement of PostgreSQL."""
-    written = insert(audit_log).values(_named(audit_log, "entry")).add_cte(MOVED.cte("moved"))
-    event = happened(offset).values(_named(events, "event", but=("seq", "at")))
-    return written.add_cte(event.cte("event")) if with_event else written
+def _at_once(offset: timedelta, entries: int, told: int) -> Any:
+    """Write so many entries, the new end of the log, and so many events in one statement of PostgreSQL."""
+    lines = [_named(audit_log, f"entry{i}") for i in range(entries)]
+    written = insert(audit_log).values(lines).add_cte(MOVED.cte("moved"))
+    given = [{**_named(events, f"event{i}", but=("seq", "at")), "at": clock(offset)} for i in range(told)]
+    return written.add_cte(insert(events).values(given).cte("event")) if given else written
+
+
+def _numbered(kind: str, rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, Mapping[str, Any]]]:
+    return [(f"{kind}{i}", row) for i, row in enumerate(rows)]
 
 
 def _named(table: Table, kind: str, but: Sequence[str] = ()) -> dict[str, Any]:

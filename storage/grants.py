@@ -6,10 +6,11 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
-from sqlalchemy import CursorResult, Row, or_, select, update
+from sqlalchemy import CursorResult, Row, exists, or_, select, update
 
 from gate.rules.access import Kind
 from gate.rules.action import Action, Session
+from gate.rules.grant_ports import Past
 from gate.rules.grants import Grant
 from gate.rules.tool import Pin
 from storage.api_tables import made, tokens
@@ -140,26 +141,19 @@ class Learnt:
         (rows,) = await self._ask(found.order_by(grants.c.given_at.desc(), grants.c.id.desc()))
         return to_grants(rows, self._seals)
 
-    async def tainted(self, session: Session, since: datetime) -> bool:
-        (rows,) = await self._ask(
-            select(taints.c.tool)
-            .where(taints.c.session == session, taints.c.outside, taints.c.at >= since)
-            .limit(1)
-        )
-        return bool(rows)
-
     async def of_agents(self, tasks: Collection[str]) -> frozenset[str]:
         opened = select(made.c.id).join(tokens, tokens.c.id == made.c.token)
         (rows,) = await self._ask(opened.where(made.c.id.in_(set(tasks)), tokens.c.kind == Kind.AGENT))
         return frozenset(row.id for row in rows)
 
-    async def went_well(self, action: Action) -> bool:
+    async def past(self, action: Action, since: datetime) -> Past:
         like_it = (
             actions.c.team == action.session.team,
             actions.c.server == action.server,
             actions.c.tool == action.tool,
             actions.c.definition == action.definition,
         )
-        other = select(actions.c.id).where(SUCCEEDED, *like_it, actions.c.id != action.id)
-        (rows,) = await self._ask(other.limit(1))
-        return bool(rows)
+        other = exists().where(SUCCEEDED, *like_it, actions.c.id != action.id)
+        outside = exists().where(taints.c.session == action.session, taints.c.outside, taints.c.at >= since)
+        (rows,) = await self._ask(select(other.label("went_well"), outside.label("tainted")))
+        return Past(bool(rows[0].went_well), bool(rows[0].tainted))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import hmac
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
 from datetime import UTC, datetime, timedelta
 from typing import Any, Self
@@ -25,7 +25,8 @@ from storage import api_tables, tables, task_tables
 from storage.columns import clock
 from storage.database import CHECKPOINTS, READ_SECONDS, reached, reading
 from storage.grants import Learnt
-from storage.posted import BEGIN, LOST, POSTED, POSTED_OF, UNREAD_SINCE, lost
+from storage.posted import BEGIN, IN_VAIN, LOST, POSTED, POSTED_OF, UNREAD_SINCE, lost
+from storage.question_tables import OPEN_QUESTION, server_questions
 from storage.reviews import Reviews
 from storage.row_macs import seals_of
 from storage.rows import loaded, to_action, to_joined_turn, to_line, to_task, to_turn, to_votes
@@ -342,6 +343,11 @@ class SqlLedger:
             row = (await tx.execute(BEGIN, {"of": key})).one_or_none()
         return loaded(Posted, row) if row else None
 
+    async def begun_in_vain(self, runs: Mapping[str, int]) -> None:
+        async with self.begin() as tx:
+            for key, number in sorted(runs.items()):
+                await tx.execute(IN_VAIN, {"of": key, "number": number})
+
     async def ask_again(self, key: str) -> bool:
         async with self.begin() as tx:
             return await tx.ask(key) is not None
@@ -352,6 +358,7 @@ class SqlLedger:
         await self._write(
             delete(inbox).where(inbox.c.done_at.is_not(None), inbox.c.done_at < before),
             delete(sheets).where(sheets.c.opened_at < before),
+            delete(server_questions).where(~OPEN_QUESTION, server_questions.c.created_at < before),
             delete(task_tables.events).where(task_tables.events.c.at < before),
             delete(api_tables.answers).where(api_tables.answers.c.at < before),
             update(stack)

@@ -22,7 +22,7 @@ from storage.task_tables import tasks
 
 
 class SqlPages:
-    """Methods raise Unavailable when the database cannot be had."""
+    """Methods raise Unavailable when the database cannot be had, and LookupError where nothing has the id `after`."""
 
     def __init__(self, engine: AsyncEngine, offset: timedelta = timedelta(0)) -> None:
         self._engine = engine
@@ -41,19 +41,31 @@ class SqlPages:
             asked = asked.where(tables.PREPARED, actions.c.expires_at > now)
         if session is not None:
             asked = asked.where(actions.c.session == session)
-        return [to_action(row) for row in await ask(self._engine, asked.limit(limit))]
+        return [to_action(row) for row in await self._rows(actions, token, after, asked.limit(limit))]
 
     async def tasks(self, token: Token, *, after: str, limit: int) -> Sequence[Task]:
         asked = _page(tasks, token, after)
         if token.kind is Kind.AGENT:
             asked = asked.where(tasks.c.id.in_(select(made.c.id).where(made.c.token == token.id)))
-        return [to_task(row) for row in await ask(self._engine, asked.limit(limit))]
+        return [to_task(row) for row in await self._rows(tasks, token, after, asked.limit(limit))]
+
+    async def _rows(self, table: Any, token: Token, after: str, asked: Any) -> Sequence[Any]:
+        rows = await ask(self._engine, asked)
+        if after and not rows:
+            there = select(table.c.id).where(table.c.id == after, *_own(table, token))
+            if not await ask(self._engine, there):
+                raise LookupError(after)
+        return rows
+
+
+def _own(table: Any, token: Token) -> tuple[Any, ...]:
+    return table.c.team == token.team, table.c.requester == token.user
 
 
 def _page(table: Any, token: Token, after: str) -> Any:
     """What the token's person asked for, newest first, from behind the row with the id `after`."""
     order = (table.c.created_at, table.c.id)
-    asked = select(table).where(table.c.team == token.team, table.c.requester == token.user)
+    asked = select(table).where(*_own(table, token))
     if after:
         there = table.alias("there")
         at = select(there.c.created_at).where(there.c.id == after).scalar_subquery()

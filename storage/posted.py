@@ -30,6 +30,13 @@ BEGIN = (
     .returning(*SHOWN)
 )
 
+# The run `number` has begun and was given up: it counts as one that is yet to begin.
+IN_VAIN = (
+    update(posted)
+    .where(posted.c.key == KEY, posted.c.asked == bindparam("number"), posted.c.begun == posted.c.asked)
+    .values(begun=posted.c.asked - 1)
+)
+
 
 @lru_cache(maxsize=16)
 def asking(dialect: str, offset: timedelta) -> Any:

@@ -29,7 +29,7 @@ from gate.rules.ports import Stale, World
 from gate.rules.previews import facts, text_of
 from gate.rules.states import Event, NoSuchArrow, State
 from gate.rules.thread_commands import Assign, Replace
-from gate.rules.tool import Problem, ToolSpec
+from gate.rules.tool import Problem, ToolSpec, Unfit
 from gate.rules.unicode_safety import quoted
 
 LOOKING = "I am looking at what this would change now…"
@@ -43,13 +43,6 @@ class Form:
     action: Action
     spec: ToolSpec
     args: Mapping[str, Json]
-
-
-@dataclass(frozen=True, slots=True)
-class Unfit:
-    """The edited arguments break the tool's schema: one sentence for each field."""
-
-    problems: tuple[Problem, ...]
 
 
 async def form(world: World, press: Press) -> Form | Said:

@@ -224,18 +224,19 @@ async def _renew(world: World, action: Action) -> None:
 
 
 async def record(world: World, action: Action, outcome: Outcome) -> None:
-    """Result, undo entry and audit row in one transaction. A late truth replaces `unknown`."""
+    """Result, undo entry and audit row in one transaction, of an action as it was claimed. A late truth replaces
+    `unknown`."""
     spec = world.tools.find(action.server, action.tool)
-    async with world.ledger.begin() as tx:
-        now = await tx.action(action.id)
-        if now is None or now.claim is None or action.claim is None or now.claim.token != action.claim.token:
-            return
-        if now.state not in (State.EXECUTING, State.UNKNOWN) or (now.state, outcome.kind) == (
-            State.UNKNOWN,
-            "unknown",
-        ):
-            return  # a person has settled it meanwhile; or nothing is known still
-        await write_end(tx, world, now, outcome, spec)
+    try:
+        async with world.ledger.begin() as tx:
+            return await write_end(tx, world, action, outcome, spec)
+    except Stale as stale:  # its claim was renewed, it was judged to be lost, or this is written already
+        now = stale.action
+    if now is None or now.claim is None or action.claim is None or now.claim.token != action.claim.token:
+        return
+    if now.state is State.EXECUTING or (now.state is State.UNKNOWN and outcome.kind != "unknown"):
+        async with world.ledger.begin() as tx:
+            await write_end(tx, world, now, outcome, spec)
 
 
 async def write_end(tx: Tx, world: World, action: Action, outcome: Outcome, spec: ToolSpec | None) -> None:

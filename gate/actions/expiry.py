@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -17,6 +18,7 @@ from gate.rules.task import Step, Task
 from gate.rules.task_states import TaskState
 from gate.tasks import clarify, feedback, plan_review, step_check
 
+MOST_GIVEN_UP = 2  # runs of one card after which no further one is asked for
 LOST = (
     "I lost track of this while it ran: the process that ran it stopped, or could not report back. "
     "It may or may not have happened, and I will not run it again by myself."
@@ -46,9 +48,16 @@ async def settle(world: World, found: Sequence[Due]) -> None:
         raise wrong
 
 
-async def restart(world: World) -> None:
+async def restart(world: World, given_up: Sequence[str] = ()) -> None:
     """Draw what should have been drawn and read what should have been read, where the run that was to do it may be
-    lost. A run that still waits bears the second one, which finds nothing to do."""
+    lost. A run that still waits bears the second one, which finds nothing to do.
+
+    `given_up`: the keys of all runs of cards that the engine has given up, of late; such a card is asked for anew, but
+    not for ever: what ends the process each time it is drawn would end it again."""
+    vain = [jobs.drawn_by(key) for key in given_up]
+    times = Counter(about for about, _ in vain)
+    if again := {about: number for about, number in sorted(vain) if times[about] <= MOST_GIVEN_UP}:
+        await world.ledger.begun_in_vain(again)
     cards, threads = await world.ledger.lost()
     if not cards and not threads:
         return

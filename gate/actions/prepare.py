@@ -107,34 +107,52 @@ async def prepare(world: World, asked: Asked, write: Write | None = None) -> Pre
     `write` may write it down in another way than to wait for its person.
     Raises Unavailable when a store is out of reach; nothing is pending then.
     """
-    before = await world.ledger.action(asked.id)
-    if before is not None:
-        return Prepared(before)
+    found = await _checked(world, asked)
+    name = f"{asked.call.server}.{asked.call.tool}"
+    runs = isinstance(found, Checked) and found.decision.verdict is Verdict.RUN
+    runs = runs and not world.policy.review(Phase.BEFORE, name, asked.names)
+    if not runs or world.policy.review(Phase.AFTER, name, asked.names):  # else nothing of it ever waits
+        before = await world.ledger.action(asked.id)
+        if before is not None:
+            return Prepared(before)
+    if not isinstance(found, Checked):
+        return await refuse(world, asked, name, found)
+    with sampling_for(world, _made_for(world, found.asked, found.decision)):
+        if runs:
+            return await read(world, found.asked, found.spec, found.decision)
+        return await hold(world, found.asked, found.spec, write or waiting_write)
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A call that may be asked for: its arguments as the tool takes them, its tool, and what the policy says."""
+
+    asked: Asked
+    spec: ToolSpec
+    decision: Decision
+
+
+async def _checked(world: World, asked: Asked) -> Checked | tuple[str, ...]:
+    """The call, or the sentences why it is refused. Nothing is written."""
     call = asked.call
     spec = world.tools.find(call.server, call.tool)
-    name = f"{call.server}.{call.tool}"
     if spec is None:
-        return await refuse(world, asked, name, (missing(world, name),))
+        return (missing(world, f"{call.server}.{call.tool}"),)
     try:
         canonical(call.args)
     except BadArguments as error:
-        return await refuse(world, asked, name, (str(error),))
+        return (str(error),)
     call = replace(call, args=settled(spec.recipe.targets, call.args))
     asked = replace(asked, call=call)
     decision = decided(world, spec, call.args, asked.session.channel, asked=call.risk)
     ruling = await _may_ask(world, asked, decision)
     if not ruling.allowed:
-        return await refuse(world, asked, name, (ruling.reason,))
+        return (ruling.reason,)
     if decision.verdict is Verdict.DENY:
-        return await refuse(world, asked, name, (sentence(decision.reason),))
+        return (sentence(decision.reason),)
     given = {k: v for k, v in call.args.items() if k not in spec.recipe.bind}
     problems = world.tools.problems(spec.schema, given)
-    if problems:
-        return await refuse(world, asked, name, tuple(p.text for p in problems[:SHOWN]))
-    with sampling_for(world, _made_for(world, asked, decision)):
-        if decision.verdict is Verdict.RUN and not world.policy.review(Phase.BEFORE, name, asked.names):
-            return await read(world, asked, spec, decision)
-        return await hold(world, asked, spec, write or waiting_write)
+    return tuple(p.text for p in problems[:SHOWN]) or Checked(asked, spec, decision)
 
 
 def _made_for(world: World, asked: Asked, decision: Decision) -> About:

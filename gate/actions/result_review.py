@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from gate.actions.button_press import ALTERED, GONE, OLD, Press, Said, heeded, opened, standing
 from gate.actions.confirm import settled
-from gate.actions.edit import Unfit
 from gate.actions.review_log import record_review
 from gate.actions.versioning import entry
 from gate.rules.action import Action, Json, Judged, ResultReview
@@ -17,7 +16,7 @@ from gate.rules.permissions import Verb
 from gate.rules.ports import Stale, World
 from gate.rules.reviews import COMMENT, gave, one_result, released, same
 from gate.rules.states import State
-from gate.rules.tool import Problem
+from gate.rules.tool import Problem, Unfit
 
 CHANGE, REJECT = "held_change", "held_reject"  # the kinds of the two windows
 NO_OBJECT = "The changed result must be a JSON object, as the result was."

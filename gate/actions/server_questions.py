@@ -24,19 +24,21 @@ from gate.rules.server_questions import (
     MOST_MESSAGE,
     FormReply,
     FormRequest,
+    NoForm,
     QuestionEvent,
     QuestionState,
     ServerQuestion,
-    Unfit,
-    form_fields,
+    form_of,
     may_answer,
     problems,
 )
 from gate.rules.task import Wish
+from gate.rules.tool import Unfit
 
 log = logging.getLogger(__name__)
 
 POLL = 1.0  # seconds between two looks for the answer
+CHECK = 3  # looks between two checks whether the time is over or the task was stopped
 BEAT = 10  # looks between two signs that the call still waits
 SHEET = "server_question"  # the kind of the form, as an opened modal
 CLOSING = 5.0  # seconds to close a question whose call has ended
@@ -88,13 +90,6 @@ def of_action(action: Action) -> Subject:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class FormProblems:
-    """What is wrong with an answer, by the name of the field. Nothing was sent."""
-
-    problems: Mapping[str, str]
-
-
 @contextmanager
 def answered_in_thread(world: World, subject: Subject) -> Iterator[None]:
     """Within it, what the server of this call asks goes to the person in its thread."""
@@ -122,10 +117,10 @@ async def ask(world: World, subject: Subject, request: FormRequest) -> FormReply
     """Put a question to the person and wait for the answer, for its time at most. Cancelled, it closes the question."""
     try:
         if request.url:
-            raise Unfit(BY_URL)
-        form_fields(request.schema)
-    except Unfit as unfit:
-        return await _refuse(world, subject, str(unfit), True)
+            raise NoForm(BY_URL)
+        request = replace(request, schema=form_of(request.schema))
+    except NoForm as why:
+        return await _refuse(world, subject, str(why), True)
     try:
         question = await _open(world, subject, request)
     except Unavailable:
@@ -200,7 +195,7 @@ async def _wait(world: World, question: ServerQuestion) -> FormReply:
                 return FormReply("cancel", reason=NO_ANSWER)
             if found.state is not QuestionState.WAITING:
                 return await _taken(world, found)
-            if reason := await _over(world, found):
+            if looks % CHECK == 0 and (reason := await _over(world, found)):
                 await close(world, found.id, reason)
             elif looks % BEAT == 0:
                 async with world.ledger.begin() as tx:
@@ -272,21 +267,15 @@ async def _ruling(world: World, question: ServerQuestion, user: str) -> Ruling:
     return may_answer(world.policy, question, action, person)
 
 
-async def answer(world: World, press: Press, content: Mapping[str, Json]) -> Said | FormProblems:
-    """Take an answer, exactly as it was typed. Raises Unavailable."""
+async def answer(world: World, press: Press, content: Mapping[str, Json]) -> Said | Unfit:
+    """Take an answer, exactly as it was typed. What is unfit is not sent. Raises Unavailable."""
     question = await standing(world, press)
     if isinstance(question, Said):
         return question
     if not await _opened(world, press):
         return Said(False, "not_ours", NOT_OPENED)
-    fields = form_fields(question.schema)
-    wrong = problems(fields, content)
-    for one in () if wrong else world.tools.problems(question.schema, dict(content)):
-        name = str(one.path[0]) if one.path else ""
-        wrong.setdefault(name if name in question.schema["properties"] else fields[0].name, one.text)
-    if wrong:
-        return FormProblems(wrong)
-    return await _decide(world, question, press.user, dict(content))
+    wrong = problems(question.schema, content, world.tools.problems)
+    return Unfit(wrong) if wrong else await _decide(world, question, press.user, dict(content))
 
 
 async def _opened(world: World, press: Press) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from datetime import datetime
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from gate.rules.action import Action, Session
 from gate.rules.grants import Grant
@@ -48,6 +48,14 @@ class LearntTx(Protocol):
         """Whether anybody but this user asked for something in this thread, or remarked on a task in it."""
 
 
+class Past(NamedTuple):
+    """`went_well`: another call of the same tool, as it was defined for this one, has succeeded in this team and was
+    not taken back. `tainted`: something from outside was read in this thread."""
+
+    went_well: bool
+    tainted: bool
+
+
 class Learnt(Protocol):
     """Questions. Each raises Unavailable when the database cannot be had in time."""
 
@@ -58,12 +66,8 @@ class Learnt(Protocol):
     async def grants_of(self, team: str, user: str) -> tuple[Grant, ...]:
         """All grants of this person that stand now, the newest first."""
 
-    async def tainted(self, session: Session, since: datetime) -> bool:
-        """Whether something from outside was read in this thread at `since` or later."""
-
     async def of_agents(self, tasks: Collection[str]) -> frozenset[str]:
         """Those of these tasks that an agent's API token has opened."""
 
-    async def went_well(self, action: Action) -> bool:
-        """Whether another call of the same tool, as it was defined for this one, has succeeded in this team and was
-        not taken back."""
+    async def past(self, action: Action, since: datetime) -> Past:
+        """What came before an action; of its thread, from `since` on."""

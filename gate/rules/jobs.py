@@ -31,6 +31,9 @@ class Run:
     owner: str = ""  # whom it is for; "": whoever OWNER names when it is asked for
     # It carries somebody's decision: the ledger adds a MAC of its arguments as the last one.
     proved: bool = False
+    # Records as they stand after the transaction. A run that follows at once in this process gets them as further
+    # arguments and need not read them again; they are stored nowhere.
+    known: tuple[object, ...] = ()
 
 
 def take_in(session: str, event: str) -> Run:
@@ -44,15 +47,21 @@ def resume(name: str, about: str, cause: str) -> Run:
     return Run("resume", f"resume:{name}:{about}:{cause}", (name, about, cause))
 
 
-def turn(turn_id: str, cause: str) -> Run:
-    """Let the planner go on with a turn, because of what just happened."""
-    return Run("turn", f"turn:{turn_id}:{cause}", (turn_id,))
+def turn(turn_id: str, cause: str, *known: object) -> Run:
+    """Let the planner go on with a turn, because of what just happened. `known`: the turn as it stands."""
+    return Run("turn", f"turn:{turn_id}:{cause}", (turn_id,), known=known)
 
 
 def card(kind: str, about: str, within: float, number: int) -> Run:
     """Bring a card up to date, at the latest `within` seconds after it was asked for; `number`: the how manieth such
     run of this card. Asked for by `Tx.show` alone."""
     return Run("card", f"card:{about}:{number}", (kind, about, f"{within:g}"))
+
+
+def drawn_by(key: str) -> tuple[str, int]:
+    """What a run `card` with this key is about, and its number."""
+    about, _, number = key.removeprefix("card:").rpartition(":")
+    return about, int(number)
 
 
 def refresh(action_id: str, version: int) -> Run:
@@ -86,9 +95,9 @@ def check(action_id: str, user: str, revision: int) -> Run:
     return Run("check", f"check:{action_id}:{revision}:{user}", (action_id, user))
 
 
-def task(task_id: str, cause: str | int) -> Run:
-    """Let a task go on, because of what just happened."""
-    return Run("task", f"task:{task_id}:{cause}", (task_id,))
+def task(task_id: str, cause: str | int, *known: object) -> Run:
+    """Let a task go on, because of what just happened. `known`: the task, and its turn, as they stand."""
+    return Run("task", f"task:{task_id}:{cause}", (task_id,), known=known)
 
 
 def deliver(hook_id: str, seq: int, attempt: int = 0, delay: float = 0.0) -> Run:

@@ -361,6 +361,11 @@ class Ledger(Protocol):
         asked for from now on is drawn by another run."""
         ...
 
+    async def begun_in_vain(self, runs: Mapping[str, int]) -> None:
+        """Count runs of cards, as key and number, as lost: each has begun and drawn nothing. Not where another run was
+        asked for since."""
+        ...
+
     async def ask_again(self, key: str) -> bool:
         """Ask for a card without a run, for who will draw it anyhow; False where a run waits that will."""
         ...

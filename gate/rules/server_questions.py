@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from enum import StrEnum
-from typing import Any
 from urllib.parse import urlsplit
 
 from gate.rules.action import Action, Json, Person, Session
 from gate.rules.permissions import Ruling, Verb, account, may
 from gate.rules.policy import Policy
 from gate.rules.states import State
+from gate.rules.tool import Problem
 
 MOST_MESSAGE = 2_000  # characters of a server's message that are kept
 MOST_FIELDS = 20
 MOST_OPTIONS = 100  # of one field
 MOST_LABEL = 75  # characters of an option that Slack shows
 MOST_NAME = 200
-MOST_TEXT = 3_000  # characters that Slack's text input takes
-MOST_SCHEMA = 40_000  # characters of names, labels and descriptions in all
+MOST_SCHEMA = 40_000  # characters of all texts in a schema, other values counted as one
+LIMITS = ("minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems")
+CHOICES = frozenset(["type", "enum", "enumNames", "oneOf", "anyOf"])
+KEYWORDS = frozenset("type title description default enum enumNames oneOf anyOf items format".split()) | {
+    *LIMITS
+}
+SAME_NAME = "has a field with two choices of the same name"
+
+Check = Callable[[Mapping[str, Json], Json], Sequence[Problem]]
 
 
 class QuestionState(StrEnum):
@@ -99,126 +106,87 @@ PersonAsker = Callable[[FormRequest], Awaitable[FormReply]]
 ASK_PERSON: ContextVar[PersonAsker | None] = ContextVar("ask person", default=None)
 
 
-class FieldKind(StrEnum):
-    TEXT = "text"
-    NUMBER = "number"
-    INTEGER = "integer"
-    YES_NO = "yes_no"
-    ONE_OF = "one_of"
-    SOME_OF = "some_of"
-
-
-@dataclass(frozen=True, slots=True)
-class FormField:
-    """One property of a flat schema. `options`: values with their labels. `default`: None where there is none."""
-
-    name: str
-    kind: FieldKind
-    schema: Mapping[str, Json]
-    required: bool
-    title: str = ""
-    description: str = ""
-    options: tuple[tuple[str, str], ...] = ()
-    default: Json = None
-
-
-class Unfit(Exception):
+class NoForm(Exception):
     """A schema cannot be shown as a form. Its text says why, after "it"."""
 
 
-def form_fields(schema: Mapping[str, Json]) -> tuple[FormField, ...]:
-    """The fields of a flat schema. Raises Unfit."""
-    properties = schema.get("properties")
+def form_of(schema: Mapping[str, Json]) -> dict[str, Json]:
+    """A flat schema with what a form can ask, and nothing else of it. Raises NoForm."""
+    if _is_long(schema):
+        raise NoForm("is too long for a form")
+    properties, required = schema.get("properties"), schema.get("required", [])
     if schema.get("type", "object") != "object" or not isinstance(properties, dict):
-        raise Unfit("asks for something that is no form")
+        raise NoForm("asks for something that is no form")
     if len(properties) > MOST_FIELDS:
-        raise Unfit(f"has {len(properties):,} fields, and a form has {MOST_FIELDS} at most")
-    required = schema.get("required", [])
-    names = (
-        set(required) if isinstance(required, list) and all(isinstance(n, str) for n in required) else None
-    )
-    if names is None or not names <= set(properties):
-        raise Unfit("requires fields that it does not describe")
-    found = tuple(_field(name, declared, name in names) for name, declared in properties.items())
-    size = sum(
-        len(one.name + one.title + one.description) + sum(len(v + label) for v, label in one.options)
-        for one in found
-    )
-    if size > MOST_SCHEMA:
-        raise Unfit("is too long for a form")
-    return found
+        raise NoForm(f"has {len(properties):,} fields, and a form has {MOST_FIELDS} at most")
+    if not isinstance(required, list) or not all(isinstance(n, str) and n in properties for n in required):
+        raise NoForm("requires fields that it does not describe")
+    fields = {name: _field(name, declared) for name, declared in properties.items()}
+    return {"type": "object", "properties": fields, "required": required}
 
 
-def _field(name: str, declared: Json, required: bool) -> FormField:
+def _is_long(schema: Json) -> bool:
+    """Whether it says more than MOST_SCHEMA."""
+    size, rest = 0, [schema]
+    while rest and size <= MOST_SCHEMA:
+        one = rest.pop()
+        size += len(one) if isinstance(one, str) else 1
+        rest += [*one, *one.values()] if isinstance(one, dict) else one if isinstance(one, list) else ()
+    return size > MOST_SCHEMA
+
+
+def _field(name: str, declared: Json) -> dict[str, Json]:
     if not isinstance(declared, dict) or not name or len(name) > MOST_NAME:
-        raise Unfit("has a field that is not described, or a name that is too long")
-    kind, options = _kind(declared)
-    if len(options) > MOST_OPTIONS:
-        raise Unfit(f"has a field with more than {MOST_OPTIONS} choices")
-    if any(not label or len(label) > MOST_LABEL for _, label in options):
-        raise Unfit(f"has a choice that is empty or longer than {MOST_LABEL} characters")
-    if len({value for value, _ in options}) < len(options) or len({text for _, text in options}) < len(
-        options
-    ):
-        raise Unfit("has a field with two choices of the same name")
-    title, description = declared.get("title"), declared.get("description")
-    made = FormField(
-        name, kind, declared, required,
-        title if isinstance(title, str) else "", description if isinstance(description, str) else "", options,
-    )  # fmt: skip
-    default = declared.get("default")
-    usable = default is not None and not problem(made, default) and len(str(default)) <= MOST_TEXT
-    return FormField(
-        made.name,
-        kind,
-        declared,
-        required,
-        made.title,
-        made.description,
-        options,
-        default if usable else None,
-    )
+        raise NoForm("has a field that is not described, or a name that is too long")
+    kind, items = declared.get("type"), declared.get("items")
+    found = labels(items if kind == "array" and isinstance(items, dict) else declared)
+    if kind == "array" and not found:
+        raise NoForm("asks for a list that is no choice among given texts")
+    if not found and kind not in ("string", "number", "integer", "boolean"):
+        raise NoForm("has a field that is not a text, number, yes or no, or choice")
+    if len(found) > MOST_OPTIONS:
+        raise NoForm(f"has a field with more than {MOST_OPTIONS} choices")
+    if any(not label or len(label) > MOST_LABEL for label in found.values()):
+        raise NoForm(f"has a choice that is empty or longer than {MOST_LABEL} characters")
+    if len(set(found.values())) < len(found):
+        raise NoForm(SAME_NAME)
+    if any(isinstance(value, bool) or not isinstance(value, int | float) for value in _limits(declared)):
+        raise NoForm("has a field with a limit that is no number")
+    kept = {key: value for key, value in declared.items() if key in KEYWORDS}
+    if isinstance(items, dict):
+        kept["items"] = {key: value for key, value in items.items() if key in CHOICES}
+    return kept
 
 
-def _kind(declared: Mapping[str, Json]) -> tuple[FieldKind, tuple[tuple[str, str], ...]]:
-    kind = declared.get("type")
-    if kind == "array":
-        items = declared.get("items")
-        options = _options(items) if isinstance(items, dict) else ()
-        if options:
-            return FieldKind.SOME_OF, options
-        raise Unfit("asks for a list that is no choice among given texts")
-    options = _options(declared)
-    if options:
-        return FieldKind.ONE_OF, options
-    kinds = {
-        "string": FieldKind.TEXT,
-        "number": FieldKind.NUMBER,
-        "integer": FieldKind.INTEGER,
-        "boolean": FieldKind.YES_NO,
-    }
-    if not isinstance(kind, str) or kind not in kinds:
-        raise Unfit("has a field that is not a text, number, yes or no, or choice")
-    return kinds[kind], ()
+def _limits(declared: Mapping[str, Json]) -> list[Json]:
+    return [declared[key] for key in LIMITS if key in declared]
 
 
-def _options(declared: Mapping[str, Json]) -> tuple[tuple[str, str], ...]:
-    """The choices of an enum, with `enumNames` as their labels, or of a union of constants with titles."""
+def labels(declared: Mapping[str, Json]) -> dict[str, str]:
+    """The choices of a field with what people read for each: an enum, with `enumNames`, or a union of constants with
+    titles. Empty where it is no choice. Raises NoForm."""
     for key in ("oneOf", "anyOf"):
         ways = declared.get(key)
         if ways is not None:
             if not isinstance(ways, list) or not all(_is_choice(way) for way in ways):
-                raise Unfit("has a field with alternatives that are no choices")
-            return tuple((way["const"], way.get("title") or way["const"]) for way in ways)
-    values = declared.get("enum")
+                raise NoForm("has a field with alternatives that are no choices")
+            return _by_value(
+                [way["const"] for way in ways], [way.get("title") or way["const"] for way in ways]
+            )
+    values, names = declared.get("enum"), declared.get("enumNames")
     if values is None:
-        return ()
+        return {}
     if not isinstance(values, list) or not values or not all(isinstance(value, str) for value in values):
-        raise Unfit("has a choice among something else than texts")
-    names = declared.get("enumNames")
+        raise NoForm("has a choice among something else than texts")
     if isinstance(names, list) and len(names) == len(values) and all(isinstance(name, str) for name in names):
-        return tuple(zip(values, names, strict=True))
-    return tuple((value, value) for value in values)
+        return _by_value(values, names)
+    return _by_value(values, values)
+
+
+def _by_value(values: list[str], names: list[str]) -> dict[str, str]:
+    if len(set(values)) < len(values):
+        raise NoForm(SAME_NAME)
+    return dict(zip(values, names, strict=True))
 
 
 def _is_choice(way: Json) -> bool:
@@ -230,40 +198,35 @@ def _is_choice(way: Json) -> bool:
     )
 
 
-def problems(fields: tuple[FormField, ...], content: Mapping[str, Json]) -> dict[str, str]:
-    """What is wrong with an answer, by the name of the field, in sentences; empty where it can be sent."""
-    found = {one.name: "This needs a value." for one in fields if one.required and one.name not in content}
-    for one in fields:
-        wrong = problem(one, content[one.name]) if one.name in content else ""
-        if wrong:
-            found[one.name] = wrong
+def problems(schema: Mapping[str, Json], content: Mapping[str, Json], check: Check) -> tuple[Problem, ...]:
+    """What is wrong with an answer, each at its field; empty where it can be sent. `check`: finds the ways in which a
+    value breaks a schema."""
+    found: list[Problem] = []
+    for name, declared in schema["properties"].items():
+        if name in content:
+            told = [one.text for one in check(declared, content[name])] or _wrong_format(
+                declared, content[name]
+            )
+            found += [Problem((name,), text) for text in told]
+        elif name in schema.get("required", ()):
+            found.append(Problem((name,), "This needs a value."))
+    return tuple(found)
+
+
+def defaults(schema: Mapping[str, Json], check: Check) -> dict[str, Json]:
+    """What stands in the form at first: the defaults that keep their own rules. A list that has to be given begins
+    empty, which is an answer."""
+    found: dict[str, Json] = {}
+    for name, declared in schema["properties"].items():
+        default = declared.get("default", [] if declared.get("type") == "array" else None)
+        needed = "default" in declared or name in schema.get("required", ())
+        if (
+            needed
+            and default is not None
+            and not problems({"properties": {name: declared}}, {name: default}, check)
+        ):
+            found[name] = default
     return found
-
-
-def problem(one: FormField, value: Any) -> str:
-    """What is wrong with one value, as a sentence; "" where nothing is."""
-    match one.kind:
-        case FieldKind.TEXT:
-            return _text_problem(one.schema, value)
-        case FieldKind.YES_NO:
-            return "" if isinstance(value, bool) else "This is yes or no."
-        case FieldKind.ONE_OF:
-            return "" if value in [known for known, _ in one.options] else "Please choose one of the options."
-        case FieldKind.SOME_OF:
-            return _choice_problem(one, value)
-    return _number_problem(one, value)
-
-
-def _text_problem(schema: Mapping[str, Json], value: Any) -> str:
-    if not isinstance(value, str):
-        return "This must be a text."
-    least, most = schema.get("minLength"), schema.get("maxLength")
-    if isinstance(least, int) and len(value) < least:
-        return f"This must have {least} characters at least."
-    if isinstance(most, int) and len(value) > most:
-        return f"This must have {most} characters at most."
-    form = schema.get("format")
-    return "" if _has_format(form, value) else FORMATS[str(form)]
 
 
 FORMATS = {
@@ -274,56 +237,28 @@ FORMATS = {
 }
 
 
-def _has_format(form: Json, value: str) -> bool:
+def _wrong_format(declared: Mapping[str, Json], value: Json) -> list[str]:
+    form = declared.get("format")
+    if not isinstance(form, str) or form not in FORMATS or not isinstance(value, str):
+        return []
+    return [] if _has_format(form, value) else [FORMATS[form]]
+
+
+def _has_format(form: str, value: str) -> bool:
+    spaced = any(char.isspace() for char in value)
     try:
         match form:
             case "email":
                 local, _, domain = value.partition("@")
-                spaced = any(char.isspace() for char in value)
                 return bool(local) and "." in domain.strip(".") and "@" not in domain and not spaced
             case "uri":
                 parts = urlsplit(value)
-                return (
-                    bool(parts.scheme)
-                    and bool(parts.netloc or parts.path)
-                    and not any(c.isspace() for c in value)
-                )
+                return bool(parts.scheme) and bool(parts.netloc or parts.path) and not spaced
             case "date":
                 return len(value) == 10 and bool(date.fromisoformat(value))
-            case "date-time":
-                return "T" in value.upper() and datetime.fromisoformat(value).tzinfo is not None
+        return "T" in value.upper() and datetime.fromisoformat(value).tzinfo is not None
     except ValueError:
         return False
-    return True
-
-
-def _choice_problem(one: FormField, value: Any) -> str:
-    known = [option for option, _ in one.options]
-    if (
-        not isinstance(value, list)
-        or not all(each in known for each in value)
-        or len(set(value)) < len(value)
-    ):
-        return "Please choose among the options."
-    least, most = one.schema.get("minItems"), one.schema.get("maxItems")
-    if isinstance(least, int) and len(value) < least:
-        return f"Please choose {least} at least."
-    if isinstance(most, int) and len(value) > most:
-        return f"Please choose {most} at most."
-    return ""
-
-
-def _number_problem(one: FormField, value: Any) -> str:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return "This must be a number, such as 12 or 0.5."
-    if one.kind is FieldKind.INTEGER and not isinstance(value, int):
-        return "This must be a whole number."
-    least, most = one.schema.get("minimum"), one.schema.get("maximum")
-    if isinstance(least, int | float) and value < least:
-        return f"This must be {least} at least."
-    if isinstance(most, int | float) and value > most:
-        return f"This must be {most} at most."
-    return ""
 
 
 def may_answer(

@@ -8,7 +8,20 @@ from dataclasses import dataclass
 GO = frozenset({"yes please", "confirm", "confirmed", "go ahead", "do it", "proceed"})
 YES = GO | {"yes", "y", "yep", "yeah", "ok", "okay"}
 NO = frozenset(
-    {"no", "n", "nope", "cancel", "cancel it", "stop", "don't", "dont", "do not", "never mind", "nevermind"}
+    {
+        "no",
+        "n",
+        "nope",
+        "cancel",
+        "cancel it",
+        "stop",
+        "don't",
+        "dont",
+        "do not",
+        "never mind",
+        "nevermind",
+        "nvm",
+    }
 )
 STOP = frozenset({"stop", "stop it", "please stop", "stop please"})
 NO_AT_START = re.compile(
@@ -16,8 +29,15 @@ NO_AT_START = re.compile(
 )
 COMMAND = re.compile(r"(pending|undo|audit|grants|cancel|status|stop)(?:\s+(\d{1,3}))?")
 UNDO = re.compile(
-    r"(?:please )?(?:undo (?:that|this|it)|undo (?:the|my|your) last (?:thing|one|change|step|action)(?: you did)?"
-    r"|take (?:that|it) back)(?: please)?"
+    r"(?:undo (?:that|this|it|all|everything)|undo (?:the|my|your) last (?:thing|one|change|step|action)(?: you did)?"
+    r"|(?:take|put|move) (?:that|this|it|them) back(?: again)?|revert(?: (?:that|this|it))?)"
+)
+RECORD = re.compile(
+    r"(?:what (?:did|have) you (?:just )?(?:do|done|change|changed)(?: (?:here|just now|so far))?"
+    r"|who (?:approved|confirmed|cancelled|canceled|rejected|did|asked for) (?:that|this|it))\??"
+)
+COURTESY = re.compile(
+    r"^(?:(?:please|pls|plz|(?:can|could) (?:you|u)) )+|(?: (?:please|pls|plz|thanks|thx)){1,2}$"
 )
 HELP = re.compile(
     r"(?:what (?:can|could) (?:you|u) do(?: for (?:me|us))?\??|how (?:do|can) i use (?:you|this)\??|help(?: me)?"
@@ -69,9 +89,12 @@ def command(text: str) -> Command | None:
     about = helped(text)
     if about is not None:
         return Command("help", about=about)
-    if UNDO.fullmatch(_plain(text)):
+    plain = COURTESY.sub("", _plain(text))
+    if UNDO.fullmatch(plain.rstrip("?")):
         return Command("undo")
-    found = COMMAND.fullmatch(_plain(text))
+    if RECORD.fullmatch(plain):
+        return Command("audit")
+    found = COMMAND.fullmatch(plain)
     return Command(found[1], int(found[2]) if found[2] else None) if found else None
 
 

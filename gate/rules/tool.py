@@ -215,6 +215,13 @@ class Problem:
     unsure: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Unfit:
+    """What somebody filled in breaks the schema that it was asked for: one sentence for each field."""
+
+    problems: tuple[Problem, ...]
+
+
 class ServerUnavailable(Exception):
     """Nothing was sent, or it was turned away before it ran: safe to try again."""
 

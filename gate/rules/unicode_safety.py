@@ -30,6 +30,7 @@ ALIKE = frozenset(
 LETTERS_ALIKE = frozenset(
     "\u0251\u0261\u026a\u0237\u1d04\u1d0f\u1d1c\u1d20\u1d21\u1d22\ua731\u028f\u1d8c\u01c0\ua79f\uab52\uab4e\u01bd"
 )
+LOOKING_ALIKE = ALIKE | LETTERS_ALIKE
 SEPARATORS = frozenset("/\\.:@")
 ELLIPSIS = "\u2026"  # ordinary prose, and three dots separate nothing
 INFORMATION = "\u2139"  # an emoji, although a letter by its category
@@ -85,7 +86,7 @@ def alike(char: str) -> bool:
     if char.isascii() or char in (ELLIPSIS, INFORMATION):
         return False
     plain = unicodedata.normalize("NFKC", char)
-    if char in ALIKE | LETTERS_ALIKE or (len(plain) <= 2 and not SEPARATORS.isdisjoint(plain)):
+    if char in LOOKING_ALIKE or (len(plain) <= 2 and not SEPARATORS.isdisjoint(plain)):
         return True
     written = unicodedata.category(char) in ("Lu", "Ll", "Nd")
     return written and plain.isascii() and plain.isalnum()  # several of a ligature
@@ -93,10 +94,16 @@ def alike(char: str) -> bool:
 
 def _at_home(text: str, index: int) -> bool:
     """Whether the character belongs to the script of a letter beside it."""
-    char = text[index]
+    own = _home(text[index])
+    around = text[max(0, index - 1) : index] + text[index + 1 : index + 2] if own else ""
+    return any(_script(other) == own for other in around)
+
+
+@lru_cache(maxsize=8192)
+def _home(char: str) -> str:
+    """The script among whose letters the character is ordinary; "" where there is none."""
     own = "" if hidden(char) or _wide(char) else _script(char)
-    around = text[max(0, index - 1) : index] + text[index + 1 : index + 2]
-    return own not in SCRIPTLESS | {"", "LATIN"} and any(_script(other) == own for other in around)
+    return "" if own in SCRIPTLESS or own == "LATIN" else own
 
 
 def _eastern(text: str) -> frozenset[int]:

@@ -49,7 +49,7 @@ async def open_task(world: World, incoming: Incoming, switches: Switches) -> str
         stored = await tx.open_task(task)
         if stored is task:
             record(tx, task, "opened", incoming.user)
-            tx.enqueue(jobs.task(task.id, "open"))
+            tx.enqueue(jobs.task(task.id, "open", task))
         await tx.done_with(
             incoming.key
         )  # read once more, it would be taken for an instruction to this very task

@@ -9,7 +9,7 @@ from datetime import datetime
 from gate.actions import grants
 from gate.actions.button_press import Press, Said
 from gate.actions.confirm import cancel, confirm
-from gate.actions.edit import Unfit, by_words
+from gate.actions.edit import by_words
 from gate.rules import jobs, thread_commands
 from gate.rules.action import Action, Json, Person, Ref, Session, Verdict
 from gate.rules.feedback import thanks
@@ -21,6 +21,7 @@ from gate.rules.settings import BadSwitches, header, switched, unknown_label
 from gate.rules.task import Task
 from gate.rules.task_states import TaskState
 from gate.rules.timestamps import later
+from gate.rules.tool import Unfit
 from gate.rules.unicode_safety import quoted
 from gate.tasks import approval_mode, steer
 from gate.tasks.create_task import CROWDED, open_task

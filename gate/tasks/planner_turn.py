@@ -24,12 +24,13 @@ from gate.rules.planner_port import (
     ListPending,
     Mode,
     Propose,
+    Replied,
     Reply,
     Say,
     Turn,
 )
 from gate.rules.plans import boundary
-from gate.rules.ports import Note, PlannerUnavailable, Unavailable, World
+from gate.rules.ports import Note, PlannerUnavailable, StaleTask, Unavailable, World
 from gate.rules.states import State
 from gate.rules.task import Flow, Instruction, Task, Wish
 from gate.rules.task_states import TaskEvent, TaskState
@@ -44,7 +45,6 @@ from gate.tasks.replies import (
     is_lookup,
     looking,
     may_close,
-    of_reply,
     refused,
     settled,
     tell,
@@ -58,13 +58,14 @@ NOT_NOW = {
 }
 
 
-async def run_turn(world: World, turn_id: str) -> None:
+async def run_turn(world: World, turn_id: str, turn: Turn | None = None) -> None:
     """Ask the planner until it has nothing more to do, or people have to act first. Safe to repeat:
-    every reply is stored before it is acted on, and what it makes has derived ids.
+    every reply is stored before it is acted on, and what it makes has derived ids. `turn`: as it stood just now, where
+    the caller knows.
 
     Raises Unavailable: then the run is tried again; and what else went wrong, once people have been told."""
     try:
-        await _run_turn(world, turn_id)
+        await _run_turn(world, turn or await world.ledger.turn(turn_id))
     except Unavailable:
         raise
     except Exception:
@@ -83,17 +84,17 @@ async def _give_up(world: World, turn: Turn) -> None:
             await moved(tx, task, TaskEvent.FAIL, reason=BROKEN)
 
 
-async def _run_turn(world: World, turn_id: str) -> None:
-    turn, task = await world.ledger.turn(turn_id), None
+async def _run_turn(world: World, turn: Turn | None) -> None:
+    task = None
     while turn is not None:
         last = turn.exchanges[-1] if turn.exchanges else None
         if last is not None:
             acted = await _act(world, turn, last, task)
             if acted is None:
                 return
-            turn = acted
+            turn, task = acted
         if is_finished(world.planner, turn):
-            return await _tell_task(world, turn)
+            return await _tell_task(world, turn, task)
         if len(turn.exchanges) >= world.limits.turns_depth:
             await _note(world, turn, len(turn.exchanges), "answer", {"text": TOO_MANY})
             return await _end(world, turn)
@@ -120,22 +121,32 @@ async def _ask(world: World, turn: Turn) -> tuple[Turn, Task | None] | None:
     except PlannerUnavailable:
         await _keep(world, planner_away(turn))
         raise
+    while True:
+        try:
+            return await _stored(world, turn, task, brief, said)
+        except StaleTask as stale:  # it was changed while the planner was asked
+            task = stale.task
+
+
+async def _stored(
+    world: World, turn: Turn, task: Task | None, brief: Brief, said: Replied
+) -> tuple[Turn, Task | None] | None:
+    """Write down what the planner replied, and what it makes of the task. None when that has been ended meanwhile.
+    Raises StaleTask."""
     index = len(turn.exchanges)
     async with world.ledger.begin() as tx:
         made = Exchange(said.reply, memo=said.memo, usage=said.usage)
         stored = await tx.exchange(turn.id, index, made)
-        first = stored is made
         asked = replace(turn, exchanges=(*turn.exchanges, stored))
-        now = await tx.task(turn.task) if task and first else None
-        if now is None:
+        if task is None or stored is not made:
             return asked, task
-        plan = added(world, now.plan, turn, index, said.reply) if may_ask(turn, now) else now.plan
-        if said.usage.requests or brief.instructions or plan is not now.plan:
-            taken = now.instructions if looking(turn, said.reply) else _used(now, brief, index)
-            planning = replace(now.planning, usage=now.planning.usage + said.usage)
-            heard = replace(now.input, instructions=taken)
-            now = await tx.keep_task(now, planning=planning, input=heard, plan=plan)
-    return None if now.is_finished else (asked, now)
+        plan = added(world, task.plan, turn, index, said.reply) if may_ask(turn, task) else task.plan
+        if said.usage.requests or brief.instructions or plan is not task.plan:
+            taken = task.instructions if looking(turn, said.reply) else _used(task, brief, index)
+            planning = replace(task.planning, usage=task.planning.usage + said.usage)
+            heard = replace(task.input, instructions=taken)
+            task = await tx.keep_task(task, planning=planning, input=heard, plan=plan)
+    return None if task.is_finished else (asked, task)
 
 
 async def _ended(world: World, turn: Turn) -> bool:
@@ -165,25 +176,30 @@ async def _end(world: World, turn: Turn) -> None:
             tx.enqueue(jobs.task(turn.task, f"{turn.id}:end"))
 
 
-async def _tell_task(world: World, turn: Turn) -> None:
-    """Let its task look at it: once for each end, as an expired call may be asked again."""
+async def _tell_task(world: World, turn: Turn, task: Task | None) -> None:
+    """Let its task look at it: once for each end, as an expired call may be asked again. `task`: as it stood just now,
+    None where that is not known."""
     if turn.task:
         told = ",".join(one.status for exchange in turn.exchanges for one in exchange.reports)
         async with world.ledger.begin() as tx:
-            tx.enqueue(jobs.task(turn.task, f"{turn.id}:{len(turn.exchanges)}:{told}"))
+            known = (task, turn) if task else ()
+            tx.enqueue(jobs.task(turn.task, f"{turn.id}:{len(turn.exchanges)}:{told}", *known))
 
 
-async def _act(world: World, turn: Turn, exchange: Exchange, task: Task | None) -> Turn | None:
-    """Do what a stored reply asks for, as far as it was not done yet; the turn as it then stands. None when people have
-    to act, or the task has to go on, before the planner is asked again."""
+async def _act(
+    world: World, turn: Turn, exchange: Exchange, task: Task | None
+) -> tuple[Turn, Task | None] | None:
+    """Do what a stored reply asks for, as far as it was not done yet; the turn and its task as they then stand, the
+    task where it is known. None when people have to act, or the task has to go on, before the planner is asked
+    again."""
     reply, index = exchange.reply, len(turn.exchanges) - 1
     if turn.task and turn.mode is Mode.ACT and not is_lookup(reply):
         carried = await _carried(world, turn, reply, task or await world.ledger.task(turn.task))
         if carried is None or isinstance(reply, Propose):
-            return carried if carried and all(map(settled, carried.exchanges)) else None
-        turn = carried
+            return carried if carried and all(map(settled, carried[0].exchanges)) else None
+        turn, task = carried
     if settled(exchange):
-        return turn
+        return turn, task
     if isinstance(reply, Propose):
         told = tuple([await _read(world, turn, (index, at), call) for at, call in enumerate(reply.calls)])
     else:
@@ -192,12 +208,14 @@ async def _act(world: World, turn: Turn, exchange: Exchange, task: Task | None) 
         await tx.record_reports(turn.id, index, told)
     if any(one.status in OPEN for one in told):
         return None
-    return replace(turn, exchanges=(*turn.exchanges[:-1], replace(exchange, reports=told)))
+    return replace(turn, exchanges=(*turn.exchanges[:-1], replace(exchange, reports=told))), None
 
 
-async def _carried(world: World, turn: Turn, reply: Reply, task: Task | None) -> Turn | None:
-    """Take the steps of a turn as far as they go, and write down what the planner is told of them; the turn as it now
-    stands. None where its task does not run."""
+async def _carried(
+    world: World, turn: Turn, reply: Reply, task: Task | None
+) -> tuple[Turn, Task | None] | None:
+    """Take the steps of a turn as far as they go, and write down what the planner is told of them; the turn and its
+    task as they now stand. None where its task does not run."""
     index = len(turn.exchanges) - 1
     if task is not None and added(world, task.plan, turn, index, reply) is not task.plan:
         async with world.ledger.begin() as tx:  # stored by an earlier version, or while the task did not run
@@ -209,12 +227,11 @@ async def _carried(world: World, turn: Turn, reply: Reply, task: Task | None) ->
         call = reply.calls[most]
         async with world.ledger.begin() as tx:
             await refused(tx, turn, (index, most), Refused(f"{call.server}.{call.tool}", (TOO_MANY,)))
-    seen = run.Progress()
+    seen = run.Progress(turns={turn.id: turn})
     task = await run.advance(world, task, seen) if task else None
     if task is None or task.state is not TaskState.RUNNING:
         return None
-    read = any(not step.action for step in of_reply(task.plan, turn, index))  # then it has been told already
-    return await tell(world, (await world.ledger.turn(turn.id) if read else None) or turn, task, seen.ended)
+    return await tell(world, seen.turns[turn.id], task, seen.ended), task
 
 
 async def _read(world: World, turn: Turn, place: tuple[int, int], call: Call) -> CallReport:

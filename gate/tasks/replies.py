@@ -273,13 +273,23 @@ async def _post(
     await tx.note(Note(derived("note", turn.id, *place, kind), turn.session, kind, body, to))
 
 
-async def step_answered(tx: Tx, turn: Turn, step: Step, read: Answered, shown: bool) -> None:
-    """The same of a step, whose planner is told once the others of its reply are settled, too."""
+async def step_answered(tx: Tx, turn: Turn, step: Step, read: Answered, shown: bool) -> Turn:
+    """The same of a step, whose planner is told once the others of its reply are settled, too; the turn as it then
+    stands."""
     assert step.origin is not None
     index = step.origin.reply
     one = await answered(tx, turn, (index, step.origin.call), read, shown)
-    told = [other for other in turn.exchanges[index].reports if other.call != one.call]
-    await tx.record_reports(turn.id, index, (*told, one))
+    exchanges = list(turn.exchanges)
+    told = (*(other for other in exchanges[index].reports if other.call != one.call), one)
+    exchanges[index] = replace(exchanges[index], reports=told)
+    await tx.record_reports(turn.id, index, told)
+    return replace(turn, exchanges=tuple(exchanges))
+
+
+def is_single(turn: Turn, index: int) -> bool:
+    """Whether this reply calls for one thing alone."""
+    reply = turn.exchanges[index].reply
+    return isinstance(reply, Propose) and len(reply.calls) == 1
 
 
 # The end

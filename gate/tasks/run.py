@@ -42,20 +42,23 @@ EVERY = "Every step waits for a person here."
 @dataclass(frozen=True, slots=True)
 class Progress:
     """What one run has done with the steps of a task. `begun`: the task once an action that is new was begun here, by
-    the id of its step; another run comes when that ends. `ended`: the actions that were found at their end, by id."""
+    the id of its step; another run comes when that ends. `ended`: the actions that were found at their end, by id.
+    `turns`: those whose replies the steps are of, by id, with what their planner has been told here."""
 
     begun: dict[str, Task] = field(default_factory=dict)
     ended: dict[str, Action] = field(default_factory=dict)
+    turns: dict[str, Turn] = field(default_factory=dict)
 
 
-async def run_next(world: World, task: Task) -> bool:
+async def run_next(world: World, task: Task, turn: Turn | None = None) -> bool:
     """Do what comes next of a task that runs. False while a person, a tool or the planner is at it. Safe to repeat, and
-    at the same time as another run: whatever starts something is written together with its step."""
+    at the same time as another run: whatever starts something is written together with its step. `turn`: the task's, as
+    it stood just now, where the caller knows."""
     if await _carry(world, task, Progress()) is not None:
         return True
     if task.plan and task.plan.begun:
         return False
-    return await (_reply_over(world, task) if task.flow is Flow.SIMPLE else _plan_over(world, task))
+    return await (_reply_over(world, task, turn) if task.flow is Flow.SIMPLE else _plan_over(world, task))
 
 
 async def advance(world: World, task: Task, seen: Progress) -> Task | None:
@@ -135,9 +138,10 @@ async def _plan_over(world: World, task: Task) -> bool:
     return over.state is TaskState.PLANNING
 
 
-async def _reply_over(world: World, task: Task) -> bool:
+async def _reply_over(world: World, task: Task, turn: Turn | None) -> bool:
     """Nothing that a reply called for runs: the planner is asked again, or it ends."""
-    turn = await world.ledger.turn(task.turn)
+    if turn is None or turn.id != task.turn:
+        turn = await world.ledger.turn(task.turn)
     if turn is None:
         return False
     if not replies.is_finished(world.planner, turn):
@@ -204,7 +208,7 @@ async def _begin(world: World, task: Task, step: Step, seen: Progress) -> Task |
     if isinstance(made, Refused):
         return await _refused(world, task, step, made)
     if isinstance(made, Answered):
-        return await _read(world, task, step, made)
+        return await _read(world, task, step, made, seen)
     if made.action.state is State.APPROVED:
         await forget(world, made.action)
     if step.id in seen.begun:
@@ -246,7 +250,7 @@ async def _fail(tx: Tx, task: Task, step: Step, reason: str, why: Why = Why.STEP
     return await moved(tx, task, TaskEvent.PAUSE, plan=plan, reason=reason, pause=paused(task, why))
 
 
-async def _read(world: World, task: Task, step: Step, read: Answered) -> Task:
+async def _read(world: World, task: Task, step: Step, read: Answered, seen: Progress) -> Task:
     """A read has run: keep its answer for later steps. Reads never pause, unless they fail or each step is to be
     looked at by a person."""
     answer = read.answer
@@ -254,16 +258,26 @@ async def _read(world: World, task: Task, step: Step, read: Answered) -> Task:
     if answer.is_error and step.origin is None:
         reason = f"{plans.label(task.plan, step)} failed: {answer.text}"
         return await _hold_up(world, task, step, reason)
-    turn = await world.ledger.turn(step.origin.turn) if step.origin else None
+    turn = await _turn_of(world, step, seen)
     async with world.ledger.begin() as tx:
         done = _as_read(task.plan, step, read)
         if turn is not None:
-            await replies.step_answered(tx, turn, step, read, not world.planner.follows)
+            seen.turns[turn.id] = await replies.step_answered(tx, turn, step, read, not world.planner.follows)
         elif read.private:
             await _show_alone(tx, task, step, read)
         if answer.is_error:
             return await _fail(tx, task, plans.failed(done, done.text), done.text)
         return await _taken(tx, world, task, done)
+
+
+async def _turn_of(world: World, step: Step, seen: Progress) -> Turn | None:
+    """The turn whose reply called for a read. Of several calls, another one may have been reported on meanwhile."""
+    if step.origin is None:
+        return None
+    known = seen.turns.get(step.origin.turn)
+    if known is not None and replies.is_single(known, step.origin.reply):
+        return known
+    return await world.ledger.turn(step.origin.turn)
 
 
 def _as_read(plan: Plan, step: Step, read: Answered) -> Step:

@@ -58,18 +58,19 @@ async def weighed(world: World, task: Task, step: Step, action: Action) -> Weigh
     checks = [Check("its tool reports success", outcome is not None and outcome.kind == "success")]
     if spec is not None:
         checks += [check async for check in _checks(world, spec, action)]
+    judgement = await world.judge.judge(task, step, action) if world.judge else None
+    past = await world.ledger.learnt.past(action, task.since)
     seen = Evidence(
         checks=tuple(checks),
-        judgement=await world.judge.judge(task, step, action) if world.judge else None,
+        judgement=judgement,
         retries=step.attempt - 1,
         destructive=action.cls is Class.DESTRUCTIVE,
         succeeded=checks[0].passed,
-        known=await world.ledger.learnt.went_well(action),
+        known=past.went_well,
         admitted=admission(outcome.text, outcome.structured) if outcome else "",
     )
     gated = action.always_gated or action.cls is Class.DESTRUCTIVE
-    tainted = await world.ledger.learnt.tainted(task.session, task.since)
-    return Weighed(action, score(seen), wrong(seen), gated, tainted, verdict(seen.judgement))
+    return Weighed(action, score(seen), wrong(seen), gated, past.tainted, verdict(seen.judgement))
 
 
 async def _checks(world: World, spec: ToolSpec, action: Action) -> AsyncIterator[Check]:
@@ -167,7 +168,7 @@ async def looked_at(
     plan = with_step(task, done).plan
     assert plan is not None
     label = plans.label(plan, done)
-    told = f"{label} is done: {done.text}\n{reason}".strip()
+    told = f"{label} is done. {reason}".strip()
     why = Why.REVIEW if timeout is None else Why.SUMMARY
     note = f"{label} is done. {TO_LOOK_AT} {found.noted if found else ''}".strip()
     now = await moved(tx, task, TaskEvent.PAUSE, plan=plan, reason=told, note=note, pause=paused(task, why))
@@ -188,7 +189,7 @@ async def _aborted(tx: Tx, task: Task, done: Step, after: After, found: Weighed)
     plan = with_step(task, step).plan
     assert plan is not None
     label = plans.label(plan, step)
-    reason = f"{label} ran, but I do not trust its result.\n{after.reason}\n{done.text}"
+    reason = f"{label} ran, but I do not trust its result. {after.reason}"
     note = f"{label} ran. {NOT_TRUSTED} {found.noted}"
     now = await moved(
         tx, task, TaskEvent.PAUSE, plan=plan, reason=reason, note=note, pause=paused(task, Why.DOUBT)

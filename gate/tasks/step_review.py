@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 from gate.actions import confirm, edit, result_review, undo
 from gate.actions.button_press import GONE, Press, Said, TaskPress
-from gate.actions.edit import Unfit
 from gate.actions.review_log import REJECT, judged_after, under_review
 from gate.rules import plans
 from gate.rules.action import Action, Json, Judged, Ref
@@ -25,7 +24,7 @@ from gate.rules.reviews import (
 from gate.rules.reviews import edited as edited_step
 from gate.rules.task import Step, Task, Why
 from gate.rules.task_states import TaskEvent
-from gate.rules.tool import Problem
+from gate.rules.tool import Problem, Unfit
 from gate.tasks import pending_reviews, step_check
 from gate.tasks.task_log import kept, moved, paused, pressed, unpaused, with_step
 

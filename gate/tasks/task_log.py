@@ -126,10 +126,8 @@ async def unchanged(tx: Tx, task: Task) -> Task:
 async def begun_turn(tx: Tx, task: Task, mode: Mode, text: str) -> str:
     """A turn of the planner for this task, as it stands in this transaction; its id, for `task.planning`."""
     turn_id = derived("turn", task.id, task.revision, mode)
-    await tx.open_turn(
-        Turn(turn_id, task.session, task.requester, text, await tx.now(), task=task.id, mode=mode)
-    )
-    tx.enqueue(jobs.turn(turn_id, "begin"))
+    turn = Turn(turn_id, task.session, task.requester, text, await tx.now(), task=task.id, mode=mode)
+    tx.enqueue(jobs.turn(turn_id, "begin", await tx.open_turn(turn)))
     return turn_id
 
 

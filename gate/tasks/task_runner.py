@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gate.rules.planner_port import Turn
 from gate.rules.ports import StaleTask, Unavailable, World
 from gate.rules.task import Task
 from gate.rules.task_states import TaskState
@@ -10,13 +11,13 @@ from gate.tasks.step_action import settled_since
 from gate.tasks.task_log import BROKEN, failed
 
 
-async def run_task(world: World, task_id: str) -> None:
+async def run_task(world: World, task_id: str, task: Task | None = None, turn: Turn | None = None) -> None:
     """Do what comes next, until nothing does. Safe to repeat, and at the same time as another run: every write
-    is guarded, and who was second looks again.
+    is guarded, and who was second looks again. `task`, `turn`: as they stood just now, where the caller knows.
 
     Raises Unavailable: then the run is tried again; and what else went wrong, once people have been told."""
     try:
-        await _run_task(world, task_id)
+        await _run_task(world, task_id, task, turn)
     except Unavailable:
         raise
     except Exception:
@@ -27,20 +28,21 @@ async def run_task(world: World, task_id: str) -> None:
         raise
 
 
-async def _run_task(world: World, task_id: str) -> None:
+async def _run_task(world: World, task_id: str, task: Task | None, turn: Turn | None) -> None:
     begun = None
-    while (task := await world.ledger.task(task_id)) is not None:
+    while (task := task or await world.ledger.task(task_id)) is not None:
         if task.state is TaskState.SATISFACTION and begun not in (None, task.state):
             return  # it has just come to its end: nothing of it was taken back since
         begun = task.state
         try:
-            if not await settled_since(world, task) and not await _next(world, task):
+            if not await settled_since(world, task) and not await _next(world, task, turn):
                 return
         except StaleTask:
-            continue
+            pass
+        task = turn = None
 
 
-async def _next(world: World, task: Task) -> bool:
+async def _next(world: World, task: Task, turn: Turn | None) -> bool:
     if task.plan and task.plan.undoing:  # first of all that may come next
         return await undo_all.undo_next(world, task)
     if task.state is TaskState.CLARIFYING:
@@ -52,7 +54,7 @@ async def _next(world: World, task: Task) -> bool:
     if task.state is TaskState.PLAN_REVIEW:
         return await plan.look_again(world, task)
     if task.state is TaskState.RUNNING:
-        return await run.run_next(world, task)
+        return await run.run_next(world, task, turn)
     if task.state is TaskState.PAUSED:
         return await run.follow(world, task)
     if task.state is TaskState.SATISFACTION:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+import pytest
 from sqlalchemy import select, update
 from sqlalchemy.ext.asyncio import AsyncEngine
 
@@ -52,7 +53,11 @@ async def test_pages_follow_each_other(engine: AsyncEngine, ledger: SqlLedger) -
     await store.made(agent, "a3")
     mine = await pages.actions(agent, pending=True, session=action().session, after="", limit=9)
     assert [one.id for one in mine] == ["a3"]
-    assert not await pages.tasks(agent, after="a0", limit=9)
+    assert not await pages.actions(whose, pending=False, session=None, after="a0", limit=9)
+    with pytest.raises(LookupError):
+        await pages.tasks(agent, after="a0", limit=9)
+    with pytest.raises(LookupError):
+        await pages.actions(other, pending=False, session=None, after="a0", limit=9)
 
 
 async def test_one_of_many_gets_the_key(engine: AsyncEngine) -> None:

@@ -91,9 +91,10 @@ async def test_what_a_thread_has_read_from_outside_is_known_since_when(ledger: S
         await tx.learnt.taint(THREAD, "web.fetch", True)
         await tx.learnt.taint(THREAD, "web.fetch", True)
         assert await tx.learnt.tainted(THREAD)
-    assert await ledger.learnt.tainted(THREAD, before)
-    assert not await ledger.learnt.tainted(OTHER, before)
-    assert not await ledger.learnt.tainted(THREAD, await ledger.now() + LATER)
+    in_other = action(session=OTHER)
+    assert (await ledger.learnt.past(action(session=THREAD), before)).tainted
+    assert not (await ledger.learnt.past(in_other, before)).tainted
+    assert not (await ledger.learnt.past(action(session=THREAD), await ledger.now() + LATER)).tainted
 
 
 async def test_what_was_read_inside_is_known_and_taints_nothing(ledger: SqlLedger) -> None:
@@ -113,12 +114,12 @@ async def test_history_is_another_call_of_the_same_tool_that_went_well(ledger: S
     async with ledger.begin() as tx:
         await tx.insert(action("a1", now, state=State.SUCCEEDED))
         await tx.insert(action("a2", now, state=State.UNDONE, tool="copy_file"))
-    assert not await ledger.learnt.went_well(action("a1"))  # itself
-    assert await ledger.learnt.went_well(action("a9"))
+    assert not (await ledger.learnt.past(action("a1"), now)).went_well  # itself
+    assert (await ledger.learnt.past(action("a9"), now)).went_well
     for changes in (
         {"definition": "d2"},
         {"tool": "copy_file"},
         {"server": "email"},
         {"session": Session("T2", "C1", "1.1")},
     ):
-        assert not await ledger.learnt.went_well(action("a9", **changes))
+        assert not (await ledger.learnt.past(action("a9", **changes), now)).went_well

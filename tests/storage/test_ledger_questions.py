@@ -122,3 +122,16 @@ async def test_a_row_that_was_changed_in_the_database_is_none(ledger: SqlLedger,
     assert await ledger.questions.question("q1") is None
     async with ledger.begin() as tx:
         assert await tx.questions.question("q1") is None
+
+
+async def test_a_question_that_is_over_is_kept_until_it_is_purged(ledger: SqlLedger) -> None:
+    made = await opened(ledger)
+    await opened(ledger, "q2")
+    async with ledger.begin() as tx:
+        await tx.questions.move(made, QuestionEvent.DECLINE, actor="U1")
+    await ledger.purge(await ledger.now() - timedelta(hours=24))
+    assert await ledger.questions.question("q1") is not None
+    ledger.offset = timedelta(hours=25)
+    await ledger.purge(await ledger.now() - timedelta(hours=24))
+    assert await ledger.questions.question("q1") is None
+    assert await ledger.questions.question("q2") is not None, "it waits: the sweep closes it first"

@@ -18,7 +18,7 @@ from gate.rules.policy import Rule
 from gate.rules.previews import MAX_AFFECTED, build
 from gate.rules.states import State
 from gate.rules.templates import TemplateError, expand
-from gate.rules.tool import Recipe, Show
+from gate.rules.tool import Recipe, Show, Unfit
 from tests.gate.gate_setup import ANN, BEN, CLEO, TEAM, Scene, nothing_ran
 
 OPS = Approvers(groups=frozenset({"S_OPS"}))
@@ -183,7 +183,7 @@ async def test_replacing_words_cannot_fill_the_memory(stage: Scene):
     action = await stage.prepare(path="a.md", content="a" * 2000)
     before = time.process_time()
     said = await edit.by_words(stage.world, stage.press(action), thread_commands.Replace("a", "b" * 40_000))
-    assert isinstance(said, edit.Unfit)
+    assert isinstance(said, Unfit)
     assert time.process_time() - before < 1
 
 

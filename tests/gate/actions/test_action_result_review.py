@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from gate.actions import undo
-from gate.actions.edit import Unfit
 from gate.actions.prepare import Asked, Prepared, prepare
 from gate.rules.action import Action
 from gate.rules.planner_port import Call, Propose
@@ -17,6 +16,7 @@ from gate.rules.reviews import Phase, ReviewDecision, released, version_after, v
 from gate.rules.settings import Switches
 from gate.rules.states import State
 from gate.rules.task_states import TaskState
+from gate.rules.tool import Unfit
 from gate.tasks import pending_reviews, step_review
 from gate.tasks.pending import waiting_for
 from gate.tasks.step_review import Conflict, Resume

@@ -8,7 +8,7 @@ import pytest
 
 from bot.job_routes import jobs
 from gate.actions import expiry
-from gate.rules.jobs import Run
+from gate.rules.jobs import Run, drawn_by
 from gate.rules.planner_port import Call, Incoming, Propose, Reply
 from gate.tasks import inbox
 from tests.gate.gate_setup import ANN, CHANNEL, TEAM, Scene
@@ -69,6 +69,43 @@ async def test_a_card_that_is_lost_each_time_is_given_up(stage: Scene) -> None:
         stage.travel(61)
         await expiry.restart(stage.world)
     assert len([run for run in stage.runs if run.name == "card"]) == 10
+
+
+@pytest.mark.parametrize(("reply", "cards", "notes"), [(WRITE, 1, 0), (LOOK, 0, 1)])
+async def test_a_card_whose_run_was_begun_and_given_up_is_drawn_a_minute_later(
+    stage: Scene, reply: Reply, cards: int, notes: int
+) -> None:
+    stage.planner.script = [reply]
+    await receive(stage)
+    await play_without_cards(stage)
+    given_up = [run.key for run in stage.runs if run.name == "card"]
+    for key in given_up:
+        await stage.ledger.begin_drawing(drawn_by(key)[0])
+    stage.travel(61)
+    await expiry.restart(stage.world)
+    await stage.play()
+    assert (len(stage.wall.cards), len(stage.wall.notes)) == (0, 0), (
+        "it has begun: nothing says that it is over"
+    )
+    await expiry.restart(stage.world, given_up)
+    await stage.play()
+    assert (len(stage.wall.cards), len(stage.wall.notes)) == (cards, notes)
+    before = len(stage.runs)
+    stage.travel(61)
+    await expiry.restart(stage.world, given_up)
+    assert len(stage.runs) == before, "the run that followed has drawn it"
+
+
+async def test_a_card_that_is_given_up_each_time_is_asked_for_twice_more(stage: Scene) -> None:
+    stage.planner.script = [WRITE]
+    await receive(stage)
+    await play_without_cards(stage)
+    for _ in range(6):
+        given_up = [run.key for run in stage.runs if run.name == "card"]
+        await stage.ledger.begin_drawing(drawn_by(given_up[0])[0])
+        stage.travel(61)
+        await expiry.restart(stage.world, given_up)
+    assert len([run for run in stage.runs if run.name == "card"]) == 3
 
 
 async def test_a_message_whose_run_was_lost_is_read_a_minute_later(stage: Scene) -> None:

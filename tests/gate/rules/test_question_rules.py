@@ -8,13 +8,15 @@ import pytest
 
 from gate.rules.server_questions import (
     ARROWS,
-    FieldKind,
+    NoForm,
     QuestionEvent,
     QuestionState,
-    Unfit,
-    form_fields,
+    defaults,
+    form_of,
+    labels,
     problems,
 )
+from tools.mcp.schema import problems as broken
 
 FLAT: dict[str, Any] = {
     "type": "object",
@@ -34,7 +36,6 @@ FLAT: dict[str, Any] = {
     },
     "required": ["name"],
 }
-FIELDS = form_fields(FLAT)
 RIGHT: dict[str, Any] = {
     "name": "Ann",
     "mail": "a@b.example",
@@ -57,21 +58,26 @@ def test_a_waiting_question_ends_once_and_in_one_way() -> None:
     assert set(ARROWS.values()) == set(QuestionState) - {QuestionState.WAITING}
 
 
-def test_every_kind_of_a_flat_schema_becomes_a_field() -> None:
-    kinds = {one.name: one.kind for one in FIELDS}
-    assert set(kinds.values()) == set(FieldKind)
-    options = {one.name: one.options for one in FIELDS if one.options}
-    assert options["size"] == (("s", "Small"), ("l", "Large"))
-    assert options["hue"] == (("r", "Red"), ("b", "b"))
-    assert {one.name: one.default for one in FIELDS if one.default is not None} == {
-        "day": "2026-11-23",
-        "count": 3,
-        "sure": True,
-    }
+def test_every_kind_of_a_flat_schema_can_be_asked() -> None:
+    assert form_of(FLAT) == FLAT
+    assert defaults(FLAT, broken) == {"day": "2026-11-23", "count": 3, "sure": True}
+
+
+def test_choices_are_shown_by_their_titles() -> None:
+    properties = FLAT["properties"]
+    assert labels(properties["size"]) == {"s": "Small", "l": "Large"}
+    assert labels(properties["hue"]) == {"r": "Red", "b": "b"}
+    assert labels(properties["marks"]["items"]) == {"p": "Plus"}
+    assert labels(properties["name"]) == {}
+
+
+def wrong_at(content: dict[str, Any]) -> dict[str, str]:
+    """The problems of an answer by the names of the fields."""
+    return {str(one.path[0]): one.text for one in problems(FLAT, content, broken)}
 
 
 def test_a_right_answer_has_no_problems() -> None:
-    assert problems(FIELDS, RIGHT) == {}
+    assert wrong_at(RIGHT) == {}
 
 
 @pytest.mark.parametrize(
@@ -81,15 +87,15 @@ def test_a_right_answer_has_no_problems() -> None:
         ("day", "20260131"), ("day", "tomorrow"), ("at", "2026-01-31T10:00:00"), ("at", "2026-01-31"),
         ("site", "example"), ("site", "https://[x"), ("count", 0), ("count", 10), ("count", 1.5), ("count", True),
         ("share", "1"), ("sure", "yes"), ("size", "Small"), ("hue", "Red"), ("tags", ["x", "y", "z"]),
-        ("tags", ["w"]), ("tags", ["x", "x"]), ("tags", "x"), ("marks", []),
+        ("tags", ["w"]), ("tags", "x"), ("marks", []),
     ],
 )  # fmt: skip
 def test_a_wrong_value_is_told_at_its_field(name: str, value: Any) -> None:
-    assert list(problems(FIELDS, {**RIGHT, name: value})) == [name]
+    assert list(wrong_at({**RIGHT, name: value})) == [name]
 
 
 def test_what_is_missing_is_told_at_its_field() -> None:
-    assert problems(FIELDS, {}) == {"name": "This needs a value."}
+    assert wrong_at({}) == {"name": "This needs a value."}
 
 
 def field(**declared: Any) -> dict[str, Any]:
@@ -119,14 +125,30 @@ def field(**declared: Any) -> dict[str, Any]:
         field(type="string", enum=["a", "b"], enumNames=["one", "one"]),
         field(anyOf=[{"type": "string"}, {"type": "number"}]),
         field(type="string", description="d" * 100_000),
+        field(type="string", minLength="two"),
+        field(type="number", maximum=True),
+        field(type="string", examples=["unseen" * 20_000]),
+        {"type": "object", "properties": {}, "$defs": {f"d{i}": [[]] * 1000 for i in range(50)}},
     ],
 )
 def test_what_is_no_flat_form_is_refused_in_words(schema: dict[str, Any]) -> None:
-    with pytest.raises(Unfit) as refused:
-        form_fields(schema)
+    with pytest.raises(NoForm) as refused:
+        form_of(schema)
     assert str(refused.value)
 
 
+def test_what_no_form_can_ask_is_left_out_of_the_schema() -> None:
+    odd = field(type="string", pattern="(a+)+$", allOf=[{"minLength": "two"}], examples=["x"])
+    assert form_of({**odd, "$defs": {"y": {}}}) == {**field(type="string"), "required": []}
+
+
 def test_a_default_that_breaks_its_own_rules_is_left_out() -> None:
-    (one,) = form_fields(field(type="string", minLength=3, default="x"))
-    assert one.default is None
+    assert defaults(field(type="string", minLength=3, default="x"), broken) == {}
+    assert defaults(field(type="string", format="date", default="soon"), broken) == {}
+
+
+def test_a_list_that_has_to_be_given_begins_empty() -> None:
+    items = {"type": "string", "enum": ["x"]}
+    schema = {**field(type="array", items=items), "required": ["x"]}
+    assert defaults(schema, broken) == {"x": []}
+    assert defaults({**field(type="array", items=items, minItems=1), "required": ["x"]}, broken) == {}

@@ -98,7 +98,19 @@ def test_edit_sentences(text, wanted):
 
 
 @pytest.mark.parametrize(
-    "text", ["undo that", "Undo it please", "undo the last thing you did", "take that back"]
+    "text",
+    [
+        "undo that",
+        "Undo it please",
+        "undo the last thing you did",
+        "take that back",
+        "undo pls",
+        "can you undo that?",
+        "undo all",
+        "put it back",
+        "please move it back",
+        "revert",
+    ],
 )
 def test_undo_in_a_sentence_lists_what_can_be_taken_back(text: str):
     assert command(text) == Command("undo")
@@ -107,6 +119,20 @@ def test_undo_in_a_sentence_lists_what_can_be_taken_back(text: str):
 def test_undo_of_something_named_is_no_command():
     assert command("undo the last change to notes.md") is None
     assert command("take that back to the office") is None
+
+
+@pytest.mark.parametrize(
+    "text", ["what did you just do?", "who approved that?", "What have you changed so far", "who did this"]
+)
+def test_a_question_for_what_was_done_shows_the_record(text: str):
+    assert command(text) == Command("audit")
+
+
+@pytest.mark.parametrize(
+    "text", ["who approved the budget?", "what did you do with a.md", "put it back in a"]
+)
+def test_a_question_about_something_named_is_no_command(text: str):
+    assert command(text) is None
 
 
 @pytest.mark.parametrize("text", ["what can you do?", "What can you do for me", "how do I use this?"])

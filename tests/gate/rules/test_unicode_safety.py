@@ -47,15 +47,9 @@ def test_hidden_reordering_and_mixed_text_is_strange(text):
 
 
 def test_every_control_format_private_and_unassigned_character_is_strange():
-    bad = {"Cc", "Cf", "Co", "Cn", "Cs"}
-    missed = [
-        hex(point)
-        for point in range(sys.maxunicode + 1)
-        if unicodedata.category(chr(point)) in bad
-        and chr(point) not in "\n\t\r"
-        and not strange(f"a{chr(point)}b")
-    ]
-    assert missed == []
+    """Of those that stand for no character, one in a hundred: each is spelled out in tests/views/test_views_hostile.py."""
+    assert plain(char for char in every("Cc", "Cf") if char not in "\n\t\r") == []
+    assert plain(every("Co", "Cn", "Cs")[::100]) == []
 
 
 def every(*wanted: str) -> list[str]:

@@ -511,10 +511,12 @@ async def test_what_is_read_from_outside_meanwhile_stops_the_timer(stage: Scene)
 async def test_the_answer_of_a_write_that_reaches_outside_counts_as_read(stage: Scene):
     spec = stage.desk.specs_now["write"]
     stage.desk.specs_now["write"] = replace(spec, hints=replace(spec.hints, open_world=True))
-    assert not await stage.ledger.learnt.tainted(stage.session, await stage.ledger.now())
+    async with stage.ledger.begin() as tx:
+        assert not await tx.learnt.tainted(stage.session)
     since = await stage.ledger.now()
     await known(stage)
-    assert await stage.ledger.learnt.tainted(stage.session, since)
+    async with stage.ledger.begin() as tx:
+        assert await tx.learnt.tainted(stage.session, since)
 
 
 async def test_who_wants_to_pause_is_not_overruled_by_a_timer(stage: Scene):

@@ -96,7 +96,7 @@ async def test_manual_waits_after_the_step_of_a_simple_request(stage: Scene):
     replies = len(stage.planner.seen)
     task = await confirmed(stage)
     assert (task.state, task.why, states(task)) == (S.PAUSED, Why.REVIEW, ["done"])
-    assert task.reason.startswith("“Write a.md” is done: ")
+    assert task.reason.startswith("“Write a.md” is done. ")
     assert len(stage.planner.seen) == replies
     await pressed(stage, control.resume, on_pause(task))
     task = await newest(stage)

@@ -10,7 +10,6 @@ import pytest
 from sqlalchemy import select
 
 from gate.actions.button_press import Said
-from gate.actions.edit import Unfit
 from gate.actions.prepare import Asked, Prepared, prepare
 from gate.rules.action import Action, Judged
 from gate.rules.planner_port import Call
@@ -20,6 +19,7 @@ from gate.rules.reviews import Phase, Review, ReviewDecision, undoable, version_
 from gate.rules.states import State
 from gate.rules.task import StepState, Task, Why
 from gate.rules.task_states import TaskState as S
+from gate.rules.tool import Unfit
 from gate.tasks import control, pending_reviews, plan_review, step_review
 from gate.tasks.step_review import Conflict, Resume
 from storage.columns import unpacked
