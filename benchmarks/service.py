@@ -25,7 +25,11 @@ from benchmarks.slack import INSTALLED, Slack
 from bot.cli.serve import serve_as
 from bot.settings import Secret, Settings
 from gate.rules.tool import Trust
+from servers.data.sources import looked
+from servers.detection.credentials import credentials
 from servers.filesystem import server as filesystem
+from servers.filesystem.paths import Roots
+from servers.security.scan import scan_files
 from storage.migrate import migrate
 from tests.services import Postgres
 from tools.mcp.server_config import ServerConfig
@@ -77,15 +81,19 @@ class Bench:
 
 def files(home: Path) -> ServerConfig:
     """The bundled filesystem server, which logs the start of each write."""
-    args = (str(home / "files"), str(home / "began"))
+    args = (str(home / "files"), str(home / "began"), str(home / "work"))
     return ServerConfig(
         name="filesystem", inproc="benchmarks.service:timed_files", args=args, trust=Trust.BUNDLED
     )
 
 
 def timed_files(paths: list[Path]) -> MCPServer:
-    """The main function of that server: serves the first path, and logs file and time to the second."""
-    root, log = paths
+    """The main function of that server: serves the first path, and logs file and time to the second.
+
+    Beside that it does the work whose name stands in the third, as long as it stands there.
+    """
+    root, log, work = paths
+    threading.Thread(target=_beside, args=[work], daemon=True).start()
     made, out = filesystem([root]), os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
     async def note(ctx: Any, call_next: Callable[[Any], Any]) -> Any:
@@ -96,6 +104,30 @@ def timed_files(paths: list[Path]) -> MCPServer:
 
     made.middleware.append(note)
     return made
+
+
+def _beside(work: Path) -> None:
+    """Work as a tool call does it: in a thread of the bot, over the folder `much` beside the file."""
+    folder = work.parent / "much"
+    tasks: dict[str, Callable[[], object]] = {
+        "scan": lambda: _scan_through(Roots.at([folder])),
+        "table": lambda: looked(Roots.at([folder]), "t.csv", None, "twins", columns=None, alike=None),
+    }
+    while True:
+        name = work.read_text() if work.exists() else ""
+        state = work.with_name("working")
+        if name:
+            state.touch()
+            tasks[name]()
+        else:
+            state.unlink(missing_ok=True)
+            time.sleep(0.05)
+
+
+def _scan_through(roots: Roots) -> None:
+    cursor, begun = "", False
+    while cursor or not begun:
+        cursor, begun = scan_files(roots, ".", credentials, cursor).next_cursor, True
 
 
 def began(home: Path) -> dict[str, float]:

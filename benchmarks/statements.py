@@ -103,8 +103,8 @@ async def write(driver: Driver) -> None:
 
 
 async def read(driver: Driver) -> None:
-    _, thread = await driver.say("what is in .")
-    await driver.reads(thread, "")
+    _, thread = await driver.say("list all files")
+    await driver.reads(thread, "List all files")
 
 
 async def plan(driver: Driver) -> None:

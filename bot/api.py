@@ -24,7 +24,7 @@ from storage.pagination import SqlPages
 from storage.rate_limits import RedisRates
 from storage.tokens import TokenStore
 from storage.webhooks import HookStore
-from views import api_thread
+from views import notices
 
 NO_THREAD = "Slack does not let me post in {channel} ({code}). Invite me there, or name another channel."
 
@@ -38,7 +38,7 @@ class SlackThreads:
 
     async def open(self, key: str, channel: str, token: Token, text: str) -> str:
         """The thread of this key in this channel, opened on the first asking. Raises Unavailable, or NoThread."""
-        key, message = f"{key}:{channel}", checked(api_thread.opened(token, text))
+        key, message = f"{key}:{channel}", checked(notices.api_thread(token, text))
         async with self._locks.setdefault(key, asyncio.Lock()):
             posted = await self._ledger.posted(key)
             if posted and posted.ts:

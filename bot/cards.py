@@ -13,8 +13,9 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.concurrency import step_aside
 from bot.outgoing_check import checked
-from bot.slack_messages import Messages, Statuses, bound
+from bot.slack_messages import Messages, Statuses, bound, marked
 from bot.slack_retry import REFUSED, Refused
+from bot.streams import Streams, in_parts
 from gate.actions.versioning import entry
 from gate.rules.action import APART, Action, Vote
 from gate.rules.messages import CardKey, CardKind
@@ -46,8 +47,8 @@ Seen = Callable[[Action | Task], Awaitable[None]]
 class Cards(Messages):
     """Keeps each message as the ledger says: one lock, one queue of runs and one way to draw for cards of every kind.
 
-    gap: seconds between two ticks of one task's progress. clock: seconds, of whatever start. undecided: what waits for
-    a person of a team; to be set before the first draw.
+    gap: seconds between two ticks of one task's progress. clock: seconds, of whatever start. streams: without them,
+    long answers are posted in one piece. undecided: what waits for a person of a team; to be set before the first draw.
     """
 
     undecided: Callable[[str, str], Awaitable[Sequence[Undecided]]]
@@ -58,8 +59,10 @@ class Cards(Messages):
         ledger: Ledger,
         gap: float = GAP,
         clock: Callable[[], float] = time.monotonic,
+        streams: Streams | None = None,
     ) -> None:
         super().__init__(client, ledger)
+        self.streams = streams
         self.statuses = Statuses(client)
         self._clock = clock
         self._gap, self._pace = gap, min(gap, PACE)
@@ -201,7 +204,7 @@ class Cards(Messages):
 
     async def _note(self, note_id: str, posted: Posted | None) -> float:
         note = await self._ledger.note(note_id)
-        if note is not None and not (posted and posted.ts):
+        if note is not None and not (posted and posted.ts and posted.revision):
             await self._put(rendering.of_note(note, await self._written(note)), posted)
         return 0.0
 
@@ -262,6 +265,8 @@ class Cards(Messages):
             to = To("", posted.channel, "" if card.direct else card.session.thread)
         elif card.direct:
             to = await self.direct(card.direct)
+        if card.streams and self.streams:
+            return await self._streamed(card, posted, to, self.streams)
         await self._announce(card, posted, to)
         if card.plain is None:
             return await self.show(card.key, posted, to, checked(card.message))
@@ -274,6 +279,18 @@ class Cards(Messages):
                 log.info("Slack does not take its newest blocks here: plain blocks from now on")
                 self._plain = True
         return await self.show(card.key, posted, to, checked(card.plain))
+
+    async def _streamed(self, card: Card, posted: Posted | None, to: To, streams: Streams) -> tuple[str, str]:
+        """A long answer grows part by part, where it has not been tried before. Where it stands is written down once it
+        has begun, with revision 0: whoever draws it next makes it whole."""
+        message = checked(card.message)
+        first, *rest = in_parts(message.blocks)
+        if rest and posted and posted.untried and (ts := await streams.begin(to, first)):
+            posted = Posted(to.channel, ts, 0)
+            await self._ledger.set_posted(card.key, posted)
+            if await streams.end(to.channel, ts, rest, marked(card.key)):
+                return to.channel, ts
+        return await self.show(card.key, posted, to, message)
 
     async def _announce(self, card: Card, posted: Posted | None, to: To) -> None:
         """Whoever is faster than our record is told to press again, not that the card is none of ours."""

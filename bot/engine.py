@@ -39,6 +39,7 @@ POLL = 1.0
 WORKERS = 24
 # With more workflows of one person than this, what follows them waits in the queue: places stay free for what they say.
 RIDING = 18
+FRESH = 0.05  # seconds for which a run need not read anew what the one before it knew
 LIVES = 10  # how often a run may be found again after a crash before it is given up
 # An hour, in seconds: the longest that a database or Slack may stay away without a run being lost.
 RETRIES = (0.2, 0.5, 1.0, 2.0, 5.0, *[10.0] * 360)
@@ -51,7 +52,8 @@ TRANSIENT = (
     TimeoutError,
 )
 ALIVE = ["DELAYED", "ENQUEUED", "PENDING"]
-OVER = ["SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"]
+GIVEN_UP = ["ERROR", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"]
+OVER = ["SUCCESS", "CANCELLED", *GIVEN_UP]
 
 log = logging.getLogger(__name__)
 
@@ -106,6 +108,7 @@ class Engine:
         self._turnstile = Turnstile()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._under_way: Counter[str] = Counter()  # workflows of each person in this process
+        self._told: frozenset[str] = frozenset()  # runs that `given_up` has named
         self._client = DBOSClient(
             system_database_engine=self._sql,
             serializer=DBOSPortableJSONSerializer(),
@@ -214,6 +217,16 @@ class Engine:
         """Whether the run with this key waits, is delayed or runs."""
         return key in await self.alive([key])
 
+    async def given_up(self, name: str, limit: int = 100) -> tuple[str, ...]:
+        """The keys of the runs of this name that have failed, or were found again too often after crashes; the newest
+        `limit`. None where this was answered before."""
+        found = await self._client.list_workflows_async(
+            name=name, status=GIVEN_UP, limit=limit, sort_desc=True, load_input=False, load_output=False
+        )
+        keys = tuple(run.workflow_id for run in found)
+        known, self._told = self._told, frozenset(keys)
+        return () if self._told <= known else keys
+
     async def purge(self, before: datetime) -> int:
         """Forget the runs that ended before this time; how many there were."""
         return await asyncio.to_thread(self.forget, before)
@@ -233,7 +246,8 @@ class Engine:
         self._resume_followers(
             lost
         )  # first: once they are resumed, nothing tells any more that they were begun
-        self._client.resume_workflows([run.key for run in lost], queue_name=QUEUE)
+        for run in lost:  # the client's own `resume_workflows` would forget how often each was found again
+            self._client._sys_db.reenqueue_for_recovery(run.key, [run.executor], QUEUE)
 
     def _resume_followers(self, lost: Collection[Running]) -> None:
         """Ask the ledger what followed these runs: nothing else knows it (see `enqueue`)."""
@@ -311,7 +325,7 @@ class Engine:
             self._under_way[owner] += 1
             try:
                 with owned(owner):
-                    await self._run_all(await self._one(job, args))
+                    await self._run_all(await self._one(job, args, ()))
             except asyncio.CancelledError:
                 if task.cancelling():
                     raise  # by `drain`: the run stays unfinished
@@ -326,13 +340,16 @@ class Engine:
 
         return run
 
-    async def _one(self, job: Job, args: Sequence[str]) -> list[Run]:
-        """Carry out one run; the runs that follow it. What goes wrong is raised once those have been carried out."""
+    async def _one(self, job: Job, args: Sequence[str], known: Sequence[object]) -> list[Run]:
+        """Carry out one run; the runs that follow it. What goes wrong is raised once those have been carried out.
+        `known`: records for it, unless they are old by the time that it begins."""
         following: dict[str, Run] = {}
         FOLLOWING.set(following)
+        asked = time.monotonic()
         try:
             async with self._turnstile.passed(job.kind, OWNER.get()):
-                await self._patiently(job, args)
+                fresh = time.monotonic() - asked < FRESH
+                await self._patiently(job, args, known if fresh else ())
         except (Exception, asyncio.CancelledError):
             if not _cancelled():  # what was committed before still follows
                 await self._run_all(list(following.values()))
@@ -349,18 +366,19 @@ class Engine:
     async def _follow(self, run: Run) -> list[Run]:
         try:
             with owned(run.owner):
-                return await self._one(self._jobs[run.name], run.args)
+                return await self._one(self._jobs[run.name], run.args, run.known)
         except (Exception, asyncio.CancelledError):
             if _cancelled():
                 raise
             log.exception("The run %s has failed and is not tried again.", run.key)
             return []
 
-    async def _patiently(self, job: Job, args: Sequence[str]) -> None:
+    async def _patiently(self, job: Job, args: Sequence[str], known: Sequence[object]) -> None:
         for wait in self._retries:
             try:
-                return await job.work(*args)
+                return await job.work(*args, *known)
             except TRANSIENT as error:
+                known = ()
                 log.warning("The run %s will be tried again in %s s: %s", DBOS.workflow_id, wait, error)
                 await asyncio.sleep(wait)
         await job.work(*args)

@@ -98,7 +98,7 @@ def _earlier(world: World) -> dict[str, Job]:
 
 
 def _bound(world: World, flow: Work) -> Work:
-    async def work(*args: str) -> None:
+    async def work(*args: object) -> None:
         await flow(world, *args)
 
     return work
@@ -110,9 +110,11 @@ def one_by_one(work: Work) -> Work:
     the same, as with several processes."""
     held: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
-    async def run(about: str, *more: str) -> None:
-        async with held.setdefault(about, asyncio.Lock()):
-            await work(about, *more)
+    async def run(about: str, *known: object) -> None:
+        one = held.setdefault(about, asyncio.Lock())
+        known = () if one.locked() else known
+        async with one:
+            await work(about, *known)
 
     return run
 

@@ -1,4 +1,4 @@
-"""Calls to Slack: the only module that posts, updates or opens anything there."""
+"""Calls to Slack: the only module that posts, updates or opens anything there, but for streams (bot/streams.py)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator, Mapping
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 
@@ -14,7 +15,8 @@ from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.webhook.async_client import AsyncWebhookClient
 
 from bot.outgoing_check import PLAIN, checked, content, shown
-from bot.slack_retry import LOST, Refused, code_of, patiently
+from bot.slack_retry import LOST, STREAMED, Refused, code_of, patiently
+from bot.streams import begins
 from gate.rules.action import Session
 from gate.rules.messages import SOON
 from gate.rules.ports import Ledger, Posted, Unavailable
@@ -36,6 +38,11 @@ REPEATED = 15.0  # seconds in which a thread is not told once more that nothing 
 KEPT = 1_000  # things that are remembered for a moment
 
 
+def marked(key: str) -> dict[str, Any]:
+    """The metadata by which a message of ours is found again."""
+    return {"event_type": EVENT, "event_payload": {"key": key}}
+
+
 class Messages:
     """Posts, updates and finds single messages. `client` waits out rate limits."""
 
@@ -48,21 +55,28 @@ class Messages:
     ) -> tuple[str, str]:
         """Update where it stands, or post it; where it stands now. Raises Refused, with `strict` also for what
         Slack does not know in the message itself, and Unavailable."""
-        if posted and posted.ts:
+        at = await self._standing(key, posted, to, message)
+        if at is not None:
             try:
-                await self._update(posted.channel, posted.ts, message, strict)
-                return posted.channel, posted.ts
+                await self._update(*at, message, strict)
+                return at
             except Refused as error:
                 if error.code not in LOST:
                     raise
-        elif posted and not posted.untried:  # a try may have got through without our hearing of it
-            found = await self._find(key, to)
-            if found:
-                await self._update(to.channel, found, message, strict)
-                return to.channel, found
-        elif posted is None:
-            await self._ledger.set_posted(key, Posted(to.channel, "", 0))
         return await self._send(key, to, message, strict)
+
+    async def _standing(
+        self, key: str, posted: Posted | None, to: To, message: Message
+    ) -> tuple[str, str] | None:
+        """Channel and ts of the message, where it stands already."""
+        if posted is None:
+            await self._ledger.set_posted(key, Posted(to.channel, "", 0))
+            return None
+        if posted.ts:
+            return posted.channel, posted.ts
+        # A try may have got through without our hearing of it.
+        found = None if posted.untried else await self._find(key, to, message)
+        return (to.channel, found) if found else None
 
     async def remove(self, posted: Posted) -> bool:
         """Delete a message. False where Slack does not let us. Raises Unavailable."""
@@ -79,21 +93,30 @@ class Messages:
             strict,
             channel=to.channel,
             thread_ts=to.thread or None,
-            metadata={"event_type": EVENT, "event_payload": {"key": key}},
+            metadata=marked(key),
             unfurl_links=False,
             unfurl_media=False,
         )
         return str(response["channel"]), str(response["ts"])
 
     async def _update(self, channel: str, ts: str, message: Message, strict: bool) -> None:
-        await shown(self._client.chat_update, message, strict, channel=channel, ts=ts)
+        update: Any = partial(shown, self._client.chat_update, message, strict, channel=channel, ts=ts)
+        try:
+            await update()
+        except Refused as error:
+            if error.code != STREAMED:
+                raise
+            await patiently(self._client.chat_stopStream, channel=channel, ts=ts)
+            await update()
 
-    async def _find(self, key: str, to: To) -> str | None:
-        """The message that carries this key in its metadata, if it was posted after all."""
-        async for message in self._messages(to):
-            metadata = message.get("metadata") or {}
-            if metadata.get("event_type") == EVENT and metadata.get("event_payload", {}).get("key") == key:
-                return str(message["ts"])
+    async def _find(self, key: str, to: To, message: Message) -> str | None:
+        """The message that carries this key in its metadata, if it was posted after all, or is a stream of it that
+        broke off."""
+        async for found in self._messages(to):
+            metadata = found.get("metadata") or {}
+            mine = metadata.get("event_type") == EVENT and metadata.get("event_payload", {}).get("key") == key
+            if mine or begins(found, message):
+                return str(found["ts"])
         return None
 
     async def _messages(self, to: To) -> AsyncIterator[Mapping[str, Any]]:

@@ -27,6 +27,10 @@ REFUSED = frozenset(
 )
 
 
+# The message is still being streamed; then it cannot be updated.
+STREAMED = "streaming_state_conflict"
+
+
 class Refused(Exception):
     """Slack will not take this, however often it is tried. `code` is Slack's word for why."""
 
@@ -48,7 +52,7 @@ async def patiently(call: Callable[..., Any], **arguments: Any) -> Any:
         return await call(**arguments)
     except SlackApiError as error:
         code = code_of(error)
-        if code in FINAL | LOST | REFUSED:
+        if code in FINAL | LOST | REFUSED | {STREAMED}:
             raise Refused(code) from error
         raise Unavailable(f"Slack answered {code or 'something that is no JSON'}") from error
     except Exception as error:  # the SDK lets transport and decoding errors of many kinds through

@@ -43,6 +43,7 @@ from bot.settings import Settings
 from bot.slack_messages import Hints
 from bot.slack_users import SlackPeople, groups_of
 from bot.startup import NO_TABLES, NotStarted, answering, usable
+from bot.streams import Streams
 from bot.watchdog import Watchdog
 from bot.webhook_audience import deliveries
 from gate.actions import expiry, server_questions
@@ -129,7 +130,7 @@ async def made(settings: Settings, roles: frozenset[str] = ALL, rig: Rig = RIG) 
         servers = trusted(settings.servers, policy)
         host = await _host(stack, settings, servers, pins)
         fast, patient, me = await _slack(stack, settings, roles)
-        cards = Cards(patient, ledger)
+        cards = Cards(patient, ledger, streams=Streams(fast))
         stack.push_async_callback(cards.statuses.stop)
         ledger.hurry, ledger.signal = cards.hurry, cards.statuses.signal
         book = load_phrases(settings.phrases)
@@ -160,7 +161,7 @@ async def made(settings: Settings, roles: frozenset[str] = ALL, rig: Rig = RIG) 
         await engine.start({**jobs(world), **hooks.jobs()}, work="worker" in roles)
         stack.push_async_callback(engine.drain, DRAIN_SECONDS)
         if "worker" in roles:
-            await _background(stack, _sweep(world, ledger, rig.sweep))
+            await _background(stack, _sweep(world, ledger, engine, rig.sweep))
             await _background(stack, hooks.look())
         app = slack_app.bolt(fast, settings.signing_secret.reveal() if settings.signing_secret else "", me)
         register(app, world, Hints(fast, cards), str(me.bot_user_id))
@@ -309,7 +310,7 @@ async def readiness(world: World, sockets: slack_app.Sockets | None) -> Mapping[
     return state
 
 
-async def _sweep(world: World, ledger: SqlLedger, seconds: float) -> None:
+async def _sweep(world: World, ledger: SqlLedger, engine: Engine, seconds: float) -> None:
     """Settle what is due, every so many seconds, and what will be due before the next time at its very moment."""
     purged = restarted = float("-inf")
     while True:
@@ -321,7 +322,7 @@ async def _sweep(world: World, ledger: SqlLedger, seconds: float) -> None:
             await ledger.checkpoint()
             if time.monotonic() - restarted > RESTART_EVERY:
                 restarted = time.monotonic()
-                await expiry.restart(world)
+                await expiry.restart(world, await engine.given_up("card"))
                 await server_questions.close_overdue(world)
             if time.monotonic() - purged > PURGE_EVERY:
                 await ledger.purge(await ledger.now() - KEEP_INBOX)

@@ -360,13 +360,18 @@ def grows(used: Used) -> tuple[str, str, float] | None:
     """The first text on which the work grows faster than the text: its beginning, what it repeats, and how many times
     more work it is when the text is four times as long; None when there is none."""
     for start, pump in hostile(used.pattern):
-        if any(seconds(work(used, text_of(used, start, pump, size)), 2) > most for size, most in SHORT):
+        if any(_longer(work(used, text_of(used, start, pump, size)), most) for size, most in SHORT):
             return start, pump, math.inf
         for size in SIZES:
             quick = seconds(work(used, text_of(used, start, pump, size))) <= size * QUICK
             if not quick and all((grown := times_more(used, start, pump, size)) > TIMES for _ in range(2)):
                 return start, pump, grown
     return None
+
+
+def _longer(run: Callable[[], object], most: float) -> bool:
+    """Whether it takes more than so many CPU seconds, each time that it is tried."""
+    return seconds(run) > most and seconds(run) > most
 
 
 def times_more(used: Used, start: str, pump: str, size: int) -> float:

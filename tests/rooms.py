@@ -45,11 +45,11 @@ PARSERS = set("pypdf pypdfium2 docx openpyxl PIL icalendar recurring_ical_events
 PARSERS |= set("zipfile tarfile xml defusedxml lxml sqlite3".split())
 MAIL_PARSER = re.compile(r"email(\.(?!headerregistry\.Address$|utils\.format_datetime$).*)?")
 SANDBOXED = re.compile(
-    r"servers/(formats/(?!patterns\b|encodings\b)\w+|\w+/tasks|email/messages|sqlite/(?!files\b)\w+)\.py"
+    r"servers/(formats/(?!patterns\b|encodings\b)\w+|\w+/tasks|email/messages|sqlite/(?!files\b)\w+|data/(deduplicate|likeness|quality|table|totals|values))\.py"
 )
 # Who uses such a library for nothing of others: pictures of the screen, and databases of our own.
 OWN = {
-    "servers/system/screen.py": {"PIL"},
+    "servers/system/host.py": {"PIL"},
     "servers/task/store.py": {"sqlite3"},
     "servers/clipboard/history.py": {"sqlite3"},
     "servers/email/search.py": {"sqlite3"},
@@ -240,7 +240,7 @@ def payload_outside_parse(module: Module) -> list[str]:
 
 
 def slack_call_outside_cards(module: Module) -> list[str]:
-    if module.path == "bot/slack_messages.py" or module.room in STAND_ALONE:
+    if module.path in ("bot/slack_messages.py", "bot/streams.py") or module.room in STAND_ALONE:
         return []
     said = {"say"} if module.room in FACING_SLACK else set()
     called = ((node, name) for node, name in calls(module) if SLACK_CALL.fullmatch(name) or name in said)

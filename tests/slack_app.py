@@ -20,6 +20,7 @@ from bot.engine import TRANSIENT
 from bot.job_routes import jobs
 from bot.slack_messages import Hints
 from bot.slack_users import SlackPeople
+from bot.streams import Streams
 from gate.actions import expiry
 from gate.rules.action import Action, Approvers, Session
 from gate.rules.ids import derived
@@ -364,7 +365,7 @@ async def joined(
         frozenset({"S_OPS"}),
         now=lambda: datetime.now(UTC) + (skewed[0].skew if skewed else timedelta()),
     )
-    desk, planner, cards = _desk(), Obeying(), Cards(patient, ledger, gap=0)
+    desk, planner, cards = _desk(), Obeying(), Cards(patient, ledger, gap=0, streams=Streams(fast, beat=0))
     me = await slack_app.identity(fast, INSTALLED.bot_token)
     world = World(
         ledger=ledger, leases=RedisLeases(redis), tools=desk, people=people, chat=cards, planner=planner,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields, replace
+from functools import cache
 from typing import Any, TypeVar, get_type_hints
 
 from gate.rules.ledger_ports import TaskParts
@@ -15,6 +16,7 @@ STEP_PARTS: dict[str, Any] = {"call": StepCall, "preflight": Preflight, "run": S
 PARTS: dict[type, Mapping[str, Any]] = {Task: TASK_PARTS, Step: STEP_PARTS}
 
 
+@cache
 def _part(kind: type, name: str) -> str:
     """The part that has the field; "" where the value itself has it."""
     if name in get_type_hints(kind):

@@ -129,7 +129,7 @@ def test_names_say_what_a_thing_is() -> None:
             "servers/data/sources.py",
             "from servers.formats.tables import records",
         ),
-        (rooms.parser_outside_the_sandbox, "servers/system/screen.py", "import pypdf"),
+        (rooms.parser_outside_the_sandbox, "servers/system/host.py", "import pypdf"),
         (rooms.parser_outside_the_sandbox, "servers/data/writing.py", "from sqlite3 import connect"),
         (
             rooms.parser_outside_the_sandbox,
@@ -194,7 +194,7 @@ def test_each_rule_catches_who_breaks_it(rule: Rule, path: str, text: str) -> No
         (rooms.edges_that_meet, "handlers/x.py", "from handlers.slack.listener import Reply"),
         (rooms.parser_outside_the_sandbox, "servers/email/messages.py", "import email.policy"),
         (rooms.parser_outside_the_sandbox, "servers/data/tasks.py", "import openpyxl"),
-        (rooms.parser_outside_the_sandbox, "servers/system/screen.py", "from PIL import Image"),
+        (rooms.parser_outside_the_sandbox, "servers/system/host.py", "from PIL import Image"),
         (rooms.parser_outside_the_sandbox, "servers/task/store.py", "import sqlite3"),
         (
             rooms.parser_outside_the_sandbox,
@@ -227,6 +227,7 @@ def test_each_rule_catches_who_breaks_it(rule: Rule, path: str, text: str) -> No
         (rooms.payload_outside_parse, "views/x.py", "def f(body): return body['text']"),
         (rooms.slack_call_outside_cards, "gate/actions/x.py", "def f(say): say('a word')"),
         (rooms.slack_call_outside_cards, "bot/slack_messages.py", "async def f(c): await c.chat_update()"),
+        (rooms.slack_call_outside_cards, "bot/streams.py", "async def f(c): await c.chat_startStream()"),
         (rooms.tool_call_outside_client, "tools/mcp/client.py", "async def f(s): await s.call_tool('t', {})"),
         (rooms.unresolvable_citation, "gate/x.py", "x = 1  # docs/promises.md GATE-07, ADR 6"),
         (

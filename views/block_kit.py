@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from gate.rules.unicode_safety import suspects
@@ -18,6 +19,9 @@ Block = dict[str, Any]
 PAGE = 3_000  # characters in one rich text block
 ELEMENTS = 40  # elements in one rich text block
 MOST_PIECES = 90  # Slack takes 100 in one section
+SHORT = (
+    4_096  # characters of a text whose visible form is remembered: 256 of them take 10 MB at the very most
+)
 CODE = re.compile(r"`([^`\n]{1,200})`")
 USER = re.compile(r"[UW][A-Z0-9_]+")
 NAMED = re.compile(r"<@([UW][A-Z0-9_]+)>")
@@ -25,7 +29,9 @@ OWN = re.compile(
     r"<(?:@[UW][A-Z0-9_]+|!subteam\^S[A-Z0-9_]+|#[CG][A-Z0-9_]+|!date\^\d+\^[{}a-z_ ]+\|[A-Z0-9:\- ]+)>"
 )
 
-_ESCAPE = re.compile(r"\\(?=u\{[0-9A-Fa-f]+\})")
+# Besides what `suspects` finds: a backslash that reads as one of our escapes, and what breaks a line or moves in it.
+_ESCAPE_OR_RETURN = re.compile(r"\\(?=u\{[0-9A-Fa-f]+\})|\r")
+_ESCAPE_OR_BREAK = re.compile(r"\\(?=u\{[0-9A-Fa-f]+\})|[\r\n\t]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,18 +50,32 @@ def visible(text: str, *, lines: bool = True) -> str:
     """
     if text.isascii() and text.isprintable() and "\\u{" not in text:
         return text  # nearly all that is shown, in a hundredth of the time
-    kept = "\n\t" if lines else ""
-    odd = {index for index in suspects(text) if text[index] not in kept}
-    odd.update(index for index, char in enumerate(text) if char in "\n\t\r" and char not in kept)
-    odd.update(match.start() for match in _ESCAPE.finditer(text))
+    return _spelled_out_before(text, lines) if len(text) <= SHORT else _spelled_out(text, lines)
+
+
+def _spelled_out(text: str, lines: bool) -> str:
+    own = _ESCAPE_OR_RETURN if lines else _ESCAPE_OR_BREAK
+    odd = [*suspects(text), *(match.start() for match in own.finditer(text))]
     if not odd:
         return text
-    return "".join(f"\\u{{{ord(char):x}}}" if i in odd else char for i, char in enumerate(text))
+    shown = list(text)
+    for index in odd:
+        shown[index] = f"\\u{{{ord(text[index]):x}}}"
+    return "".join(shown)
+
+
+# One card asks some ten times for the same text: whether it fits, whether it is shown whole, in each of its places.
+_spelled_out_before = lru_cache(maxsize=256)(_spelled_out)
 
 
 def inline(text: str) -> str:
     """Visible, and on one line."""
     return visible(text, lines=False)
+
+
+def one_line(text: str) -> str:
+    """A request of several lines on one, to name its task by: `list a / list b`."""
+    return " / ".join(line.strip() for line in text.splitlines() if line.strip())
 
 
 def clip(text: str, most: int) -> str:

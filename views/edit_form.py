@@ -8,18 +8,26 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import takewhile, zip_longest
 
 from gate.rules.action import Json
 from gate.rules.canonical_json import BadArguments, parse
 from gate.rules.tool import Problem
 from views.block_kit import Block, field, line, option, rich, words
-from views.form_fields import ABSENT, MOST_DEPTH, MOST_FIELDS, MOST_OPTIONS, NUMBER, Field, Form, Kind
+from views.form_fields import ABSENT, MOST_DEPTH, MOST_FIELDS, MOST_OPTIONS, NUMBER, Field, Form, Kind, same
 
 VALUE = "value"  # the action id of every input of the form
 FORM_BYTES = 230 * 1024  # of the 250 KB of a modal
 HOW = {Kind.LINES: "One per line. ", Kind.NUMBERS: "One number per line. ", Kind.JSON: "As JSON. "}
+FORMATS = {
+    "email": "An email address. ",
+    "uri": "A whole address. ",
+    "date": "A date: 2026-11-23. ",
+    "date-time": "A date with time and zone: 2026-11-23T09:30:00Z. ",
+}
 RADIOS = 4  # choices up to which all are shown at once
+LISTS = (Kind.LINES, Kind.NUMBERS, Kind.SEVERAL)
+EMPTIABLE = (Kind.TEXT, *LISTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,19 +62,22 @@ def values(form: Form, state: Mapping[str, Mapping[str, str]]) -> Filled:
             errors[each.block] = str(error)
             continue
         if each.path:
-            made = _put(made, each.path, value)
+            made = _put(made, each.path, value, each.within)
         else:
             made = {**{k: v for k, v in form.args.items() if k in form.bound}, **value}
     return Filled(made, errors)
 
 
-def _put(values: Mapping[str, Json], path: Sequence[str], value: Json) -> dict[str, Json]:
+def _put(
+    values: Mapping[str, Json], path: Sequence[str], value: Json, within: Sequence[bool]
+) -> dict[str, Json]:
     """The values with this one at its place, or without it where it is ABSENT. What is not there yet is made; an object
-    that nothing is left of goes, too."""
+    that nothing is left of goes, too, where it need not be given. `within`: Field.within."""
     name, *inner = path
     if inner:
         before = values.get(name)
-        value = _put(before if isinstance(before, Mapping) else {}, inner, value) or ABSENT
+        left = _put(before if isinstance(before, Mapping) else {}, inner, value, within[1:])
+        value = left if left or within[0] else ABSENT
     if value is ABSENT:
         return {key: one for key, one in values.items() if key != name}
     return {**values, name: value}
@@ -105,17 +116,23 @@ def _block(each: Field) -> Block:
     if not each.editable:
         note = "is too long for Slack's input, so it stays as it is. Change it by a new request."
         return rich(line(words(label, "bold"), words(f" {note}")))
-    how = HOW.get(each.kind, "")
+    form_of = each.schema.get("format")
+    how = HOW.get(each.kind, "") or (FORMATS.get(form_of, "") if isinstance(form_of, str) else "")
     told = each.schema.get("description", "")
     hint = how + (told if isinstance(told, str) else "")
-    element = _choice(each) if each.kind is Kind.CHOICE else _input(each)
-    return field(each.block, label, element, hint=hint.strip(), optional=not _must_fill(each))
+    return field(each.block, label, _element(each), hint=hint.strip(), optional=not _must_fill(each))
 
 
 def _must_fill(each: Field) -> bool:
     """Whether Slack itself may insist on an answer: long texts and lists can be emptied, and stay empty."""
-    emptiable = each.kind in (Kind.TEXT, Kind.LINES, Kind.NUMBERS) and (each.multiline or each.old == "")
+    emptiable = each.kind in EMPTIABLE and (each.multiline or each.old == "")
     return each.required and not each.nullable and not emptiable
+
+
+def _element(each: Field) -> Block:
+    if each.kind is Kind.CHOICE:
+        return _choice(each)
+    return _several(each) if each.kind is Kind.SEVERAL else _input(each)
 
 
 def _input(each: Field) -> Block:
@@ -127,11 +144,23 @@ def _input(each: Field) -> Block:
 
 
 def _choice(each: Field) -> Block:
-    """Options carry the index of their value: values can be longer than Slack lets an option be."""
-    options = [option(_named(value), str(index)) for index, value in enumerate(each.choices)]
+    options = _options(each)
     start = {"initial_option": options[int(each.shown)]} if each.shown else {}
     kind = "radio_buttons" if len(options) <= RADIOS else "static_select"
     return {"type": kind, "action_id": VALUE, "options": options, **start}
+
+
+def _several(each: Field) -> Block:
+    options = _options(each)
+    start = [options[int(index)] for index in each.shown.split(",") if index]
+    made: Block = {"type": "multi_static_select", "action_id": VALUE, "options": options}
+    return {**made, "initial_options": start} if start else made
+
+
+def _options(each: Field) -> list[Block]:
+    """Options carry the index of their value: values can be longer than Slack lets an option be."""
+    shown = zip_longest(each.labels, map(_named, each.choices))
+    return [option(label or name, str(index)) for index, (label, name) in enumerate(shown)]
 
 
 def _named(value: Json) -> str:
@@ -147,6 +176,9 @@ def _submitted(each: Field, raw: str) -> Json:
         return _chosen(each, raw)
     if not raw:
         return _emptied(each)
+    if each.kind is Kind.SEVERAL:
+        picked = [_chosen(each, index) for index in raw.split(",")]
+        return [one for one in each.choices if any(same(one, other) for other in picked)]
     lines = [text for text in raw.split("\n") if text.strip()]
     match each.kind:
         case Kind.NUMBER:
@@ -174,7 +206,7 @@ def _emptied(each: Field) -> Json:
         return None
     if each.kind is Kind.TEXT:
         return ""
-    if each.kind in (Kind.LINES, Kind.NUMBERS):
+    if each.kind in LISTS:
         return []
     raise Unreadable("This needs a value.")
 

@@ -12,6 +12,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from gate.rules.action import Json
+from gate.rules.server_questions import NoForm, labels
 from views.block_kit import visible
 
 Schema = Mapping[str, Json]
@@ -37,6 +38,7 @@ class Kind(StrEnum):
     CHOICE = "choice"
     LINES = "lines"  # a list of texts, one per line
     NUMBERS = "numbers"  # a list of numbers, one per line
+    SEVERAL = "several"  # a list of some of the values that its schema names
     JSON = "json"
 
 
@@ -53,13 +55,16 @@ class Field:
     old: Json  # or ABSENT
     shown: str
     choices: tuple[Json, ...] = ()  # their values; ABSENT leaves the argument out
+    title: str = ""  # "" for its path
+    labels: tuple[str, ...] = ()  # how its choices are shown; none, or "" for one, where as they are
     multiline: bool = False
     nullable: bool = False
+    within: tuple[bool, ...] = ()  # of each object around it, whether that has to be given
 
     @property
     def name(self) -> str:
-        """Its path as people read it: `address.city`."""
-        return ".".join(self.path)
+        """What people read above it: its title, or its path as in `address.city`."""
+        return self.title or ".".join(self.path)
 
     @property
     def editable(self) -> bool:
@@ -72,17 +77,19 @@ class _Place(NamedTuple):
     path: tuple[str, ...]
     required: bool
     depth: int
+    within: tuple[bool, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
     """What a form is made for: the values `args`, which are arguments or a result. `bound`: names that are not asked
-    for. `prefix` begins the ids of its blocks."""
+    for. `prefix` begins the ids of its blocks. `titled`: names and choices are shown by the titles of the schema."""
 
     schema: Schema
     args: Mapping[str, Json]
     bound: frozenset[str] = frozenset()
     prefix: str = ARGUMENT
+    titled: bool = False
 
     def fields(self, depth: int = MOST_DEPTH) -> tuple[Field, ...]:
         """A field for every parameter but the bound ones, and for every value that the schema does not name; an object
@@ -91,7 +98,7 @@ class Form:
         rest = {name: value for name, value in self.args.items() if name not in self.bound}
         properties = self.schema.get("properties", {})
         asked = {name: one for name, one in properties.items() if name not in self.bound}
-        found = self._inside({**self.schema, "properties": asked}, rest, (), depth)
+        found = self._inside({**self.schema, "properties": asked}, rest, _Place((), True, depth))
         return tuple(islice(found, MOST_FIELDS + 1))
 
     def as_one(self) -> tuple[Field, ...]:
@@ -99,13 +106,12 @@ class Form:
         rest = {name: value for name, value in self.args.items() if name not in self.bound}
         return (Field((), f"{self.prefix}s", Kind.JSON, {}, True, rest, json_text(rest), multiline=True),)
 
-    def _inside(
-        self, schema: Schema, values: Mapping[str, Json], path: tuple[str, ...], depth: int
-    ) -> Iterator[Field]:
+    def _inside(self, schema: Schema, values: Mapping[str, Json], around: _Place) -> Iterator[Field]:
         properties, required = schema.get("properties", {}), schema.get("required")
         for name in [*properties, *(one for one in values if one not in properties)]:
             must = isinstance(required, Sequence) and name in required
-            place = _Place((*path, name), must, depth)
+            within = (*around.within, around.required) if around.path else ()
+            place = _Place((*around.path, name), must, around.depth, within)
             yield from self._fields(place, properties.get(name, {}), values.get(name, ABSENT))
 
     def _fields(self, place: _Place, declared: Json, old: Json) -> Iterator[Field]:
@@ -116,7 +122,7 @@ class Form:
         if len(place.path) < place.depth and _has_names(schema, old, nullable):
             is_given = isinstance(old, Mapping)
             inside = schema if is_given or place.required else {**schema, "required": ()}
-            yield from self._inside(inside, old if is_given else {}, place.path, place.depth)
+            yield from self._inside(inside, old if is_given else {}, place)
             return
         hint = {"description": described.get("description", schema.get("description", ""))}
         kind, choices = _kind(schema, old, nullable, place.required)
@@ -131,6 +137,9 @@ class Form:
             choices=choices,
             multiline=kind is not Kind.TEXT or _is_long(place.path[-1], schema, old),
             nullable=nullable,
+            title=_text(described.get("title")) if self.titled else "",
+            labels=_labels(schema, kind, choices) if self.titled else (),
+            within=place.within,
         )
 
 
@@ -200,8 +209,21 @@ def _kind(schema: Schema, old: Json, nullable: bool, required: bool) -> tuple[Ki
     if allowed & NUMBERS and (_plain_number(old) or (blank and allowed <= NUMBERS)):
         return Kind.NUMBER, ()
     if "array" in allowed and (isinstance(old, list) or (blank and allowed == {"array"})):
+        named = tuple(_options(items)) if isinstance(items := schema.get("items"), dict) else ()
+        if 0 < len(named) <= MOST_OPTIONS and _are_distinct([] if blank else old, named):
+            return Kind.SEVERAL, named
         return _kind_of_list(schema, [] if blank else old), ()
     return Kind.JSON, ()
+
+
+def _are_distinct(items: list[Json], named: Sequence[Json]) -> bool:
+    """Whether each of a list's items is another one of the named values, in their order: a menu keeps no order."""
+    return places(items, named) == sorted({place for place in places(items, named) if place >= 0})
+
+
+def places(items: Sequence[Json], named: Sequence[Json]) -> list[int]:
+    """Where each item stands among the named values; -1 for one that does not."""
+    return [next((i for i, one in enumerate(named) if same(one, item)), -1) for item in items]
 
 
 def _kind_of_list(schema: Schema, old: list[Json]) -> Kind:
@@ -262,6 +284,15 @@ def _options(schema: Schema) -> list[Json]:
     return []
 
 
+def _labels(schema: Schema, kind: Kind, choices: tuple[Json, ...]) -> tuple[str, ...]:
+    """The titles of its choices; "" for one that has none."""
+    try:
+        known = labels(schema["items"] if kind is Kind.SEVERAL else schema)
+    except NoForm:
+        known = {}
+    return tuple(known.get(one, "") if isinstance(one, str) else "" for one in choices)
+
+
 def same(one: Json, other: Json) -> bool:
     """Equal as JSON: True is not 1, and 1.0 is not 1."""
     if one is ABSENT or other is ABSENT:
@@ -283,6 +314,10 @@ def _plain_lines(items: list[Json]) -> bool:
     return all(_plain_text(item) and item.strip() and "\n" not in item for item in items)
 
 
+def _text(value: Json) -> str:
+    return value if isinstance(value, str) else ""
+
+
 def _is_long(name: str, schema: Schema, old: Json) -> bool:
     long_now = isinstance(old, str) and ("\n" in old or len(old) > 100)
     most = schema.get("maxLength")
@@ -293,6 +328,8 @@ def _is_long(name: str, schema: Schema, old: Json) -> bool:
 def _shown(kind: Kind, old: Json, choices: tuple[Json, ...]) -> str:
     if kind is Kind.CHOICE:
         return next((str(i) for i, choice in enumerate(choices) if same(choice, old)), "")
+    if kind is Kind.SEVERAL:
+        return ",".join(map(str, places(old if isinstance(old, list) else [], choices)))
     if old is ABSENT or (old is None and kind is not Kind.JSON):
         return ""
     if kind is Kind.TEXT:

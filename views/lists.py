@@ -33,9 +33,8 @@ from views.block_kit import (
     weight,
     words,
 )
-from views.past_tense import past
 from views.pending_entry import entry, top, where
-from views.wording import NOBODY, moment
+from views.wording import NOBODY, moment, past
 
 MOST = 12  # entries with buttons in one message; three blocks each
 HOME = "home"

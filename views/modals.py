@@ -1,4 +1,4 @@
-"""The modals: typed confirmation, edit form, reason of a rejection, everything, and short messages.
+"""The modals: typed confirmation, edit form, reason of a rejection, everything, trust in a tool, and short messages.
 
 Each carries which action and version it is about, and no fact. The ids are for the handlers.
 """
@@ -6,22 +6,27 @@ Each carries which action and version it is about, and no fact. The ids are for 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from gate.rules.action import Action, Class, Json, Verdict, Vote
-from gate.rules.audit import Line
-from views import edit_form, preview, result_review_card, sampled
+from gate.rules.audit import Entry, Line
+from gate.rules.tool import ToolSpec
+from views import edit_form, preview, result_review_card
 from views.block_kit import (
     Block,
     boxes,
+    bullets,
+    clip,
     context,
     field,
     line,
     mention,
     mrkdwn,
+    option,
     pack,
     plain,
     rich,
+    select,
     sentence,
     words,
 )
@@ -54,6 +59,16 @@ BLIND = "There is nothing here to confirm: the card says how it stands."
 TOO_LONG = "This result is too long for Slack's input: it can be changed through the API, or rejected here."
 DECIDED = "Its result does not wait for a review any more: the card says how it stands."
 ANSWER = 30_000  # characters of a tool's answer, to begin with
+MOST_SAMPLED = 4  # requests that are shown whole
+SAMPLED_PROMPT, SAMPLED_ANSWER = 1500, 800  # characters
+SURE = "only_reads_sure"  # block and action id of the menu with the one answer
+DESCRIBED = 40  # arguments that are described
+DESCRIPTION = 300  # characters of the description of one
+ONLY_READS_ABOUT = (
+    "Its server says that this tool only reads, and nobody has checked that. Once you say so, too, *everybody's* calls "
+    "of it run without a card, with any arguments, until its server changes it. Where you may confirm this call, this "
+    "confirms it."
+)
 
 
 def review(action: Action, votes: Sequence[Vote] = ()) -> View:
@@ -129,7 +144,7 @@ def full(action: Action, votes: Sequence[Vote] = (), asked: Sequence[Line] = ())
         *_decision(action),
         *pack(facts),
         *pack([*preview.warnings(told), *preview.consequences(told), *preview.prose(action.prose)]),
-        *pack(sampled.asked(asked)),
+        *pack(_sampled(asked)),
     ]
     answer = ANSWER
     while True:
@@ -137,6 +152,28 @@ def full(action: Action, votes: Sequence[Vote] = (), asked: Sequence[Line] = ())
         if _holds(made) or answer < SAID:
             return made
         answer //= 2
+
+
+def _sampled(found: Sequence[Line]) -> list[Block]:
+    """What servers asked a model in the calls of an action, with the answers, as rich text.
+
+    Those after the first ones are counted.
+    """
+    told = [element for each in found[:MOST_SAMPLED] for element in _one_sampled(each.entry)]
+    left = len(found) - MOST_SAMPLED
+    return [*told, *([line(words(f"… and {left} more: see the audit log", "italic"))] if left > 0 else [])]
+
+
+def _one_sampled(entry: Entry) -> Iterator[Block]:
+    yield line(words(f"{entry.tool} asked the model ({entry.reason})", "bold", most=300))
+    prompt = json.loads(entry.arguments).get("prompt")
+    if prompt is None:
+        yield line(words("Neither the question nor the answer is kept.", "italic"))
+        return
+    yield from boxes(clip(prompt, SAMPLED_PROMPT))
+    if entry.result:
+        yield line(words("It answered:"))
+        yield from boxes(clip(entry.result, SAMPLED_ANSWER))
 
 
 def _decision(action: Action) -> list[Block]:
@@ -149,6 +186,38 @@ def _decision(action: Action) -> list[Block]:
         context(mrkdwn(who)),
         context(plain(digests, 600)),
     ]
+
+
+def only_reads(action: Action, spec: ToolSpec) -> View:
+    """The window in which an admin says that a tool only reads: all that the tool says of itself in words."""
+    told = [
+        line(words(spec.title, "bold", most=200), words(f", of the server {spec.server}", most=100)),
+        *(boxes(spec.description) or [line(words("It does not say what it does.", "italic"))]),
+        line(words("What it is given", "bold")),
+        *_arguments(spec),
+    ]
+    sure = option("It only reads, whatever it is given", "yes")
+    question = field(SURE, "What does this tool do?", select(SURE, [sure]))
+    blocks = [sentence(ONLY_READS_ABOUT), *pack(told), question]
+    return modal(ONLY_READS, "Only reads?", blocks, action, "Do not ask again")
+
+
+def _arguments(spec: ToolSpec) -> Iterator[Block]:
+    properties = spec.schema.get("properties")
+    found = list(properties.items()) if isinstance(properties, Mapping) else []
+    if found:
+        yield bullets(line(*_argument(str(name), described)) for name, described in found[:DESCRIBED])
+    if len(found) > DESCRIBED:
+        yield line(words(f"… and {len(found) - DESCRIBED:,} more", "italic"))
+    if not found:
+        yield line(words("Nothing", "italic"))
+
+
+def _argument(name: str, schema: object) -> Iterator[Block]:
+    yield words(name, "bold", most=100)
+    described = schema.get("description") if isinstance(schema, Mapping) else None
+    if isinstance(described, str) and described:
+        yield words(f": {described}", most=DESCRIPTION)
 
 
 def loading() -> View:

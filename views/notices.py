@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
+from gate.rules.access import Kind, Token
 from gate.rules.action import Action
 from gate.rules.audit import Line
 from gate.rules.grants import Grant
@@ -22,17 +24,21 @@ from views.block_kit import (
     mrkdwn,
     pack,
     parts,
+    person,
     plain,
+    quote,
     rich,
     sentence,
     visible,
     words,
 )
-from views.result_table import in_table
-from views.tool_results import Table, in_words, outlined, table
+from views.tool_results import Table, in_table, in_words, outlined, table
 
 TEXT = 300
+ASKED = 2_000  # characters of what was asked for over the API
 SAID = 6_000  # characters of a text or an answer in one message
+PARAGRAPHS = 20  # of a text that stand apart; Slack takes 50 blocks
+GAP = re.compile(r"\n(?:[ \t]*\n)+")
 
 
 def message(
@@ -88,12 +94,14 @@ def answer(own: str) -> Message:
 def _text(note: Note) -> Message:
     """Words of a planner: nothing in them is parsed, so they can call nobody and link nowhere."""
     text = str(note.body["text"])
-    return Message(escaped(text, TEXT) or "(empty)", pack(_paragraphs(text)))
+    return Message(escaped(text, TEXT) or "(empty)", _paragraphs(text))
 
 
 def _paragraphs(text: str) -> list[Block]:
+    """A block for each paragraph."""
     shown, hidden = _cut(text)
-    return [*(line(*coded(part)) for part in parts(shown)), *hidden]
+    told = (part for one in GAP.split(shown, PARAGRAPHS - 1) for part in parts(one))
+    return [rich(each) for each in (*(line(*coded(part)) for part in told), *hidden)]
 
 
 def _found(note: Note) -> Table | None:
@@ -149,3 +157,23 @@ def _cut(text: str) -> tuple[str, list[Block]]:
         shown = shown[: len(shown) * 3 // 4]
     hidden = len(text) - len(shown)
     return shown, [line(words(f"… {hidden:,} more characters", "italic"))] if hidden else []
+
+
+def api_thread(token: Token, text: str) -> Message:
+    """The message that opens a thread for what is proposed over the API.
+
+    `text`: what was asked for in words; "" for single calls.
+    """
+    if token.kind is Kind.AGENT:
+        first = line(
+            words("The agent "), words(token.name, "bold", most=80), words(" works for "), person(token.user),
+            words(" here. What it proposes is asked in this thread; it decides nothing."),
+        )  # fmt: skip
+        told = f"The agent {token.name} asks in this thread."
+    else:
+        first = line(
+            person(token.user), words(" asks over the API. What has to be decided stands in this thread.")
+        )
+        told = "Something was asked for over the API."
+    said = [quote(text, ASKED)] if text else []
+    return Message(escaped(told, TEXT), [rich(first, *said)])

@@ -5,9 +5,8 @@ from __future__ import annotations
 from gate.rules.action import Action
 from gate.rules.states import State
 from views.block_kit import Block, boxes, line, pack, rich, sentence, visible, words
-from views.past_tense import past
 from views.tool_results import in_words, news
-from views.wording import size
+from views.wording import past, size
 
 SAID = 1_500  # characters of a tool's answer on a card
 S = State

@@ -24,6 +24,7 @@ from views.block_kit import (
     link,
     mention,
     mrkdwn,
+    one_line,
     plain,
     rich,
     words,
@@ -68,10 +69,10 @@ def _top(record: Action | Task | ServerQuestion) -> str:
         case ("question", _):
             return f"Question: {record.questions[0].text}"
         case ("plan", _):
-            return f"Plan: {record.text}"
+            return f"Plan: {one_line(record.text)}"
         case ("requirements", _):
-            return f"Is this what you want built? {record.text}"
-    return f"{WHY[record.why]}: {record.text}"
+            return f"Is this what you want built? {one_line(record.text)}"
+    return f"{WHY[record.why]}: {one_line(record.text)}"
 
 
 def _about(action: Action, viewer: str) -> str:
@@ -117,7 +118,7 @@ def _detail(task: Task) -> str:
     if kind == "question":
         more = len(task.questions) - 1
         others = f"And {counted(more, 'more question')}. " if more else ""
-        return f"{others}Before I start: {task.text}"
+        return f"{others}Before I start: {one_line(task.text)}"
     if kind == "plan" and task.plan is not None and task.plan.lapsed:
         return LAPSED
     if kind == "plan" and task.plan is not None:

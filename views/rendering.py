@@ -35,7 +35,8 @@ class Card:
     is deleted where it stands. quiet: it is posted for none of the states that it has been in. ticks: from one such
     message to the next, it only says how far something has come. shows: the actions on it, with what is remembered of
     each. direct: to whom it is sent in direct messages, instead of to the thread. alone: to whom Slack shows it in
-    passing, and nobody else. asker: who is told where it cannot be posted.
+    passing, and nobody else. asker: who is told where it cannot be posted. streams: it is an answer in direct messages,
+    which grows while it is read where it is long.
     """
 
     key: str
@@ -53,6 +54,7 @@ class Card:
     direct: str = ""
     alone: str = ""
     asker: str = ""
+    streams: bool = False
 
 
 def of_action(action: Action, votes: Sequence[Vote], task: Task | None = None) -> Card:
@@ -142,8 +144,22 @@ def of_note(note: Note, message: Message) -> Card:
     session = replace(note.session, thread="") if note.body.get("beside") else note.session
     plain = notices.plainly(note)
     return Card(
-        key=note.id, message=message, session=session, revision=1, digest="", plain=plain, alone=note.to
+        key=note.id,
+        message=message,
+        session=session,
+        revision=1,
+        digest="",
+        plain=plain,
+        alone=note.to,
+        streams=_streams(note),
     )
+
+
+def _streams(note: Note) -> bool:
+    """Only what a planner says ("text", "talk") and only where its reader is the only one: in a channel, Slack shows a
+    stream to one person, and to the others its beginning."""
+    direct = note.session.channel.startswith("D") and bool(note.session.thread)
+    return direct and note.kind in ("text", "talk") and not note.to
 
 
 def outdated(one: Card, posted: Posted | None) -> bool:

@@ -9,10 +9,9 @@ from gate.rules.action import Class, Json
 from gate.rules.steps import PRIVATE, Step, StepState
 from gate.rules.task import Flow, Plan, Task
 from views.block_kit import Block, boxes, line, pack, words
-from views.result_table import in_table
 from views.task_step import what
 from views.task_wording import number
-from views.tool_results import in_words, table
+from views.tool_results import in_table, in_words, table
 
 MOST = 8  # answers that are shown
 EACH = 1_500  # characters of one

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gate.rules.reviews import undoable
+from gate.rules.steps import PRIVATE
 from gate.rules.task import NOBODY, StepState, Task, Why
 from gate.rules.task_states import TaskState
 from views import task_buttons as buttons
@@ -10,12 +11,15 @@ from views.block_kit import (
     Block,
     Message,
     actions,
+    boxes,
+    clip,
     context,
     escaped,
     field,
     line,
     mention,
     mrkdwn,
+    pack,
     quote,
     rich,
     sentence,
@@ -26,8 +30,11 @@ from views.task_questions import ANSWER, EACH, WORDS
 from views.task_step import what
 from views.task_wording import WHY, counted, ended, looked_at
 from views.task_wording import number as place
+from views.tool_results import in_words, news
+from views.wording import past
 
 S = TaskState
+GAVE = 1_500  # characters of a result on this card
 WENT_ON = "It was paused, and went on."
 TAKEN_IN = "What you write is taken in before it goes on."
 
@@ -36,11 +43,13 @@ def pause(task: Task) -> Message:
     """Why it waits, and what can be done about it; afterwards that it went on."""
     if task.state is not S.PAUSED:
         return Message(told, [sentence(told)]) if (told := _stopped(task)) else went_on(task, task.pauses)
-    reason = [quote(task.reason, 1_500)] if task.reason else []
+    told = _reason(task)
+    reason = [quote(told, 1_500)] if told else []
     return Message(
-        f"{WHY[task.why]}: {escaped(task.reason, 200)}",
+        f"{WHY[task.why]}: {escaped(told, 200)}",
         [
             rich(line(words(f"{WHY[task.why]}.", "bold")), *reason),
+            *_gave(task),
             *_next(task),
             field(
                 WORDS,
@@ -55,6 +64,27 @@ def pause(task: Task) -> Message:
             *_lapsed(task),
         ],
     )
+
+
+def _reason(task: Task) -> str:
+    """Why it waits. Before it goes on by itself, in one sentence without the score."""
+    step = looked_at(task, task.pauses)
+    if task.why is not Why.SUMMARY or task.plan is None or step is None or step.confidence is None:
+        return task.reason
+    doubts = "; ".join(step.confidence.reasons) or "it is not certain that it went well"
+    return f"{past(what(step))}, but {doubts}."
+
+
+def _gave(task: Task) -> list[Block]:
+    """What the step gave that is to be looked at, in words; before it goes on by itself only what is news."""
+    current = task.plan.current if task.plan else None
+    step = looked_at(task, task.pauses) or (current if task.why is Why.DOUBT else None)
+    if step is None:
+        return []
+    told = in_words(None if step.text == PRIVATE else step.result, step.text)
+    if task.why is Why.SUMMARY:
+        told = news(told, f"{what(step)}\n{past(what(step))}")
+    return pack(boxes(clip(told, GAVE))) if told else []
 
 
 def _choices(task: Task) -> list[Block]:

@@ -18,6 +18,7 @@ from views.block_kit import (
     line,
     mention,
     mrkdwn,
+    one_line,
     pack,
     plain,
     quote,
@@ -49,7 +50,7 @@ def review(task: Task, plan: Plan) -> Message:
     shown = fitted(plan)
     hidden = any(shown.get(step.id, 0) < 2 for step in plan.steps if step.preview) or len(plan.steps) > MOST
     return Message(
-        f"A plan of {counted(len(plan.steps), 'step')} waits for you: {escaped(task.text, 200)}",
+        f"A plan of {counted(len(plan.steps), 'step')} waits for you: {escaped(one_line(task.text), 200)}",
         [
             head(task),
             context(mrkdwn(_about(task, plan))),
@@ -137,7 +138,7 @@ def _laid_out(plan: Plan, shown: dict[str, int]) -> list[Block]:
 
 
 def head(task: Task) -> Block:
-    return rich(line(words("Plan: ", "bold"), words(task.text, most=300)))
+    return rich(line(words("Plan: ", "bold"), words(one_line(task.text), most=300)))
 
 
 def _note(plan: Plan) -> list[Block]:

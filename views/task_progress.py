@@ -20,6 +20,7 @@ from views.block_kit import (
     line,
     mention,
     mrkdwn,
+    one_line,
     pack,
     person,
     plain,
@@ -60,9 +61,9 @@ def progress(task: Task, plan: Plan, as_plan: bool) -> Message:
     label = "Plan" if folded else headline(task, plan)
     steps = [_plan_block(task, plan)] if folded else _lines(plan)
     return Message(
-        f"{headline(task, plan)}: {escaped(task.text, 150)}",
+        f"{headline(task, plan)}: {escaped(one_line(task.text), 150)}",
         [
-            rich(line(words(f"{label}: ", "bold"), words(task.text, most=300))),
+            rich(line(words(f"{label}: ", "bold"), words(one_line(task.text), most=300))),
             *steps,
             *_more(plan),
             *_said(task),

@@ -20,6 +20,7 @@ from views.block_kit import (
     line,
     mention,
     mrkdwn,
+    one_line,
     option,
     pack,
     person,
@@ -68,7 +69,7 @@ def _asking(task: Task) -> Message:
     skippable = all(map(can_be_skipped, task.questions))
     form = answer_fields(task.questions) if on_card else _listed(task.questions)
     return Message(
-        f"{counted(len(task.questions), 'question')} before I start: {escaped(task.text, 200)}",
+        f"{counted(len(task.questions), 'question')} before I start: {escaped(one_line(task.text), 200)}",
         [
             _head("Before I start: ", task),
             context(mrkdwn(f"Asked by {mention(task.requester)}"), plain(task.reason or "A question", 500)),
@@ -172,7 +173,7 @@ def _points(task: Task) -> list[Block]:
 def satisfaction(task: Task, plainly: bool = False) -> Message:
     """The result in short, and whether it was what they needed. `plainly`: without Slack's newest blocks."""
     result = words(task.result or "It ran to its end.", "bold", most=600)
-    head = rich(line(words("Finished: ", "bold"), words(task.text, most=EACH)), line(result))
+    head = rich(line(words("Finished: ", "bold"), words(one_line(task.text), most=EACH)), line(result))
     if task.state is not S.SATISFACTION:
         told = _verdict(task)
         return Message(
@@ -195,7 +196,7 @@ def satisfaction(task: Task, plainly: bool = False) -> Message:
 def satisfied_before(task: Task) -> Message:
     """The result of an attempt before the present one."""
     told = f"{mention(task.requester)} wanted changes. I went on with what they said."
-    head = rich(line(words("Finished: ", "bold"), words(task.text, most=EACH)))
+    head = rich(line(words("Finished: ", "bold"), words(one_line(task.text), most=EACH)))
     return Message("Finished once: changes were wanted", [head, context(mrkdwn(told))])
 
 
@@ -212,4 +213,4 @@ def _verdict(task: Task) -> str:
 
 
 def _head(label: str, task: Task) -> Block:
-    return rich(line(words(label, "bold"), words(task.text, most=EACH)))
+    return rich(line(words(label, "bold"), words(one_line(task.text), most=EACH)))

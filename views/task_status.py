@@ -17,7 +17,7 @@ from views.block_kit import (
     line,
     mention,
     mrkdwn,
-    pack,
+    one_line,
     rich,
     sentence,
     words,
@@ -44,9 +44,9 @@ def status(task: Task | None, waiting: Sequence[Action] = ()) -> Message:
         return Message(NOTHING, [sentence(NOTHING), *_waiting(waiting)])
     own = [each for each in waiting if not each.task or each.task == task.id]
     return Message(
-        f"{state(task)}: {escaped(task.text, 200)}",
+        f"{state(task)}: {escaped(one_line(task.text), 200)}",
         [
-            rich(line(words(f"{state(task)}: ", "bold"), words(task.text, most=300))),
+            rich(line(words(f"{state(task)}: ", "bold"), words(one_line(task.text), most=300))),
             *_step(task),
             *_awaited(task),
             *_waiting(own),
@@ -107,4 +107,4 @@ def talk(text: list[Block], top: str, task: Task | None) -> Message:
     open_talk = task is not None and task.state is TaskState.TALKING and not task.requirements
     offered = task is not None and open_talk and task.switches.allow_execution_transition
     press = [actions(buttons.implement(task.id, task.attempts))] if task is not None and offered else []
-    return Message(top, [*pack(text), *press])
+    return Message(top, [*text, *press])

@@ -1,4 +1,7 @@
-"""A tool's structured answer as people read it: things as a table, a text as a text."""
+"""A tool's structured answer as people read it: things as a table, a text as a text.
+
+Slack's table block: https://docs.slack.dev/reference/block-kit/blocks/table-block
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,11 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
+from itertools import accumulate, islice
 
 from gate.rules.action import Json
-from views.block_kit import clip, inline
+from views.block_kit import Block, clip, inline, line, rich, words
+from views.block_kit import table as block_table
 from views.wording import size
 
 TEXTS = ("text", "content")
@@ -25,6 +29,10 @@ FILLERS = frozenset(
     "a been created deleted done file from has have in into is it moved of ok success successful successfully the to "
     "true false yes no updated was were written wrote".split()
 )
+SUMMARY = 300
+SLACK_ROWS = 99  # beside the head; Slack takes 100
+SLACK_NAME, SLACK_CELL = 100, 1_000  # characters of the name of a column, and of a cell
+SLACK_CELLS = 9_000  # of all cells; Slack takes 10,000
 LABEL = re.compile(r"\w{1,32}", re.ASCII)
 
 
@@ -44,11 +52,11 @@ def in_words(structured: Json, text: str) -> str:
     if told is not None:
         return told
     if isinstance(structured, Mapping) and structured and not _is_wrapped(structured):
-        return outlined(structured)
+        return _remarked(structured)
     within = _parsed(text)
     if within is None:
         return text
-    return readable(within) or outlined(within)
+    return readable(within) or _remarked(within)
 
 
 def readable(structured: Json) -> str | None:
@@ -71,21 +79,34 @@ def table(structured: Json, text: str = "") -> Table | None:
     told = structured if isinstance(structured, Mapping) and not _is_wrapped(structured) else _parsed(text)
     if not isinstance(told, Mapping):
         return None
-    lists = [value for value in told.values() if _is_table(value)]
+    lists = [value for value in (*told.values(), _grid(told)) if _is_table(value)]
     if len(lists) != 1:
         return None
     own = told.get("summary")
     summary = own if isinstance(own, str) else ""
     keys = list(dict.fromkeys(key for row in lists[0] for key in row))
     cells = [[_cell(key, row.get(key)) for key in keys] for row in lists[0]]
-    used = [place for place in range(len(keys)) if any(row[place] for row in cells)]
+    every = range(len(keys))
+    used = [place for place in every if any(row[place] for row in cells)] or every
     head, *rows = ([row[place] for place in used] for row in [keys, *cells])
     return Table(head, rows, summary, tuple(_remarks(told)))
 
 
+def _grid(told: Mapping[str, Json]) -> list[Json]:
+    """`columns` and `rows` of values beside each other, as databases answer, as a list of things."""
+    columns, rows = told.get("columns"), told.get("rows")
+    if not isinstance(columns, list) or not isinstance(rows, list):
+        return []
+    names = [str(name) for name in columns]
+    fits = all(isinstance(row, list) and len(row) == len(names) for row in rows)
+    return (
+        [dict(zip(names, row, strict=True)) for row in rows] if fits and len({*names}) == len(names) else []
+    )
+
+
 def outlined(value: Json) -> str:
-    """The plain values of an answer, each on a line of its own under its path, without what only programs read. What
-    comes after MOST_ROWS of them is counted alone."""
+    """The plain values, each on a line of its own under its path, without what only programs read. What comes after
+    MOST_ROWS of them is counted alone."""
     leaves = _leaves(value)
     rows = ((path, _cell(path.rsplit(".", 1)[-1], leaf)) for path, leaf in leaves)
     kept = ((path, clip(cell, CELL)) for path, cell in rows if cell and not DIGEST.search(cell))
@@ -94,6 +115,15 @@ def outlined(value: Json) -> str:
     lines = [f"{inline(path):<{width}}  {cell}".strip() for path, cell in shown]
     left = sum(1 for _ in leaves)
     return "\n".join([*lines, *([f"… {left:,} more values"] if left else [])])
+
+
+def _remarked(value: Json) -> str:
+    """The plain values of an answer, and its remarks whole."""
+    if not isinstance(value, Mapping):
+        return outlined(value)
+    remarks = _remarks(value)
+    rest = {key: inner for key, inner in value.items() if inner not in remarks and key != "truncated"}
+    return "\n".join([*filter(None, [outlined(rest)]), *remarks])
 
 
 def _leaves(value: Json, path: str = "") -> Iterator[tuple[str, Json]]:
@@ -185,3 +215,23 @@ def _remarks(structured: Mapping[str, Json]) -> list[str]:
     note = structured.get("note")
     more = ["(There is more than this.)"] if structured.get("truncated") is True else []
     return [*more, *([str(note)] if note and isinstance(note, str) else [])]
+
+
+def in_table(found: Table) -> list[Block]:
+    """The list as Slack's table block, with what the tool says of it above and below.
+
+    How many rows there was no room for is said.
+    """
+    head = [inline(clip(name.replace("_", " "), SLACK_NAME)).capitalize() for name in found.head]
+    rows = [[clip(cell, SLACK_CELL) for cell in row] for row in found.rows[:SLACK_ROWS]]
+    weights = accumulate(
+        (sum(max(len(cell), 1) for cell in row) for row in rows), initial=sum(map(len, head))
+    )
+    shown = [row for row, weight in zip(rows, list(weights)[1:], strict=True) if weight <= SLACK_CELLS]
+    left = len(found.rows) - len(shown)
+    notes = [*([f"… {left:,} more rows"] if left else []), *found.remarks]
+    return [
+        *([rich(line(words(found.summary, most=SUMMARY)))] if found.summary else []),
+        block_table([head, *shown]),
+        *([rich(line(words("\n".join(notes), "italic")))] if notes else []),
+    ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bot.priority import step_back
+from bot.priority import step_back, take_turns
 from bot.settings import Settings
 
 
@@ -35,6 +35,7 @@ async def serve_as(settings: Settings, roles: frozenset[str]) -> None:
 
     if "web" not in roles:
         step_back(settings.worker_nice)
+    take_turns()
     await serve(settings, roles)
 
 

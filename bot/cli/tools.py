@@ -106,7 +106,7 @@ def _approvers(approvers: Approvers, user: str) -> str:
 
 
 async def listing(settings: Settings) -> int:
-    """Every tool with its class and trust. 1 when a server is not ready."""
+    """Every tool with its class and trust. 1 when a server is not ready, or something is to be mended."""
     policy = await asyncio.to_thread(load_policy, settings.policy)
     async with connected(settings, trusted(settings.servers, policy), await pins(settings)) as host:
         statuses, specs, found = host.servers(), host.specs(), host.problems_found
@@ -121,7 +121,7 @@ async def listing(settings: Settings) -> int:
         sys.stdout.write(f"mend: {visible(problem, lines=False)}\n")
     if not statuses:
         sys.stdout.write("No servers: name some under mcpServers in countersign.yaml.\n")
-    return 1 if any(status.state != "ready" for status in statuses) else 0
+    return 1 if found or any(status.state != "ready" for status in statuses) else 0
 
 
 async def review(settings: Settings, server: str, yes: bool, by: str) -> int:

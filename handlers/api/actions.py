@@ -16,8 +16,9 @@ from gate.rules.ids import derived
 from gate.rules.permissions import Ruling
 from gate.rules.planner_port import Call as Proposal
 from gate.rules.states import SETTLED, State
+from gate.rules.tool import Unfit
 from handlers.api import action_responses, models
-from handlers.api.problems import Problem, Wrong, not_found, require_ok
+from handlers.api.problems import Problem, Wrong, a_known_place, not_found, require_ok
 from handlers.api.route import ApiRequest, ApiResponse
 from handlers.api.turns import step_aside
 
@@ -121,11 +122,12 @@ async def listing(request: ApiRequest[models.ListActions]) -> ApiResponse:
         found = await _waiting(request, session)
     else:
         most = params.limit + 1
-        found = list(
-            await services.pages.actions(
-                token, pending=pending, session=session, after=params.after or "", limit=most
+        with a_known_place():
+            found = list(
+                await services.pages.actions(
+                    token, pending=pending, session=session, after=params.after or "", limit=most
+                )
             )
-        )
     page, rest = found[: params.limit], found[params.limit :]
     actions = [action_responses.action(token, one) for one in await redacted(request, page)]
     return ApiResponse(models.Page(actions=actions, next=page[-1].id if rest else None))
@@ -194,7 +196,7 @@ async def change(request: ApiRequest[models.Edit]) -> ApiResponse:
     """POST /actions/{id}/edit: a new version, by the requester."""
     action = await load_visible(request)
     said = await edit.submit(request.world, press(request, action, request.params), request.params.arguments)
-    if isinstance(said, edit.Unfit):
+    if isinstance(said, Unfit):
         errors = [
             Wrong(pointer="/arguments" + "".join(f"/{part}" for part in one.path), detail=one.text)
             for one in said.problems

@@ -46,7 +46,8 @@ class Answers(Protocol):
 
 
 class Pages(Protocol):
-    """The actions and tasks of a token, newest first, after the item with the id `after`. Raises Unavailable."""
+    """The actions and tasks of a token, newest first, after the item with the id `after`. Raises Unavailable, and
+    LookupError where nothing has that id and nothing comes after it."""
 
     async def actions(
         self, token: Token, *, pending: bool, session: Session | None, after: str, limit: int

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from http import HTTPStatus
 from typing import Any
 
@@ -13,6 +14,9 @@ from gate.actions.button_press import Said
 
 MARKED = re.compile(r"(?<![\w*])\*([^*\n]{1,80})\*(?![\w*])|`([^`\n]{1,80})`")
 MENTION = re.compile(r"<(?:@|!subteam\^)([A-Z0-9_]+)>")
+UNKNOWN_PLACE = (
+    "Nothing of yours has the id in `after`. Give `next` of the page before as it was, or leave `after` out."
+)
 STATUS = {  # by the code of a refusal; 409 for other codes
     "gone": 404,
     "not_allowed": 403,
@@ -95,3 +99,12 @@ def require_ok(said: Said) -> Said:
         return said
     text = said.text or "This cannot be done as things stand. Look at it anew, then decide."
     raise Problem(STATUS.get(said.code, 409), said.code, text)
+
+
+@contextmanager
+def a_known_place() -> Iterator[None]:
+    """Within it, a page is read from behind an item. Raises Problem where there is none with the id `after`."""
+    try:
+        yield
+    except LookupError:
+        raise Problem(400, "unknown_place", UNKNOWN_PLACE) from None

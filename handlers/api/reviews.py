@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from gate.actions.edit import Unfit
 from gate.rules import access
 from gate.rules.access import Kind
 from gate.rules.reviews import Phase, ReviewDecision, ReviewRecord, Waiting
+from gate.rules.tool import Unfit
 from gate.tasks import pending_reviews, step_review
 from gate.tasks.step_review import Conflict
 from handlers.api import review_models as models

@@ -33,7 +33,7 @@ from gate.tasks.task_log import late_task, standing_task
 from handlers.api import task_models as models
 from handlers.api import task_responses as shapes
 from handlers.api.actions import open_session
-from handlers.api.problems import Problem, not_found, require_ok
+from handlers.api.problems import Problem, a_known_place, not_found, require_ok
 from handlers.api.route import ApiRequest, ApiResponse
 
 Flow = Callable[[World, TaskPress], Awaitable[Said]]
@@ -149,9 +149,10 @@ async def get(request: ApiRequest[Any]) -> ApiResponse:
 async def listing(request: ApiRequest[models.ListTasks]) -> ApiResponse:
     """GET /tasks: what was asked for by, or through, this token; newest first."""
     params = request.params
-    found = await request.services.pages.tasks(
-        request.token, after=params.after or "", limit=params.limit + 1
-    )
+    with a_known_place():
+        found = await request.services.pages.tasks(
+            request.token, after=params.after or "", limit=params.limit + 1
+        )
     page = found[: params.limit]
     tasks = [await _task_model(request, one) for one in page]
     return ApiResponse(models.TaskPage(tasks=tasks, next=page[-1].id if len(found) > params.limit else None))

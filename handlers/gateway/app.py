@@ -8,8 +8,9 @@ from typing import Any
 
 from aiohttp import web
 from mcp.server import Server
-from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, AuthorizationContext
 from mcp.server.auth.provider import AccessToken
+from mcp.server.streamable_http import StreamableHTTPServerTransport
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp_types import INTERNAL_ERROR, INVALID_REQUEST, ListToolsResult, PaginatedRequestParams
 
@@ -32,7 +33,6 @@ MAX_BODY_BYTES = 4 * parsing.MAX_BODY_BYTES  # the gate limits the arguments to 
 # Of clients with sessions, per process: more than one token can open at its rate before the first ones end.
 MAX_SESSIONS = 2000
 MAX_PERSON_SESSIONS = 500  # of them of one person, whatever the number of their tokens
-SESSION_HEADER = "Mcp-Session-Id"
 TOO_MANY_SESSIONS = (
     "The tokens of this person have {most} sessions open. End one, or wait until some have ended."
 )
@@ -60,6 +60,19 @@ def server(services: Services, feed: Feed) -> Server[Any]:
     )
 
 
+class Sessions(StreamableHTTPSessionManager):
+    """Bounds the sessions of one person. Clients that need no session, and requests in one, are not counted."""
+
+    def _admit_session(self, requestor: AuthorizationContext | None) -> StreamableHTTPServerTransport | None:
+        """Called by the SDK for a new session, under its lock. Raises Problem, which the route answers."""
+        person = requestor["subject"] if requestor else None
+        owners = [owner["subject"] for owner in self._session_owners.values()]
+        if owners.count(person) >= MAX_PERSON_SESSIONS:
+            detail = TOO_MANY_SESSIONS.format(most=MAX_PERSON_SESSIONS)
+            raise Problem(429, "too_many_sessions", detail, headers={"Retry-After": "60"})
+        return super()._admit_session(requestor)
+
+
 class Gateway:
     """The route. The session manager runs in its own task, as anyio scopes must be exited in the task that entered
     them."""
@@ -67,13 +80,12 @@ class Gateway:
     def __init__(self, services: Services, endpoints: Endpoints, feed: Feed) -> None:
         self._endpoints = endpoints
         # Host and Origin are not checked: a browser page has no token and does not send one by itself.
-        self._manager = StreamableHTTPSessionManager(
+        self._manager = Sessions(
             server(services, feed),
             max_request_body_size=MAX_BODY_BYTES,
             max_sessions=MAX_SESSIONS,
             session_idle_timeout=SESSION_IDLE_SECONDS,
         )
-        self._persons: dict[str, str] = {}  # session id -> the person whose token opened it
         self._stop = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
@@ -95,23 +107,9 @@ class Gateway:
         await self._start_sessions()
         if request.method == "GET":
             step_aside()  # it is a stream of what the server says by itself
-        opens = request.method == "POST" and SESSION_HEADER not in request.headers
-        if opens:
-            self._check_sessions(token)
         disconnected = asyncio.Event()
         extra_scope = {CALLER: Caller(token, disconnected, step_aside), "user": session_owner(token)}
-        response = await asgi_bridge.serve(self._manager.asgi_app, request, disconnected, extra_scope)
-        if opens and (session := response.headers.get(SESSION_HEADER)):
-            self._persons[session] = _person(token)
-        return response
-
-    def _check_sessions(self, token: Token) -> None:
-        """Raises Problem if the person has too many sessions. The manager does not tell which have ended."""
-        alive = self._manager._server_instances
-        self._persons = {session: person for session, person in self._persons.items() if session in alive}
-        if list(self._persons.values()).count(_person(token)) >= MAX_PERSON_SESSIONS:
-            detail = TOO_MANY_SESSIONS.format(most=MAX_PERSON_SESSIONS)
-            raise Problem(429, "too_many_sessions", detail, headers={"Retry-After": "60"})
+        return await asgi_bridge.serve(self._manager.asgi_app, request, disconnected, extra_scope)
 
     async def close(self, _: web.Application) -> None:
         """Ends all sessions, at shutdown."""
@@ -132,13 +130,10 @@ class Gateway:
             await self._stop.wait()
 
 
-def _person(token: Token) -> str:
-    return f"{token.team}:{token.user}"
-
-
 def session_owner(token: Token) -> AuthenticatedUser:
-    """The owner of a session: the manager refuses the session to other tokens."""
-    return AuthenticatedUser(AccessToken(token="", client_id=token.id, scopes=[]))
+    """The owner of a session: the manager refuses the session to other tokens. Its subject is the person."""
+    person = f"{token.team}:{token.user}"
+    return AuthenticatedUser(AccessToken(token="", client_id=token.id, scopes=[], subject=person))
 
 
 def error_response(found: Problem) -> web.Response:

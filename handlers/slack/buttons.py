@@ -18,7 +18,7 @@ from handlers.slack import result_review
 from handlers.slack.listener import Opening, Reply, reply_for
 from handlers.slack.modals import form_of
 from handlers.slack.payloads import Click, opened_by
-from views import buttons, modals, tool_review
+from views import buttons, modals
 from views import grants as views
 
 Flow = Callable[[World, Press], Awaitable[Said]]
@@ -172,7 +172,7 @@ class Buttons:
     async def _only_reads(self, pressed: Press) -> Said | tuple[Any, dict[str, Any]]:
         offer = await only_reads.offered(self._world, pressed)
         return (
-            offer if isinstance(offer, Said) else (offer.action, tool_review.window(offer.action, offer.spec))
+            offer if isinstance(offer, Said) else (offer.action, modals.only_reads(offer.action, offer.spec))
         )
 
     async def revoke(self, click: Click) -> Reply:

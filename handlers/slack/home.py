@@ -1,7 +1,9 @@
-"""App Home: what waits for a person, what they can take back, and their grants."""
+"""App Home: what waits for a person, what they can take back, and their grants; and the pages of what waits."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from gate.actions import grants
@@ -9,11 +11,15 @@ from gate.actions.button_press import Said
 from gate.rules.ports import World
 from gate.rules.states import State
 from gate.tasks.pending import waiting_for
-from views import lists
+from handlers.slack.listener import Reply
+from handlers.slack.payloads import Click
+from views import buttons, lists
 from views.grants import entries as listed
 
 UNDOABLE = 5  # newest entries that can be undone
 POLLS, POLL_SECONDS = 30, 0.1  # of a call that has begun, before the view is published
+PAGE = re.compile(r"[0-9]{1,4}")
+NO_LIST = "This is no list of mine. `/pending` shows what waits for you."
 # The code of a decision after which a call runs -> the states in which it is not over.
 RUNNING = {
     "undoing": (State.SUCCEEDED, State.UNDOING),
@@ -41,3 +47,24 @@ async def home_after(world: World, team: str, user: str, said: Said | None) -> d
             break
         await world.clock.sleep(POLL_SECONDS)
     return await home(world, team, user)
+
+
+class Pages:
+    """The handlers of the buttons that turn a page. Whoever presses one sees their own list, whatever the button says
+    besides the page."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def all(self) -> dict[str, Callable[[Click], Awaitable[Reply]]]:
+        """action_id -> handler."""
+        return {buttons.EARLIER: self.turn, buttons.LATER: self.turn}
+
+    async def turn(self, click: Click) -> Reply:
+        if not PAGE.fullmatch(click.value) or not click.in_private_list:
+            return Reply(text=NO_LIST)  # what others see, too, is not replaced by somebody's list
+        page = int(click.value)
+        if click.in_app_home:
+            return Reply(home=await home(self._world, click.team, click.user, page))
+        waiting = await waiting_for(self._world, click.team, click.user)
+        return Reply(instead=lists.pending(waiting, click.user, page))

@@ -16,7 +16,6 @@ from views import buttons, edit_form, modals
 from views.form_fields import Form
 from views.grants import HOW_LONG, WHICH
 from views.result_review_card import COMMENTED
-from views.tool_review import SURE
 
 
 def form_of(found: edit.Form) -> Form:
@@ -87,8 +86,8 @@ class Modals:
 
     async def only_reads(self, submission: Submission) -> Reply:
         pressed = self._press(submission)
-        if payloads.input_values(submission.values).get(SURE, {}).get(SURE) != "yes":
-            return errors({SURE: "Please answer this first."})
+        if payloads.input_values(submission.values).get(modals.SURE, {}).get(modals.SURE) != "yes":
+            return errors({modals.SURE: "Please answer this first."})
         return Reply(text=(await only_reads.note(self._world, pressed)).text if pressed else GONE)
 
     async def edit(self, submission: Submission) -> Reply:

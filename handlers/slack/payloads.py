@@ -233,7 +233,7 @@ def text_value(values: Mapping[str, Any], block: str) -> str:
 
 
 def input_values(values: Mapping[str, Any]) -> dict[str, dict[str, str]]:
-    """The inputs by block_id and action_id: the text, or the value of the chosen option."""
+    """The inputs by block_id and action_id: the text, or the value of the chosen option; of several, with commas."""
     return {
         str(block): {str(name): _input_value(element) for name, element in elements.items()}
         for block, elements in values.items()
@@ -242,6 +242,9 @@ def input_values(values: Mapping[str, Any]) -> dict[str, dict[str, str]]:
 
 
 def _input_value(element: Any) -> str:
+    several = _get(element, "selected_options")
+    if isinstance(several, list):
+        return ",".join(_text(each, "value") for each in several)
     return _text(_get(element, "selected_option"), "value") or _text(element, "value")
 
 

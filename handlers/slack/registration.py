@@ -11,10 +11,9 @@ from handlers.slack import payloads
 from handlers.slack.buttons import Buttons
 from handlers.slack.commands import Commands
 from handlers.slack.events import Events
-from handlers.slack.home import home_after
+from handlers.slack.home import Pages, home_after
 from handlers.slack.listener import ListenerFactory, Outgoing
 from handlers.slack.modals import Modals
-from handlers.slack.pages import Pages
 from handlers.slack.server_questions import ServerQuestions
 from handlers.slack.task_buttons import TaskButtons
 from handlers.slack.task_modals import TaskModals

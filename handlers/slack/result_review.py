@@ -7,11 +7,11 @@ from typing import Any
 
 from gate.actions import result_review
 from gate.actions.button_press import GONE, Press, Said, standing
-from gate.actions.edit import Unfit
 from gate.rules.action import Action
 from gate.rules.permissions import Verb
 from gate.rules.ports import World
 from gate.rules.reviews import same
+from gate.rules.tool import Unfit
 from handlers.slack import payloads
 from handlers.slack.listener import Reply, errors, reply_for
 from handlers.slack.payloads import Submission

@@ -7,13 +7,17 @@ from typing import Any
 
 from gate.actions import server_questions
 from gate.actions.button_press import Press, Said
-from gate.actions.server_questions import GONE, FormProblems
+from gate.actions.server_questions import GONE
 from gate.rules.action import Ref
 from gate.rules.ports import Sheet, World
-from handlers.slack.listener import Opening, Reply
+from gate.rules.server_questions import ServerQuestion
+from gate.rules.tool import Unfit
+from handlers.slack import payloads
+from handlers.slack.listener import Opening, Reply, errors
 from handlers.slack.payloads import Click, Submission
-from views import buttons
+from views import buttons, edit_form
 from views import server_question as views
+from views.form_fields import Form
 
 SENT = "Thank you. I have passed it on."
 
@@ -42,7 +46,7 @@ class ServerQuestions:
             return Reply(text=question.text)
 
         async def render(view_id: str) -> dict[str, Any]:
-            view = views.form(question)
+            view = views.form(question, self._fields(question))
             sheet = Sheet(view_id, server_questions.SHEET, click.user, question.id, question.version, "")
             async with self._world.ledger.begin() as tx:
                 await tx.sheet(sheet)
@@ -65,11 +69,17 @@ class ServerQuestions:
         question = await server_questions.standing(self._world, pressed)
         if isinstance(question, Said):
             return Reply(text=question.text)
-        content = views.values(question, submission.values)
-        said = await server_questions.answer(self._world, pressed, content)
-        if isinstance(said, FormProblems):
-            return Reply(ack={"response_action": "errors", "errors": views.errors(question, said.problems)})
+        form = self._fields(question)
+        filled = edit_form.values(form, payloads.input_values(submission.values))
+        if filled.errors:
+            return errors(filled.errors)
+        said = await server_questions.answer(self._world, pressed, filled.args)
+        if isinstance(said, Unfit):
+            return errors(edit_form.field_errors(form, said.problems))
         return Reply(text=said.text or SENT)
+
+    def _fields(self, question: ServerQuestion) -> Form:
+        return views.fields(question, self._world.tools.problems)
 
 
 def _press(value: str, team: str, user: str, view: str = "") -> Press | None:

@@ -6,12 +6,12 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from gate.actions.button_press import GONE, TaskPress, opened
-from gate.actions.edit import Unfit
 from gate.rules.action import Ref
 from gate.rules.plans import step_of
 from gate.rules.ports import World
 from gate.rules.reviews import same
 from gate.rules.task import Plan, Task
+from gate.rules.tool import Unfit
 from gate.tasks import clarify, feedback, plan, step_review
 from gate.tasks.task_log import OLD_CARD
 from handlers.slack import payloads

@@ -346,3 +346,12 @@ async def test_pages_of_tasks_follow_each_other(api: Api) -> None:
     rest = await ann.get(f"/tasks?limit=2&after={first['next']}")
     assert [one["id"] for one in (*first["tasks"], *rest["tasks"])] == made[::-1]
     assert rest["next"] is None
+
+
+@pytest.mark.parametrize("path", ["/tasks?after=nothing", "/actions?state=all&after=nothing"])
+async def test_a_page_behind_nothing_is_a_problem_and_no_empty_page(api: Api, path: str) -> None:
+    ann = await api.client()
+    await ann.post("/tasks", {"text": TEXT}, 201)
+    status, problem = await ann.ask("GET", path)
+    assert (status, problem["code"]) == (400, "unknown_place")
+    assert problem["detail"].endswith("or leave “after” out.")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from handlers.gateway import app
@@ -40,3 +42,39 @@ async def test_the_tokens_of_one_person_share_a_bound_on_sessions(
     async with one.raw("DELETE", "/mcp", None, Mcp_Session_Id=sessions[0][1]) as response:
         assert response.status == 200
     assert (await opened(two))[0] == 200
+
+
+async def test_who_has_too_many_sessions_may_still_use_them_and_ask_without_one(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(app, "MAX_PERSON_SESSIONS", 1)
+    client = await api.agent()
+    _, session, _ = await opened(client)
+    assert (await opened(client))[0] == 429
+    within = {"Accept": ACCEPT, "Mcp-Session-Id": session}
+    initialized = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+    async with client.raw("POST", "/mcp", initialized, **within) as response:
+        assert response.status == 202
+    listing = {"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {}}
+    async with client.raw("POST", "/mcp", listing, **within) as response:
+        assert response.status == 200
+    version = "2026-07-28"
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": version,
+        "io.modelcontextprotocol/clientInfo": {"name": "many", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    sessionless = {**listing, "params": {"_meta": meta}}
+    headers = {"Accept": ACCEPT, "MCP-Protocol-Version": version, "Mcp-Method": "tools/list"}
+    async with client.raw("POST", "/mcp", sessionless, **headers) as response:
+        assert response.status == 200
+        assert "desk" in await response.text()
+
+
+async def test_requests_that_open_sessions_at_the_same_time_are_counted_each(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(app, "MAX_PERSON_SESSIONS", 3)
+    clients = [await api.agent() for _ in range(8)]
+    found = await asyncio.gather(*(opened(client) for client in clients))
+    assert sorted(status for status, _, _ in found) == [200] * 3 + [429] * 5

@@ -15,10 +15,10 @@ from tests.services import Postgres
 # 3. What is missed: DBOS takes about 9 statements and 3 transactions for each workflow, the audit log 3 statements for
 # each of the 8 changes of a write, and the flows of a step still read task, turn and action anew where one calls another.
 BUDGETS = {
-    "write": (150, 38, 5),
+    "write": (135, 36, 5),
     "read": (68, 23, 3),
     "plan of 3": (310, 70, 9),
-    "undo": (105, 30, 4),
+    "undo": (95, 26, 4),
 }
 IDLE = 10.5  # statements per second; DBOS alone sends 7
 

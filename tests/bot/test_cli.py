@@ -18,6 +18,7 @@ from bot.settings import Settings
 from gate.rules.audit import Entry
 from storage.audit_log import append
 from storage.database import open_engine
+from tests.forks import bot
 
 ROOT = Path(__file__).parents[2]
 Run = Callable[..., tuple[int, str, str]]
@@ -101,7 +102,7 @@ def test_help_names_every_command_and_loads_nothing_heavy() -> None:
 
 def test_serving_without_secrets_says_what_to_set_and_shows_no_traceback(tmp_path: Path) -> None:
     for arguments in ((), ("serve",), ("web",), ("worker",)):
-        done = shell(*arguments, cwd=tmp_path)
+        done = bot(*arguments, cwd=tmp_path, env={"PATH": "/usr/bin:/bin"})
         assert done.returncode == 1
         assert done.stdout == ""
         assert [line.split(" ")[0] for line in done.stderr.splitlines()] == ["SLACK_BOT_TOKEN", "Neither"]
@@ -270,6 +271,17 @@ def test_a_server_that_does_not_come_up_is_said_with_its_reason(run: Run, home: 
     assert (code, "gone: backoff" in said) == (1, True)
     code, _, complaint = run("policy", "explain", "gone.x")
     assert (code, "gone is not ready" in complaint) == (1, True)
+
+
+def test_recipes_that_are_not_there_are_said_with_those_that_are(run: Run, home: Path) -> None:
+    config = json.loads((home / "countersign.yaml").read_text())
+    config["mcpServers"]["files"]["recipes"] = "mine"
+    (home / "countersign.yaml").write_text(json.dumps(config))
+    code, said, _ = run("tools", "list")
+    assert (
+        code,
+        "there are no recipes “mine” among the manifests; there are github-mcp-server," in said,
+    ) == (1, True)
 
 
 def test_a_changed_tool_is_shown_until_somebody_has_read_it(run: Run, home: Path) -> None:

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from bot.concurrency import Turnstile
+from bot.concurrency import FEW, Turnstile, step_aside
 from tests.bot.test_engine_runs import until
 
 LONG = 60.0  # seconds, that no test waits out
@@ -123,3 +123,89 @@ async def test_who_is_cancelled_while_it_waits_takes_no_place() -> None:
     await first
     assert names == ["first"]
     assert turnstile.free("calls") == 1
+
+
+async def _runs_of_ann(turnstile: Turnstile, names: list[str], go: asyncio.Event) -> list[asyncio.Task[None]]:
+    """FEW runs of one person, a kind of its own each, so that all of them pass; then as many more of such kinds."""
+
+    async def run(kind: str) -> None:
+        async with turnstile.passed(kind, "ann"):
+            names.append(kind)
+            await go.wait()
+
+    runs = [asyncio.create_task(run(f"kind{n}")) for n in range(2 * FEW)]
+    await _settled()
+    return runs
+
+
+async def test_of_a_person_with_many_runs_one_passes_at_once_whatever_its_kind() -> None:
+    turnstile, names, go = Turnstile(long=LONG), list[str](), asyncio.Event()
+    runs = await _runs_of_ann(turnstile, names, go)
+    assert len(names) == FEW  # the next one lets them go first for a moment
+    await until(lambda: len(names) > FEW)
+    await _settled()
+    assert len(names) == FEW + 1
+    go.set()
+    await asyncio.gather(*runs)
+    assert len(names) == 2 * FEW
+
+
+async def test_a_run_of_a_crowd_begins_as_soon_as_nobody_else_s_works(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("bot.concurrency.YIELDING", LONG)
+    turnstile, names, go, others = Turnstile(long=LONG), list[str](), asyncio.Event(), asyncio.Event()
+    ben = asyncio.create_task(_inside(turnstile, "events", "ben", names, others))
+    await _settled()
+    runs = await _runs_of_ann(turnstile, names, go)
+    go.set()
+    await _settled()
+    assert len(names) == 1 + FEW
+    others.set()
+    await asyncio.gather(ben, *runs)
+    assert len(names) == 1 + 2 * FEW
+
+
+async def test_a_crowd_goes_on_though_others_never_stop(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bot.concurrency.YIELDING", 0.001)
+    turnstile, names, go, others = Turnstile(long=LONG), list[str](), asyncio.Event(), asyncio.Event()
+    ben = asyncio.create_task(_inside(turnstile, "events", "ben", names, others))
+    await _settled()
+    runs = await _runs_of_ann(turnstile, names, go)
+    go.set()
+    await asyncio.gather(*runs)
+    assert not ben.done()
+    others.set()
+    await ben
+
+
+async def test_a_run_of_a_crowd_that_waits_for_something_outside_lets_the_next_begin() -> None:
+    turnstile, names, go = Turnstile(long=LONG), list[str](), asyncio.Event()
+
+    async def run(number: int) -> None:
+        async with turnstile.passed(f"kind{number}", "ann"):
+            names.append("ann")
+            if number % 2:
+                step_aside()  # the others are taken to wait after a while
+            await go.wait()
+
+    runs = [asyncio.create_task(run(n)) for n in range(3 * FEW)]
+    await until(lambda: len(names) == 3 * FEW)
+    go.set()
+    await asyncio.gather(*runs)
+    assert [turnstile.free(f"kind{n}") for n in range(3 * FEW)] == [2] * 3 * FEW
+
+
+async def test_the_service_s_own_runs_are_no_crowd() -> None:
+    turnstile, names, go = Turnstile(long=LONG), list[str](), asyncio.Event()
+
+    async def run(kind: str) -> None:
+        async with turnstile.passed(kind):
+            names.append(kind)
+            await go.wait()
+
+    runs = [asyncio.create_task(run(f"kind{n}")) for n in range(3 * FEW)]
+    await _settled()
+    assert len(names) == 3 * FEW
+    go.set()
+    await asyncio.gather(*runs)

@@ -264,3 +264,37 @@ async def test_what_drain_cannot_wait_for_is_resumed_by_the_next_process(databas
     async with started(database_url, executor="two") as engine:
         await ended(engine, "k")
         assert engine.calls == [("again",)]
+
+
+async def test_a_run_that_fails_or_is_found_again_too_often_is_told_as_given_up_once(
+    database_url: str,
+) -> None:
+    async def work(what: str) -> None:
+        if what == "bad":
+            raise ValueError(what)
+        if what == "hangs":
+            await asyncio.Event().wait()
+
+    async with started(database_url, work, seconds=0) as engine:
+        await engine.ask(*(Run("note", what, (what,)) for what in ("good", "bad", "hangs")))
+        await ended(engine, "bad")
+        await ended(engine, "good")
+        await until(lambda: ("hangs",) in engine.calls)
+        assert await engine.given_up("note") == ("bad",)
+        assert await engine.given_up("note") == ()
+    often = "UPDATE workflow_status SET recovery_attempts = 1000 WHERE workflow_uuid = 'hangs'"
+    await _changed(database_url, often)
+    async with started(database_url, work, executor="two") as engine:
+        await ended(engine, "hangs")
+        assert set(await engine.given_up("note")) == {"bad", "hangs"}
+        assert engine.calls == []
+
+
+async def _changed(database_url: str, statement: str) -> None:
+    """Change what DBOS has written, in its schema where the database has those."""
+    engine = create_async_engine(database_url)
+    async with engine.begin() as conn:
+        if conn.dialect.name == "postgresql":
+            await conn.exec_driver_sql("SET search_path TO dbos")
+        await conn.exec_driver_sql(statement)
+    await engine.dispose()

@@ -6,19 +6,16 @@ import asyncio
 import json
 import os
 import socket
-import sys
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from tests.forks import bot
 from tests.services import Postgres
 from workspace.context import Installation
 from workspace.server import Workspace
-
-ROOT = Path(__file__).parents[2]
-SECONDS = 90
 
 
 @dataclass
@@ -32,21 +29,10 @@ class Place:
     taken: int  # a port that somebody listens on
 
     async def started(self, *command: str) -> tuple[int, str]:
-        """Start the real process; its exit code, and what it said on standard error."""
+        """Start it in a process of its own; its exit code, and what it said."""
         (self.folder / "countersign.yaml").write_text(json.dumps(self.config))
-        ran = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "bot", *command,
-            cwd=self.folder, env=self.environ, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-        )  # fmt: skip
-        try:
-            async with asyncio.timeout(SECONDS):
-                said, wrong = await ran.communicate()
-        finally:
-            if ran.returncode is None:
-                ran.kill()
-                await ran.wait()
-        assert ran.returncode is not None
-        return ran.returncode, (said + wrong).decode()
+        done = await asyncio.to_thread(bot, *command, cwd=self.folder, env=self.environ)
+        return done.returncode, done.stdout + done.stderr
 
 
 @pytest.fixture
@@ -66,7 +52,6 @@ async def place(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator
         line.listen()
         environ = {
             "PATH": os.environ["PATH"],
-            "PYTHONPATH": str(ROOT),
             "COUNTERSIGN_HOME": str(tmp_path / "home"),
             "SLACK_BOT_TOKEN": installed.bot_token,
             "SLACK_APP_TOKEN": installed.app_token,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import multiprocessing
 import os
 import signal
 from collections.abc import Callable
@@ -17,6 +16,7 @@ from bot.settings import Secret, Settings
 from gate.rules.ports import Limits
 from tests.chaos.failpoints import Fuse
 from tests.chaos.replica import Orders, run
+from tests.forks import FORKS
 from tools.mcp.server_config import ServerConfig
 from workspace.context import Installation
 
@@ -25,9 +25,6 @@ KEY = "the audit key of the chaos tests, long enough"
 # A claim far shorter than the shortest that an operator may set, renewed three times in its life.
 LIMITS = Limits(claim=2.0, proceed=0.5, ttl=120.0, pending_per_user=1000)
 SECONDS = 300.0  # for anything to come about, on a machine that has many other things to do
-
-FORKS = multiprocessing.get_context("forkserver")
-FORKS.set_forkserver_preload(["tests.chaos.replica", "tests.chaos.hammer_process"])
 
 
 def settings_for(home: Path, database_url: str, redis_url: str, api_url: str, bell_url: str) -> Settings:

@@ -18,7 +18,7 @@ from gate.rules.tool import Hints, Pin, ToolSpec
 from storage.tool_pins import PinStore
 from tests.gate.fake_tools import TEXT, schema
 from tests.slack_app import ANN, BEN, CLEO, OPS, TEAM, Card, Edge, said_in
-from views.tool_review import SURE
+from views.modals import SURE
 
 READS = Hints(read_only=True)
 KIND = "only_reads"

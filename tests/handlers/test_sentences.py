@@ -25,6 +25,8 @@ LIMITS = Limits(decision=30, pending_per_user=100)
 
 # Cards: the first line of each.
 CONFIRMABLE = {
+    "make a folder for invoices": "Create the folder invoices",
+    'create a new folder named "travel 2027"': "Create the folder travel 2027",
     "put the meeting notes into the archive please": "Move drafts/meeting-notes.md to archive",
     "can u move q3-draft.md to reports": "Move drafts/q3-draft.md to reports",
     "pls rename q3-draft.md to q3-final.md": "Move drafts/q3-draft.md to drafts/q3-final.md",
@@ -33,6 +35,18 @@ CONFIRMABLE = {
     "throw away q2-summary.md": "Delete archive/q2-summary.md",
     "remind me tomorrow to send the invoice": "Create a task: send the invoice",
     "move reports to archive and then delete drafts": "2 changes prepared",
+    "Move drafts/q3-draft.md to archive 🙏": "Move drafts/q3-draft.md to archive",
+    "move the q3 summary to archive :pray:": "Move reports/q3-summary.md to archive",
+    "thanks, move drafts/q3-draft.md to archive thx": "Move drafts/q3-draft.md to archive",
+    "- move drafts/q3-draft.md to archive\n- delete archive/q2-summary.md": (
+        "Plan: - move drafts/q3-draft.md to archive / - delete archive/q2-summary.md"
+    ),
+    "remind me to call Ann, Bob and Dora": "Create a task: call Ann, Bob and Dora",
+    "schedule Lunch with Bob for friday at 12:30": "Create the event Lunch with Bob,",
+    "book a flight to Rome on friday": "Create the event flight to Rome,",
+    "book a table for two tomorrow at 8pm": "Create the event table for two,",
+    'delete "drafts/q3-draft.md"': "Delete drafts/q3-draft.md",
+    "delete ‘drafts/q3-draft.md’": "Delete drafts/q3-draft.md",
 }
 # Answers at once: something that stands in each.
 ANSWERED = {
@@ -45,14 +59,16 @@ ANSWERED = {
     "where is the lease for 2027": "No files match the lease for 2027.",
     "what's due today": "Pick up the posters",
     "do I have new mail?": "Your posters",
+    ":eyes: what's in archive": "archive/q2-summary.md",
+    "• list reports\n• list drafts": "Modified",  # two answers, which may come in either order
+    "where is it now?": "No files match it now.",
+    "[auto] list reports": "reports/q3-figures.csv",
 }
 # Words with a next step, and nothing to confirm.
 TOLD = {
     "hi there": "You can write, for example",
     "is there anything about the board in my files": "With filesystem you can write",
     "I'd like a copy of q3-summary.md called q3-backup.md": "copy reports/q3-figures.csv to archive",
-    "make a folder for invoices": "You can write",
-    'create a new folder named "travel 2027"': "put it in quotes",
     "write a note saying hello to everyone in notes.txt": 'write "Call the printer." to notes.md',
     'jot down "call Bob back" in todo.txt': "You can write",
     'add a line "- bring cake" to the meeting notes': "You can write",
@@ -68,7 +84,7 @@ TOLD = {
     "no thanks": "Nothing of yours is waiting",
     "sure, go ahead": "I did not understand",
     "what did you do today?": "I did not understand",
-    "who approved that?": "I did not understand",
+    "who approved that?": "n the record",
     "what do I have to do this week": "show me my tasks",
     "remind me about the dentist on friday at 9": "I did not understand",
     "mark the posters as done": "task 1 is done",
@@ -101,6 +117,73 @@ TOLD = {
     "покажи файлы": "Without a model I understand English sentences only.",
     "what's the weather like tomorrow?": "I did not understand",
     "run rm -rf /": "I did not understand",
+    "hey, quick one: whats the newest file in reports?": "I did not understand",
+    "could u pls move the july figures into archive": "Did you mean reports/q3-figures.csv?",
+    "lösch bitte q3-draft.md, danke": "Without a model I understand English sentences only.",
+    "Kannst du mir bitte die Q3 summary zeigen?": "Without a model I understand English sentences only.",
+    "please delete q2-summary.md from archive, but keep a copy": "Did you mean archive/q2-summary.md",
+    "delete q2-summary.md but not yet": "Did you mean archive/q2-summary.md",
+    "delete drafts/q3-draft.md tomorrow": "There is no file or folder",
+    "if q3-draft.md exists, delete it": "I did not understand",
+    "unless somebody objects, delete drafts/q3-draft.md": "I did not understand",
+    "delete drafts/q3-draft.md after lunch": "Did you mean drafts/q3-draft.md",
+    "pls delte drafts/q3-draft.md": "delete drafts/q3-draft.md",
+    "> delete drafts/q3-draft.md\nwhy would we do that?": "I took none of the 2 instructions",
+    'Bob said "delete drafts/q3-draft.md"': "I did not understand",
+    "is it ok to delete drafts/q3-draft.md?": "I did not understand",
+    "I think we should delete drafts/q3-draft.md": "I did not understand",
+    "did you delete drafts/q3-draft.md?": "I did not understand",
+    "never delete drafts/q3-draft.md": "I did not understand",
+    "stop deleting drafts/q3-draft.md": "Nothing of yours is waiting",
+    "do not remind me to call the bank": "I did not understand",
+    "remind Bob to call the bank tomorrow": "I did not understand",
+    "remind me to call mom @ 6pm tmrw": "I am not sure where the title ends",
+    "remind me to water the plants every monday": "I am not sure where the title ends",
+    "remind me to pay the rent on the 1st": "I am not sure where the title ends",
+    "remind me to stretch in 5 minutes": "I am not sure where the title ends",
+    "remind me to file taxes before end of month": "I am not sure where the title ends",
+    "schedule standup every monday at 9": "I am not sure where the title ends",
+    "schedule standup for every monday at 9": "is no day I know",
+    "add a task: ship it by 2026-13-45": "is no day I know",
+    "remind me tmrw to buy milk": "I did not understand",
+    'pls add "buy cake" & "order flowers" to my todos': "I did not understand",
+    "tasks 1 and 2 are done": "task 1 is done",
+    "delete task 1 and 2": "There is no file or folder “task 1”",
+    "plan a party": "I did not understand",
+    "schedule Call for 25:99": "names no day",
+    "schedule Retro for yesterday at 10": "is no day I know",
+    "invite bob@example.com to Lunch on friday": "I did not understand",
+    "move the standup to friday": "There is no file or folder “standup”",
+    "delete the lunch event": "There is no file or folder “lunch event”",
+    "what meetings do i have tmrw?": "is no day I know",
+    "read the latest mail": "read mail MESSAGE ID",
+    "read mail 1": "must have at least 4 characters",
+    "reply to mail 1: sounds good": "I did not understand",
+    "write a mail to bob about lunch: shall we eat at noon?": "which is not all addresses",
+    "send it": "I did not understand",
+    "open the attachment": "There is no file or folder “attachment”",
+    "see attached, please file it under archive": "I did not understand",
+    "how many rows does q3-figures.csv have?": "I did not understand",
+    "cp reports/q3-figures.csv archive/": "copy reports/q3-figures.csv to archive",
+    "rm -rf drafts": "There is no file or folder “-rf drafts”",
+    "cat reports/q3-summary.md | grep revenue": "There is no file or folder",
+    "/srv/data/reports/q3-summary.md löschen": "I did not understand",
+    "delete C:\\Users\\ann\\Desktop\\old.txt": "cannot be part of a path here",
+    "delete ../secrets.txt": "cannot be part of a path here",
+    "delete *drafts/q3-draft.md*": "does not exist",
+    "delete <https://example.com/a.md>": "does not exist",
+    "and in archive?": "I did not understand",
+    "and the other one too": "I did not understand",
+    "show me the first one": "There is no file or folder “first one”",
+    "what did you just do?": "n the record",
+    "put it back": "nothing that I could take back",
+    "undo pls": "nothing that I could take back",
+    "undo all": "nothing that I could take back",
+    "nvm": "Nothing of yours is waiting",
+    "[banana] list reports": "I do not know [banana]",
+    "[confidence=2] list reports": "must be a number from 0.5 to 1",
+    "help banana": "I know no server “banana”",
+    "mode auto": "Nothing is under way in this thread",
 }
 
 
@@ -137,15 +220,38 @@ def shown(message: Message) -> str:
     return "\n".join(map(text_in, message.blocks or [])) or message.text
 
 
-def test_there_are_sixty_sentences() -> None:
-    assert len({**CONFIRMABLE, **ANSWERED, **TOLD}) >= 60
+def test_there_are_a_hundred_and_forty_sentences() -> None:
+    assert len({**CONFIRMABLE, **ANSWERED, **TOLD}) >= 140
+
+
+# What people write beside a card that waits, and that is neither a yes, a no nor an edit.
+BESIDE = (
+    "use drafts instead",
+    "not that one, the q2 summary",
+    "hold on",
+    "rename it to old.md",
+    "is this safe?",
+)
+
+
+@pytest.mark.parametrize("words", BESIDE)
+async def test_words_beside_a_waiting_card_tell_that_it_waits(product: Product, words: str) -> None:
+    said = await product.ws.as_("U_ANN").say(OPS, "<@UBOT> move the q3 summary to archive")
+    (card,) = await product.ws.wait_for(lambda: product.ws.by_app(OPS, said.ts), SECONDS)
+    await product.ws.as_("U_ANN").say(OPS, f"<@UBOT> {words}", thread_ts=said.ts)
+    await product.ws.wait_for(lambda: len(product.ws.by_app(OPS, said.ts)) > 1, SECONDS)
+    *_, answer = product.ws.by_app(OPS, said.ts)
+    assert "Your card above still waits, as it was" in shown(answer)
+    assert "set destination to …" in shown(answer)
+    assert {"confirm", "cancel"} <= buttons(card)
+    assert not buttons(answer)
 
 
 async def test_only_what_was_meant_can_be_confirmed(product: Product) -> None:
     wrong = {}
     for sentence, expected in {**CONFIRMABLE, **ANSWERED, **TOLD}.items():
         message = await answer_to(product, sentence)
-        decides = bool(buttons(message) & {"confirm", "review"})
+        decides = bool(buttons(message) & {"confirm", "review", "plan_approve"})
         fits = shown(message).startswith(expected) if sentence in CONFIRMABLE else expected in shown(message)
         if not fits or decides is not (sentence in CONFIRMABLE):
             wrong[sentence] = (decides, shown(message))

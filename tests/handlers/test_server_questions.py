@@ -52,17 +52,21 @@ def _soon_over(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def typed(**given: Any) -> dict[str, Any]:
-    """The inputs of the form by their places: `at0="text"`."""
+    """The inputs of the form by the names of its fields; `{"option": …}` is a choice, a list several."""
     inputs: dict[str, Any] = {}
     for name, value in given.items():
+        chosen: Any = value
         if isinstance(value, list):
-            chosen: Any = {"selected_options": [{"value": one} for one in value]}
-        elif name.startswith("pick"):
-            chosen = {"selected_option": {"value": value}}
-        else:
-            chosen = value
-        inputs[f"field.{name[-1]}"] = {"value": chosen}
+            chosen = {"selected_options": [{"value": one} for one in value]}
+        elif isinstance(value, dict):
+            chosen = {"selected_option": {"value": value["option"]}}
+        inputs[f"server_question.{name}"] = {"value": chosen}
     return inputs
+
+
+def option(place: int) -> dict[str, str]:
+    """The option that stands there in its menu."""
+    return {"option": str(place)}
 
 
 class Asking:
@@ -135,7 +139,7 @@ async def test_an_answer_goes_to_the_server_as_it_was_typed(edge: Edge) -> None:
     assert "Which one?" in shown
     view = await form(edge, message)
     assert "Do not type passwords" in said_in(view)
-    given = typed(at0=" Ann ", pick2="1", at3=["0", "1"], at4=["yes"])
+    given = typed(name=" Ann ", size=option(1), tags=["1", "0"], sure=option(0))
     assert (await edge.ann.submit(view, given)).ok
     await edge.settled()
     content = {"name": " Ann ", "count": 3, "size": "l", "tags": ["x", "y"], "sure": True}
@@ -155,17 +159,17 @@ async def test_a_wrong_value_is_told_at_its_field_and_nothing_is_sent(http: Edge
     asking = Asking(http, request())
     await confirmed(http)
     view = await form(http, await asked(http))
-    await http.ann.submit(view, typed(at0="A", at1="12", pick2="0"))
+    await http.ann.submit(view, typed(name="A", count="12", size=option(0)))
     assert http.ann.modal is not None
     assert http.ann.modal.errors == {
-        "field.0": "This must have 2 characters at least.",
-        "field.1": "This must be 9 at most.",
+        "server_question.name": "This must have at least 2 characters, not 1.",
+        "server_question.count": "This must be at most 9, not 12.",
     }
     assert asking.replies == []
-    assert (await http.ann.submit(view, typed(at0="Ann", at1="9", pick2="0"))).ok
+    assert (await http.ann.submit(view, typed(name="Ann", count="9", size=option(0)))).ok
     await http.settled()
     (reply,) = asking.replies
-    assert reply.content == {"name": "Ann", "count": 9, "size": "s", "sure": False}
+    assert reply.content == {"name": "Ann", "count": 9, "size": "s"}, "what was left open is left out"
 
 
 async def test_a_question_can_be_declined(http: Edge) -> None:
@@ -189,7 +193,7 @@ async def test_only_who_may_confirm_the_action_answers(edge: Edge) -> None:
     assert edge.ann.modal is None
     assert asking.replies == []
     view = await form(edge, message, BEN)
-    assert (await edge.ws.as_(BEN).submit(view, typed(at0="Ben"))).ok
+    assert (await edge.ws.as_(BEN).submit(view, typed(name="Ben"))).ok
     await edge.settled()
     assert [reply.content for reply in asking.replies] == [{"name": "Ben"}]
 
@@ -212,7 +216,7 @@ async def test_two_answers_at_once_count_once(http: Edge) -> None:
     view = await form(http, await asked(http))
     forged, other = http.ws.forge.submission(ANN, view), http.ws.forge.submission(ANN, view)
     for payload, name in ((forged, "One"), (other, "Two")):
-        given = {"field.0": {"value": {"type": "plain_text_input", "value": name}}}
+        given = {"server_question.name": {"value": {"type": "plain_text_input", "value": name}}}
         payload["view"] = {**payload["view"], "state": {"values": given}}
     await asyncio.gather(http.ws.forge.send("interactive", forged), http.ws.forge.send("interactive", other))
     await http.settled()
@@ -286,7 +290,7 @@ async def test_the_requester_of_a_private_read_is_asked_in_direct_messages(http:
     found = await http.ws.wait_for(lambda: _direct(http), AGES)
     assert questions(http) == []
     view = await form(http, found)
-    assert (await http.ann.submit(view, typed(at0="Ann"))).ok
+    assert (await http.ann.submit(view, typed(name="Ann"))).ok
     assert await call == FormReply("accept", {"name": "Ann"})
     await http.settled()
 
@@ -322,8 +326,9 @@ def closed(edge: Edge, count: int) -> bool:
         request({"type": "object", "properties": {f"f{i}": {"type": "string"} for i in range(5000)}}),
         request({"type": "object", "properties": {"x": {"type": "object"}}}),
         request(url="https://example.com/login"),
+        request({"type": "object", "properties": {"x": {"type": "string", "minLength": "two"}}}),
     ],
-    ids=["thousands of fields", "nested", "by URL"],
+    ids=["thousands of fields", "nested", "by URL", "a limit in words"],
 )
 async def test_what_cannot_be_shown_is_declined_in_words(http: Edge, hostile: FormRequest) -> None:
     asking = Asking(http, hostile)
@@ -388,7 +393,7 @@ async def test_a_real_server_over_stdio_is_answered_in_slack_in_both_eras(
         http.desk.call = call  # type: ignore[method-assign]
         card = await confirmed(http)
         view = await form(http, await asked(http), ANN)
-        assert (await http.ann.submit(view, typed(at0="Ann", pick1="1"))).ok
+        assert (await http.ann.submit(view, typed(name="Ann", size=option(1)))).ok
         await http.settled()
     outcome = (await card.action()).outcome
     assert outcome is not None
@@ -414,7 +419,7 @@ async def test_the_requester_of_a_read_that_runs_at_once_is_asked_in_the_thread(
     await http.ws.as_(CLEO).click(message, "question_decline")
     assert await http.told(CLEO, "Only <@U_ANN>, who asked for this, can answer it.")
     view = await form(http, message)
-    assert (await http.ann.submit(view, typed(at0="Ann"))).ok
+    assert (await http.ann.submit(view, typed(name="Ann"))).ok
     await proposing
     assert asking.replies == [FormReply("accept", {"name": "Ann"})]
     assert http.desk.reads == 1
@@ -433,7 +438,7 @@ async def test_a_question_is_listed_where_its_requester_sees_what_waits_and_answ
     assert "desk asks: Which one?" in said_in(await home_of(edge))
     assert (await listed(edge, "/pending", user=BEN)).text == "Nothing waits for a decision."
     view = await form(edge, message)
-    assert (await edge.ann.submit(view, typed(at0="Ann", pick2="1", at3=["0"], at4=["yes"]))).ok
+    assert (await edge.ann.submit(view, typed(name="Ann", size=option(1), tags=["0"], sure=option(0)))).ok
     await edge.settled()
     assert [one.action for one in asking.replies] == ["accept"]
     assert (await listed(edge, "/pending")).text == "Nothing waits for a decision."

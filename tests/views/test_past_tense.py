@@ -2,7 +2,7 @@
 
 import pytest
 
-from views.past_tense import past
+from views.wording import past
 
 
 @pytest.mark.parametrize(

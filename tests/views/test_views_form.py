@@ -25,6 +25,7 @@ TYPES = st.sampled_from(
         {"type": "boolean"},
         {"type": "array", "items": {"type": "string"}},
         {"type": "array", "items": {"type": "object"}},
+        {"type": "array", "items": {"enum": ["x", "y", 1, True]}},
         {"type": "object"},
         {"type": ["string", "null"]},
         {"anyOf": [{"type": "integer"}, {"type": "null"}], "default": None},
@@ -47,7 +48,26 @@ VALUES = st.recursive(
     | st.floats(allow_nan=False, allow_infinity=False)
     | st.text(max_size=150)
     | st.sampled_from(
-        ["", "a", "fast", "x", 1, 1.0, True, [], [""], ["a\nb"], "a\r\nb", "tab\t", " ", "y" * 4000]
+        [
+            "",
+            "a",
+            "fast",
+            "x",
+            1,
+            1.0,
+            True,
+            [],
+            [""],
+            ["a\nb"],
+            ["x", "y"],
+            ["y", "x"],
+            ["x", "x"],
+            [1, True],
+            "a\r\nb",
+            "tab\t",
+            " ",
+            "y" * 4000,
+        ]
     ),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     max_leaves=6,
@@ -61,7 +81,9 @@ def state_of(made, **changes):
         if block["type"] != "input":
             continue
         element = block["element"]
-        if "options" in element:
+        if element["type"] == "multi_static_select":
+            answer = ",".join(option["value"] for option in element.get("initial_options", ()))
+        elif "options" in element:
             answer = element.get("initial_option", {}).get("value", "")
         else:
             answer = element.get("initial_value", "")
@@ -227,6 +249,34 @@ def test_an_optional_choice_can_be_left_out_again():
     assert submitted(schema, {"a": True}, a="1").args == {"a": False}
 
 
+SIZES = {"type": "array", "items": {"type": "string", "enum": ["s", "m", "l"]}}
+
+
+def test_some_of_named_values_are_chosen_in_a_menu():
+    schema = {"properties": {"sizes": SIZES}, "required": ["sizes"]}
+    (block,) = blocks(Form(schema, {"sizes": ["s", "l"]}))
+    assert block["element"]["type"] == "multi_static_select"
+    assert [option["text"]["text"] for option in block["element"]["initial_options"]] == ["s", "l"]
+    assert submitted(schema, {"sizes": ["s", "l"]}, sizes="2,1").args == {"sizes": ["m", "l"]}
+    assert submitted(schema, {"sizes": ["s", "l"]}, sizes="").args == {"sizes": []}
+    assert submitted(schema, {"sizes": ["s"]}, sizes="0,3").errors == {
+        block_of("sizes"): "Please choose one of the options."
+    }
+
+
+@pytest.mark.parametrize("given", [["l", "s"], ["s", "s"], ["xl"]])
+def test_a_list_that_a_menu_cannot_hold_exactly_has_lines(given):
+    (block,) = blocks(Form({"properties": {"sizes": SIZES}}, {"sizes": given}))
+    assert block["element"]["initial_value"] == "\n".join(given)
+
+
+def test_a_titled_form_shows_titles_for_names_and_choices():
+    size = {"title": "Size of it", "oneOf": [{"const": "s", "title": "Small"}, {"const": "l"}]}
+    (block,) = blocks(Form({"properties": {"size": size}, "required": ["size"]}, {}, titled=True))
+    assert block["label"]["text"] == "Size of it"
+    assert [option["text"]["text"] for option in block["element"]["options"]] == ["Small", "l"]
+
+
 def test_values_longer_than_an_option_can_be_are_chosen_by_index():
     long = "v" * 3000
     schema = one({"enum": [long, "short"]})
@@ -293,6 +343,17 @@ def test_an_object_is_asked_for_by_its_fields_and_not_as_json():
 def test_an_object_of_which_nothing_is_left_goes_where_it_need_not_be():
     args = {"title": "Lunch", "place": {"city": "Köln"}, "alarm": {"minutes": 5}}
     assert submitted(EVENT, args, alarm__minutes="").args == {"title": "Lunch", "place": {"city": "Köln"}}
+
+
+def test_an_object_of_which_nothing_is_left_stays_where_it_has_to_be():
+    labels = {"type": "object", "properties": {"env": {"type": "string"}}}
+    inner = {"type": "object", "properties": {"labels": labels}, "required": ["labels"]}
+    schema = {"properties": {"name": {"type": "string"}, "spec": inner}, "required": ["name", "spec"]}
+    args = {"name": "x", "spec": {"labels": {"env": "prod"}}}
+    assert submitted(schema, args, spec__labels__env="").args == {"name": "x", "spec": {"labels": {}}}
+    optional = {**schema, "required": ["name"]}
+    kept = submitted(optional, args, spec__labels__env="").args
+    assert kept == {"name": "x", "spec": {"labels": {}}}, "its own object asks for it"
 
 
 def test_a_broken_rule_inside_of_an_object_comes_back_at_its_field():

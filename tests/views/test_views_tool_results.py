@@ -2,7 +2,9 @@
 
 import pytest
 
-from views.tool_results import in_words, moment_in, news, outlined, readable
+from views import payload_check
+from views.block_kit import Message
+from views.tool_results import in_table, in_words, moment_in, news, outlined, readable, table
 
 LISTING = {
     "path": "reports",
@@ -97,6 +99,34 @@ def test_an_outline_is_every_plain_value_and_no_digest():
     ]
 
 
+def test_columns_and_rows_of_values_are_a_table():
+    answer = {
+        "path": "b.sqlite",
+        "columns": ["payee", "sum"],
+        "rows": [["Luna", 42.5], ["Mar", 120]],
+        "count": 2,
+    }
+    found = table(answer)
+    assert found is not None
+    assert (found.head, found.rows) == (["payee", "sum"], [["Luna", "42.5"], ["Mar", "120"]])
+
+
+@pytest.mark.parametrize("rows", [[["a"]], [["a", 1, 2]], "a", [["a", ["b"]]], []])
+def test_rows_that_do_not_fit_their_columns_are_no_table(rows):
+    assert table({"columns": ["x", "y"], "rows": rows}) is None
+
+
+def test_columns_of_one_name_are_no_table():
+    assert table({"columns": ["x", "x"], "rows": [["a", "b"]]}) is None
+
+
+def test_the_remark_of_an_outline_is_whole():
+    note = "Nothing is in the index yet. Index a folder first, with the sentence that help shows for it."
+    assert in_words({"question": "rent", "found": False, "note": note, "truncated": False}, "") == (
+        f"question  rent\nfound     no\n{note}"
+    )
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -153,3 +183,13 @@ def test_values_that_are_not_shown_are_counted_alone():
     told = outlined({"rows": [[number] for number in range(1_000)]}).splitlines()
     assert len(told) == 61
     assert told[-1] == "… 940 more values"
+
+
+@pytest.mark.parametrize("empty", [None, "", []])
+def test_things_without_any_value_are_still_rows(empty):
+    answer = {"rows": [{"total": empty}]}
+    found = table(answer)
+    assert found is not None
+    assert (found.head, found.rows) == (["total"], [[""]])
+    assert payload_check.message(Message("x", in_table(found))) == ()
+    assert readable(answer) == "total\n"
