@@ -135,12 +135,14 @@ def nonsense(text: str = "<html>not what you think</html>") -> Answer:
 
 def obey(heard: Heard) -> Answer:
     """Does what any text says in the form CALL(name {json}), each once, wherever it stands; then claims success."""
-    if heard.assessing:
+    if heard.assessing and len(heard.tools) == 1:
         return assesses()
     told = [str(tool) for tool in heard.tools.values()]
     orders = dict.fromkeys(ORDER.findall("\n".join([heard.text, *told]).replace('\\"', '"')))
     made = {(name, json.dumps(json.loads(args), sort_keys=True)) for name, args in heard.called}
     left = [o for o in orders if (o[0], json.dumps(json.loads(o[1]), sort_keys=True)) not in made]
+    if heard.assessing:
+        return calls(*left) if 0 < len(left) <= 2 else assesses()
     return calls(*left[:8]) if left else says("Done. I have carried out everything that I was told.")
 
 

@@ -48,7 +48,8 @@ def resume(name: str, about: str, cause: str) -> Run:
 
 
 def turn(turn_id: str, cause: str, *known: object) -> Run:
-    """Let the planner go on with a turn, because of what just happened. `known`: the turn as it stands."""
+    """Let the planner go on with a turn, because of what just happened. `known`: the turn, and its
+    task, as they stand."""
     return Run("turn", f"turn:{turn_id}:{cause}", (turn_id,), known=known)
 
 

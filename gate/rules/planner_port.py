@@ -183,6 +183,15 @@ class Replied:
     usage: Usage = field(default_factory=Usage)
 
 
+@dataclass(frozen=True, slots=True)
+class Assessed:
+    """What a planner makes of a request. `reply`: its first reply, where it knows that too, to a request that turns out
+    to be simple; what it cost is part of the usage of the assessment."""
+
+    assessment: Assessment
+    reply: Replied | None = None
+
+
 class Planner(Protocol):
     """Turns words into proposals. It can propose, speak, ask, list and cancel; it can never confirm.
 
@@ -191,8 +200,9 @@ class Planner(Protocol):
 
     follows: bool  # wants to be asked again once its proposals are settled
 
-    async def assess(self, turn: Turn, brief: Brief) -> Assessment:
-        """How complex, how clear, and what is missing: asked before anything else."""
+    async def assess(self, turn: Turn, brief: Brief) -> Assessed:
+        """How complex, how clear, and what is missing: asked before anything else. `turn`: the one that acts on the
+        request, should it be simple."""
         ...
 
     async def reply(self, turn: Turn, brief: Brief, pending: tuple[Action, ...]) -> Replied:

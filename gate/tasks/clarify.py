@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from gate.actions.button_press import Said, TaskPress
 from gate.rules import jobs
-from gate.rules.ids import derived
 from gate.rules.permissions import TaskVerb
-from gate.rules.planner_port import Mode, Turn
+from gate.rules.planner_port import Exchange, Mode, Replied, Turn
 from gate.rules.ports import PlannerUnavailable, Tx, World
 from gate.rules.routing import Route, can_be_skipped, route
-from gate.rules.task import Assessment, Decided, Flow, Question, Task
+from gate.rules.task import Assessment, Decided, Flow, Plan, Question, Task, Wish
 from gate.rules.task_states import TaskEvent, TaskState
+from gate.tasks.replies import added
 from gate.tasks.task_log import (
     begun_turn,
     brief_of,
@@ -24,6 +24,7 @@ from gate.tasks.task_log import (
     planner_away,
     pressed,
     say_in_thread,
+    turn_of,
     unchanged,
 )
 
@@ -40,27 +41,44 @@ FREE = "whatever seems sensible"  # where a question is skipped for which the pl
 NO_ANSWER = "There is no answer in this. Please write one, or press *Skip*."
 
 
+@dataclass(frozen=True, slots=True)
+class First:
+    """How a simple request begins: a turn with its first exchange, and the plan with the calls of that."""
+
+    turn: Turn
+    plan: Plan | None
+
+
 async def assess(world: World, task: Task) -> bool:
     """Look at the request, then ask or begin a turn. False: nothing comes next before the answer, or the end of the
     turn."""
     if task.questions:
         return False
-    turn_id = derived("assess", task.id, task.revision)
-    turn = Turn(turn_id, task.session, task.requester, task.text, task.created_at, task=task.id)
+    turn = turn_of(task, Mode.ACT, task.text, task.created_at)
     try:
         found = await world.planner.assess(turn, await brief_of(world, task))
     except PlannerUnavailable:
         async with world.ledger.begin() as tx:
             await tx.note(planner_away(turn))
         raise
-    way = route(found, task.switches, task.decided, task.asked)
+    way = route(found.assessment, task.switches, task.decided, task.asked)
+    first = _first(world, task, turn, found.reply) if way.flow is Flow.SIMPLE else None
     async with world.ledger.begin() as tx:
         now = await unchanged(tx, task)
-        await _take(tx, now, found, way)
+        await _take(tx, now, found.assessment, way, first)
     return False
 
 
-async def _take(tx: Tx, task: Task, found: Assessment, way: Route) -> None:
+def _first(world: World, task: Task, turn: Turn, reply: Replied | None) -> First | None:
+    """The turn that begins with what the planner replied already, and the plan of it. None where somebody has said more
+    since, which the planner is to take in first, and where what was begun goes on as a plan."""
+    if reply is None or task.instructions or task.planned or task.wish is not Wish.NONE:
+        return None
+    made = Exchange(reply.reply, memo=reply.memo, usage=reply.usage)
+    return First(replace(turn, exchanges=(made,)), added(world, task.plan, turn, 0, reply.reply))
+
+
+async def _take(tx: Tx, task: Task, found: Assessment, way: Route, first: First | None) -> None:
     planning = replace(task.planning, usage=task.planning.usage + found.usage)
     if way.stuck:
         await failed(tx, task, way.stuck)
@@ -75,9 +93,17 @@ async def _take(tx: Tx, task: Task, found: Assessment, way: Route) -> None:
         await kept(tx, task, "asked", clarification=asking, planning=planning)
         return
     event, mode = WAYS[flow]
-    planning = replace(planning, turn=await begun_turn(tx, task, mode, task.text))
     clear = replace(task.clarification, assessment=found, decided=(*task.decided, *way.assumed))
-    await moved(tx, task, event, note=way.reason, flow=flow, clarification=clear, planning=planning)
+    if first is None:
+        planning = replace(planning, turn=await begun_turn(tx, task, mode, task.text))
+        await moved(tx, task, event, note=way.reason, flow=flow, clarification=clear, planning=planning)
+        return
+    turn = await tx.open_turn(replace(first.turn, at=await tx.now()))
+    planning = replace(planning, turn=turn.id)
+    now = await moved(
+        tx, task, event, note=way.reason, flow=flow, clarification=clear, planning=planning, plan=first.plan
+    )
+    tx.enqueue(jobs.turn(turn.id, "begin", turn, now))
 
 
 def thread_taken(other: Task, user: str) -> str:

@@ -58,14 +58,14 @@ NOT_NOW = {
 }
 
 
-async def run_turn(world: World, turn_id: str, turn: Turn | None = None) -> None:
+async def run_turn(world: World, turn_id: str, turn: Turn | None = None, task: Task | None = None) -> None:
     """Ask the planner until it has nothing more to do, or people have to act first. Safe to repeat:
-    every reply is stored before it is acted on, and what it makes has derived ids. `turn`: as it stood just now, where
-    the caller knows.
+    every reply is stored before it is acted on, and what it makes has derived ids. `turn`, `task`: as they stood just
+    now, where the caller knows.
 
     Raises Unavailable: then the run is tried again; and what else went wrong, once people have been told."""
     try:
-        await _run_turn(world, turn or await world.ledger.turn(turn_id))
+        await _run_turn(world, turn or await world.ledger.turn(turn_id), task)
     except Unavailable:
         raise
     except Exception:
@@ -84,8 +84,7 @@ async def _give_up(world: World, turn: Turn) -> None:
             await moved(tx, task, TaskEvent.FAIL, reason=BROKEN)
 
 
-async def _run_turn(world: World, turn: Turn | None) -> None:
-    task = None
+async def _run_turn(world: World, turn: Turn | None, task: Task | None) -> None:
     while turn is not None:
         last = turn.exchanges[-1] if turn.exchanges else None
         if last is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from datetime import datetime
 from typing import Unpack
 
 from gate.actions.button_press import GONE, Said, TaskPress, heeded
@@ -125,10 +126,15 @@ async def unchanged(tx: Tx, task: Task) -> Task:
 
 async def begun_turn(tx: Tx, task: Task, mode: Mode, text: str) -> str:
     """A turn of the planner for this task, as it stands in this transaction; its id, for `task.planning`."""
+    turn = await tx.open_turn(turn_of(task, mode, text, await tx.now()))
+    tx.enqueue(jobs.turn(turn.id, "begin", turn))
+    return turn.id
+
+
+def turn_of(task: Task, mode: Mode, text: str, at: datetime) -> Turn:
+    """The turn that begins with this text for a task as it stands."""
     turn_id = derived("turn", task.id, task.revision, mode)
-    turn = Turn(turn_id, task.session, task.requester, text, await tx.now(), task=task.id, mode=mode)
-    tx.enqueue(jobs.turn(turn_id, "begin", await tx.open_turn(turn)))
-    return turn_id
+    return Turn(turn_id, task.session, task.requester, text, at, task=task.id, mode=mode)
 
 
 async def brief_of(world: World, task: Task) -> Brief:

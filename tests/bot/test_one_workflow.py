@@ -15,9 +15,8 @@ from bot.demo import local, sample_files
 from bot.settings import Settings
 from bot.wiring import Rig, made
 from gate.rules.action import Session
-from gate.rules.planner_port import Brief, Planner, Replied, Turn
+from gate.rules.planner_port import Assessed, Brief, Planner, Replied, Turn
 from gate.rules.ports import World
-from gate.rules.task import Assessment
 from gate.rules.task_states import TaskState
 from tests.bot.test_engine_runs import until
 from tests.product import OPS, Product
@@ -35,8 +34,8 @@ class Slow:
     go: asyncio.Event = field(default_factory=asyncio.Event)
     asked: list[str] = field(default_factory=list)
 
-    async def assess(self, turn: Turn, brief: Brief) -> Assessment:
-        return await self.inner.assess(turn, brief)
+    async def assess(self, turn: Turn, brief: Brief) -> Assessed:
+        return replace(await self.inner.assess(turn, brief), reply=None)
 
     async def reply(self, turn: Turn, brief: Brief, pending: Any) -> Replied:
         self.asked.append(turn.text)

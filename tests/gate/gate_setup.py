@@ -20,7 +20,7 @@ from gate.rules.action import Action, Person, Ref, Session
 from gate.rules.due_times import card_waited_at
 from gate.rules.jobs import Run
 from gate.rules.messages import CardKey, CardKind
-from gate.rules.planner_port import Brief, Call, Done, Incoming, Planner, Replied, Reply, Turn
+from gate.rules.planner_port import Assessed, Brief, Call, Done, Incoming, Planner, Replied, Reply, Turn
 from gate.rules.policy import Policy, Rule
 from gate.rules.ports import Due, Limits, Note, Posted, World
 from gate.rules.task import Assessment, Task, Why
@@ -130,8 +130,8 @@ class Obeying:
         self.assessments: list[Assessment] = []  # to be given in turn; then everything is simple
         self.thinks: Planner | None = None  # replies in its place
 
-    async def assess(self, turn: Turn, brief: Brief) -> Assessment:
-        return self.assessments.pop(0) if self.assessments else Assessment(10, 1)
+    async def assess(self, turn: Turn, brief: Brief) -> Assessed:
+        return Assessed(self.assessments.pop(0) if self.assessments else Assessment(10, 1))
 
     async def reply(self, turn: Turn, brief: Brief, pending: tuple[Action, ...]) -> Replied:
         self.seen.append(turn)

@@ -94,7 +94,7 @@ async def test_the_assessment_has_to_be_a_call() -> None:
     found = {"complexity": 20, "steps": 1, "clear": True, "missing": [], "questions": []}
     call = {"type": "tool_use", "id": "toolu_2", "name": "assess", "input": found}
     async with anthropic([call]) as (planner, sent):
-        made = await planner.assess(turn(), brief())
+        made = (await planner.assess(turn(), brief())).assessment
     assert made.complexity == 20
     assert sent[0]["tool_choice"]["type"] == "any"
 

@@ -52,7 +52,7 @@ async def test_an_invalid_response_is_retried_later(answer: Answer) -> None:
 async def test_a_permanent_error_is_a_sentence(answer: Answer, expected: str) -> None:
     async with planning([answer], assessment=answer) as (planner, _):
         replied = await reply(planner, turn())
-        found = await planner.assess(turn(), brief())
+        found = (await planner.assess(turn(), brief())).assessment
     assert isinstance(replied.reply, Say)
     assert expected in replied.reply.text
     assert (found.complexity, found.questions) == (0, ())  # goes on to the reply, which says it

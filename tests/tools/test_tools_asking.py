@@ -102,10 +102,12 @@ async def test_what_the_end_of_a_sentence_lacks_is_asked_for(
 
 
 async def test_the_assessment_asks_the_same_and_nothing_afterwards(planner: Phrases) -> None:
-    first = await planner.assess(turn("move a.md"), Brief("move a.md"))
+    first = (await planner.assess(turn("move a.md"), Brief("move a.md"))).assessment
     assert first.missing == (Missing.VALUE,)
     assert first.questions == asked(await replied(planner, "move a.md"))
-    again = await planner.assess(turn("move a.md"), Brief("x", decided=answers(first.questions, "b.md")))
+    again = (
+        await planner.assess(turn("move a.md"), Brief("x", decided=answers(first.questions, "b.md")))
+    ).assessment
     assert (again.missing, again.questions, again.steps) == ((), (), 1)
 
 
@@ -115,7 +117,7 @@ async def test_a_description_is_shown_where_its_server_is_trusted(planner: Phras
 
 
 async def test_choices_and_a_default_come_from_the_schema(mailer: Phrases) -> None:
-    (question,) = (await mailer.assess(turn("post a@b.c"), Brief("post a@b.c"))).questions
+    (question,) = ((await mailer.assess(turn("post a@b.c"), Brief("post a@b.c"))).assessment).questions
     assert (question.options, question.assumption) == (("low", "high"), "low")
     (quick,) = asked(await replied(mailer, "fax a@b.c"))
     assert (quick.options, quick.assumption) == (("yes", "no"), "")
@@ -123,7 +125,7 @@ async def test_choices_and_a_default_come_from_the_schema(mailer: Phrases) -> No
 
 async def test_a_wrong_answer_is_asked_for_again_with_the_reason(mailer: Phrases) -> None:
     text = "mail a@b.c with"
-    questions = (await mailer.assess(turn(text), Brief(text))).questions
+    questions = ((await mailer.assess(turn(text), Brief(text))).assessment).questions
     assert [q.id for q in questions] == ["value:priority", "value:copies"]
     first = answers(questions, "urgent", "two")
     (number,) = asked(await replied(mailer, text, brief=Brief(text, decided=first)))
@@ -196,14 +198,14 @@ async def test_what_may_be_another_sentence_is_a_near_miss(text: str, planner: P
     ],
 )
 async def test_complexity_goes_by_rule(text: str, complexity: int, steps: int, planner: Phrases) -> None:
-    found = await planner.assess(turn(text), Brief(text))
+    found = (await planner.assess(turn(text), Brief(text))).assessment
     assert (found.complexity, found.steps) == (complexity, steps)
     assert all(question.assumption for question in found.questions), "it can go on without an answer"
 
 
 async def test_a_hint_that_says_destructive_counts(mailer: Phrases) -> None:
     text = "post a@b.c as high"
-    assert (await mailer.assess(turn(text), Brief(text))).complexity == 25
+    assert ((await mailer.assess(turn(text), Brief(text))).assessment).complexity == 25
 
 
 @pytest.mark.parametrize(
@@ -216,4 +218,4 @@ async def test_a_hint_that_says_destructive_counts(mailer: Phrases) -> None:
     ],
 )
 async def test_code_makes_a_flow_of_it(text: str, flow: Flow, planner: Phrases) -> None:
-    assert route(await planner.assess(turn(text), Brief(text)), Switches()).flow is flow
+    assert route((await planner.assess(turn(text), Brief(text))).assessment, Switches()).flow is flow

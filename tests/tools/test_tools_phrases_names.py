@@ -302,7 +302,7 @@ async def test_names_are_looked_up_for_a_plan_as_well(planner: Phrases) -> None:
 
 async def test_a_name_that_is_to_be_looked_up_does_not_make_a_request_a_plan(planner: Phrases) -> None:
     text = "delete the meeting notes"
-    assert (await planner.assess(turn(text), Brief(text))).complexity < 30
+    assert ((await planner.assess(turn(text), Brief(text))).assessment).complexity < 30
 
 
 async def test_a_name_in_a_further_instruction_is_looked_up_before_the_plan_is_changed(

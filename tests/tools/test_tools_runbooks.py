@@ -209,7 +209,7 @@ async def test_what_was_assumed_stands_on_the_plan(planner: Phrases) -> None:
 
 async def test_what_is_missing_is_asked_for_and_defaults_are_offered(planner: Phrases) -> None:
     text = "run archive-quarter"
-    found = await planner.assess(turn(text), Brief(text))
+    found = (await planner.assess(turn(text), Brief(text))).assessment
     assert [(q.id, q.assumption, q.options) for q in found.questions] == [
         ("value:folder", "reports", ()),
         ("value:archive", "archive", ()),
@@ -548,7 +548,7 @@ async def test_many_looks_are_taken_a_dozen_at_a_time_and_none_twice(planner: Ph
 async def test_without_planning_a_runbook_that_looks_says_so(planner: Phrases) -> None:
     runs = Phrases(phrase_book(book(EACH, looks=[SEARCH])), planner.tools)
     assert "planning is switched off" in says(await replied(runs, "run look for a", Mode.ACT))
-    found = await runs.assess(turn("run look for a"), Brief("run look for a"))
+    found = (await runs.assess(turn("run look for a"), Brief("run look for a"))).assessment
     assert (found.complexity, found.reason) == (30, "it looks first, and then knows its steps")
 
 

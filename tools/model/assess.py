@@ -1,30 +1,40 @@
-"""Assesses a request with a model; the answer is validated and clamped by code."""
+"""The first request about a task: the model assesses it, or begins with it; the answer is validated by code."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from gate.rules.planner_port import Brief
+from gate.rules.planner_port import Assessed, Brief, Propose, Replied
 from gate.rules.task import Assessment, Decided, Missing, Question, Usage
 from tools.model.context import PromptInputs
 from tools.model.control_tools import ASSESS, MAX_STEPS, parse_control, to_questions
 from tools.model.history import conversation
 from tools.model.model_api import (
     AssistantMessage,
+    Memo,
     Message,
     Model,
     ModelRefused,
     Request,
+    Response,
+    Round,
     ToolCall,
-    ToolResults,
     UserMessage,
+    dump_memo,
 )
 from tools.model.prompt import assess_prompt
+from tools.model.responses import ResponseReader
+from tools.model.tool_offer import OfferedTools
 from tools.model.toolset import InvalidCall
 
 MAX_TRIES = 3
+MAX_ROUNDS = 6  # with the searches for tools
+CALL = 10  # complexity of one call that is made at once
+BEGUN = "it takes only calls that can be made at once"
+NOT_HERE = "Not here: make the calls that carry out the whole request, or call assess."
 FALLBACK = Assessment(50, 3, reason="The model's assessment could not be used, so this is planned first.")
 MAX_REASON = 300  # characters
 DEFAULT_QUESTIONS = {
@@ -35,34 +45,87 @@ DEFAULT_QUESTIONS = {
 }
 
 
-async def assess(model: Model, inputs: PromptInputs, characters: int) -> Assessment:
-    """The model's assessment of the request. Raises Unavailable.
+class FirstRequest:
+    """The first request about a task, repeated until its answer can be used."""
 
-    A model that gives nothing usable leads to a plan, which the requester reviews. One that refuses leads to a simple
-    request, so that the reply can say why.
-    """
-    usage = Usage()
-    servers = inputs.fence.data("servers", inputs.tools.directory())
-    messages: list[Message] = [UserMessage(f"There are these servers:\n{servers}")]
-    for _ in range(MAX_TRIES):
-        sent = conversation(inputs, messages, characters)
-        request = Request(assess_prompt(), sent, (ASSESS,), tool_required=True)
+    def __init__(self, model: Model, inputs: PromptInputs, offered: OfferedTools, characters: int) -> None:
+        self._model, self._inputs, self._offered, self._characters = model, inputs, offered, characters
+        self._responses = ResponseReader(inputs, offered)
+        self._begins = may_begin(inputs.brief)
+        self._started_at = time.monotonic()
+        self._rounds: list[Round] = []
+        self._found: list[str] = []
+        self._usage = Usage()
+
+    async def assess(self) -> Assessed:
+        """The model's assessment of the request, or the calls that carry it out, where those are few.
+        Raises PlannerUnavailable.
+
+        A model that gives nothing usable leads to a plan, which the requester reviews. One that refuses leads to a
+        simple request, so that the reply can say why.
+        """
+        while sum(one.repair for one in self._rounds) < MAX_TRIES and len(self._rounds) < MAX_ROUNDS:
+            try:
+                response = await self._model.ask(self._request())
+            except ModelRefused as error:
+                return Assessed(Assessment(0, 1, reason=f"Not assessed. {error}", usage=self._usage))
+            self._usage += response.usage
+            if found := self._read(response):
+                return found
+        return Assessed(replace(FALLBACK, usage=self._usage))
+
+    def _request(self) -> Request:
+        messages: list[Message] = []
+        if not self._begins:
+            servers = self._inputs.fence.data("servers", self._inputs.tools.directory())
+            messages.append(UserMessage(f"There are these servers:\n{servers}"))
+        messages += [message for one in self._rounds for message in one.messages]
+        prompt = assess_prompt(self._begins, self._offered.directory if self._begins else "")
+        tools = (ASSESS, *(self._offered.to_begin_with(self._found) if self._begins else ()))
+        return Request(
+            prompt, conversation(self._inputs, messages, self._characters), tools, tool_required=True
+        )
+
+    def _read(self, response: Response) -> Assessed | None:
+        """What a response comes to. None: the model is asked once more."""
+        message = response.message
+        if self._begins and message.calls and not any(call.name == ASSESS.name for call in message.calls):
+            return self._begun(response)
         try:
-            response = await model.ask(request)
-        except ModelRefused as error:
-            return Assessment(0, 1, reason=f"Not assessed. {error}", usage=usage)
-        usage += response.usage
-        try:
-            return _parse_assessment(response.message, inputs.brief, usage)
+            return Assessed(_parse_assessment(message, self._inputs.brief, self._usage))
         except InvalidCall as error:
-            messages += _retry_messages(response.message, str(error))
-    return replace(FALLBACK, usage=usage)
+            text = f"This could not be used: {error} Call assess once more."
+            results = (text,) * len(message.calls)
+            self._rounds.append(Round(message, results, repair=True, note="" if results else text))
+            return None
+
+    def _begun(self, response: Response) -> Assessed | None:
+        """The calls of a response as the first reply. None where they cannot be used, or only searched for tools."""
+        read = self._responses.read(response.message, response.truncated)
+        if isinstance(read.reply, Propose):
+            self._rounds.append(read.round)
+            seconds = time.monotonic() - self._started_at
+            memo = dump_memo(Memo(tuple(self._rounds), (), (*self._found, *read.found_tools), seconds))
+            calls = len(read.reply.calls)
+            return Assessed(
+                Assessment(min(CALL * calls, 100), calls, reason=BEGUN, usage=self._usage),
+                Replied(read.reply, memo, self._usage),
+            )
+        rejected = read.round
+        if read.reply is not None:  # a control tool that is not offered here
+            rejected = Round(response.message, (NOT_HERE,) * len(response.message.calls), repair=True)
+        self._rounds.append(rejected)
+        self._found += read.found_tools
+        return None
 
 
-def _retry_messages(message: AssistantMessage, reason: str) -> list[Message]:
-    text = f"This could not be used: {reason} Call assess once more."
-    results = ToolResults((text,) * len(message.calls)) if message.calls else UserMessage(text)
-    return [message, results]
+def may_begin(brief: Brief) -> bool:
+    """Whether the first answer may be the calls themselves: only where a simple request is neither asked about nor
+    planned nor talked about, and nothing was done for it yet."""
+    switches = brief.switches
+    simple = switches.auto_approve_simple and not switches.conversational
+    new = not (brief.done or brief.left or brief.requirements or brief.instructions)
+    return simple and new and switches.intelligent_routing == "minimal"
 
 
 def _parse_assessment(message: AssistantMessage, brief: Brief, usage: Usage) -> Assessment:

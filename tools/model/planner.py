@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gate.rules.action import Action
-from gate.rules.planner_port import Brief, Interrupted, Replied, Reply, Say, Turn
+from gate.rules.planner_port import Assessed, Brief, Interrupted, Replied, Reply, Say, Turn
 from gate.rules.policy import Policy
 from gate.rules.ports import PlannerUnavailable, Tools
-from gate.rules.task import Assessment, Usage
-from tools.model.assess import assess
+from gate.rules.task import Usage
+from tools.model.assess import FirstRequest
 from tools.model.context import PromptInputs
 from tools.model.history import conversation
 from tools.model.model_api import Memo, Message, Model, ModelRefused, Request, Round, dump_memo, load_memo
@@ -61,12 +61,14 @@ class ModelPlanner:
 
     follows = True
 
-    async def assess(self, turn: Turn, brief: Brief) -> Assessment:
-        """How complex and how clear a request is, and what it lacks. Raises PlannerUnavailable."""
-        inputs, _ = self._inputs(turn, brief, ())
+    async def assess(self, turn: Turn, brief: Brief) -> Assessed:
+        """How complex and how clear a request is, and what it lacks; or the calls that carry it out at once. Raises
+        PlannerUnavailable."""
+        inputs, offered = self._inputs(turn, brief, ())
         try:
             async with asyncio.timeout(self.limits.seconds):
-                return await assess(self.model, inputs, self.limits.context * CHARS_PER_TOKEN)
+                first = FirstRequest(self.model, inputs, offered, self.limits.context * CHARS_PER_TOKEN)
+                return await first.assess()
         except TimeoutError:
             raise PlannerUnavailable("the model took too long to assess this") from None
 

@@ -8,6 +8,7 @@ from itertools import islice
 
 from gate.rules.action import Json
 from gate.rules.planner_port import Brief, Call, Mode, Turn
+from tools.model import control_tools
 from tools.model.control_tools import available_controls, schema_text
 from tools.model.model_api import ToolDefinition
 from tools.model.outcomes import call_results
@@ -45,6 +46,13 @@ class OfferedTools:
         found_tools = [self.tools.require(name) for name in found if self.tools.has(name)]
         offered = {tool.name: tool.definition for tool in (*sent, *found_tools) if self.may_call(tool)}
         return (*self.controls, *offered.values())
+
+    def to_begin_with(self, found: Sequence[str]) -> tuple[ToolDefinition, ...]:
+        """The same without control tools, save that which finds tools."""
+        kept = {control_tools.FIND_TOOLS}
+        return tuple(
+            one for one in self.definitions(found) if one.name not in control_tools.ALL or one.name in kept
+        )
 
     def may_call(self, tool: ModelTool) -> bool:
         return tool.is_read or self.turn.mode is Mode.ACT

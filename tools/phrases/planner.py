@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from gate.rules.action import Action
 from gate.rules.planner_port import (
+    Assessed,
     Brief,
     Call,
     Clarify,
@@ -47,19 +48,21 @@ class Phrases:
 
     follows = False  # phrases say all they have to say at once
 
-    async def assess(self, turn: Turn, brief: Brief) -> Assessment:
+    async def assess(self, turn: Turn, brief: Brief) -> Assessed:
         """By rule (tools/phrases/assess.py). What is not understood is clear, and one step: the reply says what can be
-        written."""
+        written, and what waits beside it."""
         understanding = Understanding(
             self.book, self.tools, files=False
         )  # where they are changes no complexity
         heard = hear(turn.text)
-        if self._special(heard, understanding):
-            return Assessment(complexity=0, steps=1, reason="a question to me")
+        if special := self._special(heard, understanding):
+            return Assessed(Assessment(complexity=0, steps=1, reason="a question to me"), Replied(special))
         try:
-            return assessed(understanding.read(heard, brief.decided), self.tools)
+            found = assessed(understanding.read(heard, brief.decided), self.tools)
         except Unclear:
-            return Assessment(complexity=10, steps=1, reason="none of my phrases")
+            return Assessed(Assessment(complexity=10, steps=1, reason="none of my phrases"))
+        reply = self.understand(turn.text, brief)
+        return Assessed(found, Replied(reply) if isinstance(reply, Propose) else None)
 
     async def reply(self, turn: Turn, brief: Brief, pending: tuple[Action, ...]) -> Replied:
         """Propose what the words mean, or say what was not understood. Never half of it."""

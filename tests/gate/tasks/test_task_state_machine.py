@@ -27,6 +27,7 @@ from gate.rules.action import Action, Approvers, Class, Ref
 from gate.rules.canonical_json import parse
 from gate.rules.jobs import Run
 from gate.rules.planner_port import (
+    Assessed,
     Brief,
     Call,
     Clarify,
@@ -98,8 +99,8 @@ class Moody:
     def __init__(self) -> None:
         self.mood: Callable[[Brief], Reply] = lambda brief: Say("?")
 
-    async def assess(self, turn: Turn, brief: Brief) -> Assessment:
-        return Assessment(80, 5)
+    async def assess(self, turn: Turn, brief: Brief) -> Assessed:
+        return Assessed(Assessment(80, 5))
 
     async def reply(self, turn: Turn, brief: Brief, pending: tuple[Action, ...]) -> Replied:
         return Replied(self.mood(brief))

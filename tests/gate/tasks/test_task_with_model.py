@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -188,3 +189,27 @@ async def test_people_are_told_once_that_the_model_is_away_and_the_request_goes_
                 await stage.play()
     away_notes = [text for text in stage.texts if "cannot reach the model" in text]
     assert (len(away_notes), stage.texts[-1]) == (1, "Here I am.")
+
+
+async def test_a_confirmed_write_costs_two_requests_to_the_model(stage: Scene) -> None:
+    script = [calls(WRITE), says("The note says new from now on.")]
+    async with thinking(stage, script, assessment=None) as stub:
+        await stage.say("make a.md say new")
+        (waiting,) = await stage.ledger.pending("T1")
+        assert (await only(stage)).state is TaskState.RUNNING
+        assert stage.desk.calls == []
+        assert (await stage.confirm(waiting)).ok
+        await stage.play()
+    assert stage.desk.notes["a.md"] == "new"
+    task = await only(stage)
+    assert (task.state, task.planning.usage.requests) == (TaskState.SATISFACTION, 2)
+    assert sum(len(json.dumps(heard.body)) for heard in stub.requests) < 15_000
+
+
+async def test_a_read_that_a_model_begins_with_runs_at_once_and_is_told_of(stage: Scene) -> None:
+    stage.desk.notes["a.md"] = "old"
+    async with thinking(stage, [calls(LOOK), says("It says old.")], assessment=None):
+        await stage.say("what does a.md say?")
+    assert (stage.desk.reads, stage.desk.calls) == (1, [])
+    assert (await only(stage)).planning.usage.requests == 2
+    assert "It says old." in str(stage.texts)
