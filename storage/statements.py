@@ -34,6 +34,12 @@ def locked(table: Table, offset: timedelta) -> Any:
     return select(row, clock(offset).label("locked_at"))
 
 
+@cache
+def locked_task(offset: timedelta) -> Any:
+    """The same of a task, and the API token that opened it (`token`)."""
+    return locked(tasks, offset).add_columns(TOKEN_OF_TASK.scalar_subquery().label("token"))
+
+
 OF_TURN = (
     select(actions).where(actions.c.turn == ID).order_by(actions.c.call, actions.c.created_at, actions.c.id)
 )

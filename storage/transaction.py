@@ -80,6 +80,7 @@ class SqlTx:
         self.hurried: list[str] = []  # of these, those to be drawn at once for which a run waits already
         self.signalled: list[Task] = []
         self._happenings: list[Happening] = []
+        self._tokens: dict[str, str] = {}  # that opened the tasks read here, by their ids
         self._changed: dict[
             str, tuple[int, Action]
         ] = {}  # version before this transaction, and how it stands now
@@ -109,11 +110,14 @@ class SqlTx:
         self._entries.append(replace(entry, token=self._token) if self._token else entry)
 
     async def token_of(self, task: str, turn: str) -> str:
+        if task in self._tokens:
+            return self._tokens[task]
         asked = statements.TOKEN_OF_TASK if task else statements.TOKEN_OF_TURN
         return (await self.execute(asked, {"of": task or turn})).scalar() or "" if task or turn else ""
 
     async def made_by(self, token: str, action_id: str) -> None:
         row = {"id": action_id, "token": token, "at": self._clock}
+        self._tokens.pop(action_id, None)
         await self.execute(self._new(made).values(row).on_conflict_do_nothing())
 
     def enqueue(self, run: Run) -> None:
@@ -201,11 +205,11 @@ class SqlTx:
         return found
 
     async def action(self, action_id: str) -> Action | None:
-        row = await self._locked(actions, action_id)
+        row = await self._locked(statements.locked(actions, self._offset), action_id)
         return to_action(row, self._seals) if row else None
 
-    async def _locked(self, table: Any, of: str) -> Any:
-        row = (await self.execute(statements.locked(table, self._offset), {"of": of})).one_or_none()
+    async def _locked(self, statement: Any, of: str) -> Any:
+        row = (await self.execute(statement, {"of": of})).one_or_none()
         self._locked_at = row.locked_at if row else self._locked_at
         return row
 
@@ -325,7 +329,9 @@ class SqlTx:
         return task if inserted else await self.task(task.id)
 
     async def task(self, task_id: str) -> Task | None:
-        row = await self._locked(tasks, task_id)
+        row = await self._locked(statements.locked_task(self._offset), task_id)
+        if row:
+            self._tokens[task_id] = row.token or ""
         return to_task(row) if row and self._seals.holds(tasks, row) else None
 
     async def holder(self, session: Session) -> Task | None:

@@ -19,6 +19,7 @@ from gate.rules.permissions import Verb, enough
 from gate.rules.ports import Stale, Tx, Unavailable, World
 from gate.rules.receipt import intact
 from gate.rules.states import Event, NoSuchArrow, State
+from gate.rules.task import Task
 from gate.rules.tool import ToolSpec
 from gate.rules.typed_phrase import MAX_TRIES, typed_right
 
@@ -273,14 +274,15 @@ async def end(tx: Tx, action: Action, event: Event, user: str, reason: str) -> A
     return moved
 
 
-def settled(tx: Tx, action: Action) -> None:
-    """What every end of an action asks for: its card, and the planner's ear, unless its result is held."""
+def settled(tx: Tx, action: Action, task: Task | None = None) -> None:
+    """What every end of an action asks for: its card, and the planner's ear, unless its result is held. `task`: its
+    task as it stood lately, where the caller knows."""
     show(tx, action)
     cause = f"{action.id}:{action.state}{':judged' if action.judged else ''}"
     if action.under_review:
         return
     if action.turn:
-        tx.enqueue(jobs.turn(action.turn, cause))
+        tx.enqueue(jobs.turn(action.turn, cause, None, task, action))
     elif action.task:
         tx.enqueue(jobs.task(action.task, cause))
 

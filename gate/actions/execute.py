@@ -28,6 +28,7 @@ from gate.rules.permissions import Verb, enough, may
 from gate.rules.ports import Stale, Tx, Unavailable, World
 from gate.rules.receipt import intact
 from gate.rules.states import Event, NoSuchArrow, State
+from gate.rules.task import Task
 from gate.rules.templates import TemplateError
 from gate.rules.tool import Answer, OutcomeUnknown, ServerUnavailable, ToolSpec
 from gate.tasks.step_action import current
@@ -72,8 +73,9 @@ async def _carry_out(world: World, action: Action) -> None:
         return await call_off(world, action, str(hindered))
     if claimed is None:
         return
-    outcome = await _alive(world, claimed, _call(world, claimed))
-    await _until_written(world, lambda: record(world, claimed, outcome))
+    begun, task = claimed
+    outcome = await _alive(world, begun, _call(world, begun))
+    await _until_written(world, lambda: record(world, begun, outcome, task))
 
 
 async def _hindrance(world: World, action: Action) -> str:
@@ -154,12 +156,14 @@ async def call_off(world: World, action: Action, why: str) -> None:
         return
 
 
-async def _claim(world: World, action: Action) -> Action | None:
-    """The right to call, in the same transaction as its audit row. No record, no execution: neither of the beginning,
-    nor of the yes before it, which the log must hold as the key shows it was written. Raises _Hindered."""
+async def _claim(world: World, action: Action) -> tuple[Action, Task | None] | None:
+    """The right to call, in the same transaction as its audit row, and the task of its step. No record, no execution:
+    neither of the beginning, nor of the yes before it, which the log must hold as the key shows it was written. Raises
+    _Hindered."""
     try:
         async with world.ledger.begin() as tx:
-            if action.step and not current(await tx.task(action.task), action.step, action.id):
+            task = await tx.task(action.task) if action.step else None
+            if action.step and not current(task, action.step, action.id):
                 raise _Hindered(NOT_CURRENT)
             if await withdrawn(tx, world, action):
                 return None  # just now: it is called off when it is looked at the next time
@@ -176,7 +180,7 @@ async def _claim(world: World, action: Action) -> Action | None:
             show(tx, moved)
     except (Stale, NoSuchArrow):
         return None
-    return moved
+    return moved, task
 
 
 async def _call(world: World, action: Action) -> Outcome:
@@ -223,24 +227,24 @@ async def _renew(world: World, action: Action) -> None:
                 action = now  # the last beat was undone, or was written although we heard otherwise
 
 
-async def record(world: World, action: Action, outcome: Outcome) -> None:
+async def record(world: World, action: Action, outcome: Outcome, task: Task | None) -> None:
     """Result, undo entry and audit row in one transaction, of an action as it was claimed. A late truth replaces
-    `unknown`."""
+    `unknown`. `task`: as it stood then; whoever goes on with it sees when that has changed."""
     spec = world.tools.find(action.server, action.tool)
     try:
         async with world.ledger.begin() as tx:
-            return await write_end(tx, world, action, outcome, spec)
+            return settled(tx, await write_end(tx, world, action, outcome, spec), task)
     except Stale as stale:  # its claim was renewed, it was judged to be lost, or this is written already
         now = stale.action
     if now is None or now.claim is None or action.claim is None or now.claim.token != action.claim.token:
         return
     if now.state is State.EXECUTING or (now.state is State.UNKNOWN and outcome.kind != "unknown"):
         async with world.ledger.begin() as tx:
-            await write_end(tx, world, now, outcome, spec)
+            settled(tx, await write_end(tx, world, now, outcome, spec))
 
 
-async def write_end(tx: Tx, world: World, action: Action, outcome: Outcome, spec: ToolSpec | None) -> None:
-    """Move an action to its end and write down all that follows from it."""
+async def write_end(tx: Tx, world: World, action: Action, outcome: Outcome, spec: ToolSpec | None) -> Action:
+    """Move an action to its end and write it down. Who calls this lets `settled` ask for what follows."""
     begun = action.claim.until if action.claim else action.created_at  # by the database's clock
     inverse = inverse_of(spec, action, outcome, begun) if outcome.kind == "success" and spec else None
     held = holds(world, action) if outcome.kind == "success" else ""
@@ -261,7 +265,7 @@ async def write_end(tx: Tx, world: World, action: Action, outcome: Outcome, spec
         await tx.push_undo(moved, inverse, undo_kind(moved), moved.capture, outcome.structured)
     if moved.undoes and outcome.kind != "unknown":
         await move_original(tx, moved, Event.UNDO_DONE if outcome.kind == "success" else Event.UNDO_FAILED)
-    settled(tx, moved)
+    return moved
 
 
 def ended(action: Action, outcome: Outcome) -> Entry:

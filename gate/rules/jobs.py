@@ -48,8 +48,8 @@ def resume(name: str, about: str, cause: str) -> Run:
 
 
 def turn(turn_id: str, cause: str, *known: object) -> Run:
-    """Let the planner go on with a turn, because of what just happened. `known`: the turn, and its
-    task, as they stand."""
+    """Let the planner go on with a turn, because of what just happened. `known`: the turn, its task,
+    and the action that has just ended, as they stand; None for what is not known."""
     return Run("turn", f"turn:{turn_id}:{cause}", (turn_id,), known=known)
 
 

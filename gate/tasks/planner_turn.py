@@ -58,14 +58,20 @@ NOT_NOW = {
 }
 
 
-async def run_turn(world: World, turn_id: str, turn: Turn | None = None, task: Task | None = None) -> None:
+async def run_turn(
+    world: World,
+    turn_id: str,
+    turn: Turn | None = None,
+    task: Task | None = None,
+    ended: Action | None = None,
+) -> None:
     """Ask the planner until it has nothing more to do, or people have to act first. Safe to repeat:
-    every reply is stored before it is acted on, and what it makes has derived ids. `turn`, `task`: as they stood just
-    now, where the caller knows.
+    every reply is stored before it is acted on, and what it makes has derived ids. `turn`, `task`,
+    and `ended`, the action that came to its end: as they stood just now, where the caller knows.
 
     Raises Unavailable: then the run is tried again; and what else went wrong, once people have been told."""
     try:
-        await _run_turn(world, turn or await world.ledger.turn(turn_id), task)
+        await _run_turn(world, turn or await world.ledger.turn(turn_id), task, ended)
     except Unavailable:
         raise
     except Exception:
@@ -84,11 +90,11 @@ async def _give_up(world: World, turn: Turn) -> None:
             await moved(tx, task, TaskEvent.FAIL, reason=BROKEN)
 
 
-async def _run_turn(world: World, turn: Turn | None, task: Task | None) -> None:
+async def _run_turn(world: World, turn: Turn | None, task: Task | None, ended: Action | None) -> None:
     while turn is not None:
         last = turn.exchanges[-1] if turn.exchanges else None
         if last is not None:
-            acted = await _act(world, turn, last, task)
+            acted = await _act(world, turn, last, task, ended)
             if acted is None:
                 return
             turn, task = acted
@@ -186,14 +192,14 @@ async def _tell_task(world: World, turn: Turn, task: Task | None) -> None:
 
 
 async def _act(
-    world: World, turn: Turn, exchange: Exchange, task: Task | None
+    world: World, turn: Turn, exchange: Exchange, task: Task | None, ended: Action | None
 ) -> tuple[Turn, Task | None] | None:
     """Do what a stored reply asks for, as far as it was not done yet; the turn and its task as they then stand, the
     task where it is known. None when people have to act, or the task has to go on, before the planner is asked
     again."""
     reply, index = exchange.reply, len(turn.exchanges) - 1
     if turn.task and turn.mode is Mode.ACT and not is_lookup(reply):
-        carried = await _carried(world, turn, reply, task or await world.ledger.task(turn.task))
+        carried = await _carried(world, turn, reply, task or await world.ledger.task(turn.task), ended)
         if carried is None or isinstance(reply, Propose):
             return carried if carried and all(map(settled, carried[0].exchanges)) else None
         turn, task = carried
@@ -211,7 +217,7 @@ async def _act(
 
 
 async def _carried(
-    world: World, turn: Turn, reply: Reply, task: Task | None
+    world: World, turn: Turn, reply: Reply, task: Task | None, ended: Action | None
 ) -> tuple[Turn, Task | None] | None:
     """Take the steps of a turn as far as they go, and write down what the planner is told of them; the turn and its
     task as they now stand. None where its task does not run."""
@@ -226,7 +232,7 @@ async def _carried(
         call = reply.calls[most]
         async with world.ledger.begin() as tx:
             await refused(tx, turn, (index, most), Refused(f"{call.server}.{call.tool}", (TOO_MANY,)))
-    seen = run.Progress(turns={turn.id: turn})
+    seen = run.Progress(turns={turn.id: turn}, ended={ended.id: ended} if ended else {})
     task = await run.advance(world, task, seen) if task else None
     if task is None or task.state is not TaskState.RUNNING:
         return None

@@ -42,7 +42,7 @@ EVERY = "Every step waits for a person here."
 @dataclass(frozen=True, slots=True)
 class Progress:
     """What one run has done with the steps of a task. `begun`: the task once an action that is new was begun here, by
-    the id of its step; another run comes when that ends. `ended`: the actions that were found at their end, by id.
+    the id of its step; another run comes when that ends. `ended`: the actions that are known to be at their end, by id.
     `turns`: those whose replies the steps are of, by id, with what their planner has been told here."""
 
     begun: dict[str, Task] = field(default_factory=dict)
@@ -314,7 +314,7 @@ async def _show_alone(tx: Tx, task: Task, step: Step, read: Answered) -> None:
 
 async def _follow(world: World, task: Task, step: Step, seen: Progress) -> Task | None:
     """A step has begun: see what became of its action. None while that is under way."""
-    action = await world.ledger.action(step.action)
+    action = seen.ended.get(step.action) or await world.ledger.action(step.action)
     if action is None or action.state in GOING or action.under_review:
         return None
     seen.ended[action.id] = action

@@ -15,7 +15,7 @@ from tests.services import Postgres
 # 3. What is missed: DBOS takes about 9 statements and 3 transactions for each workflow, the audit log 3 statements for
 # each of the 8 changes of a write, and the flows of a step still read task, turn and action anew where one calls another.
 BUDGETS = {
-    "write": (135, 36, 5),
+    "write": (126, 35, 5),
     "read": (68, 23, 3),
     "plan of 3": (310, 70, 9),
     "undo": (95, 26, 4),
