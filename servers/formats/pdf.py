@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import io
-import unicodedata
 from collections.abc import Sequence
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
 
-import reportlab
 from pypdf import PdfReader, PdfWriter
 from pypdf.errors import PyPdfError
 from pypdf.generic import NameObject
@@ -18,8 +14,6 @@ from reportlab.lib import colors
 from reportlab.lib.pagesizes import A4
 from reportlab.lib.styles import ParagraphStyle
 from reportlab.lib.units import mm
-from reportlab.pdfbase.pdfmetrics import registerFont, registerFontFamily
-from reportlab.pdfbase.ttfonts import TTFont
 from reportlab.platypus import (
     Flowable,
     LayoutError,
@@ -32,6 +26,7 @@ from reportlab.platypus import (
 )
 
 from servers.formats.blocks import FORMS, Block, Run, Text, plain, unstyled
+from servers.formats.pdf_fonts import asian_fonts, numbered, standard_font, unknown_letters, with_asian_fonts
 from servers.sandbox.protocol import Refused
 
 MOST_PAGES = 2_000
@@ -138,13 +133,6 @@ def _value(name: str, value: str, known: dict[str, dict[str, Any]]) -> str:
 
 
 MOST_COLUMNS = 20
-_VERA = Path(reportlab.__file__).with_name("fonts")
-# The fonts of a host know more letters than the one that comes with the library.
-_FONTS = (
-    (Path("/usr/share/fonts/truetype/dejavu"), ("DejaVuSans", "DejaVuSans-Bold", "DejaVuSansMono")),
-    (Path("/usr/share/fonts/TTF"), ("DejaVuSans", "DejaVuSans-Bold", "DejaVuSansMono")),
-    (_VERA, ("Vera", "VeraBd", "Vera")),
-)
 _SIZES = {1: 20, 2: 16, 3: 14, 4: 12, 5: 11, 6: 10}
 _TAGS = {
     "bold": "<b>{}</b>", "italic": "<i>{}</i>", "code": '<font name="mono">{}</font>', "struck": "<strike>{}</strike>",
@@ -159,14 +147,15 @@ def write(blocks: Sequence[Block], title: str, lenient: bool = False) -> bytes:
     Raises Refused for such letters, and for more pages than anybody reads.
     """
     shown = [*([Block("heading", unstyled(title), 1)] if title else []), *blocks]
-    missing = _missing(shown, _fonts())
+    shown = with_asian_fonts(shown)
+    missing = unknown_letters(shown, standard_font())
     if missing and not lenient:
         named = " ".join(c if c.isprintable() else repr(c) for c in missing[:8])
         raise Refused(
             f"cannot be made: these letters cannot be set here: {named}. Make a .docx file instead."
         )
     if missing:
-        shown = _numbered(shown, missing)
+        shown = numbered(shown, missing)
     out = io.BytesIO()
     margins = dict.fromkeys(("leftMargin", "rightMargin", "topMargin", "bottomMargin"), 20 * mm)
     template = SimpleDocTemplate(out, pagesize=A4, title=title, author="", invariant=1, **margins)
@@ -184,45 +173,15 @@ def _counted(_canvas: Any, template: Any) -> None:
         raise Refused(f"would have more than {MOST_PAGES:,} pages. Take a part of it.")
 
 
-def _fonts() -> TTFont:
-    folder, names = next((folder, names) for folder, names in _FONTS if (folder / f"{names[0]}.ttf").exists())
-    text, bold, mono = (
-        TTFont(name, str(folder / f"{file}.ttf"))
-        for name, file in zip(("text", "bold", "mono"), names, strict=True)
-    )
-    for font in (text, bold, mono):
-        registerFont(font)
-    registerFontFamily("text", normal="text", bold="bold", italic="text", boldItalic="bold")
-    return text
-
-
-def _numbered(blocks: Sequence[Block], missing: Sequence[str]) -> list[Block]:
-    numbers = {ord(c): f"\\u{{{ord(c):x}}}" for c in missing}
-
-    def told(text: Text) -> Text:
-        return tuple(run._replace(text=run.text.translate(numbers)) for run in text)
-
-    return [
-        replace(block, text=told(block.text), rows=[[told(cell) for cell in row] for row in block.rows])
-        for block in blocks
-    ]
-
-
-def _missing(blocks: Sequence[Block], font: TTFont) -> list[str]:
-    known = font.face.charToGlyph
-    texts = (text for block in blocks for text in (block.text, *(cell for row in block.rows for cell in row)))
-    letters = set().union(*(run.text for text in texts for run in text))
-    return sorted(c for c in letters if (ord(c) not in known and c not in "\n\t\r\u00ad") or _to_the_left(c))
-
-
-def _to_the_left(char: str) -> bool:
-    """Whether it is written from right to left, as in Arabic and Hebrew: nothing here orders or joins such letters."""
-    return unicodedata.bidirectional(char) in ("R", "AL", "AN")
-
-
 def _parts(block: Block) -> list[Flowable]:
     body = ParagraphStyle(
-        "body", fontName="text", bulletFontName="text", fontSize=10, leading=14, spaceAfter=6
+        "body",
+        fontName="text",
+        bulletFontName="text",
+        fontSize=10,
+        leading=14,
+        spaceAfter=6,
+        wordWrap="CJK" if asian_fonts(*block.text) else None,  # then lines end between any two signs
     )
     match block.kind:
         case "heading":
@@ -245,7 +204,8 @@ def _parts(block: Block) -> list[Flowable]:
             )
             return [Paragraph(_marked(block.text), style, bulletText=block.number or "•")]
         case "code":
-            style = ParagraphStyle("code", body, fontName="mono", fontSize=8, leading=10)
+            font = next(iter(asian_fonts(*block.text)), "mono")
+            style = ParagraphStyle("code", body, fontName=font, fontSize=8, leading=10)
             return [Preformatted(plain(block.text), style, maxLineLength=100), Spacer(1, 6)]
         case "break":
             return [PageBreak()]
@@ -266,7 +226,10 @@ def _table(rows: list[list[Text]], style: ParagraphStyle) -> LongTable:
         raise Refused(
             f"cannot be made: a table has {len(rows[0])} columns, and {MOST_COLUMNS} fit on a page."
         )
-    cells = [[Paragraph(_marked(cell), style) for cell in row] for row in rows]
+    asian = ParagraphStyle("asian", style, wordWrap="CJK")
+    cells = [
+        [Paragraph(_marked(cell), asian if asian_fonts(*cell) else style) for cell in row] for row in rows
+    ]
     width = (A4[0] - 42 * mm) / len(rows[0])
     lines = [("GRID", (0, 0), (-1, -1), 0.4, colors.grey), ("VALIGN", (0, 0), (-1, -1), "TOP")]
     return LongTable(cells, colWidths=[width] * len(rows[0]), repeatRows=1, style=lines)
@@ -283,6 +246,8 @@ def _piece(run: Run) -> str:
     said = escape(said)
     for style, tag in _TAGS.items():
         said = tag.format(said) if style in run.style else said
+    for font in asian_fonts(run):
+        said = f'<font name="{font}">{said}</font>'
     shown = run.link.startswith(("http://", "https://", "mailto:"))
     return f'<a href="{escape(run.link, _QUOTE)}" color="#0645ad">{said}</a>' if shown else said
 

@@ -89,10 +89,10 @@ async def test_a_document_is_made_and_says_what_was_written(tmp_path: Path) -> N
         assert "a.pdf exists now" in (
             await ask.refused("create_pdf", path="a.pdf", content="x", expected_target="absent")
         ).replace(" has changed since it was shown: it", "")
-        assert "these letters cannot be set here: 字 漢" in await ask.refused(
-            "create_pdf", path="c.pdf", content="漢字"
+        assert "these letters cannot be set here: द ह" in await ask.refused(
+            "create_pdf", path="c.pdf", content="हद"
         )
-        await ask("create_docx", path="c.docx", content="漢字")
+        await ask("create_docx", path="c.docx", content="हद")
     assert made["pages"] == 2
     for part in ("Q3 <draft> & more", "Rent", "May", "deposit", "900", "Über € – “done”"):
         assert part in text
@@ -104,7 +104,7 @@ async def test_a_document_is_made_and_says_what_was_written(tmp_path: Path) -> N
 
 @pytest.mark.parametrize(
     "content",
-    ["شروط العقد", "תנאי החוזה", "合同条款", "契約条件", "계약 조건", "अनुबंध की शर्तें", "mixed שלום abc"],
+    ["شروط العقد", "תנאי החוזה", "अनुबंध की शर्तें", "mixed שלום abc", "合同 שלום", "    合同 Š = 1 𠀋"],
 )
 async def test_what_a_pdf_cannot_set_rightly_is_refused_and_kept_by_a_docx(
     tmp_path: Path, content: str
@@ -115,8 +115,40 @@ async def test_what_a_pdf_cannot_set_rightly_is_refused_and_kept_by_a_docx(
         read = (await ask("extract_text", path="a.docx"))["text"]
     assert "cannot be set here" in refused
     assert "Make a .docx file instead." in refused
-    assert content in read
+    assert content.strip() in read
     assert not (tmp_path / "a.pdf").exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "font"),
+    [
+        ("# 合同条款\n\n租金每月 **九百** 欧元 (€ 900)，五月到期。", "STSong-Light"),
+        ("# 契約条件\n\n家賃は月額 **900** ユーロです。契約は五月に終わります。", "HeiseiMin-W3"),
+        ("# 계약 조건\n\n월세는 **900** 유로이며 5월에 끝난다.", "HYSMyeongJo-Medium"),
+        ("| 名称 | 数量 |\n|---|---|\n| 桌子 | 3 |", "STSong-Light"),
+        ("- Größe — 大小\n- Prix — 價格", "STSong-Light"),
+        ("    打印 = 1", "STSong-Light"),
+    ],
+)
+async def test_chinese_japanese_and_korean_are_set_in_fonts_of_the_reader(
+    tmp_path: Path, content: str, font: str
+) -> None:
+    async with documents(tmp_path) as ask:
+        await ask("create_pdf", path="a.pdf", content=content)
+        read = (await ask("extract_text", path="a.pdf"))["text"]
+    assert f"/{font}".encode() in (tmp_path / "a.pdf").read_bytes()
+    signs = {c for c in content if c.isalnum()}
+    assert signs - {*read} == set()
+
+
+async def test_a_line_without_spaces_ends_at_the_margin(tmp_path: Path) -> None:
+    text = "租金每月九百欧元" * 40
+    async with documents(tmp_path) as ask:
+        await ask("create_pdf", path="a.pdf", content=text)
+        read = (await ask("extract_text", path="a.pdf"))["text"]
+    lines = [line for line in read.splitlines() if "租" in line]
+    assert "".join(lines) == text
+    assert max(map(len, lines)) < 60
 
 
 @pytest.mark.parametrize("source", ["a.md", "a.docx", "a.html", "a.pdf"])
