@@ -198,8 +198,11 @@ class Changing:
         expected_target: ExpectedTarget = None,
         expected_made: ExpectedMade = None,
     ) -> Made:
-        """Make a PDF of A4 pages from text with Markdown headings, lists and tables. Chinese, Japanese and Korean are
-        shown in a font of whoever reads it; Arabic, Hebrew and scripts that join letters need a .docx file."""
+        """Make a PDF of A4 pages from text with Markdown headings, lists and tables.
+
+        Chinese, Japanese and Korean are shown in a font of whoever reads it; Arabic, Hebrew and scripts that join
+        letters need a .docx file.
+        """
         call = {"path": path, "content": content, "title": title}
         return self._make("create_pdf", call, expected_target, expected_made)
 
