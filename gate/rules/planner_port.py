@@ -202,7 +202,7 @@ class Planner(Protocol):
 
     async def assess(self, turn: Turn, brief: Brief) -> Assessed:
         """How complex, how clear, and what is missing: asked before anything else. `turn`: the one that acts on the
-        request, should it be simple."""
+        request, should it be simple. Raises Interrupted where the brief says so between two requests."""
         ...
 
     async def reply(self, turn: Turn, brief: Brief, pending: tuple[Action, ...]) -> Replied:

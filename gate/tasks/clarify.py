@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from gate.actions.button_press import Said, TaskPress
 from gate.rules import jobs
 from gate.rules.permissions import TaskVerb
-from gate.rules.planner_port import Exchange, Mode, Replied, Turn
+from gate.rules.planner_port import Exchange, Interrupted, Mode, Replied, Turn
 from gate.rules.ports import PlannerUnavailable, Tx, World
 from gate.rules.routing import Route, can_be_skipped, route
 from gate.rules.task import Assessment, Decided, Flow, Plan, Question, Task, Wish
@@ -55,8 +55,11 @@ async def assess(world: World, task: Task) -> bool:
     if task.questions:
         return False
     turn = turn_of(task, Mode.ACT, task.text, task.created_at)
+    brief = replace(await brief_of(world, task), interrupted=lambda: _changed(world, task))
     try:
-        found = await world.planner.assess(turn, await brief_of(world, task))
+        found = await world.planner.assess(turn, brief)
+    except Interrupted:
+        return True
     except PlannerUnavailable:
         async with world.ledger.begin() as tx:
             await tx.note(planner_away(turn))
@@ -67,6 +70,11 @@ async def assess(world: World, task: Task) -> bool:
         now = await unchanged(tx, task)
         await _take(tx, now, found.assessment, way, first)
     return False
+
+
+async def _changed(world: World, task: Task) -> bool:
+    now = await world.ledger.task(task.id)
+    return now is None or now.revision != task.revision
 
 
 def _first(world: World, task: Task, turn: Turn, reply: Replied | None) -> First | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gate.rules.planner_port import CallReport, Propose, Say
+from gate.rules.planner_port import CallReport, Interrupted, Propose, Say
 from gate.rules.routing import route
 from gate.rules.settings import Switches
 from gate.rules.task import Decided, Flow, Missing, Usage
@@ -215,3 +215,13 @@ async def test_where_people_want_more_than_calls_a_request_is_assessed_first(kno
     assert made.reply is None
     assert list(stub.requests[0].tools) == ["assess"]
     assert "files: 4 tools" in stub.requests[0].text
+
+
+async def test_a_model_is_not_asked_again_for_a_request_that_was_changed_meanwhile() -> None:
+    async def changed() -> bool:
+        return True
+
+    async with planning([says("Hm."), says("Hm.")], assessment=None) as (planner, stub):
+        with pytest.raises(Interrupted):
+            await planner.assess(turn(), brief(interrupted=changed))
+    assert len(stub.requests) == 1

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from gate.rules.planner_port import Assessed, Brief, Propose, Replied
+from gate.rules.planner_port import Assessed, Brief, Interrupted, Propose, Replied
 from gate.rules.task import Assessment, Decided, Missing, Question, Usage
-from tools.model.context import PromptInputs
+from tools.model.context import PromptInputs, interrupted
 from tools.model.control_tools import ASSESS, MAX_STEPS, parse_control, to_questions
 from tools.model.history import conversation
 from tools.model.model_api import (
@@ -59,12 +59,14 @@ class FirstRequest:
 
     async def assess(self) -> Assessed:
         """The model's assessment of the request, or the calls that carry it out, where those are few.
-        Raises PlannerUnavailable.
+        Raises PlannerUnavailable and Interrupted.
 
         A model that gives nothing usable leads to a plan, which the requester reviews. One that refuses leads to a
         simple request, so that the reply can say why.
         """
         while sum(one.repair for one in self._rounds) < MAX_TRIES and len(self._rounds) < MAX_ROUNDS:
+            if self._rounds and await interrupted(self._inputs.brief):
+                raise Interrupted
             try:
                 response = await self._model.ask(self._request())
             except ModelRefused as error:

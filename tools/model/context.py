@@ -31,6 +31,11 @@ class PromptInputs:
     plan_tools: str = ""  # the tools that a plan may use, as text
 
 
+async def interrupted(brief: Brief) -> bool:
+    """Whether the planner is to stop before a further request."""
+    return brief.interrupted is not None and await brief.interrupted()
+
+
 def first_message(inputs: PromptInputs, shorten: Shortener) -> str:
     """The part of the messages that stays the same over the requests of a turn."""
     turn, brief, fence = inputs.turn, inputs.brief, inputs.fence

@@ -13,7 +13,7 @@ from gate.rules.policy import Policy
 from gate.rules.ports import PlannerUnavailable, Tools
 from gate.rules.task import Usage
 from tools.model.assess import FirstRequest
-from tools.model.context import PromptInputs
+from tools.model.context import PromptInputs, interrupted
 from tools.model.history import conversation
 from tools.model.model_api import Memo, Message, Model, ModelRefused, Request, Round, dump_memo, load_memo
 from tools.model.outcomes import ends_after_refusal, outcome_summary, unseen_instructions
@@ -130,7 +130,7 @@ class ReplyLoop:
     async def _run(self) -> Reply:
         """Ask until there is a reply, or a limit is reached."""
         while not (reached := self._reached_limit()):
-            if self._rounds and await self._interrupted():
+            if self._rounds and await interrupted(self._inputs.brief):
                 raise Interrupted
             response = await self._model.ask(self._request())
             self._usage += response.usage
@@ -142,10 +142,6 @@ class ReplyLoop:
             if interpretation.error and self._gives_up():
                 return Say(UNUSABLE.format(why=interpretation.error))
         return Say(LIMIT_REACHED.format(what=reached))
-
-    async def _interrupted(self) -> bool:
-        asked = self._inputs.brief.interrupted
-        return asked is not None and await asked()
 
     @property
     def _repairs(self) -> int:

@@ -176,6 +176,20 @@ async def test_stop_takes_effect_before_what_a_reply_calls_for_begins(stage: Sce
     assert (stage.desk.reads, wrote(stage)) == (0, [])
 
 
+async def test_a_planner_hears_of_a_stop_while_it_assesses(stage: Scene):
+    heard = []
+
+    async def thinks(turn, brief):
+        heard.append(await brief.interrupted())
+        await stage.say("stop")
+        heard.append(await brief.interrupted())
+        raise Interrupted
+
+    stage.planner.assess = thinks
+    task = await asked(stage, write("a.md"))
+    assert (task.state, heard, stage.planner.seen) == (S.STOPPED_BY_USER, [False, True], [])
+
+
 async def test_a_planner_that_asks_its_model_more_than_once_hears_of_a_stop_in_between(stage: Scene):
     heard = []
 
