@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -20,23 +21,43 @@ from servers.calendar.times import Moment
 from servers.sandbox.protocol import OutOfTime, Refused, time_limit
 
 
-def without(data: bytes, uid: str) -> tuple[bytes, int]:
-    """The bytes without the events of this UID, and how many other entries (events, to-dos, journals) are left."""
-    kept, left = [], 0
-    for block, entry in _blocks(data):
-        if entry == "VEVENT" and _uid(block) == uid:
-            continue
-        left += entry in ("VEVENT", "VTODO", "VJOURNAL", "VFREEBUSY")
-        kept.append(block)
-    return b"".join(kept), left
+def without(data: bytes, calendars: Sequence[Calendar], uid: str) -> tuple[bytes, int]:
+    """The bytes without the events of this UID, and how many other entries (events, to-dos, journals) are left.
+
+    They are the bytes as they were where the parser, which read `calendars` in them, finds the others changed in what is
+    left: where a line ends is a matter of opinion.
+    """
+    kept = (block for block, entry in _blocks(data) if entry != "VEVENT" or _uid(block) != uid)
+    rest, others = b"".join(kept), _others(calendars, uid)
+    left = sum(entry.name in ("VEVENT", "VTODO", "VJOURNAL", "VFREEBUSY") for entry in others)
+    return (rest if _hold(rest, others) else data), left
+
+
+def _others(calendars: Sequence[Calendar], uid: str) -> list[Component]:
+    found = (entry for calendar in calendars for entry in calendar.subcomponents)
+    return [entry for entry in found if entry.name != "VEVENT" or text(entry, "UID") != uid]
+
+
+def _hold(data: bytes, wanted: Sequence[Component]) -> bool:
+    """Whether the entries in a file are these."""
+    try:
+        held = [entry.to_ical() for calendar in parsed(data) for entry in calendar.subcomponents]
+        return held == [entry.to_ical() for entry in wanted]
+    except Exception:  # a foreign parser over foreign values may raise anything
+        return False
+
+
+LINE = re.compile(rb"[^\n]*\n|[^\n]+")  # a carriage return alone ends none, as the parser has it
 
 
 def _blocks(data: bytes) -> Iterator[tuple[bytes, str]]:
     """The file in pieces: each entry of a calendar whole, with its kind; what is around them line by line."""
     inside: list[bytes] = []
     kind, depth = "", 0
-    for line in data.splitlines(keepends=True):
-        word = line.strip().upper()
+    for line in LINE.findall(data):
+        word = (
+            line.rstrip().upper()
+        )  # with the blank at its beginning, which says that it goes on with the line before
         begins = word.removeprefix(b"BEGIN:").decode("ascii", "replace") if word.startswith(b"BEGIN:") else ""
         if not depth and (not begins or begins == "VCALENDAR"):
             yield line, ""
@@ -54,11 +75,11 @@ def _uid(block: bytes) -> str:
     """The UID of an entry, not of an alarm in it."""
     unfolded = block.replace(b"\r\n ", b"").replace(b"\n ", b"").replace(b"\r\n\t", b"").replace(b"\n\t", b"")
     depth = 0
-    for line in unfolded.splitlines():
-        word = line.strip().upper()
+    for line in unfolded.split(b"\n"):
+        word = line.rstrip().upper()
         depth += word.startswith(b"BEGIN:") - word.startswith(b"END:")
         if depth == 1 and word.startswith((b"UID:", b"UID;")):
-            written = Contentline(line.decode("utf-8", "replace"))  # type: ignore[no-untyped-call]
+            written = Contentline(line.rstrip(b"\r").decode("utf-8", "replace"))  # type: ignore[no-untyped-call]
             return str(written.parts()[2])
     return ""
 
@@ -305,16 +326,13 @@ def holding(*files: bytes, names: Sequence[str], event_id: str) -> Result:
 def event(data: bytes, event_id: str, zone: str) -> Result:
     """An event; how many other entries its file has; and that file without it."""
     try:
-        parts = [
-            event
-            for calendar in parsed(data)
-            for event in entries(calendar)
-            if text(event, "UID") == event_id
-        ]
+        calendars = parsed(data)
+        found = (event for calendar in calendars for event in entries(calendar))
+        parts = [event for event in found if text(event, "UID") == event_id]
         told = main(parts, ZoneInfo(zone))
     except Exception as error:  # as above
         raise Refused(f"has an event that makes no sense ({_reason(error)}).") from error
-    rest, left = without(data, event_id)
+    rest, left = without(data, calendars, event_id)
     return {"event": told, "others": left}, rest
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from servers.calendar.tasks import without
+from servers.calendar.tasks import parsed, without
 from tests.servers.files import tree
 from tests.servers.test_calendar_tools import LUNCH, calendar, event, sample
 
@@ -91,7 +91,34 @@ async def test_a_new_event_never_takes_the_place_of_a_file(tmp_path: Path) -> No
 
 def test_an_id_that_is_folded_or_only_an_alarms_is_told_apart() -> None:
     folded = event("DTSTART:20261124T120000Z", uid="a-long-\r\n id").encode()
-    assert without(folded, "a-long-id")[1] == 0
-    assert b"VEVENT" not in without(folded, "a-long-id")[0]
-    assert without(LUNCH.encode(), "long-id") == (LUNCH.encode(), 4)
-    assert without(b"BEGIN:VEVENT\nUID:x\n", "y") == (b"BEGIN:VEVENT\nUID:x\n", 1)
+    rest, others = without(folded, parsed(folded), "a-long-id")
+    assert others == 0
+    assert b"VEVENT" not in rest
+    assert without(LUNCH.encode(), parsed(LUNCH.encode()), "long-id") == (LUNCH.encode(), 4)
+
+
+@pytest.mark.parametrize("end", ["\r\n ", "\n ", "\r\n\t", "\r\n\r\n ", "\r"])
+@pytest.mark.parametrize(
+    "word", ["BEGIN:X", "END:VEVENT", "BEGIN:VEVENT", "END:VCALENDAR", "UID:standup@example.com"]
+)
+async def test_words_in_a_description_take_no_other_event_along(tmp_path: Path, word: str, end: str) -> None:
+    root = sample(tmp_path)
+    hostile = LUNCH.replace("LOCATION:Canteen", f"DESCRIPTION:Bring{end}{word}")
+    (root / "team.ics").write_bytes(hostile.encode())
+    async with calendar(root) as gate:
+        shown = await gate("get_event", event_id="lunch@example.com")
+        assert shown["others"] == 2
+        await gate.do("delete_event", event_id="lunch@example.com")
+        left = await gate("list_events", start="2026-11-24", days=3)
+    assert [each["title"] for each in left["events"]] == ["Standup", "Fair"]
+    assert left["note"] == ""
+
+
+async def test_an_event_that_only_the_parser_tells_apart_is_left_to_a_person(tmp_path: Path) -> None:
+    root = sample(tmp_path)
+    hostile = LUNCH.replace("BEGIN:VEVENT\nUID:lunch", "BEGIN:VEV\n ENT\nUID:lunch", 1)
+    (root / "team.ics").write_bytes(hostile.encode())
+    before = tree(root)
+    async with calendar(root) as gate:
+        assert "cannot be taken apart" in await gate.refused("delete_event", event_id="lunch@example.com")
+    assert tree(root) == before
