@@ -222,10 +222,12 @@ class Changing:
             title=title, start=start, end=end, minutes=minutes, timezone=timezone, calendar=calendar
         )
         draft = drafts.draft(NewEvent(**block.model_dump()), self.days, self.roots, BLOCK)
-        must_be_free(draft, self.roots, self.days)
-        return self._created(draft, expected_start, expected_end)
+        return self._created(draft, expected_start, expected_end, alone=True)
 
-    def _created(self, draft: drafts.Draft, start: str | None, end: str | None) -> Created:
+    def _created(
+        self, draft: drafts.Draft, start: str | None, end: str | None, *, alone: bool = False
+    ) -> Created:
+        """Write it. `alone`: only into time that is free, which nobody else takes meanwhile."""
         for now, shown in ((draft.start, start), (draft.end, end)):
             if shown is not None and times.said(now) != shown:
                 raise ToolError(
@@ -233,7 +235,11 @@ class Changing:
                 )
         uid = self.ids()
         place = draft.folder.child(f"{draft.start:%Y-%m-%d}-{uid}.ics")
-        found = file_ops.create(place, draft.written(uid, self.days.now()))
+        data = draft.written(uid, self.days.now())
+        with file_ops.alone(*self.roots.roots):
+            if alone:
+                must_be_free(draft, self.roots, self.days)
+            found = file_ops.make(place, data)
         return Created(
             event_id=uid,
             title=draft.title,
@@ -248,8 +254,8 @@ class Changing:
         """Delete an event, with all its repetitions. The file before it stays in the trash."""
         found = events.find(self.roots, event_id, self.days.zone)
         file, rest = found.main.file, found.rest
-        with_it = file.sha256 if expected_sha256 is None else expected_sha256
-        at = self.days.now()
+        with_it, at = file.sha256, self.days.now()  # what is left was made of these bytes
+        disk.must_be(file.place.said, with_it, expected_sha256)
         if rest == file.data:
             raise ToolError(f"{file.place.said} cannot be taken apart. Delete {event_id} by hand.")
         if found.others:

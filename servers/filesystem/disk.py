@@ -114,9 +114,13 @@ def measure(file: int, said: str, copy_to: int | None = None) -> Found:
 
 def agree(said: str, found: Found | None, expected: str | None) -> None:
     """Raise ToolError when what is there is not what the caller saw. `expected` None: anything will do."""
-    have = found.sha256 if found else ABSENT
+    must_be(said, found.sha256 if found else ABSENT, expected)
+
+
+def must_be(said: str, have: str, expected: str | None) -> None:
+    """As agree, for what is known by its SHA-256, or “absent”."""
     if expected is not None and have != expected:
-        now = "is gone" if found is None else "exists now" if expected == ABSENT else "has other content"
+        now = "is gone" if have == ABSENT else "exists now" if expected == ABSENT else "has other content"
         raise ToolError(f"{said} has changed since it was shown: it {now}. Look at it again, then ask again.")
 
 

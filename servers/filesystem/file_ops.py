@@ -32,7 +32,13 @@ def alone(*roots: Root) -> Iterator[None]:
 
 def create(place: Place, data: bytes) -> Found:
     """Write a new file. Raises ToolError when the name is taken by the time the bytes are ready."""
-    with alone(place.root), spot(place) as target, private(place.root, "tmp") as folder:
+    with alone(place.root):
+        return make(place, data)
+
+
+def make(place: Place, data: bytes) -> Found:
+    """As create, for who is alone already."""
+    with spot(place) as target, private(place.root, "tmp") as folder:
         staged = disk.temporary(folder, place.said)
         with disk.staging(staged) as file:
             disk.write_all(file, data)

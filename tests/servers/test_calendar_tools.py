@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -283,6 +284,17 @@ async def test_time_that_is_not_free_is_not_blocked(tmp_path: Path) -> None:
         await gate("create_event", title="Quick", start="2026-11-24 14:00")
         assert "not free: Quick" in await gate.refused("create_time_block", **seen.args)
         assert "needs a time" in await gate.refused("create_time_block", title="x", start="2026-11-30")
+
+
+async def test_of_several_servers_that_block_the_same_time_one_gets_it(tmp_path: Path) -> None:
+    root = sample(tmp_path)
+    apps = [server([root], clock=Now(), ids=iter([f"new{number}"]).__next__) for number in range(6)]
+    block = {"title": "Focus", "start": "2026-11-30 14:00"}
+    async with AsyncExitStack() as stack:
+        clients = [await stack.enter_async_context(Client(app)) for app in apps]
+        answers = await asyncio.gather(*(one.call_tool("create_time_block", block) for one in clients))
+    assert [answer.is_error for answer in answers].count(False) == 1
+    assert len(list(root.glob("2026-11-30-*.ics"))) == 1
 
 
 async def test_an_event_goes_to_the_folder_that_is_named(tmp_path: Path) -> None:
