@@ -24,8 +24,8 @@ from servers.sandbox.protocol import OutOfTime, Refused, time_limit
 def without(data: bytes, calendars: Sequence[Calendar], uid: str) -> tuple[bytes, int]:
     """The bytes without the events of this UID, and how many other entries (events, to-dos, journals) are left.
 
-    They are the bytes as they were where the parser, which read `calendars` in them, finds the others changed in what is
-    left: where a line ends is a matter of opinion.
+    The bytes come back as they were where the parser, which read `calendars` in them, would find another entry changed:
+    where a line ends is a matter of opinion.
     """
     kept = (block for block, entry in _blocks(data) if entry != "VEVENT" or _uid(block) != uid)
     rest, others = b"".join(kept), _others(calendars, uid)
