@@ -16,7 +16,7 @@ from typing import Any
 
 from mcp.server.mcpserver.exceptions import ToolError
 
-from servers.filesystem import disk, listing, paths, text
+from servers.filesystem import disk, listing, paths, text, trees
 from servers.filesystem.models import Item
 from servers.filesystem.paths import Place, Root, Roots, Spot, opened, private, spot
 from servers.filesystem.text import read_at
@@ -27,6 +27,7 @@ from servers.text_encoding import HEAD
 LARGEST = 128 << 20  # bytes
 _FOLDER, _NAME = "knowledge", "index.sqlite"
 _ID = re.compile(r"^\d{8}T\d{6}-[0-9a-f]{16}$")
+_STAGED = re.compile(r"^[0-9a-f]{32}$")  # see disk.temporary
 _WHAT = "The index in .countersign/knowledge"
 _LIMITS = Limits(seconds=60, memory=2 << 30, output=LARGEST + (16 << 20))
 
@@ -81,6 +82,7 @@ def replace(root: Root, before: bytes, after: bytes, at: datetime) -> str:
     record = f"{at:%Y%m%dT%H%M%S}-{secrets.token_hex(8)}"
     with private(root, _FOLDER) as folder, private(root, _FOLDER, "before") as kept:
         _purge(kept, at)
+        _clear(folder)
         _write(Spot(kept, record, "The index"), before)
         os.fsync(kept)
         index = Spot(folder, _NAME, "The index")
@@ -103,6 +105,12 @@ def _purge(kept: int, at: datetime) -> None:
     for name in filter(_ID.match, os.listdir(kept)):
         if datetime.strptime(name[:15], "%Y%m%dT%H%M%S").replace(tzinfo=UTC) + KEEP <= at:
             disk.remove(Spot(kept, name, name))
+
+
+def _clear(folder: int) -> None:
+    """Remove what servers staged that were killed: who is alone in the root has staged nothing yet."""
+    for name in filter(_STAGED.match, os.listdir(folder)):
+        trees.remove(Spot(folder, name, name))
 
 
 def kept(roots: Roots, record: str) -> tuple[Root, bytes]:

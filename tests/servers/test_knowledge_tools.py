@@ -151,6 +151,16 @@ async def test_the_index_follows_the_files(tmp_path: Path) -> None:
     assert (state["folders"], state["files"], state["sha256"]) == (["."], 3, first["sha256"])
 
 
+async def test_what_a_killed_server_left_staged_goes_with_the_next_change(tmp_path: Path) -> None:
+    async with knowing(notes(tmp_path)) as ask:
+        await ask("index_folder", path="deep")
+        ours = tmp_path / ".countersign" / "knowledge"
+        (ours / ("0a" * 16)).write_bytes(b"half an index")
+        (ours / ("0b" * 16)).mkdir()
+        await ask("index_folder", path=".")
+        assert sorted(path.name for path in ours.iterdir()) == ["before", "index.sqlite"]
+
+
 async def test_documents_are_taken_in_and_what_holds_no_text_is_named(tmp_path: Path) -> None:
     (tmp_path / "a.pdf").write_bytes(papers.pdf("The deposit is 1800 euros."))
     (tmp_path / "broken.pdf").write_bytes(b"%PDF-1.4 junk")
