@@ -85,6 +85,7 @@ def summed(items: list[Described], inside: Sequence[Sequence[Item]] = ()) -> Des
         count=len(items),
         size=sum(item.size or 0 for item in items),
         expected={item.name: item.sha256 or item.kind for item in items},
+        touched=[one.name for each in shown for one in each],
     )
 
 

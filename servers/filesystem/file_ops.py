@@ -264,13 +264,29 @@ class Back:
     replaced: str | None = None
 
 
-def preview(roots: Roots, trash_id: str) -> tuple[list[TrashedFile], list[Place], list[str]]:
-    """What an entry holds, where it would go back to, and the SHA-256 of what is there now (or “absent”)."""
+class Returning(NamedTuple):
+    """What an entry holds, where it would go back to, the SHA-256 of what is there now (or “absent”), and what is in
+    the folders among it."""
+
+    files: list[TrashedFile]
+    places: list[Place]
+    now: list[str]
+    inside: list[Item]
+
+
+def preview(roots: Roots, trash_id: str) -> Returning:
+    """What restoring an entry would bring back. Raises ToolError for a folder with more in it than a person reads."""
     root = trash.home(roots, trash_id)
     with trash.opened(root, trash_id) as (held, _):
         files = [file for _, file in held]
-    places = _targets(roots, root, files)
-    return files, places, [listing.metadata(place).sha256 or "" for place in places]
+        places = _targets(roots, root, files)
+        inside = [
+            item
+            for (there, file), place in zip(held, places, strict=True)
+            if file.kind == "folder"
+            for item in listing.items(place.said, trees.parts(there)[1])
+        ]
+    return Returning(files, places, [listing.metadata(place).sha256 or "" for place in places], inside)
 
 
 def _targets(roots: Roots, root: Root, files: list[TrashedFile]) -> list[Place]:

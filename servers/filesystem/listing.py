@@ -7,7 +7,7 @@ import os
 import re
 import stat
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -160,13 +160,18 @@ def hashed(place: Place) -> tuple[Described, list[Item]]:
                 "sha256": found.sha256,
             }
         )
+    return top, items(place.said, parts)
+
+
+def items(said: str, parts: Sequence[trees.Part]) -> list[Item]:
+    """What is in a folder, as a card lists it. Raises ToolError for more than a person reads."""
     if len(parts) > MOST_SHOWN:
         raise ToolError(
-            f"{place.said} holds {len(parts)} names, more than {MOST_SHOWN} that can be shown. Take the folders in it "
+            f"{said} holds {len(parts)} names, more than {MOST_SHOWN} that can be shown. Take the folders in it "
             "one by one."
         )
-    inside = [{"name": f"{place.said}/{part.path}", "kind": part.kind, "size": part.size} for part in parts]
-    return top, [Item.model_validate(item) for item in inside]
+    inside = [{"name": f"{said}/{part.path}", "kind": part.kind, "size": part.size} for part in parts]
+    return [Item.model_validate(item) for item in inside]
 
 
 def described(place: Place, whole_folders: bool = False) -> Described:

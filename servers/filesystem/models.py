@@ -107,6 +107,7 @@ class Description(BaseModel):
     count: int
     size: int = Field(description="bytes of all together")
     expected: dict[str, str] = Field(description="path to SHA-256 or “absent”, as delete_file wants it")
+    touched: list[str] = Field(description="every path that it is about, with all that is in a folder")
 
 
 class Before(BaseModel):
@@ -127,6 +128,7 @@ class Transfer(BaseModel):
     sha256: str
     size: int
     items: list[Item]
+    touched: list[str] = Field(description="every path that it is about, with all that is in a folder")
 
 
 class NewFolder(BaseModel):
@@ -187,6 +189,7 @@ class Restoring(BaseModel):
     noun: str
     paths: list[str]
     items: list[Item]
+    touched: list[str] = Field(description="every path that it is about, with all that is in a folder")
     expected_sha256: Sha256
 
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Sequence
-from typing import Literal
 
 from mcp.server.mcpserver.exceptions import ToolError
 
-from servers.filesystem import disk, trees
-from servers.filesystem.disk import Found
+from servers.filesystem import disk, listing, trees
 from servers.filesystem.models import Item, Transfer
 from servers.filesystem.paths import Place, Roots, spot
 
@@ -74,14 +72,22 @@ def transfer(roots: Roots, source: str, destination: str) -> Transfer:
     start = thing(roots, source)
     end = end_of(roots, start, destination)
     trees.free(roots, start, end)
-    found, kind, inside = _movable(start)
+    found, inside = listing.hashed(start)
     with spot(end) as there:
         if disk.status(there):
             raise ToolError(f"{end.said} exists already, and nothing is overwritten. Choose another name.")
-    name = f"{start.said} → {end.said}{inside}"
-    item = Item(name=name, kind=kind, size=found.size, modified=found.modified)
+    more = f" ({in_it(inside)})" if found.kind == "folder" else ""
+    top = Item(
+        name=f"{start.said} → {end.said}{more}", kind=found.kind, size=found.size, modified=found.modified
+    )
+    taken = [found.name, *(one.name for one in inside)]
     return Transfer(
-        source=start.said, destination=end.said, sha256=found.sha256, size=found.size, items=[item]
+        source=start.said,
+        destination=end.said,
+        sha256=found.sha256 or "",
+        size=found.size or 0,
+        items=[top, *inside],
+        touched=[*taken, *(end.said + name.removeprefix(start.said) for name in taken)],
     )
 
 
@@ -104,16 +110,6 @@ def new_folder(roots: Roots, path: str) -> tuple[Place, list[Place]]:
     raise ToolError(f"The folder {place.said} is there already.")
 
 
-def _movable(place: Place) -> tuple[Found, Literal["file", "folder"], str]:
-    """What would move, and of a folder in words what is in it."""
-    with spot(place) as here:
-        info = disk.status(here)
-        if info is None or not stat.S_ISDIR(info.st_mode):
-            return trees.examine(here), "file", ""
-        found, parts = trees.parts(here)
-        return found, "folder", f" ({in_it(parts)})"
-
-
 def deletable(roots: Roots, place: Place, folders: bool) -> None:
     """Raise ToolError for what may not be deleted: a root, what holds one, and, unless `folders`, any folder."""
     trees.free(roots, place)
@@ -123,7 +119,7 @@ def deletable(roots: Roots, place: Place, folders: bool) -> None:
         raise ToolError(f"{place.said} is a folder. This works on single files: name the files in it.")
 
 
-def in_it(parts: Sequence[trees.Part]) -> str:
+def in_it(parts: Sequence[Item]) -> str:
     """In words, how much is in a folder."""
     files = sum(part.kind == "file" for part in parts)
     return f"a folder with {files} {'file' if files == 1 else 'files'}" if parts else "an empty folder"

@@ -149,7 +149,7 @@ class Reading:
     @spoken
     def preview_restore(self, trash_id: TrashIdArg) -> Restoring:
         """Say what restoring an entry of the trash would bring back, and what it would replace."""
-        files, places, now = file_ops.preview(self.roots, trash_id)
+        files, places, now, inside = file_ops.preview(self.roots, trash_id)
         replaces = now != [disk.ABSENT] * len(now)
         if replaces and (len(now) > 1 or files[0].kind == "folder" or not now[0]):
             raise ToolError("Something is where this was. Move it away first, then restore it.")
@@ -161,9 +161,13 @@ class Reading:
             noun=answers.noun(said, word),
             paths=said,
             items=[
-                Item.model_validate({"name": name + note, "kind": file.kind, "size": file.size})
-                for name, file in zip(said, files, strict=True)
+                *(
+                    Item.model_validate({"name": name + note, "kind": file.kind, "size": file.size})
+                    for name, file in zip(said, files, strict=True)
+                ),
+                *inside,
             ],
+            touched=[*said, *(item.name for item in inside)],
             expected_sha256=now[0],
         )
 
@@ -353,7 +357,7 @@ def _transfer(title: str, verb: str, undo: dict[str, Any]) -> Card:
         f"{verb} {{args.source}} to {{args.destination}}",
         targets={
             "paths": ["source", "destination"],
-            "reported": ["{capture.plan.source}", "{capture.plan.destination}"],
+            "reported": ["{capture.plan.touched}"],
         },
         noun="{args.source|name}",
         capture={"plan": call("preview_transfer", source="{args.source}", destination="{args.destination}")},
@@ -404,7 +408,7 @@ _DELETE = change(
     "Delete files and folders",
     "Delete",
     "Delete {capture.targets.what}",
-    targets={"paths": ["path"]},
+    targets={"paths": ["path"], "reported": ["{capture.targets.touched}"]},
     cls="destructive",
     risk="high",
     noun="{capture.targets.noun}",
@@ -421,7 +425,7 @@ _RESTORE = change(
     "Restore from trash",
     "Restore",
     "Restore {capture.plan.what} from the trash",
-    targets={"ids": ["trash_id"], "reported": ["{capture.plan.paths}"]},
+    targets={"ids": ["trash_id"], "reported": ["{capture.plan.touched}"]},
     noun="{capture.plan.noun}",
     capture={"plan": call("preview_restore", trash_id="{args.trash_id}")},
     bind=bound("expected_sha256"),

@@ -11,6 +11,10 @@ from typing import Any
 
 import pytest
 
+from gate.actions.preview import decided
+from gate.rules.action import Verdict
+from gate.rules.always_gated import ALWAYS
+from gate.rules.policy import Policy
 from servers.filesystem import server
 from servers.filesystem.trees import MOST_NAMES
 from servers.meeting import server as meeting_server
@@ -179,6 +183,45 @@ async def test_a_folder_goes_neither_into_itself_nor_with_an_allowed_folder(tmp_
         assert "lies in sample/archive" in twice
 
 
+@pytest.mark.parametrize(
+    ("source", "destination"),
+    [
+        ("conf", "archive"),  # holds .env
+        ("deploy", "old"),  # holds prod/app.yaml
+        (".ssh", "backup"),  # holds config, which is a secret file only there
+        ("plain", ".kube"),  # its config would become one
+        ("plain", "deploy/prod/plain"),  # app.yaml would become production configuration
+    ],
+)
+@pytest.mark.parametrize("tool", ["move_file", "copy_file"])
+async def test_what_is_in_a_folder_is_judged_and_shown_as_if_it_were_named(
+    tmp_path: Path, tool: str, source: str, destination: str
+) -> None:
+    async with gate_over(tmp_path) as (gate, root):
+        for path in ("conf/.env", "deploy/prod/app.yaml", ".ssh/config", "plain/config", "plain/app.yaml"):
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / path).write_text("x")
+        gate.world.policy = Policy("test", ALWAYS)
+        seen = await gate.look(tool, source=source, destination=destination)
+        said = decided(gate.world, gate.spec(tool), seen.args, "C", seen.capture)
+        assert (said.verdict, said.always_gated) == (Verdict.TYPED, True)
+        inside = [str(path.relative_to(root)) for path in (root / source).rglob("*")]
+        assert sorted(one.name for one in seen.preview.affected[1:]) == sorted(inside)
+        await gate("move_file", source=source, destination="elsewhere")
+        gone = await gate("delete_file", path="elsewhere")
+        back = await gate.look("restore_file", trash_id=gone["trash_id"])
+        said = decided(gate.world, gate.spec("restore_file"), back.args, "C", back.capture)
+        assert (said.verdict is Verdict.TYPED) is (source in ("conf", "deploy"))
+
+
+async def test_a_folder_of_ordinary_files_moves_by_a_click(tmp_path: Path) -> None:
+    async with gate_over(tmp_path) as (gate, _):
+        gate.world.policy = Policy("test", ALWAYS)
+        seen = await gate.look("move_file", source="reports", destination="archive")
+        said = decided(gate.world, gate.spec("move_file"), seen.args, "C", seen.capture)
+        assert said.verdict is Verdict.CONFIRM
+
+
 async def test_servers_whose_work_is_files_delete_no_folders(tmp_path: Path) -> None:
     root = folders(tmp_path)
     async with gated(tmp_path / "logs", "meeting", meeting_server([root], Clock())) as gate:
@@ -196,6 +239,7 @@ async def test_too_much_in_a_folder_is_said(tmp_path: Path) -> None:
         for number in range(301, MOST_NAMES + 1):
             (root / "archive" / f"{number}").rmdir()
         assert "more than 300" in await ask.refused("describe_paths", paths="archive", to_delete=True)
+        assert "more than 300" in await ask.refused("preview_transfer", source="archive", destination="x")
         await ask("move_file", source="archive", destination="x")
 
 
