@@ -11,18 +11,17 @@ import stat
 import struct
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from mcp.server.mcpserver.exceptions import ToolError
 
 from servers.data import sources
 from servers.data.models import Change
-from servers.filesystem import disk
+from servers.filesystem import disk, paths, trash
 from servers.filesystem.answers import MOST_CHARACTERS
 from servers.filesystem.paths import Place, Roots, Spot, private, spot
 from servers.filesystem.text import read_at
-from servers.filesystem.trash import KEEP
 from servers.sqlite.files import HEADER, LARGEST_CHANGED, MAGIC
 
 _SECTOR = 512
@@ -103,36 +102,39 @@ def _finish(beside: Spot) -> None:
 
 
 _FOLDER = "data"
-_ID = re.compile(r"^\d{8}T\d{6}-[0-9a-f]{16}$")
+_ID = re.compile(r"^[0-9]{8}T[0-9]{6}-[0-9a-f]{16}$")
 _LARGEST = 64 << 20
+_ROWS = b'", "rows": '  # no path holds that as JSON
+_LONGEST_HEAD = 1 << 16  # bytes
 
 
 def keep(place: Place, rows: bytes, at: datetime) -> str:
     """Write down what the rows were and are (`rows`, JSON), safe on disk. Returns the id of the record."""
     name = f"{at:%Y%m%dT%H%M%S}-{secrets.token_hex(8)}"
-    data = b'{"path": %s, "rows": %s}' % (json.dumps(place.inner).encode(), rows)
+    data = json.dumps({"path": place.inner}).encode().removesuffix(b'"}') + _ROWS + rows + b"}"
     with private(place.root, _FOLDER) as folder:
-        _purge(folder, at)
+        trash.remove_old(folder, at)
         with disk.staging(Spot(folder, name, name), 0o600) as file:
             disk.write_all(file, data)
         os.fsync(folder)
     return name
 
 
-def _purge(folder: int, at: datetime) -> None:
-    for name in filter(_ID.match, os.listdir(folder)):
-        if datetime.strptime(name[:15], "%Y%m%dT%H%M%S").replace(tzinfo=UTC) + KEEP <= at:
-            disk.remove(Spot(folder, name, name))
-
-
 def load(roots: Roots, record: str) -> tuple[Place, bytes]:
     """The database of a record and its rows, as JSON. Raises ToolError when there is none of that id."""
     for root in roots.roots if _ID.match(record) else ():
         with suppress(ToolError), private(root, _FOLDER, make=False) as folder:
-            with disk.reading(Spot(folder, record, record)) as file:
-                told = json.loads(read_at(file, 0, _LARGEST))
-            return roots.place(root, tuple(told["path"].split("/"))), json.dumps(told["rows"]).encode()
+            head, _, rows = disk.record(Spot(folder, record, record), _LARGEST).partition(_ROWS)
+            return roots.place(root, paths.split(_path(head))), rows.removesuffix(b"}")
     raise ToolError("There is no record of that id; perhaps its 30 days are over. Change the rows by hand.")
+
+
+def _path(head: bytes) -> str:
+    """The path that a record begins with. Raises ToolError for what is none of ours."""
+    try:
+        return str(json.loads(head[:_LONGEST_HEAD] + b'"}')["path"])
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise ToolError("This is no record of changed rows. Change them by hand.") from None
 
 
 WAIT = 5.0  # seconds for another program to end its change

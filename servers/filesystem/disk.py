@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from mcp.server.mcpserver.exceptions import ToolError
 
-from servers.filesystem.paths import Spot
+from servers.filesystem.paths import PRIVATE, Spot
 
 try:
     import fcntl
@@ -92,6 +92,15 @@ def examine(spot: Spot) -> Found:
     """The file at a spot, hashed. Raises ToolError when it is no regular file, or larger than LARGEST."""
     with reading(spot) as file:
         return measure(file, spot.said)
+
+
+def record(spot: Spot, most: int) -> bytes:
+    """All bytes of a file that we wrote for ourselves, where nobody else did. Raises ToolError for a larger one."""
+    with reading(spot) as file, open(file, "rb", closefd=False) as whole:
+        data = whole.read(most + 1)
+    if len(data) > most:
+        raise ToolError(f"{spot.said} is larger than {most >> 20} MB, so it is none of ours.")
+    return data
 
 
 def find(spot: Spot) -> Found | None:
@@ -181,7 +190,10 @@ def settle(*spots: Spot) -> None:
 @contextmanager
 def lock(folder: int) -> Iterator[None]:
     """Alone among all servers, threads and processes, that change the root this folder of ours belongs to."""
-    file = os.open("lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=folder)
+    try:
+        file = os.open("lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=folder)
+    except OSError as error:
+        raise ToolError(f"{PRIVATE}/lock cannot be opened: {error.strerror}. Move it away first.") from None
     try:
         _wait_for(file)
         yield

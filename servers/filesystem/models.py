@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 PathArg = Annotated[str, Field(description="A path inside the allowed folders, like reports/q3.md.")]
 PathsArg = Annotated[
@@ -202,12 +202,15 @@ class TrashedFile(BaseModel):
     kind: str = "file"
 
 
+LAST = datetime(9999, 1, 1, tzinfo=UTC)  # days can be added to what is before
+
+
 class Manifest(BaseModel):
     """One folder in the trash: its files are named 0, 1, 2 … in the order of `files`."""
 
     id: str
     reason: Literal["deleted", "replaced"]
-    deleted_at: datetime
+    deleted_at: Annotated[AwareDatetime, Field(lt=LAST)]
     files: list[TrashedFile]
 
 

@@ -8,7 +8,7 @@ import re
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from threading import Lock
 
 from mcp.server.mcpserver.exceptions import ToolError
@@ -21,8 +21,9 @@ from servers.filesystem.paths import PRIVATE, Root, Roots, Spot, private
 KEEP = timedelta(days=30)
 PURGE_EVERY = timedelta(days=1)
 _log = logging.getLogger(__name__)
-_ID = re.compile(r"^\d{8}T\d{6}-[0-9a-f]{16}$")
+_ID = re.compile(r"^[0-9]{8}T[0-9]{6}-[0-9a-f]{16}$")
 _MANIFEST = "manifest.json"
+_LARGEST = 4 << 20  # bytes of one
 _NONE = "Nothing with that id is in the trash; perhaps its 30 days are over. See list_trash."
 
 
@@ -58,7 +59,7 @@ def home(roots: Roots, trash_id: str) -> Root:
 def opened(root: Root, trash_id: str) -> Iterator[tuple[list[tuple[Spot, TrashedFile]], int]]:
     """The files in an entry, each still what its manifest says, and the entry's descriptor. Raises ToolError."""
     with private(root, "trash", trash_id, make=False) as entry:
-        manifest = _read(entry)
+        manifest = _read(entry, trash_id)
         held = stored(entry, manifest) if manifest else []
         if not held:
             raise ToolError(_NONE)
@@ -95,18 +96,17 @@ def _each(root: Root) -> Iterator[tuple[Manifest, int]]:
     with suppress(ToolError), private(root, "trash", make=False) as trash:
         for name in sorted(filter(_ID.match, os.listdir(trash)), reverse=True):
             with suppress(ToolError), private(root, "trash", name, make=False) as entry:
-                if manifest := _read(entry):
+                if manifest := _read(entry, name):
                     yield manifest, entry
 
 
-def _read(entry: int) -> Manifest | None:
+def _read(entry: int, name: str) -> Manifest | None:
     """None for what is no manifest of ours: it is left alone, neither listed nor purged."""
-    spot = Spot(entry, _MANIFEST, _MANIFEST)
     try:
-        with disk.reading(spot) as file, open(file, "rb", closefd=False) as text:
-            return Manifest.model_validate_json(text.read())
+        found = Manifest.model_validate_json(disk.record(Spot(entry, _MANIFEST, _MANIFEST), _LARGEST))
     except (ToolError, ValidationError):
         return None
+    return found if found.id == name else None
 
 
 def drop_if_empty(trash: int, entry: int, name: str) -> None:
@@ -115,6 +115,14 @@ def drop_if_empty(trash: int, entry: int, name: str) -> None:
         os.unlink(_MANIFEST, dir_fd=entry)
         os.rmdir(name, dir_fd=trash)
         os.fsync(trash)
+
+
+def remove_old(folder: int, at: datetime) -> None:
+    """Remove the records in a folder of ours whose names say that their days are over."""
+    for name in filter(_ID.match, os.listdir(folder)):
+        with suppress(ValueError):  # no day that there is, so no record of ours
+            if datetime.strptime(name[:15], "%Y%m%dT%H%M%S").replace(tzinfo=UTC) + KEEP <= at:
+                trees.remove(Spot(folder, name, name))
 
 
 def purge(root: Root, now: datetime) -> int:

@@ -22,6 +22,7 @@ from servers.filesystem.paths import Place, Root, Roots, Spot, opened, private
 
 MOST_WATCHED = 5_000  # names in one watched folder
 LOOKS_KEPT = 4
+LARGEST = 32 << 20  # bytes of them
 
 Mark = tuple[
     str, int, int, int, int
@@ -181,8 +182,7 @@ def _read(here: Spot) -> Watch | None:
     if disk.status(here) is None:
         return None
     try:
-        with disk.reading(here) as file, open(file, "rb", closefd=False) as text:
-            return Watch.model_validate_json(text.read())
+        return Watch.model_validate_json(disk.record(here, LARGEST))
     except (ToolError, ValidationError):
         return None
 

@@ -11,22 +11,21 @@ import stat
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from mcp.server.mcpserver.exceptions import ToolError
 
-from servers.filesystem import disk, listing, paths, text, trees
+from servers.filesystem import disk, listing, paths, text, trash, trees
 from servers.filesystem.models import Item
 from servers.filesystem.paths import Place, Root, Roots, Spot, opened, private, spot
 from servers.filesystem.text import read_at
-from servers.filesystem.trash import KEEP
 from servers.sandbox.calling import Limits, run
 from servers.text_encoding import HEAD
 
 LARGEST = 128 << 20  # bytes
 _FOLDER, _NAME = "knowledge", "index.sqlite"
-_ID = re.compile(r"^\d{8}T\d{6}-[0-9a-f]{16}$")
+_ID = re.compile(r"^[0-9]{8}T[0-9]{6}-[0-9a-f]{16}$")
 _STAGED = re.compile(r"^[0-9a-f]{32}$")  # see disk.temporary
 _WHAT = "The index in .countersign/knowledge"
 _LIMITS = Limits(seconds=60, memory=2 << 30, output=LARGEST + (16 << 20))
@@ -81,7 +80,7 @@ def replace(root: Root, before: bytes, after: bytes, at: datetime) -> str:
         raise ToolError(f"The index would be larger than {LARGEST >> 20} MB. Index fewer files.")
     record = f"{at:%Y%m%dT%H%M%S}-{secrets.token_hex(8)}"
     with private(root, _FOLDER) as folder, private(root, _FOLDER, "before") as kept:
-        _purge(kept, at)
+        trash.remove_old(kept, at)
         _clear(folder)
         _write(Spot(kept, record, "The index"), before)
         os.fsync(kept)
@@ -99,12 +98,6 @@ def replace(root: Root, before: bytes, after: bytes, at: datetime) -> str:
 def _write(spot: Spot, data: bytes) -> None:
     with disk.staging(spot, 0o600) as file:
         disk.write_all(file, data)
-
-
-def _purge(kept: int, at: datetime) -> None:
-    for name in filter(_ID.match, os.listdir(kept)):
-        if datetime.strptime(name[:15], "%Y%m%dT%H%M%S").replace(tzinfo=UTC) + KEEP <= at:
-            disk.remove(Spot(kept, name, name))
 
 
 def _clear(folder: int) -> None:

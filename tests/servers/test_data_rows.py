@@ -310,3 +310,25 @@ async def test_records_are_kept_for_30_days(tmp_path: Path) -> None:
         assert "30 days are over" in await gate.refused("check_rows", record=first.result["record"])
         for record in ("../../x", "", "20260301T120000-0000000000000000"):
             assert "no record of that id" in await gate.refused("restore_rows", record=record)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        "",
+        "[" * 100_000,
+        '{"path": 7, "rows": []}',
+        '{"path": "../x", "rows": []}',
+        '{"path": "books.sqlite", "rows": [',
+        '{"path": "books.sqlite", "rows": ' + "[" * 100_000,
+        '{"path": "books.sqlite", "rows": {"a": 1}}',
+    ],
+)
+async def test_a_record_that_others_wrote_is_refused_in_words(tmp_path: Path, data: str) -> None:
+    async with books(tmp_path, AB) as gate:
+        done = await gate.do("write_sqlite", **put(b="x"))
+        record = tmp_path / "sample" / ".countersign" / "data" / done.result["record"]
+        record.write_text(data.replace("books.sqlite", done.result["path"]))
+        for tool in ("restore_rows", "preview_restore_rows", "check_rows"):
+            assert await gate.refused(tool, record=record.name)
+    assert rows(tmp_path) == [(1, "one"), (2, "two"), (3, "x")]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 import time
+import tracemalloc
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp.server.mcpserver.exceptions import ToolError
 
-from servers.filesystem import disk
+from servers.filesystem import disk, server
 from servers.filesystem.paths import Spot
 from tests.servers.files import Ask, files, sample, tree
 
@@ -223,6 +226,66 @@ async def test_a_manifest_that_was_tampered_with_leads_nowhere(tmp_path: Path) -
             assert "Nothing with that id" in await ask.refused("restore_file", trash_id=trash_id)
     assert not (root / "notes.md").exists()
     assert sorted(os.listdir(tmp_path / "data-secret")) == ["secret.txt"]
+
+
+ENTRY = "20260301T120000-0123456789abcdef"
+MANIFEST = {
+    "id": ENTRY,
+    "reason": "deleted",
+    "deleted_at": "2020-03-01T12:00:00Z",
+    "files": [{"path": "a.md", "sha256": "0" * 64, "size": 1}],
+}
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"deleted_at": "2020-03-01T12:00:00"},
+        {"deleted_at": "9999-12-31T00:00:00Z"},
+        {"id": "20200101T000000-ffffffffffffffff"},
+        {"id": "../../x"},
+        {"reason": "x" * (5 << 20)},
+    ],
+)
+async def test_an_entry_that_others_put_into_the_trash_stops_no_server(
+    tmp_path: Path, changed: dict[str, str]
+) -> None:
+    entry = tmp_path / ".countersign" / "trash" / ENTRY
+    entry.mkdir(parents=True)
+    (entry / "0").write_text("x")
+    (entry / "manifest.json").write_text(json.dumps({**MANIFEST, **changed}))
+    async with files(tmp_path) as ask:
+        assert (await ask("list_trash"))["entries"] == []
+        assert "Nothing with that id" in await ask.refused("restore_file", trash_id=ENTRY)
+    assert (entry / "0").exists()
+
+
+async def test_a_manifest_of_eight_gigabytes_is_not_read(tmp_path: Path) -> None:
+    entry = tmp_path / ".countersign" / "trash" / ENTRY
+    entry.mkdir(parents=True)
+    (entry / "0").write_text("x")
+    (entry / "manifest.json").touch()
+    os.truncate(entry / "manifest.json", 8 << 30)
+    tracemalloc.start()
+    try:
+        async with files(tmp_path) as ask:
+            assert (await ask("list_trash"))["entries"] == []
+        assert tracemalloc.get_traced_memory()[1] < 64 << 20
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("what", ["folder", "link"])
+def test_a_lock_that_others_put_in_its_place_is_named(tmp_path: Path, what: str) -> None:
+    lock = tmp_path / ".countersign" / "lock"
+    lock.parent.mkdir()
+    if what == "folder":
+        lock.mkdir()
+    else:
+        lock.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(ToolError, match="lock cannot be opened"):
+        server([tmp_path])
+    assert not (tmp_path / "elsewhere").exists()
 
 
 @pytest.mark.parametrize("becomes", ["link", "pipe", "folder"])

@@ -161,6 +161,15 @@ async def test_what_a_killed_server_left_staged_goes_with_the_next_change(tmp_pa
         assert sorted(path.name for path in ours.iterdir()) == ["before", "index.sqlite"]
 
 
+@pytest.mark.parametrize(
+    "day", ["99999999T999999", "20261399T000000", "２０２０0101T000000", "20200101T000000"]
+)
+async def test_a_record_that_others_put_beside_ours_stops_no_change(tmp_path: Path, day: str) -> None:
+    (tmp_path / ".countersign" / "knowledge" / "before" / f"{day}-0123456789abcdef").mkdir(parents=True)
+    async with knowing(notes(tmp_path)) as ask:
+        assert (await ask("index_folder", path="."))["added"] == 3
+
+
 async def test_documents_are_taken_in_and_what_holds_no_text_is_named(tmp_path: Path) -> None:
     (tmp_path / "a.pdf").write_bytes(papers.pdf("The deposit is 1800 euros."))
     (tmp_path / "broken.pdf").write_bytes(b"%PDF-1.4 junk")
