@@ -278,6 +278,7 @@ class Changing:
 
 def _new(title: str, verb: str, summary: str, preview: str, argument: str, risk: str) -> Card:
     made: dict[str, Any] = {
+        "targets": {"paths": ["calendar"], "reported": ["{capture.plan.folder}"]},
         "noun": "{args.title}",
         "capture": {"plan": {"tool": preview, "args": {argument: "{args}"}}},
         "bind": bound(expected_start="start", expected_end="end"),
@@ -295,8 +296,10 @@ CARDS: dict[str, Card] = {
     "list_events": reading("List events", "List events from {args.start}"),
     "find_free_slots": reading("Find free time", "Find free time from {args.start}"),
     "get_event": reading("Event details", "Look at the event {args.event_id}"),
-    "preview_event": reading("Preview a new event", "Look at the new event"),
-    "preview_time_block": reading("Preview a block of time", "Look at the block of time"),
+    "preview_event": reading("Preview a new event", "Look at the new event", looks=["event.calendar"]),
+    "preview_time_block": reading(
+        "Preview a block of time", "Look at the block of time", looks=["block.calendar"]
+    ),
     "create_event": _new(
         "Create event", "Create", "Create the event {capture.plan.what}", "preview_event", "event", "medium"
     ),
@@ -310,6 +313,7 @@ CARDS: dict[str, Card] = {
         cls="destructive",
         risk="high",
         noun="{capture.target.title}",
+        targets={"ids": ["event_id"], "reported": ["{capture.target.file}"]},
         capture={"target": call("get_event", event_id="{args.event_id}")},
         bind={"expected_sha256": "{capture.target.sha256}"},
         preview={"kind": "affected", "items": "{capture.target.items}"},

@@ -13,6 +13,9 @@ import pytest
 from icalendar import Calendar
 from mcp import Client, StdioServerParameters
 
+from gate.actions.preview import decided
+from gate.rules.action import Verdict
+from gate.rules.policy import Policy, Rule
 from servers.calendar import configured, server
 from servers.command_line import zone
 from tests.servers.files import Ask, Clock
@@ -305,6 +308,33 @@ async def test_an_event_goes_to_the_folder_that_is_named(tmp_path: Path) -> None
         assert made["file"] == "work/2026-11-24-new1.ics"
         [listed] = (await gate("list_events", start="2026-11-26", days=1, contains="x"))["events"][-1:]
         assert (listed["start"], listed["end"], listed["file"]) == ("2026-11-24", "2026-11-26", made["file"])
+
+
+@pytest.mark.parametrize("said", ["board", "./board", "board/", "x/../board", "board//.", "BOARD\u200b"])
+@pytest.mark.parametrize("tool", ["create_event", "create_time_block"])
+async def test_a_rule_about_a_calendar_holds_for_every_way_to_write_its_folder(
+    tmp_path: Path, tool: str, said: str
+) -> None:
+    root = sample(tmp_path)
+    (root / "board").mkdir()
+    async with calendar(root) as gate:
+        gate.world.policy = Policy(
+            "test", (Rule("no", ("calendar.*",), deny=True, texts=(r"(?i)^board(/|$)",)),)
+        )
+        seen = await gate.look(tool, title="X", start="2026-11-30 14:00", calendar=said)
+        decision = decided(gate.world, gate.spec(tool), seen.args, "C", seen.capture)
+    assert decision.verdict is Verdict.DENY
+
+
+async def test_a_rule_about_a_calendar_holds_for_an_event_in_it_that_is_deleted(tmp_path: Path) -> None:
+    root = sample(tmp_path)
+    (root / "board").mkdir()
+    (root / "board" / "x.ics").write_text(event("DTSTART:20261124T120000Z"))
+    async with calendar(root) as gate:
+        gate.world.policy = Policy("test", (Rule("no", ("calendar.*",), deny=True, texts=("^board/",)),))
+        seen = await gate.look("delete_event", event_id="x@example.com")
+        decision = decided(gate.world, gate.spec("delete_event"), seen.args, "C", seen.capture)
+    assert decision.verdict is Verdict.DENY
 
 
 async def test_a_time_that_moved_since_it_was_shown_is_not_written(tmp_path: Path) -> None:
