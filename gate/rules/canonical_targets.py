@@ -37,6 +37,8 @@ SECRET_NAMES = tuple(
     "x.jks x.keystore x.kdbx credentials credentials.json secret.yml secrets.yml secrets.json "
     "service-account.json".split()
 )
+LAST_NAMES = tuple((secret, secret.rpartition("/")[2]) for secret in SECRET_NAMES)
+ALL_LAST_NAMES = "\n".join(last for _, last in LAST_NAMES)
 WILD = re.compile(r"[*?\[{]")
 BRACES = re.compile(r"\{([^{},\s\":]*,[^{}\s\":]*)\}")
 MOST_ALTERNATIVES = 64
@@ -44,6 +46,9 @@ MOST_ALTERNATIVES_OF_A_CALL = (
     2_000  # alternatives; each takes up to 0.3 ms to be held against the names of secret files
 )
 ANY_OF = re.compile(r"\[!?[^\[\]]*\]|[*?]")
+SETS = re.compile(r"(?s)\[.*\]")
+BEFORE_A_NAME = re.compile(r"[=\s@,;]")
+COST_OF_A_PATTERN = 4
 LONGEST_JSON, DEEPEST_JSON = (
     1 << 20,
     3,
@@ -189,7 +194,7 @@ def _globbed(text: str) -> Iterator[str]:
 
     A pattern that says next to nothing of a name (`*`, `.*`, `*.json`) means none: tools take `*` for much else.
     """
-    names = [re.split(r"[=\s@,;]", one)[-1] for one in _alternatives(text)]
+    names = [BEFORE_A_NAME.split(one)[-1] for one in _alternatives(text)]
     if len(names) > MOST_ALTERNATIVES:
         yield SECRET_NAMES[0]
     for name in names[:MOST_ALTERNATIVES]:
@@ -199,19 +204,31 @@ def _globbed(text: str) -> Iterator[str]:
 @lru_cache(maxsize=8_192)  # the forms of a text mostly have the same alternatives
 def _secrets(name: str) -> tuple[str, ...]:
     """The secret files that a name means, itself or as a pattern."""
-    choices = SECRET_NAMES if ANY_OF.search(name) else ()
+    choices = _possible(name) if ANY_OF.search(name) else ()
     meant = tuple(secret for secret in choices if _could_be(name.split("/"), secret))
     return (name, *meant) if SECRET.search(name) else meant
 
 
+def _possible(pattern: str) -> tuple[str, ...]:
+    """The secret files whose names hold all that a pattern says in letters: few, and told without making a matcher."""
+    last = pattern.rpartition("/")[2]
+    runs = [run for run in re.split(r"[*?]", SETS.sub("*", last)) if run]
+    if not last or any(run not in ALL_LAST_NAMES for run in runs):
+        return ()
+    return tuple(secret for secret, last in LAST_NAMES if all(run in last for run in runs))
+
+
 def count_alternatives(texts: Iterable[str]) -> int:
-    """About how many texts a shell would make of these with their braces, at most 65 of each of their forms."""
-    return sum(
-        min(2 ** min(form.count(","), 7), MOST_ALTERNATIVES + 1)
-        for text in dict.fromkeys(texts)
-        for form in (text, *_forms(text))
-        if BRACES.search(form)
-    )
+    """About how many texts a shell would make of these with their braces, at most 65 of each of their forms; a pattern
+    that may mean a secret file counts as several, as a matcher is made for each."""
+    return sum(_alternatives_of(form) for text in dict.fromkeys(texts) for form in (text, *_forms(text)))
+
+
+def _alternatives_of(form: str) -> int:
+    if BRACES.search(form):
+        return min(2 ** min(form.count(","), 7), MOST_ALTERNATIVES + 1)
+    name = BEFORE_A_NAME.split(form[-SHORT:].lower())[-1]
+    return COST_OF_A_PATTERN if ANY_OF.search(name) and _possible(name) else 0
 
 
 def too_many_alternatives(targets: Targets | None, args: Json) -> bool:
@@ -261,7 +278,7 @@ def _known(found: re.Match[str]) -> str:
 
 
 # Each text is asked for several times for one call, which may have thousands.
-_short, _long = lru_cache(maxsize=8_192)(_readings), lru_cache(maxsize=64)(_readings)
+_short, _long = lru_cache(maxsize=16_384)(_readings), lru_cache(maxsize=64)(_readings)
 
 
 def _seen(text: str) -> str:

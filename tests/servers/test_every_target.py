@@ -22,6 +22,7 @@ from gate.rules.canonical_targets import (
     SECRET_FILE,
     SECRET_NAMES,
     Targets,
+    _possible,
     _secrets,
     canonical_path,
     readings,
@@ -413,6 +414,21 @@ def test_a_call_that_stands_for_more_names_than_can_be_checked_runs_no_pattern_o
     assert decision.verdict is Verdict.DENY
     assert "name fewer at a time" in decision.reason
     assert _secrets.cache_info().misses == 0
+
+
+def test_no_matcher_is_made_for_a_pattern_whose_letters_are_in_no_secret_name() -> None:
+    for pattern in ("123*", "*7[ab]?x*", "row[0]", "src/*.tsx"):
+        assert _possible(pattern) == ()
+    for pattern in (".en*", "id_[rd]sa", "[!q]d_rsa", "*.p?m", "*", ".ssh/conf*"):
+        assert _possible(pattern)
+
+
+def test_a_call_with_more_patterns_than_matchers_are_made_for_is_denied() -> None:
+    spec = undeclared("store")
+    few, many = ([f"[{number}a]*[{number}b]" for number in range(n)] for n in (400, 600))
+    assert judged(spec, {"path": few}).verdict is not Verdict.DENY
+    assert judged(spec, {"path": many}).verdict is Verdict.DENY
+    assert judged(spec, {"path": [f"{number}*" for number in range(5_000)]}).verdict is not Verdict.DENY
 
 
 def test_the_words_of_a_command_that_stand_for_too_many_names_are_not_looked_at_one_by_one() -> None:
