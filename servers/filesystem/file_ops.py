@@ -286,6 +286,7 @@ def preview(roots: Roots, trash_id: str) -> Returning:
             if file.kind == "folder"
             for item in listing.items(place.said, trees.parts(there)[1])
         ]
+    listing.bearable(inside)
     return Returning(files, places, [listing.metadata(place).sha256 or "" for place in places], inside)
 
 

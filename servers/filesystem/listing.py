@@ -19,7 +19,8 @@ from servers.filesystem.paths import Place, Spot, opened, spot
 
 MOST_VISITED = 50_000
 DEEPEST = 64
-MOST_SHOWN = 300  # names in a folder that is deleted: a person reads them
+MOST_SHOWN = 300  # names in folders that are changed: a person reads them
+LONGEST_SHOWN = 40_000  # characters of these names
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -171,7 +172,17 @@ def items(said: str, parts: Sequence[trees.Part]) -> list[Item]:
             "one by one."
         )
     inside = [{"name": f"{said}/{part.path}", "kind": part.kind, "size": part.size} for part in parts]
-    return [Item.model_validate(item) for item in inside]
+    found = [Item.model_validate(item) for item in inside]
+    bearable(found)
+    return found
+
+
+def bearable(inside: Sequence[Item]) -> None:
+    """Raise ToolError for more than a person reads, and than the gate holds its rules against at once."""
+    if len(inside) > MOST_SHOWN or sum(len(item.name) for item in inside) > LONGEST_SHOWN:
+        raise ToolError(
+            f"These hold more than {MOST_SHOWN} names, or longer ones than can be shown. Name fewer."
+        )
 
 
 def described(place: Place, whole_folders: bool = False) -> Described:

@@ -123,10 +123,7 @@ class Reading:
         for place in places:
             path_arguments.deletable(self.roots, place, self.folders)
         found = [listing.hashed(place) for place in places]
-        if sum(1 + len(inside) for _, inside in found) > listing.MOST_SHOWN:
-            raise ToolError(
-                f"These hold more than {listing.MOST_SHOWN} names, too many to be shown. Name fewer."
-            )
+        listing.bearable([one for top, inside in found for one in (top, *inside)])
         return answers.summed([top for top, _ in found], [inside for _, inside in found])
 
     @spoken

@@ -243,6 +243,20 @@ async def test_too_much_in_a_folder_is_said(tmp_path: Path) -> None:
         await ask("move_file", source="archive", destination="x")
 
 
+async def test_names_that_are_too_long_together_are_refused_before_they_are_judged(tmp_path: Path) -> None:
+    root = folders(tmp_path)
+    deep = root / "archive" / "/".join(["x" * 200] * 12)
+    deep.mkdir(parents=True)
+    for number in range(20):
+        (deep / f"{number}").touch()
+    async with files(root) as ask:
+        said = await ask.refused("preview_transfer", source="archive", destination="x")
+        assert "longer ones than can be shown" in said
+        gone = await ask("delete_file", path="archive")
+        assert "longer ones" in await ask.refused("preview_restore", trash_id=gone["trash_id"])
+        await ask("restore_file", trash_id=gone["trash_id"])
+
+
 async def test_a_folder_in_the_trash_goes_when_its_days_are_over(tmp_path: Path) -> None:
     root, clock = folders(tmp_path), Clock()
     async with files(root, clock=clock) as ask:
