@@ -109,6 +109,7 @@ class Plan(BaseModel):
     """The file that would be made."""
 
     path: str
+    touched: list[str] = Field(description="the file that would be made, and what the encrypted one is of")
     items: list[Item]
     expected_source: Sha256
     expected_target: Sha256

@@ -198,6 +198,7 @@ def _plan(place: Place, goal: Target, recipients: list[str]) -> Plan:
     data, sha256 = bytes_of(place, LARGEST_MADE)
     return Plan(
         path=goal.place.said,
+        touched=[goal.place.said, place.said.removesuffix(ENDING)],
         items=[Item(name=place.said, kind="file", size=len(data)), goal.item],
         expected_source=sha256,
         expected_target=goal.sha256 or disk.ABSENT,
@@ -210,7 +211,7 @@ def _crypt(title: str, verb: str, preview: str) -> Card:
         title,
         verb,
         f"{verb} {{args.path}} to {{capture.plan.path}}",
-        targets={"paths": ["path", "destination"], "reported": ["{capture.plan.path}"]},
+        targets={"paths": ["path", "destination"], "reported": ["{capture.plan.touched}"]},
         noun="{args.path|name}",
         capture={"plan": call(preview, call="{args}")},
         bind=bound("expected_source", "expected_target"),

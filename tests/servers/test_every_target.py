@@ -291,7 +291,7 @@ async def test_a_restored_or_decrypted_secret_file_is_known_by_what_the_preview_
     by_name = {spec.full_name: spec for spec in bundled}
     for name, args, capture in (
         ("filesystem.restore_file", {"trash_id": "x"}, {"plan": {"touched": ["a.md", ".env"]}}),
-        ("security.decrypt_file", {"path": "dotenv.age"}, {"plan": {"path": ".env"}}),
+        ("security.decrypt_file", {"path": "dotenv.age"}, {"plan": {"touched": [".env"]}}),
         ("data.restore_rows", {"record": "x"}, {"plan": {"path": "config/secrets.json"}}),
         (
             "filesystem.move_file",

@@ -364,3 +364,10 @@ async def test_the_server_runs_on_standard_input_and_output(tmp_path: Path) -> N
     command = StdioServerParameters(command=sys.executable, args=words, cwd=Path(__file__).parents[2])
     async with Client(command, read_timeout_seconds=60) as client:
         assert (await Ask(client)("scan_for_pii", path="."))["kinds"] == {"email": 1}
+
+
+async def test_a_secret_file_that_is_decrypted_under_another_name_is_still_told(tmp_path: Path) -> None:
+    async with security(tmp_path, server_key="secret") as ask:
+        await ask("encrypt_file", path="server.key")
+        plan = await ask("preview_decrypt", call={"path": "server.key.age", "destination": "notes.txt"})
+    assert plan["touched"] == ["notes.txt", "server.key"]
