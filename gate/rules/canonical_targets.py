@@ -226,7 +226,7 @@ def count_alternatives(texts: Iterable[str]) -> int:
 
 def _alternatives_of(form: str) -> int:
     if BRACES.search(form):
-        return min(2 ** min(form.count(","), 7), MOST_ALTERNATIVES + 1)
+        return min(1 << min(form.count(","), 7), MOST_ALTERNATIVES + 1)
     name = BEFORE_A_NAME.split(form[-SHORT:].lower())[-1]
     return COST_OF_A_PATTERN if ANY_OF.search(name) and _possible(name) else 0
 

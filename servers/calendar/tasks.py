@@ -33,12 +33,12 @@ def without(data: bytes, calendars: Sequence[Calendar], uid: str) -> tuple[bytes
     return (rest if _hold(rest, others) else data), left
 
 
-def _others(calendars: Sequence[Calendar], uid: str) -> list[Component]:
-    found = (entry for calendar in calendars for entry in calendar.subcomponents)
+def _others(calendars: Sequence[Calendar], uid: str) -> list[Any]:
+    found: Iterator[Any] = (entry for calendar in calendars for entry in calendar.subcomponents)
     return [entry for entry in found if entry.name != "VEVENT" or text(entry, "UID") != uid]
 
 
-def _hold(data: bytes, wanted: Sequence[Component]) -> bool:
+def _hold(data: bytes, wanted: Sequence[Any]) -> bool:
     """Whether the entries in a file are these."""
     try:
         held = [entry.to_ical() for calendar in parsed(data) for entry in calendar.subcomponents]
