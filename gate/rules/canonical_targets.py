@@ -46,7 +46,6 @@ MOST_ALTERNATIVES_OF_A_CALL = (
     2_000  # alternatives; each takes up to 0.3 ms to be held against the names of secret files
 )
 ANY_OF = re.compile(r"\[!?[^\[\]]*\]|[*?]")
-SETS = re.compile(r"(?s)\[.*\]")
 BEFORE_A_NAME = re.compile(r"[=\s@,;]")
 COST_OF_A_PATTERN = 4
 LONGEST_JSON, DEEPEST_JSON = (
@@ -212,7 +211,9 @@ def _secrets(name: str) -> tuple[str, ...]:
 def _possible(pattern: str) -> tuple[str, ...]:
     """The secret files whose names hold all that a pattern says in letters: few, and told without making a matcher."""
     last = pattern.rpartition("/")[2]
-    runs = [run for run in re.split(r"[*?]", SETS.sub("*", last)) if run]
+    begin, end = last.find("["), last.rfind("]")
+    plain = f"{last[:begin]}*{last[end + 1 :]}" if 0 <= begin < end else last
+    runs = [run for run in re.split(r"[*?]", plain) if run]
     if not last or any(run not in ALL_LAST_NAMES for run in runs):
         return ()
     return tuple(secret for secret, last in LAST_NAMES if all(run in last for run in runs))

@@ -18,7 +18,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 
 from servers.data import sources
 from servers.data.models import Change
-from servers.filesystem import disk, paths, trash
+from servers.filesystem import disk, trash
 from servers.filesystem.answers import MOST_CHARACTERS
 from servers.filesystem.paths import Place, Roots, Spot, private, spot
 from servers.filesystem.text import read_at
@@ -125,7 +125,7 @@ def load(roots: Roots, record: str) -> tuple[Place, bytes]:
     for root in roots.roots if _ID.match(record) else ():
         with suppress(ToolError), private(root, _FOLDER, make=False) as folder:
             head, _, rows = disk.record(Spot(folder, record, record), _LARGEST).partition(_ROWS)
-            return roots.place(root, paths.split(_path(head))), rows.removesuffix(b"}")
+            return roots.place(root, tuple(_path(head).split("/"))), rows.removesuffix(b"}")
     raise ToolError("There is no record of that id; perhaps its 30 days are over. Change the rows by hand.")
 
 
