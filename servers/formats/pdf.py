@@ -143,7 +143,7 @@ _TAGS = {
 def write(blocks: Sequence[Block], title: str, lenient: bool = False) -> bytes:
     """A PDF of these blocks on A4 pages; the same blocks give the same bytes.
 
-    `lenient`: a letter that cannot be set is written as its number, such as \\u{6f22}, instead of refused.
+    `lenient`: a letter that cannot be set is written as its number, such as \\u{926}, instead of refused.
     Raises Refused for such letters, and for more pages than anybody reads.
     """
     shown = [*([Block("heading", unstyled(title), 1)] if title else []), *blocks]

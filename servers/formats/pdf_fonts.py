@@ -59,7 +59,7 @@ def _to_the_left(char: str) -> bool:
 
 
 def numbered(blocks: Sequence[Block], letters: Sequence[str]) -> list[Block]:
-    """The blocks with these letters as numbers, such as \\u{6f22}."""
+    """The blocks with these letters as numbers, such as \\u{926}."""
     numbers = {ord(c): f"\\u{{{ord(c):x}}}" for c in letters}
     return _changed(
         blocks, lambda text: tuple(run._replace(text=run.text.translate(numbers)) for run in text)
