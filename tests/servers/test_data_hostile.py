@@ -44,7 +44,7 @@ import asyncio, signal, sys
 from pathlib import Path
 from mcp import Client
 from servers.data import server, sources
-sources.SECONDS = 15
+sources.SECONDS = 10
 async def main():
     async with Client(server([Path(sys.argv[1])])) as client:
         call = asyncio.ensure_future(client.call_tool("query_sqlite", {"path": "t.sqlite", "sql": sys.argv[2]}))
