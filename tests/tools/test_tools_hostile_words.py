@@ -15,7 +15,7 @@ from gate.tasks.inbox import LONGEST
 from handlers.slack import payloads
 from tests.patterns import seconds
 from tests.tools.phrases_setup import listed
-from tools.phrases.interpret import Understanding
+from tools.phrases.interpret import MOST, Understanding
 from tools.phrases.phrase_file import load_phrases
 from tools.phrases.plan_draft import Unclear
 from tools.phrases.plan_instructions import order
@@ -77,3 +77,8 @@ def test_a_hostile_message_is_read_in_less_than_a_tenth_of_a_second(
         if (took := quickest(lambda read=read, text=text: read(text))) > GENEROUS  # type: ignore[misc]
     }
     assert slow == {}
+
+
+def test_a_sentence_of_many_parts_is_cut_up_no_further_than_it_is_read(tmp_path: Path) -> None:
+    known = Understanding(load_phrases(Path("manifests/phrases.yaml")), listed(tmp_path))
+    assert len(known.instructions(hear("delete a and " * 150 + "delete a"))) == MOST + 1

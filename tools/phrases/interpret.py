@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count, islice
 
@@ -97,7 +97,7 @@ class Understanding:
         """One message. `place`: of its first instruction, where others came before. Raises Unclear."""
         found = self.instructions(heard)
         if len(found) > MOST:
-            raise Unclear(f"That is {len(found)} instructions. Please give me at most {MOST} at once.")
+            raise Unclear(f"That is more than {MOST} instructions. Please give me at most {MOST} at once.")
         try:
             return self._read(found, heard, decided, place)
         except Unclear as unclear:
@@ -137,7 +137,7 @@ class Understanding:
         return (whole if here.split() == whole.split() else here).strip()
 
     def instructions(self, heard: Heard) -> list[str]:
-        """The message cut into its instructions."""
+        """The message cut into its instructions; of more than are read, the first of them."""
         content = headed(heard)
         if content and self.fits(content, heard):
             return [content]
@@ -146,28 +146,34 @@ class Understanding:
             del found[0]  # "Please do this:"
         if len(found) > MOST:  # refused by who reads them: cutting each up would take seconds
             return found
-        return [part for line in found for part in self._parts(line, heard)]
+        return [*islice((part for line in found for part in self._parts(line, heard)), MOST + 1)]
 
-    def _parts(self, line: str, heard: Heard) -> list[str]:
+    def _parts(self, line: str, heard: Heard) -> Iterator[str]:
         """Cut at each "then", unless what stands before it takes everything to the end of the line."""
         if len(line) > LONGEST or isinstance(direct(line, heard, self.tools), Call):
-            return [line]
+            yield line
+            return
         for before, after in islice(joints(line), MOST):
             found = best(self.book.phrases, before)
             if found and found.pattern.to_the_end:
-                return [line]
+                yield line
+                return
             if self.fits(before, heard):
-                return [*self._at_and(before, heard), *self._parts(after, heard)]
-        return self._at_and(line, heard)
+                yield from self._at_and(before, heard)
+                yield from self._parts(after, heard)
+                return
+        yield from self._at_and(line, heard)
 
-    def _at_and(self, line: str, heard: Heard) -> list[str]:
+    def _at_and(self, line: str, heard: Heard) -> Iterator[str]:
         """Cut at an "and" between two instructions: what stands before it ends in a name, and what follows is an
         instruction as well. Free text, such as the title of a task, may hold an "and"."""
         for before, after in islice(conjunctions(line), MOST):
             found = best(self.book.phrases, before)
             if found and _ends_in_name(found) and self.fits(after, heard):
-                return [before, *self._at_and(after, heard)]
-        return [line]
+                yield before
+                yield from self._at_and(after, heard)
+                return
+        yield line
 
     def fits(self, line: str, heard: Heard) -> bool:
         """Whether this is an instruction, whole as it stands."""
