@@ -32,14 +32,13 @@ from views.outcome import MEANS, NOT_KNOWN, SAID, answer, happened
 from views.wording import (
     CLASSES,
     SEQUELS,
-    amount,
     decided,
     decides_alone,
     effect,
+    loses,
     may_confirm,
     moment,
     person,
-    reversible,
     signed,
     tally,
     top_line,
@@ -55,7 +54,6 @@ PROBLEM, PART_PROBLEM = 1000, 300
 PART_SAID = 160  # characters of a tool's answer on a part
 
 TYPED = "This cannot go by one click: press Review…, read all of it, and type the phrase."
-DELETING = ("delete", "remove", "purge")
 BLIND = "While this is so, it cannot be confirmed."
 SHORTENED = "This card cannot show all of it: *Review…* does."
 NO_ROOM = "There is no room here for all of it, so it cannot be confirmed here."
@@ -191,17 +189,8 @@ def _caution(action: Action, most: int = PART_PROBLEM) -> Elements:
     if not action.preview.is_complete:
         return [_warning(action.preview.problem, most)]
     if action.cls is Class.DESTRUCTIVE:
-        return [_warning(_loses(action), most)]
+        return [_warning(loses(action), most)]
     return [_warning(TYPED, most)] if action.verdict is Verdict.TYPED else []
-
-
-def _loses(action: Action) -> str:
-    told = action.preview
-    deletes = bool(told.affected) and told.verb.lower() in DELETING
-    lost = [f"This deletes {amount(action)}."] if deletes else []
-    back = [f"{'It' if lost else 'This'} {reversible(told.undo)}."] if told.undo else []
-    kept = [] if told.undo.startswith("yes") or not told.recoverable else [f"{told.recoverable}."]
-    return " ".join([*lost, *back, *kept]) or "This destroys something."
 
 
 def _warning(text: str, most: int) -> Block:

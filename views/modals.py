@@ -34,7 +34,7 @@ from views.buttons import tagged
 from views.card import about, confirmable, ending, head, waiting
 from views.form_fields import Form
 from views.outcome import SAID
-from views.wording import may_confirm, moment
+from views.wording import loses, may_confirm, moment
 
 View = dict[str, Json]
 
@@ -82,13 +82,15 @@ def review(action: Action, votes: Sequence[Vote] = ()) -> View:
 
 def _typed(action: Action) -> list[Block]:
     told = action.preview
-    what = "destroys something" if action.cls is Class.DESTRUCTIVE else "cannot go by one click"
+    destroys = action.cls is Class.DESTRUCTIVE
+    what = loses(action) if destroys else "This cannot go by one click."
+    sequel = preview.sequel(told) if destroys else preview.consequences(told)
     return [
-        sentence(f":warning: *This {what}.* Please read all of it."),
+        sentence(f":warning: *{what}* Please read all of it."),
         head(action),
         context(mrkdwn(f"Asked by {mention(action.requester)}.")),
         *pack(preview.reviewed(told, action.cls)),
-        *pack([*preview.warnings(told), *preview.consequences(told)]),
+        *pack([*preview.warnings(told), *sequel]),
         *pack(preview.prose(action.prose)),
         rich(line(words("To go on, type exactly:", "bold")), *boxes(action.phrase)),
         field(PHRASE, "The phrase", {"type": "plain_text_input", "action_id": PHRASE}),

@@ -173,6 +173,12 @@ def consequences(preview: Preview) -> list[Block]:
     return [*notified(preview), *back]
 
 
+def sequel(preview: Preview) -> list[Block]:
+    """Who hears of it, and how long what can be had back is kept: what `wording.loses` does not say."""
+    kept = preview.recoverable if preview.undo.startswith("yes") else ""
+    return [*notified(preview), *([line(words(f"{kept}.", most=500))] if kept else [])]
+
+
 def reversibility(preview: Preview) -> str:
     """Whether it can be taken back, and what is kept where that does not say for how long; "" where nobody knows."""
     back = reversible(preview.undo)

@@ -54,6 +54,7 @@ SEQUELS = {
     S.SUPERSEDED: "Something else was asked for instead. Nothing ran.",
     S.UNDONE: "It has been taken back since.",
 }
+DELETING = ("delete", "remove", "purge")
 KIND = re.compile(r"[a-z]{1,20}")
 NOBODY = {"": "", "system": "the system", "policy": "the policy"}
 IRREGULAR = {
@@ -161,6 +162,16 @@ def reversible(undo: str) -> str:
     if word == "partly":
         return f"can be undone in part:{rest}"
     return f"can be undone{undo.removeprefix('yes').replace(',', '', 1)}" if undo.startswith("yes") else undo
+
+
+def loses(action: Action) -> str:
+    """Of what destroys: what is lost and for how long it can be had back."""
+    told = action.preview
+    deletes = bool(told.affected) and told.verb.lower() in DELETING
+    lost = [f"This deletes {amount(action)}."] if deletes else []
+    back = [f"{'It' if lost else 'This'} {reversible(told.undo)}."] if told.undo else []
+    kept = [] if told.undo.startswith("yes") or not told.recoverable else [f"{told.recoverable}."]
+    return " ".join([*lost, *back, *kept]) or "This destroys something."
 
 
 def tally(action: Action, votes: Sequence[Vote]) -> str:
