@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
 from aiohttp import web
@@ -49,9 +51,29 @@ async def run(bench: Bench, quick: bool) -> None:
                 full = [await _full(pool, bench, database, (ALL,), rate, seconds) for _ in range(repeats)]
                 _show(f"{database}, {rate}/s", full, bare, (database, rate) in GOALS)
         if POSTGRES in bench.databases:
+            with busy_half():
+                bare = [await _bare(pool, bench, rate, seconds) for _ in range(repeats)]
+                full = [await _full(pool, bench, POSTGRES, (ALL,), rate, seconds) for _ in range(repeats)]
+            _show(f"{POSTGRES}, {rate}/s, beside another's half of the CPU", full, bare, True)
             roles = (frozenset({"worker"}), frozenset({"web"}))
             full = [await _full(pool, bench, POSTGRES, roles, rate, seconds) for _ in range(repeats)]
             _show(f"{POSTGRES}, {rate}/s, web and worker apart", full, bare, True)
+
+
+@contextmanager
+def busy_half() -> Iterator[None]:
+    """Keeps half of the cores busy, at least one, by processes that compute."""
+    with ExitStack() as others:
+        for _ in range(max(1, (os.cpu_count() or 1) // 2)):
+            others.enter_context(started(0, spin))
+        yield
+
+
+def spin() -> None:
+    """Computes until it is killed. The main function of a process."""
+    end_with_parent()
+    while True:
+        pass
 
 
 def _show(
