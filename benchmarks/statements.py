@@ -15,6 +15,7 @@ from typing import Any
 
 import sqlalchemy as sa
 from aiohttp import ClientSession
+from sqlalchemy.engine.interfaces import CacheStats
 
 from benchmarks.measure import heading, shown
 from benchmarks.service import SPAWN, Bench, end_with_parent, free_port, reachable, started
@@ -40,14 +41,15 @@ class Counts:
     statements: float
     transactions: float
     workflows: float
+    compiled: float  # of the statements, those that SQLAlchemy had to compile anew
     slack: float
 
     def __sub__(self, other: Counts) -> Counts:
         return Counts(*(mine - its for mine, its in zip(self.all, other.all, strict=True)))
 
     @property
-    def all(self) -> tuple[float, float, float, float]:
-        return self.statements, self.transactions, self.workflows, self.slack
+    def all(self) -> tuple[float, ...]:
+        return self.statements, self.transactions, self.workflows, self.compiled, self.slack
 
 
 @dataclass
@@ -57,7 +59,7 @@ class Driver:
     slack: Slack
     session: ClientSession
     url: str
-    totals: Any  # statements, transactions, workflows: an array that the bot's process adds to
+    totals: Any  # what `count_into` counts: an array that the bot's process adds to
     numbers: Iterator[int]
 
     def counts(self) -> Counts:
@@ -122,7 +124,7 @@ async def run(bench: Bench, quick: bool) -> None:
     print(heading(TITLE))
     for database in bench.databases:
         for name, counts in (await measured(bench, database)).items():
-            words = ("statements", "transactions", "workflows", "Slack calls")
+            words = ("statements", "transactions", "workflows", "compiled anew", "Slack calls")
             said = ", ".join(
                 f"{shown(round(n, 1))} {word}" for n, word in zip(counts.all, words, strict=True)
             )
@@ -176,7 +178,7 @@ def _median(found: list[Counts]) -> Counts:
 @asynccontextmanager
 async def driving(bench: Bench, settings: Settings) -> AsyncIterator[Driver]:
     """A bot, in its own process, that counts its database statements."""
-    totals, port = SPAWN.Array("q", 3), free_port()
+    totals, port = SPAWN.Array("q", 4), free_port()
     with started(port, _serve, replace(settings, port=port), totals) as bot:
         await reachable(bot)
         async with ClientSession() as session:
@@ -191,14 +193,15 @@ def _serve(settings: Settings, totals: Any) -> None:
 
 
 def count_into(totals: Any) -> None:
-    """Counts every statement, commit and enqueued workflow of this process, of all engines."""
+    """Counts every statement, commit, enqueued workflow and compilation of this process, of all engines."""
     lock = threading.Lock()
 
-    def statement(_conn: Any, _cursor: Any, text: str, *_more: Any) -> None:
+    def statement(_conn: Any, _cursor: Any, text: str, _values: Any, context: Any, _many: bool) -> None:
         if not UNCOUNTED.match(text):
             with lock:
                 totals[0] += 1
                 totals[2] += bool(ENQUEUED.match(text))
+                totals[3] += bool(context.compiled) and context.cache_hit is not CacheStats.CACHE_HIT
 
     def commit(_conn: Any) -> None:
         with lock:

@@ -8,7 +8,7 @@ from datetime import timedelta
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Table, bindparam, insert, literal, select, update
+from sqlalchemy import Table, bindparam, insert, literal, select, union_all, update
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from gate.rules.audit import ROTATED, Checker, Entry, Keyring, Line, genuine, mac, team_of
@@ -88,11 +88,18 @@ def _taken(offset: timedelta) -> Any:
 
 @cache
 def _at_once(offset: timedelta, entries: int, told: int) -> Any:
-    """Write so many entries, the new end of the log, and so many events in one statement of PostgreSQL."""
+    """Write so many entries, the new end of the log, and so many events in one statement of PostgreSQL. From selects,
+    as SQLAlchemy compiles an INSERT of several VALUES anew each time."""
     lines = [_named(audit_log, f"entry{i}") for i in range(entries)]
-    written = insert(audit_log).values(lines).add_cte(MOVED.cte("moved"))
+    written = _all_of(audit_log, lines).add_cte(MOVED.cte("moved"))
     given = [{**_named(events, f"event{i}", but=("seq", "at")), "at": clock(offset)} for i in range(told)]
-    return written.add_cte(insert(events).values(given).cte("event")) if given else written
+    return written.add_cte(_all_of(events, given).cte("event")) if given else written
+
+
+def _all_of(table: Table, rows: Sequence[Mapping[str, Any]]) -> Any:
+    """Insert these rows, whose columns are the same."""
+    chosen = [select(*row.values()) for row in rows]
+    return insert(table).from_select([*rows[0]], union_all(*chosen) if len(chosen) > 1 else chosen[0])
 
 
 def _numbered(kind: str, rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, Mapping[str, Any]]]:
