@@ -96,7 +96,7 @@ class Tidy(sqlite3.Connection):
 SQLITE_REACH = {"factory": Tidy, "async_creator_fn": connect}
 
 
-def open_engine(url: str, *, connections: int = 10) -> AsyncEngine:
+def open_engine(url: str, *, connections: int = 20) -> AsyncEngine:
     """The engine for a database URL. Opens nothing yet; `await engine.dispose()` ends it.
 
     Raises BadDatabaseUrl. Transactions on SQLite take the write lock as they begin; `reading` gives the
@@ -108,7 +108,9 @@ def open_engine(url: str, *, connections: int = 10) -> AsyncEngine:
         event.listen(engine.sync_engine, "connect", _connect_sqlite)
         event.listen(engine.sync_engine, "begin", _begin_sqlite)
     else:
-        engine = create_async_engine(address, connect_args=POSTGRES_REACH, pool_size=connections)
+        engine = create_async_engine(
+            address, connect_args=POSTGRES_REACH, pool_size=connections, max_overflow=0
+        )
         event.listen(engine.sync_engine, "connect", _settle_postgres)
         event.listen(engine.sync_engine, "checkout", _replace_closed)
     return engine
