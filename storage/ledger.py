@@ -6,7 +6,7 @@ import asyncio
 import copy
 import hmac
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any, Self
 
@@ -49,6 +49,7 @@ from storage.statements import (
 from storage.tables import actions, audit_log, inbox, undo_stack
 from storage.transaction import Enqueue, SqlTx
 
+GIVING_WAY = 0.3  # seconds for which such a transaction lets those go first that somebody waits for
 PATIENT = 6  # transactions at once that nobody waits for, on PostgreSQL: the other connections are for those
 
 
@@ -61,6 +62,35 @@ class NestedTransaction(RuntimeError):
 
 def _nobody() -> None:
     """Is told of events while no API is served."""
+
+
+class Precedence:
+    """Lets what nobody waits for begin when nothing is under way that somebody waits for, or after a moment: all of it
+    shares one event loop, where each statement on PostgreSQL waits for what the others have to do."""
+
+    def __init__(self) -> None:
+        self._under_way = 0
+        self._calm = asyncio.Event()
+
+    @asynccontextmanager
+    async def taken(self) -> AsyncIterator[None]:
+        """Something that somebody waits for is under way."""
+        self._under_way += 1
+        try:
+            yield
+        finally:
+            self._under_way -= 1
+            self._calm.set()
+
+    async def given(self) -> None:
+        """Wait until nothing of that is, for at most `GIVING_WAY` seconds."""
+        if not self._under_way:
+            return
+        with suppress(TimeoutError):
+            async with asyncio.timeout(GIVING_WAY):
+                while self._under_way:
+                    self._calm.clear()
+                    await self._calm.wait()
 
 
 class SqlLedger:
@@ -91,7 +121,7 @@ class SqlLedger:
         self._key, self.seals = audit_key, seals_of(audit_key)
         self._sqlite = engine.dialect.name == "sqlite"
         # On SQLite they stand in line (storage/write_queue.py), and need no connection until it is their turn.
-        self._patient = asyncio.Semaphore(PATIENT)
+        self._patient, self._precedence = asyncio.Semaphore(PATIENT), Precedence()
         self._inside: set[asyncio.Task[Any] | None] = set()
         self.learnt = Learnt(self._ask, lambda: self.offset, self.seals)
         self.reviews = Reviews(self._ask, lambda: self.offset, self.seals)
@@ -110,8 +140,10 @@ class SqlLedger:
         since only that says what happened. Who sets it has somebody waiting, and goes before those who do not.
         Raises Unavailable, and whatever the body raises."""
         limit = asyncio.timeout(seconds)
-        turn = self._patient if seconds is None else nullcontext()
+        turn = self._patient if seconds is None else self._precedence.taken()
         with self._alone(), reached(limit):
+            if seconds is None and not self._sqlite:
+                await self._precedence.given()
             async with turn, limit, self._connected(limit) as connection:
                 tx = SqlTx(connection, self.offset, self._key, self.limits, self._token)
                 yield tx

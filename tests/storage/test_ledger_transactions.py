@@ -179,6 +179,38 @@ async def test_a_transaction_that_somebody_waits_for_goes_before_those_that_nobo
     assert await counted(engine) == (61, 61, 61)
 
 
+async def test_what_nobody_waits_for_begins_after_a_transaction_that_somebody_waits_for(
+    ledger: SqlLedger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("storage.ledger.GIVING_WAY", 60)
+    ended: list[str] = []
+
+    async def write_down() -> None:
+        await begin_and_write(ledger, "background")
+        ended.append("background")
+
+    async with asyncio.timeout(30), asyncio.TaskGroup() as both:
+        async with ledger.begin(20) as tx:
+            both.create_task(write_down())
+            for number in range(10):
+                await write(tx, f"click{number}")
+            ended.append("click")
+    assert ended == ["click", "background"]
+
+
+async def test_what_nobody_waits_for_is_not_held_up_for_long(postgres_url: str) -> None:
+    engine = open_engine(postgres_url)
+    ledger = SqlLedger(engine, enqueue, KEY)
+    async with asyncio.timeout(20), ledger.begin(20):
+
+        async def in_background() -> None:
+            async with ledger.begin():
+                pass
+
+        await asyncio.create_task(in_background())
+    await engine.dispose()
+
+
 async def test_cancelled_transactions_leave_the_pool_usable_and_nothing_half_done(
     ledger: SqlLedger, engine: AsyncEngine
 ) -> None:
