@@ -17,8 +17,9 @@ from storage.database import open_engine, parse, reading
 LOCK = 7234811  # any number that is ours: replicas that migrate at once do so one after the other
 
 
-async def migrate(url: str) -> None:
-    """Apply the migrations that are missing, all or none. Makes a SQLite file, for its owner alone, and its directory.
+async def migrate(url: str) -> bool:
+    """Apply the migrations that are missing, all or none, and say whether any was. Makes a SQLite file, for its owner
+    alone, and its directory.
 
     Raises BadDatabaseUrl, and SQLAlchemy's OperationalError when the database cannot be had.
     """
@@ -28,9 +29,11 @@ async def migrate(url: str) -> None:
     engine = open_engine(url)
     try:
         async with engine.begin() as connection:
-            await connection.run_sync(upgrade)
+            current = await connection.run_sync(_is_current)
+            await connection.run_sync(upgrade)  # looks again: replicas may migrate at once
     finally:
         await engine.dispose()
+    return not current
 
 
 async def is_current(engine: AsyncEngine) -> bool:

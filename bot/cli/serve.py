@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from bot.priority import step_back, take_turns
 from bot.settings import Settings
 
@@ -19,14 +21,19 @@ async def worker(settings: Settings) -> None:
 
 
 async def migrate(settings: Settings) -> None:
-    """Bring the database to the tables of this version."""
+    """Bring the database to the tables of this version, and say what was done with which."""
     from bot import home
     from bot.startup import usable
+    from storage.database import parse
     from storage.migrate import migrate
 
     home.prepare(settings)
     with usable(settings):
-        await migrate(settings.database_url)
+        done = await migrate(settings.database_url)
+    name = parse(settings.database_url).render_as_string(hide_password=True)
+    sys.stdout.write(
+        f"{name} {'has the tables of this version now' if done else 'is up to date: nothing was changed'}.\n"
+    )
 
 
 async def serve_as(settings: Settings, roles: frozenset[str]) -> None:

@@ -131,8 +131,12 @@ def test_a_mistake_in_the_configuration_stops_every_command(run: Run, home: Path
 
 
 def test_migrating_twice_changes_nothing(run: Run, home: Path) -> None:
-    assert run("migrate") == (0, "", "")
-    assert run("migrate") == (0, "", "")
+    code, first, complaint = run("migrate")
+    assert (code, complaint) == (0, "")
+    assert first.endswith("countersign.db has the tables of this version now.\n")
+    code, second, complaint = run("migrate")
+    assert (code, complaint) == (0, "")
+    assert second.endswith("countersign.db is up to date: nothing was changed.\n")
     assert (home / "var/countersign.db").exists()
 
 
