@@ -114,7 +114,48 @@ SENTENCES = {
     ),
     "make a note called shopping list.md with milk": "write_file {'path': 'shopping list.md', 'content': 'milk'}",
     "write a short poem to poem.md": "say I did not understand",
-    "replace Lisbon with Porto in the summary": "say I am not sure what the new file is to be called: “Lisbon”?",
+    'replace "Bob" with "Robert" in drafts/notes.md': "say I did not understand",
+    "replace drafts/q3-draft.md with reports/q3-summary.md": "say I did not understand",
+    'replace drafts/q3-draft.md with "new text"': (
+        "write_file {'path': 'drafts/q3-draft.md', 'content': 'new text'}"
+    ),
+    "create archive/q3.md with the contents of drafts/q3-draft.md": (
+        "say I am not sure which text you mean: “the contents of drafts/q3-draft.md”?"
+    ),
+    "create summary.md with a summary of the figures": "say I am not sure which text you mean",
+    'create a.md with "x" and b.md with "y"': "say I am not sure which text you mean",
+    "create a.md with x and b.md with y": "say I am not sure which text you mean",
+    "create a file notes.md with the text: move a.md": (
+        "write_file {'path': 'notes.md', 'content': 'move a.md'}"
+    ),
+    "create todo.md with buy milk and eggs": (
+        "write_file {'path': 'todo.md', 'content': 'buy milk and eggs'}"
+    ),
+    "find all md files": "search_files {'path': '.', 'pattern': '*.md'}",
+    "copy the q3 draft to archive as old.md": (
+        "copy_file {'source': 'drafts/q3-draft.md', 'destination': 'archive/old.md'}"
+    ),
+    'create an event called "Retro" on friday at 10': (
+        "create_event {'title': 'Retro', 'start': 'friday at 10'}"
+    ),
+    "schedule Call with Bob at 3pm tomorrow": (
+        "create_event {'title': 'Call with Bob', 'start': 'tomorrow at 3pm'}"
+    ),
+    'add "buy milk" and "call Bob" to my tasks': "say I am not sure what the title is",
+    'rename task 1 to "All figures" and delete task 2': "say I am not sure what the title is",
+    "add a task buy milk with high priority": "create_task {'title': 'buy milk', 'priority': 'high'}",
+    "make task 1 urgent": "update_task {'task_id': 1, 'priority': 'urgent'}",
+    "make task 1 about lunch": "say “make task 1 about lunch” cannot be done:",
+    "add an urgent task to call the bank": "create_task {'title': 'call the bank', 'priority': 'urgent'}",
+    "add a high priority task to call the bank": "create_task {'title': 'call the bank', 'priority': 'high'}",
+    "first list drafts, then move the q3 draft to archive": (
+        "list_dir {'path': 'drafts'} | move_file {'source': 'drafts/q3-draft.md', 'destination': 'archive'}"
+    ),
+    "now delete drafts/q3-draft.md": "delete_file {'path': 'drafts/q3-draft.md'}",
+    'draft a mail to bob@example.com about "figures" saying "They are late."': (
+        "draft_email {'to': 'bob@example.com', 'subject': 'figures', 'body': 'They are late.'}"
+    ),
+    "replace Lisbon with Porto in the summary": "say I did not understand",
     "empty the drafts folder": "say I am not sure what the new file is to be called",
     "convert the draft to word": "say I am not sure what the new file is to be called: “word”?",
     "rename drafts/q3-draft.md to final": "say “final” has no ending. Write the whole new name, such as final.md.",

@@ -14,7 +14,7 @@ from tools.phrases.typed_values import items
 LONGEST = 2000  # characters of one instruction, quoted values not counted
 SHORT = 300  # characters of one that ends too early: its values are single words
 POLITE = re.compile(
-    r"(?:(?:(?:hey|hi|hello|ok|okay|please|pls|plz|and|thanks|thank you|thx|danke|bitte|"
+    r"(?:(?:(?:hey|hi|hello|ok|okay|now|please|pls|plz|and|thanks|thank you|thx|danke|bitte|"
     r"(?:can|could|would|will) (?:you|u))\b|:[a-z0-9_+-]{1,60}:)[ \t,!]*)+",
     re.I,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -23,6 +24,19 @@ NO_TITLE = (
     "I am not sure where the title ends: “{}”? A day is written like tomorrow, friday, in 3 days or 2026-12-03, and a "
     "time of it like at 14:00; I set one of each. Put a title that is meant to end like that in quotes."
 )
+TWO_PARTS = re.compile(r"\0\d+\0[ \t]*+[^ \t]")  # a quoted title, and words that are no part of it
+NO_SINGLE_TITLE = "I am not sure what the title is: “{}”? Write one instruction for each title, or put the whole title in quotes."
+NO_TEXT = (
+    "I am not sure which text you mean: “{}”? Put the whole text in quotes, or write it behind a colon, such as "
+    "create notes.md with: Buy milk."
+)
+# Words that tell of a text rather than being it: `a summary of the figures`, `"old" in notes.md`, `drafts/a`.
+ABOUT_TEXT = re.compile(
+    r"(?:(?:the|a|an|my|our|its|their|his|her|all|every|everything|what|whatever|whichever|this|that|these|"
+    r"those|it|them|same|both|of|from|in)\b|\0\d+\0[ \t]*+[^ \t\n]|[^ \t\n]*[/\\])",
+    re.IGNORECASE,
+)
+FILE_IN = re.compile(r"\.[a-z][a-z0-9]{1,4}(?!\S)", re.IGNORECASE)
 NEW_NAMES: tuple[NameKind, ...] = ("place", "new", "folder", "beside")
 
 
@@ -60,12 +74,20 @@ def slot_value(kind: str, part: str, heard: Heard) -> Json:
     if kind == "...":
         return [heard.value(item) for item in items(part)]
     value = heard.value(part)
+    if kind == ":title" and not heard.is_quoted(part) and TWO_PARTS.match(part):
+        raise Unclear(NO_SINGLE_TITLE.format(clipped(heard.typed(part), 60)))
     if kind == ":title" and not heard.is_quoted(part) and MOMENT.search(part):
         raise Unclear(NO_TITLE.format(clipped(heard.typed(part), 60)))
     return value if isinstance(value, str) else heard.typed(part)
 
 
 def slots_of(found: Found, heard: Heard) -> dict[str, Json]:
+    """What the slots hold. Raises Unclear."""
+    rest = next((name for name, kind in found.pattern.slots.items() if kind == ":rest"), "")
+    if rest in found.slots and f": {{{rest}" not in found.pattern.say:
+        text = found.slots[rest]
+        if not heard.is_quoted(text) and (ABOUT_TEXT.match(text.lstrip()) or FILE_IN.search(text)):
+            raise Unclear(NO_TEXT.format(clipped(heard.typed(text), 60)))
     return {name: slot_value(found.pattern.slots[name], part, heard) for name, part in found.slots.items()}
 
 

@@ -35,7 +35,7 @@ MOMENT = re.compile(
     rf"(?:the[ \t]+)?\d{{1,2}}(?:st|nd|rd|th)(?:[ \t]+of)?(?:[ \t]+{MONTH})?(?:[ \t]+\d{{4}})?|"
     rf"\d{{1,2}}\.?[ \t]+{MONTH}(?:[ \t]+\d{{4}})?|{MONTH}[ \t]+\d{{1,2}}(?:st|nd|rd|th)?|"
     r"(?:on|by|until|till|before)[ \t]+\d{1,2}[./]\d{1,2}(?:[./](?:\d{2,4})?)?|"
-    r"(?:every|next|last|this|until|till|before|after|since|by|from|at|@|for|to|and|or|not|the)"
+    r"(?:every|next|last|this|until|till|before|after|since|by|on|from|at|@|for|to|and|or|not|the)"
     r")[ \t]*$",
     re.IGNORECASE,
 )
@@ -76,8 +76,15 @@ def _cut(say: str) -> Iterator[str]:
     if not slots or slots[-1].end() != len(say):
         return
     for before, last in zip(reversed(slots[:-1]), reversed(slots[1:]), strict=True):
-        yield say[: last.start()].rstrip()
+        yield _without_option(say[: last.start()].rstrip())
         yield say[: before.end()]
+
+
+def _without_option(say: str) -> str:
+    """Without what may be left out at its end: a bracket needs the blank that follows it."""
+    while say.endswith("]"):
+        say = say[: say.rindex("[")].rstrip()
+    return say
 
 
 def plain(say: str) -> str:

@@ -27,6 +27,7 @@ THEN = re.compile(
     r"(?<![ \t])(?:[ \t]*+[,;.][ \t]++|[ \t]++)(?:and[ \t]++)?then[ \t]++|(?<![ \t])[ \t]*+;[ \t]++",
     re.IGNORECASE,
 )
+FIRST = re.compile(r"[ \t]*+first(?:[ \t]*+,)?[ \t]++", re.IGNORECASE)
 AND = re.compile(r"(?<![ \t])[ \t]*+(?:,[ \t]++)?(?<=[ \t])and[ \t]++", re.IGNORECASE)
 WIDE = re.compile(
     r"[ \t]{20}"
@@ -175,8 +176,11 @@ def headed(heard: Heard) -> str:
 
 
 def joints(line: str) -> Iterator[tuple[str, str]]:
-    """Every way to cut a line at a "then": what stands before it, and what after; the earliest first."""
-    return _cut(line, THEN)
+    """Every way to cut a line at a "then": what stands before it, and what after; the earliest first. The "first"
+    that belongs to a "then" is left out."""
+    for before, after in _cut(line, THEN):
+        first = FIRST.match(before)
+        yield before[first.end() if first else 0 :], after
 
 
 def conjunctions(line: str) -> Iterator[tuple[str, str]]:
