@@ -148,7 +148,7 @@ def signed(action: Action, votes: Sequence[Vote]) -> str:
 def amount(action: Action) -> str:
     """What is lost, counted by its kind: `1 file`, `2 files and 1 folder`, `3 things`."""
     kinds = Counter(thing.kind for thing in action.preview.affected)
-    if not all(KIND.fullmatch(kind) for kind in kinds):
+    if "other" in kinds or not all(KIND.fullmatch(kind) for kind in kinds):
         return f"{len(action.preview.affected)} thing{'s' * (len(action.preview.affected) != 1)}"
     named = [f"{count} {kind}{'s' * (count != 1)}" for kind, count in kinds.items()]
     return " and ".join(filter(None, [", ".join(named[:-1]), *named[-1:]]))

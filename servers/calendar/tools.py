@@ -118,7 +118,7 @@ class Reading:
             file=file.place.said,
             sha256=file.sha256,
             others=event.others,
-            items=[Item(name=f"{shown}, in {file.place.said}", kind="other")],
+            items=[Item(name=f"{shown}, in {file.place.said}", kind="event")],
         )
 
     @spoken

@@ -26,7 +26,7 @@ ExpectedTarget = Annotated[
     Field(description="SHA-256 of what the new file takes the place of, or “absent”. Empty: anything."),
 ]
 ExpectedMade = Annotated[Sha256 | None, Field(description="SHA-256 the new file must have. Empty: any.")]
-Kind = Literal["file", "folder", "link", "other", "absent"]
+Kind = Literal["file", "folder", "link", "event", "other", "absent"]
 
 
 class Strict(BaseModel):
