@@ -25,7 +25,6 @@ from gate.tasks.task_log import (
     pressed,
     say_in_thread,
     turn_of,
-    unchanged,
 )
 
 MOST = 4000  # characters of one answer
@@ -67,8 +66,7 @@ async def assess(world: World, task: Task) -> bool:
     way = route(found.assessment, task.switches, task.decided, task.asked)
     first = _first(world, task, turn, found.reply) if way.flow is Flow.SIMPLE else None
     async with world.ledger.begin() as tx:
-        now = await unchanged(tx, task)
-        await _take(tx, now, found.assessment, way, first)
+        await _take(tx, task, found.assessment, way, first)  # raises StaleTask where it has changed meanwhile
     return False
 
 

@@ -81,6 +81,8 @@ async def heard(world: World, incoming: Incoming) -> Said | None:
 
 
 async def _heard(world: World, incoming: Incoming) -> Said | None:
+    if incoming.ts == incoming.session.thread:
+        return None  # it began the thread: no task was there yet to be steered
     tasks = await world.ledger.tasks_of(incoming.session, 20)
     holder = next((task for task in tasks if task.holds_thread), None)
     if holder is not None:
