@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -39,12 +39,20 @@ SECRET_NAMES = tuple(
 )
 LAST_NAMES = tuple((secret, secret.rpartition("/")[2]) for secret in SECRET_NAMES)
 ALL_LAST_NAMES = "\n".join(last for _, last in LAST_NAMES)
+# A text that has no other form: words between single separators.
+PLAIN = re.compile(r"/?[A-Za-z0-9_]+([./ -][A-Za-z0-9_]+)*")
 WILD = re.compile(r"[*?\[{]")
 BRACES = re.compile(r"\{([^{},\s\":]*,[^{}\s\":]*)\}")
 MOST_ALTERNATIVES = 64
 MOST_ALTERNATIVES_OF_A_CALL = (
     2_000  # alternatives; each takes up to 0.3 ms to be held against the names of secret files
 )
+MOST_WORK_OF_A_CALL = 6_000  # targets that are not plain, each of which takes up to 0.015 ms
+COST_OF_A_FORM = 3  # as against a target without other forms
+LONG_FORM, COPIES = (
+    600,
+    13,
+)  # characters that take as long as one form, and copies of a text as long as one target
 ANY_OF = re.compile(r"\[!?[^\[\]]*\]|[*?]")
 BEFORE_A_NAME = re.compile(r"[=\s@,;]")
 COST_OF_A_PATTERN = 4
@@ -158,6 +166,8 @@ def readings(text: str) -> tuple[str, ...]:
     Resolved parts, decoded percent signs, composed characters without those that draw nothing, any separator, no
     spaces, dots or stream names at the end of a part, no query, nothing after a zero byte or a separator of lists.
     """
+    if PLAIN.fullmatch(text):
+        return ()
     return _short(text) if len(text) <= SHORT else _long(text)
 
 
@@ -167,6 +177,7 @@ def _readings(text: str) -> tuple[str, ...]:
     return tuple(form for form in dict.fromkeys((*forms, *meant)) if form != text)
 
 
+@lru_cache(maxsize=2_048)  # asked for by the count of the work and by the readings
 def _forms(text: str) -> tuple[str, ...]:
     """The same, without what the text can mean as a pattern."""
     decoded = [text]
@@ -219,12 +230,6 @@ def _possible(pattern: str) -> tuple[str, ...]:
     return tuple(secret for secret, last in LAST_NAMES if all(run in last for run in runs))
 
 
-def count_alternatives(texts: Iterable[str]) -> int:
-    """About how many texts a shell would make of these with their braces, at most 65 of each of their forms; a pattern
-    that may mean a secret file counts as several, as a matcher is made for each."""
-    return sum(_alternatives_of(form) for text in dict.fromkeys(texts) for form in (text, *_forms(text)))
-
-
 def _alternatives_of(form: str) -> int:
     if BRACES.search(form):
         return min(1 << min(form.count(","), 7), MOST_ALTERNATIVES + 1)
@@ -232,15 +237,32 @@ def _alternatives_of(form: str) -> int:
     return COST_OF_A_PATTERN if ANY_OF.search(name) and _possible(name) else 0
 
 
-def too_many_alternatives(targets: Targets | None, args: Json) -> bool:
-    """Whether the targets among the arguments stand for more names than can be looked at for one call."""
+def too_many_targets(targets: Targets | None, args: Json) -> bool:
+    """Whether the targets among the arguments have more forms, or stand for more names, than one call may have."""
     if not isinstance(args, Mapping):
         return False
-    opened = unpacked(args) if targets is None else {}
-    texts = [text for given in (args, opened) for text, _ in _texts(targets, given)]
-    return (
-        count_alternatives([*texts, *(targets.resolved_to if targets else ())]) > MOST_ALTERNATIVES_OF_A_CALL
-    )
+    opened = unpacked(args) if targets is None else args
+    both = (args,) if opened is args else (args, opened)
+    texts = dict.fromkeys(found for given in both for found in _texts(targets, given))
+    texts |= dict.fromkeys((one, readings) for one in (targets.resolved_to if targets else ()))
+    return too_many_forms(texts)
+
+
+def too_many_forms(texts: Collection[tuple[str, Forms]]) -> bool:
+    """Whether these texts, each with what gives its forms, have more of them, or stand for more names, than are looked
+    at for one call. It stops counting there, so that it takes no longer than what is looked at."""
+    names = work = widest = 0
+    for text, of in texts:
+        if PLAIN.fullmatch(text):
+            continue
+        forms = (text, *(_forms(text) if of is readings else of(text)))
+        names += sum(map(_alternatives_of, forms)) if of is readings else 0
+        others = len(forms) - text.isascii() + sum(map(len, forms)) // LONG_FORM
+        work += 1 + COST_OF_A_FORM * others
+        widest = max(widest, len(forms))
+        if names > MOST_ALTERNATIVES_OF_A_CALL or work + widest * len(texts) // COPIES > MOST_WORK_OF_A_CALL:
+            return True
+    return False
 
 
 def _alternatives(text: str) -> list[str]:
@@ -403,7 +425,8 @@ def contents(targets: Targets | None, args: Json) -> tuple[str, ...]:
     if isinstance(args, Mapping):
         only = targets and Targets(paths=targets.paths)
         texts += (text for text, _ in _texts(only, args))
-        texts += (text for text, _ in _texts(None, unpacked(args))) if targets is None else ()
+        if targets is None and (inside := unpacked(args)) is not args:
+            texts += (text for text, _ in _texts(None, inside))
     return tuple(form for text in texts for form in (text, *readings(text)))
 
 

@@ -10,12 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from gate.rules.action import Json
-from gate.rules.canonical_targets import (
-    MOST_ALTERNATIVES_OF_A_CALL,
-    SECRET_FILE,
-    count_alternatives,
-    readings,
-)
+from gate.rules.canonical_targets import SECRET_FILE, readings, too_many_forms
 
 RUNS = frozenset(
     "ansible bash cmd command commands console csh docker eval evaluate exec execute executor fish helm interpreter "
@@ -41,6 +36,7 @@ AROUND = frozenset(
     "working_directory".split()
 )  # arguments that may stand beside a command that only looks
 PLAIN = re.compile(r"[A-Za-z0-9 _./:,@%+=-]{1,2000}")  # nothing that a shell interprets, on one line
+MOST_WORDS = 1_000  # of a command that is looked at; a longer one is typed for
 OPTION = re.compile(r"-[A-Za-z0-9]{1,12}|--[a-z][a-z-]{1,30}")
 # What only looks, and the options it may have; None: nothing may follow.
 READERS: Mapping[str, re.Pattern[str] | None] = {
@@ -123,7 +119,7 @@ def adds(words: Sequence[str], args: Json) -> bool:
 def harmless(words: Sequence[str], args: Json) -> bool:
     """Whether the command of a call is one of the few that only look (of git, also those that only add)."""
     command = _command(words, args)
-    if not command or count_alternatives(command) > MOST_ALTERNATIVES_OF_A_CALL:
+    if not 0 < len(command) <= MOST_WORDS or too_many_forms([(word, readings) for word in command]):
         return False
     if any(re.search(SECRET_FILE, form) for word in command for form in (word, *readings(word))):
         return False

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from gate.rules import command_tools
 from gate.rules.action import Approvers, Class, Decision, Json, Risk, Verdict
-from gate.rules.canonical_targets import contents, shapes, too_many_alternatives
+from gate.rules.canonical_targets import contents, shapes, too_many_targets
 from gate.rules.reviews import Phase, Review
 from gate.rules.tool import Hints, ToolSpec, Trust
 from gate.rules.tool_names import acts, destroys, only_reads, says_otherwise, shows_change
@@ -24,7 +24,8 @@ NO_RULE = "no rule"
 NOTHING_SAID = (NO_RULE, CLAIMED, "no annotations")  # the rules of `_claimed` where nothing raises the class
 ANYTHING = "it runs commands, and what this one does cannot be told from its words"
 TOO_MANY = (
-    "its arguments stand for more file names than can be checked: name fewer at a time, without {braces}"
+    "its arguments hold more texts that could be file names or addresses than can be checked for one call: "
+    "name fewer at a time, without {braces} and %-codes"
 )
 ADDS = "its command adds something"
 LINKED = "its server follows links and does not say where they lead"
@@ -215,7 +216,7 @@ def decide(
     `asked` is the risk its proposer gave: it may raise the risk, never lower it. A recipe on a server that is
     neither bundled nor reviewed comes from the operator's manifests, so its class counts like a rule's.
     """
-    if too_many_alternatives(spec.recipe.targets, args):
+    if too_many_targets(spec.recipe.targets, args):
         return Decision(Verdict.DENY, Class.DESTRUCTIVE, Risk.CRITICAL, TOO_MANY, "too many names")
     rules = _matching(policy, spec, args, matches)
     cls, reason, rule = _classify(spec, rules)
@@ -258,8 +259,19 @@ def _matching(policy: Policy, spec: ToolSpec, args: Json, matches: Matches) -> l
     # Also without what the recipe bound: the same call must never be judged milder for being looked at.
     given = [args, *_unbound(spec, args)]
     forms = [*given, *(form for one in given for form in shapes(spec.recipe.targets, one))]
-    known = (*policy.rules, *_of_recipe(spec))
-    return [rule for rule in known if any(rule.holds(spec.full_name, form, matches) for form in forms)]
+    named = [rule for rule in (*policy.rules, *_of_recipe(spec)) if rule.names(spec.full_name)]
+    found = _found({pattern for rule in named for pattern in rule.texts}, forms)
+    return [
+        rule
+        for rule in named
+        if found.issuperset(rule.texts) and any(rule.holds(spec.full_name, form, matches) for form in forms)
+    ]
+
+
+def _found(patterns: Iterable[str], forms: Iterable[Json]) -> set[str]:
+    """The patterns that are found in some text of some form: most are in none, and most texts are in many forms."""
+    texts = {text for form in forms for text in texts_of(form)}
+    return {pattern for pattern in patterns if any(map(re.compile(pattern).search, texts))}
 
 
 def _of_commands(spec: ToolSpec, rules: Sequence[Rule], args: Json) -> tuple[Class, str]:

@@ -18,12 +18,19 @@ from mcp.server.mcpserver.exceptions import ToolError
 from gate.rules.action import Class, Decision, Json, Verdict
 from gate.rules.always_gated import ALWAYS
 from gate.rules.canonical_targets import (
+    COST_OF_A_FORM,
     MOST_ALTERNATIVES,
+    MOST_WORK_OF_A_CALL,
+    PLAIN,
     SECRET_FILE,
     SECRET_NAMES,
     Targets,
+    _forms,
+    _long,
     _possible,
+    _readings,
     _secrets,
+    _short,
     canonical_path,
     readings,
     resolved,
@@ -414,6 +421,76 @@ def test_a_call_that_stands_for_more_names_than_can_be_checked_runs_no_pattern_o
     assert decision.verdict is Verdict.DENY
     assert "name fewer at a time" in decision.reason
     assert _secrets.cache_info().misses == 0
+
+
+MANY_FORMS = [f"%2525{number}?a#b:c,d" for number in range(2_500)]  # 14 forms each, 50 kB
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        {"paths": MANY_FORMS},
+        {"where": json.dumps(MANY_FORMS)},
+        {"paths": [json.dumps([text]) for text in MANY_FORMS[:1_500]]},
+        dict.fromkeys(MANY_FORMS, 1),
+        {"paths": [f"HTTP://u@h{number}.st:80/a/../b?c#d" for number in range(1_500)]},
+        {"paths": [f":{number}" for number in range(6_000)]},
+        {"command": MANY_FORMS},
+    ],
+    ids=["list", "JSON", "JSON in each text", "names of fields", "addresses", "colons", "command"],
+)
+def test_a_call_with_more_forms_of_targets_than_can_be_checked_is_refused_before_they_are_made(
+    args: dict[str, Any],
+) -> None:
+    spec = undeclared("store")
+    for cache in (_forms, _short, _long):
+        cache.cache_clear()
+    decision = judged(spec, args)
+    assert decision.verdict is Verdict.DENY
+    assert "name fewer at a time" in decision.reason
+    made = sum(cache.cache_info().misses for cache in (_forms, _short, _long))
+    assert made <= MOST_WORK_OF_A_CALL / COST_OF_A_FORM
+
+
+def test_declared_targets_with_more_forms_than_can_be_checked_are_refused() -> None:
+    spec = undeclared("store")
+    for targets in (Targets(paths=("paths",)), Targets(addresses=("paths",)), Targets(ids=("paths",))):
+        declared = replace(spec, recipe=replace(spec.recipe, targets=targets))
+        given = {"paths": [f"ｂen＠x.co {text}" for text in MANY_FORMS]}
+        assert judged(declared, given).verdict is Verdict.DENY, targets
+
+
+def test_reads_that_report_more_targets_than_can_be_checked_refuse_the_call() -> None:
+    spec = undeclared("store")
+    targets = Targets(paths=("path",), reported=("{{capture.place}}",), resolved_to=tuple(MANY_FORMS))
+    spec = replace(spec, recipe=replace(spec.recipe, targets=targets))
+    assert judged(spec, {"path": "a.md"}).verdict is Verdict.DENY
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        {"paths": [f"reports/2026/file {number}.txt" for number in range(2_000)]},
+        {
+            "rows": [
+                {"at": "2026-11-25T10:00:00Z", "who": f"ben{number}@example.org"} for number in range(600)
+            ]
+        },
+        {"urls": [f"https://example.org/page/{number}" for number in range(500)]},
+        {"html": "<p style='color: red'>50% of it, see https://example.org/a?b=c#d</p>" * 800},
+    ],
+    ids=["paths", "rows", "addresses", "a long text"],
+)
+def test_a_large_call_as_people_make_them_is_not_refused(args: dict[str, Any]) -> None:
+    assert judged(undeclared("store"), args).verdict is Verdict.CONFIRM
+
+
+def test_no_plain_text_has_another_form() -> None:
+    for text in ("a", "/srv/a b/c-d.e_f", "report 2026.md", "A-1"):
+        assert PLAIN.fullmatch(text)
+        assert _readings(text) == ()
+    for text in (".env", "a//b", "a/.", "a/./b", "a.", " a", "a/", "a..b", "é", "a:b", "*", "a\n"):
+        assert not PLAIN.fullmatch(text)
 
 
 def test_no_matcher_is_made_for_a_pattern_whose_letters_are_in_no_secret_name() -> None:
