@@ -114,6 +114,7 @@ def keep(place: Place, rows: bytes, at: datetime) -> str:
     data = json.dumps({"path": place.inner}).encode().removesuffix(b'"}') + _ROWS + rows + b"}"
     with private(place.root, _FOLDER) as folder:
         trash.remove_old(folder, at)
+        trash.must_have_room(folder, len(data), _FOLDER)
         with disk.staging(Spot(folder, name, name), 0o600) as file:
             disk.write_all(file, data)
         os.fsync(folder)

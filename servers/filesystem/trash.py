@@ -19,6 +19,7 @@ from servers.filesystem.models import Manifest, TrashedFile
 from servers.filesystem.paths import PRIVATE, Root, Roots, Spot, private
 
 KEEP = timedelta(days=30)
+MOST_RECORDED, MOST_RECORDS = 1 << 30, 5_000  # bytes and files of the records of one kind in a root
 PURGE_EVERY = timedelta(days=1)
 _log = logging.getLogger(__name__)
 _ID = re.compile(r"^[0-9]{8}T[0-9]{6}-[0-9a-f]{16}$")
@@ -123,6 +124,24 @@ def remove_old(folder: int, at: datetime) -> None:
         with suppress(ValueError):  # no day that there is, so no record of ours
             if datetime.strptime(name[:15], "%Y%m%dT%H%M%S").replace(tzinfo=UTC) + KEEP <= at:
                 trees.remove(Spot(folder, name, name))
+
+
+def must_have_room(folder: int, size: int, name: str) -> None:
+    """Raise ToolError where the records in a folder of ours, with one more of `size` bytes, would be too many. `name`:
+    the folder's, in `.countersign`."""
+    count, total = 1, size
+    with os.scandir(folder) as records:
+        for one in records:
+            count, total = count + 1, total + one.stat(follow_symlinks=False).st_size
+            if count > MOST_RECORDS:
+                break
+    if count > MOST_RECORDS or total > MOST_RECORDED:
+        raise ToolError(
+            "Nothing was changed: what is kept to undo earlier changes takes up all the room it has "
+            f"({MOST_RECORDED >> 20:,} MB, {MOST_RECORDS:,} files). Each change is kept {KEEP.days} days. Try again "
+            f"when older ones are over, or let an operator delete the oldest files in {PRIVATE}/{name}: the changes "
+            "that they belong to can then not be undone."
+        )
 
 
 def purge(root: Root, now: datetime) -> int:

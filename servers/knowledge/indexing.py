@@ -81,6 +81,7 @@ def replace(root: Root, before: bytes, after: bytes, at: datetime) -> str:
     record = f"{at:%Y%m%dT%H%M%S}-{secrets.token_hex(8)}"
     with private(root, _FOLDER) as folder, private(root, _FOLDER, "before") as kept:
         trash.remove_old(kept, at)
+        trash.must_have_room(kept, len(before), "knowledge/before")
         _clear(folder)
         _write(Spot(kept, record, "The index"), before)
         os.fsync(kept)

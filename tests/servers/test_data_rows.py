@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from servers.data import server, writing
+from servers.filesystem import trash
 from servers.filesystem.trash import KEEP
 from tests.servers.files import Clock
 from tests.servers.gate_around_server import Gate, gated
@@ -295,6 +296,19 @@ async def test_too_many_rows_for_a_person_are_not_changed(tmp_path: Path) -> Non
         assert "more than 500 rows" in await gate.blind("write_sqlite", **delete({"a": "x"}))
         assert "more than 500 rows" in await gate.refused("write_sqlite", **delete({"a": "x"}))
     assert len(rows(tmp_path)) == 501
+
+
+async def test_records_have_a_total_limit_and_the_refusal_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with books(tmp_path, AB) as gate:
+        await gate.do("write_sqlite", **put(b="x"))
+        monkeypatch.setattr(trash, "MOST_RECORDS", 1)
+        said = await gate.refused("write_sqlite", **put(b="y"))
+        assert "delete the oldest files in .countersign/data" in said
+        assert len(rows(tmp_path)) == 3
+        monkeypatch.setattr(trash, "MOST_RECORDS", 2)
+        await gate.do("write_sqlite", **put(b="y"))
 
 
 async def test_records_are_kept_for_30_days(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from mcp import Client, StdioServerParameters
 
+from servers.filesystem import trash
 from servers.knowledge import indexing, server
 from servers.knowledge.tasks import SIZE, chunks, sentences
 from tests.servers import papers
@@ -159,6 +160,30 @@ async def test_what_a_killed_server_left_staged_goes_with_the_next_change(tmp_pa
         (ours / ("0b" * 16)).mkdir()
         await ask("index_folder", path=".")
         assert sorted(path.name for path in ours.iterdir()) == ["before", "index.sqlite"]
+
+
+@pytest.mark.parametrize("limit", [("MOST_RECORDED", 50_000), ("MOST_RECORDS", 2)], ids=["bytes", "files"])
+async def test_earlier_indexes_have_a_total_limit_and_the_refusal_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: tuple[str, int]
+) -> None:
+    monkeypatch.setattr(trash, *limit)
+    kept = tmp_path / ".countersign" / "knowledge" / "before"
+    async with knowing(notes(tmp_path)) as ask:
+        done = 0
+        for number in range(9):
+            (tmp_path / "trip.txt").write_text(f"{TRIP}{number}")
+            if (await ask.client.call_tool("index_folder", {"path": "."})).is_error:
+                break
+            done += 1
+        before = (tmp_path / ".countersign" / "knowledge" / "index.sqlite").read_bytes()
+        said = await ask.refused("index_folder", path=".")
+        assert 0 < done < 9
+        assert "delete the oldest files in .countersign/knowledge/before" in said
+        assert (tmp_path / ".countersign" / "knowledge" / "index.sqlite").read_bytes() == before
+        assert len(list(kept.iterdir())) == done
+        for record in kept.iterdir():
+            record.unlink()
+        await ask("index_folder", path=".")
 
 
 @pytest.mark.parametrize(
