@@ -8,7 +8,7 @@ from datetime import datetime
 
 from gate.actions.confirm import forget
 from gate.actions.grant_consent import by_grant, explained
-from gate.actions.preview import Look, decided, look
+from gate.actions.preview import Look, decided, look, matching
 from gate.actions.review_log import announce_review, waits_before
 from gate.actions.sampled import About, sampling_for
 from gate.actions.server_questions import Subject, answered_in_thread
@@ -29,21 +29,25 @@ from gate.rules.action import (
 )
 from gate.rules.audit import Entry
 from gate.rules.canonical_json import BadArguments, canonical
-from gate.rules.canonical_targets import settled
+from gate.rules.canonical_targets import found_files, settled
 from gate.rules.close_names import close_matches
 from gate.rules.grants import outside
 from gate.rules.permissions import Ruling, account
 from gate.rules.planner_port import Call
-from gate.rules.policy import only_claimed, unclaimed
+from gate.rules.policy import gated_file, only_claimed, unclaimed
 from gate.rules.ports import Tx, World
 from gate.rules.reviews import Phase
 from gate.rules.states import State
-from gate.rules.tool import Answer, AnswerTooLong, OutcomeUnknown, ServerUnavailable, ToolSpec
+from gate.rules.tool import Answer, AnswerTooLong, OutcomeUnknown, ServerUnavailable, ToolSpec, Trust
 
 SHOWN = 3  # reasons given with a refusal
 CROWDED = "Too many of your actions already wait. Decide some of them first: `/pending` lists them."
 TOO_LONG = (
     "This is too long to be shown whole, so it cannot be confirmed. Please split it into smaller parts."
+)
+GATED_FILE = (
+    "This holds what is in {path}, which the rule “{rule}” of the policy keeps from being read at once, so nothing of "
+    "it is given. Ask for that file by its name, or look in another folder or for other names."
 )
 
 
@@ -270,6 +274,7 @@ async def read(world: World, asked: Asked, spec: ToolSpec, decision: Decision) -
     except (ServerUnavailable, OutcomeUnknown) as error:
         text = f"{spec.server} did not answer: {error}. Nothing was changed; try again in a moment."
         answer = Answer(text, is_error=True)
+    answer = _without_gated_files(world, asked, spec, answer)
     took = round((world.clock.now() - started).total_seconds() * 1000)
     of_plan = asked.step and not asked.turn
     held = "" if of_plan or answer.is_error else world.policy.review(Phase.AFTER, spec.full_name)
@@ -296,6 +301,33 @@ async def read(world: World, asked: Asked, spec: ToolSpec, decision: Decision) -
             )
         )
     return Answered(spec, asked.call.args, answer, decision.private) if waiting is None else Prepared(waiting)
+
+
+def _without_gated_files(world: World, asked: Asked, spec: ToolSpec, answer: Answer) -> Answer:
+    """The answer; a sentence in its place where it holds what is in a file that the policy keeps from being read at
+    once, which was found below a folder or in an index."""
+    targets = spec.recipe.targets
+    paths = found_files(targets, answer.structured) if targets and not answer.is_error else ()
+    if not paths:
+        return answer
+    gated = gated_file(world.policy, _readers(world, spec), paths, asked.session.channel, matching(world))
+    if gated is None:
+        return answer
+    path, rule = gated
+    return Answer(GATED_FILE.format(path=path, rule=rule.name), is_error=True)
+
+
+def _readers(world: World, spec: ToolSpec) -> list[ToolSpec]:
+    """The tool, and those that give what is in a file by its name: of the server, and of a bundled one all bundled
+    ones, as they share folders."""
+    return [spec] + [
+        one
+        for one in world.tools.specs()
+        if (one.server == spec.server or one.trust is spec.trust is Trust.BUNDLED)
+        and one.recipe.cls is Class.READ
+        and one.recipe.targets
+        and one.recipe.targets.paths
+    ]
 
 
 def _subject(asked: Asked, spec: ToolSpec, decision: Decision) -> Subject:

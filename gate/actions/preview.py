@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from gate.rules.action import Decision, Json, Preview, Risk, Verdict
 from gate.rules.canonical_json import BadArguments, canonical
 from gate.rules.canonical_targets import resolved, settled
-from gate.rules.policy import decide
+from gate.rules.policy import Matches, decide
 from gate.rules.ports import World
 from gate.rules.previews import build, covered, default_verb, facts, plainly, summary_of, text_of, warned
 from gate.rules.templates import TemplateError, expand, names
@@ -47,10 +47,16 @@ def decided(
         targets = resolved(spec.recipe.targets, capture)
         spec = replace(spec, recipe=replace(spec.recipe, targets=targets))
 
+    return decide(world.policy, spec, args, channel, matching(world), asked)
+
+
+def matching(world: World) -> Matches:
+    """A test whether a value may keep a schema."""
+
     def matches(schema: Mapping[str, Json], value: Json) -> bool:
         return all(problem.unsure for problem in world.tools.problems(schema, value))
 
-    return decide(world.policy, spec, args, channel, matches, asked)
+    return matches
 
 
 async def look(

@@ -92,6 +92,8 @@ class Targets:
     """What a recipe declares of a tool's arguments, each named as `path`, `call.path` or `files[].path`.
 
     `paths`: what is in there is read or changed. `looks`: paths of which only names, sizes and hashes are given.
+    `found`: fields of the result of a read that name the files whose content is in it, as `hits[].path`; as
+    `matches[excerpt].path`, where `excerpt` is given.
     `reported`: templates over the captured reads that say what the call will really touch. `links`: the server
     follows links; without a report nobody knows then where a path leads.
     """
@@ -100,6 +102,7 @@ class Targets:
     looks: tuple[str, ...] = ()
     addresses: tuple[str, ...] = ()
     ids: tuple[str, ...] = ()
+    found: tuple[str, ...] = ()
     reported: tuple[str, ...] = ()
     roots: tuple[Root, ...] = ()
     links: bool = False
@@ -121,6 +124,23 @@ def resolved(targets: Targets | None, capture: Mapping[str, Json]) -> Targets | 
         return replace(targets, reported=())
     told = [one for value in found for one in (value if isinstance(value, list) else [value])]
     return replace(targets, resolved_to=tuple(one for one in told if isinstance(one, str)))
+
+
+def found_files(targets: Targets, result: Json) -> tuple[str, ...]:
+    """The files whose content is in the result of a read, each once."""
+    paths = [path for name in targets.found for path in _found(result, name.split("."))]
+    return tuple(dict.fromkeys(path for path in paths if isinstance(path, str)))
+
+
+def _found(value: Json, steps: Sequence[str]) -> Iterator[Json]:
+    if not steps:
+        yield value
+        return
+    name, listed, needed = steps[0].removesuffix("]").partition("[")
+    inner = value.get(name) if isinstance(value, Mapping) else None
+    for one in inner if listed and isinstance(inner, list) else [inner]:
+        if not needed or (isinstance(one, Mapping) and one.get(needed) is not None):
+            yield from _found(one, steps[1:])
 
 
 def settled(targets: Targets | None, args: Mapping[str, Json]) -> dict[str, Json]:

@@ -450,7 +450,12 @@ _PURGE = change(
 CARDS: dict[str, Card] = {
     "list_dir": reading("List folder", "List {args.path|place}", looks=["path"]),
     "read_file": reading("Read file", "Read {args.path}", paths=["path"]),
-    "search_files": reading("Search files", "Search {args.path|place} for {args|sought}", looks=["path"]),
+    "search_files": reading(
+        "Search files",
+        "Search {args.path|place} for {args|sought}",
+        looks=["path"],
+        found=["matches[excerpt].path"],
+    ),
     "get_metadata": reading("File details", "Look at {args.path}", looks=["path"]),
     "describe_paths": reading("Describe paths", "Look at {args.paths}", looks=["paths"]),
     "list_trash": reading("List trash", "List the trash"),

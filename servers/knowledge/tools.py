@@ -309,10 +309,17 @@ _FILES = bound("expected_index", "expected_files")
 
 CARDS: dict[str, Card] = {
     "search_documents": reading(
-        "Search documents", "Search the indexed files for {args.query}", looks=["path"]
+        "Search documents", "Search the indexed files for {args.query}", looks=["path"], found=["hits[].path"]
     ),
-    "ask_about_files": reading("Ask about files", "Ask the indexed files: {args.question}", looks=["path"]),
-    "get_related_chunks": reading("Find related parts", "Look for parts like {args.chunk}", paths=["chunk"]),
+    "ask_about_files": reading(
+        "Ask about files",
+        "Ask the indexed files: {args.question}",
+        looks=["path"],
+        found=["sources[].path"],
+    ),
+    "get_related_chunks": reading(
+        "Find related parts", "Look for parts like {args.chunk}", paths=["chunk"], found=["hits[].path"]
+    ),
     "check_index": reading("Check the index", "Look at the index of {args.path}", looks=["path"]),
     "preview_index": reading("Preview indexing", "Look at what would be indexed", looks=["call.path"]),
     "preview_update": reading(

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from mcp import Client
 
+from gate.rules.canonical_targets import Targets, found_files
+from servers.cards import META
 from servers.filesystem import disk, paths
 from servers.filesystem import server as filesystem
 from servers.filesystem.paths import Roots
@@ -85,3 +87,28 @@ async def test_what_an_earlier_version_took_in_is_not_told_and_goes_with_the_nex
         assert "hush" not in str(found)
         plan = await client.call_tool("preview_update", {"call": {"path": "."}})
         assert ".env (gone, taken out)" in str(plan)
+
+
+@pytest.mark.parametrize(
+    ("tool", "args", "files"),
+    [
+        ("search_files", {"path": ".", "pattern": "*.md", "contains": "lisbon"}, ("notes.md",)),
+        ("search_files", {"path": ".", "pattern": "*.md"}, ()),
+        ("search_documents", {"query": "Lisbon"}, ("notes.md",)),
+        ("ask_about_files", {"question": "Is Lisbon sunny?"}, ("notes.md",)),
+        ("get_related_chunks", {"chunk": "notes.md#1"}, ("more.md",)),
+    ],
+)
+async def test_a_tool_that_reads_below_a_folder_declares_which_files_are_in_its_result(
+    folder: Path, tool: str, args: dict[str, str], files: tuple[str, ...]
+) -> None:
+    (folder / "more.md").write_text("Its TOKEN is public, and sunny.\n")
+    app = filesystem([folder]) if tool == "search_files" else knowledge([folder])
+    async with Client(app, read_timeout_seconds=60) as client:
+        if tool != "search_files":
+            await client.call_tool("index_folder", {"path": "."})
+        declared = next(one for one in (await client.list_tools()).tools if one.name == tool)
+        found = (await client.call_tool(tool, args)).structured_content
+    assert declared.meta
+    targets = Targets(found=tuple(declared.meta[META]["targets"]["found"]))
+    assert found_files(targets, found) == files

@@ -153,6 +153,7 @@ class TargetsSection(Section):
     looks: tuple[str, ...] = ()
     addresses: tuple[str, ...] = ()
     ids: tuple[str, ...] = ()
+    found: tuple[str, ...] = ()
     reported: tuple[str, ...] = ()
     roots: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     links: Literal["never", "followed"] = "never"

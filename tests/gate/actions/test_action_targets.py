@@ -7,16 +7,17 @@ from dataclasses import replace
 
 import pytest
 
-from gate.actions.prepare import Asked, Prepared, prepare
-from gate.rules.action import Verdict
+from gate.actions.prepare import Answered, Asked, Prepared, prepare
+from gate.rules.action import Class, Verdict
 from gate.rules.always_gated import ALWAYS
 from gate.rules.canonical_json import parse
 from gate.rules.canonical_targets import Targets
 from gate.rules.planner_port import Call
+from gate.rules.policy import Rule
 from gate.rules.previews import COVERED
 from gate.rules.states import State
 from gate.rules.task import StepState
-from gate.rules.tool import Recipe
+from gate.rules.tool import Answer, Recipe
 from gate.tasks import plan as flow
 from tests.gate.actions.test_action_grants import ANY, give
 from tests.gate.gate_setup import ANN, Scene
@@ -110,3 +111,78 @@ async def test_where_a_server_reports_that_a_link_leads_to_a_secret_file_it_is_t
     await desk.confirm(action)
     await desk.play()
     assert wrote(desk) == []
+
+
+BY_PATH = Rule("production", ("desk.look",), at_least=Class.WRITE, texts=(r"(^|/)config/prod",))
+BY_SCHEMA = replace(
+    BY_PATH, texts=(), schema={"properties": {"path": {"pattern": "prod"}}, "required": ["path"]}
+)
+
+
+def searching(stage: Scene, *paths: str) -> None:
+    """The desk has a tool that finds what is in these files, below a folder."""
+    spec = stage.desk.specs_now["look"]
+    declared = replace(spec.recipe, targets=Targets(looks=("path",), found=("hits[excerpt].path",)))
+    stage.desk.specs_now["search"] = replace(spec, name="search", recipe=declared)
+    hits = [{"path": path, "excerpt": "PASSWORD=hush"} for path in paths]
+    found = {"hits": [*hits, {"path": "config/prod.yaml", "excerpt": None}]}
+
+    async def call(server: str, tool: str, args: bytes, *more: object) -> Answer:
+        return Answer(json.dumps(found), found) if tool == "search" else await looked(server, tool, args)
+
+    looked = stage.desk.call
+    stage.desk.call = call  # type: ignore[method-assign,assignment]
+
+
+async def searched(stage: Scene) -> Answer:
+    asked = Asked("search", stage.session, ANN, Call("desk", "search", {"path": "."}))
+    found = await prepare(stage.world, asked)
+    assert isinstance(found, Answered)
+    return found.answer
+
+
+@pytest.mark.parametrize("path", ["config/prod.yaml", "a/../config/prod.env", "deep/config/prod/x.ini"])
+@pytest.mark.parametrize(
+    "rule",
+    [
+        BY_PATH,
+        BY_SCHEMA,
+        replace(BY_PATH, at_least=None, deny=True),
+        replace(BY_PATH, tools=("*",)),
+        replace(BY_PATH, at_least=None, channels=("C_OTHER",)),
+    ],
+    ids=["text", "schema", "deny", "every tool", "channels"],
+)
+async def test_a_rule_about_reading_a_file_also_holds_where_a_search_finds_what_is_in_it(
+    desk: Scene, rule: Rule, path: str
+) -> None:
+    desk.rule(rule)
+    searching(desk, "notes.md", path)
+    answer = await searched(desk)
+    assert answer.is_error
+    assert "hush" not in f"{answer}"
+    assert path in answer.text
+    assert "Ask for that file by its name" in answer.text
+    assert "hush" not in str(await desk.world.ledger.audit_tail(team=desk.session.team))
+
+
+async def test_a_search_below_a_folder_keeps_the_content_of_a_secret_file_to_itself(desk: Scene) -> None:
+    searching(desk, "deep/.env")
+    assert (await searched(desk)).is_error
+
+
+async def test_a_search_that_gives_only_the_name_of_a_gated_file_is_answered(desk: Scene) -> None:
+    desk.rule(BY_PATH)
+    searching(desk, "notes.md")
+    assert "hush" in (await searched(desk)).text
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [replace(BY_PATH, tools=("other.*",)), replace(BY_PATH, at_least=Class.READ)],
+    ids=["other", "read"],
+)
+async def test_a_rule_about_something_else_holds_no_search_up(desk: Scene, rule: Rule) -> None:
+    desk.rule(rule)
+    searching(desk, "config/prod.yaml")
+    assert "hush" in (await searched(desk)).text
