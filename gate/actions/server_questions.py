@@ -41,6 +41,7 @@ POLL = 1.0  # seconds between two looks for the answer
 CHECK = 3  # looks between two checks whether the time is over or the task was stopped
 BEAT = 10  # looks between two signs that the call still waits
 SHEET = "server_question"  # the kind of the form, as an opened modal
+PATIENCE = 60.0  # seconds after its time that a question may need to be closed
 CLOSING = 5.0  # seconds to close a question whose call has ended
 GONE = "I do not know this question (any more)."
 UNHEARD = "Nobody waits for the answer any more."
@@ -185,8 +186,8 @@ def _bounded(message: str) -> str:
 
 
 async def _wait(world: World, question: ServerQuestion) -> FormReply:
-    looks = 0
-    while True:
+    looks, most = 0, round((world.limits.server_question + PATIENCE) / POLL)
+    while looks < most:  # also where the ledger is away meanwhile
         await world.clock.sleep(POLL)
         looks += 1
         with contextlib.suppress(Unavailable):  # it is looked at again
@@ -200,6 +201,7 @@ async def _wait(world: World, question: ServerQuestion) -> FormReply:
             elif looks % BEAT == 0:
                 async with world.ledger.begin() as tx:
                     await tx.questions.beat(found)
+    return FormReply("cancel", reason=TOO_LATE)
 
 
 async def _over(world: World, question: ServerQuestion) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ import pytest
 from gate.actions import server_questions
 from gate.actions.button_press import Press
 from gate.rules.action import Ref
-from gate.rules.ports import Limits
+from gate.rules.ports import Limits, Unavailable
 from gate.rules.server_questions import ASK_PERSON, FormReply, FormRequest, QuestionState
 from gate.rules.tool import Answer
 from storage.server_questions import LIFE
@@ -235,6 +236,25 @@ async def test_a_question_that_nobody_answers_expires(http: Edge) -> None:
     assert "Nobody answered in time." in said_in(after)
     assert "question_answer" not in json.dumps(after.blocks)
     assert (await audited(http))[-1][0] == "question_expired"
+
+
+async def test_a_question_ends_with_its_time_also_while_the_ledger_is_away() -> None:
+    looks = 0
+
+    async def look(_: object) -> None:
+        nonlocal looks
+        looks += 1
+        assert looks < 1_000, "it is still looked for"
+        raise Unavailable("the ledger is away")
+
+    async def sleep(_: float) -> None:
+        pass
+
+    clock = SimpleNamespace(sleep=sleep)
+    ledger = SimpleNamespace(questions=SimpleNamespace(question=look))
+    world: Any = SimpleNamespace(clock=clock, ledger=ledger, limits=Limits(server_question=300))
+    asked: Any = SimpleNamespace(id="q")
+    assert await server_questions._wait(world, asked) == FormReply("cancel", reason=server_questions.TOO_LATE)
 
 
 async def test_after_a_crash_the_sweep_closes_the_question(http: Edge) -> None:

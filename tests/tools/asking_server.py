@@ -53,6 +53,39 @@ async def by_url(path: str, ctx: Context) -> str:
     return json.dumps({"action": found.action, "meta": found.meta})
 
 
+BEGUN, LET = asyncio.Event(), asyncio.Event()
+LATE: list[asyncio.Task[object]] = []
+
+
+@server.tool()
+async def ask_late(path: str, ctx: Context) -> str:
+    """Never ends, and asks when it is let, also after its client has called it off."""
+
+    async def late() -> object:
+        await LET.wait()
+        found = await ctx.session.elicit_form("Which one?", SCHEMA)
+        return {"action": found.action, "meta": found.meta}
+
+    LATE.append(asyncio.create_task(late()))
+    BEGUN.set()
+    await asyncio.Event().wait()
+    return path
+
+
+@server.tool()
+async def begun(path: str) -> str:
+    """Answers when `ask_late` has begun."""
+    await BEGUN.wait()
+    return path
+
+
+@server.tool()
+async def let_it_ask(path: str) -> str:
+    """What the call before it heard."""
+    LET.set()
+    return json.dumps(await LATE[0])
+
+
 @server.tool()
 async def hang(path: str) -> str:
     """Never ends."""

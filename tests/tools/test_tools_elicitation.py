@@ -17,7 +17,7 @@ from gate.rules.server_questions import ASK_PERSON, FormReply, FormRequest, form
 from gate.rules.tool import OutcomeUnknown
 from tests.tools.mcp_hosts import hosting
 from tools.mcp.client import Host
-from tools.mcp.elicitation import NOBODY, REASON, WHICH
+from tools.mcp.elicitation import LEFT, NOBODY, REASON, WHICH
 from tools.mcp.server_config import ServerConfig
 
 SERVER = Path(__file__).with_name("asking_server.py")
@@ -126,6 +126,36 @@ async def test_of_two_calls_over_one_legacy_line_nobody_is_asked_for_the_other(t
     assert (heard["action"], heard["meta"]) == ("decline", {REASON: WHICH})
     assert ann.asked == []
     assert ben.cancelled == 1, "a call that is cancelled closes its question"
+
+
+@pytest.mark.parametrize("ended", ["cancelled", "timed out"])
+async def test_a_call_that_nobody_waits_for_any_more_asks_nobody_else_on_its_legacy_line(
+    tmp_path: Path, ended: str
+) -> None:
+    ann, ben = Ann(YES), Ann(YES)
+    async with asking(tmp_path, timeout=3) as host:
+        with behind(ben):
+            first = asyncio.create_task(host.call("asking", "ask_late", ARGS))
+        await host.call("asking", "begun", ARGS)
+        if ended == "cancelled":
+            first.cancel()
+        (gone,) = await asyncio.gather(first, return_exceptions=True)
+        assert isinstance(gone, OutcomeUnknown | asyncio.CancelledError)
+        with behind(ann):
+            late = await host.call("asking", "let_it_ask", ARGS)  # meanwhile the first one asks
+            own = await host.call("asking", "ask", ARGS)
+    assert json.loads(late.text)["meta"] == {REASON: LEFT}
+    assert json.loads(own.text)[0]["meta"] == {REASON: LEFT}
+    assert ann.asked == ben.asked == []
+
+
+async def test_a_line_on_which_every_call_was_answered_asks_again(tmp_path: Path) -> None:
+    ann = Ann(YES)
+    async with asking(tmp_path) as host:
+        for times in (1, 2):
+            with behind(ann):
+                await host.call("asking", "ask", ARGS)
+            assert len(ann.asked) == times
 
 
 async def test_calls_that_wait_for_people_leave_their_places_to_the_calls_of_others(tmp_path: Path) -> None:

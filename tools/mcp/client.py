@@ -179,18 +179,18 @@ class Host:
             client = await connection.ready(deadline - loop.time())
             if definition:
                 client = await self._client_if_declared(connection, tool, definition, deadline)
-            with self._may_ask(connection, deadline - loop.time(), slot):
+            with self._may_ask(connection, client, deadline - loop.time(), slot):
                 return await self._call(connection, client, tool, args, deadline - loop.time())
         finally:
             connection.active_calls -= 1
             slot.close()
 
     def _may_ask(
-        self, connection: Connection, seconds: float, slot: Slot
+        self, connection: Connection, client: OpenClient, seconds: float, slot: Slot
     ) -> AbstractContextManager[AskingCall | None]:
         """Within it, the server may ask the person behind the call, if it may at all."""
         asking = self._elicitations.get(connection.name)
-        return asking.call(seconds, slot) if asking else nullcontext()
+        return asking.call(seconds, slot, client) if asking else nullcontext()
 
     async def _slot(self, connection: Connection, owner: str, seconds: float) -> Slot:
         """Wait for one of this server's slots for calls. Raises ServerUnavailable."""

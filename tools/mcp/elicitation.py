@@ -7,11 +7,13 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from weakref import WeakSet
 
 from mcp.client.session import ClientRequestContext
 from mcp_types import ElicitRequestParams, ElicitRequestURLParams, ElicitResult
 
 from gate.rules.server_questions import ASK_PERSON, FormReply, FormRequest, PersonAsker
+from gate.rules.tool import AnswerTooLong, OutcomeUnknown
 from tools.mcp.fair_slots import Slot
 
 log = logging.getLogger(__name__)
@@ -19,6 +21,10 @@ log = logging.getLogger(__name__)
 REASON = "dev.countersign/reason"  # the key in `_meta` of why something was declined, in words
 NOBODY = "nobody can be asked: no person waits for this call"
 WHICH = "several calls run at once and nothing says which of them asks: try again when one runs"
+LEFT = (
+    "a call that nobody waits for any more may still ask, and nothing says which call asks: try again once the server "
+    "is connected anew"
+)
 FAILED = "the question could not be asked"
 
 
@@ -56,10 +62,10 @@ class CallClock:
 
 class AskingCall:
     """One call in progress. `ask`: asks the person behind it; None where there is none. `slot`: the server's, which
-    others use while a person is asked."""
+    others use while a person is asked. `client`: the connection that it runs on."""
 
-    def __init__(self, ask: PersonAsker | None, seconds: float, slot: Slot) -> None:
-        self.ask, self.clock, self.slot = ask, CallClock(seconds), slot
+    def __init__(self, ask: PersonAsker | None, seconds: float, slot: Slot, client: object) -> None:
+        self.ask, self.clock, self.slot, self.client = ask, CallClock(seconds), slot, client
         self.questions: set[asyncio.Task[FormReply]] = set()
 
 
@@ -72,15 +78,22 @@ class Elicitations:
     def __init__(self, server: str) -> None:
         self._server = server
         self._calls: set[AskingCall] = set()
+        self._unanswered: WeakSet[object] = (
+            WeakSet()
+        )  # connections on which a call has ended without an answer
 
     @contextmanager
-    def call(self, seconds: float, slot: Slot) -> Iterator[AskingCall]:
-        """A call is in progress; what is still being asked at its end is closed."""
-        call = AskingCall(ASK_PERSON.get(), seconds, slot)
+    def call(self, seconds: float, slot: Slot, client: object) -> Iterator[AskingCall]:
+        """A call is in progress on this connection; what is still being asked at its end is closed."""
+        call = AskingCall(ASK_PERSON.get(), seconds, slot, client)
         self._calls.add(call)
         token = CURRENT.set(call)
         try:
             yield call
+        except (OutcomeUnknown, asyncio.CancelledError) as error:
+            if not isinstance(error, AnswerTooLong):
+                self._unanswered.add(client)
+            raise
         finally:
             CURRENT.reset(token)
             self._calls.discard(call)
@@ -91,21 +104,26 @@ class Elicitations:
     async def __call__(self, context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
         """Never raises: what goes wrong is declined."""
         call = self._asking()
-        if call is None or call.ask is None:
-            return _result(FormReply("decline", reason=NOBODY if call or not self._calls else WHICH))
+        if isinstance(call, str):
+            return _result(FormReply("decline", reason=call))
+        if call.ask is None:
+            return _result(FormReply("decline", reason=NOBODY))
         if isinstance(params, ElicitRequestURLParams):
             request = FormRequest(self._server, params.message, url=params.url or "about:blank")
         else:
             request = FormRequest(self._server, params.message, params.requested_schema)
         return _result(await _asked(call, call.ask, request))
 
-    def _asking(self) -> AskingCall | None:
-        """The call that asks. In a legacy session over stdio nothing says which it is, so that it has to be the only
-        one; None where it is not known."""
+    def _asking(self) -> AskingCall | str:
+        """The call that asks, or why it is not known. In a legacy session over stdio nothing says which it is, so that
+        it has to be the only one that the server can still be busy with."""
         current = CURRENT.get()
         if current in self._calls:
             return current
-        return next(iter(self._calls)) if len(self._calls) == 1 else None
+        if len(self._calls) != 1:
+            return WHICH if self._calls else NOBODY
+        (call,) = self._calls
+        return LEFT if call.client in self._unanswered else call
 
 
 async def _asked(call: AskingCall, ask: PersonAsker, request: FormRequest) -> FormReply:

@@ -32,7 +32,7 @@ READ_SECONDS = 300.0  # without a byte from an HTTP server
 LONGEST_QUESTION = 1800.0  # for which a person may be asked meanwhile: the bound of limits.server_question
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, weakref_slot=True)
 class OpenClient:
     """A connected SDK client. `transport` is None for a server in this process, where no message can be lost.
     `is_modern`: it was discovered without a handshake, and reports changes on a stream."""
