@@ -56,6 +56,7 @@ class Endpoints:
         self._services = services
         self._under_way: Counter[str] = Counter()  # requests, by token
         self.turns = Turns()
+        self._admissions = Turns()  # the same for what is asked of the stores before a request has a turn
 
     def aiohttp_handler(self, route: Route) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
         """An aiohttp handler for the route."""
@@ -122,8 +123,9 @@ class Endpoints:
     @asynccontextmanager
     async def authenticated(self, request: web.Request) -> AsyncIterator[Token]:
         """Authenticates the request and counts it while it is under way. Raises Problem, Unavailable."""
-        token = await parsing.authenticate(request, self._services)
-        await self._check_rate(token)
+        async with self._admissions.taken(parsing.credential(request)):
+            token = await parsing.authenticate(request, self._services)
+            await self._check_rate(token)
         most = self._services.bounds.requests
         if self._under_way[token.id] >= most:
             raise Problem(429, "too_many_at_once", TOO_MANY_AT_ONCE.format(most=most), headers=RETRY_SOON)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import re
 from typing import Any
@@ -26,6 +27,12 @@ CHALLENGE = {"WWW-Authenticate": 'Bearer realm="countersign"'}
 NO_TOKEN = "Send the header “Authorization: Bearer <token>”. `python -m bot tokens new` makes one."
 MAX_ERRORS = 20  # in one response
 AUTHENTICATED = web.RequestKey("known", bool)  # set on a request once its sender is authenticated
+
+
+def credential(request: web.Request) -> str:
+    """What requests with the same token have in common before they are authenticated: a digest, never the secret."""
+    written = request.headers.get("Authorization", "").partition(" ")[2].strip()
+    return hashlib.sha256(written.encode("utf-8", "replace")).hexdigest()
 
 
 async def authenticate(request: web.Request, services: Services) -> Token:

@@ -125,3 +125,29 @@ async def test_a_flood_of_one_token_is_worked_one_by_one_and_another_token_is_an
     await other.get("/actions?state=all")
     await asyncio.gather(*flood)
     assert most == 1
+
+
+async def test_of_a_flood_of_one_token_one_request_at_a_time_is_admitted_also_where_it_is_refused(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flooder, other = await api.agent(), await api.agent()
+    looking = most = 0
+    tokens: Any = api.services.tokens
+    real = tokens.find
+
+    async def slow(written: Any) -> Any:
+        nonlocal looking, most
+        if written.id != flooder.token.id:
+            return await real(written)
+        looking += 1
+        most = max(most, looking)
+        try:
+            return await real(written)
+        finally:
+            looking -= 1
+
+    monkeypatch.setattr(tokens, "find", slow)
+    flood = [asyncio.create_task(flooder.get("/actions?state=all")) for _ in range(60)]
+    await other.get("/actions?state=all")
+    await asyncio.gather(*flood)
+    assert most == 1
