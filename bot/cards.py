@@ -34,6 +34,10 @@ log = logging.getLogger(__name__)
 # one folds an expanded plan up again (https://github.com/slackapi/node-slack-sdk/issues/2701).
 GAP = 3.0  # seconds between two ticks of one task's progress
 PACE = 1.3  # seconds between the ticks of all tasks of this process
+IN_ORDER, MOST_PUT_OFF = (
+    0.1,
+    10.0,
+)  # seconds between looks for a note that stands above another one, and in all
 LOOK = 1.0  # seconds after which a card that is put off is looked at again, whoever asked for it
 NOWHERE = (
     "I cannot post in <#{channel}> ({code}), so what you asked for there waits where nobody can see it. "
@@ -68,6 +72,7 @@ class Cards(Messages):
         self._gap, self._pace = gap, min(gap, PACE)
         self._ticked: dict[str, float] = {}  # when each card that ticks was last drawn
         self._latest = float("-inf")  # when any of them was
+        self._put_off: dict[str, float] = {}  # since when a note waits for one that stands above it
         self._plain = False  # whether this workspace has refused Slack's newest blocks
         # Two draws of one card must not both find it unposted.
         self._locks: weakref.WeakValueDictionary[str, asyncio.Lock] = weakref.WeakValueDictionary()
@@ -205,8 +210,20 @@ class Cards(Messages):
     async def _note(self, note_id: str, posted: Posted | None) -> float:
         note = await self._ledger.note(note_id)
         if note is not None and not (posted and posted.ts and posted.revision):
+            if await self._comes_too_early(note):
+                return IN_ORDER
             await self._put(rendering.of_note(note, await self._written(note)), posted)
         return 0.0
+
+    async def _comes_too_early(self, note: Note) -> bool:
+        """Whether a note that stands above this one in the order of its message is still on its way; for a while."""
+        before = note.body.get("after")
+        if not isinstance(before, list) or not before:
+            return False
+        since = self._put_off.setdefault(note.id, self._clock())
+        bound(self._put_off)
+        above = await self._ledger.posted_of([str(one) for one in before])
+        return self._clock() - since < MOST_PUT_OFF and any(not one.ts for one in above.values())
 
     async def _question(self, question_id: str, posted: Posted | None, again: set[str]) -> set[str]:
         """The message of a server's question."""

@@ -222,6 +222,9 @@ def closed_by(task: Task, turn: Turn) -> Step | None:
 
 # What came back at once
 
+AT_ONCE = ("read", "refused")  # the kinds of notes about the calls of a reply
+MOST_BEFORE = 10  # calls of a reply whose notes stand above that of a later one
+
 
 async def refused(tx: Tx, turn: Turn, place: tuple[int, int], found: Refused) -> None:
     """Say why a call will not be asked. `place`: the reply and the call, from 0."""
@@ -270,7 +273,16 @@ async def show_reads(tx: Tx, turn: Turn, task: Task) -> None:
 async def _post(
     tx: Tx, turn: Turn, place: tuple[int, int], kind: str, body: Mapping[str, Json], to: str = ""
 ) -> None:
-    await tx.note(Note(derived("note", turn.id, *place, kind), turn.session, kind, body, to))
+    reply, call = place
+    before = [_note_id(turn, (reply, one), kind) for one in range(call)[-MOST_BEFORE:] for kind in AT_ONCE]
+    note = Note(
+        _note_id(turn, place, kind), turn.session, kind, {**body, "after": before} if before else body, to
+    )
+    await tx.note(note)
+
+
+def _note_id(turn: Turn, place: tuple[int, int], kind: str) -> str:
+    return derived("note", turn.id, *place, kind)
 
 
 async def step_answered(tx: Tx, turn: Turn, step: Step, read: Answered, shown: bool) -> Turn:

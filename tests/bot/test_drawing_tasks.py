@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -13,10 +14,12 @@ import pytest
 from bot.cards import Cards
 from bot.slack_retry import Refused
 from gate.rules.messages import CardKey, CardKind
-from gate.rules.ports import Posted, Tx, Unavailable
+from gate.rules.ports import Note, Posted, Tx, Unavailable
 from gate.rules.task import Flow, StepState, Task, Wish
 from gate.rules.task_states import TaskState
 from handlers.slack.listener import To
+from tests.bot.test_engine_runs import until
+from tests.storage.samples import THREAD
 from tests.tasks import having
 from tests.views.task_samples import WHICH, approved, everything, paused, plan, step, task
 from views.block_kit import Message
@@ -335,3 +338,40 @@ async def test_the_run_that_slack_keeps_waiting_draws_what_is_asked_for_meanwhil
     with pytest.raises(Unavailable):
         await stage.draw()
     assert stage.ledger.waits
+
+
+@dataclass
+class Notes(Ledger):
+    """Two notes of one message, of which the second stands below the first."""
+
+    first: str = ""  # where the first one stands
+
+    async def note(self, note_id: str) -> Note:
+        body = {"text": note_id, **({"after": ["n:first", "n:gone"]} if note_id == "n:second" else {})}
+        return Note(note_id, THREAD, "answer", body)
+
+    async def posted_of(self, keys: Sequence[str]) -> dict[str, Posted]:
+        above = {"n:first": Posted("C1", self.first, 1 if self.first else 0)}
+        return {key: row for key, row in above.items() if key in keys}
+
+
+async def test_the_second_answer_to_a_message_is_posted_below_the_first() -> None:
+    it = drawing(task())
+    notes: Any = Notes(task())
+    it.cards._ledger = notes
+    second = asyncio.create_task(it.cards.draw(CardKey(CardKind.NOTE, "n:second"), 0.0, it.note))
+    await until(lambda: "n:second" in it.cards._put_off)
+    assert it.slack.calls == []
+    await it.cards.draw(CardKey(CardKind.NOTE, "n:first"), 0.0, it.note)
+    notes.first = "1.0"
+    await second
+    assert [key for _, key in it.slack.calls] == ["first", "second"]
+
+
+async def test_an_answer_does_not_wait_for_ever_for_the_one_above_it() -> None:
+    now = itertools.count(0, 6)
+    it = drawing(task())
+    notes: Any = Notes(task())
+    it.cards._ledger, it.cards._clock = notes, lambda: float(next(now))
+    await it.cards.draw(CardKey(CardKind.NOTE, "n:second"), 0.0, it.note)
+    assert [key for _, key in it.slack.calls] == ["second"]

@@ -47,6 +47,17 @@ async def test_a_read_is_answered_at_once(stage: Scene):
     assert await pending(stage) == ()
 
 
+async def test_the_answers_to_one_message_name_those_that_stand_above_them(stage: Scene):
+    calls = [Call("desk", "look", {"path": path}) for path in ("a.md", "b.md", "c.md")]
+    stage.planner.script = [Propose(tuple(calls))]
+    await stage.say("look at a.md, b.md and c.md")
+    by_path = {str(dict(note.body["arguments"])["path"]): note for note in stage.wall.notes}
+    a, b, c = (by_path[path] for path in ("a.md", "b.md", "c.md"))
+    assert "after" not in a.body
+    assert a.id in b.body["after"]
+    assert {a.id, b.id} <= set(c.body["after"])
+
+
 # promise: VERB-16
 async def test_a_plain_yes_of_the_requester_confirms_one_that_stood_there_before(stage: Scene):
     stage.planner.script = [WRITE]
