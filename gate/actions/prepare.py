@@ -29,12 +29,13 @@ from gate.rules.action import (
 )
 from gate.rules.audit import Entry
 from gate.rules.canonical_json import BadArguments, canonical
-from gate.rules.canonical_targets import found_files, settled
+from gate.rules.canonical_targets import settled
 from gate.rules.close_names import close_matches
+from gate.rules.gated_files import found_files, gated_file
 from gate.rules.grants import outside
 from gate.rules.permissions import Ruling, account
 from gate.rules.planner_port import Call
-from gate.rules.policy import gated_file, only_claimed, unclaimed
+from gate.rules.policy import only_claimed, unclaimed
 from gate.rules.ports import Tx, World
 from gate.rules.reviews import Phase
 from gate.rules.states import State

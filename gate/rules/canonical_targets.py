@@ -126,23 +126,6 @@ def resolved(targets: Targets | None, capture: Mapping[str, Json]) -> Targets | 
     return replace(targets, resolved_to=tuple(one for one in told if isinstance(one, str)))
 
 
-def found_files(targets: Targets, result: Json) -> tuple[str, ...]:
-    """The files whose content is in the result of a read, each once."""
-    paths = [path for name in targets.found for path in _found(result, name.split("."))]
-    return tuple(dict.fromkeys(path for path in paths if isinstance(path, str)))
-
-
-def _found(value: Json, steps: Sequence[str]) -> Iterator[Json]:
-    if not steps:
-        yield value
-        return
-    name, listed, needed = steps[0].removesuffix("]").partition("[")
-    inner = value.get(name) if isinstance(value, Mapping) else None
-    for one in inner if listed and isinstance(inner, list) else [inner]:
-        if not needed or (isinstance(one, Mapping) and one.get(needed) is not None):
-            yield from _found(one, steps[1:])
-
-
 def settled(targets: Targets | None, args: Mapping[str, Json]) -> dict[str, Json]:
     """The arguments with every declared path in its canonical form; doing it again changes nothing.
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from gate.rules import command_tools
 from gate.rules.action import Approvers, Class, Decision, Json, Risk, Verdict
-from gate.rules.canonical_targets import Targets, contents, readings, shapes, too_many_targets
+from gate.rules.canonical_targets import contents, shapes, too_many_targets
 from gate.rules.reviews import Phase, Review
 from gate.rules.tool import Hints, ToolSpec, Trust
 from gate.rules.tool_names import acts, destroys, only_reads, says_otherwise, shows_change
@@ -299,26 +299,6 @@ def _secret(policy: Policy, spec: ToolSpec, args: Json) -> Rule | None:
     rules = [rule for rule in policy.rules if rule.reads]
     paths = contents(spec.recipe.targets, args) if rules else ()
     return next((rule for rule in rules if rule.reaches(spec.full_name, paths)), None)
-
-
-def gated_file(
-    policy: Policy, readers: Sequence[ToolSpec], paths: Sequence[str], channel: str, matches: Matches
-) -> tuple[str, Rule] | None:
-    """The first of these files that the operator's rules keep from being read at once where one of the readers is asked
-    for it by name, and that rule."""
-    strict = [rule for rule in policy.rules if rule.keeps_from_reading(channel)]
-    named = [(rule, spec) for rule in strict for spec in readers if rule.names(spec.full_name)]
-    for path in paths if named else ():
-        forms = (path, *readings(path))
-        for rule, spec in named:
-            targets = spec.recipe.targets or Targets()
-            names = (*targets.paths, *targets.looks)
-            asked: list[Json] = [{name: form for name in names} for form in forms]
-            if rule.reaches(spec.full_name, forms) or any(
-                rule.holds(spec.full_name, args, matches) for args in asked
-            ):
-                return path, rule
-    return None
 
 
 def _of_recipe(spec: ToolSpec) -> Iterator[Rule]:

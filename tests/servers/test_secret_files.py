@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from mcp import Client
 
-from gate.rules.canonical_targets import Targets, found_files
+from gate.rules.canonical_targets import Targets
+from gate.rules.gated_files import found_files
 from servers.cards import META
 from servers.filesystem import disk, paths
 from servers.filesystem import server as filesystem

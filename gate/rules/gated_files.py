@@ -1,0 +1,47 @@
+"""Files whose content is in the result of a read that did not name them: a search, or the answer of an index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from gate.rules.action import Json
+from gate.rules.canonical_targets import Targets, readings
+from gate.rules.policy import Matches, Policy, Rule
+from gate.rules.tool import ToolSpec
+
+
+def found_files(targets: Targets, result: Json) -> tuple[str, ...]:
+    """The files whose content is in the result of a read, each once."""
+    paths = [path for name in targets.found for path in _found(result, name.split("."))]
+    return tuple(dict.fromkeys(path for path in paths if isinstance(path, str)))
+
+
+def _found(value: Json, steps: Sequence[str]) -> Iterator[Json]:
+    if not steps:
+        yield value
+        return
+    name, listed, needed = steps[0].removesuffix("]").partition("[")
+    inner = value.get(name) if isinstance(value, Mapping) else None
+    for one in inner if listed and isinstance(inner, list) else [inner]:
+        if not needed or (isinstance(one, Mapping) and one.get(needed) is not None):
+            yield from _found(one, steps[1:])
+
+
+def gated_file(
+    policy: Policy, readers: Sequence[ToolSpec], paths: Sequence[str], channel: str, matches: Matches
+) -> tuple[str, Rule] | None:
+    """The first of these files that the operator's rules keep from being read at once where one of the readers is asked
+    for it by name, and that rule."""
+    strict = [rule for rule in policy.rules if rule.keeps_from_reading(channel)]
+    named = [(rule, spec) for rule in strict for spec in readers if rule.names(spec.full_name)]
+    for path in paths if named else ():
+        forms = (path, *readings(path))
+        for rule, spec in named:
+            targets = spec.recipe.targets or Targets()
+            names = (*targets.paths, *targets.looks)
+            asked: list[Json] = [{name: form for name in names} for form in forms]
+            if rule.reaches(spec.full_name, forms) or any(
+                rule.holds(spec.full_name, args, matches) for args in asked
+            ):
+                return path, rule
+    return None
