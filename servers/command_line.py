@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import sys
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,10 +23,13 @@ class Arguments(argparse.ArgumentParser):
         raise ValueError(f"{message[:1].upper()}{message[1:]}. Try: {self.format_usage().strip()}")
 
 
-def serve(made: Callable[[Sequence[str | Path]], MCPServer], words: Sequence[str]) -> None:
-    """Serve on standard input and output until the client leaves; bad arguments end with a sentence."""
+def serve(made: Callable[[Sequence[str | Path]], MCPServer]) -> None:
+    """Serve what the words of the command line say, on standard input and output, until the client leaves.
+
+    Bad arguments end with a sentence.
+    """
     try:
-        app = made(words)
+        app = made(sys.argv[1:])
     except ValueError as error:
         raise SystemExit(str(error)) from error
     gc.freeze()

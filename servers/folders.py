@@ -173,7 +173,7 @@ def assembled(
     return mcp_server(name, title, said, cards, everyone, house.roots.places)
 
 
-def alone(name: str, about: str, server: Callable[[Sequence[Path]], MCPServer], words: Sequence[str]) -> None:
+def alone(name: str, about: str, server: Callable[[Sequence[Path]], MCPServer]) -> None:
     """Serve what `server` makes of the folders behind `--root`, on standard input and output."""
 
     def made(given: Sequence[str | Path]) -> MCPServer:
@@ -184,4 +184,4 @@ def alone(name: str, about: str, server: Callable[[Sequence[Path]], MCPServer], 
         except ToolError as error:
             raise ValueError(str(error)) from error
 
-    serve(made, words)
+    serve(made)

@@ -49,9 +49,9 @@ SANDBOXED = re.compile(
 )
 # Who uses such a library for nothing of others: pictures of the screen, and databases of our own.
 OWN = {
-    "servers/system/host.py": {"PIL"},
+    "servers/system.py": {"PIL"},
     "servers/task/store.py": {"sqlite3"},
-    "servers/clipboard/history.py": {"sqlite3"},
+    "servers/clipboard.py": {"sqlite3"},
     "servers/email/search.py": {"sqlite3"},
 }
 # Inside handlers: Slack's edge and the API know nothing of each other.

@@ -33,7 +33,7 @@ MADE_OF = {
     "gate/rules/policy.py": "of the operator's policy: always_checkable when it is loaded",
     "handlers/slack/payloads.py": "our own user's id, escaped; what follows stops at <",
     "servers/filesystem/listing.py": "fnmatch's, whose stars are atomic",
-    "servers/ocr/page_text.py": "its table, which is held against texts here",
+    "servers/ocr.py": "its table, which is held against texts here",
     "tools/mcp/schema_patterns.py": "of a server's schema: measured there by its syntax",
     "tools/phrases/plan_instructions.py": "its forms, which are held against texts here; lines of more than 2,000 characters are not",
     "tools/phrases/replan.py": "an escaped word between two looks at one character",

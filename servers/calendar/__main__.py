@@ -1,11 +1,7 @@
 """The calendar server on standard input and output: `python -m servers.calendar --folder DIR --timezone ZONE`."""
 
-from __future__ import annotations
-
-import sys
-
 from servers.calendar import configured
 from servers.command_line import serve
 
 if __name__ == "__main__":
-    serve(configured, sys.argv[1:])
+    serve(configured)

@@ -1,9 +1,7 @@
 """The data server on standard input and output: `python -m servers.data --root DIR [--root DIR2]`."""
 
-import sys
-
 from servers.data import server
 from servers.folders import alone
 
 if __name__ == "__main__":
-    alone("data", "An MCP server over SQLite databases and CSV files.", server, sys.argv[1:])
+    alone("data", "An MCP server over SQLite databases and CSV files.", server)

@@ -1,11 +1,7 @@
 """The mail server on standard input and output: `python -m servers.email --maildir DIR --from ADDRESS`."""
 
-from __future__ import annotations
-
-import sys
-
 from servers.command_line import serve
 from servers.email import configured
 
 if __name__ == "__main__":
-    serve(configured, sys.argv[1:])
+    serve(configured)

@@ -1,11 +1,7 @@
 """The filesystem server on standard input and output: `python -m servers.filesystem --root DIR [--root DIR2]`."""
 
-from __future__ import annotations
-
-import sys
-
 from servers.filesystem import server
 from servers.folders import alone
 
 if __name__ == "__main__":
-    alone("filesystem", "An MCP server over folders.", server, sys.argv[1:])
+    alone("filesystem", "An MCP server over folders.", server)

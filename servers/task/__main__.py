@@ -1,11 +1,7 @@
 """The task server on standard input and output: `python -m servers.task --file tasks.sqlite`."""
 
-from __future__ import annotations
-
-import sys
-
 from servers.command_line import serve
 from servers.task import configured
 
 if __name__ == "__main__":
-    serve(configured, sys.argv[1:])
+    serve(configured)

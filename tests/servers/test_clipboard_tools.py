@@ -15,9 +15,7 @@ import pytest
 from mcp import Client
 from mcp.server.mcpserver.exceptions import ToolError
 
-from servers.clipboard import configured, server
-from servers.clipboard.history import Kind, secret
-from servers.clipboard.host import LARGEST, Clipboard, Held, Host
+from servers.clipboard import LARGEST, Clipboard, Held, Host, Kind, configured, secret, server
 from tests.servers.files import Ask, Clock
 from tests.servers.gate_around_server import Gate, gated
 

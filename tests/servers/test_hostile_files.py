@@ -19,12 +19,12 @@ import pytest
 from mcp import Client
 from PIL import Image
 
+from servers import ocr
 from servers.calendar import events
 from servers.email import mailboxes
 from servers.email import server as email
 from servers.email.mailboxes import identified
 from servers.email.smtp import Post
-from servers.ocr import tools
 from servers.sandbox import calling
 from servers.sandbox.calling import Limits
 from tests.servers import papers
@@ -191,7 +191,7 @@ MAIL = {
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Limits that a test can wait for."""
     monkeypatch.setattr(calling, "LIMITS", FEW)
-    monkeypatch.setattr(tools, "LIMITS", FEW)
+    monkeypatch.setattr(ocr, "LIMITS", FEW)
     for module in (events, mailboxes):
         monkeypatch.setattr(module, "LIMITS", FEWER)
 

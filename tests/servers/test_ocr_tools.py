@@ -15,8 +15,7 @@ from mcp import Client
 from PIL import Image, ImageDraw, ImageFont
 
 from benchmarks.tools import ocr, scanned
-from servers.ocr import server
-from servers.ocr.page_text import Line, Word, labelled, mentions, rows
+from servers.ocr import Line, Word, labelled, mentions, rows, server
 from tests.servers import papers
 from tests.servers.files import Ask
 from tests.services import unavailable

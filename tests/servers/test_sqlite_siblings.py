@@ -11,7 +11,7 @@ import pytest
 from mcp.server.mcpserver.exceptions import ToolError
 
 from servers.audit.log import Log
-from servers.clipboard.history import History
+from servers.clipboard import History
 from servers.knowledge import indexing
 from servers.sandbox.calling import Limits
 from servers.task.store import Store

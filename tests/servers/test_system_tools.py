@@ -20,8 +20,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ImageContent, TextContent
 from PIL import Image
 
-from servers.system import configured, server
-from servers.system.host import LARGEST, grabbed, named, picture
+from servers.system import LARGEST, configured, grabbed, named, picture, server
 from tests.servers.files import Ask
 from tests.servers.gate_around_server import Gate, gated
 

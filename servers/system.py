@@ -1,25 +1,155 @@
-"""The system tools, each with its card. Their docstrings are what people and models read of them."""
+"""An MCP server over the host that it runs on: what it is, what runs, its screen, and the applications it may open.
+
+`python -m servers.system --application NAME=PROGRAM` serves it on standard input and output. An application is started
+by its path, never through a shell. A picture of the screen is made small enough to be sent.
+"""
 
 from __future__ import annotations
 
 import base64
+import io
+import os
 import platform
-from collections.abc import Iterator, Mapping
+import re
+import shlex
+import subprocess
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal
+from pathlib import Path
+from threading import Thread
+from typing import Annotated, Any, Literal, NamedTuple
 
 import psutil
+from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import CallToolResult, ImageContent, TextContent
+from PIL import Image, ImageGrab
 from pydantic import AwareDatetime, BaseModel, Field
 
-from servers.cards import ITEMS, Card, bound, call, change, reading
+from servers.cards import ITEMS, Card, bound, call, change, mcp_server, reading
+from servers.command_line import Arguments, serve
 from servers.filesystem import answers, disk, path_arguments
 from servers.filesystem.answers import spoken
 from servers.filesystem.models import Sha256
 from servers.filesystem.paths import Place, Roots, spot
-from servers.system.host import Application, Screen, allowed, picture, start
+
+_NAME = re.compile(r"[\w][\w .-]{0,39}")
+_FORM = "Write an application as NAME=PROGRAM, such as editor=/usr/bin/gedit: “{}” is not like that."
+SETTLING = 0.5  # seconds in which an application that cannot start has ended
+LARGEST = 1_500_000  # bytes of a picture that is sent as PNG
+Screen = Callable[[], Image.Image]
+_NO_SCREEN = (
+    "This host has no screen that can be seen ({why}). Start the server in a session with one; on Wayland install grim "
+    "or gnome-screenshot."
+)
+
+
+@dataclass(frozen=True)
+class Application:
+    """One that may be opened: the words it is started with, the first of them a whole path."""
+
+    name: str
+    words: tuple[str, ...]
+
+    @property
+    def command(self) -> str:
+        return shlex.join(self.words)
+
+
+def named(said: str) -> Application:
+    """From `NAME=PROGRAM [ARGUMENTS]`. Raises ValueError with a sentence."""
+    name, _, rest = said.partition("=")
+    try:
+        words = tuple(shlex.split(rest))
+    except ValueError:
+        raise ValueError(_FORM.format(said)) from None
+    if not _NAME.fullmatch(name) or not words:
+        raise ValueError(_FORM.format(said))
+    program = Path(words[0])
+    if not program.is_absolute() or not program.is_file() or not os.access(program, os.X_OK):
+        raise ValueError(
+            f"{program} is not the whole path of a program that can be started. Name it in full."
+        )
+    return Application(name, words)
+
+
+def allowed(known: Mapping[str, Application], name: str) -> Application:
+    """The application of this name. Raises ToolError for one that is not on the list."""
+    found = known.get(name) or next((one for one in known.values() if one.name.lower() == name.lower()), None)
+    if found is None:
+        there = f"These may be opened: {', '.join(known)}." if known else "None may be opened."
+        raise ToolError(
+            f"“{name}” may not be opened here. {there} An operator adds to them with --application."
+        )
+    return found
+
+
+def start(application: Application, *files: Path) -> int | None:
+    """Start it with these files. Returns its process id, or None when it has handed over to another and ended.
+
+    Raises ToolError when it cannot start, or ends at once with an error.
+    """
+    silent = subprocess.DEVNULL
+    try:
+        program = subprocess.Popen(
+            [*application.words, *map(str, files)],
+            stdin=silent,
+            stdout=silent,
+            stderr=silent,
+            cwd="/",
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise ToolError(
+            f"{application.name} cannot be started: {error.strerror}. Ask the operator."
+        ) from None
+    Thread(target=program.wait, daemon=True).start()  # so that no dead process stays behind
+    try:
+        ended = program.wait(timeout=SETTLING)
+    except subprocess.TimeoutExpired:
+        return program.pid
+    if ended:
+        raise ToolError(
+            f"{application.name} ended at once with the code {ended}. Perhaps this host has no screen to show it on."
+        )
+    return None
+
+
+class Picture(NamedTuple):
+    """What was on the screen, ready to be sent."""
+
+    data: bytes
+    kind: str  # image/png or image/jpeg
+    whole: tuple[int, int]
+    size: tuple[int, int]
+
+
+def grabbed() -> Image.Image:
+    """All of the screen. Raises ToolError with a sentence where there is none."""
+    try:
+        return ImageGrab.grab()
+    except (OSError, subprocess.SubprocessError) as error:
+        raise ToolError(_NO_SCREEN.format(why=str(error).rstrip(".") or "it cannot be taken")) from None
+
+
+def picture(screen: Screen, width: int) -> Picture:
+    """The screen, at most so many pixels wide."""
+    seen = screen().convert("RGB")
+    whole = seen.size
+    if seen.width > width:
+        seen = seen.resize((width, max(seen.height * width // seen.width, 1)), Image.Resampling.LANCZOS)
+    data, kind = _encoded(seen, "PNG"), "image/png"
+    if len(data) > LARGEST:
+        data, kind = _encoded(seen, "JPEG"), "image/jpeg"
+    return Picture(data, kind, whole, seen.size)
+
+
+def _encoded(seen: Image.Image, form: str) -> bytes:
+    out = io.BytesIO()
+    seen.save(out, form)
+    return out.getvalue()
+
 
 Sort = Literal["memory", "cpu", "started", "name"]
 ApplicationArg = Annotated[
@@ -112,8 +242,8 @@ _ORDER: dict[Sort, Any] = {
 
 
 @dataclass(frozen=True)
-class Reading:
-    """The looking tools over one host."""
+class Tools:
+    """The tools over one host."""
 
     applications: Mapping[str, Application]
     roots: Roots
@@ -182,6 +312,37 @@ class Reading:
             sha256 = seen.sha256
         return Plan(items=items, expected_command=found.command, expected_sha256=sha256)
 
+    @spoken
+    def open_application(
+        self, application: ApplicationArg, expected_command: ExpectedCommand = None
+    ) -> Opened:
+        """Open an application of the allow list on the host where this server runs."""
+        found = self._agreed(application, expected_command)
+        return Opened(application=found.name, command=found.command, pid=start(found))
+
+    @spoken
+    def open_file_with(
+        self,
+        path: FileArg,
+        application: ApplicationArg,
+        expected_command: ExpectedCommand = None,
+        expected_sha256: ExpectedFile = None,
+    ) -> Opened:
+        """Open a file in an application of the allow list on the host where this server runs."""
+        found = self._agreed(application, expected_command)
+        place, seen = looked(self.roots, path)
+        disk.agree(place.said, seen, expected_sha256)
+        pid = start(found, place.root.path.joinpath(*place.parts))
+        return Opened(application=found.name, command=found.command, pid=pid)
+
+    def _agreed(self, name: str, expected: str | None) -> Application:
+        found = allowed(self.applications, name)
+        if expected is not None and found.command != expected:
+            raise ToolError(
+                f"{name} has changed since it was shown: it means {found.command} now. Ask again."
+            )
+        return found
+
 
 def looked(roots: Roots, path: str) -> tuple[Place, disk.Found]:
     """The file at a path. Raises ToolError when it is none, or no folder is allowed."""
@@ -221,45 +382,6 @@ def _moment(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
 
 
-@dataclass(frozen=True)
-class Changing:
-    """The tools that open something."""
-
-    applications: Mapping[str, Application]
-    roots: Roots
-
-    @spoken
-    def open_application(
-        self, application: ApplicationArg, expected_command: ExpectedCommand = None
-    ) -> Opened:
-        """Open an application of the allow list on the host where this server runs."""
-        found = self._agreed(application, expected_command)
-        return Opened(application=found.name, command=found.command, pid=start(found))
-
-    @spoken
-    def open_file_with(
-        self,
-        path: FileArg,
-        application: ApplicationArg,
-        expected_command: ExpectedCommand = None,
-        expected_sha256: ExpectedFile = None,
-    ) -> Opened:
-        """Open a file in an application of the allow list on the host where this server runs."""
-        found = self._agreed(application, expected_command)
-        place, seen = looked(self.roots, path)
-        disk.agree(place.said, seen, expected_sha256)
-        pid = start(found, place.root.path.joinpath(*place.parts))
-        return Opened(application=found.name, command=found.command, pid=pid)
-
-    def _agreed(self, name: str, expected: str | None) -> Application:
-        found = allowed(self.applications, name)
-        if expected is not None and found.command != expected:
-            raise ToolError(
-                f"{name} has changed since it was shown: it means {found.command} now. Ask again."
-            )
-        return found
-
-
 _SHOWN: dict[str, Any] = {
     "noun": "{args.application}",
     "preview": ITEMS,
@@ -289,3 +411,40 @@ CARDS: dict[str, Card] = {
         **_SHOWN,
     ),
 }
+
+
+ABOUT = "The host where this server runs. It opens only these applications: {}. Files are opened in these folders: {}."
+
+
+def server(
+    applications: Sequence[Application] = (), roots: Sequence[Path] = (), screen: Screen = grabbed
+) -> MCPServer:
+    """The server over this host, with the applications that may be opened and the folders whose files may be.
+
+    Raises ValueError with a sentence when a folder is missing or two share a name.
+    """
+    known = {one.name: one for one in applications}
+    house = Roots.at(roots) if roots else Roots(())
+    about = ABOUT.format(", ".join(known) or "none", ", ".join(root.name for root in house.roots) or "none")
+    return mcp_server("system", "System", about, CARDS, [Tools(known, house, screen)], house.places)
+
+
+def configured(words: Sequence[str | Path]) -> MCPServer:
+    """The server as its arguments say. Raises ValueError with a sentence."""
+    parser = Arguments(prog="python -m servers.system", description="An MCP server over this host.")
+    parser.add_argument(
+        "--application",
+        action="append",
+        default=[],
+        metavar="NAME=PROGRAM",
+        help="one that may be opened: its whole path, and arguments that always come first",
+    )
+    parser.add_argument(
+        "--root", action="append", default=[], type=Path, metavar="DIR", help="whose files may be opened"
+    )
+    found = parser.parse_args([str(word) for word in words])
+    return server([named(said) for said in found.application], found.root)
+
+
+if __name__ == "__main__":
+    serve(configured)
