@@ -19,7 +19,7 @@ from servers.filesystem.file_ops import Answer
 from servers.filesystem.models import Item
 from servers.filesystem.paths import Place, Roots, spot
 from servers.filesystem.text import read_at
-from servers.filesystem.tools import CARDS, Changing, Reading
+from servers.filesystem.tools import CARDS, Tools
 
 LARGEST_MADE = 128 << 20  # bytes
 
@@ -149,9 +149,9 @@ class House:
             trash.purge(root, self.clock())
 
     @property
-    def file_tools(self) -> tuple[Reading, Changing]:
+    def file_tools(self) -> Tools:
         """The tools of the filesystem server over these folders: they lead back from a file that was made."""
-        return Reading(self.roots), Changing(self.roots, self.clock)
+        return Tools(self.roots, self.clock)
 
 
 def assembled(
@@ -164,7 +164,7 @@ def assembled(
 ) -> MCPServer:
     """A server of these cards. Each tool is the method of that name of the first owner that has one; what leads
     back from a file that was made is the filesystem server's."""
-    everyone = (*owners, *house.file_tools)
+    everyone = (*owners, house.file_tools)
     folders = ", ".join(root.name for root in house.roots.roots)
     said = (
         f"{about} The allowed folders: {folders}. {PATHS} "

@@ -304,7 +304,7 @@ _MISSING = (
 
 
 @dataclass(frozen=True)
-class Reading:
+class Tools:
     """The tools over some roots."""
 
     roots: Roots
@@ -462,7 +462,7 @@ ABOUT = "Text read off pictures and pages of PDFs with Tesseract. It may be wron
 def server(roots: Sequence[Path], clock: Clock = utc_now) -> MCPServer:
     """The server over these folders. Raises ValueError with a sentence when a folder is missing or two share a name."""
     house = House.at(roots, clock)
-    return assembled("ocr", "Text in pictures", ABOUT, house, CARDS, Reading(house.roots))
+    return assembled("ocr", "Text in pictures", ABOUT, house, CARDS, Tools(house.roots))
 
 
 if __name__ == "__main__":

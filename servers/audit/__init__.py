@@ -10,7 +10,7 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 
 from servers.audit.log import Log
-from servers.audit.tools import CARDS, Changing, Reading
+from servers.audit.tools import CARDS, Tools
 from servers.command_line import Arguments, Clock, utc_now, zone
 from servers.days import Days
 from servers.folders import House, assembled
@@ -36,10 +36,9 @@ def server(
     Raises ValueError with a sentence when the database is none of the bot, or a folder is missing.
     """
     house, days = House.at(roots, clock), Days(clock, timezone or zone("UTC"))
-    log = Log.at(database, team)
-    reading, changing = Reading(log, days, house.roots), Changing(log, days, house.roots, house.clock)
+    tools = Tools(Log.at(database, team), days, house.roots, house.clock)
     about = ABOUT.format(days.zone.key)
-    return assembled("audit", "Audit log", about, house, CARDS, reading, changing)
+    return assembled("audit", "Audit log", about, house, CARDS, tools)
 
 
 def configured(words: Sequence[str | Path]) -> MCPServer:

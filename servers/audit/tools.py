@@ -45,12 +45,13 @@ from servers.folders import WAYS_BACK, makes, put_shown
 
 
 @dataclass(frozen=True)
-class Reading:
-    """The reading tools over one log."""
+class Tools:
+    """The tools over one log and the folders that reports go to, with the clock that dates what gives way."""
 
     log: Log
     days: Days
     roots: Roots
+    clock: Clock
 
     def get_tool_log(  # noqa: PLR0913 - one argument for each thing to look for, so that a form asks for each
         self,
@@ -140,29 +141,6 @@ class Reading:
             size=len(file.data),
         )
 
-
-def _where(tool: str, actor: str, status: str | None, every_event: bool) -> list[ColumnElement[bool]]:
-    out: list[ColumnElement[bool]] = [LOG.c.tool_name != ""]
-    if not every_event:
-        out.append(LOG.c.result_status.is_not(None))
-    if tool:
-        out.append(LOG.c.tool_name.contains(tool, autoescape=True))
-    if actor:
-        out.append(LOG.c.actor == actor)
-    if status:
-        out.append(LOG.c.result_status == status)
-    return out
-
-
-@dataclass(frozen=True)
-class Changing:
-    """The writing tool over one log and some roots, with the clock that dates what gives way."""
-
-    log: Log
-    days: Days
-    roots: Roots
-    clock: Clock
-
     @spoken
     def export_audit_pdf(  # noqa: PLR0913 - one argument for each thing a form asks for
         self,
@@ -191,6 +169,19 @@ class Changing:
         }
         shown = (expected_target, expected_made)
         return put_shown(file.target, file.data, shown, self.clock(), Exported, **more)
+
+
+def _where(tool: str, actor: str, status: str | None, every_event: bool) -> list[ColumnElement[bool]]:
+    out: list[ColumnElement[bool]] = [LOG.c.tool_name != ""]
+    if not every_event:
+        out.append(LOG.c.result_status.is_not(None))
+    if tool:
+        out.append(LOG.c.tool_name.contains(tool, autoescape=True))
+    if actor:
+        out.append(LOG.c.actor == actor)
+    if status:
+        out.append(LOG.c.result_status == status)
+    return out
 
 
 CARDS: dict[str, Card] = {

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 
-from servers.calendar.tools import CARDS, Changing, Reading, new_id
+from servers.calendar.tools import CARDS, Tools, new_id
 from servers.cards import mcp_server
 from servers.command_line import Arguments, Clock, utc_now, zone
 from servers.days import Days
@@ -32,7 +32,7 @@ def server(
     """
     house, days = House.at(folders, clock), Days(clock, timezone or zone("UTC"))
     house.purge()
-    owners = (Reading(house.roots, days), Changing(house.roots, days, ids), *house.file_tools)
+    owners = (Tools(house.roots, days, ids), house.file_tools)
     about = (
         "Events in iCalendar files. Times are written 2026-11-24 14:00, tomorrow 9:30 or friday 2pm; a day alone is "
         f"all day. The time zone is {days.zone.key}. Deleted events stay {trash.KEEP.days} days in the trash."

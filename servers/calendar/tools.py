@@ -52,12 +52,17 @@ MOST_EVENTS, MOST_SLOTS = 500, 200
 DaysArg = Annotated[int, Field(ge=1, le=MOST_DAYS, description="How many days, the first one included.")]
 
 
+def new_id() -> str:
+    return secrets.token_hex(6)
+
+
 @dataclass(frozen=True)
-class Reading:
-    """The reading tools over some folders."""
+class Tools:
+    """The tools over some folders. `ids` gives the id of a new event."""
 
     roots: Roots
     days: Days
+    ids: Callable[[], str] = new_id
 
     @spoken
     def list_events(
@@ -138,48 +143,6 @@ class Reading:
         if found is None:
             raise ToolError("Name the first day, such as today or 2026-11-24.")
         return found
-
-
-def must_be_free(draft: drafts.Draft, roots: Roots, days: Days) -> None:
-    """Raises ToolError when something else is at that time."""
-    if not isinstance(draft.start, datetime):
-        raise ToolError("A block of time needs a time: write start like 2026-11-24 14:00.")
-    taken = drafts.clashing(draft, roots, days.zone, Problems())
-    if taken:
-        raise ToolError(
-            f"That time is not free: {'; '.join(taken[:3])}. Choose another; see find_free_slots."
-        )
-
-
-def _hours(begin: str, end: str) -> tuple[time, time]:
-    try:
-        first, last = (time(int(text.split(":")[0]), int(text.split(":")[1])) for text in (begin, end))
-    except ValueError:
-        raise ToolError(f"{begin} or {end} is no time. Write them like 09:00 and 17:00.") from None
-    if first >= last:
-        raise ToolError(f"Work would end ({end}) before it begins ({begin}). Exchange the two.")
-    return first, last
-
-
-def _contains(each: events.Occurrence, words: str) -> bool:
-    told = "\n".join([each.title, each.location, each.description])
-    return words.casefold() in told.casefold()
-
-
-BLOCK = "Time block"
-
-
-def new_id() -> str:
-    return secrets.token_hex(6)
-
-
-@dataclass(frozen=True)
-class Changing:
-    """The changing tools over some folders. `ids` gives the id of a new event."""
-
-    roots: Roots
-    days: Days
-    ids: Callable[[], str] = new_id
 
     @spoken
     def create_event(  # noqa: PLR0913 - one argument for each field, so that a form asks for each
@@ -271,6 +234,35 @@ class Changing:
             trash_id=trash_id,
             kept_until=at + trash.KEEP,
         )
+
+
+def must_be_free(draft: drafts.Draft, roots: Roots, days: Days) -> None:
+    """Raises ToolError when something else is at that time."""
+    if not isinstance(draft.start, datetime):
+        raise ToolError("A block of time needs a time: write start like 2026-11-24 14:00.")
+    taken = drafts.clashing(draft, roots, days.zone, Problems())
+    if taken:
+        raise ToolError(
+            f"That time is not free: {'; '.join(taken[:3])}. Choose another; see find_free_slots."
+        )
+
+
+def _hours(begin: str, end: str) -> tuple[time, time]:
+    try:
+        first, last = (time(int(text.split(":")[0]), int(text.split(":")[1])) for text in (begin, end))
+    except ValueError:
+        raise ToolError(f"{begin} or {end} is no time. Write them like 09:00 and 17:00.") from None
+    if first >= last:
+        raise ToolError(f"Work would end ({end}) before it begins ({begin}). Exchange the two.")
+    return first, last
+
+
+def _contains(each: events.Occurrence, words: str) -> bool:
+    told = "\n".join([each.title, each.location, each.description])
+    return words.casefold() in told.casefold()
+
+
+BLOCK = "Time block"
 
 
 # A deleted event comes back as the file it was, by the tools of the filesystem server.

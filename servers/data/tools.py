@@ -60,8 +60,8 @@ RecordArg = Annotated[str, Field(max_length=64, description="The record that a c
 
 
 @dataclass(frozen=True)
-class Reading:
-    """The reading tools over some roots, with the clock that says what today is."""
+class Tools:
+    """The tools over some roots, with the clock that says what today is and dates what is kept."""
 
     roots: Roots
     clock: Clock
@@ -198,6 +198,55 @@ class Reading:
         place, state, as_left = writing.standing(self.roots, record)
         return RowsState(record=record, path=place.said, state=state, as_left=as_left)
 
+    @spoken
+    def write_csv(
+        self, path: RecordsArg, columns: CsvColumns, rows: CsvRows, expected_sha256: ExpectedArg = None
+    ) -> Written:
+        """Write a .csv or .tsv file, in place of one that is there: that one is kept in the trash for 30 days.
+
+        In place of a .csv file, values are parted by the same sign as in it; else by commas.
+        """
+        place, _ = csv_target(self.roots, path)
+        text = as_csv(sources.sign_for(place), columns, rows)
+        return put(place, text.encode(), expected_sha256, self.clock(), Written)
+
+    @spoken
+    def write_without_duplicates(
+        self,
+        source: RecordsArg,
+        destination: Annotated[str, Field(description="The .csv or .tsv file; it may be the source.")],
+        columns: ColumnsArg = None,
+        table: TableArg = None,
+        alike: AlikeArg = None,
+        expected: ExpectedRows = None,
+    ) -> Written:
+        """Write a .csv or .tsv file with the records of another, each once: the first of those that say the same.
+
+        A .csv file gets the sign between values that its source has.
+        """
+        place, sha256 = csv_target(self.roots, destination)
+        call = TwinsCall(source=source, destination=destination, columns=columns, table=table, alike=alike)
+        told = _without(self.roots, call, "without", sign=sources.sign_for(place, source))
+        if expected not in (None, _digest(told, sha256)):
+            raise ToolError(
+                f"{told.said}, or the file to be written, has changed since it was shown. "
+                "Look at it again, then ask again."
+            )
+        return put(place, told.data, sha256, self.clock(), Written)
+
+    @spoken
+    def write_sqlite(
+        self, path: DatabaseArg, changes: ChangesArg, expected: ExpectedRows = None
+    ) -> RowsChanged:
+        """Insert, update and delete rows of a SQLite database, all or none. The rows before are kept for 30 days."""
+        place = path_arguments.file(self.roots, path)
+        return _changed(place, writing.write(place, changes, expected, self.clock()))
+
+    @spoken
+    def restore_rows(self, record: RecordArg, expected: ExpectedRows = None) -> RowsChanged:
+        """Put rows back to what they were before a change. Without `expected` they must be as the change left them."""
+        return _changed(*writing.restore(self.roots, record, expected, self.clock()))
+
 
 def _without(roots: Roots, call: TwinsCall, task: str, **args: Any) -> sources.Told:
     """What is said of a file without duplicates. Raises ToolError where every row stays."""
@@ -251,63 +300,6 @@ Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 ExpectedRows = Annotated[
     Digest | None, Field(description="SHA-256 over the rows as the preview showed them. Empty: as they are.")
 ]
-
-
-@dataclass(frozen=True)
-class Changing:
-    """The changing tools over some roots, with the clock that dates what they keep."""
-
-    roots: Roots
-    clock: Clock
-
-    @spoken
-    def write_csv(
-        self, path: RecordsArg, columns: CsvColumns, rows: CsvRows, expected_sha256: ExpectedArg = None
-    ) -> Written:
-        """Write a .csv or .tsv file, in place of one that is there: that one is kept in the trash for 30 days.
-
-        In place of a .csv file, values are parted by the same sign as in it; else by commas.
-        """
-        place, _ = csv_target(self.roots, path)
-        text = as_csv(sources.sign_for(place), columns, rows)
-        return put(place, text.encode(), expected_sha256, self.clock(), Written)
-
-    @spoken
-    def write_without_duplicates(
-        self,
-        source: RecordsArg,
-        destination: Annotated[str, Field(description="The .csv or .tsv file; it may be the source.")],
-        columns: ColumnsArg = None,
-        table: TableArg = None,
-        alike: AlikeArg = None,
-        expected: ExpectedRows = None,
-    ) -> Written:
-        """Write a .csv or .tsv file with the records of another, each once: the first of those that say the same.
-
-        A .csv file gets the sign between values that its source has.
-        """
-        place, sha256 = csv_target(self.roots, destination)
-        call = TwinsCall(source=source, destination=destination, columns=columns, table=table, alike=alike)
-        told = _without(self.roots, call, "without", sign=sources.sign_for(place, source))
-        if expected not in (None, _digest(told, sha256)):
-            raise ToolError(
-                f"{told.said}, or the file to be written, has changed since it was shown. "
-                "Look at it again, then ask again."
-            )
-        return put(place, told.data, sha256, self.clock(), Written)
-
-    @spoken
-    def write_sqlite(
-        self, path: DatabaseArg, changes: ChangesArg, expected: ExpectedRows = None
-    ) -> RowsChanged:
-        """Insert, update and delete rows of a SQLite database, all or none. The rows before are kept for 30 days."""
-        place = path_arguments.file(self.roots, path)
-        return _changed(place, writing.write(place, changes, expected, self.clock()))
-
-    @spoken
-    def restore_rows(self, record: RecordArg, expected: ExpectedRows = None) -> RowsChanged:
-        """Put rows back to what they were before a change. Without `expected` they must be as the change left them."""
-        return _changed(*writing.restore(self.roots, record, expected, self.clock()))
 
 
 def _changed(place: Place, done: writing.Written) -> RowsChanged:

@@ -8,7 +8,7 @@ from pathlib import Path
 from mcp.server import MCPServer
 
 from servers.command_line import Clock, utc_now
-from servers.document.tools import CARDS, Changing, Reading
+from servers.document.tools import CARDS, Tools
 from servers.folders import House, assembled
 
 __all__ = ["server"]
@@ -23,5 +23,4 @@ def server(roots: Sequence[Path], clock: Clock = utc_now) -> MCPServer:
     Raises ValueError with a sentence when a folder is missing or two share a name.
     """
     house = House.at(roots, clock)
-    reading, changing = Reading(house.roots), Changing(house.roots, house.clock)
-    return assembled("document", "Documents", ABOUT, house, CARDS, reading, changing)
+    return assembled("document", "Documents", ABOUT, house, CARDS, Tools(house.roots, house.clock))

@@ -45,10 +45,11 @@ _NO_TEXT = "There is no text in it; perhaps it is a picture of text. Try the OCR
 
 
 @dataclass(frozen=True)
-class Reading:
-    """The reading tools over some roots."""
+class Tools:
+    """The tools over some roots, with the clock that dates what they keep."""
 
     roots: Roots
+    clock: Clock
 
     @spoken
     def extract_text(
@@ -158,37 +159,6 @@ class Reading:
             note=made.note,
         )
 
-
-def _note(notes: str, more: bool) -> str:
-    return " ".join(filter(None, [notes, "There is more text: go on at next_offset." if more else ""]))
-
-
-def _fitting(text: str) -> tuple[str, bool]:
-    if answers.fits(text):
-        return text, False
-    while not answers.fits(text):
-        text = text[: len(text) // 2]
-    return text.rpartition("\n")[0], True
-
-
-def _rows(
-    rows: list[list[str | int | float | bool | None]],
-) -> tuple[list[list[str | int | float | bool | None]], bool]:
-    left = answers.MOST_CHARACTERS
-    for n, row in enumerate(rows):
-        left -= sum(2 * len(str(value)) + 14 for value in row) + 20
-        if left < 0:
-            return rows[: max(n, 1)], True
-    return rows, False
-
-
-@dataclass(frozen=True)
-class Changing:
-    """The making tools over some roots, with the clock that dates what they keep."""
-
-    roots: Roots
-    clock: Clock
-
     @spoken
     def create_pdf(
         self,
@@ -259,6 +229,29 @@ class Changing:
     def _make(self, make: str, call: dict[str, Any], target: str | None, made: str | None) -> Made:
         file = built(self.roots, make, call)
         return put_shown(file.target, file.data, (target, made), self.clock(), Made, pages=file.pages)
+
+
+def _note(notes: str, more: bool) -> str:
+    return " ".join(filter(None, [notes, "There is more text: go on at next_offset." if more else ""]))
+
+
+def _fitting(text: str) -> tuple[str, bool]:
+    if answers.fits(text):
+        return text, False
+    while not answers.fits(text):
+        text = text[: len(text) // 2]
+    return text.rpartition("\n")[0], True
+
+
+def _rows(
+    rows: list[list[str | int | float | bool | None]],
+) -> tuple[list[list[str | int | float | bool | None]], bool]:
+    left = answers.MOST_CHARACTERS
+    for n, row in enumerate(rows):
+        left -= sum(2 * len(str(value)) + 14 for value in row) + 20
+        if left < 0:
+            return rows[: max(n, 1)], True
+    return rows, False
 
 
 _LISTED = ITEMS

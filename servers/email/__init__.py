@@ -17,7 +17,7 @@ from servers.days import Days
 from servers.email import models
 from servers.email.mailboxes import DRAFTS, OUTBOX, SENT, Account, Boxes
 from servers.email.smtp import Post
-from servers.email.tools import CARDS, Changing, Reading
+from servers.email.tools import CARDS, Tools
 from servers.filesystem import trash
 from servers.folders import House
 
@@ -46,7 +46,7 @@ def server(
     house, days = House.at([maildir], clock), Days(clock, timezone or zone("UTC"))
     house.purge()
     desk = Account(Boxes(house.roots), sender, days, post, ids)
-    owners = (Reading(desk), Changing(desk), *house.file_tools)
+    owners = (Tools(desk), house.file_tools)
     about = (
         f"Mail in a Maildir, sent as {sender}. Messages and drafts have short ids. Deleted drafts stay "
         f"{trash.KEEP.days} days in the trash; a mail that was sent cannot be taken back."

@@ -57,8 +57,8 @@ DayArg = Annotated[str, Field(max_length=40, description="A day, like 2026-11-24
 
 
 @dataclass(frozen=True)
-class Reading:
-    """The reading tools over one Maildir, with the index of its words."""
+class Tools:
+    """The tools over one Maildir, with the index of its words."""
 
     desk: Account
     index: Index = field(default_factory=Index)
@@ -203,46 +203,6 @@ class Reading:
         letter = self.desk.boxes.wanted(draft_id, DRAFTS, OUTBOX)
         return self._mail(letter, mailboxes.bytes_of(letter.place))
 
-
-def _note(budget: listing.Budget, wrong: list[str], any_: bool) -> str:
-    more = f"And {len(wrong) - 3} more." if len(wrong) > 3 else ""
-    return " ".join(filter(None, [budget.spent, *wrong[:3], more])) or ("" if any_ else "There are none.")
-
-
-def _line(letter: Letter, facts: Facts) -> Line:
-    return Line(
-        message_id=letter.id,
-        date=facts["date"] and datetime.fromisoformat(facts["date"]),
-        sender=facts["sender"],
-        subject=facts["subject"],
-        mailbox=letter.mailbox,
-        unread=letter.unread,
-    )
-
-
-def _draft(letter: Letter, facts: Facts) -> DraftLine:
-    return DraftLine(
-        draft_id=letter.id,
-        recipients=facts["recipients"],
-        subject=facts["subject"],
-        saved=letter.modified,
-        size=letter.size,
-        state="draft" if letter.mailbox == DRAFTS else "perhaps sent",
-    )
-
-
-ShownArg = Annotated[
-    Sha256 | None,
-    Field(description="SHA-256 of the mail that was shown. Refused when it would be another one."),
-]
-
-
-@dataclass(frozen=True)
-class Changing:
-    """The changing tools over one Maildir."""
-
-    desk: Account
-
     @spoken
     def draft_email(  # noqa: PLR0913 - one argument for each field, so that a form asks for each
         self,
@@ -341,6 +301,39 @@ class Changing:
             header_id=out.header_id,
             note=note,
         )
+
+
+def _note(budget: listing.Budget, wrong: list[str], any_: bool) -> str:
+    more = f"And {len(wrong) - 3} more." if len(wrong) > 3 else ""
+    return " ".join(filter(None, [budget.spent, *wrong[:3], more])) or ("" if any_ else "There are none.")
+
+
+def _line(letter: Letter, facts: Facts) -> Line:
+    return Line(
+        message_id=letter.id,
+        date=facts["date"] and datetime.fromisoformat(facts["date"]),
+        sender=facts["sender"],
+        subject=facts["subject"],
+        mailbox=letter.mailbox,
+        unread=letter.unread,
+    )
+
+
+def _draft(letter: Letter, facts: Facts) -> DraftLine:
+    return DraftLine(
+        draft_id=letter.id,
+        recipients=facts["recipients"],
+        subject=facts["subject"],
+        saved=letter.modified,
+        size=letter.size,
+        state="draft" if letter.mailbox == DRAFTS else "perhaps sent",
+    )
+
+
+ShownArg = Annotated[
+    Sha256 | None,
+    Field(description="SHA-256 of the mail that was shown. Refused when it would be another one."),
+]
 
 
 def _as_shown(out: Outgoing, expected: str | None) -> None:

@@ -26,7 +26,7 @@ def server(roots: Sequence[Path], clock: Clock = utc_now) -> MCPServer:
     for root in house.roots:
         trash.purge(root, clock())
     daily = trash.Daily(house, clock).now
-    owners = (tools.Reading(house, True), tools.Changing(house, daily, True), watch.Watches(house, daily))
+    owners = (tools.Tools(house, daily, True), watch.Watches(house, daily))
     names = ", ".join(root.name for root in house.roots)
     about = (
         f"Files in these folders: {names}. Paths are relative to the first; with several folders, begin a path with "

@@ -58,10 +58,14 @@ ExpectedMap = Annotated[
 
 
 @dataclass(frozen=True)
-class Reading:
-    """The reading tools over some roots. `folders`: whether whole folders may be deleted there."""
+class Tools:
+    """The tools over some roots, with the clock that dates what they keep.
+
+    `folders`: whether whole folders may be deleted there.
+    """
 
     roots: Roots
+    clock: Callable[[], datetime]
     folders: bool = False
 
     @spoken
@@ -178,18 +182,6 @@ class Reading:
         """List what was deleted or replaced in the last 30 days, newest first, with the ids for restore_file."""
         entries, more = answers.fitting(answers.trash_entries(self.roots), limit)
         return Trash(entries=entries, truncated=more)
-
-
-@dataclass(frozen=True)
-class Changing:
-    """The changing tools over some roots, with the clock that dates what they keep.
-
-    `folders`: whether whole folders may be deleted there.
-    """
-
-    roots: Roots
-    clock: Callable[[], datetime]
-    folders: bool = False
 
     @spoken
     def write_file(

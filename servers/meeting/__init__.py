@@ -9,7 +9,7 @@ from mcp.server import MCPServer
 
 from servers.command_line import Clock, utc_now
 from servers.folders import House, assembled
-from servers.meeting.tools import CARDS, Changing, Reading
+from servers.meeting.tools import CARDS, Tools
 
 __all__ = ["server"]
 
@@ -26,5 +26,4 @@ def server(roots: Sequence[Path], clock: Clock = utc_now) -> MCPServer:
     Raises ValueError with a sentence when a folder is missing or two share a name.
     """
     house = House.at(roots, clock)
-    reading, changing = Reading(house.roots), Changing(house.roots, house.clock)
-    return assembled("meeting", "Meetings", ABOUT, house, CARDS, reading, changing)
+    return assembled("meeting", "Meetings", ABOUT, house, CARDS, Tools(house.roots, house.clock))

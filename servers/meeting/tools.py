@@ -164,18 +164,19 @@ def _due(one: ActionItem) -> str:
 
 
 @dataclass(frozen=True)
-class Reading:
-    """The reading tool over some roots."""
+class Tools:
+    """The tools over some roots, with the clock that dates what gives way."""
 
     roots: Roots
+    clock: Clock
 
     @property
     def preview_minutes(self) -> Callable[..., Plan]:
         """The tool, which asks the client's model where there is one."""
-        return asking(self._preview_minutes, self._question)
+        return asking(self._preview_minutes, self._question_of_call)
 
-    def _question(self, call: Call, ctx: Context[Any, Any]) -> Sample | None:
-        return question(notes(self.roots, call.source).text) if samples(ctx) else None
+    def _question_of_call(self, call: Call, ctx: Context[Any, Any]) -> Sample | None:
+        return self._question(call.source, ctx)
 
     @spoken
     def _preview_minutes(self, call: Call, told: Answer) -> Plan:
@@ -193,14 +194,6 @@ class Reading:
             minutes=made.minutes,
             note=made.note,
         )
-
-
-@dataclass(frozen=True)
-class Changing:
-    """The writing tool over some roots, with the clock that dates what gives way."""
-
-    roots: Roots
-    clock: Clock
 
     @property
     def generate_minutes(self) -> Callable[..., Made]:

@@ -11,8 +11,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from servers.command_line import Arguments, Clock, utc_now
 from servers.filesystem.paths import Roots
 from servers.folders import House, assembled
-from servers.security.keys import Keys, usual
-from servers.security.tools import CARDS, Changing, Reading
+from servers.security.tools import CARDS, Keys, Tools, usual
 
 __all__ = ["configured", "server"]
 
@@ -27,9 +26,8 @@ def server(roots: Sequence[Path], clock: Clock = utc_now, keys: Keys | None = No
     sentence when a folder is missing or two share a name.
     """
     house = House.at(roots, clock)
-    keys = keys or Keys(usual())
-    reading, changing = Reading(house.roots, clock, keys), Changing(house.roots, house.clock, keys)
-    return assembled("security", "Security", ABOUT, house, CARDS, reading, changing)
+    tools = Tools(house.roots, house.clock, keys or Keys(usual()))
+    return assembled("security", "Security", ABOUT, house, CARDS, tools)
 
 
 def configured(words: Sequence[str | Path]) -> MCPServer:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import secrets
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import pyrage
 from mcp.server.mcpserver.exceptions import ToolError
@@ -17,12 +21,11 @@ from servers.detection.personal import personal
 from servers.filesystem import disk, path_arguments
 from servers.filesystem.answers import spoken
 from servers.filesystem.models import Item
-from servers.filesystem.paths import Place, Roots
+from servers.filesystem.paths import PRIVATE, Place, Root, Roots, Spot, private
+from servers.filesystem.text import read_at
 from servers.folders import LARGEST_MADE, WAYS_BACK, Target, bytes_of, makes, put, target
 from servers.sandbox.calling import Limits, run
 from servers.security import scan
-from servers.security.keys import Keys, earlier
-from servers.security.keys import recipients as public_keys
 from servers.security.scan import (
     Cleanup,
     CryptCall,
@@ -40,6 +43,112 @@ from servers.security.scan import (
     scan_files,
 )
 
+NAME = "age-identity.txt"
+LONGEST = 4096  # bytes
+_HEAD = "# countersign: keep this file, or nothing opens again\n"
+_EARLIER = "keys"  # in .countersign of a root, where keys were kept before
+_SENTENCE = "The key in {} is not one. Put the right one back, or move it away to begin anew."
+
+
+def usual() -> Path:
+    """Where the key is when nobody says: in the state folder of the user that runs the server."""
+    return Path.home() / ".local" / "state" / "countersign" / NAME
+
+
+@dataclass(frozen=True)
+class Keys:
+    """The file of the secret key, made when it is first needed; None where only `always` can read what is encrypted.
+
+    `always`: the operator's public keys, for which everything is encrypted besides.
+    """
+
+    file: Path | None
+    always: tuple[str, ...] = ()
+
+    @classmethod
+    def at(cls, file: Path | None, always: Sequence[str], roots: Roots) -> Keys:
+        """Raises ToolError for a file inside an allowed folder, and for what is no public key."""
+        found = cls(file, tuple(str(one) for one in public_keys(list(always))))
+        found.outside(roots)
+        return found
+
+    def outside(self, roots: Roots) -> None:
+        """Raise ToolError when the file is inside an allowed folder: whoever may read that would have the key."""
+        real = Path(os.path.realpath(self.file)) if self.file else None
+        inside = [root.name for root in roots.roots if real and real.is_relative_to(root.path)]
+        if inside:
+            raise ToolError(
+                f"The key file {self.file} is inside the allowed folder {inside[0]}, beside what it opens. Name one "
+                "elsewhere with --key-file."
+            )
+
+    def identity(self) -> Any | None:
+        """The secret key; None where there is none yet. Raises ToolError when it cannot be read."""
+        if self.file is None:
+            return None
+        try:
+            with open(self.file, "rb") as file:
+                return _parsed(file.read(LONGEST), str(self.file))
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise ToolError(f"The key file {self.file} cannot be read: {error.strerror}.") from error
+
+    def own(self) -> Any | None:
+        """The secret key, made when there is none. Two servers that make one at once agree on one."""
+        if self.file is None or (found := self.identity()):
+            return found if self.file else None
+        made = self.file.with_name(f".{NAME}.{secrets.token_hex(8)}")
+        try:
+            self.file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with open(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+                file.write(f"{_HEAD}{pyrage.x25519.Identity.generate()}\n")
+                file.flush()
+                os.fsync(file.fileno())
+            with suppress(FileExistsError):
+                os.link(made, self.file)
+            made.unlink()
+        except OSError as error:
+            raise ToolError(
+                f"No key can be made in {self.file}: {error.strerror}. Name another file with --key-file."
+            ) from error
+        return self.identity()
+
+
+def earlier(roots: Roots) -> list[Any]:
+    """Keys that were made inside the allowed folders, before they were kept elsewhere. They only open files."""
+    return [found for root in roots.roots if (found := _inside(root))]
+
+
+def _inside(root: Root) -> Any | None:
+    if not os.path.lexists(root.path / PRIVATE / _EARLIER / NAME):
+        return None
+    with private(root, _EARLIER, make=False) as folder, disk.reading(Spot(folder, NAME, "The key")) as file:
+        return _parsed(read_at(file, 0, LONGEST), f"{PRIVATE}/{_EARLIER}")
+
+
+def _parsed(data: bytes, said: str) -> Any:
+    lines = (line.strip() for line in data.decode("ascii", "replace").splitlines())
+    try:
+        [line] = [line for line in lines if line and not line.startswith("#")]
+        return pyrage.x25519.Identity.from_str(line)
+    except (ValueError, pyrage.IdentityError):
+        raise ToolError(_SENTENCE.format(said)) from None
+
+
+def public_keys(given: list[str]) -> list[Any]:
+    """Public keys as age takes them. Raises ToolError for what is none, and for a secret one."""
+    found = []
+    for text in given:
+        if text.strip().upper().startswith("AGE-SECRET-KEY"):
+            raise ToolError("That is a secret key. Give the public one (age1…), and make a new secret one.")
+        try:
+            found.append(pyrage.x25519.Recipient.from_str(text.strip()))
+        except (ValueError, pyrage.RecipientError):
+            raise ToolError(f"“{text[:20]}” is no public key of age. One begins with age1.") from None
+    return found
+
+
 ENDING = ".age"
 MINE = "this server"
 LIMITS = Limits(output=LARGEST_MADE + (1 << 20))
@@ -50,8 +159,8 @@ WhereArg = Annotated[
 
 
 @dataclass(frozen=True)
-class Reading:
-    """The tools that only read."""
+class Tools:
+    """The tools over some roots, with the clock that says what is old and dates what is kept."""
 
     roots: Roots
     clock: Clock
@@ -114,15 +223,6 @@ class Reading:
         return plan.model_copy(
             update={"items": [plan.items[0], plan.items[1].model_copy(update={"size": len(plain)})]}
         )
-
-
-@dataclass(frozen=True)
-class Changing:
-    """The tools that make a file, with the clock that dates what they keep."""
-
-    roots: Roots
-    clock: Clock
-    keys: Keys
 
     @spoken
     def encrypt_file(

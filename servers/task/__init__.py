@@ -12,7 +12,7 @@ from servers.cards import mcp_server
 from servers.command_line import Arguments, Clock, utc_now, zone
 from servers.days import Days
 from servers.task.store import Store
-from servers.task.tools import CARDS, Changing, Reading
+from servers.task.tools import CARDS, Tools
 
 __all__ = ["configured", "server"]
 
@@ -23,12 +23,11 @@ def server(file: Path, timezone: ZoneInfo | None = None, clock: Clock = utc_now)
     Raises ValueError with a sentence when the file cannot be used.
     """
     store, days = Store.at(file), Days(clock, timezone or zone("UTC"))
-    reading, changing = Reading(store, days), Changing(store, days)
     about = (
         "A list of tasks, each with a number that stays its own. Days are written 2026-11-24, or today, tomorrow, "
         f"friday, in 3 days. The time zone is {days.zone.key}."
     )
-    return mcp_server("task", "Tasks", about, CARDS, (reading, changing))
+    return mcp_server("task", "Tasks", about, CARDS, [Tools(store, days)])
 
 
 def configured(words: Sequence[str | Path]) -> MCPServer:

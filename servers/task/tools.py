@@ -46,8 +46,8 @@ ACTIVE = "status IN ('open', 'started')"
 
 
 @dataclass(frozen=True)
-class Reading:
-    """The reading tools over one store."""
+class Tools:
+    """The tools over one store."""
 
     store: Store
     days: Days
@@ -150,50 +150,6 @@ class Reading:
             before = store.one(db, task.id)
         return models.plan(before, task, models.named(task))
 
-
-ORDER: tuple[Why, ...] = ("overdue", "due today", "coming up", "in progress", "done")
-
-
-def _why(task: Task, on: date, ahead: int) -> Why | None:
-    if task.status in ("done", "cancelled"):
-        return "done" if task.status == "done" else None
-    if task.due and task.due <= on:
-        return "overdue" if task.due < on else "due today"
-    if task.due and task.due <= on + timedelta(days=ahead):
-        return "coming up"
-    return "in progress" if task.status == "started" else None
-
-
-def missing(task_id: int) -> ToolError:
-    return ToolError(f"There is no task {task_id}. Look at the numbers with list_tasks.")
-
-
-def _where(status: Wanted) -> str:
-    return {"active": ACTIVE, "all": "1"}.get(status, f"status = '{status}'")
-
-
-def _contains(task: Task, words: str) -> bool:
-    return words.casefold() in f"{task.title}\n{task.notes}".casefold()
-
-
-def _line(task: Task) -> Line:
-    return Line(id=task.id, title=task.title, due=task.due, priority=task.priority, status=task.status)
-
-
-def _listed(tasks: list[Task], offset: int) -> Tasks:
-    shown = [_line(task) for task in tasks[offset : offset + MOST]]
-    more = len(tasks) > offset + len(shown)
-    note = f"Go on with offset {offset + len(shown)}." if more else "" if tasks else "There are none."
-    return Tasks(tasks=shown, total=len(tasks), truncated=more, note=note)
-
-
-@dataclass(frozen=True)
-class Changing:
-    """The changing tools over one store."""
-
-    store: Store
-    days: Days
-
     def create_task(
         self,
         title: TitleArg,
@@ -250,6 +206,42 @@ class Changing:
                 raise ToolError(f"There never was a task {task.id}. Add one with create_task.")
             store.put(db, task)
             return _saved(task)
+
+
+ORDER: tuple[Why, ...] = ("overdue", "due today", "coming up", "in progress", "done")
+
+
+def _why(task: Task, on: date, ahead: int) -> Why | None:
+    if task.status in ("done", "cancelled"):
+        return "done" if task.status == "done" else None
+    if task.due and task.due <= on:
+        return "overdue" if task.due < on else "due today"
+    if task.due and task.due <= on + timedelta(days=ahead):
+        return "coming up"
+    return "in progress" if task.status == "started" else None
+
+
+def missing(task_id: int) -> ToolError:
+    return ToolError(f"There is no task {task_id}. Look at the numbers with list_tasks.")
+
+
+def _where(status: Wanted) -> str:
+    return {"active": ACTIVE, "all": "1"}.get(status, f"status = '{status}'")
+
+
+def _contains(task: Task, words: str) -> bool:
+    return words.casefold() in f"{task.title}\n{task.notes}".casefold()
+
+
+def _line(task: Task) -> Line:
+    return Line(id=task.id, title=task.title, due=task.due, priority=task.priority, status=task.status)
+
+
+def _listed(tasks: list[Task], offset: int) -> Tasks:
+    shown = [_line(task) for task in tasks[offset : offset + MOST]]
+    more = len(tasks) > offset + len(shown)
+    note = f"Go on with offset {offset + len(shown)}." if more else "" if tasks else "There are none."
+    return Tasks(tasks=shown, total=len(tasks), truncated=more, note=note)
 
 
 def _same_day(task: Task, expected: str | None) -> None:

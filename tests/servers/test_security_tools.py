@@ -22,7 +22,7 @@ from servers.detection.credentials import credentials
 from servers.detection.hits import hits
 from servers.detection.personal import personal
 from servers.security import configured, server
-from servers.security.keys import Keys
+from servers.security.tools import Keys
 from tests.servers import papers
 from tests.servers.files import Ask, Clock, Mode, tree
 from tests.servers.gate_around_server import check_cards
