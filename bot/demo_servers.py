@@ -9,8 +9,7 @@ from pathlib import Path
 import yaml
 
 from gate.rules.tool import Trust
-from servers.task.models import Task
-from servers.task.store import Store, add
+from servers.task.store import Store, Task, add
 from tools.mcp.server_config import ServerConfig
 
 SAMPLE = Path(__file__).parent.parent / "manifests" / "sample-desk"

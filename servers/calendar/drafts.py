@@ -12,8 +12,7 @@ from zoneinfo import ZoneInfo
 from mcp.server.mcpserver.exceptions import ToolError
 
 from servers.calendar import events, times
-from servers.calendar.events import Problems
-from servers.calendar.models import NewEvent, Plan
+from servers.calendar.events import NewEvent, Plan, Problems
 from servers.calendar.times import Moment
 from servers.days import Days
 from servers.filesystem.paths import Place, Roots, opened

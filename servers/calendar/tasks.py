@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from itertools import islice
 from typing import Any
@@ -211,61 +210,31 @@ def main(parts: list[Component], zone: ZoneInfo) -> dict[str, Any]:
     return {**occurrence(first, repeats(first), zone), "rule": rule}
 
 
-@dataclass(frozen=True)
-class New:
-    """An event that is to be written."""
-
-    title: str
-    start: Moment
-    end: Moment  # all day: the last day
-    location: str
-    description: str
-    category: str
-    rule: dict[str, Any]
-
-    @classmethod
-    def told(cls, fields: dict[str, Any]) -> New:
-        """From what `drafts.Draft.told` gives."""
-        rule = dict(fields["rule"])
-        if until := rule.get("until"):
-            rule["until"] = datetime.fromisoformat(until) if "T" in until else date.fromisoformat(until)
-        start, end = (times.unpacked(fields[name]) for name in ("start", "end"))
-        return cls(**{**fields, "rule": rule, "start": start, "end": end})
-
-    def calendar(self, uid: str, stamp: datetime) -> Calendar:
-        """The calendar that its file will hold."""
-        calendar = Calendar()
-        calendar.add("prodid", PRODUCT)
-        calendar.add("version", "2.0")
-        last = self.end if isinstance(self.end, datetime) else self.end + timedelta(days=1)
-        event = Component.new(
-            uid=uid,
-            stamp=stamp,
-            start=_written(self.start),
-            end=_written(last),
-            summary=self.title,
-            location=self.location or None,
-            description=self.description or None,
-            categories=[self.category] if self.category else (),
-        )
-        if self.rule:
-            event.add("rrule", self.rule)
-        calendar.add_component(event)
-        year = self.start.year
-        calendar.add_missing_timezones(
-            first_date=date(year - 1, 1, 1), last_date=date(year + ZONE_YEARS, 1, 1)
-        )
-        return calendar
-
-    def spans(self, zone: ZoneInfo, most: int) -> list[list[str]]:
-        """The first few times that it takes place, in UTC."""
-        calendar = self.calendar("draft", datetime(2000, 1, 1, tzinfo=UTC))
-        since = times.instant(self.start, zone).astimezone(zone)
-        found = recurring_ical_events.of(calendar).after(since)
-        return [
-            [times.instant(moment, zone).isoformat() for moment in (each.start, each.end)]
-            for each in islice(found, most)
-        ]
+def _calendar(new: dict[str, Any], uid: str, stamp: datetime) -> Calendar:
+    """The calendar that the file of a new event will hold. `new`: as `drafts.Draft.told` gives it."""
+    start, end = (times.unpacked(new[name]) for name in ("start", "end"))
+    event = Component.new(
+        uid=uid,
+        stamp=stamp,
+        start=_written(start),
+        end=_written(end if isinstance(end, datetime) else end + timedelta(days=1)),
+        summary=new["title"],
+        location=new["location"] or None,
+        description=new["description"] or None,
+        categories=[new["category"]] if new["category"] else (),
+    )
+    rule = dict(new["rule"])
+    if until := rule.get("until"):
+        rule["until"] = datetime.fromisoformat(until) if "T" in until else date.fromisoformat(until)
+    if rule:
+        event.add("rrule", rule)
+    calendar = Calendar()
+    calendar.add("prodid", PRODUCT)
+    calendar.add("version", "2.0")
+    calendar.add_component(event)
+    first, last = (date(start.year + years, 1, 1) for years in (-1, ZONE_YEARS))
+    calendar.add_missing_timezones(first_date=first, last_date=last)
+    return calendar
 
 
 def _written(moment: Moment) -> Moment:
@@ -337,13 +306,18 @@ def event(data: bytes, event_id: str, zone: str) -> Result:
 
 
 def spans(new: dict[str, Any], zone: str, most: int) -> Result:
-    """The first times that a new event would take place."""
-    return {"spans": New.told(new).spans(ZoneInfo(zone), most)}, b""
+    """The first times that a new event would take place, in UTC."""
+    here = ZoneInfo(zone)
+    calendar = _calendar(new, "draft", datetime(2000, 1, 1, tzinfo=UTC))
+    since = times.instant(times.unpacked(new["start"]), here).astimezone(here)
+    found = islice(recurring_ical_events.of(calendar).after(since), most)
+    told = [[times.instant(moment, here).isoformat() for moment in (each.start, each.end)] for each in found]
+    return {"spans": told}, b""
 
 
 def written(new: dict[str, Any], uid: str, stamp: str) -> Result:
     """The file of a new event."""
-    return {}, New.told(new).calendar(uid, datetime.fromisoformat(stamp)).to_ical()
+    return {}, _calendar(new, uid, datetime.fromisoformat(stamp)).to_ical()
 
 
 TASKS = {one.__name__: one for one in (between, holding, event, spans, written)}

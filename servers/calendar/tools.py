@@ -12,8 +12,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
 
 from servers.calendar import drafts, events, times
-from servers.calendar.events import Problems
-from servers.calendar.models import (
+from servers.calendar.events import (
     MOST_DAYS,
     Block,
     CalendarArg,
@@ -30,6 +29,7 @@ from servers.calendar.models import (
     NewEvent,
     PlaceArg,
     Plan,
+    Problems,
     Repeat,
     Slots,
     StartArg,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
-from servers.filesystem.models import Item
+from servers.filesystem.models import Item, Strict
 
 Cell = str | int | float | bool | None
 Name = Annotated[str, Field(min_length=1, max_length=200)]
@@ -77,10 +77,8 @@ AlikeArg = Annotated[
 ]
 
 
-class TwinsCall(BaseModel):
+class TwinsCall(Strict):
     """The arguments of write_without_duplicates, as a preview is given them."""
-
-    model_config = ConfigDict(extra="forbid")
 
     source: str
     destination: str
@@ -132,9 +130,7 @@ class CsvPlan(BaseModel):
     note: str = Field(default="", description="what is said of cells that begin like a formula")
 
 
-class Value(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class Value(Strict):
     column: Name
     value: Cell
 
@@ -145,10 +141,8 @@ Values = Annotated[
 ]
 
 
-class Change(BaseModel):
+class Change(Strict):
     """One change to one table. Values are bound as parameters; nothing in here is read as SQL."""
-
-    model_config = ConfigDict(extra="forbid")
 
     table: Name
     op: Literal["insert", "update", "delete"]

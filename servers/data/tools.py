@@ -13,7 +13,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
 
 from servers import formulas
-from servers.cards import Card, change, reading
+from servers.cards import Card, bound, call, change, reading
 from servers.command_line import Clock
 from servers.data import sources, writing
 from servers.data.models import (
@@ -313,19 +313,14 @@ _ROWS: dict[str, Any] = {
     "recoverable": "The rows before are kept in .countersign/data",
     "keeps_days": KEEP.days,
     "preview": {"kind": "text", "after": "{capture.plan.difference}"},
-    "bind": {"expected": "{capture.plan.expected}"},
+    "bind": bound("expected"),
     "undo": [
         {
             "when": "{capture.plan.can_undo}",
-            "tool": "restore_rows",
-            "args": {"record": "{result.record}", "expected": "{result.state}"},
+            **call("restore_rows", record="{result.record}", expected="{result.state}"),
         }
     ],
-    "drift": {
-        "tool": "check_rows",
-        "args": {"record": "{result.record}"},
-        "same": {"state": "{result.state}"},
-    },
+    "drift": {**call("check_rows", record="{result.record}"), "same": {"state": "{result.state}"}},
 }
 
 CARDS: dict[str, Card] = {
@@ -356,12 +351,9 @@ CARDS: dict[str, Card] = {
         targets={"paths": ["path"], "reported": ["{capture.plan.path}"]},
         noun="{args.path|name}",
         capture={
-            "plan": {
-                "tool": "preview_csv",
-                "args": {"path": "{args.path}", "columns": "{args.columns}", "rows": "{args.rows}"},
-            }
+            "plan": call("preview_csv", path="{args.path}", columns="{args.columns}", rows="{args.rows}")
         },
-        bind={"expected_sha256": "{capture.plan.sha256}"},
+        bind=bound(expected_sha256="sha256"),
         preview={
             "kind": "diff",
             "before": "{capture.plan.before}",
@@ -376,8 +368,8 @@ CARDS: dict[str, Card] = {
         "are there again{capture.plan.note}",
         targets={"paths": ["source", "destination"], "reported": ["{capture.plan.path}"]},
         noun="{args.destination|name}",
-        capture={"plan": {"tool": "preview_without_duplicates", "args": {"call": "{args}"}}},
-        bind={"expected": "{capture.plan.expected}"},
+        capture={"plan": call("preview_without_duplicates", call="{args}")},
+        bind=bound("expected"),
         preview={"kind": "text", "after": "{capture.plan.removed}"},
     ),
     "write_sqlite": change(
@@ -386,12 +378,7 @@ CARDS: dict[str, Card] = {
         "Change {capture.plan.rows} rows of {args.path}",
         targets={"paths": ["path"], "reported": ["{capture.plan.path}"]},
         noun="{args.path|name}",
-        capture={
-            "plan": {
-                "tool": "preview_write_sqlite",
-                "args": {"path": "{args.path}", "changes": "{args.changes}"},
-            }
-        },
+        capture={"plan": call("preview_write_sqlite", path="{args.path}", changes="{args.changes}")},
         **_ROWS,
     ),
     "restore_rows": change(
@@ -400,7 +387,7 @@ CARDS: dict[str, Card] = {
         "Put back {capture.plan.rows} rows of {capture.plan.path}",
         targets={"ids": ["record"], "reported": ["{capture.plan.path}"]},
         noun="{capture.plan.path|name}",
-        capture={"plan": {"tool": "preview_restore_rows", "args": {"record": "{args.record}"}}},
+        capture={"plan": call("preview_restore_rows", record="{args.record}")},
         **_ROWS,
     ),
     **WAYS_BACK,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+
+from pydantic import BaseModel
 
 from servers.email.models import Thread
 from servers.model_answers import Answer, answer_text, cited, refusal
@@ -18,11 +18,10 @@ TASK = "Sum up this thread of mails: what it is about, what was agreed, and what
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-@dataclass(frozen=True)
-class Written:
-    """One message of a thread."""
+class Written(BaseModel):
+    """One message of a thread, as the sandbox tells of it."""
 
-    at: datetime | None
+    date: datetime | None
     subject: str
     sender: tuple[str, str]  # name and address
     people: list[tuple[str, str]]  # whom it was addressed to
@@ -30,20 +29,6 @@ class Written:
     decisions: list[str]
     attached: list[str]
     words: str  # the first of its own
-
-    @classmethod
-    def told(cls, facts: dict[str, Any]) -> Written:
-        """From what the sandbox says of it."""
-        at = datetime.fromisoformat(facts["date"]) if facts["date"] else None
-        name, address = facts["sender"]
-        people = [(each[0], each[1]) for each in facts["people"]]
-        return cls(
-            at,
-            facts["subject"],
-            (name, address),
-            people,
-            *(facts[key] for key in ("questions", "decisions", "attached", "words")),
-        )
 
     @property
     def who(self) -> str:
@@ -63,12 +48,14 @@ def related(start: set[str], others: dict[str, set[str]]) -> set[str]:
 
 
 def _in_order(mails: Iterable[Written]) -> list[Written]:
-    return sorted(mails, key=lambda each: each.at or LONG_AGO)
+    return sorted(mails, key=lambda each: each.date or LONG_AGO)
 
 
 def sources(mails: Iterable[Written]) -> list[str]:
     """The messages as a model is given them, the oldest first."""
-    return [f"{each.who}{f', {_day(each.at)}' if each.at else ''}: {each.words}" for each in _in_order(mails)]
+    return [
+        f"{each.who}{f', {_day(each.date)}' if each.date else ''}: {each.words}" for each in _in_order(mails)
+    ]
 
 
 def _by_model(thread: list[Written], told: Answer) -> tuple[list[str], str]:
@@ -89,7 +76,7 @@ def summary(mails: Iterable[Written], note: str, told: Answer = None) -> Thread:
     thread = _in_order(mails)
     lines, used = _by_model(thread, told)
     head = ["Summary of a model, each line with a quotation that was found:", *lines] if lines else []
-    dates = [each.at for each in thread if each.at]
+    dates = [each.date for each in thread if each.date]
     return Thread(
         subject=thread[0].subject or "(no subject)",
         messages=len(thread),
@@ -116,7 +103,7 @@ def _told(thread: list[Written], dates: list[datetime]) -> Iterator[str]:
     yield from _listed("Decided, as it seems:", [(each, one) for each in thread for one in each.decisions])
     yield from _listed("Attachments:", [(each, one) for each in thread for one in each.attached])
     last = thread[-1]
-    yield f"Last, {last.who}{f', {_day(last.at)}' if last.at else ''}:"
+    yield f"Last, {last.who}{f', {_day(last.date)}' if last.date else ''}:"
     yield last.words[:LAST_WORDS] + ("…" if len(last.words) > LAST_WORDS else "")
 
 
@@ -124,7 +111,7 @@ def _listed(head: str, found: list[tuple[Written, str]]) -> Iterator[str]:
     if found:
         yield head
         for each, said in found[:MOST_QUESTIONS]:
-            yield f"- {each.who}{f', {each.at:%Y-%m-%d}' if each.at else ''}: {said}"
+            yield f"- {each.who}{f', {each.date:%Y-%m-%d}' if each.date else ''}: {said}"
     if len(found) > MOST_QUESTIONS:
         yield f"… and {len(found) - MOST_QUESTIONS} more"
 
@@ -153,5 +140,5 @@ def _questions(thread: list[Written]) -> Iterator[str]:
     for number, each in enumerate(thread):
         answered = any(later.sender[1].lower() != each.sender[1].lower() for later in thread[number + 1 :])
         for question in each.questions:
-            day = f", {each.at:%Y-%m-%d}" if each.at else ""
+            day = f", {each.date:%Y-%m-%d}" if each.date else ""
             yield f"- {each.who}{day}: {question}" + ("" if answered else " (nobody has answered)")

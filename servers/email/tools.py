@@ -173,7 +173,7 @@ class Tools:
         keys = sorted(threads.related(ids, {key: ids for key, (_, ids) in heads.items()}))
         letters = [start, *(heads[key][0] for key in keys[: threads.MOST_MESSAGES])]
         mails = [
-            Written.told(facts)
+            Written.model_validate(facts)
             for _, facts in mailboxes.each("email.written", letters, SEARCHED, budget, wrong)
         ]
         if not mails:

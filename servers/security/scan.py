@@ -12,12 +12,12 @@ from itertools import islice
 from typing import Annotated, Literal
 
 from mcp.server.mcpserver.exceptions import ToolError
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from servers.detection.credentials import credentials
 from servers.detection.hits import Finder, hits
 from servers.filesystem import answers, disk, listing, text
-from servers.filesystem.models import Item, Sha256, Written
+from servers.filesystem.models import Item, Sha256, Strict, Written
 from servers.filesystem.paths import Place, Roots, Spot, opened, spot
 from servers.sandbox.calling import run
 
@@ -34,10 +34,6 @@ Recipients = Annotated[
     Field(
         max_length=20, description="Public keys (age1…) of others who may read it. This server always may."
     ),
-]
-ExpectedTarget = Annotated[
-    Sha256 | None,
-    Field(description="SHA-256 of what the new file takes the place of, or “absent”. Empty: anything."),
 ]
 ExpectedSource = Annotated[Sha256 | None, Field(description="SHA-256 the file must have now. Empty: any.")]
 
@@ -122,14 +118,12 @@ class Made(Written):
     recipients: list[str] = Field(default=[], description="public keys that can read it")
 
 
-class CryptCall(BaseModel):
+class CryptCall(Strict):
     """The arguments of encrypt_file or decrypt_file, as a preview is given them."""
-
-    model_config = ConfigDict(extra="forbid")
 
     path: str
     destination: str = ""
-    recipients: Recipients = []
+    recipients: Recipients = Field(default=[])
 
 
 SECONDS = 10.0

@@ -20,7 +20,7 @@ from servers.detection.credentials import credentials
 from servers.detection.personal import personal
 from servers.filesystem import disk, path_arguments
 from servers.filesystem.answers import spoken
-from servers.filesystem.models import Item
+from servers.filesystem.models import ExpectedTarget, Item
 from servers.filesystem.paths import PRIVATE, Place, Root, Roots, Spot, private
 from servers.filesystem.text import read_at
 from servers.folders import LARGEST_MADE, WAYS_BACK, Target, bytes_of, makes, put, target
@@ -32,7 +32,6 @@ from servers.security.scan import (
     CursorArg,
     Duplicates,
     ExpectedSource,
-    ExpectedTarget,
     FolderArg,
     Made,
     PlaceArg,

@@ -1,21 +1,226 @@
-"""What the confined process does with a database, by name.
+"""Questions to a database, and changes of rows tried and made on copies in memory. Runs in the sandbox.
 
-Answers that can be long are JSON in the bytes, a line each where there are many: parsing one large document would
-hold up the other threads of a bot.
-
+Changes run with the clock and chance frozen. Answers that can be long are JSON in the bytes, a line each where there
+are many: parsing one large document would hold up the other threads of a bot.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from hashlib import shake_256
+from itertools import count
 from typing import Any
 
 from servers.sandbox.protocol import Refused
-from servers.sqlite import changing, reading, rows
-from servers.sqlite.reading import Asked, opened, spoken
-from servers.sqlite.rows import Image, Later, Stored, Touched, exact
+from servers.sqlite import reading, rows
+from servers.sqlite.files import LARGEST_CHANGED
+from servers.sqlite.reading import Asked, limited, opened, spoken
+from servers.sqlite.rows import Image, Later, Stored, Touched, Watch, exact, shapes
+
+Answer = tuple[dict[str, Any], bytes]
+Task = Callable[..., Answer]
+_DATES = ("date", "time", "datetime", "julianday", "unixepoch", "strftime")
+_KEYWORDS = {"current_date": "date", "current_time": "time", "current_timestamp": "datetime"}
+
+
+def stop(copy: sqlite3.Connection, plain: sqlite3.Connection, moment: str) -> None:
+    """Make this the time for everything that runs in the copy, and what chance gives depend on it alone.
+
+    `plain` is a connection to nothing, that knows how to reckon with dates.
+    """
+    for name in _DATES:
+        copy.create_function(name, -1, _at(plain, name, moment), deterministic=True)
+    for keyword, name in _KEYWORDS.items():
+        copy.create_function(keyword, 0, _at(plain, name, moment))
+    thrown = count()
+    copy.create_function("random", 0, lambda: _chance(moment, next(thrown)))
+    copy.create_function("randomblob", 1, lambda size: _bytes(moment, next(thrown), size))
+
+
+def _at(plain: sqlite3.Connection, name: str, moment: str) -> Callable[..., Any]:
+    first = 1 if name == "strftime" else 0  # the place of the time among the arguments
+
+    def told(*args: Any) -> Any:
+        given = list(args) if len(args) > first else [*args, "now"]
+        given = [moment if n == first and str(one).lower() == "now" else one for n, one in enumerate(given)]
+        return plain.execute(f"SELECT {name}({', '.join('?' * len(given))})", given).fetchone()[0]
+
+    return told
+
+
+def _chance(moment: str, number: int) -> int:
+    return int.from_bytes(shake_256(f"{moment} {number}".encode()).digest(8), signed=True)
+
+
+def _bytes(moment: str, number: int, size: Any) -> bytes:
+    wanted = size if isinstance(size, int) and 1 <= size <= 1 << 20 else 1
+    return shake_256(f"{moment} {number}".encode()).digest(wanted)
+
+
+_ROLLBACK, _VERSIONS = (
+    b"\1\1",
+    slice(18, 20),
+)  # where the header says whether a log is used; no copy in memory has one
+Base = sqlite3.Connection
+Doing = Callable[[Watch, Base], None]
+
+
+@dataclass(frozen=True)
+class Done:
+    """The rows that a change touched, and the bytes of the database after it."""
+
+    touched: list[Touched]
+    image: bytes
+
+
+def trial(asked: Asked, doing: Doing, strict: bool) -> tuple[list[Touched], bool]:
+    """The rows that `doing` would change, and whether they could be put back exactly.
+
+    It is tried at two times of day: a value that differs then is only known when it is done.
+    """
+    data = image(asked)
+    with opened(asked) as now:
+        now.text_factory = str
+        touched, back = _tried(asked, data, now, (doing, strict, "2001-02-03 04:05:06"))
+        other, _ = _tried(asked, data, now, (doing, strict, "2012-11-10 19:18:17"))
+        return rows.later(touched, other), back
+
+
+def _tried(asked: Asked, data: bytes, now: Base, what: tuple[Doing, bool, str]) -> tuple[list[Touched], bool]:
+    doing, strict, moment = what
+    with copied(data) as copy, closing(_nowhere()) as plain:
+        limited(now, asked.seconds)
+        limited(copy, asked.seconds)
+        rows.settled(copy, strict)
+        stop(copy, plain, moment)
+        watch = Watch(copy)
+        copy.execute("BEGIN")
+        doing(watch, now)
+        touched = watch.touched(now)
+        copy.execute("COMMIT")
+        return touched, _turns_back(watch, now, touched)
+
+
+def _turns_back(watch: Watch, now: Base, touched: Sequence[Touched]) -> bool:
+    """Whether the copy can be made again what the file is."""
+    try:
+        watch.base.execute("PRAGMA foreign_keys=OFF")
+        watch.base.execute("BEGIN")
+        rows.put_back(watch, now, touched)
+        return not watch.touched(now)
+    except (sqlite3.Error, Refused):
+        return False
+
+
+def image(asked: Asked) -> bytes:
+    """The bytes of the database. Raises Refused for too large a one."""
+    size = os.fstat(asked.file).st_size
+    if size > LARGEST_CHANGED:
+        most = LARGEST_CHANGED >> 20
+        raise Refused(
+            f"{asked.said} is larger than {most} MB: it cannot be tried on a copy. Change it by hand."
+        )
+    found = bytearray()
+    while len(found) < size and (part := os.pread(asked.file, size - len(found), len(found))):
+        found += part
+    return bytes(found)
+
+
+@contextmanager
+def copied(data: bytes) -> Iterator[Base]:
+    """A connection to a copy in memory."""
+    with closing(_nowhere()) as copy:
+        copy.deserialize(data[: _VERSIONS.start] + _ROLLBACK + data[_VERSIONS.stop :])
+        copy.execute("PRAGMA temp_store=MEMORY")
+        copy.execute("PRAGMA cell_size_check=ON")
+        yield copy
+
+
+def _nowhere() -> Base:
+    return sqlite3.connect(":memory:", isolation_level=None)
+
+
+@contextmanager
+def _transaction(asked: Asked, data: bytes, strict: bool) -> Iterator[tuple[Watch, Base]]:
+    with opened(asked) as now, copied(data) as copy:
+        now.text_factory = str
+        rows.settled(copy, strict)
+        limited(now, asked.seconds)
+        limited(copy, asked.seconds)
+        copy.execute("BEGIN")
+        yield Watch(copy), now
+
+
+def _after(watch: Watch, now: Base, data: bytes) -> Done:
+    touched = watch.touched(now)
+    watch.base.execute("COMMIT")
+    after = watch.base.serialize()
+    return Done(touched, after[: _VERSIONS.start] + data[_VERSIONS] + after[_VERSIONS.stop :])
+
+
+def write(asked: Asked, given: bytes, *, expected: str | None) -> Answer:
+    """Carry the changes out on a copy. `expected`: digest of the rows as they were shown. Raises Refused."""
+    data = image(asked)
+    with _transaction(asked, data, strict=True) as (watch, now):
+        rows.apply(watch.base, watch.tables, json.loads(given))
+        done = _after(watch, now, data)
+    if expected is not None and was(done.touched) != expected:
+        raise Refused(f"{asked.said} has changed since it was shown. Look at the rows again, then ask again.")
+    return _done(done)
+
+
+def restore(asked: Asked, given: bytes, *, expected: str | None) -> Answer:
+    """Put the rows of a record back, on a copy. `expected`: digest of the rows now; None: as the change left them."""
+    data = image(asked)
+    with _transaction(asked, data, strict=False) as (watch, now):
+        broken = _orphans(watch.base)
+        rows.put_back(watch, now, _as_they_were(watch, now, json.loads(given), expected))
+        if _orphans(watch.base) - broken:
+            raise Refused(f"Other rows of {asked.said} refer to these by now. Change those first.")
+        return _done(_after(watch, now, data))
+
+
+def _as_they_were(watch: Watch, now: Base, kept: Sequence[Any], expected: str | None) -> list[Touched]:
+    """The rows of a record over the tables. Raises Refused when they are not what was shown."""
+    touched = rows.read(kept, watch.tables)
+    if state(now, touched) != (expected or left(touched)):
+        raise Refused("These rows have changed since. Look at them again, then ask again.")
+    return touched
+
+
+def _orphans(base: Base) -> set[tuple[object, ...]]:
+    return set(base.execute("PRAGMA foreign_key_check").fetchall())
+
+
+def standing(asked: Asked, given: bytes) -> Answer:
+    """The digest of a record's rows now, and whether they are as the change left them."""
+    with opened(asked) as base:
+        base.text_factory = str
+        touched = rows.read(json.loads(given), shapes(base))
+        now = state(base, touched)
+        return {"state": now, "as_left": now == left(touched)}, b""
+
+
+def state(base: Base, touched: Sequence[Touched]) -> str:
+    """Digest of these rows as a connection sees them."""
+    return rows.digest((row.shape.table, row.key, row.shape.image(base, row.key)) for row in touched)
+
+
+def was(touched: Sequence[Touched]) -> str:
+    """Digest of these rows as they are before the change."""
+    return rows.digest((row.shape.table, row.key, row.before) for row in touched)
+
+
+def left(touched: Sequence[Touched]) -> str:
+    """Digest of these rows as they are after the change."""
+    return rows.digest((row.shape.table, row.key, row.after) for row in touched)
+
 
 CONTEXT = 4  # columns that stay, to tell which row it is
 
@@ -70,11 +275,7 @@ def items(rows: Sequence[Touched]) -> list[str]:
     ]
 
 
-Answer = tuple[dict[str, Any], bytes]
-Task = Callable[..., Answer]
-
-
-def _select(
+def select(
     asked: Asked,
     *,
     sql: str,
@@ -85,33 +286,30 @@ def _select(
         return {}, _json(reading.select(base, asked, sql, parameters, most))
 
 
-def _tables(asked: Asked) -> Answer:
+def tables(asked: Asked) -> Answer:
     with opened(asked) as base:
         return {}, _lines(reading.tables(base))
 
 
-def _table(asked: Asked, *, name: str | None, most: tuple[int, int]) -> Answer:
+def table(asked: Asked, *, name: str | None, most: tuple[int, int]) -> Answer:
     with opened(asked) as base:
         found = reading.table(base, asked, name, most)
         return {"columns": found["columns"]}, _lines(found["rows"])
 
 
-def _preview(asked: Asked, given: bytes, *, most: int) -> Answer:
+def preview(asked: Asked, given: bytes, *, most: int) -> Answer:
     changes = json.loads(given)
-    touched, back = changing.trial(
-        asked, lambda watch, _: rows.apply(watch.base, watch.tables, changes), strict=True
-    )
-    return _plan((touched, back), changing.was(touched), most)
+    touched, back = trial(asked, lambda watch, _: rows.apply(watch.base, watch.tables, changes), strict=True)
+    return _plan((touched, back), was(touched), most)
 
 
-def _preview_back(asked: Asked, given: bytes, *, most: int) -> Answer:
-    kept = json.loads(given)
-    state, _ = changing.standing(asked, kept)
+def preview_back(asked: Asked, given: bytes, *, most: int) -> Answer:
+    kept, found = json.loads(given), standing(asked, given)[0]
 
-    def doing(watch: rows.Watch, now: changing.Base) -> None:
+    def doing(watch: rows.Watch, now: Base) -> None:
         rows.put_back(watch, now, rows.read(kept, watch.tables))
 
-    return _plan(changing.trial(asked, doing, strict=False), state, most)
+    return _plan(trial(asked, doing, strict=False), found["state"], most)
 
 
 def _plan(tried: tuple[Sequence[rows.Touched], bool], expected: str, most: int) -> Answer:
@@ -129,28 +327,12 @@ def _plan(tried: tuple[Sequence[rows.Touched], bool], expected: str, most: int) 
     return {}, _json(told)
 
 
-def _standing(asked: Asked, given: bytes) -> Answer:
-    state, as_left = changing.standing(asked, json.loads(given))
-    return {"state": state, "as_left": as_left}, b""
-
-
-def _write(asked: Asked, given: bytes, *, expected: str | None) -> Answer:
-    return _done(changing.write(asked, json.loads(given), expected))
-
-
-def _restore(asked: Asked, given: bytes, *, expected: str | None) -> Answer:
-    return _done(changing.restore(asked, json.loads(given), expected))
-
-
-def _done(done: changing.Done) -> Answer:
+def _done(done: Done) -> Answer:
     """Facts, then the touched rows as a record keeps them, then the bytes of the database."""
     record = _json(rows.written(done.touched))
     counts = dict(row_counts(done.touched))
-    return {
-        "counts": counts,
-        "state": changing.left(done.touched),
-        "record": len(record),
-    }, record + done.image
+    told = {"counts": counts, "state": left(done.touched), "record": len(record)}
+    return told, record + done.image
 
 
 def _lines(answers: Sequence[Any]) -> bytes:
@@ -173,12 +355,6 @@ def _task(do: Task) -> Task:
 
 
 TASKS: dict[str, Task] = {
-    "select": _task(_select),
-    "tables": _task(_tables),
-    "table": _task(_table),
-    "preview": _task(_preview),
-    "preview_back": _task(_preview_back),
-    "standing": _task(_standing),
-    "write": _task(_write),
-    "restore": _task(_restore),
+    one.__name__: _task(one)
+    for one in (select, tables, table, preview, preview_back, standing, write, restore)
 }

@@ -13,8 +13,8 @@ from pydantic import Field
 from servers.cards import Card, bound, call, change, reading, unchanged
 from servers.days import Days
 from servers.filesystem.models import Sha256
-from servers.task import models, store
-from servers.task.models import (
+from servers.task import store
+from servers.task.store import (
     ABSENT,
     Briefing,
     DayArg,
@@ -31,6 +31,7 @@ from servers.task.models import (
     Priority,
     Saved,
     Status,
+    Store,
     Task,
     Tasks,
     Thing,
@@ -39,7 +40,6 @@ from servers.task.models import (
     Wanted,
     Why,
 )
-from servers.task.store import Store
 
 MOST = 200
 ACTIVE = "status IN ('open', 'started')"
@@ -117,17 +117,17 @@ class Tools:
         thing = Thing(name=f"{task.id} {task.title}", kind=task.status, modified=task.updated_at)
         return Found(
             exists=True,
-            what=models.named(task),
+            what=store.named(task),
             noun=f"task {task.id}",
-            sha256=models.sha256(task),
+            sha256=store.sha256(task),
             task=task,
             items=[thing],
         )
 
     def preview_task(self, task: NewTask) -> Plan:
         """What create_task would write."""
-        after = models.fresh(task, self.days)
-        return models.plan(None, after, f"task: {after.title}")
+        after = store.fresh(task, self.days)
+        return store.plan(None, after, f"task: {after.title}")
 
     def preview_update(self, update: Update) -> Plan:
         """What update_task would change."""
@@ -135,7 +135,7 @@ class Tools:
             before = store.one(db, update.task_id)
         if before is None:
             raise missing(update.task_id)
-        return models.plan(before, models.updated(before, update, self.days), models.named(before))
+        return store.plan(before, store.updated(before, update, self.days), store.named(before))
 
     def preview_delete(self, task_id: IdArg) -> Found:
         """The task that delete_task would take away."""
@@ -148,7 +148,7 @@ class Tools:
         """What restore_task would put back, and what it would take the place of."""
         with self.store.reading() as db:
             before = store.one(db, task.id)
-        return models.plan(before, task, models.named(task))
+        return store.plan(before, task, store.named(task))
 
     def create_task(
         self,
@@ -160,7 +160,7 @@ class Tools:
     ) -> Saved:
         """Add a task. It gets the next number, which no other task ever gets."""
         asked = NewTask(title=title, due=due, priority=priority, notes=notes)
-        draft = models.fresh(asked, self.days)
+        draft = store.fresh(asked, self.days)
         _same_day(draft, expected_due)
         with self.store.changing() as db:
             return _saved(store.add(db, draft))
@@ -180,10 +180,10 @@ class Tools:
         asked = Update(task_id=task_id, title=title, status=status, due=due, priority=priority, notes=notes)
         with self.store.changing() as db:
             before = store.one(db, task_id)
-            models.agree(task_id, before, expected_sha256)
+            store.agree(task_id, before, expected_sha256)
             if before is None:
                 raise missing(task_id)
-            after = models.updated(before, asked, self.days)
+            after = store.updated(before, asked, self.days)
             _same_day(after, expected_due)
             store.put(db, after)
             return _saved(after)
@@ -192,7 +192,7 @@ class Tools:
         """Delete a task. Its number is not used again."""
         with self.store.changing() as db:
             before = store.one(db, task_id)
-            models.agree(task_id, before, expected_sha256)
+            store.agree(task_id, before, expected_sha256)
             if before is None:
                 raise missing(task_id)
             store.remove(db, task_id)
@@ -201,7 +201,7 @@ class Tools:
     def restore_task(self, task: Task, expected_sha256: Sha256 = ABSENT) -> Saved:
         """Make a task exactly what it was, after it was changed or deleted."""
         with self.store.changing() as db:
-            models.agree(task.id, store.one(db, task.id), expected_sha256)
+            store.agree(task.id, store.one(db, task.id), expected_sha256)
             if task.id > store.last_id(db):
                 raise ToolError(f"There never was a task {task.id}. Add one with create_task.")
             store.put(db, task)
@@ -253,7 +253,7 @@ def _same_day(task: Task, expected: str | None) -> None:
 
 
 def _saved(task: Task) -> Saved:
-    return Saved(**task.model_dump(), sha256=models.sha256(task))
+    return Saved(**task.model_dump(), sha256=store.sha256(task))
 
 
 _SAME_ROW: dict[str, Any] = {"drift": unchanged("get_task", task_id="{result.id}")}

@@ -13,7 +13,7 @@ import pytest
 from mcp.server.mcpserver.exceptions import ToolError
 
 from servers.calendar import drafts
-from servers.calendar.models import NewEvent
+from servers.calendar.events import NewEvent
 from servers.days import Days
 from servers.email import messages, outgoing
 from servers.email.messages import ready
