@@ -19,6 +19,8 @@ from servers.detection.hits import Hit, Sure, nothing
 RULES = Path(__file__).with_name("credentials.toml")
 NAME = b"name"  # the group that is not the secret, but what it is called
 LONGEST = 20_000  # characters of one that are looked at
+PLACEHOLDER = "likely a placeholder"
+BY_NAME = "named secret"  # the kind of what is told by its name alone
 
 
 class Rule(NamedTuple):
@@ -31,9 +33,10 @@ class Rule(NamedTuple):
 
 
 class Allowed(NamedTuple):
-    """What is no secret by any rule: by its own form, and by its name."""
+    """What is no secret by any rule: by its own form, by rows of signs in it, and by its name."""
 
     secrets: re2._Regexp
+    rows: re2._Regexp
     names: re2._Regexp
 
 
@@ -69,7 +72,8 @@ def _compiled(regex: str) -> re2._Regexp:
 
 
 def credentials(data: bytes) -> Iterator[Hit]:
-    """The secrets in a piece of text, by bytes."""
+    """The secrets in a piece of text, by bytes. One that somebody typed as an example, with signs that count up as in
+    12345678-ABCD, is one perhaps: its kind says that it is likely a placeholder."""
     return _found(data, False)
 
 
@@ -90,6 +94,8 @@ def _found(data: bytes, lenient: bool) -> Iterator[Hit]:
             secret = data[start : min(end, start + LONGEST)].decode("utf-8", "replace")
             if (lenient and rule.sure == "certain") or _counts(rule, secret, _name(found), never):
                 yield Hit(start, end, rule.kind, rule.sure, _shown(secret, rule.sure))
+            elif not lenient and _is_placeholder(rule, secret, _name(found), never):
+                yield Hit(start, end, f"{rule.kind} ({PLACEHOLDER})", "perhaps", nothing(secret))
 
 
 def _span(found: Any) -> tuple[int, int]:
@@ -105,9 +111,22 @@ def _name(found: Any) -> str:
 
 
 def _counts(rule: Rule, secret: str, name: str, never: Allowed) -> bool:
-    if rule.entropy and entropy(secret) <= rule.entropy:
+    made_up = never.secrets.search(secret) or never.rows.search(secret) or invented(secret)
+    return _fits(rule, secret, name, never) and not (made_up and len(secret) < 300)
+
+
+def _is_placeholder(rule: Rule, secret: str, name: str, never: Allowed) -> bool:
+    """Whether it has the form of a provider's secret and counts up, and says in no word that it is none. A value that
+    only its name makes a secret is none then: alphabets are called keys, too."""
+    if rule.kind == BY_NAME:
         return False
-    if len(set(secret)) < 4 or (len(secret) < 300 and (never.secrets.search(secret) or invented(secret))):
+    counts_up = len(secret) >= INVENTED and _counting(secret.lower()) * 3 >= len(secret)
+    return counts_up and _fits(rule, secret, name, never) and not never.secrets.search(secret)
+
+
+def _fits(rule: Rule, secret: str, name: str, never: Allowed) -> bool:
+    """Whether a secret of the rule can look so, and be called so."""
+    if (rule.entropy and entropy(secret) <= rule.entropy) or len(set(secret)) < 4:
         return False
     return not (never.names.search(name) or (rule.allowed and rule.allowed.search(secret)))
 

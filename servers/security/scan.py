@@ -381,7 +381,8 @@ def _secrets(roots: Roots, said: str, looked: Looked) -> list[str]:
     try:
         with spot(roots.find(said)) as here:
             here = Spot(here.folder, here.name, said)
-            return sorted({finding.kind for finding in of_file(here, credentials, looked)})
+            found = of_file(here, credentials, looked)
+            return sorted({one.kind for one in found if one.sure != "perhaps"})
     except (ToolError, OSError):
         return []
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
+import pytest
+
 from servers.detection.credentials import credentials, invented
 from servers.detection.hits import OVERLAP, PIECE, hits
 from servers.detection.personal import personal
@@ -56,6 +58,39 @@ def test_a_key_that_may_be_public_is_likely_and_one_that_never_is_is_certain() -
             part if isinstance(part, str) else credential_texts.signs(r, *part) for part in made[name]
         )
         assert [hit.sure for hit in hits(text, credentials)] == [sure], name
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'SNYK_TOKEN ?= "12345678-ABCD-ABCD-ABCD-1234567890AB"',
+        'const HEROKU_KEY = "12345678-ABCD-ABCD-ABCD-1234567890AB"',
+        'SONAR.LOGIN ::= "12345678ABCDEFH1234567890ABCDEFH12345678"',
+    ],
+)
+def test_a_key_that_counts_up_is_told_as_a_placeholder_perhaps(line: str) -> None:
+    [hit] = hits(line, credentials)
+    assert (hit.kind, hit.sure) == ("key of a provider (likely a placeholder)", "perhaps")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'const KEY_SIGNS = "0123456789abcdefghijklmnopqrstuvwxyz"',
+        'SNYK_TOKEN = "your-token-12345678-abcd-1234567890ab"',
+    ],
+)
+def test_an_alphabet_and_a_key_that_says_it_is_none_are_not_told(line: str) -> None:
+    assert [*hits(line, credentials)] == []
+
+
+async def test_a_placeholder_is_no_reason_to_encrypt_a_file(tmp_path: Path) -> None:
+    (tmp_path / "a.env").write_text('SNYK_TOKEN="12345678-ABCD-ABCD-ABCD-1234567890AB"\n')
+    async with security(tmp_path) as ask:
+        scan = await ask("scan_for_secrets", path=".")
+        cleanup = await ask("propose_cleanup", path=".")
+    assert [one["sure"] for one in scan["findings"]] == ["perhaps"]
+    assert cleanup["proposals"] == []
 
 
 def test_hardly_any_text_made_by_chance_is_taken_for_an_invented_one() -> None:
