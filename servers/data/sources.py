@@ -255,7 +255,7 @@ def _answered(job: Job, said: str) -> tuple[dict[str, Any], bytes]:
 
 
 def _of_table(place: Place, table: str | None) -> tuple[list[str], bytes]:
-    """The columns of a table, and its rows as JSON, one a line."""
+    """The columns of a table, and its rows as JSON, a list of some a line."""
     most = (MOST_RECORDS, LARGEST)
     with reading(place) as file:
         told, rows = asked(file, place.said, "table", seconds=TABLE_SECONDS, name=table, most=most)

@@ -131,12 +131,13 @@ class _Filling:
 
 
 def load(data: bytes, ending: str, named: Sequence[str] | None = None) -> Table:
-    """The table of a file; with `named`, its bytes are rows of a database as JSON, one a line, of columns so named.
+    """The table of a file; with `named`, its bytes are rows of a database of columns so named, a JSON list of them
+    a line.
 
     Raises Refused for what is no table, or too large a one.
     """
     if named is not None:
-        return _of_rows(named, map(json.loads, io.BytesIO(data)))
+        return _of_rows(named, chain.from_iterable(map(json.loads, io.BytesIO(data))))
     found = detect(data, whole=True)
     if found is None:
         raise Refused(f"is not text. {_INSTEAD}")

@@ -13,6 +13,8 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic_core import to_json
+
 from servers.sandbox.confinement import name_of
 from servers.sandbox.protocol import Refused
 from servers.sqlite.files import too_long
@@ -20,6 +22,7 @@ from servers.sqlite.files import too_long
 Cell = str | int | float | bool | None
 MOST_DESCRIPTORS = 256  # more than the process may have open
 _STEPS = 10_000  # of SQLite's machine between two looks at the clock
+_BATCH = 10_000  # rows of a table that are made JSON together
 _LIMITS = {
     sqlite3.SQLITE_LIMIT_ATTACHED: 0,
     sqlite3.SQLITE_LIMIT_LENGTH: 16 << 20,
@@ -179,18 +182,28 @@ def _cell(value: Cell | bytes) -> Cell:
     return value
 
 
-def table(base: sqlite3.Connection, asked: Asked, name: str | None, most: tuple[int, int]) -> dict[str, Any]:
-    """All rows of a table. Raises Refused when there is none of that name, or when it has more."""
+def table(
+    base: sqlite3.Connection, asked: Asked, name: str | None, most: tuple[int, int]
+) -> tuple[list[str], bytes]:
+    """The columns of a table, and all its rows as JSON, a list of some thousands a line. `most`: rows and bytes.
+
+    Raises Refused when there is none of that name, or when it has more.
+    """
     names = [one["name"] for one in tables(base)]
     listed = ", ".join(names) or "none"
     if name is None:
         raise Refused(f"{asked.said} is a database. Say which table: {listed}.")
     if name not in names:
         raise Refused(f"There is no table “{name}”. The tables are: {listed}.")
-    found = select(base, asked, f"SELECT * FROM {quoted(name)}", [], most)
-    if found["more"]:
-        raise Refused(f"{asked.said} has too many records. Take a part of it with query_sqlite.")
-    return found
+    limit, room = most
+    found = base.execute(f"SELECT * FROM {quoted(name)}")
+    lines: list[bytes] = []
+    while rows := found.fetchmany(_BATCH):
+        lines.append(to_json([[*map(_cell, row)] for row in rows]))
+        limit, room = limit - len(rows), room - len(lines[-1])
+        if limit < 0 or room < 0:
+            raise Refused(f"{asked.said} has too many records. Take a part of it with query_sqlite.")
+    return _names(found), b"\n".join(lines)
 
 
 def tables(base: sqlite3.Connection) -> list[dict[str, Any]]:

@@ -293,8 +293,8 @@ def tables(asked: Asked) -> Answer:
 
 def table(asked: Asked, *, name: str | None, most: tuple[int, int]) -> Answer:
     with opened(asked) as base:
-        found = reading.table(base, asked, name, most)
-        return {"columns": found["columns"]}, _lines(found["rows"])
+        columns, lines = reading.table(base, asked, name, most)
+        return {"columns": columns}, lines
 
 
 def preview(asked: Asked, given: bytes, *, most: int) -> Answer:
