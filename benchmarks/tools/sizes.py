@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import random
+import sqlite3
 import tempfile
 from collections.abc import Iterator
+from contextlib import closing
 from email.headerregistry import Address
 from email.message import EmailMessage
 from pathlib import Path
@@ -87,6 +90,18 @@ async def _table(home: Path, share: int) -> None:
         size = f"{rows:,} rows, {(home / f't{rows}.csv').stat().st_size / 2**20:,.0f} MB"
         async with asking(data([home])) as ask:
             await _tables(ask, f"t{rows}.csv", size)
+            _database(home / f"t{rows}.csv")
+            for tool in ("deduplicate_records", "summarize_anomalies"):
+                what = f"data.{tool}, SQLite, {rows:,} rows"
+                await _timed(ask, what, tool, path=f"t{rows}.sqlite", table="orders")
+
+
+def _database(file: Path) -> None:
+    """The same records in a table of a SQLite database beside the file."""
+    with file.open() as lines, closing(sqlite3.connect(file.with_suffix(".sqlite"))) as base, base:
+        names, *rows = csv.reader(lines)
+        base.execute("CREATE TABLE orders ({})".format(", ".join(f'"{name}"' for name in names)))
+        base.executemany(f"INSERT INTO orders VALUES ({', '.join('?' * len(names))})", rows)
 
 
 async def _tables(ask: Ask, name: str, size: str) -> None:
