@@ -1,3 +1,1 @@
-"""Formats of files that others wrote. All but `patterns` and `encodings` runs in the sandbox."""
-
-from __future__ import annotations
+"""Formats of files that others wrote: reading and writing them. All of it runs in the sandbox."""
