@@ -21,7 +21,7 @@ from anyio import NoEventLoopError, from_thread
 from mcp.server.mcpserver.exceptions import ToolError
 
 from servers.sandbox.confinement import HOME, Rights
-from servers.sandbox.protocol import packed, unpacked
+from servers.sandbox.protocol import packed, unpacked, whole_characters
 
 T = TypeVar("T")
 
@@ -256,6 +256,7 @@ def _patiently(end: float, attempt: Callable[[float], T]) -> T:
 def _result(job: Job, answer: bytes) -> Result:
     """The answer of a child, which may be anything. Raises ValueError."""
     head, data = unpacked(answer)
+    head = whole_characters(head)
     told, refused = head.get("told"), head.get("refused")
     if isinstance(told, dict):
         return Result(told, data)

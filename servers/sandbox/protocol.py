@@ -40,6 +40,22 @@ def unpacked(data: bytes) -> tuple[dict[str, Any], bytes]:
     return head, data[8 + size :]
 
 
+def whole_characters(head: dict[str, Any]) -> dict[str, Any]:
+    """The head with "?" for each half of a surrogate pair, which a file can name and no answer can carry.
+
+    Raises ValueError for one that is nested too deeply.
+    """
+    try:
+        text = json.dumps(head, ensure_ascii=False)
+        text.encode()
+    except RecursionError as error:
+        raise ValueError("a head nested too deeply") from error
+    except UnicodeEncodeError:
+        whole: dict[str, Any] = json.loads(text.encode("utf-8", "replace"))
+        return whole
+    return head
+
+
 def exactly(read: Callable[[int], bytes], size: int) -> bytes:
     """So many bytes from a pipe or a socket. Raises EOFError when it ends before."""
     found = bytearray()

@@ -263,6 +263,14 @@ def test_a_refusal_is_a_sentence_about_the_file(sandbox: Sandbox, monkeypatch: p
         calling.run("sandboxed.refuse", "a.pdf")
 
 
+def test_half_a_character_in_an_answer_is_replaced(sandbox: Sandbox) -> None:
+    """A file can name one, and no answer of a tool can carry it: the call would fail without a sentence."""
+    result = sandbox.call(Job("sandboxed.echo", args={"word": "a\ud800b \U0001f600 \\ud800"}))
+    assert result.told["word"] == "a?b \U0001f600 \\ud800"
+    lie = packed({"refused": "is \udfff"}).hex()
+    assert sandbox.call(Job("sandboxed.lie", args={"answer": lie})).refused == "is ?"
+
+
 def test_a_task_takes_and_gives_megabytes(sandbox: Sandbox) -> None:
     blobs = [os.urandom(3 << 20), b"", os.urandom(5 << 20)]
     result = sandbox.call(Job("sandboxed.echo", blobs, {"word": "grüße"}))
