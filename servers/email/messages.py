@@ -12,7 +12,7 @@ from email.errors import MessageError
 from email.headerregistry import Address
 from email.message import EmailMessage
 from email.utils import format_datetime, getaddresses, parsedate_to_datetime
-from typing import Any
+from typing import Any, cast
 
 from mailparser_reply import EmailReplyParser
 from mcp.server.mcpserver.exceptions import ToolError
@@ -22,12 +22,14 @@ from servers.email.outgoing import LISTS, divided, fields
 from servers.filesystem import disk
 from servers.formats import html
 from servers.formats.blocks import to_plain
+from servers.sandbox.protocol import Refused
 from servers.text_encoding import Encoding, detect
 
 MOST_PARTS = 200
 MOST_HEADERS = 256 << 10  # bytes before the text
 # Characters of one header. What says how a part is made, with parameters, is parsed in more than linear time.
 LONGEST_HEADER, LONGEST_STRUCTURE = 30_000, 4_000
+MOST_ALIKE = 10  # headers of one name that are shown
 BLANK = re.compile(rb"(?:\A|\n)\r?\n")
 BOUNDARY = re.compile(rb"boundary\s*=", re.IGNORECASE)
 # Where the next mail of a file begins that holds several, as mail programs export them.
@@ -85,6 +87,24 @@ def value(mail: EmailMessage, name: str) -> str:
         return " ".join(raw.split())
 
 
+def headers(mail: EmailMessage, name: str) -> list[str]:
+    """Each header of that name in one line; of one that is too long to be read, how long it is."""
+    raw = [value for key, value in mail.raw_items() if key.lower() == name.lower()]
+    if len(raw) == 1 and not too_long(name, raw[0]):
+        return [header(mail, name)]
+    told = [
+        f"[{len(each):,} characters, too many to be read]" if too_long(name, each) else _decoded(name, each)
+        for each in raw[:MOST_ALIKE]
+    ]
+    return [*told, *([f"[{len(raw) - MOST_ALIKE} more]"] if len(raw) > MOST_ALIKE else [])]
+
+
+def _decoded(name: str, raw: str) -> str:
+    one = EmailMessage(policy=READ)
+    one.set_raw(name, raw)
+    return header(one, name)
+
+
 def addresses(mail: EmailMessage, *names: str) -> list[tuple[str, str]]:
     """Name and address of everybody in these headers."""
     found = getaddresses([header(mail, name) for name in names])
@@ -123,16 +143,37 @@ def content(part: EmailMessage) -> str:
         text = data.decode(part.get_content_charset(""), "replace")
     except LookupError:  # none is named, or one that nobody knows
         text = (detect(data, whole=True) or Encoding("latin-1")).decoded(data)
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    whole = text.encode("utf-8", "replace").decode()  # a charset may make halves of characters
+    return whole.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def said(mail: EmailMessage) -> str:
-    """What it says: its plain text where it has one, else its HTML without the marks."""
-    texts = [part for part in parts(mail) if is_text(part)]
-    plain = [part for part in texts if part.get_content_subtype() == "plain"]
-    if plain:
-        return "\n".join(content(part).strip("\n") for part in plain)
-    return "\n".join(to_plain(html.read(content(part)), links=False).strip("\n") for part in texts)
+    """What it says: its text parts one after the other, and HTML without the marks."""
+    return "\n".join(_read(part).strip("\n") for part in _read_parts(mail))
+
+
+def _read(part: EmailMessage) -> str:
+    text = content(part)
+    if part.get_content_subtype() == "plain":
+        return text
+    try:
+        return to_plain(html.read(text), links=False)
+    except Refused:
+        return text
+
+
+def _read_parts(part: EmailMessage) -> list[EmailMessage]:
+    """The parts that are read as text. Of alternatives those in plain text, where there are any."""
+    if not part.is_multipart():
+        return [part] if is_read(part) else []
+    found = [one for each in part.iter_parts() for one in _read_parts(cast(EmailMessage, each))]
+    plain = [one for one in found if one.get_content_subtype() == "plain"]
+    return plain if plain and part.get_content_type() == "multipart/alternative" else found
+
+
+def is_read(part: EmailMessage) -> bool:
+    """Whether it is text as people write it; a calendar or a table is none."""
+    return is_text(part) and part.get_content_subtype() in ("plain", "html")
 
 
 LANGUAGES = ["en", "de", "fr", "es", "it", "nl", "pl"]
@@ -202,16 +243,25 @@ def _unquoted(text: str) -> str:
 
 
 def attachments(mail: EmailMessage) -> Iterator[str]:
-    """A line for each part that is no text, with its name, kind, size and SHA-256."""
+    """A line for each part that is not read as text, with its name, kind, size and SHA-256."""
     for part in attached(mail):
-        payload = part.get_payload(decode=True)
-        data = payload if isinstance(payload, bytes) else b""
+        data = _bytes(part)
         kind = part.get_content_type()
         yield f"[attachment: {name_of(part)}, {kind}, {len(data):,} bytes, SHA-256 {disk.sha256(data)}]"
 
 
 def attached(mail: EmailMessage) -> Iterator[EmailMessage]:
-    return (part for part in parts(mail) if not is_text(part))
+    return (part for part in parts(mail) if not is_read(part))
+
+
+def _bytes(part: EmailMessage) -> bytes:
+    """What a part holds; of one with a mail in it, that mail."""
+    if part.is_multipart():
+        return b"".join(
+            cast(EmailMessage, each).as_bytes(policy=email.policy.compat32) for each in part.iter_parts()
+        )
+    payload = part.get_payload(decode=True)
+    return payload if isinstance(payload, bytes) else b""
 
 
 def name_of(part: EmailMessage) -> str:

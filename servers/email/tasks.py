@@ -27,6 +27,7 @@ LONGEST_TEXT = 200_000  # characters of one message
 LONGEST_LINE = 1_000  # characters of a subject, or of a list of recipients, beside the text
 MOST_PEOPLE = 500  # whom one message is said to be addressed to
 LONGEST_QUESTION = 300  # characters, its end
+SHOWN = ("From", "To", "Cc", "Bcc", "Reply-To", "Date", "Subject")
 SENTENCE = re.compile(r"[^\s.!?][^.!?\n]*+(?:[.!?](?!\s|$)[^.!?\n]*+)*+[.!?]?")
 WRAPPED = re.compile(r"(?<!\n)\n(?!\n)")
 QUESTION = re.compile(r"(?<![^.!?\n])[^.!?\n]{2,}+\?(?=[\s\"”’')\]]|$)")
@@ -150,16 +151,12 @@ def _sentences(task: Callable[..., Result]) -> Callable[..., Result]:
 def mail(data: bytes, said: str) -> Result:
     """One message as people read it: its headers, its text, a line for each attachment."""
     found = messages.message(data, said)
-    headers = {
-        name: value
-        for name in ("From", "To", "Cc", "Bcc", "Reply-To", "Date", "Subject")
-        if (value := messages.header(found, name))
-    }
-    told = [f"{name}: {value}" for name, value in headers.items()]
+    headers = {name: messages.headers(found, name) for name in SHOWN}
+    told = [f"{name}: {value}" for name, values in headers.items() for value in values if value]
     text = "\n".join([*told, "", messages.said(found), *messages.attachments(found)])
     return {
-        "subject": headers.get("Subject", "")[:LONGEST_LINE] or messages.NO_SUBJECT,
-        "to": headers.get("To", "")[:LONGEST_LINE],
+        "subject": next(iter(headers["Subject"]), "")[:LONGEST_LINE] or messages.NO_SUBJECT,
+        "to": next(iter(headers["To"]), "")[:LONGEST_LINE],
         "answers": messages.thread_of(found),
         "text": text if len(text) <= LONGEST_TEXT else text[:LONGEST_TEXT] + "\n… (there is more)",
     }, b""

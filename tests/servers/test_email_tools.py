@@ -13,7 +13,7 @@ from mcp import Client, StdioServerParameters
 
 from servers.email import configured
 from servers.email.mailboxes import identified
-from tests.servers.files import Ask, tree
+from tests.servers.files import Ask, sha, tree
 from tests.servers.gate_around_server import check_cards
 from tests.servers.mail import CLASSES, mail_app, maildir, mailing
 
@@ -65,6 +65,63 @@ async def test_a_mail_is_read_as_people_read_it(tmp_path: Path) -> None:
         assert read["text"].endswith("Subject: Ärger\n\nLunch?")
         assert (await gate("read_email", message_id=TWO))["text"].count("color") == 0
         assert (await gate("read_email", message_id="nope"))["exists"] is False
+
+
+MIXED = b"""From: Bob <bob@example.com>
+From: Eve <eve@example.com>
+To: Ann <ann@example.com>
+Subject: Three parts
+References: <one@example.com>
+Cc: %b
+Content-Type: multipart/mixed; boundary=B
+
+--B
+Content-Type: multipart/alternative; boundary=C
+
+--C
+Content-Type: text/plain; charset=unicode_escape
+
+Plain words \\ud800 first.
+--C
+Content-Type: text/html
+
+<p>Plain words, once more</p>
+--C--
+--B
+Content-Type: text/html
+
+<p>Wording that only the page has?</p>
+--B
+Content-Type: text/calendar; name=meeting.ics
+
+BEGIN:VCALENDAR
+--B
+Content-Type: message/rfc822
+Content-Disposition: attachment; filename=old.eml
+
+Subject: inner
+
+Inner words
+--B--
+""" % (b"x" * 40_000)
+
+
+async def test_nothing_in_a_mail_is_left_out_without_a_word(tmp_path: Path) -> None:
+    home = maildir(tmp_path)
+    (home / "cur" / "9.mixed.host:2,").write_bytes(MIXED)
+    mixed, inner = identified("9.mixed.host"), sha(b"Subject: inner\n\nInner words")
+    async with mailing(home) as gate:
+        text = (await gate("read_email", message_id=mixed))["text"]
+        assert "From: Bob <bob@example.com>\nFrom: Eve <eve@example.com>\n" in text
+        assert "Cc: [40,000 characters, too many to be read]" in text
+        assert "Plain words ? first.\nWording that only the page has?\nInner words" in text
+        assert "once more" not in text
+        assert "[attachment: meeting.ics, text/calendar, 15 bytes, " in text
+        assert f"[attachment: old.eml, message/rfc822, 27 bytes, SHA-256 {inner}]" in text
+        found = await gate("search_emails", text="wording meeting.ics")
+        assert [line["message_id"] for line in found["messages"]] == [mixed]
+        thread = await gate("summarize_thread", message_id=ONE)
+        assert thread["messages"] == 3, thread
 
 
 async def test_a_thread_is_summed_up_by_rule(tmp_path: Path) -> None:
