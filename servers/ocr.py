@@ -436,6 +436,9 @@ def _note(read: list[Page], pictures: int) -> str:
         notes.append("No text was found on it.")
     elif sure(every) < UNSURE:
         notes.append("It is hard to read, so much of this may be wrong: hold it against the picture.")
+    empty = [str(page.number) for page in read if not page.words]
+    if every and empty:
+        notes.append(f"No text was found on page {', '.join(empty)}.")
     lying = [str(page.number) for page in read if page.turned]
     if lying:
         notes.append(f"Turned upright before it was read: page {', '.join(lying)}.")

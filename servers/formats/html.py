@@ -10,6 +10,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 
 from servers.formats.blocks import NO_STYLE, Block, Run, Text, filled, joined, plain, trimmed
+from servers.sandbox.protocol import Refused
 
 _SILENT = {"script", "style", "template", "noscript", "title", "svg"}
 _PARTS = set(
@@ -127,7 +128,9 @@ class _Reader(HTMLParser):
         if not self.tables:
             return
         self._cell()
-        rows = [row[:MOST_COLUMNS] for row in self.tables.pop() if row]
+        rows = [row for row in self.tables.pop() if row]
+        if any(len(row) > MOST_COLUMNS for row in rows):
+            raise Refused(f"has a table of more than {MOST_COLUMNS} columns. Take a part of it.")
         if self.tables:
             for row in rows:
                 self.text += [Run("\n"), *(run for cell in row for run in (*cell, Run(" ")))]

@@ -110,8 +110,10 @@ def sheet_cells(data: bytes, sheet: str) -> tuple[str, Iterator[list[Cell]]]:
 
 def _values(sheet: Any) -> Iterator[list[Cell]]:
     try:
-        for row in sheet.iter_rows(values_only=True, max_col=MOST_COLUMNS):
-            yield [_value(value) for value in row]
+        for row in sheet.iter_rows(values_only=True, max_col=MOST_COLUMNS + 1):
+            if any(value not in (None, "") for value in row[MOST_COLUMNS:]):
+                raise Refused(f"has more than {MOST_COLUMNS} columns. Take a part of it.")
+            yield [_value(value) for value in row[:MOST_COLUMNS]]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise Refused("has a sheet that is broken. Save it anew.") from error
 

@@ -21,6 +21,7 @@ Result = tuple[dict[str, Any], bytes]
 TEXTS = (".txt", ".md", ".json", ".csv", ".tsv", ".html", ".htm", ".vtt", ".srt")
 MOST_TEXT = 8 << 20  # characters that are given back
 MOST_CUES = 50_000
+MOST_NAMED = 10  # pages that a note names
 LONGEST_SENTENCE = 1_000  # characters of one sentence over several captions
 AROUND = 2  # lines shown before and after what differs
 ALIKE = 0.6  # from here on one line is taken for the other, changed
@@ -31,13 +32,15 @@ Span = tuple[str, int, int, int, int]
 def text(data: bytes, ending: str, changes: str = "both") -> Result:
     """All text of a document; of a PDF, page by page with a form feed between.
 
-    `changes` in a Word file that are not accepted yet: accepted, rejected or both. Told is how many there are.
+    `changes` in a Word file that are not accepted yet: accepted, rejected or both. Told is how many there are, and as
+    `guessed` what is to be said of how it was read.
     """
     told: dict[str, Any] = {"pages": 0, "guessed": _guessed(data, ending)}
     match ending:
         case ".pdf":
             pages = pdf.text(data)
             told["pages"], found = len(pages), "\n\f\n".join(pages)
+            told["guessed"] = _unread(pages)
         case ".docx":
             blocks, told["found"] = word.read(data, changes)
             found = to_plain(blocks)
@@ -85,6 +88,17 @@ def captions(content: str, ending: str) -> str:
 
 def _guessed(data: bytes, ending: str) -> str:
     return tables.guessed(data) if ending in TEXTS else ""
+
+
+def _unread(pages: Sequence[str]) -> str:
+    """What is to be said of pages that gave no text, as the end of a sentence; "" where all did, or none."""
+    empty = [str(number) for number, page in enumerate(pages, 1) if not page.strip()]
+    if not empty or len(empty) == len(pages):
+        return ""
+    named = ", ".join(empty[:MOST_NAMED]) + (
+        f" and {len(empty) - MOST_NAMED} more" if empty[MOST_NAMED:] else ""
+    )
+    return f"has no text on page {named}: it is blank, a picture of text (try the OCR tools) or damaged"
 
 
 def _tabbed(rows: Sequence[Sequence[tables.Cell]]) -> str:
@@ -194,8 +208,13 @@ def convert(data: bytes, ending: str, to: str, title: str) -> Result:
         counted = formulas.formulas(rows) if to in (".csv", ".tsv") else 0
         guess = _guessed(data, ending)
         return {"formulas": counted, "left_out": others, "guessed": guess}, _as_table(rows, to)
-    told, made = _made(_blocks(data, ending), to, title)
-    return {**told, "guessed": _guessed(data, ending)}, made
+    if ending == ".pdf":
+        read, found = text(data, ending)
+        guess, blocks = read["guessed"], from_plain(found.decode())
+    else:
+        guess, blocks = _guessed(data, ending), _blocks(data, ending)
+    told, made = _made(blocks, to, title)
+    return {**told, "guessed": guess}, made
 
 
 def make(content: str, to: str, title: str, lenient: bool = False) -> Result:

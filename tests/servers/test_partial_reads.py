@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from PIL import Image, ImageDraw
+from reportlab.pdfgen.canvas import Canvas
 
 from tests.servers import papers
 from tests.servers.all_servers import servers
@@ -150,3 +151,41 @@ async def test_every_reading_tool_is_tried_or_has_a_reason(tmp_path: Path) -> No
     others = {name for names in OTHERS.values() for name in names.split()}
     assert READS.keys() <= listed
     assert [tool for tool in sorted(listed - READS.keys()) if tool.partition(".")[2] not in others] == []
+
+
+WIDE = [[*range(501)]]
+PAGE = "<table><tr>" + "".join(f"<td>{n}</td>" for n in range(501)) + "</tr></table>"
+
+
+@pytest.mark.parametrize(("name", "data"), [("a.xlsx", papers.xlsx(WIDE)), ("a.html", PAGE.encode())])
+async def test_columns_beyond_those_that_are_read_are_not_dropped_in_silence(
+    tmp_path: Path, name: str, data: bytes
+) -> None:
+    call = {"source": name, "destination": "new.csv"}
+    async with over(written(tmp_path, {f"files/{name}": data}), "document") as said:
+        assert "more than 500 columns" in await said("extract_text", path=name)
+        assert "more than 500 columns" in await said("preview_document", make="convert_format", call=call)
+
+
+def papers_of_three_pages() -> bytes:
+    """A PDF with words on its second page alone."""
+    out = io.BytesIO()
+    canvas = Canvas(out)
+    for words in ("", "Words", ""):
+        canvas.drawString(100, 700, words)
+        canvas.showPage()
+    canvas.save()
+    return out.getvalue()
+
+
+async def test_pages_of_a_pdf_that_give_no_text_are_named(tmp_path: Path) -> None:
+    call = {"source": "a.pdf", "destination": "new.md"}
+    async with over(written(tmp_path, {"files/a.pdf": papers_of_three_pages()}), "document") as said:
+        assert "a.pdf has no text on page 1, 3: " in await said("extract_text", path="a.pdf")
+        assert "has no text on page 1, 3: " in await said(
+            "preview_document", make="convert_format", call=call
+        )
+    if not shutil.which("tesseract"):
+        unavailable("there is no Tesseract: apt-get install tesseract-ocr", "REQUIRE_TESSERACT")
+    async with over(tmp_path, "ocr") as said:
+        assert "No text was found on page 1, 3." in await said("extract_text_from_pdf", path="a.pdf")
