@@ -22,20 +22,25 @@ from gate.rules.unicode_safety import hidden
 
 # A path to something that holds secrets, as its canonical form ends.
 SECRET_FILE = (
-    r"(?i)(^|[/\\=\s@,;])[.#]{0,2}(\.env(\.(?!(example|sample|template|dist)$)[\w-]{1,40})?|\.envrc|[._]netrc|\.pgpass|"
-    r"\.npmrc|\.pypirc|\.htpasswd|\.git-credentials|\.my\.cnf|\.vault-token|\.dockercfg|\.(ssh|kube)[/\\]config|"
-    r"\.docker[/\\]config\.json|id_(rsa|dsa|ecdsa|ed25519)(_sk)?|"
-    r"[\w.-]{0,60}\.(pem|key|p8|p12|pfx|ppk|jks|keystore|kdbx)|credentials(\.\w{1,10})?|"
-    r"secrets?\.(ya?ml|json|toml|ini|txt|env)|service[_-]account[\w-]{0,40}\.json)"
+    r"(?i)(^|[/\\=\s@,;&|])[.#]{0,2}(\.env([._-](?!(example|sample|template|dist)$)[\w-]{1,40})?"
+    r"(\.(?!(example|sample|template|dist)$)[\w-]{1,40}){0,2}|(?!(example|sample|template|dist)\.)[\w-]{1,60}\.env|"
+    r"\.envrc|[._]netrc|\.pgpass|\.npmrc|\.pypirc|\.htpasswd|\.git-credentials|\.my\.cnf|\.vault-token|\.dockercfg|"
+    r"\.dockerconfigjson|\.s3cfg|\.boto|\.(ssh|kube)[/\\]config|\.docker[/\\]config\.json|gh[/\\]hosts\.yml|"
+    r"etc[/\\]g?shadow-?|id_(rsa|dsa|ecdsa|ed25519)(_sk)?|([\w-]{1,40}\.)?kubeconfig(\.ya?ml)?|rclone\.conf|"
+    r"[\w.-]{0,60}\.(pem|key|p8|p12|pfx|ppk|jks|keystore|kdbx|tfstate)|credentials(\.\w{1,10})?|secring\.gpg|"
+    r"[\w-]{1,40}[_-]credentials\.(json|ya?ml|toml|ini|csv)|client_secrets?[\w.-]{0,90}\.json|"
+    r"secrets?\.(ya?ml|json|toml|ini|txt|env)|service[_-]?account[\w-]{0,40}\.json|wp-config\.php|"
+    r"local\.settings\.json)"
     r"(~|#|\.(bak|old|orig|save|backup|copy|swp|tmp|txt|\d{1,3})|\s\(\d{1,3}\)){0,2}$"
 )
 SECRET = re.compile(SECRET_FILE)
 # Such paths, which a pattern of names may match.
 SECRET_NAMES = tuple(
-    ".env .env.local .envrc .netrc .pgpass .npmrc .pypirc .htpasswd .git-credentials .my.cnf .vault-token .dockercfg "
+    ".env .env.local .env.production.local x.env .envrc .netrc .pgpass .npmrc .pypirc .htpasswd .git-credentials .my.cnf .vault-token .dockercfg "
     ".ssh/config .kube/config .docker/config.json id_rsa id_dsa id_ecdsa id_ed25519 x.pem x.key x.p8 x.p12 x.pfx x.ppk "
-    "x.jks x.keystore x.kdbx credentials credentials.json secret.yml secrets.yml secrets.json "
-    "service-account.json".split()
+    "x.jks x.keystore x.kdbx x.tfstate credentials credentials.json application_default_credentials.json secret.yml "
+    "secrets.yml secrets.json service-account.json client_secret.json kubeconfig .dockerconfigjson .s3cfg .boto "
+    "rclone.conf secring.gpg wp-config.php local.settings.json gh/hosts.yml etc/shadow".split()
 )
 LAST_NAMES = tuple((secret, secret.rpartition("/")[2]) for secret in SECRET_NAMES)
 ALL_LAST_NAMES = "\n".join(last for _, last in LAST_NAMES)
@@ -54,7 +59,7 @@ LONG_FORM, COPIES = (
     13,
 )  # characters that take as long as one form, and copies of a text as long as one target
 ANY_OF = re.compile(r"\[!?[^\[\]]*\]|[*?]")
-BEFORE_A_NAME = re.compile(r"[=\s@,;]")
+BEFORE_A_NAME = re.compile(r"[=\s@,;&|]")
 COST_OF_A_PATTERN = 4
 LONGEST_JSON, DEEPEST_JSON = (
     1 << 20,
@@ -71,7 +76,7 @@ PROSE = frozenset(
 )
 SLASHES = str.maketrans(dict.fromkeys("\\\u2044\u2215\u29f8\u2571\u27cb\u2216\u29f5\u29f9", "/"))
 DOTS = str.maketrans(dict.fromkeys("\u2024\ua4f8\ua60e\U00010a50", "."))
-LISTED = re.compile("[,;&]")  # between the paths of a list in one text
+LISTED = re.compile("[,;&|]")  # between the paths of a list in one text
 URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,30}://[^/?#]*")
 MAILBOX = re.compile(r"[^\s<>,;:()\"@]{1,64}@[^\s<>,;()\"@]{1,255}")
 

@@ -20,11 +20,15 @@ LONGEST_NAME = 255  # bytes of UTF-8, as file systems count
 # How paths of files that hold secrets end. The gate asks before one is read by its name, by the same pattern, so tools
 # that read whole folders leave them out.
 SECRET = re.compile(
-    r"(?i)(^|[/\\=\s@,;])[.#]{0,2}(\.env(\.(?!(example|sample|template|dist)$)[\w-]{1,40})?|\.envrc|[._]netrc|\.pgpass|"
-    r"\.npmrc|\.pypirc|\.htpasswd|\.git-credentials|\.my\.cnf|\.vault-token|\.dockercfg|\.(ssh|kube)[/\\]config|"
-    r"\.docker[/\\]config\.json|id_(rsa|dsa|ecdsa|ed25519)(_sk)?|"
-    r"[\w.-]{0,60}\.(pem|key|p8|p12|pfx|ppk|jks|keystore|kdbx)|credentials(\.\w{1,10})?|"
-    r"secrets?\.(ya?ml|json|toml|ini|txt|env)|service[_-]account[\w-]{0,40}\.json)"
+    r"(?i)(^|[/\\=\s@,;&|])[.#]{0,2}(\.env([._-](?!(example|sample|template|dist)$)[\w-]{1,40})?"
+    r"(\.(?!(example|sample|template|dist)$)[\w-]{1,40}){0,2}|(?!(example|sample|template|dist)\.)[\w-]{1,60}\.env|"
+    r"\.envrc|[._]netrc|\.pgpass|\.npmrc|\.pypirc|\.htpasswd|\.git-credentials|\.my\.cnf|\.vault-token|\.dockercfg|"
+    r"\.dockerconfigjson|\.s3cfg|\.boto|\.(ssh|kube)[/\\]config|\.docker[/\\]config\.json|gh[/\\]hosts\.yml|"
+    r"etc[/\\]g?shadow-?|id_(rsa|dsa|ecdsa|ed25519)(_sk)?|([\w-]{1,40}\.)?kubeconfig(\.ya?ml)?|rclone\.conf|"
+    r"[\w.-]{0,60}\.(pem|key|p8|p12|pfx|ppk|jks|keystore|kdbx|tfstate)|credentials(\.\w{1,10})?|secring\.gpg|"
+    r"[\w-]{1,40}[_-]credentials\.(json|ya?ml|toml|ini|csv)|client_secrets?[\w.-]{0,90}\.json|"
+    r"secrets?\.(ya?ml|json|toml|ini|txt|env)|service[_-]?account[\w-]{0,40}\.json|wp-config\.php|"
+    r"local\.settings\.json)"
     r"(~|#|\.(bak|old|orig|save|backup|copy|swp|tmp|txt|\d{1,3})|\s\(\d{1,3}\)){0,2}$"
 )
 _UNWRITABLE = frozenset({"Cc", "Cs", "Zl", "Zp"})  # control, lone surrogate, line and paragraph separator

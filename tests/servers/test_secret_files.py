@@ -32,6 +32,10 @@ def folder(tmp_path: Path) -> Path:
 MORE = """
 .git-credentials .ssh/config home/.ssh/config .kube/config .docker/config.json .npmrc .pypirc .netrc _netrc .my.cnf
 .vault-token .env~ .env.bak .env.local.bak #.env# .env.swp id_rsa.bak id_rsa.old .id_rsa.swp id_rsa~ id_ed25519_sk id_rsa.1
+.env.production.local .env.test.local.bak .env-prod .env_prod .env.example.local prod.env config/app.env app.env~
+application_default_credentials.json google-credentials.json client_secret.json client_secret_1-x.apps.json kubeconfig
+admin.kubeconfig kubeconfig.yaml .s3cfg .boto rclone.conf .config/gh/hosts.yml /etc/shadow serviceAccountKey.json
+terraform.tfstate terraform.tfstate.backup wp-config.php local.settings.json secring.gpg a.md|.env a.md&.env
 server.key.bak server.key.txt db.kdbx.old a.p12 a.pfx a.ppk a.p8 a.jks credentials.json~ secrets.yml.orig
 """.split()
 
@@ -46,7 +50,8 @@ def test_a_secret_file_is_known_by_its_name(path: str) -> None:
 @pytest.mark.parametrize(
     "path",
     """notes.md .env.example keyboard.md env secrets.md monkey id_rsa.pub config config.json ssh/config a.pub
-    known_hosts .gitconfig .dockerignore keys.md turkey x.keys.md rsa id_rsa.pub.bak config.bak notes.md~""".split(),
+    .env-sample .env.local.example example.env sample.env.bak environment app.environment hosts.yml shadow a/shadow.css
+    update-credentials.md boto.py wp-config.md known_hosts .gitconfig .dockerignore keys.md turkey x.keys.md rsa id_rsa.pub.bak config.bak notes.md~""".split(),
 )
 def test_an_ordinary_file_is_not_taken_for_a_secret_one(path: str) -> None:
     assert not paths.is_secret(path)
