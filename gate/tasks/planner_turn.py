@@ -11,6 +11,7 @@ from gate.actions.prepare import Answered, Asked, Prepared, Refused, prepare
 from gate.actions.preview import decided
 from gate.rules import jobs
 from gate.rules.action import Action, Json, Ref, Verdict
+from gate.rules.canonical_json import BadArguments, canonical
 from gate.rules.ids import derived
 from gate.rules.messages import SOON, CardKey, CardKind
 from gate.rules.planner_port import (
@@ -265,6 +266,10 @@ def _reads(world: World, turn: Turn, call: Call) -> bool:
     spec = world.tools.find(call.server, call.tool)
     if spec is None:
         return True  # refused in a moment, with the closest names
+    try:
+        canonical(call.args)
+    except BadArguments:
+        return True  # likewise, before any rule is held against them
     return decided(world, spec, dict(call.args), turn.session.channel).verdict is Verdict.RUN
 
 

@@ -122,13 +122,14 @@ class Calls:
     async def _action_id(self, token: Token, spec: ToolSpec, args: dict[str, Json], session: Session) -> str:
         """The id of the action: that of a pending identical call, or a new one."""
         world = self._services.world
+        try:
+            found = canonical(args)
+        except BadArguments:
+            return world.ids.new()  # `prepare` refuses it; before that nothing of it is looked at
         decision = decided(world, spec, args, session.channel)
         if decision.verdict is Verdict.RUN and not world.policy.review(Phase.AFTER, spec.full_name):
             return world.ids.new()
-        try:
-            return await pending_or_next_id(world.ledger, token.id, spec.full_name, canonical(args))
-        except BadArguments:
-            return world.ids.new()  # `prepare` refuses it
+        return await pending_or_next_id(world.ledger, token.id, spec.full_name, found)
 
     async def _propose(self, ctx: Context, caller: Caller, asked: Asked) -> CallResponse:
         """Proposes the call. Shielded from cancellation, so that the action exists and can be withdrawn."""

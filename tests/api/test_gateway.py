@@ -16,13 +16,14 @@ from mcp import MCPError
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult, ElicitResult
 
-from gate.actions import confirm
+from gate.actions import confirm, preview
 from gate.rules.access import Kind
-from gate.rules.action import Action
+from gate.rules.action import Action, Decision
+from gate.rules.canonical_json import MAX_BYTES
 from gate.rules.ids import derived
-from gate.rules.policy import Rule
+from gate.rules.policy import Policy, Rule, decide
 from gate.rules.states import SETTLED, State
-from gate.rules.tool import Hints
+from gate.rules.tool import Hints, ToolSpec
 from handlers.gateway.waiting import pending_or_next_id
 from tests.api.api_server import Api, Client
 from tests.gate.gate_setup import ANN, BEN
@@ -375,6 +376,26 @@ async def test_a_refused_call_says_why_and_asks_nobody(api: Api) -> None:
             assert result.is_error
             assert "did not run" in words(result)
     assert await api.gate.ledger.pending("T1") == ()
+
+
+async def test_arguments_that_are_too_long_are_refused_before_a_rule_is_held_against_them(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rules take seconds for what a request may hold, and everybody waits meanwhile."""
+    judged: list[Any] = []
+
+    def noted(policy: Policy, spec: ToolSpec, args: Any, *more: Any) -> Decision:
+        judged.append(args)
+        return decide(policy, spec, args, *more)
+
+    monkeypatch.setattr(preview, "decide", noted)
+    long = {"path": "a.md", "content": "hello", "more": ["a/../b:c"] * 15_000}
+    async with connected(await api.agent()) as mcp:
+        for name in ("desk__write", "desk__look"):
+            result = await mcp.call_tool(name, long)
+            assert result.is_error
+            assert f"at most {MAX_BYTES:,} can be shown whole" in words(result)
+        assert judged == []
 
 
 async def test_without_a_token_that_counts_the_answer_is_401(api: Api) -> None:
