@@ -15,8 +15,7 @@ from typing import Any
 from aiohttp import ClientResponseError, ClientSession, web
 
 from workspace.context import Installation
-from workspace.delivery import Kind
-from workspace.signed_http import encode, sign
+from workspace.delivery import Kind, encode, sign
 
 INSTALLED = Installation("xoxb-bench", "xapp-bench", "the signing secret of the benchmarks")
 TEAM, CHANNEL, BOT = "T1", "C_OPS", "UBOT"

@@ -19,10 +19,10 @@ from bot.settings import Secret, Settings
 from bot.wiring import made
 from gate.rules.tool import Trust
 from tools.mcp.server_config import ServerConfig
-from workspace.archive import archived
 from workspace.context import Installation, Options
 from workspace.mail_server import MailServer
 from workspace.server import Workspace
+from workspace.state import archived
 
 SAMPLE = Path(__file__).parent.parent / "manifests" / "sample"
 PORTS = (8765, 0)  # the usual one, else any that is free

@@ -1,19 +1,28 @@
-"""Delivery of events, interactions and commands to the app, with Slack's retries and injected duplicates."""
+"""Delivery of events, interactions and commands to the app by Socket Mode or signed HTTP, with Slack's retries."""
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import hmac
+import json
 import random
+import time
 from collections import deque
 from collections.abc import Awaitable, Coroutine, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, Protocol
+from urllib.parse import urlencode
 
-from workspace.faults import Duplication, Faults
+import aiohttp
+from aiohttp import WSMsgType, web
+
+from workspace.faults import Duplication, Faults, SlackError
 from workspace.state import State
 
 Kind = Literal["events_api", "interactive", "slash_commands"]
 Payload = dict[str, Any]
+MAX_CONNECTIONS = 10
 
 
 @dataclass(frozen=True)
@@ -183,3 +192,174 @@ def pick(
         return receivers
     shuffled = random_source.sample(list(receivers), len(receivers))
     return (shuffled * 2)[:2] if duplication == "twice" else shuffled[:1]
+
+
+def sign(secret: str, body: str, timestamp: int | None = None) -> dict[str, str]:
+    """The signature headers of a body.
+
+    `timestamp`: seconds since the epoch; by default the system time, not the workspace's clock, as the receiver
+    compares it with its own.
+    """
+    stamp = str(int(time.time()) if timestamp is None else timestamp)
+    digest = hmac.new(secret.encode(), f"v0:{stamp}:{body}".encode(), hashlib.sha256).hexdigest()
+    return {"X-Slack-Request-Timestamp": stamp, "X-Slack-Signature": f"v0={digest}"}
+
+
+def encode(kind: Kind, payload: Payload) -> tuple[str, str]:
+    """The content type and the body of this kind of delivery."""
+    if kind == "events_api":
+        return "application/json", json.dumps(payload)
+    form = payload if kind == "slash_commands" else {"payload": json.dumps(payload)}
+    return "application/x-www-form-urlencoded", urlencode(form)
+
+
+class SignedHttp:
+    """Delivers to `urls`; each request times out after `ack_seconds`."""
+
+    def __init__(self, urls: Sequence[str], secret: str, ack_seconds: float) -> None:
+        self._urls, self._secret, self._ack_seconds = list(urls), secret, ack_seconds
+        self._session: aiohttp.ClientSession | None = None
+
+    def receivers(self) -> Sequence[str]:
+        return self._urls
+
+    async def send(self, url: str, kind: Kind, payload: Payload, attempt: Attempt) -> AppResponse:
+        if self._session is None:
+            self._session = aiohttp.ClientSession()
+        if self._session.closed:  # `stop` was called since Delivery chose this transport
+            return AppResponse(False, "connection_failed")
+        content_type, body = encode(kind, payload)
+        headers = {"Content-Type": content_type, **sign(self._secret, body)}
+        if attempt.number:
+            headers |= {"X-Slack-Retry-Num": str(attempt.number)}
+            headers |= {"X-Slack-Retry-Reason": attempt.reason or "unknown_error"}
+        timeout = aiohttp.ClientTimeout(total=self._ack_seconds)
+        try:
+            async with self._session.post(
+                url, data=body.encode(), headers=headers, timeout=timeout, allow_redirects=False
+            ) as response:
+                return await _read_response(response)
+        except TimeoutError:
+            return AppResponse(False, "http_timeout")
+        except aiohttp.ClientError:
+            return AppResponse(False, "connection_failed")
+
+    async def stop(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+
+
+async def _read_response(response: aiohttp.ClientResponse) -> AppResponse:
+    text = await response.text()
+    ok = response.status == 200
+    body = text
+    if response.content_type == "application/json" and text:
+        body = json.loads(text)
+    no_retry = response.headers.get("x-slack-no-retry") == "1"
+    return AppResponse(ok, "ok" if ok else "http_error", body or None, response.status, no_retry)
+
+
+class Connection:
+    """One open WebSocket, and the envelopes that the app has not acknowledged on it."""
+
+    def __init__(self, socket: web.WebSocketResponse) -> None:
+        self.socket = socket
+        self.pending: dict[str, asyncio.Future[Any]] = {}
+
+    def acknowledge(self, frame: dict[str, Any]) -> None:
+        future = self.pending.get(frame.get("envelope_id", ""))
+        if future and not future.done():
+            future.set_result(frame.get("payload"))
+
+    def fail_pending(self) -> None:
+        for future in self.pending.values():
+            if not future.done():
+                future.set_exception(ConnectionError("the socket closed"))
+
+
+class Sockets:
+    """Delivers over open WebSockets; an acknowledgement is awaited for `ack_seconds`."""
+
+    def __init__(self, state: State, faults: Faults, ack_seconds: float) -> None:
+        self._state, self._faults, self._ack_seconds = state, faults, ack_seconds
+        self._tickets: set[str] = set()
+        self._connections: list[Connection] = []
+
+    def open_ticket(self) -> str:
+        if len(self._connections) >= MAX_CONNECTIONS:
+            raise SlackError("too_many_websockets")
+        ticket = self._state.ids("ticket")
+        self._tickets.add(ticket)
+        return ticket
+
+    def receivers(self) -> Sequence[Connection]:
+        return [connection for connection in self._connections if not connection.socket.closed]
+
+    async def connect(self, request: web.Request) -> web.StreamResponse:
+        """The WebSocket endpoint. Answers 404 to a used or unknown ticket."""
+        ticket = request.query.get("ticket", "")
+        if ticket not in self._tickets:
+            return web.Response(status=404, text="unknown or used ticket")
+        self._tickets.discard(ticket)
+        if self._faults.refuse_handshakes > 0:
+            self._faults.refuse_handshakes -= 1
+            return web.Response(status=503, text="try again")
+        socket = web.WebSocketResponse(heartbeat=30, timeout=1)
+        await socket.prepare(request)
+        connection = Connection(socket)
+        self._connections.append(connection)
+        try:
+            await self._serve(connection)
+        finally:
+            self._connections.remove(connection)
+            connection.fail_pending()
+            self._state.changed()
+        return socket
+
+    async def _serve(self, connection: Connection) -> None:
+        await connection.socket.send_json(
+            {
+                "type": "hello",
+                "num_connections": len(self._connections),
+                "connection_info": {"app_id": self._state.app.id},
+                "debug_info": {"host": "workspace", "approximate_connection_time": 18060},
+            }
+        )
+        self._state.changed()
+        async for frame in connection.socket:
+            if frame.type == WSMsgType.TEXT:
+                connection.acknowledge(json.loads(frame.data))
+
+    async def send(
+        self, connection: Connection, kind: Kind, payload: Payload, attempt: Attempt
+    ) -> AppResponse:
+        envelope_id = self._state.ids("envelope")
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        connection.pending[envelope_id] = future
+        envelope = {
+            "envelope_id": envelope_id,
+            "type": kind,
+            "accepts_response_payload": kind != "events_api",
+            "payload": payload,
+        }
+        if kind == "events_api":
+            envelope |= {"retry_attempt": attempt.number, "retry_reason": attempt.reason or ""}
+        try:
+            await connection.socket.send_json(envelope)
+            return AppResponse(True, "ok", await asyncio.wait_for(future, self._ack_seconds))
+        except TimeoutError:
+            return AppResponse(False, "http_timeout")
+        except ConnectionError:
+            return AppResponse(False, "connection_failed")
+        finally:
+            del connection.pending[envelope_id]
+
+    async def disconnect(self, reason: str = "refresh_requested") -> None:
+        """Asks every client to reconnect, as Slack does every few hours."""
+        for connection in list(self.receivers()):
+            await connection.socket.send_json({"type": "disconnect", "reason": reason})
+
+    async def close(self) -> None:
+        """Closes every connection without a disconnect message."""
+        for connection in list(self._connections):
+            await connection.socket.close()

@@ -6,7 +6,7 @@ from typing import Any
 
 from workspace import check
 from workspace.context import Context
-from workspace.errors import SlackError
+from workspace.faults import SlackError
 from workspace.payloads import view_json
 from workspace.state import View
 from workspace.values import initial_values, with_ids

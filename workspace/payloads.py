@@ -1,13 +1,14 @@
-"""Slack's JSON for people, channels, messages and views, and the payloads of interactions and commands."""
+"""Slack's JSON for people, channels, messages and views; payloads of interactions and events, also forged ones."""
 
 from __future__ import annotations
 
 from copy import deepcopy
+from dataclasses import replace
 from typing import Any
 
 from workspace.context import Context
-from workspace.seed import Person
-from workspace.state import Channel, Message, State, View
+from workspace.delivery import AppResponse, Kind, Payload, encode, sign
+from workspace.state import Blocks, Channel, Message, Person, State, Values, View
 
 Json = dict[str, Any]
 
@@ -190,3 +191,156 @@ def slash_command(context: Context, user: str, channel: str, command: str, text:
         "response_url": f"{context.url}/response/{response}",
         "trigger_id": context.triggers.issue_trigger(user),
     }
+
+
+def emit(context: Context, channel_id: str, event: dict[str, Any]) -> str:
+    """Sends an event about a channel; returns its event_id, or "" when the app is not a member."""
+    channel = context.state.channels[channel_id]
+    if context.state.app.bot_user not in channel.members:
+        return ""
+    return context.delivery.send_event(
+        event, shared=bool(channel_json(channel, context.state)["is_ext_shared"])
+    )
+
+
+def message_posted(context: Context, message: Message) -> None:
+    """Sends `message` and, if the app is mentioned in a channel, `app_mention` with the same ts."""
+    channel = context.state.channels[message.channel]
+    common = {"channel": channel.id, "event_ts": message.ts}
+    body = message_json(context.state, message) | common
+    for name in ("reply_count", "reply_users"):
+        body.pop(name, None)
+    if not body.get("bot_id"):
+        body["client_msg_id"] = context.state.ids("msg-")
+    bot = context.state.app.bot_user
+    if channel.type != "im" and f"<@{bot}>" in message.text and message.user != bot:
+        mention = {key: value for key, value in body.items() if key != "parent_user_id"}
+        emit(context, channel.id, {**mention, "type": "app_mention"})
+    emit(context, channel.id, {**body, "channel_type": channel.type})
+
+
+def message_changed(context: Context, message: Message, before: dict[str, Any]) -> None:
+    """Sends `message_changed`. `before` is the message's JSON before the edit."""
+    channel = context.state.channels[message.channel]
+    ts = context.state.next_ts()
+    event = {
+        "type": "message",
+        "subtype": "message_changed",
+        "channel": channel.id,
+        "channel_type": channel.type,
+        "message": message_json(context.state, message),
+        "previous_message": before,
+        "hidden": True,
+        "ts": ts,
+        "event_ts": ts,
+    }
+    emit(context, channel.id, event)
+
+
+def message_deleted(context: Context, message: Message) -> None:
+    channel = context.state.channels[message.channel]
+    ts = context.state.next_ts()
+    event = {
+        "type": "message",
+        "subtype": "message_deleted",
+        "channel": channel.id,
+        "channel_type": channel.type,
+        "previous_message": message_json(context.state, message),
+        "deleted_ts": message.ts,
+        "hidden": True,
+        "ts": ts,
+        "event_ts": ts,
+    }
+    emit(context, channel.id, event)
+
+
+def app_home_opened(context: Context, user: str) -> None:
+    im, home = context.state.im_of(user), context.state.homes.get(user)
+    ts = context.state.next_ts()
+    event: dict[str, Any] = {
+        "type": "app_home_opened",
+        "user": user,
+        "channel": im.id if im else "",
+        "tab": "home",
+    }
+    event["event_ts"] = ts
+    if home:
+        context.delivery.send_event({**event, "view": view_json(context.state, home)})
+    else:
+        context.delivery.send_event(event)
+
+
+def agent_session_stopped(
+    context: Context, user: str, channel: str, thread_ts: str | None, streaming: list[str]
+) -> None:
+    """Sends `agent_session_stopped`, for Slack's Stop button. The app stops its work and sets the status.
+    `streaming`: the ts of the messages that were being streamed.
+    """
+    event: dict[str, Any] = {
+        "type": "agent_session_stopped",
+        "channel": channel,
+        "user": user,
+        "thread_ts": thread_ts,
+        "streaming_message_ts": streaming,
+        "event_ts": context.state.next_ts(),
+    }
+    context.delivery.send_event(event)
+
+
+class Forge:
+    """`ws.forge`: builds forged payloads, and delivers them."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    async def send(self, kind: Kind, payload: Payload) -> AppResponse:
+        """Delivers a payload once; returns the app's response."""
+        return await self._context.delivery.send_interaction(kind, payload)
+
+    def event(self, event: Payload) -> str:
+        """Sends an event with a new event_id and the usual retries; returns the event_id."""
+        return self._context.delivery.send_event(event)
+
+    def signed(
+        self, kind: Kind, payload: Payload, timestamp: int | None = None
+    ) -> tuple[str, dict[str, str]]:
+        """The body and headers of this delivery over HTTP, for tests that alter them before they post."""
+        content_type, body = encode(kind, payload)
+        return body, {
+            "Content-Type": content_type,
+            **sign(self._context.installation.signing_secret, body, timestamp),
+        }
+
+    def click(self, user: str, message: Message, **action: Any) -> Payload:
+        """block_actions from a message that need not exist; `action` are the fields of actions[0]."""
+        return message_click(self._context, user, message, self._action(action))
+
+    def view_click(self, user: str, view: View, **action: Any) -> Payload:
+        return view_click(self._context, user, view, self._action(action))
+
+    def submission(self, user: str, view: View) -> Payload:
+        return view_submission(self._context, user, view)
+
+    def closing(self, user: str, view: View) -> Payload:
+        return view_closed(self._context, user, view, cleared=False)
+
+    def command(self, user: str, channel: str, command: str, text: str = "") -> Payload:
+        return slash_command(self._context, user, channel, command, text)
+
+    def message(self, channel: str, ts: str, blocks: Blocks | None = None, **fields: Any) -> Message:
+        """A message of the app that was never posted."""
+        shape = {"user": self._context.state.app.bot_user, "text": "forged", **fields}
+        return Message(channel, ts, blocks=blocks, **shape)
+
+    def view(
+        self, like: View | None = None, view_id: str | None = None, values: Values | None = None, **body: Any
+    ) -> View:
+        """A view that was never opened, or a copy of `like` with another id, values or body fields."""
+        empty = {"type": "modal", "blocks": [], "title": {"type": "plain_text", "text": "forged"}}
+        base = like or View("V_FORGED", "U_NOBODY", empty, "hash.forged", "V_FORGED")
+        changed = replace(base, body={**base.body, **body}, id=view_id or base.id)
+        changed.values = values if values is not None else base.values
+        return changed
+
+    def _action(self, action: dict[str, Any]) -> dict[str, Any]:
+        return {"type": "button", "block_id": "forged", "action_ts": self._context.state.next_ts(), **action}

@@ -2,18 +2,91 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from workspace import events, modals, payloads, posting, streams, values
-from workspace.composer import compose, escape_command
+from workspace import modals, payloads, posting, streams, values
 from workspace.context import Context
 from workspace.delivery import AppResponse
-from workspace.errors import NotPossible, SlackError
-from workspace.state import Channel, Message, Values, View
+from workspace.faults import NotPossible, SlackError
+from workspace.state import Channel, Message, State, Values, View
 
+# Bare host names become links. `.md`, `.py` and `.sh` are top-level domains, so a file name may become a link:
+# the event then has <http://notes.md|notes.md>.
+TOP_LEVEL = "com|org|net|io|dev|app|edu|gov|ai|co|de|uk|info|md|me|py|sh"
+CODE = r"(?P<code>```.*?```|`[^`\n]+`)"
+MENTION = r"|<@(?P<id>\w+)(?:\|[^<>]*)?>|(?<!\w)@(?P<name>\w+)"
+CHANNEL = r"|(?<!\w)#(?P<channel>[\w-]+)"
+URL = r"|(?P<url>https?://[^\s<>|]+[^\s<>|.,;:!?)'\"])"
+HOST = rf"|(?<![\w@/.\-])(?P<host>(?:[\w-]+\.)+(?:{TOP_LEVEL})(?![\w-])(?:/[^\s<>|]*[\w/])?)"
+TOKEN = re.compile(CODE + MENTION + CHANNEL + URL + HOST, re.DOTALL | re.IGNORECASE)
+Element = dict[str, Any]
 Inputs = Mapping[str, Mapping[str, Any]]
+
+
+def escape(text: str) -> str:
+    """The text with &, < and > escaped, as Slack does."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def compose(state: State, typed: str, autolink: bool = True) -> tuple[str, list[Element]]:
+    """The `text` and the `blocks` of a message event for this input.
+
+    `@Ann` and `<@U_ANN>` become mentions if the person exists, `#ops` a channel link; everything else is escaped.
+    `autolink`: turn URLs and host names into links.
+    """
+    text, elements, done = "", [], 0
+    for token in TOKEN.finditer(typed):
+        found = _entity(state, token, autolink)
+        if found is None:
+            continue
+        plain = typed[done : token.start()]
+        text += escape(plain) + found[0]
+        elements += [{"type": "text", "text": plain}] if plain else []
+        elements.append(found[1])
+        done = token.end()
+    rest = typed[done:]
+    text += escape(rest)
+    elements += [{"type": "text", "text": rest}] if rest else []
+    section = {"type": "rich_text_section", "elements": elements}
+    return text, [{"type": "rich_text", "block_id": state.ids("b"), "elements": [section]}]
+
+
+def escape_command(state: State, typed: str) -> str:
+    """The text of a slash command with `should_escape`: mentions include the name, URLs are not linked."""
+    text, done = "", 0
+    for token in TOKEN.finditer(typed):
+        user = _person(state, token)
+        if user is not None:
+            name = state.people[user].name.lower()
+            text += escape(typed[done : token.start()]) + f"<@{user}|{name}>"
+            done = token.end()
+    return text + escape(typed[done:])
+
+
+def _person(state: State, token: re.Match[str]) -> str | None:
+    if token["id"]:
+        return token["id"] if token["id"] in state.people else None
+    name = (token["name"] or "").lower()
+    return next((p.id for p in state.people.values() if p.name.lower() == name), None)
+
+
+def _entity(state: State, token: re.Match[str], autolink: bool) -> tuple[str, Element] | None:
+    """The token's text and rich text element, or None for plain text."""
+    if token["channel"]:
+        found = next(
+            (c for c in state.channels.values() if c.name == token["channel"] and not c.im_with), None
+        )
+        return (f"<#{found.id}|>", {"type": "channel", "channel_id": found.id}) if found else None
+    if token["url"] and autolink:
+        return f"<{escape(token['url'])}>", {"type": "link", "url": token["url"]}
+    if token["host"] and autolink:
+        link = {"type": "link", "url": f"http://{token['host']}", "text": token["host"]}
+        return f"<http://{escape(token['host'])}|{escape(token['host'])}>", link
+    user = _person(state, token)
+    return (f"<@{user}>", {"type": "user", "user_id": user}) if user else None
 
 
 @dataclass(frozen=True)
@@ -54,7 +127,7 @@ class Person:
         self._state.add(message)
         if f"<@{bot}>" in sent and bot not in destination.members:
             self._state.warn(self.id, f"{self._state.app.name} is not in this channel.", channel)
-        events.message_posted(self._context, message)
+        payloads.message_posted(self._context, message)
         return message
 
     def _root(self, channel: str, ts: str) -> str:
@@ -70,7 +143,7 @@ class Person:
         message.text, message.blocks = compose(self._state, text, self._context.options.autolink)
         message.edited = True
         self._state.changed()
-        events.message_changed(self._context, message, before)
+        payloads.message_changed(self._context, message, before)
 
     async def delete(self, message: Message) -> None:
         self._check_author(message)
@@ -201,7 +274,7 @@ class Person:
     async def open_home(self) -> None:
         """Opens the App Home tab. Raises NotPossible."""
         _ = self.im  # raises for people without direct messages
-        events.app_home_opened(self._context, self.id)
+        payloads.app_home_opened(self._context, self.id)
 
     # -- the rest ---------------------------------------------------------------------------------------
 
@@ -243,7 +316,7 @@ class Person:
             message.stream = {**(message.stream or {}), "stopped": True}
         self._state.changed()
         stopped = [message.ts for message in streaming]
-        events.agent_session_stopped(self._context, self.id, channel, thread_ts, stopped)
+        payloads.agent_session_stopped(self._context, self.id, channel, thread_ts, stopped)
 
     def _channel(self, channel_id: str) -> Channel:
         channel = self._state.channels.get(channel_id)

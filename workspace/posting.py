@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from workspace import check, events
+from workspace import check, payloads
 from workspace.context import Context
-from workspace.errors import SlackError
+from workspace.faults import SlackError
 from workspace.payloads import message_json
 from workspace.state import Channel, Message, Values
 from workspace.values import initial_values, with_ids
@@ -55,7 +55,7 @@ def post(
     message.values = initial_values(blocks or [])
     context.state.add(message)
     if visible_to is None:
-        events.message_posted(context, message)
+        payloads.message_posted(context, message)
     return message
 
 
@@ -90,14 +90,14 @@ def update(context: Context, method: str, args: Args, message: Message) -> Messa
         message.metadata = args["metadata"]
     context.state.changed()
     if message.visible_to is None:
-        events.message_changed(context, message, before)
+        payloads.message_changed(context, message, before)
     return message
 
 
 def delete(context: Context, message: Message) -> None:
     context.state.remove(message)
     if message.visible_to is None:
-        events.message_deleted(context, message)
+        payloads.message_deleted(context, message)
 
 
 def respond(context: Context, key: str, args: Args) -> None:

@@ -1,21 +1,114 @@
-"""The state of the workspace, and notification of its changes."""
+"""The state of the workspace: its initial contents, notification of changes, and the messages in a file."""
 
 from __future__ import annotations
 
 import asyncio
 import itertools
+import json
+import logging
+import os
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
-from workspace.seed import Person, Seed
-
+Kind = Literal["member", "guest", "stranger", "deleted", "bot"]
 Blocks = list[dict[str, Any]]
 Values = dict[str, dict[str, Any]]
 Ids = Callable[[str], str]
 Clock = Callable[[], float]
+log = logging.getLogger(__name__)
+NEWEST = 500  # messages of each channel that are kept
+SAVE_SECONDS = 1.0  # between a change and its being on disk
+
+
+@dataclass(frozen=True)
+class App:
+    """The installed app. Its ids are part of every payload."""
+
+    id: str = "A_COUNTERSIGN"
+    name: str = "Countersign"
+    bot_user: str = "UBOT"
+    bot_id: str = "BBOT"
+    team: str = "T1"
+    team_domain: str = "local"
+
+
+@dataclass(frozen=True)
+class Person:
+    """A user. `kind` sets the flags of users.info."""
+
+    id: str
+    name: str
+    kind: Kind = "member"
+    team: str = "T1"
+
+    @property
+    def bot_id(self) -> str | None:
+        return "B" + self.id[1:] if self.kind == "bot" else None
+
+
+@dataclass(frozen=True)
+class SeedChannel:
+    """A channel with its members. `private` makes it a `group` in events."""
+
+    id: str
+    name: str
+    members: tuple[str, ...]
+    private: bool = False
+
+
+@dataclass(frozen=True)
+class Usergroup:
+    id: str
+    handle: str
+    members: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Command:
+    """A slash command, as in the app's manifest."""
+
+    command: str
+    description: str
+    usage_hint: str = ""
+
+
+PEOPLE = (
+    Person("U_ANN", "Ann"),
+    Person("U_BEN", "Ben"),
+    Person("U_CLEO", "Cleo"),
+    Person("U_GIL", "Gil", "guest"),
+    Person("U_SAM", "Sam", "stranger", team="T2"),
+    Person("U_DORA", "Dora", "deleted"),
+    Person("U_ROBOT", "Robot", "bot"),
+)
+CHANNELS = (
+    SeedChannel("C_OPS", "ops", ("U_ANN", "U_BEN", "U_CLEO", "U_GIL", "U_SAM", "U_ROBOT", "UBOT")),
+    SeedChannel("C_GENERAL", "general", ("U_ANN", "U_BEN", "U_CLEO", "UBOT")),
+    SeedChannel("C_LEADS", "leads", ("U_ANN", "U_BEN", "UBOT"), private=True),
+    SeedChannel("C_RANDOM", "random", ("U_ANN", "U_BEN", "U_CLEO")),
+)
+USERGROUPS = (Usergroup("S_OPS", "ops-team", ("U_BEN", "U_CLEO")),)
+COMMANDS = (
+    Command("/pending", "What is waiting for you"),
+    Command("/undo", "Take back what was done", "[number]"),
+    Command("/audit", "What was decided and done", "[number]"),
+    Command("/countersign", "How it works", "help"),
+)
+
+
+@dataclass(frozen=True)
+class Seed:
+    """Everything that exists when the workspace starts."""
+
+    app: App = App()
+    people: tuple[Person, ...] = PEOPLE
+    channels: tuple[SeedChannel, ...] = CHANNELS
+    usergroups: tuple[Usergroup, ...] = USERGROUPS
 
 
 def counted_ids() -> Ids:
@@ -201,3 +294,65 @@ class State:
     def warn(self, user: str, text: str, channel: str = "") -> None:
         self.warnings[user].append(ClientWarning(self.ids("W"), text, channel))
         self.changed()
+
+
+@asynccontextmanager
+async def archived(state: State, file: Path) -> AsyncIterator[None]:
+    """Restores the messages from the file, and keeps the file up to date for as long as this context lasts."""
+    restore(state, file)
+    changed = state.listen()
+    saving = asyncio.create_task(_save_changes(state, changed, file))
+    try:
+        yield
+    finally:
+        saving.cancel()
+        await asyncio.gather(saving, return_exceptions=True)
+        state.unlisten(changed)
+        await save(state, file)
+
+
+def restore(state: State, file: Path) -> None:
+    """Adds the messages of the file, if there is one.
+
+    A file in another format is kept aside as `NAME.unreadable`, and the workspace begins empty.
+    """
+    if not file.exists():
+        return
+    try:
+        messages = [Message(**json.loads(line)) for line in file.read_text("utf-8").splitlines()]
+    except (ValueError, TypeError) as broken:
+        aside = file.with_name(f"{file.name}.unreadable")
+        log.warning("The messages in %s cannot be read (%s); they are kept in %s.", file, broken, aside)
+        file.replace(aside)
+        return
+    for message in messages:
+        if message.channel in state.channels and message.user in state.people:
+            state.add(message)
+    state.continue_after(max((message.ts for message in messages), default="0.0"))
+
+
+async def save(state: State, file: Path) -> None:
+    """Writes the newest messages of each channel, one line of JSON each; a crash leaves the previous file or the new
+    one."""
+    messages = [message for found in state.messages.values() for message in list(found.values())[-NEWEST:]]
+    lines = []
+    for message in messages:
+        lines.append(json.dumps(vars(message)))
+        await asyncio.sleep(0)  # other work of the loop goes on between two messages
+    await asyncio.to_thread(_replace, file, "\n".join(lines))
+
+
+def _replace(file: Path, text: str) -> None:
+    beside = file.with_name(f"{file.name}.new")
+    with beside.open("w", encoding="utf-8") as written:
+        written.write(text)
+        written.flush()
+        os.fsync(written.fileno())
+    beside.replace(file)
+
+
+async def _save_changes(state: State, changed: asyncio.Event, file: Path) -> None:
+    while await changed.wait():
+        await asyncio.sleep(SAVE_SECONDS)  # the changes of one second share one write
+        changed.clear()
+        await save(state, file)

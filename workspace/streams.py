@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from workspace import check, events
+from workspace import check, payloads
 from workspace.context import Context
-from workspace.errors import SlackError
+from workspace.faults import SlackError
 from workspace.payloads import message_json
 from workspace.posting import channel_for, thread_of
 from workspace.state import Blocks, Channel, Message
@@ -35,7 +35,7 @@ def start(context: Context, args: Args) -> Args:
     message.stream = {"mode": _mode(args), "started": now, "last": now, "stopped": False}
     _append(message, added)
     context.state.add(message)
-    events.message_posted(context, message)
+    payloads.message_posted(context, message)
     return {"channel": channel.id, "ts": message.ts}
 
 
@@ -65,7 +65,7 @@ def stop(context: Context, args: Args) -> Args:
     message.metadata = args.get("metadata") or message.metadata
     message.stream = None
     context.state.changed()
-    events.message_changed(context, message, before)
+    payloads.message_changed(context, message, before)
     return {
         "channel": message.channel,
         "ts": message.ts,

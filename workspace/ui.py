@@ -12,7 +12,7 @@ from aiohttp import web
 
 from workspace import streams
 from workspace.context import Context
-from workspace.errors import NotPossible
+from workspace.faults import NotPossible
 from workspace.person import Outcome, Person
 from workspace.state import Message, View
 

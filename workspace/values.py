@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from workspace.errors import NotPossible
+from workspace.faults import NotPossible
 from workspace.state import Blocks, Ids, Values
 
 Element = dict[str, Any]

@@ -14,8 +14,17 @@ from aiohttp import web
 
 from workspace.context import Context
 from workspace.delivery import Entry
-from workspace.errors import SlackError
-from workspace.faults import BadGateway, Dropped, Fault, RateLimited, Refused, ServerError, Silent, Slow
+from workspace.faults import (
+    BadGateway,
+    Dropped,
+    Fault,
+    RateLimited,
+    Refused,
+    ServerError,
+    Silent,
+    SlackError,
+    Slow,
+)
 from workspace.methods import METHODS
 from workspace.posting import respond
 from workspace.state import Clock

@@ -17,7 +17,7 @@ from storage.row_macs import Seals, seals_of
 from storage.tokens import TokenStore
 from tests.product import OPS, Product, running_product
 from views import buttons
-from workspace.errors import NotPossible
+from workspace.faults import NotPossible
 from workspace.state import Message
 
 TEAM, ANN = "T1", "U_ANN"

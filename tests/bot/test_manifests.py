@@ -17,7 +17,7 @@ from gate.rules.tool import Trust
 from handlers.api.ports import Bounds
 from handlers.slack.commands import Commands
 from workspace.context import SCOPES
-from workspace.seed import COMMANDS
+from workspace.state import COMMANDS
 
 ROOT = Path(__file__).parents[2]
 BOTH = ("socket", "http")

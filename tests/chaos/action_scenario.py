@@ -33,7 +33,7 @@ from tests.chaos.replicas import INSTALLED, KEY, SECONDS, Fleet, settings_for, u
 from views import buttons, card, rendering
 from workspace.context import Options
 from workspace.delivery import Timing
-from workspace.errors import NotPossible
+from workspace.faults import NotPossible
 from workspace.server import Workspace
 from workspace.state import Message
 

@@ -15,7 +15,7 @@ from tests.chaos.action_scenario import ANN, OPS, Stage, task_id
 from tests.chaos.recording_server import ASKED, strikes
 from tests.chaos.replicas import SECONDS
 from views import task_buttons as buttons
-from workspace.errors import NotPossible
+from workspace.faults import NotPossible
 from workspace.state import Message
 
 MARKS = ("m1", "m2", "m3")

@@ -13,8 +13,7 @@ import pytest
 from gate.rules.states import State
 from tests.chaos.action_scenario import Stage, assert_nothing_is_left, staged
 from tests.chaos.replicas import INSTALLED
-from workspace.delivery import Attempt, Kind
-from workspace.signed_http import SignedHttp, encode, sign
+from workspace.delivery import Attempt, Kind, SignedHttp, encode, sign
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 New = Callable[[Path], str]

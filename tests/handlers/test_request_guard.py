@@ -19,7 +19,7 @@ from slack_bolt.async_app import AsyncBoltRequest
 
 from tests.bot.test_connections import gone, opened
 from tests.slack_app import ANN, INSTALLED, OPS, Edge
-from workspace.signed_http import sign
+from workspace.delivery import sign
 
 SECRET = INSTALLED.signing_secret
 MARK = "the-body-nobody-may-log"

@@ -10,7 +10,7 @@ import pytest
 from gate.rules.ports import Unavailable
 from tests.slack_app import ANN, BEN, DORA, GIL, OPS, ROBOT, SAM, TEAM, Edge
 from workspace.faults import BadGateway, Fault, RateLimited, Refused, ServerError, Silent
-from workspace.seed import Usergroup
+from workspace.state import Usergroup
 
 # A dropped connection is none of these: aiohttp itself asks again, since asking twice does no harm.
 SILENT = [RateLimited(1), ServerError(), BadGateway(), Refused("internal_error"), Silent()]

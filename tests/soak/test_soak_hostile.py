@@ -22,7 +22,7 @@ from tests.soak import hostile_server
 from tests.stalls import SUITE_LIMIT
 from tools.mcp.server_config import ServerConfig
 from views import buttons
-from workspace.errors import NotPossible
+from workspace.faults import NotPossible
 from workspace.state import Message
 
 SERVER = Path(hostile_server.__file__)

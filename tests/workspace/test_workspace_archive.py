@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from workspace.archive import archived, save
-from workspace.seed import Seed
-from workspace.state import Message, State, random_ids
+from workspace.state import Message, Seed, State, archived, random_ids, save
 
 
 def new_state(now: float = 1_800_000_000.0) -> State:

@@ -10,9 +10,8 @@ import aiohttp
 from slack_bolt.adapter.socket_mode.aiohttp import AsyncSocketModeHandler
 
 from tests.workspace.bolt_apps import INSTALLED, Connected, bolt_for
-from workspace.delivery import Attempt, pick
+from workspace.delivery import Attempt, SignedHttp, pick
 from workspace.server import Workspace
-from workspace.signed_http import SignedHttp
 
 Heard = list[tuple[str, str]]
 

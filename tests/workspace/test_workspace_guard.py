@@ -8,8 +8,7 @@ import aiohttp
 import pytest
 
 from workspace.context import Installation
-from workspace.guard import HEADERS
-from workspace.server import Workspace
+from workspace.server import HEADERS, Workspace
 
 KEY = "the-key-of-this-start"
 MESSAGE = {"as": "U_ANN", "channel": "C_OPS", "text": "hi"}

@@ -9,11 +9,10 @@ from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.webhook.async_client import AsyncWebhookClient
 
 from tests.workspace.bolt_apps import INSTALLED, Connected, bolt_for, hastily
-from workspace.composer import compose, escape_command
-from workspace.errors import NotPossible
-from workspace.seed import Seed
+from workspace.faults import NotPossible
+from workspace.person import compose, escape_command
 from workspace.server import Workspace
-from workspace.state import State, counted_ids
+from workspace.state import Seed, State, counted_ids
 
 Body = dict[str, Any]
 

@@ -13,13 +13,11 @@ from slack_sdk.models.messages.chunk import BlocksChunk, MarkdownTextChunk
 from slack_sdk.web.async_client import AsyncWebClient
 
 from tests.workspace.bolt_apps import INSTALLED
-from workspace.archive import restore, save
 from workspace.context import Options
 from workspace.delivery import Timing
-from workspace.errors import NotPossible
-from workspace.seed import Seed
+from workspace.faults import NotPossible
 from workspace.server import Workspace
-from workspace.state import Message, State, random_ids
+from workspace.state import Message, Seed, State, random_ids, restore, save
 
 BUTTONS = [
     {

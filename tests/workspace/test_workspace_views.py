@@ -10,7 +10,7 @@ from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from tests.workspace.bolt_apps import INSTALLED, Connected, bolt_for
-from workspace.errors import NotPossible
+from workspace.faults import NotPossible
 from workspace.person import Person
 from workspace.server import Workspace
 from workspace.state import View
