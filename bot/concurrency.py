@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar
 
-from tools.mcp.fair_slots import FairSlots
+from tools.mcp.limits import FairSlots
 
 AT_ONCE = 2  # of one kind; more gain nothing, they share one core
 PER_OWNER = 1  # of them; so whoever asks beside a busy person begins at once

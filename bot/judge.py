@@ -9,7 +9,7 @@ from dataclasses import replace
 from bot.planner import line
 from gate.rules.ports import Judge, Tools
 from tools.model.model_api import ModelConfig
-from tools.recipes.expectations import RuleJudge
+from tools.recipes.validation import RuleJudge
 
 JUDGES = ("none", "rules", "model")
 WITHOUT = (

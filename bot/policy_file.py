@@ -18,7 +18,7 @@ from gate.rules.policy import Policy, Rule
 from gate.rules.reviews import Phase, Review
 from gate.rules.tool import Trust
 from tools.mcp.schema import schema_error
-from tools.mcp.schema_patterns import always_checkable
+from tools.mcp.schema_fast_path import always_checkable
 from tools.mcp.server_config import ServerConfig
 from tools.strict_config import Document, Maybe, Section, Text, Wrong, fitting, within
 

@@ -34,7 +34,7 @@ MADE_OF = {
     "handlers/slack/payloads.py": "our own user's id, escaped; what follows stops at <",
     "servers/filesystem/listing.py": "fnmatch's, whose stars are atomic",
     "servers/ocr.py": "its table, which is held against texts here",
-    "tools/mcp/schema_patterns.py": "of a server's schema: measured there by its syntax",
+    "tools/mcp/schema_fast_path.py": "of a server's schema: measured there by its syntax",
     "tools/phrases/plan_instructions.py": "its forms, which are held against texts here; lines of more than 2,000 characters are not",
     "tools/phrases/replan.py": "an escaped word between two looks at one character",
     "tools/phrases/runbooks.py": "escaped names, and blanks in a line of at most 2,000 characters",

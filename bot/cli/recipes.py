@@ -15,12 +15,12 @@ from tools.mcp.client import Host
 from tools.recipes.check import (
     RecordedSchemas,
     check,
+    draft,
     load_recorded_schemas,
     schema_file_text,
     schemas_of,
     unreviewed,
 )
-from tools.recipes.draft import draft
 from tools.recipes.reader import load_recipes
 from views.block_kit import visible
 

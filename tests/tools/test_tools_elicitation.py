@@ -17,8 +17,8 @@ from gate.rules.server_questions import ASK_PERSON, FormReply, FormRequest, form
 from gate.rules.tool import OutcomeUnknown
 from tests.tools.mcp_hosts import hosting
 from tools.mcp.client import Host
-from tools.mcp.elicitation import LEFT, NOBODY, REASON, WHICH
 from tools.mcp.server_config import ServerConfig
+from tools.mcp.server_requests import LEFT, NOBODY, REASON, WHICH
 
 SERVER = Path(__file__).with_name("asking_server.py")
 ARGS = b'{"path": "a.md"}'

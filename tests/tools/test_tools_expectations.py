@@ -14,9 +14,8 @@ from gate.rules.confidence import Evidence, score
 from gate.rules.tool import Expect
 from tests.storage.samples import action
 from tests.tools.test_tools_recipes import SCHEMAS, recipe_with
-from tools.recipes.expectations import judge_by_rules
 from tools.recipes.reader import TESTS, read_recipe
-from tools.recipes.validation import recipe_problems
+from tools.recipes.validation import judge_by_rules, recipe_problems
 from tools.strict_config import ConfigError
 
 SENT = {"status": "sent", "count": 3, "to": ["ann", "ben"], "done": True, "note": None}

@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from tools.mcp.fair_slots import FairSlots, QueueFull, Slot
+from tools.mcp.limits import FairSlots, QueueFull, Slot
 
 
 async def _run_waiting_tasks() -> None:

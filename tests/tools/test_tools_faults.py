@@ -13,8 +13,8 @@ from mcp.server import MCPServer
 from gate.rules.tool import AnswerTooLong, OutcomeUnknown, ServerUnavailable
 from tests.tools.mcp_hosts import hosting, raw, state, trace_count, until
 from tools.mcp.connection import Timeouts
-from tools.mcp.error_log import ErrorLog
 from tools.mcp.server_config import ServerConfig
+from tools.mcp.stdio import ErrorLog
 
 
 async def test_a_server_killed_during_a_call_makes_it_unknown_and_is_restarted(

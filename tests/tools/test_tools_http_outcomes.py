@@ -218,7 +218,7 @@ def test_httpx_still_has_what_the_bound_on_heads_needs() -> None:
     """Private names: where one is gone or ignored, endless 1xx responses are endless again."""
     client = WatchedClient()
     transport: Any = client._transport
-    assert type(transport._pool._network_backend).__module__ == "tools.mcp.response_heads"
+    assert type(transport._pool._network_backend).__module__ == "tools.mcp.session"
     assert isinstance(client._mounts, dict)
 
 

@@ -16,12 +16,12 @@ from tools.mcp.schema import problems
 from tools.recipes.check import (
     RecordedSchemas,
     check,
+    draft,
     load_recorded_schemas,
     schema_file_text,
     schemas_of,
     unreviewed,
 )
-from tools.recipes.draft import draft
 from tools.recipes.reader import RecipeFile, load_recipes, read_recipe
 from tools.recipes.validation import ToolSchemas
 from tools.strict_config import ConfigError

@@ -21,8 +21,8 @@ from tests.model_stub import ModelStub, Script, calls, fails, says
 from tests.tools.mcp_hosts import hosting, until
 from tests.tools.test_tools_http import accepts_connections, free_port
 from tools.mcp.client import Host
-from tools.mcp.sampling import NO_CALL, NO_MODEL, NO_RECORD, TEXT_ONLY
 from tools.mcp.server_config import ServerConfig
+from tools.mcp.server_requests import NO_CALL, NO_MODEL, NO_RECORD, TEXT_ONLY
 from tools.model.client import ProviderModel
 from tools.model.sampling import ModelSampler
 

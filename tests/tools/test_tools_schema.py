@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tools.mcp.schema import MAX_PROBLEMS, TOO_COMPLEX, problems, schema_error
-from tools.mcp.schema_patterns import always_checkable, matches
+from tools.mcp.schema_fast_path import always_checkable, matches
 
 FILE = {
     "type": "object",

@@ -20,12 +20,11 @@ from gate.rules.sampling import RECORDER, Sampler, SamplingBounds
 from gate.rules.tool import Answer, Pin, Problem, ServerStatus, ServerUnavailable, ToolSpec
 from tools.mcp.catalogue import Catalogue, Pins
 from tools.mcp.connection import MAX_WAITING_CALLS, Connection, Listing, Timeouts
-from tools.mcp.elicitation import CURRENT, AskingCall, Elicitations
-from tools.mcp.fair_slots import QueueFull, Slot
+from tools.mcp.limits import QueueFull, Slot
 from tools.mcp.results import classify_error, to_answer
-from tools.mcp.sampling import Sampling
 from tools.mcp.schema import problems
 from tools.mcp.server_config import INPROC, ServerConfig
+from tools.mcp.server_requests import CURRENT, AskingCall, Elicitations, Sampling
 from tools.mcp.session import CURRENT_CALL, CallTrace
 from tools.mcp.transport import Connector, OpenClient
 from tools.recipes.reader import RecipeFiles

@@ -15,8 +15,7 @@ from mcp.client import IncomingMessage
 from mcp_types import ListToolsResult, Tool, ToolListChangedNotification
 
 from gate.rules.tool import ServerStatus, ServerUnavailable
-from tools.mcp.fair_slots import FairSlots
-from tools.mcp.limits import RelistBackoff
+from tools.mcp.limits import FairSlots, RelistBackoff
 from tools.mcp.transport import Connector, OpenClient
 
 log = logging.getLogger(__name__)

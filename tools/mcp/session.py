@@ -1,16 +1,18 @@
-"""The observed transport to one server: was a call sent, was it rejected, which tools of a listing are invalid."""
+"""The observed transport to one server: was a call sent, was it rejected; bounds on what comes over HTTP."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager
+import ssl
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
 
 import anyio
+import httpcore2
 import httpx2
 from mcp.shared.jsonrpc_dispatcher import cancelled_request_id_from_params
 from mcp.shared.message import SessionMessage
@@ -26,9 +28,13 @@ from mcp_types import (
 from pydantic import ValidationError
 
 from gate.rules.sampling import Recorder
-from tools.mcp import response_heads
 from tools.mcp.limits import MAX_TOOLS, TOO_LONG, MessageSize, ParseThrottle, definition_too_large
 
+MAX_HEAD_BYTES = 128 * 1024  # of one answer up to its body, 1xx responses before it included
+HEAD_PIECE = (
+    4096  # bytes that are parsed at once: 64 KiB of 1xx responses would stop the event loop for 0.1 s
+)
+HEAD_TOO_LONG = f"what comes before its answer is longer than {MAX_HEAD_BYTES >> 10} KiB"
 Item = SessionMessage | Exception
 REJECTING_STATUSES = {401, 403, 404, 405, 429}  # an HTTP server sends these before it reads the message
 CALL_EXTENSION = "countersign.call"
@@ -39,6 +45,87 @@ EVENT_ENDS = (b"\n\n", b"\n\r\n", b"\r\r")  # of an event in a stream
 MAX_OPEN_REQUESTS = 50  # requests of a server that wait for our answer: more are dropped
 # Seconds of loop time for ParseThrottle: for a message or a chunk of a body, and for its contents.
 PER_MESSAGE, PER_CHUNK, PER_PART, PER_VALUE, PER_LINE, PER_BYTE = 3e-4, 5e-5, 2e-6, 5e-7, 1e-6, 5e-9
+
+
+@dataclass(slots=True)
+class _Head:
+    """The bytes of an answer's head that were read."""
+
+    size: int = 0
+
+
+_HEAD: ContextVar[_Head | None] = ContextVar("the head that is read", default=None)
+
+
+@contextmanager
+def reading_head() -> Iterator[None]:
+    """Every byte that this task reads in the block counts as head. Raises httpx2.RemoteProtocolError."""
+    token = _HEAD.set(_Head())
+    try:
+        yield
+    finally:
+        _HEAD.reset(token)
+
+
+def bound(client: httpx2.AsyncClient) -> None:
+    """Let the connections of this client keep to the bound.
+
+    httpx2 skips 1xx responses without end and has no hook there, so its connection pools are reached by private names.
+    """
+    for transport in (client._transport, *client._mounts.values()):
+        if isinstance(transport, httpx2.AsyncHTTPTransport):
+            pool = transport._pool
+            pool._network_backend = _Backend(pool._network_backend)
+
+
+class _Backend(httpcore2.AsyncNetworkBackend):
+    """The backend of a pool, with streams that count."""
+
+    def __init__(self, inner: httpcore2.AsyncNetworkBackend) -> None:
+        self._inner = inner
+
+    async def connect_tcp(self, *args: Any, **more: Any) -> httpcore2.AsyncNetworkStream:
+        return _Stream(await self._inner.connect_tcp(*args, **more))
+
+    async def connect_unix_socket(self, *args: Any, **more: Any) -> httpcore2.AsyncNetworkStream:
+        return _Stream(await self._inner.connect_unix_socket(*args, **more))
+
+    async def sleep(self, seconds: float) -> None:
+        await self._inner.sleep(seconds)
+
+
+class _Stream(httpcore2.AsyncNetworkStream):
+    """A connection that counts what it reads while a head is read."""
+
+    def __init__(self, inner: httpcore2.AsyncNetworkStream) -> None:
+        self._inner = inner
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        head = _HEAD.get()
+        if head is None:
+            return await self._inner.read(max_bytes, timeout)
+        data = await self._inner.read(min(max_bytes, HEAD_PIECE), timeout)
+        head.size += len(data)
+        if head.size > MAX_HEAD_BYTES:
+            raise httpcore2.RemoteProtocolError(HEAD_TOO_LONG)
+        return data
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        await self._inner.write(buffer, timeout)
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    async def start_tls(
+        self,
+        ssl_context: ssl.SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,
+    ) -> httpcore2.AsyncNetworkStream:
+        return _Stream(await self._inner.start_tls(ssl_context, server_hostname, timeout))
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._inner.get_extra_info(info)
 
 
 def container_count(text: bytes) -> int:
@@ -243,7 +330,7 @@ class WatchedClient(httpx2.AsyncClient):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
-        response_heads.bound(self)
+        bound(self)
         self._throttle = ParseThrottle()  # one for all responses and streams of the server
 
     async def send(self, request: httpx2.Request, **more: Any) -> httpx2.Response:
@@ -251,7 +338,7 @@ class WatchedClient(httpx2.AsyncClient):
         if call:
             call.rejection = ""  # a redirect that is followed does not count
         try:
-            with response_heads.reading_head():
+            with reading_head():
                 response = await super().send(request, **more)
         except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout) as error:
             if call:

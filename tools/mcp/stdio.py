@@ -1,12 +1,15 @@
-"""A server as a child process, over stdin and stdout, with a limit on the size of its messages."""
+"""A server as a child process, over stdin and stdout: bounds on its messages and on its standard error."""
 
 from __future__ import annotations
 
 import logging
+import os
 import re
 import subprocess
 from collections.abc import AsyncIterable, AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -19,10 +22,11 @@ from mcp.shared.message import SessionMessage
 from mcp_types import INTERNAL_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adapter
 from pydantic_core import from_json
 
-from tools.mcp.error_log import PER_BYTE, ErrorLog
 from tools.mcp.limits import MAX_MESSAGE_BYTES, PIECE, TOO_LONG, MessageSize, ParseThrottle
 from tools.mcp.session import PER_MESSAGE, Item, parse_seconds
 
+LOG_BYTES = 1_000_000  # of each of the two files; one read from the pipe may come on top
+PER_BYTE = 1 / 8_000_000  # seconds for ParseThrottle: 4 MB at once, then 0.8 MB a second
 log = logging.getLogger(__name__)
 FLUSH_SECONDS = 0.5  # for messages that were handed over before stdin is closed
 EXIT_SECONDS = 2.0  # for each step: exit by itself, by SIGTERM, by SIGKILL
@@ -31,6 +35,32 @@ CLOSED_ERRORS = (anyio.ClosedResourceError, anyio.BrokenResourceError)
 # Where servers write the id of a response: before everything else, or after it.
 LEADING_ID = re.compile(rb'\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d{1,15})\s*,')
 TRAILING_ID = re.compile(rb',\s*"id"\s*:\s*(\d{1,15})\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*\Z')
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorLog:
+    """The file at `path`, and the one before it, which ends in `.1`."""
+
+    path: Path
+    limit: int = LOG_BYTES
+
+    def write(self, data: bytes) -> None:
+        """Append, and begin anew after `limit` bytes. A disk that refuses costs these bytes; the server goes on."""
+        try:
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with open(self.path, "ab", opener=_for_owner) as file:
+                file.write(data)
+                full = file.tell() >= self.limit
+            if full:
+                os.replace(self.path, self.path.with_suffix(".log.1"))
+        except OSError as error:
+            with suppress(OSError):
+                self.path.unlink()  # a part of a full disk may be ours
+            log.warning("what an MCP server wrote to its standard error could not be kept: %s", error)
+
+
+def _for_owner(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 @asynccontextmanager

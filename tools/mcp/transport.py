@@ -19,12 +19,11 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.server import MCPServer
 from mcp_types import CallToolResult, Implementation
 
-from tools.mcp.error_log import ErrorLog
 from tools.mcp.limits import MAX_MESSAGE_BYTES
-from tools.mcp.sampling import Sampling
 from tools.mcp.server_config import HTTP, STDIO, ServerConfig
+from tools.mcp.server_requests import Sampling
 from tools.mcp.session import WatchedClient, WatchedTransport
-from tools.mcp.stdio import stdio
+from tools.mcp.stdio import ErrorLog, stdio
 
 CLIENT_INFO = Implementation(name="countersign", version="0.1.0")
 CONNECT_SECONDS = 15.0

@@ -14,7 +14,7 @@ from gate.rules.policy import Policy
 from gate.rules.ports import Tools
 from gate.rules.tool import ToolSpec, Trust
 from gate.rules.tool_offers import LONGEST_NAME, asked_for, offered, without
-from tools.mcp.schema_errors import either, unknown
+from tools.mcp.schema import either, unknown
 from tools.model.model_api import ToolDefinition
 
 MAX_DESCRIPTION = 1000  # characters of a server's description of a tool

@@ -11,7 +11,7 @@ from gate.rules.close_names import close_matches
 from gate.rules.planner_port import Call
 from gate.rules.ports import Tools
 from gate.rules.tool import ToolSpec
-from tools.mcp.schema_errors import either, unknown
+from tools.mcp.schema import either, unknown
 from tools.phrases.phrasebook import TOOL
 from tools.phrases.tokenize import MARK, Heard
 from tools.phrases.typed_values import coerced

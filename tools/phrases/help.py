@@ -8,7 +8,7 @@ from itertools import zip_longest
 from gate.rules.close_names import close_matches
 from gate.rules.ports import Tools
 from gate.rules.tool import ToolSpec
-from tools.mcp.schema_errors import either
+from tools.mcp.schema import either
 from tools.phrases.phrasebook import Phrase, PhraseBook, Runbook
 from tools.phrases.runbook_steps import needs
 from tools.phrases.runbooks import listed

@@ -20,7 +20,7 @@ from gate.rules.close_names import close_matches
 from gate.rules.planner_port import Call
 from gate.rules.task import Missing, Question
 from gate.rules.templates import expand
-from tools.mcp.schema_errors import either
+from tools.mcp.schema import either
 from tools.phrases.phrase_to_calls import Answers, Asked, again
 from tools.phrases.phrasebook import Lookup, NameKind
 from tools.phrases.plan_draft import NotThere, Unclear

@@ -25,7 +25,10 @@ NO_TITLE = (
     "time of it like at 14:00; I set one of each. Put a title that is meant to end like that in quotes."
 )
 TWO_PARTS = re.compile(r"\0\d+\0[ \t]*+[^ \t]")  # a quoted title, and words that are no part of it
-NO_SINGLE_TITLE = "I am not sure what the title is: “{}”? Write one instruction for each title, or put the whole title in quotes."
+NO_SINGLE_TITLE = (
+    "I am not sure what the title is: “{}”? Write one instruction for each title, or put the whole title in "
+    "quotes."
+)
 NO_TEXT = (
     "I am not sure which text you mean: “{}”? Put the whole text in quotes, or write it behind a colon, such as "
     "create notes.md with: Buy milk."

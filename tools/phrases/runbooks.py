@@ -12,7 +12,7 @@ from gate.rules.close_names import close_matches
 from gate.rules.ports import Tools
 from gate.rules.task import Missing, Question
 from gate.rules.templates import TemplateError
-from tools.mcp.schema_errors import either, unknown
+from tools.mcp.schema import either, unknown
 from tools.phrases.matching import spoken
 from tools.phrases.phrase_to_calls import Answers, Asked, again
 from tools.phrases.phrasebook import Parameter, PhraseBook, Runbook

@@ -15,7 +15,7 @@ from gate.rules.canonical_targets import Root, Targets
 from gate.rules.templates import PLACEHOLDER
 from gate.rules.tool import Drift, Each, Expect, Raise, Read, Recipe, Show, Undo
 from tools.mcp.schema import schema_error
-from tools.mcp.schema_patterns import always_checkable
+from tools.mcp.schema_fast_path import always_checkable
 from tools.strict_config import Document, Maybe, Place, Section, Wrong, fitting, validate
 
 TESTS = ("equals", "contains", "matches", "least", "most")  # of `expect`

@@ -13,7 +13,7 @@ from gate.rules.action import Approvers, Class, Decision, Json, Risk, Verdict
 from gate.rules.always_gated import ALWAYS
 from gate.rules.policy import CLASS_ORDER, RISK_ORDER, Policy, Rule, decide, words
 from gate.rules.tool import Hints, Recipe, ToolSpec, Trust
-from tools.mcp.schema_patterns import always_checkable
+from tools.mcp.schema_fast_path import always_checkable
 
 READS, DESTROYS, CHANGES = Hints(read_only=True), Hints(False, True), Hints(False, False)
 SAYS_NOTHING = Hints()

@@ -37,7 +37,7 @@ from tests.gate.plan_setup import (
     write,
     wrote,
 )
-from tools.recipes.expectations import RuleJudge
+from tools.recipes.validation import RuleJudge
 
 DONE, FAILED, WAITING = StepState.DONE, StepState.FAILED, StepState.WAITING
 SECONDS = 10.0
