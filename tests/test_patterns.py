@@ -13,9 +13,8 @@ from gate.rules import thread_commands
 from servers.calendar import times
 from servers.data import values
 from tests.patterns import END, ROOMS, Used, collected, grows, hostile, seconds, unlike
-from tools.phrases.matching import LONGEST, match
 from tools.phrases.phrase_file import load_phrases
-from tools.phrases.sentence_patterns import beginnings
+from tools.phrases.sentence_patterns import LONGEST, beginnings, match
 
 # Patterns that are only ever asked within a function which keeps long or unending texts from them.
 THROUGH: Mapping[str, Callable[[str], object]] = {
@@ -35,8 +34,8 @@ MADE_OF = {
     "servers/filesystem/listing.py": "fnmatch's, whose stars are atomic",
     "servers/ocr.py": "its table, which is held against texts here",
     "tools/mcp/schema_fast_path.py": "of a server's schema: measured there by its syntax",
-    "tools/phrases/plan_instructions.py": "its forms, which are held against texts here; lines of more than 2,000 characters are not",
-    "tools/phrases/replan.py": "an escaped word between two looks at one character",
+    "tools/phrases/replan.py": "its forms, which are held against texts here, lines of at most 2,000 characters; an escaped "
+    "word between two looks at one character",
     "tools/phrases/runbooks.py": "escaped names, and blanks in a line of at most 2,000 characters",
     "tools/phrases/sentence_patterns.py": "sentences of the phrase file: see below",
     "tools/phrases/tokenize.py": "an escaped quotation mark",

@@ -21,7 +21,7 @@ from tools.mcp.schema import problems
 from tools.mcp.server_config import ServerConfig
 from tools.phrases.phrase_file import PhraseBook, load_phrases, read_phrases
 from tools.phrases.planner import Phrases
-from tools.phrases.runbook_reads import seen
+from tools.phrases.runbook_steps import seen
 from tools.strict_config import Document
 
 FILE = Path(__file__).parents[2] / "manifests" / "phrases.yaml"

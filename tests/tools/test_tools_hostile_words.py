@@ -18,7 +18,7 @@ from tests.tools.phrases_setup import listed
 from tools.phrases.interpret import MOST, Understanding
 from tools.phrases.phrase_file import load_phrases
 from tools.phrases.plan_draft import Unclear
-from tools.phrases.plan_instructions import order
+from tools.phrases.replan import order
 from tools.phrases.tokenize import hear
 
 UNITS = (

@@ -8,9 +8,8 @@ from gate.rules.action import Class
 from gate.rules.intent import intent
 from gate.rules.planner_port import Brief, Implement, Mode, Propose, Reply, Say, Turn
 from tools.phrases.interpret import Meant, Understanding
-from tools.phrases.plan_draft import Unclear
+from tools.phrases.plan_draft import Unclear, class_of
 from tools.phrases.tokenize import hear
-from tools.phrases.tool_class import class_of
 from tools.phrases.typed_values import bullets, clipped
 
 COMPILE = (

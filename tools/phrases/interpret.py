@@ -12,17 +12,17 @@ from gate.rules.planner_port import Call
 from gate.rules.ports import Tools
 from gate.rules.task import Decided, Question
 from gate.rules.thread_commands import helped
-from tools.phrases.direct_call import direct
 from tools.phrases.help import guide, welcome
-from tools.phrases.matching import LONGEST, Found, begun, best, match
 from tools.phrases.name_lookup import NameLookup, Names, Said
 from tools.phrases.phrase_to_calls import Answers, Asked, completed, meant, slots_of
 from tools.phrases.phrasebook import PhraseBook
 from tools.phrases.plan_draft import NotThere, Piece, Unclear, renumbered, title
-from tools.phrases.runbook_reads import Looking, Seen
+from tools.phrases.runbook_steps import Looking, Seen
 from tools.phrases.runbooks import At, is_list, listed, misnamed, named, open_questions, wanted
+from tools.phrases.sentence_patterns import LONGEST, Found, begun, best, match
 from tools.phrases.suggestions import elsewhere, missed, near
 from tools.phrases.tokenize import Heard, conjunctions, headed, hear, joints, lines
+from tools.phrases.typed_values import direct
 
 MOST = 12  # instructions in one message
 EACH_LINE = "Each line is an instruction of its own. Put text of several lines in quotes or between ```.\n"

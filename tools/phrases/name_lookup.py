@@ -24,7 +24,7 @@ from tools.mcp.schema import either
 from tools.phrases.phrase_to_calls import Answers, Asked, again
 from tools.phrases.phrasebook import Lookup, NameKind
 from tools.phrases.plan_draft import NotThere, Unclear
-from tools.phrases.runbook_reads import Looking, Seen, key_of, result_of
+from tools.phrases.runbook_steps import Looking, Seen, key_of, result_of
 from tools.phrases.tokenize import Heard
 from tools.phrases.typed_values import clipped
 

@@ -12,13 +12,11 @@ from gate.rules.ports import Tools
 from gate.rules.task import Decided, Missing, Question
 from gate.rules.templates import expand, names
 from gate.rules.tool import ToolSpec
-from tools.phrases.direct_call import unfit
-from tools.phrases.matching import Found
 from tools.phrases.phrasebook import NameKind, Phrase
 from tools.phrases.plan_draft import Later, Piece, Unclear, separated, title
-from tools.phrases.sentence_patterns import MOMENT, SLOT, bare
+from tools.phrases.sentence_patterns import MOMENT, SLOT, Found, bare
 from tools.phrases.tokenize import Heard, hear
-from tools.phrases.typed_values import clipped, fitted, items, words
+from tools.phrases.typed_values import clipped, fitted, items, unfit, words
 
 NO_TITLE = (
     "I am not sure where the title ends: “{}”? A day is written like tomorrow, friday, in 3 days or 2026-12-03, and a "

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from gate.rules.action import Json
+from gate.rules.action import Class, Json
 from gate.rules.planner_port import Call, Planned
 from gate.rules.templates import TemplateError, expand, names
 from gate.rules.tool import ToolSpec
@@ -14,6 +14,15 @@ from tools.phrases.typed_values import clipped
 
 RESULT = re.compile(r"\{steps\.([\w$-]+)(?=[.|\[}])")
 UNKNOWN = "what an earlier step gives"
+
+
+def class_of(spec: ToolSpec) -> Class:
+    """What its recipe or its server says of it: a guess, for the assessment alone. Policy decides elsewhere."""
+    if spec.recipe.cls is not None:
+        return spec.recipe.cls
+    if spec.hints.read_only:
+        return Class.READ
+    return Class.DESTRUCTIVE if spec.hints.destructive else Class.UNKNOWN
 
 
 class Later(str):

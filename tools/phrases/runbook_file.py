@@ -12,8 +12,7 @@ from pydantic import Field, model_validator
 from gate.rules.action import Json
 from gate.rules.templates import TemplateError, names
 from tools.phrases.phrasebook import TOOL, Look, Parameter, Phrase, Runbook, RunStep
-from tools.phrases.runbook_reads import ITEM, LOOKS, is_list, is_look
-from tools.phrases.runbook_steps import unsaid
+from tools.phrases.runbook_steps import ITEM, LOOKS, is_list, is_look, unsaid
 from tools.strict_config import Place, Section, Wrong, fitting
 
 NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
