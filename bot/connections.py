@@ -16,8 +16,8 @@ from aiohttp.http import HttpProcessingError
 
 from bot.startup import NO_PORT, NotStarted
 from handlers.api.endpoint import problem
-from handlers.api.problems import Problem
 from handlers.api.request import AUTHENTICATED
+from handlers.api.route import Problem
 from handlers.gateway.app import PATH as MCP
 from handlers.gateway.app import error_response
 

@@ -50,7 +50,7 @@ from gate.actions import expiry, server_questions
 from gate.rules.ports import Unavailable, World
 from gate.rules.tool import Pin
 from gate.tasks.pending import waiting_for
-from handlers.slack.registration import register
+from handlers.slack.events import register
 from servers.sandbox.calling import SANDBOX
 from storage.database import open_engine, serve_alone
 from storage.leases import RedisLeases, open_redis

@@ -32,7 +32,7 @@ from gate.rules.reviews import Phase, Review
 from gate.rules.settings import Switches
 from gate.rules.task import Why
 from gate.tasks.pending import waiting_for
-from handlers.slack.registration import register
+from handlers.slack.events import register
 from storage.leases import RedisLeases, open_redis
 from storage.ledger import SqlLedger
 from storage.slack_users import PeopleStore

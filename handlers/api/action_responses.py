@@ -14,7 +14,7 @@ from gate.rules.reviews import released
 from gate.rules.states import State
 from gate.tasks.pending_reviews import of_action
 from handlers.api import models
-from handlers.api.problems import plain_text
+from handlers.api.route import plain_text
 
 Status = Literal["pending", "executing", "PAUSED_FOR_REVIEW", "success", "error", "unknown", "cancelled"]
 STATUS: dict[State, Status] = {

@@ -18,8 +18,7 @@ from gate.rules.planner_port import Call as Proposal
 from gate.rules.states import SETTLED, State
 from gate.rules.tool import Unfit
 from handlers.api import action_responses, models
-from handlers.api.problems import Problem, Wrong, a_known_place, not_found, require_ok
-from handlers.api.route import ApiRequest, ApiResponse
+from handlers.api.route import ApiRequest, ApiResponse, Problem, Wrong, a_known_place, not_found, require_ok
 from handlers.api.turns import step_aside
 
 POLL = 0.05  # seconds

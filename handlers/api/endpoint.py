@@ -24,8 +24,7 @@ from gate.rules.permissions import account
 from gate.rules.ports import Unavailable
 from handlers.api import request as parsing
 from handlers.api.ports import NoThread, Services
-from handlers.api.problems import Problem
-from handlers.api.route import ApiRequest, ApiResponse, Route
+from handlers.api.route import ApiRequest, ApiResponse, Problem, Route
 from handlers.api.turns import Turns
 
 log = logging.getLogger(__name__)

@@ -1,12 +1,16 @@
-"""GET /events: server-sent events, filtered by token, resumable by Last-Event-ID."""
+"""GET /events: server-sent events, filtered by token and resumable, from one poll of the table for all of them."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import json
+import logging
 import re
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Annotated
 
 from aiohttp import web
@@ -14,24 +18,144 @@ from pydantic import Field
 
 from gate.rules import access
 from gate.rules.access import Kind, Logged
-from gate.rules.events import EventKind
+from gate.rules.events import EventKind, payload
 from gate.rules.permissions import account
 from gate.rules.ports import Unavailable
-from handlers.api.event_feed import Feed, SerializedEvent
 from handlers.api.models import ID, In
-from handlers.api.ports import Services
-from handlers.api.problems import Problem
-from handlers.api.route import ApiRequest
+from handlers.api.ports import Events, Services
+from handlers.api.route import ApiRequest, Problem
 from handlers.api.turns import step_aside
 
+log = logging.getLogger(__name__)
+BUFFER_SIZE = 2000  # events; subscribers that are further behind read the table
+PAGE_SIZE = 500
 LAST = "Last-Event-ID"
 SEQ = re.compile(r"[0-9]{1,18}")
-FEED: web.AppKey[Feed] = web.AppKey("feed", Feed)
 OPEN_STREAMS: web.AppKey[Counter[str]] = web.AppKey("open streams", Counter)
 HEADERS = {"Content-Type": "text/event-stream", "Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 TOO_MANY_STREAMS = "This token has {most} streams open already. Close one first."
 # Missed events are deleted already: the client has to list everything again.
 GAP = b'event: stream_gap\ndata: {"type":"stream_gap"}\n\n'
+
+
+@dataclass(frozen=True, slots=True)
+class SerializedEvent:
+    """An event and its server-sent form, serialized once for all subscribers."""
+
+    event: Logged
+    data: bytes
+
+    @property
+    def seq(self) -> int:
+        return self.event.seq
+
+
+def serialize(event: Logged) -> SerializedEvent:
+    """The event with its server-sent form: id, kind and fields."""
+    data = json.dumps(
+        payload(event.kind, event.task, event.body, event.at), ensure_ascii=True, separators=(",", ":")
+    )
+    return SerializedEvent(event, f"id: {event.seq}\nevent: {event.kind}\ndata: {data}\n\n".encode("ascii"))
+
+
+class Feed:
+    """Polls every `poll_seconds` while it has subscribers, and at once after `notify`.
+
+    Subscribers share the buffer: each remembers the seq that it has read and asks for the events after it.
+    """
+
+    def __init__(self, events: Events, poll_seconds: float) -> None:
+        self._events, self._poll_seconds = events, poll_seconds
+        self._buffer: deque[SerializedEvent] = deque(maxlen=BUFFER_SIZE)
+        self._last_seq = 0  # the events up to this seq have been read
+        self._buffer_start = 0  # the events after this seq are in the buffer
+        self._new_events = asyncio.Event()  # set when events are added; waiters share one
+        self._notified = asyncio.Event()
+        self._subscribers = 0
+        self.closed = False  # for good: subscribers end
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def last(self) -> int:
+        return self._last_seq
+
+    def notify(self) -> None:
+        """Polls at once."""
+        self._notified.set()
+
+    async def subscribe(self) -> None:
+        """Adds a subscriber; the first one starts polling. Raises Unavailable."""
+        newest = (await self._events.ends())[1] if self._task is None else 0
+        self._subscribers += 1
+        if self._task is None:  # no other subscriber was faster during the await
+            self._buffer.clear()
+            self._last_seq = self._buffer_start = newest
+            self._task = asyncio.create_task(self._run(), name="events")
+
+    async def unsubscribe(self) -> None:
+        """Removes a subscriber; the last one stops polling."""
+        self._subscribers -= 1
+        if not self._subscribers:
+            await self._stop()
+
+    async def close(self) -> None:
+        """Ends all subscriptions, so that no stream delays the shutdown."""
+        self.closed = True
+        self._new_events.set()
+        await self._stop()
+
+    async def _stop(self) -> None:
+        task, self._task = self._task, None
+        if task is not None:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+
+    async def after(self, seq: int) -> Sequence[SerializedEvent]:
+        """The next events after `seq`, oldest first, at most PAGE_SIZE. Raises Unavailable."""
+        if seq >= self._last_seq:
+            return ()
+        if seq >= self._buffer_start:
+            return self._from_buffer(seq)
+        return [serialize(event) for event in await self._events.after(seq, PAGE_SIZE)]
+
+    def _from_buffer(self, seq: int) -> Sequence[SerializedEvent]:
+        """Searches from the end: most subscribers are only a few events behind."""
+        found = list(takewhile(lambda event: event.seq > seq, reversed(self._buffer)))
+        return found[::-1][:PAGE_SIZE]
+
+    async def wait(self, seq: int, seconds: float) -> None:
+        """Waits for an event after `seq`, at most so many seconds."""
+        if seq >= self._last_seq:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._new_events.wait()
+
+    async def _run(self) -> None:
+        while True:
+            try:
+                await self._poll_once()
+            except Unavailable as error:
+                log.warning("events will be looked for again: %s", error)
+            except Exception:
+                log.exception("events will be looked for again")
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(self._poll_seconds):
+                    await self._notified.wait()
+            self._notified.clear()
+
+    async def _poll_once(self) -> None:
+        while found := [serialize(event) for event in await self._events.after(self._last_seq, PAGE_SIZE)]:
+            dropped = len(self._buffer) + len(found) - BUFFER_SIZE
+            if dropped > 0:
+                self._buffer_start = [*self._buffer, *found][dropped - 1].seq
+            self._buffer.extend(found)
+            self._last_seq = found[-1].seq
+            waiters, self._new_events = self._new_events, asyncio.Event()
+            waiters.set()
+
+
+FEED: web.AppKey[Feed] = web.AppKey("feed", Feed)
 
 
 class Listen(In):

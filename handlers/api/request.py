@@ -16,8 +16,7 @@ from gate.rules.access import Token
 from gate.rules.canonical_json import MAX_DEPTH, BadArguments, parse
 from handlers.api.models import ID
 from handlers.api.ports import Services
-from handlers.api.problems import Problem, Wrong, not_found
-from handlers.api.route import Route
+from handlers.api.route import Problem, Route, Wrong, not_found
 
 MAX_BODY_BYTES = 64 * 1024
 BODY_SECONDS = 10.0  # until the body is complete

@@ -10,9 +10,8 @@ from gate.rules.reviews import Phase, ReviewDecision, ReviewRecord, Waiting
 from gate.rules.tool import Unfit
 from gate.tasks import pending_reviews, step_review
 from gate.tasks.step_review import Conflict
-from handlers.api import review_models as models
-from handlers.api.problems import Problem, Wrong, not_found, require_ok
-from handlers.api.route import ApiRequest, ApiResponse
+from handlers.api import models
+from handlers.api.route import ApiRequest, ApiResponse, Problem, Wrong, not_found, require_ok
 
 NOT_YET = "An agent is told what a call gave once a person has released it."
 

@@ -6,7 +6,6 @@ from handlers.api import (
     actions,
     event_stream,
     models,
-    review_models,
     reviews,
     task_models,
     tasks,
@@ -109,20 +108,20 @@ ROUTES: tuple[Route, ...] = (
     ),
     Route(
         "GET", "/pending-review", "listPendingReviews", "What is paused for review, in short.",
-        reviews.listing, N, review_models.PendingList,
+        reviews.listing, N, models.PendingList,
     ),
     Route(
         "GET", "/pending-review-detail/{id}", "getPendingReview", "What is under review in one execution, whole.",
-        reviews.detail, N, review_models.Detail,
+        reviews.detail, N, models.Detail,
     ),
     Route(
         "POST", "/resume", "resumeExecution", "Approve, edit or reject what is paused for review.",
-        reviews.resume, review_models.Resume, review_models.Resumed, people_only="decide on a review",
+        reviews.resume, models.Resume, models.Resumed, people_only="decide on a review",
         error_statuses=(404,),
     ),
     Route(
         "GET", "/history", "listReviews", "Reviews as they were decided.",
-        reviews.history, review_models.ListReviews, review_models.History,
+        reviews.history, models.ListReviews, models.History,
     ),
     Route(
         "GET", "/audit", "listAudit", "What was done and decided, newest first.",

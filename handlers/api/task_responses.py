@@ -15,7 +15,7 @@ from gate.rules.task import Plan, Step, Task, Why
 from gate.rules.task_states import TaskState
 from handlers.api import action_responses
 from handlers.api import task_models as models
-from handlers.api.problems import plain_text
+from handlers.api.route import plain_text
 
 WAITING = "waiting_approval"
 REVIEW = "PAUSED_FOR_REVIEW"

@@ -33,8 +33,7 @@ from gate.tasks.task_log import late_task, standing_task
 from handlers.api import task_models as models
 from handlers.api import task_responses as shapes
 from handlers.api.actions import open_session
-from handlers.api.problems import Problem, a_known_place, not_found, require_ok
-from handlers.api.route import ApiRequest, ApiResponse
+from handlers.api.route import ApiRequest, ApiResponse, Problem, a_known_place, not_found, require_ok
 
 Flow = Callable[[World, TaskPress], Awaitable[Said]]
 MAX_ATTEMPTS = 20  # at a task that others change at the same time

@@ -10,8 +10,7 @@ from gate.actions import webhook_registration as webhook_registration
 from gate.rules.ids import derived
 from gate.rules.webhooks import SECRET_BYTES, Webhook, manages, secret_of
 from handlers.api import models
-from handlers.api.problems import not_found, require_ok
-from handlers.api.route import ApiRequest, ApiResponse
+from handlers.api.route import ApiRequest, ApiResponse, not_found, require_ok
 
 State = Literal["ok", "failing", "disabled", "token_over"]
 

@@ -19,12 +19,12 @@ from gate.rules.ports import Unavailable
 from gate.rules.tool_offers import offered
 from handlers.api import request as parsing
 from handlers.api.endpoint import BUSY, HEADERS, RETRY_SOON, Endpoints
-from handlers.api.event_feed import Feed
+from handlers.api.event_stream import Feed
 from handlers.api.ports import Services
-from handlers.api.problems import Problem
-from handlers.gateway import asgi_bridge
+from handlers.api.route import Problem
+from handlers.gateway import waiting
 from handlers.gateway.calls import CALLER, Calls, Context, caller_of, channel_of
-from handlers.gateway.tool_listing import INSTRUCTIONS, OWN, tool
+from handlers.gateway.results import INSTRUCTIONS, OWN, tool
 from handlers.gateway.waiting import Caller
 
 PATH = "/mcp"
@@ -109,7 +109,7 @@ class Gateway:
             step_aside()  # it is a stream of what the server says by itself
         disconnected = asyncio.Event()
         extra_scope = {CALLER: Caller(token, disconnected, step_aside), "user": session_owner(token)}
-        return await asgi_bridge.serve(self._manager.asgi_app, request, disconnected, extra_scope)
+        return await waiting.serve(self._manager.asgi_app, request, disconnected, extra_scope)
 
     async def close(self, _: web.Application) -> None:
         """Ends all sessions, at shutdown."""

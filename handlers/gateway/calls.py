@@ -41,18 +41,18 @@ from gate.rules.states import State
 from gate.rules.tool import ToolSpec
 from gate.rules.tool_offers import offered
 from handlers.api.endpoint import BROKEN, BUSY, owner_of
-from handlers.api.event_feed import Feed
+from handlers.api.event_stream import Feed
 from handlers.api.models import ID
 from handlers.api.ports import NoThread, Services
-from handlers.api.problems import Problem, require_ok
+from handlers.api.route import Problem, require_ok
 from handlers.gateway import results
-from handlers.gateway.asgi_bridge import cancel_and_wait
-from handlers.gateway.tool_listing import LIST, META, RESULT, WITHDRAW
+from handlers.gateway.results import LIST, META, RESULT, WITHDRAW
 from handlers.gateway.waiting import (
     DECLINED,
     WITHDRAWN,
     Caller,
     Waiter,
+    cancel_and_wait,
     latest_renewal,
     pending_or_next_id,
     withdrawer,

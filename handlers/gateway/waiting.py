@@ -1,15 +1,16 @@
-"""Waiting for decisions while MCP clients are connected. A client that disconnects withdraws its action."""
+"""Waiting for decisions while MCP clients are connected, over an ASGI bridge that notices their going away."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import anyio
+from aiohttp import web
 
 from gate.actions import confirm
 from gate.actions.button_press import Press
@@ -18,18 +19,117 @@ from gate.rules.action import Action, Ref
 from gate.rules.ids import derived
 from gate.rules.ports import Ledger, Unavailable
 from gate.rules.states import SETTLED, State
-from handlers.api.event_feed import Feed
+from handlers.api.event_stream import Feed
 from handlers.api.ports import Services
-from handlers.gateway.asgi_bridge import cancel_and_wait
+from handlers.api.request import BODY_SECONDS
 
+Message = MutableMapping[str, Any]
+App = Callable[
+    [dict[str, Any], Callable[[], Awaitable[Message]], Callable[[Message], Awaitable[None]]], Awaitable[None]
+]
+POLL_SECONDS = 0.2  # between checks whether the client is still connected
+GRACE_SECONDS = 5.0  # for the application to end after the client has disconnected
 log = logging.getLogger(__name__)
-
 WITHDRAWN = "withdrawn by {who}: {why}"
 AWAY = "its MCP client went away or cancelled the call"
 FAILED = "its call over MCP ended with an error"
 DECLINED = "its MCP client declined to ask"
 T = TypeVar("T")
 Report = Callable[[Action, float], Awaitable[None]]  # the current action, and the seconds that it has waited
+
+
+async def serve(
+    app: App, request: web.Request, disconnected: asyncio.Event, extra_scope: Mapping[str, Any]
+) -> web.StreamResponse:
+    """The response of the application. `gone` is set as soon as the client has left; `more` goes into the scope."""
+    exchange = _Exchange(request, disconnected)
+    watch = asyncio.create_task(_watch(request, disconnected))
+    work = asyncio.ensure_future(app({**scope(request), **extra_scope}, exchange.receive, exchange.send))
+    try:
+        # aiohttp may cancel the handler on a disconnect. The application gets http.disconnect and ends itself.
+        await asyncio.shield(work)
+    except asyncio.CancelledError:
+        disconnected.set()
+        await asyncio.wait({work}, timeout=GRACE_SECONDS)
+        raise
+    finally:
+        await cancel_and_wait(work)
+        await cancel_and_wait(watch)
+    return exchange.response
+
+
+async def cancel_and_wait(task: asyncio.Future[Any]) -> None:
+    """Cancels the task unless it is done, and waits for it."""
+    if not task.done():
+        task.cancel()
+        await asyncio.wait({task})
+
+
+def scope(request: web.Request) -> dict[str, Any]:
+    """The ASGI scope of the request."""
+    return {
+        "type": "http",
+        "asgi": {"version": "3.0", "spec_version": "2.3"},
+        "http_version": f"{request.version.major}.{request.version.minor}",
+        "method": request.method,
+        "scheme": request.scheme,
+        "path": request.path,
+        "raw_path": request.raw_path.partition("?")[0].encode("ascii", "replace"),
+        "root_path": "",
+        "query_string": request.query_string.encode("utf-8", "replace"),
+        "headers": [(name.lower(), value) for name, value in request.raw_headers],
+        "client": None,
+        "server": None,
+    }
+
+
+class _Exchange:
+    """The `receive` and `send` callables of one request."""
+
+    def __init__(self, request: web.Request, disconnected: asyncio.Event) -> None:
+        self._request, self._gone = request, disconnected
+        self._body_complete = False
+        self._deadline = asyncio.get_running_loop().time() + BODY_SECONDS
+        self.response = web.StreamResponse()
+
+    async def receive(self) -> Message:
+        if self._body_complete:
+            await self._gone.wait()
+            return {"type": "http.disconnect"}
+        try:
+            async with asyncio.timeout_at(self._deadline):
+                chunk = await self._request.content.readany()
+        except TimeoutError:
+            self._gone.set()
+            return {"type": "http.disconnect"}
+        self._body_complete = not chunk
+        return {"type": "http.request", "body": chunk, "more_body": not self._body_complete}
+
+    async def send(self, message: Message) -> None:
+        try:
+            await self._send(message)
+        except ConnectionResetError:
+            self._gone.set()
+
+    async def _send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = [
+                (name.decode("latin-1"), value.decode("latin-1")) for name, value in message["headers"]
+            ]
+            self.response = web.StreamResponse(status=message["status"], headers=headers)
+            await self.response.prepare(self._request)
+            return
+        if message.get("body"):
+            await self.response.write(message["body"])
+        if not message.get("more_body"):
+            await self.response.write_eof()
+
+
+async def _watch(request: web.Request, disconnected: asyncio.Event) -> None:
+    """Sets the event when the client disconnects. Polls, as aiohttp does not notify the handler."""
+    while request.transport is not None and not request.transport.is_closing():  # noqa: ASYNC110
+        await asyncio.sleep(POLL_SECONDS)
+    disconnected.set()
 
 
 @dataclass(frozen=True, slots=True)

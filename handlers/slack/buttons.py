@@ -14,9 +14,8 @@ from gate.rules.action import Ref
 from gate.rules.permissions import Verb
 from gate.rules.ports import Sheet, World
 from gate.rules.states import State
-from handlers.slack import result_review
 from handlers.slack.listener import Opening, Reply, reply_for
-from handlers.slack.modals import form_of
+from handlers.slack.modals import MODALS, form_of, release
 from handlers.slack.payloads import Click, opened_by
 from views import buttons, modals
 from views import grants as views
@@ -65,7 +64,7 @@ class Buttons:
             buttons.UNDO: undo.ask,
             buttons.RENEW: reissue.ask_again,
             buttons.CHECK: resolve_unknown.ask_check,
-            buttons.RELEASE: result_review.release,
+            buttons.RELEASE: release,
             **settled,
         }
         opening = {
@@ -91,9 +90,7 @@ class Buttons:
         """A handler that opens a modal of the result review."""
 
         async def handle(click: Click) -> Reply | Opening:
-            return self._opening(
-                click, kind, lambda pressed: result_review.MODALS[kind](self._world, pressed)
-            )
+            return self._opening(click, kind, lambda pressed: MODALS[kind](self._world, pressed))
 
         return handle
 

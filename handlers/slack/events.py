@@ -1,13 +1,15 @@
-"""Events: messages (stored before they are acknowledged), App Home opened, session stopped."""
+"""Registers every listener with Bolt by its id; handles messages (stored first), App Home opened, session stopped."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any
 
 from slack_bolt import BoltResponse
+from slack_bolt.async_app import AsyncApp
 
 from gate.actions import confirm
 from gate.actions.button_press import Press
@@ -17,8 +19,14 @@ from gate.rules.planner_port import Incoming
 from gate.rules.ports import Unavailable, World
 from gate.tasks import inbox, steer
 from handlers.slack import payloads
-from handlers.slack.home import home
-from handlers.slack.listener import TIMEOUT_SECONDS, Outgoing
+from handlers.slack.buttons import Buttons
+from handlers.slack.home import Commands, Pages, home, home_after
+from handlers.slack.listener import TIMEOUT_SECONDS, ListenerFactory, Outgoing
+from handlers.slack.modals import Modals
+from handlers.slack.server_questions import ServerQuestions
+from handlers.slack.task_buttons import TaskButtons
+from handlers.slack.task_modals import TaskModals
+from views import modals
 
 log = logging.getLogger(__name__)
 
@@ -79,3 +87,26 @@ class Events:
             ref = Ref(action.id, action.version, action.receipt[:16])
             await confirm.cancel(self._world, Press(ref, session.team, user, reason="stopped"))
         await steer.stop(self._world, Incoming("", session, user, "stop", "", True))
+
+
+def register(app: AsyncApp, world: World, outgoing: Outgoing, bot_user: str) -> None:
+    """Registers the middleware and the listeners on `app`."""
+    listeners = ListenerFactory(outgoing, world.ids.new, partial(home_after, world))
+    events = Events(world, outgoing, bot_user)
+    app.use(events.receive_message)
+    app.event("app_home_opened")(events.home)
+    app.event("agent_session_stopped")(events.stop)
+    asked = ServerQuestions(world)
+    pressed = {
+        **Buttons(world).all(),
+        **TaskButtons(world).all(),
+        **Pages(world).all(),
+        **asked.buttons(),
+    }
+    for action_id, handler in pressed.items():
+        app.action(action_id)(listeners.listener(payloads.click, handler))
+    windows = {**Modals(world).all(), **TaskModals(world).all(), **asked.modals()}
+    for callback, submitted in windows.items():
+        app.view(callback)(listeners.listener(payloads.submission, submitted, modals.message))
+    for command, called in Commands(world).all().items():
+        app.command(command)(listeners.listener(payloads.slash_command, called))

@@ -17,8 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from gate.rules.access import Kind, Token, write
 from gate.rules.ports import Posted, World
 from handlers.api import app as api_app
-from handlers.api.event_feed import Feed
-from handlers.api.event_stream import OPEN_STREAMS
+from handlers.api.event_stream import OPEN_STREAMS, Feed
 from handlers.api.ports import Bounds, Services
 from storage.events import EventLog
 from storage.idempotency import AnswerStore

@@ -13,7 +13,7 @@ from aiohttp import ClientResponse
 
 from gate.rules.ports import Happening
 from gate.rules.task import Assessment, Missing, Question
-from handlers.api.event_feed import BUFFER_SIZE, Feed
+from handlers.api.event_stream import BUFFER_SIZE, Feed
 from storage.tokens import TokenStore
 from tests.api.api_server import Api, Client
 from tests.api.test_api_actions import WRITE, proposed

@@ -15,7 +15,7 @@ from gate.rules.ports import Limits, World
 from gate.rules.settings import CHOICES, FLAGS, SETTABLE, Switches, switched
 from gate.rules.tool import Trust
 from handlers.api.ports import Bounds
-from handlers.slack.commands import Commands
+from handlers.slack.home import Commands
 from workspace.context import SCOPES
 from workspace.state import COMMANDS
 
