@@ -31,9 +31,8 @@ from views.block_kit import (
     words,
 )
 from views.buttons import tagged
-from views.card import about, confirmable, ending, head, waiting
+from views.card import SAID, about, confirmable, ending, head, waiting
 from views.form_fields import Form
-from views.outcome import SAID
 from views.wording import loses, may_confirm, moment
 
 View = dict[str, Json]

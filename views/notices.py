@@ -1,4 +1,4 @@
-"""Stored notes as messages, and the short sentences that one person alone sees."""
+"""Stored notes as messages, how things stand for who asks, and the short sentences that one person alone sees."""
 
 from __future__ import annotations
 
@@ -10,18 +10,23 @@ from gate.rules.action import Action
 from gate.rules.audit import Line
 from gate.rules.grants import Grant
 from gate.rules.ports import Note, UndoEntry
-from gate.rules.task import Task
-from views import grants, lists, task_status
+from gate.rules.task import Task, Wish
+from gate.rules.task_states import TaskState
+from views import grants, lists
+from views import task_buttons as buttons
 from views.block_kit import (
     Block,
     Message,
+    actions,
     boxes,
     bullets,
     coded,
     context,
     escaped,
     line,
+    mention,
     mrkdwn,
+    one_line,
     pack,
     parts,
     person,
@@ -32,13 +37,97 @@ from views.block_kit import (
     visible,
     words,
 )
+from views.task_progress import WISHES
+from views.task_wording import counted, mode, number, spent, state, what
 from views.tool_results import Table, in_table, in_words, outlined, table
+from views.wording import effect, may_confirm
 
+NOTHING = "Nothing is under way in this thread."
+MOST = 10  # waiting actions that are named
+AWAITED = {
+    TaskState.TALKING: "say more, or confirm what I understood",
+    TaskState.CLARIFYING: "answer the questions",
+    TaskState.PLAN_REVIEW: "decide on the plan",
+    TaskState.PAUSED: "say how it goes on",
+    TaskState.SATISFACTION: "say whether this meets their needs",
+}
 TEXT = 300
 ASKED = 2_000  # characters of what was asked for over the API
 SAID = 6_000  # characters of a text or an answer in one message
 PARAGRAPHS = 20  # of a text that stand apart; Slack takes 50 blocks
 GAP = re.compile(r"\n(?:[ \t]*\n)+")
+
+
+def status(task: Task | None, waiting: Sequence[Action] = ()) -> Message:
+    """`waiting`: the actions that wait for a decision in the thread."""
+    if task is None:
+        return Message(NOTHING, [sentence(NOTHING), *_waiting(waiting)])
+    own = [each for each in waiting if not each.task or each.task == task.id]
+    return Message(
+        f"{state(task)}: {escaped(one_line(task.text), 200)}",
+        [
+            rich(line(words(f"{state(task)}: ", "bold"), words(one_line(task.text), most=300))),
+            *_step(task),
+            *_awaited(task),
+            *_waiting(own),
+            *([sentence(WISHES[task.wish])] if task.wish is not Wish.NONE else []),
+            *_notes(task),
+        ],
+    )
+
+
+def _step(task: Task) -> list[Block]:
+    if task.plan is None or not task.planned:
+        return []
+    current, steps = task.plan.current, len(task.plan.steps)
+    over = sum(step.is_finished for step in task.plan.steps)
+    if current is None or task.is_finished:
+        return [sentence(f"{over} of {counted(steps, 'step')} over.")]
+    place = f"Step {number(task.plan, current)} of {steps}: "
+    return [rich(line(words(place), words(what(current), "bold", most=200)))]
+
+
+def _awaited(task: Task) -> list[Block]:
+    """What the requester is asked to do now."""
+    told = AWAITED.get(task.state, "")
+    if not told or (task.state is TaskState.CLARIFYING and not task.questions):
+        return []
+    return [sentence(f"Waits for {mention(task.requester)} to {told}.")]
+
+
+def _waiting(waiting: Sequence[Action]) -> list[Block]:
+    shown = [
+        block
+        for action in waiting[:MOST]
+        for block in (
+            rich(line(words(effect(action), "bold", most=200))),
+            context(mrkdwn(f"Waits for {may_confirm(action)}.")),
+        )
+    ]
+    left = len(waiting) - MOST
+    return [*shown, *([context(mrkdwn(f"… and {left:,} more."))] if left > 0 else [])]
+
+
+def _notes(task: Task) -> list[Block]:
+    unused = len(task.unused)
+    told = [
+        f"M{mode(task.switches)[1:]}." if task.plan else "",
+        f"{counted(unused, 'instruction')} {'waits' if unused == 1 else 'wait'} for the next step."
+        if unused
+        else "",
+        spent(task.planning.usage),
+        f"Attempt {task.attempts}." if task.ends and task.attempts > 1 else "",
+    ]
+    own = " ".join(filter(None, told))
+    return [context(mrkdwn(own))] if own else []
+
+
+def talk(text: list[Block], top: str, task: Task | None) -> Message:
+    """Words in a conversation, with *Implement now* under them while it is still talked about."""
+    open_talk = task is not None and task.state is TaskState.TALKING and not task.requirements
+    offered = task is not None and open_talk and task.switches.allow_execution_transition
+    press = [actions(buttons.implement(task.id, task.attempts))] if task is not None and offered else []
+    return Message(top, [*text, *press])
 
 
 def message(
@@ -72,9 +161,9 @@ def message(
         case "refused":
             return _refused(note)
         case "talk":
-            return task_status.talk(_paragraphs(str(note.body["text"])), _text(note).text, task)
+            return talk(_paragraphs(str(note.body["text"])), _text(note).text, task)
         case "status":
-            return task_status.status(task, waiting)
+            return status(task, waiting)
     raise ValueError(f"a note of kind {note.kind!r} cannot be shown")
 
 

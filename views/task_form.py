@@ -17,8 +17,7 @@ from views import edit_form
 from views.block_kit import Block, clip, inline, option, plain, select, text_input, visible
 from views.block_kit import field as input_block
 from views.form_fields import Form, Schema, same
-from views.task_step import source, what
-from views.task_wording import counted, number
+from views.task_wording import counted, number, source, what
 
 PLACE, KEEP, NOTE, ARGS = "place", "keep", "note", "args"  # the kinds of a step's blocks
 VALUE = edit_form.VALUE

@@ -30,8 +30,7 @@ from views.result_review_card import result_form
 from views.task_form import Specs, step_fields
 from views.task_plan import choice, fitted, head
 from views.task_questions import ANSWER, answer_fields
-from views.task_step import in_short, whole
-from views.task_wording import looked_at
+from views.task_wording import in_short, looked_at, whole
 
 FEEDBACK = "feedback"  # block and action id of the one input of the modals that have one
 TOO_LONG = "This result is too long for Slack's input: it can be changed through the API, or rejected here."

@@ -27,8 +27,7 @@ from views.block_kit import (
     words,
 )
 from views.task_questions import ANSWER, EACH, WORDS
-from views.task_step import what
-from views.task_wording import WHY, counted, ended, looked_at
+from views.task_wording import WHY, counted, ended, looked_at, what
 from views.task_wording import number as place
 from views.tool_results import in_words, news
 from views.wording import past

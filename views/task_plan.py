@@ -27,8 +27,7 @@ from views.block_kit import (
     words,
 )
 from views.task_questions import decisions
-from views.task_step import Shown, in_a_line, in_short, weigh, whole
-from views.task_wording import counted, mode, number
+from views.task_wording import Shown, counted, in_a_line, in_short, mode, number, weigh, whole
 
 ROOM = 9_500  # characters of all steps together on one card, of the 12,000 of a message
 BLOCKS = 36  # blocks of all steps together, of the 50 of a message

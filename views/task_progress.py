@@ -28,9 +28,8 @@ from views.block_kit import (
     sentence,
     words,
 )
-from views.task_answers import answers
-from views.task_step import what
-from views.task_wording import counted, ended, mark, mode, number, waits
+from views.task_questions import answers
+from views.task_wording import counted, ended, mark, mode, number, waits, what
 
 S = TaskState
 MOST = 50  # steps that a plan block takes, and one card names

@@ -31,7 +31,7 @@ from tests.views.task_samples import (
     task,
     unknown,
 )
-from views.task_cards import cards
+from views.rendering import cards
 from views.task_plan import numbers, shows
 
 S = TaskState

@@ -10,9 +10,9 @@ from tests.tasks import having
 from tests.views.samples import NOW, action, opened, parts, sent
 from tests.views.task_samples import everything, step
 from tests.views.test_views_hostile import CORPUS, MARK, NAMES, marked
-from views import notices, task_modals, task_status
+from views import notices, task_modals
 from views.block_kit import Message, visible
-from views.task_cards import cards
+from views.rendering import cards
 from views.task_form import changed
 
 
@@ -61,7 +61,7 @@ def payloads(text: str, states=tuple(TaskState)):
         ]:
             yield sent(card.message)
             yield sent(card.plain or card.message)
-        yield sent(task_status.status(of, [action(preview=of.plan.steps[1].preview)] * 20))
+        yield sent(notices.status(of, [action(preview=of.plan.steps[1].preview)] * 20))
     of = hostile(text, TaskState.TALKING)
     yield opened(task_modals.answers(of))
     yield opened(task_modals.changes(of))

@@ -11,7 +11,7 @@ from tests.tasks import having
 from tests.views.samples import action, buttons, parts, sent, shown
 from tests.views.task_samples import WHICH, approved, paused, plan, reading, said, step, task
 from views import notices
-from views.task_status import status
+from views.notices import status
 
 S = TaskState
 
