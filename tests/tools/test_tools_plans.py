@@ -15,8 +15,8 @@ from gate.rules.plan_changes import composed
 from gate.rules.planner_port import Brief, Clarify, Done, Exchange, Mode, Planned, ProposePlan, Reply, Say
 from gate.rules.task import Decided, Instruction, Plan, Step, StepState
 from tests.tools.phrases_setup import AT, bundled, replied_over, turn
+from tools.phrases.phrasebook import Runbook
 from tools.phrases.planner import Phrases
-from tools.phrases.runbook_file import RunbookSection
 from tools.strict_config import validate
 
 THREE = "list reports\nmove a.md to archive\ndelete b.md"
@@ -101,7 +101,7 @@ async def test_a_runbook_that_looks_first_cannot_join_a_plan(planner: Phrases) -
         ],
         "steps": [{"say": "copy {each.path} to x", "each": "looks.found.matches"}],
     }
-    book = replace(planner.book, runbooks=(validate(RunbookSection, runbook).made(),))
+    book = replace(planner.book, runbooks=(validate(Runbook, runbook),))
     reply = await again(replace(planner, book=book), "also run gather for a")
     assert "it cannot join a plan that is there" in says(reply)
 

@@ -1,9 +1,10 @@
-"""The phrase file, read strictly: sentences, the calls they mean, and how a sentence is recognised."""
+"""The phrase file, read strictly: sentences, the calls they mean, how one is recognised, and its runbooks."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,15 +12,156 @@ from pydantic import Field, PlainValidator, model_validator
 
 from gate.rules.action import Json
 from gate.rules.templates import TemplateError, names
-from tools.phrases.phrasebook import TOOL, Lookup, NameKind, Pattern, Phrase, PhraseBook, Read
-from tools.phrases.runbook_file import RunbookSection, ToolName, problems_of, twins
+from tools.phrases.phrasebook import (
+    ITEM,
+    LOOKS,
+    NAME,
+    STEPS,
+    TOOL,
+    Look,
+    Lookup,
+    NameKind,
+    Parameter,
+    Pattern,
+    Phrase,
+    PhraseBook,
+    Runbook,
+    RunStep,
+)
+from tools.phrases.runbook_steps import is_list, is_look, unsaid
 from tools.phrases.sentence_patterns import SLOT, compiled
 from tools.strict_config import Document, Place, Section, Wrong, fitting
 
+Found = Iterator[tuple[Place, str]]  # what is wrong, each with its place in the runbook
 __all__ = ["PhraseBook", "load_phrases", "read_phrases"]
-
 GROUP = re.compile(r"[(\[][^()\[\]]*[)\]]")
 WAITING = "pending"  # instead of a tool: show what waits
+
+
+def plain_name(label: str) -> str:
+    """`Tidy-up drafts` and `tidy up  drafts` are the same name."""
+    return " ".join(re.split(r"[-_\s]+", label.strip().casefold()))
+
+
+def twins(runbooks: Sequence[Runbook]) -> Found:
+    """Runbooks with the name or the title of an earlier one."""
+    taken: set[str] = set()
+    for place, one in enumerate(runbooks):
+        labels = {plain_name(label): label for label in (one.name, one.title)}
+        for label in labels.keys() & taken:
+            yield ("runbooks", place), f"is called “{labels[label]}”, and there is a runbook of that name"
+        taken |= labels.keys()
+
+
+def problems_of(runbook: Runbook, phrases: Sequence[Phrase]) -> list[tuple[Place, str]]:
+    """What is wrong with the names in a runbook, and then with its sentences. `phrases`: what its steps may say."""
+    found = list(_names(runbook))
+    return found or [
+        (("steps", place, "say"), f"cannot be used: {why}")
+        for place, step in enumerate(runbook.steps)
+        if step.say
+        for why in unsaid(step, runbook.parameters, phrases)
+    ]
+
+
+@dataclass
+class _Known:
+    """What placeholders may name at some place of a runbook."""
+
+    parameters: Sequence[Parameter]
+    looks: set[str] = field(default_factory=set)
+    steps: dict[str, RunStep] = field(default_factory=dict)
+
+
+def _names(runbook: Runbook) -> Found:
+    """Every placeholder names a parameter, or a look or step before it, and every parameter is used."""
+    used: set[str] = set()
+    known = _Known(runbook.parameters)
+    yield from _once("parameters", [one.name for one in runbook.parameters])
+    yield from _once("looks", [one.name for one in runbook.looks])
+    yield from _once(STEPS, [one.name for one in runbook.steps])
+    for place, look in enumerate(runbook.looks):
+        yield from _used(("looks", place), dict(look.args), look, known)
+        used |= _starts(dict(look.args)) | {look.each}
+        known.looks.add(look.name)
+    for place, step in enumerate(runbook.steps):
+        if not NAME.fullmatch(step.name) and step.name != str(place + 1):
+            yield (STEPS, place, "name"), "must be words in small letters with hyphens between"
+        template: Json = [step.say, dict(step.args), step.title]
+        yield from _used((STEPS, place), template, step, known)
+        yield from _results((STEPS, place), step)
+        used |= _starts(template) | {step.each}
+        known.steps[step.name] = step
+    for place, parameter in enumerate(runbook.parameters):
+        if parameter.name not in used:
+            yield ("parameters", place), f"is used in no step: `{parameter.name}`"
+
+
+def _once(key: str, given: list[str]) -> Found:
+    for place, name in enumerate(given):
+        if name in given[:place]:
+            yield (key, place), f"has the name `{name}`, which is there twice"
+
+
+def _starts(template: Json) -> set[str]:
+    return {path[0] for path in _paths(template)}
+
+
+def _paths(template: Json) -> set[tuple[str, ...]]:
+    """The placeholders of a template; none where it cannot be read, which is told of once."""
+    try:
+        return names(template)
+    except TemplateError:
+        return set()
+
+
+def _used(at: Place, template: Json, step: RunStep | Look, known: _Known) -> Found:
+    """What is wrong with the values that a step or a look takes."""
+    try:
+        names(template)
+    except TemplateError as error:
+        yield at, f"cannot be filled in: {error}"
+    for path in sorted(_paths(template)):
+        if why := _unknown(path, step, known):
+            yield at, f"takes {{{'.'.join(path)}}}, which {why}"
+    if step.each and not is_list(step.each, known.parameters, known.looks):
+        yield (*at, "each"), "must name a parameter of the type list, or a list that a look gives"
+    without = step.without if isinstance(step, RunStep) else ""
+    if without and not (step.each and is_look(without) and is_list(without, (), known.looks)):
+        yield (*at, "without"), "belongs to `each`, and must name a list that a look gives"
+
+
+def _unknown(path: tuple[str, ...], step: RunStep | Look, known: _Known) -> str:
+    """Why a placeholder cannot be used here; "" where it can."""
+    if path[0] == LOOKS:
+        there = len(path) > 2 and path[1] in known.looks
+        return "" if there else "must name an earlier look and a field of its result"
+    if path[0] == ITEM and is_look(step.each):
+        return ""
+    if path[0] != STEPS:
+        there = len(path) == 1 and path[0] in [one.name for one in known.parameters]
+        return "" if there else "names no parameter"
+    source = known.steps.get(path[1]) if len(path) > 2 else None
+    if source is None:
+        return "must name an earlier step and a field of its result"
+    if isinstance(step, RunStep) and source.each and _items(source) != _items(step):
+        return f"is one result for each of `{source.each}`: add `each: {source.each}` here"
+    return ""
+
+
+def _results(at: Place, step: RunStep) -> Found:
+    """A result stands in an argument of its own, without parameters beside it: what people write is never read as a
+    template."""
+    for key, value in step.args.items():
+        inner = _starts(value)
+        if STEPS in inner and (not isinstance(value, str) or inner != {STEPS}):
+            yield (*at, "args", key), "must be a text with the result of a step and no parameters beside it"
+    if STEPS in _starts(step.title):
+        yield (*at, "title"), "cannot show a result that is not there yet"
+
+
+def _items(step: RunStep) -> tuple[str, str]:
+    return step.each, step.without
 
 
 def _flaw(say: str) -> str:
@@ -87,29 +229,10 @@ class PhraseSection(Section):
         return Phrase(self.say, server, tool, self.args, self.each, self.example, self.names)
 
 
-class ReadSection(Section):
-    call: ToolName
-    args: dict[str, Json]
-    rows: str
-    path: str
-
-    def made(self) -> Read:
-        server, _, tool = self.call.partition(".")
-        return Read(server, tool, self.args, self.rows, self.path)
-
-
-class LookupSection(Section):
-    find: ReadSection
-    inside: ReadSection
-
-    def made(self) -> Lookup:
-        return Lookup(self.find.made(), self.inside.made())
-
-
 class FileSection(Section):
     phrases: tuple[PhraseSection, ...]
-    runbooks: tuple[RunbookSection, ...] = ()
-    lookup: LookupSection | None = None
+    runbooks: tuple[Runbook, ...] = ()
+    lookup: Lookup | None = None
 
     @model_validator(mode="after")
     def _fit_together(self) -> FileSection:
@@ -128,7 +251,7 @@ class FileSection(Section):
 
     def _unsaid(self) -> Iterator[tuple[Place, str]]:
         for place, runbook in enumerate(self.runbooks):
-            for below, what in problems_of(runbook.made(), self.said()):
+            for below, what in problems_of(runbook, self.said()):
                 yield ("runbooks", place, *below), what
 
     def said(self) -> tuple[Phrase, ...]:
@@ -144,5 +267,4 @@ def read_phrases(document: Document) -> PhraseBook:
     """The phrases and runbooks of a file. Raises ConfigError."""
     read = document.validated(FileSection)
     waiting = tuple(pattern for one in read.phrases if one.call == WAITING for pattern in one.say)
-    lookup = read.lookup.made() if read.lookup else None
-    return PhraseBook(read.said(), waiting, tuple(one.made() for one in read.runbooks), lookup)
+    return PhraseBook(read.said(), waiting, read.runbooks, read.lookup)

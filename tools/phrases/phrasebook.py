@@ -1,15 +1,23 @@
-"""What the phrase file says, as values: phrases, and runbooks of several steps."""
+"""What the phrase file says: phrases, lookups of names, and runbooks, each section validated by itself."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field, model_validator
 
 from gate.rules.action import Json
+from tools.strict_config import Section, Wrong, fitting
 
 TOOL = re.compile(r"([A-Za-z0-9_-]{1,40})\.([A-Za-z0-9_./-]{1,128})")
+NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+WORD = re.compile(r"[a-z][a-z0-9_]*")
+STEPS = "steps"  # `{steps.NAME.field}`
+LOOKS, ITEM = "looks", "each"  # `{looks.NAME.field}`, and `{each}` for one item of a list of it
+ToolName = Annotated[str, fitting(TOOL.fullmatch, "must be server.tool")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,73 +70,122 @@ class Phrase:
         return f"{self.server}.{self.tool}"
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """One value that a runbook takes. `kind`: string, number, list or enum; without a default it is asked for."""
+class Parameter(Section):
+    """One value that a runbook takes; without a default it is asked for."""
 
-    name: str
-    question: str
-    kind: str = "string"
-    default: Json = None
-    options: tuple[str, ...] = ()
+    name: Annotated[
+        str,
+        fitting(
+            lambda name: WORD.fullmatch(name) and name not in (STEPS, LOOKS, ITEM),
+            "must be a word in small letters, and not `steps`, `looks` or `each`",
+        ),
+    ]
+    question: Annotated[str, fitting(str.strip, "must say what to ask people for")]
+    kind: Literal["string", "number", "list", "enum"] = Field("string", alias="type")
+    default: Any = None
+    options: tuple[Annotated[str, fitting(bool, "must be text")], ...] = ()
+
+    @model_validator(mode="after")
+    def _of_its_type(self) -> Parameter:
+        if bool(self.options) != (self.kind == "enum"):
+            raise Wrong((("options",), "belong to the type enum, and to no other"))
+        if self.default is not None and not self._takes(self.default):
+            raise Wrong((("default",), "is no value of its type"))
+        return self
+
+    def _takes(self, value: Json) -> bool:
+        if self.kind == "enum":
+            return value in self.options
+        if self.kind == "list":
+            return isinstance(value, list) and bool(value) and all(isinstance(item, str) for item in value)
+        if self.kind == "number":
+            return isinstance(value, int | float) and not isinstance(value, bool)
+        return isinstance(value, str) and value != ""
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Calling(Section):
+    """A tool by its full name, and its arguments."""
+
+    call: ToolName
+    args: dict[str, Json] = Field(default_factory=dict)
+
+    @property
+    def server(self) -> str:
+        return self.call.partition(".")[0]
+
+    @property
+    def tool(self) -> str:
+        return self.call.partition(".")[2]
+
+
+class Look(Calling):
     """One read that a runbook needs before its steps are known. `each`: a list parameter, or a list that an
     earlier look gives, as `looks.NAME.field`."""
 
-    name: str
-    server: str
-    tool: str
-    args: Mapping[str, Json] = field(default_factory=dict)
+    name: Annotated[str, fitting(WORD.fullmatch, "must be a word in small letters")]
     each: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class RunStep:
+class RunStep(Calling):
     """One step of a runbook: a sentence (`say`), or a tool and its arguments. `each`: the list, of a parameter or
     of a look, that gives one call for each of its items, but for those in the list `without`.
     `{steps.NAME.field}` in an argument is a result of an earlier step."""
 
-    name: str
+    name: str = ""  # its number where the file gives none
+    title: str = ""
     say: str = ""
-    server: str = ""
-    tool: str = ""
-    args: Mapping[str, Json] = field(default_factory=dict)
+    call: Annotated[str, fitting(lambda call: not call or TOOL.fullmatch(call), "must be server.tool")] = ""
     each: str = ""
     without: str = ""
     ask: bool = False
-    title: str = ""
+
+    @model_validator(mode="after")
+    def _one_way(self) -> RunStep:
+        if bool(self.say) == bool(self.call):
+            raise ValueError("must have either `say`, a sentence, or `call`, as server.tool")
+        if self.say and self.args:
+            raise Wrong((("args",), "belongs to `call`"))
+        return self
 
 
-@dataclass(frozen=True, slots=True)
-class Runbook:
+def _named(steps: tuple[RunStep, ...]) -> tuple[RunStep, ...]:
+    """The steps, each with a name: its number from 1 where it has none."""
+    return tuple(
+        step if step.name else step.model_copy(update={"name": str(place)})
+        for place, step in enumerate(steps, 1)
+    )
+
+
+class Runbook(Section):
     """A named plan with parameters."""
 
-    name: str
-    title: str
-    description: str
-    parameters: tuple[Parameter, ...]
-    steps: tuple[RunStep, ...]
+    name: Annotated[
+        str, fitting(NAME.fullmatch, "must be words in small letters with hyphens between, like tidy-up")
+    ]
+    own_title: str = Field("", alias="title")
+    description: str = ""
+    parameters: tuple[Parameter, ...] = ()
     looks: tuple[Look, ...] = ()
+    steps: Annotated[
+        tuple[RunStep, ...], fitting(bool, "must list at least one step"), AfterValidator(_named)
+    ]
     example: str = ""
 
+    @property
+    def title(self) -> str:
+        return self.own_title or self.name
 
-@dataclass(frozen=True, slots=True)
-class Read:
+
+class Read(Calling):
     """A read whose result is a list: `rows` is the list's field, `path` the field of an item that holds its path. An
     item of the kind `folder` is one."""
 
-    server: str
-    tool: str
-    args: Mapping[str, Json]
+    args: dict[str, Json]
     rows: str
     path: str
 
 
-@dataclass(frozen=True, slots=True)
-class Lookup:
+class Lookup(Section):
     """How names are looked up: `find` takes {word}, a part of the name; `inside` takes {folder}."""
 
     find: Read

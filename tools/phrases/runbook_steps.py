@@ -13,13 +13,12 @@ from gate.rules.ports import Tools
 from gate.rules.templates import PLACEHOLDER, expand, look_up, names
 from gate.rules.tool import ToolSpec
 from tools.phrases.phrase_to_calls import made, meant, sentence_of, slots_of
-from tools.phrases.phrasebook import Look, Parameter, Phrase, Runbook, RunStep
+from tools.phrases.phrasebook import ITEM, LOOKS, Look, Parameter, Phrase, Runbook, RunStep
 from tools.phrases.plan_draft import RESULT, Later, Piece, Unclear, class_of
 from tools.phrases.sentence_patterns import best
 from tools.phrases.tokenize import Heard, hear, quote
 from tools.phrases.typed_values import clipped, fitted, unfit, words
 
-LOOKS, ITEM = "looks", "each"  # `{looks.NAME.field}`, and `{each}` for one item of a list of it
 AT_ONCE = 12  # calls of one reply: as many as limits.calls_per_turn has room for
 Seen = Mapping[str, CallReport]
 # A word with placeholders in it, such as `reports/{file}`: it becomes one value, whatever is put in.

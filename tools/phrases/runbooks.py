@@ -13,11 +13,11 @@ from gate.rules.ports import Tools
 from gate.rules.task import Missing, Question
 from gate.rules.templates import TemplateError
 from tools.mcp.schema import either, unknown
+from tools.phrases.phrase_file import plain_name
 from tools.phrases.phrase_to_calls import Answers, Asked, again
-from tools.phrases.phrasebook import Parameter, PhraseBook, Runbook
+from tools.phrases.phrasebook import LOOKS, Parameter, PhraseBook, Runbook
 from tools.phrases.plan_draft import Piece, Unclear
-from tools.phrases.runbook_file import plain_name
-from tools.phrases.runbook_steps import LOOKS, Seen, looked, pieces
+from tools.phrases.runbook_steps import Seen, looked, pieces
 from tools.phrases.sentence_patterns import spoken
 from tools.phrases.tokenize import Heard, hear
 from tools.phrases.typed_values import bullets, clipped, coerced, items, words
