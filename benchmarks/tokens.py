@@ -17,7 +17,7 @@ from gate.rules.tool_offers import model_name
 from tests.tools.model_setup import ListedTools
 from tools.model.model_api import AssistantMessage, Message, Request, Response, ToolCall, ToolResults
 from tools.model.planner import ModelLimits, ModelPlanner
-from tools.model.tool_search import ToolIndex
+from tools.model.tool_offer import ToolIndex
 
 SIZES = (10, 50, 300, 1000)
 ALL_IN = 10**9  # tokens of schemas below which all are sent: always

@@ -150,13 +150,13 @@ def _recipes(commands: Any) -> None:
     new = _add(
         recipes,
         "new",
-        "bot.cli.recipes:new",
+        "bot.cli.tools:new",
         "a draft of recipes for one server, to be read by a person",
         takes=("server", "schemas"),
     )
     new.add_argument("server", metavar="SERVER")
     new.add_argument("--schemas", action="store_true", help="instead: what its recipes are checked against")
-    _add(recipes, "test", "bot.cli.recipes:test", "check every recipe file against the tools it is for")
+    _add(recipes, "test", "bot.cli.tools:test", "check every recipe file against the tools it is for")
 
 
 def _audit(commands: Any) -> None:

@@ -28,14 +28,19 @@ SHAPES = {
 }
 
 
+def must_be_ids(*given: tuple[str, str]) -> None:
+    """Each option with its value, which has to be an ID of Slack. Raises CommandError, which says where to find one."""
+    for option, value in given:
+        shape, told = SHAPES[option]
+        if not shape.fullmatch(value):
+            raise CommandError(f"{option} {visible(value)[:40]}: this must be {told}.")
+
+
 async def new(  # noqa: PLR0913  # one for each option of the command
     settings: Settings, kind: str, user: str, team: str, channel: Sequence[str], name: str, days: int
 ) -> None:
     """Make a token and write it to standard output: nobody can show it again."""
-    for option, value in (("--user", user), ("--team", team), *(("--channel", one) for one in channel)):
-        shape, told = SHAPES[option]
-        if not shape.fullmatch(value):
-            raise CommandError(f"{option} {visible(value)[:40]}: this must be {told}.")
+    must_be_ids(("--user", user), ("--team", team), *(("--channel", one) for one in channel))
     if not 1 <= days <= MOST_DAYS:
         raise CommandError(f"--days must be from 1 to {MOST_DAYS}.")
     if len(name) > MOST_NAME:

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from bot.audit_key import fitting_seals
 from bot.cli.database import database
 from bot.cli.main import CommandError
-from bot.cli.tokens import SHAPES
+from bot.cli.tokens import must_be_ids
 from bot.settings import Settings
 from gate.rules.events import KINDS
 from gate.rules.url_guard import target
@@ -24,10 +24,7 @@ async def add(settings: Settings, url: str, team: str, channel: Sequence[str], k
     found = target(url, settings.webhooks)
     if isinstance(found, str):
         raise CommandError(found)
-    for option, value in (("--team", team), *(("--channel", one) for one in channel)):
-        shape, told = SHAPES[option]
-        if not shape.fullmatch(value):
-            raise CommandError(f"{option} {visible(value)[:40]}: this must be {told}.")
+    must_be_ids(("--team", team), *(("--channel", one) for one in channel))
     unknown = sorted(set(kind) - set(KINDS))
     if unknown:
         raise CommandError(f"--kind {visible(unknown[0])[:40]}: there are {', '.join(KINDS)}.")

@@ -31,7 +31,7 @@ from tests.tools.model_setup import (
     tool,
     turn,
 )
-from tools.model.tool_search import ToolIndex, terms
+from tools.model.tool_offer import ToolIndex, terms
 from tools.model.toolset import Toolset
 
 MANY, WANTED = catalogue(300)
