@@ -36,11 +36,12 @@ SECRET_FILE = (
 SECRET = re.compile(SECRET_FILE)
 # Such paths, which a pattern of names may match.
 SECRET_NAMES = tuple(
-    ".env .env.local .env.production.local x.env .envrc .netrc .pgpass .npmrc .pypirc .htpasswd .git-credentials .my.cnf .vault-token .dockercfg "
-    ".ssh/config .kube/config .docker/config.json id_rsa id_dsa id_ecdsa id_ed25519 x.pem x.key x.p8 x.p12 x.pfx x.ppk "
-    "x.jks x.keystore x.kdbx x.tfstate credentials credentials.json application_default_credentials.json secret.yml "
-    "secrets.yml secrets.json service-account.json client_secret.json kubeconfig .dockerconfigjson .s3cfg .boto "
-    "rclone.conf secring.gpg wp-config.php local.settings.json gh/hosts.yml etc/shadow".split()
+    ".env .env.local .env.production.local x.env .envrc .netrc .pgpass .npmrc .pypirc .htpasswd .git-credentials "
+    ".my.cnf .vault-token .dockercfg .ssh/config .kube/config .docker/config.json id_rsa id_dsa id_ecdsa "
+    "id_ed25519 x.pem x.key x.p8 x.p12 x.pfx x.ppk x.jks x.keystore x.kdbx x.tfstate credentials credentials.json "
+    "application_default_credentials.json secret.yml secrets.yml secrets.json service-account.json "
+    "client_secret.json kubeconfig .dockerconfigjson .s3cfg .boto rclone.conf secring.gpg wp-config.php "
+    "local.settings.json gh/hosts.yml etc/shadow".split()
 )
 LAST_NAMES = tuple((secret, secret.rpartition("/")[2]) for secret in SECRET_NAMES)
 ALL_LAST_NAMES = "\n".join(last for _, last in LAST_NAMES)
