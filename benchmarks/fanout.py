@@ -14,14 +14,14 @@ from typing import Any
 from aiohttp import ClientSession, ClientTimeout, TCPConnector
 
 from benchmarks.service import KEY, Bench, running
-from gate.rules.access import Kind, Token, write
+from gate.rules.access import Token, TokenKind, format_token
 from gate.rules.action import Session
-from gate.rules.messages import Happening
+from gate.rules.messages import LedgerEvent
 from gate.rules.settings import Switches
-from gate.tasks.create_task import opened_task
+from gate.tasks.create_task import new_task
 from storage.database import open_engine
 from storage.ledger import SqlLedger
-from storage.row_macs import seals_of
+from storage.row_macs import row_macs_of
 from storage.tokens import TokenStore
 
 LISTENERS, EVENTS, GAP = 1000, 20, 1.0  # seconds between two events, each of which concerns every listener
@@ -80,7 +80,7 @@ async def _measured(url: str, base: str, listeners: int, events: int) -> tuple[H
         for _ in range(events):
             async with ledger.begin() as tx:
                 body = {"sent": time.monotonic()}
-                tx.emit(Happening("task_changed", Session(TEAM, CHANNEL, "1.0"), task, body))
+                tx.publish(LedgerEvent("task_changed", Session(TEAM, CHANNEL, "1.0"), task, body))
             await asyncio.sleep(GAP)
         async with asyncio.timeout(WAIT):
             await asyncio.gather(*listening)
@@ -90,7 +90,7 @@ async def _measured(url: str, base: str, listeners: int, events: int) -> tuple[H
 async def _task(sql: Any) -> str:
     """A task of Ann that every client may see."""
     ledger = SqlLedger(sql, lambda connection, run: None, KEY.encode())
-    made = opened_task("fanout", Session(TEAM, CHANNEL, "1.0"), USER, "x", Switches(), await ledger.now())
+    made = new_task("fanout", Session(TEAM, CHANNEL, "1.0"), USER, "x", Switches(), await ledger.now())
     async with ledger.begin() as tx:
         await tx.open_task(made)
     return made.id
@@ -98,11 +98,13 @@ async def _task(sql: Any) -> str:
 
 async def _token(sql: Any, number: int) -> str:
     """An API token of Ann."""
-    store = TokenStore(sql, seals_of(KEY.encode()))
+    store = TokenStore(sql, row_macs_of(KEY.encode()))
     now = await store.now()
-    made = Token(f"{number:016x}", Kind.PERSON, "bench", TEAM, USER, (CHANNEL,), now, now + timedelta(days=1))
+    made = Token(
+        f"{number:016x}", TokenKind.PERSON, "bench", TEAM, USER, (CHANNEL,), now, now + timedelta(days=1)
+    )
     await store.add(made, f"{number:064x}")
-    return write(made.kind, made.id, f"{number:064x}")
+    return format_token(made.kind, made.id, f"{number:064x}")
 
 
 async def _listen(

@@ -17,9 +17,9 @@ from mcp.client.streamable_http import streamable_http_client
 from benchmarks.measure import Row, heading, line, median, timed
 from benchmarks.service import KEY, Bench, running
 from bot.settings import Settings
-from gate.rules.access import Kind, Token, write
+from gate.rules.access import Token, TokenKind, format_token
 from storage.database import open_engine
-from storage.row_macs import seals_of
+from storage.row_macs import row_macs_of
 from storage.tokens import TokenStore
 
 ROOT = Path(__file__).parents[1]
@@ -93,11 +93,11 @@ def _started(module: str, args: list[str], env: dict[str, str]) -> Any:
 async def api_token(url: str, number: int) -> str:
     """An agent's token."""
     sql = open_engine(url)
-    store = TokenStore(sql, seals_of(KEY.encode()))
+    store = TokenStore(sql, row_macs_of(KEY.encode()))
     now = await store.now()
     made = Token(
-        f"{number:016x}", Kind.AGENT, "bench", "T1", "U_ANN", ("C_OPS",), now, now + timedelta(days=1)
+        f"{number:016x}", TokenKind.AGENT, "bench", "T1", "U_ANN", ("C_OPS",), now, now + timedelta(days=1)
     )
     await store.add(made, f"{number:064x}")
     await sql.dispose()
-    return write(made.kind, made.id, f"{number:064x}")
+    return format_token(made.kind, made.id, f"{number:064x}")

@@ -14,7 +14,7 @@ from sqlalchemy import text
 from benchmarks.measure import Row, heading, line, median, timed
 from benchmarks.service import KEY, Bench
 from bot.settings import Settings
-from gate.actions.prepare import Answered, Asked, prepare
+from gate.actions.prepare import Answered, CallRequest, prepare
 from gate.rules.action import Session
 from gate.rules.planner_port import Call
 from gate.rules.ports import World
@@ -84,7 +84,7 @@ async def _ways(settings: Settings) -> AsyncIterator[tuple[Once, Once, Once]]:
 
         async def gate(number: int) -> object:
             session = Session("T1", "C_OPS", "1700000000.000100")
-            asked = Asked(f"read{number}", session, ANN, Call("filesystem", "read_file", ARGS))
+            asked = CallRequest(f"read{number}", session, ANN, Call("filesystem", "read_file", ARGS))
             answered = await prepare(hosted, asked)
             assert isinstance(answered, Answered), answered
             return answered

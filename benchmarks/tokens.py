@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from benchmarks.generated import Wanted, catalogue, sampled
 from gate.rules.action import Json, Session
-from gate.rules.planner_port import Brief, CallReport, Exchange, Propose, Turn
+from gate.rules.planner_port import CallReport, Exchange, PlannerContext, Propose, Turn
 from gate.rules.policy import Policy
 from gate.rules.task import Usage
 from gate.rules.tool import ToolSpec
@@ -72,7 +72,7 @@ async def _turn(specs: Sequence[ToolSpec], schemas: int) -> list[int]:
         datetime(2026, 1, 1, tzinfo=UTC),
     )
     for _ in range(3):
-        replied = await planner.reply(turn, Brief(turn.text), ())
+        replied = await planner.reply(turn, PlannerContext(turn.text), ())
         told = (CallReport(0, "succeeded", "x" * 1200),) if isinstance(replied.reply, Propose) else ()
         exchange = Exchange(replied.reply, told, replied.memo, replied.usage)
         turn = replace(turn, exchanges=(*turn.exchanges, exchange))

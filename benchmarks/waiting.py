@@ -13,7 +13,7 @@ from benchmarks.service import KEY, Bench, Bot, running
 from benchmarks.slack import CHANNEL, PEOPLE, TEAM
 from bot.settings import Settings
 from bot.wiring import ALL
-from gate.actions.versioning import entry
+from gate.actions.versioning import audit_entry
 from gate.rules.action import Session
 from storage.database import open_engine
 from storage.ledger import SqlLedger
@@ -91,4 +91,4 @@ async def _insert(ledger: SqlLedger, numbers: range) -> None:
                 person, thread = PEOPLE[number % len(PEOPLE)], f"{1_600_000_000 + number}.000100"
                 session = Session(TEAM, CHANNEL, thread)
                 made = action(f"w{number}", now, session=session, requester=person, expires_at=now + TTL)
-                tx.audit(entry("proposed", await tx.insert(made), person))
+                tx.audit(audit_entry("proposed", await tx.insert(made), person))

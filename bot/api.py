@@ -10,8 +10,8 @@ from redis.asyncio import Redis
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from bot.cards import Cards
-from bot.outgoing_check import checked
-from bot.slack_retry import Refused
+from bot.outgoing_check import checked_message
+from bot.slack_retry import SlackError
 from gate.rules.access import Token
 from gate.rules.ports import Ledger, Posted, World
 from handlers.api import app as api_app
@@ -38,14 +38,14 @@ class SlackThreads:
 
     async def open(self, key: str, channel: str, token: Token, text: str) -> str:
         """The thread of this key in this channel, opened on the first asking. Raises Unavailable, or NoThread."""
-        key, message = f"{key}:{channel}", checked(notices.api_thread(token, text))
+        key, message = f"{key}:{channel}", checked_message(notices.api_thread(token, text))
         async with self._locks.setdefault(key, asyncio.Lock()):
             posted = await self._ledger.posted(key)
             if posted and posted.ts:
                 return posted.ts
             try:
                 at, ts = await self._cards.show(key, posted, To("", channel), message)
-            except Refused as error:
+            except SlackError as error:
                 raise NoThread(NO_THREAD.format(channel=channel, code=error.code)) from error
             await self._ledger.set_posted(key, Posted(at, ts, 1))
             return ts

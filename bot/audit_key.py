@@ -12,7 +12,7 @@ from bot.settings import Settings, SettingsError, make_key
 from gate.rules.audit import Keyring
 from storage import reseal
 from storage.audit_log import head, last, next_key
-from storage.row_macs import Seals, seals_of
+from storage.row_macs import RowMacs, row_macs_of
 
 GONE = (
     "The audit log has {count} entries, but their key {path} is missing: restore it from a backup; a new key would "
@@ -47,15 +47,15 @@ async def fitting_key(settings: Settings, engine: AsyncEngine, *, make: bool = T
     raise SettingsError([DISAGREE.format(source=source)])
 
 
-async def fitting_seals(settings: Settings, engine: AsyncEngine) -> Seals:
+async def fitting_seals(settings: Settings, engine: AsyncEngine) -> RowMacs:
     """What the operator's commands make and check rows with. Raises SettingsError as `fitting_key`."""
-    return seals_of((await fitting_key(settings, engine)).current)
+    return row_macs_of((await fitting_key(settings, engine)).current)
 
 
-async def seals_there(settings: Settings, engine: AsyncEngine) -> Seals | None:
+async def seals_there(settings: Settings, engine: AsyncEngine) -> RowMacs | None:
     """The same where there is a key; None where there is neither a key nor a log yet. Nothing is made."""
     try:
-        return seals_of((await fitting_key(settings, engine, make=False)).current)
+        return row_macs_of((await fitting_key(settings, engine, make=False)).current)
     except SettingsError:
         if (await head(engine)).seq:
             raise

@@ -11,18 +11,18 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.concurrency import step_aside
-from bot.outgoing_check import checked
-from bot.slack_messages import Messages, Statuses, bound, marked
-from bot.slack_retry import REFUSED, Refused
+from bot.concurrency import release_slot
+from bot.outgoing_check import checked_message
+from bot.slack_messages import Messages, Statuses, card_metadata, evict_oldest
+from bot.slack_retry import REFUSED, SlackError
 from bot.streams import Streams, in_parts
-from gate.actions.versioning import entry
-from gate.rules.action import APART, Action, Vote
+from gate.actions.versioning import audit_entry
+from gate.rules.action import OWN_CARD, Action, Vote
 from gate.rules.messages import CardKey, CardKind
 from gate.rules.ports import Ledger, Note, Posted, Unavailable
 from gate.rules.states import State
 from gate.rules.task import Task
-from gate.tasks.pending import Undecided
+from gate.tasks.pending import PendingItem
 from handlers.slack.listener import To
 from views import lists, notices, rendering
 from views.block_kit import Message
@@ -32,20 +32,20 @@ log = logging.getLogger(__name__)
 
 # chat.update is of tier 3, about 50 a minute in a workspace (https://docs.slack.dev/apis/web-api/rate-limits), and each
 # one folds an expanded plan up again (https://github.com/slackapi/node-slack-sdk/issues/2701).
-GAP = 3.0  # seconds between two ticks of one task's progress
-PACE = 1.3  # seconds between the ticks of all tasks of this process
+TICK_SECONDS = 3.0  # seconds between two ticks of one task's progress
+TASK_TICK_SECONDS = 1.3  # seconds between the ticks of all tasks of this process
 IN_ORDER, MOST_PUT_OFF = (
     0.1,
     10.0,
 )  # seconds between looks for a note that stands above another one, and in all
-LOOK = 1.0  # seconds after which a card that is put off is looked at again, whoever asked for it
-NOWHERE = (
+RECHECK_SECONDS = 1.0  # seconds after which a card that is put off is looked at again, whoever asked for it
+NOT_POSTED = (
     "I cannot post in <#{channel}> ({code}), so what you asked for there waits where nobody can see it. "
     "Please invite me there, or ask again in another channel."
 )
-ONLY_ONE = "only-visible-to-one"  # where a note stands that Slack showed to one person
+EPHEMERAL = "only-visible-to-one"  # where a note stands that Slack showed to one person
 
-Seen = Callable[[Action | Task], Awaitable[None]]
+OnDraw = Callable[[Action | Task], Awaitable[None]]
 
 
 class Cards(Messages):
@@ -55,13 +55,13 @@ class Cards(Messages):
     long answers are posted in one piece. undecided: what waits for a person of a team; to be set before the first draw.
     """
 
-    undecided: Callable[[str, str], Awaitable[Sequence[Undecided]]]
+    undecided: Callable[[str, str], Awaitable[Sequence[PendingItem]]]
 
     def __init__(
         self,
         client: AsyncWebClient,
         ledger: Ledger,
-        gap: float = GAP,
+        gap: float = TICK_SECONDS,
         clock: Callable[[], float] = time.monotonic,
         streams: Streams | None = None,
     ) -> None:
@@ -69,72 +69,76 @@ class Cards(Messages):
         self.streams = streams
         self.statuses = Statuses(client)
         self._clock = clock
-        self._gap, self._pace = gap, min(gap, PACE)
+        self._gap, self._pace = gap, min(gap, TASK_TICK_SECONDS)
         self._ticked: dict[str, float] = {}  # when each card that ticks was last drawn
         self._latest = float("-inf")  # when any of them was
         self._put_off: dict[str, float] = {}  # since when a note waits for one that stands above it
         self._plain = False  # whether this workspace has refused Slack's newest blocks
         # Two draws of one card must not both find it unposted.
         self._locks: weakref.WeakValueDictionary[str, asyncio.Lock] = weakref.WeakValueDictionary()
-        self._hurried: dict[str, asyncio.Event] = {}
+        self._draw_events: dict[str, asyncio.Event] = {}
 
-    def hurry(self, key: str) -> None:
+    def draw_now(self, key: str) -> None:
         """Let the run that waits to draw this card begin. For the ledger, once that has been committed."""
-        self._hurried.setdefault(key, asyncio.Event()).set()
-        bound(self._hurried)
+        self._draw_events.setdefault(key, asyncio.Event()).set()
+        evict_oldest(self._draw_events)
 
-    async def draw(self, key: CardKey, within: float, seen: Seen) -> None:
+    async def draw(self, key: CardKey, within: float, seen: OnDraw) -> None:
         """Bring a card up to date: post or update what is not as the record says, and remember it.
 
         Waits `within` seconds first, unless it is hurried, so that what changes meanwhile is drawn with it. `seen` is
         given each action or task that is drawn, before Slack hears of it. Raises Unavailable when Slack has to be tried
         again.
         """
-        await self._pause(key.id, within)
-        while (left := await self._next(key, seen)) > 0 and await self._ledger.ask_again(key.id):
-            await self._pause(key.id, min(left, LOOK))
+        await self._wait_before_draw(key.id, within)
+        while (left := await self._draw_requested(key, seen)) > 0 and await self._ledger.reopen_drawing(
+            key.id
+        ):
+            await self._wait_before_draw(key.id, min(left, RECHECK_SECONDS))
 
-    async def _pause(self, key: str, seconds: float) -> None:
+    async def _wait_before_draw(self, key: str, seconds: float) -> None:
         if seconds <= 0:
-            self._hurried.pop(key, None)
+            self._draw_events.pop(key, None)
             return
-        step_aside()
-        hurried = self._hurried.setdefault(key, asyncio.Event())
+        release_slot()
+        hurried = self._draw_events.setdefault(key, asyncio.Event())
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await hurried.wait()
-        if self._hurried.get(key) is hurried:
-            del self._hurried[key]
+        if self._draw_events.get(key) is hurried:
+            del self._draw_events[key]
 
-    async def _next(self, key: CardKey, seen: Seen) -> float:
+    async def _draw_requested(self, key: CardKey, seen: OnDraw) -> float:
         """Draw what was asked for until now; for how many seconds a part of it has to be put off."""
         async with self._locks.setdefault(key.id, asyncio.Lock()):
             posted = await self._ledger.begin_drawing(key.id)
             try:
-                return await self._drawn(key, posted, seen)
+                return await self._draw_newest(key, posted, seen)
             except Unavailable:  # this run tries again, and draws what is asked for meanwhile
                 with contextlib.suppress(Unavailable):
-                    await self._ledger.ask_again(key.id)
+                    await self._ledger.reopen_drawing(key.id)
                 raise
 
-    async def _drawn(self, key: CardKey, posted: Posted | None, seen: Seen) -> float:
+    async def _draw_newest(self, key: CardKey, posted: Posted | None, seen: OnDraw) -> float:
         """Draw the newest state until nobody has drawn another one meanwhile, which may have come to Slack before."""
         again: set[str] = set()
         while True:
             match key.kind:
                 case CardKind.NOTE:
-                    return await self._note(key.id, posted)
+                    return await self._draw_note(key.id, posted)
                 case CardKind.TASK:
-                    left, again = await self._task(key.id, again, seen)
+                    left, again = await self._draw_task(key.id, again, seen)
                 case CardKind.QUESTION:
-                    left, again = 0.0, await self._question(key.id, posted, again)
+                    left, again = 0.0, await self._draw_question(key.id, posted, again)
                 case _:
-                    left, again = 0.0, await self._actions(key, posted, again, seen)
+                    left, again = 0.0, await self._draw_actions(key, posted, again, seen)
             if not again:
                 return left
             posted = await self._ledger.posted(key.id)
 
-    async def _actions(self, key: CardKey, posted: Posted | None, again: set[str], seen: Seen) -> set[str]:
+    async def _draw_actions(
+        self, key: CardKey, posted: Posted | None, again: set[str], seen: OnDraw
+    ) -> set[str]:
         """The card of an action, or of a group."""
         found = await self._members(key)
         if not found:
@@ -144,19 +148,24 @@ class Cards(Messages):
             card = rendering.of_group(key.id, found, votes)
         else:
             task = await self._ledger.task(found[0].task) if rendering.shows_task(found[0]) else None
-            card, posted = rendering.of_action(found[0], votes, task), await self._own(found[0], posted)
+            card, posted = (
+                rendering.of_action(found[0], votes, task),
+                await self._own_message(found[0], posted),
+            )
         wanted = bool(again) or rendering.outdated(card, posted)
         try:
             for action in found:
                 await seen(action)
         finally:  # also without Redis: then both are done once more
-            outrun = await self._put(card, posted) if wanted else await self._unposted(card, posted)
+            outrun = (
+                await self._post_card(card, posted) if wanted else await self._record_not_posted(card, posted)
+            )
         await self.statuses.set(card.session, rendering.status_of_actions(found) if wanted else "")
         return outrun
 
     async def _members(self, key: CardKey) -> Sequence[Action]:
         if key.kind is CardKind.GROUP:
-            return await self._ledger.of_group(key.id)
+            return await self._ledger.actions_of_group(key.id)
         action = await self._ledger.action(key.id)
         return [action] if action else []
 
@@ -166,16 +175,16 @@ class Cards(Messages):
             return ()
         return await self._ledger.votes(action.id, action.version)
 
-    async def _own(self, action: Action, posted: Posted | None) -> Posted | None:
+    async def _own_message(self, action: Action, posted: Posted | None) -> Posted | None:
         """Where an action's own card stands. One that has just left the card of its group is on its way."""
-        shared = await self._ledger.posted(action.group.removesuffix(APART)) if action.group else None
+        shared = await self._ledger.posted(action.group.removesuffix(OWN_CARD)) if action.group else None
         if posted is None or shared is None or not posted.ts or posted.ts != shared.ts:
             return posted
         on_its_way = Posted(posted.channel, "", posted.revision)
         await self._ledger.set_posted(action.id, on_its_way)
         return on_its_way
 
-    async def _task(self, task_id: str, again: set[str], seen: Seen) -> tuple[float, set[str]]:
+    async def _draw_task(self, task_id: str, again: set[str], seen: OnDraw) -> tuple[float, set[str]]:
         """The cards of a task. For how long one of them has to be put off, and which somebody else has drawn."""
         task = await self._ledger.task(task_id)
         if task is None:
@@ -185,34 +194,36 @@ class Cards(Messages):
         finally:
             cards = rendering.of_task(task)
             posted = await self._ledger.posted_of([card.key for card in cards])
-            drawn = [await self._one_of_task(card, posted.get(card.key), card.key in again) for card in cards]
+            drawn = [
+                await self._draw_task_card(card, posted.get(card.key), card.key in again) for card in cards
+            ]
         await self.statuses.set(task.session, rendering.status_of_task(task))
         return max([left for left, _ in drawn], default=0.0), {key for _, outrun in drawn for key in outrun}
 
-    async def _one_of_task(self, card: Card, posted: Posted | None, again: bool) -> tuple[float, set[str]]:
+    async def _draw_task_card(self, card: Card, posted: Posted | None, again: bool) -> tuple[float, set[str]]:
         """One card of a task. What only ticks on is put off for as long as Slack wants."""
         if not again and not rendering.outdated(card, posted):
             return 0.0, set()
         ticks = card.ticks and posted is not None and posted.digest.startswith(RUNNING)
-        if ticks and not again and (left := self._left(card)) > 0:
+        if ticks and not again and (left := self._seconds_until_tick(card)) > 0:
             return left, set()
-        outrun = await self._put(card, posted)
+        outrun = await self._post_card(card, posted)
         if card.ticks:
             self._ticked[card.key] = self._latest = self._clock()
-            bound(self._ticked)
+            evict_oldest(self._ticked)
         return 0.0, outrun
 
-    def _left(self, card: Card) -> float:
+    def _seconds_until_tick(self, card: Card) -> float:
         """Seconds until this card may tick on."""
         due = max(self._ticked.get(card.key, float("-inf")) + self._gap, self._latest + self._pace)
         return max(0.0, due - self._clock())
 
-    async def _note(self, note_id: str, posted: Posted | None) -> float:
+    async def _draw_note(self, note_id: str, posted: Posted | None) -> float:
         note = await self._ledger.note(note_id)
         if note is not None and not (posted and posted.ts and posted.revision):
             if await self._comes_too_early(note):
                 return IN_ORDER
-            await self._put(rendering.of_note(note, await self._written(note)), posted)
+            await self._post_card(rendering.of_note(note, await self._note_message(note)), posted)
         return 0.0
 
     async def _comes_too_early(self, note: Note) -> bool:
@@ -221,18 +232,18 @@ class Cards(Messages):
         if not isinstance(before, list) or not before:
             return False
         since = self._put_off.setdefault(note.id, self._clock())
-        bound(self._put_off)
+        evict_oldest(self._put_off)
         above = await self._ledger.posted_of([str(one) for one in before])
         return self._clock() - since < MOST_PUT_OFF and any(not one.ts for one in above.values())
 
-    async def _question(self, question_id: str, posted: Posted | None, again: set[str]) -> set[str]:
+    async def _draw_question(self, question_id: str, posted: Posted | None, again: set[str]) -> set[str]:
         """The message of a server's question."""
         question = await self._ledger.questions.question(question_id)
         card = rendering.of_question(question) if question else None
         drawn = card is not None and (again or rendering.outdated(card, posted))
-        return await self._put(card, posted) if card and drawn else set()
+        return await self._post_card(card, posted) if card and drawn else set()
 
-    async def _written(self, note: Note) -> Message:
+    async def _note_message(self, note: Note) -> Message:
         """A list is one person's, or that of the thread that everybody in it may see."""
         team, whose = note.session.team, {"user": note.to} if note.to else {"session": note.session}
         count = int(note.body.get("count") or 10)
@@ -245,71 +256,73 @@ class Cards(Messages):
                 lines = await self._ledger.audit_tail(team=team, session=note.session, limit=count)
                 return notices.message(note, lines=lines)
             case "grants":
-                return notices.message(note, allowed=await self._ledger.learnt.grants(note.session))
+                return notices.message(note, allowed=await self._ledger.grants.grants(note.session))
             case "talk" | "status":
                 task = await self._ledger.task(str(note.body.get("task", "")))
                 waiting = await self._ledger.pending(team, session=note.session)
                 return notices.message(note, waiting=[a for a in waiting if not a.private], task=task)
         return notices.message(note)
 
-    async def _put(self, card: Card, posted: Posted | None) -> set[str]:
+    async def _post_card(self, card: Card, posted: Posted | None) -> set[str]:
         """Post or update one message, and remember where it stands; its key where somebody else has drawn it
         meanwhile."""
         try:
-            at = await self._stand(card, posted)
-        except Refused as error:
+            at = await self._send_card(card, posted)
+        except SlackError as error:
             log.error("the card %s cannot be shown: %s", card.key, error)
-            await self._tell(card, posted, error)
+            await self._tell_not_posted(card, posted, error)
             return set()
-        return set() if await self._remember(card, posted, at) else {card.key}
+        return set() if await self._record_posted(card, posted, at) else {card.key}
 
-    async def _tell(self, card: Card, posted: Posted | None, error: Refused) -> None:
+    async def _tell_not_posted(self, card: Card, posted: Posted | None, error: SlackError) -> None:
         """Where it cannot be posted, whoever it waits for is told once, in direct messages."""
         if card.asker and (posted is None or posted.untried):
-            told = NOWHERE.format(channel=card.session.channel, code=error.code)
-            with contextlib.suppress(Refused, Unavailable):
-                await self.whisper(To(card.asker), checked(notices.answer(told)))
+            told = NOT_POSTED.format(channel=card.session.channel, code=error.code)
+            with contextlib.suppress(SlackError, Unavailable):
+                await self.post_ephemeral(To(card.asker), checked_message(notices.answer(told)))
 
-    async def _stand(self, card: Card, posted: Posted | None) -> tuple[str, str]:
+    async def _send_card(self, card: Card, posted: Posted | None) -> tuple[str, str]:
         """With Slack's newest blocks where it knows them; where it stands now. Raises Refused, Unavailable."""
         if card.spent and posted and posted.ts and await self.remove(posted):
             return posted.channel, posted.ts
         to = To(card.alone, card.session.channel, card.session.thread)
         if card.alone:
-            await self.whisper(to, checked(card.plain or card.message))
-            return card.session.channel, ONLY_ONE
+            await self.post_ephemeral(to, checked_message(card.plain or card.message))
+            return card.session.channel, EPHEMERAL
         if posted and posted.channel:
             to = To("", posted.channel, "" if card.direct else card.session.thread)
         elif card.direct:
             to = await self.direct(card.direct)
         if card.streams and self.streams:
-            return await self._streamed(card, posted, to, self.streams)
-        await self._announce(card, posted, to)
+            return await self._stream_card(card, posted, to, self.streams)
+        await self._reserve_actions(card, posted, to)
         if card.plain is None:
-            return await self.show(card.key, posted, to, checked(card.message))
+            return await self.show(card.key, posted, to, checked_message(card.message))
         if not self._plain:
             try:
-                return await self.show(card.key, posted, to, checked(card.message), strict=True)
-            except Refused as error:
+                return await self.show(card.key, posted, to, checked_message(card.message), strict=True)
+            except SlackError as error:
                 if error.code not in REFUSED:
                     raise
                 log.info("Slack does not take its newest blocks here: plain blocks from now on")
                 self._plain = True
-        return await self.show(card.key, posted, to, checked(card.plain))
+        return await self.show(card.key, posted, to, checked_message(card.plain))
 
-    async def _streamed(self, card: Card, posted: Posted | None, to: To, streams: Streams) -> tuple[str, str]:
+    async def _stream_card(
+        self, card: Card, posted: Posted | None, to: To, streams: Streams
+    ) -> tuple[str, str]:
         """A long answer grows part by part, where it has not been tried before. Where it stands is written down once it
         has begun, with revision 0: whoever draws it next makes it whole."""
-        message = checked(card.message)
+        message = checked_message(card.message)
         first, *rest = in_parts(message.blocks)
         if rest and posted and posted.untried and (ts := await streams.begin(to, first)):
             posted = Posted(to.channel, ts, 0)
             await self._ledger.set_posted(card.key, posted)
-            if await streams.end(to.channel, ts, rest, marked(card.key)):
+            if await streams.end(to.channel, ts, rest, card_metadata(card.key)):
                 return to.channel, ts
         return await self.show(card.key, posted, to, message)
 
-    async def _announce(self, card: Card, posted: Posted | None, to: To) -> None:
+    async def _reserve_actions(self, card: Card, posted: Posted | None, to: To) -> None:
         """Whoever is faster than our record is told to press again, not that the card is none of ours."""
         sharing = [action for action, _ in card.shows if action.id != card.key]
         if sharing and not (posted and posted.ts):
@@ -317,7 +330,7 @@ class Cards(Messages):
                 for action in sorted(sharing, key=lambda one: one.id):
                     await tx.posted(action.id, Posted(to.channel, "", 0))
 
-    async def _remember(self, card: Card, posted: Posted | None, at: tuple[str, str]) -> bool:
+    async def _record_posted(self, card: Card, posted: Posted | None, at: tuple[str, str]) -> bool:
         """Write down where it stands, and with each action on it which version of it is seen there: on the record,
         where that is for the first time. False where somebody else has drawn the card since it was read."""
         rows = {action.id: Posted(*at, action.revision, mark) for action, mark in card.shows}
@@ -326,22 +339,22 @@ class Cards(Messages):
         if posted:
             before[card.key] = posted
         async with self._ledger.begin() as tx:
-            for action in _seen_anew(card, rows, before):
-                tx.audit(entry("shown", action, "system"))
+            for action in _newly_shown(card, rows, before):
+                tx.audit(audit_entry("shown", action, "system"))
             fresh = [True]
             for key in sorted(key for key, row in rows.items() if key == card.key or before.get(key) != row):
                 guard = (posted.revision if posted else 0) if key == card.key else None
                 fresh.append(await tx.posted(key, rows[key], guard))
         return all(fresh)
 
-    async def _unposted(self, card: Card, posted: Posted | None) -> set[str]:
+    async def _record_not_posted(self, card: Card, posted: Posted | None) -> set[str]:
         """Nothing had to be drawn, so that this was no try to post it."""
         if posted and posted.untried:
             await self._ledger.set_posted(card.key, Posted(posted.channel, "", 0))
         return set()
 
 
-def _seen_anew(card: Card, rows: Mapping[str, Posted], before: Mapping[str, Posted]) -> list[Action]:
+def _newly_shown(card: Card, rows: Mapping[str, Posted], before: Mapping[str, Posted]) -> list[Action]:
     """The actions on a card that wait for a decision in a version that was not seen before."""
     waiting = [action for action, _ in card.shows if action.state is State.PREPARED]
     earlier = {action.id: before[action.id].shows for action in waiting if action.id in before}

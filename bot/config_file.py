@@ -16,7 +16,7 @@ from bot.planner import PLANNERS
 from bot.policy_file import ChannelId
 from gate.rules.ports import Limits
 from gate.rules.sampling import SamplingBounds
-from gate.rules.settings import Switches, flaw, switched
+from gate.rules.settings import Switches, switch_problem, with_switches
 from gate.rules.url_guard import Network
 from handlers.api.ports import Bounds
 from tools.mcp.server_config import ENVIRONMENT, ServerConfig, Servers, server_configs
@@ -54,7 +54,7 @@ DEFAULT = Config()
 
 
 def _switch(value: Any, info: ValidationInfo) -> Any:
-    if why := flaw(str(info.field_name), value):
+    if why := switch_problem(str(info.field_name), value):
         raise ValueError(why)
     return value
 
@@ -93,7 +93,9 @@ class SwitchesSection(Section):
 
     def on(self, base: Switches) -> Switches:
         """`base` with the switches that are set here."""
-        return switched(base, self.model_dump(include=set(SwitchesSection.model_fields), exclude_unset=True))
+        return with_switches(
+            base, self.model_dump(include=set(SwitchesSection.model_fields), exclude_unset=True)
+        )
 
 
 class LimitsSection(Section):

@@ -7,7 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from storage.database import CHECKPOINTS, NO_IDLE_TRANSACTION
-from storage.write_queue import OrderlyConnection
+from storage.write_queue import QueuedConnection
 
 
 def shared(sql: sa.Engine) -> bool:
@@ -19,7 +19,7 @@ def connect(url: str) -> sa.Engine:
     """The engine's own connections, synchronous as DBOS wants them, with the ledger's settings."""
     target = sa.make_url(url)
     if target.get_backend_name() == "sqlite":
-        orderly = {"factory": OrderlyConnection}
+        orderly = {"factory": QueuedConnection}
         sql = sa.create_engine(target.set(drivername="sqlite"), pool_size=8, connect_args=orderly)
         sa.event.listen(sql, "connect", _set_up_sqlite)
         return sql

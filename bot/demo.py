@@ -13,10 +13,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from bot import home
-from bot.demo_servers import desk_servers, sample_desk
+from bot.demo_servers import demo_servers, sample_desk
 from bot.demo_stories import sample_stories, story_servers
 from bot.settings import Secret, Settings
-from bot.wiring import made
+from bot.wiring import build
 from gate.rules.tool import Trust
 from tools.mcp.server_config import ServerConfig
 from workspace.context import Installation, Options
@@ -58,11 +58,11 @@ async def demo(settings: Settings) -> None:
     url = await _start(workspace)
     try:
         files = sample_stories(sample_files(settings.home / "files"))
-        desk = desk_servers(sample_desk(settings.home / "desk", datetime.now(UTC)), await postbox.start())
+        desk = demo_servers(sample_desk(settings.home / "desk", datetime.now(UTC)), await postbox.start())
         servers = (*desk, *story_servers(files))
         async with (
             archived(workspace.state, settings.home / "messages.jsonl"),
-            made(local(settings, url, workspace.installation, files, servers)),
+            build(local(settings, url, workspace.installation, files, servers)),
         ):
             if settings.ignored:
                 sys.stdout.write(IGNORED.format(names=", ".join(settings.ignored), home=settings.home))

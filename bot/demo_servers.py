@@ -34,7 +34,7 @@ def _task(entry: dict[str, str | int], now: datetime) -> Task:
     return Task.model_validate(rest | {"id": 1, "due": due, "created_at": now, "updated_at": now})
 
 
-def desk_servers(folder: Path, mail_port: int) -> tuple[ServerConfig, ...]:
+def demo_servers(folder: Path, mail_port: int) -> tuple[ServerConfig, ...]:
     """The servers over a desk; mail goes to the mail server on this port of this machine."""
     post = ("--smtp-host", "127.0.0.1", "--smtp-port", str(mail_port), "--smtp-security", "none")
     return (

@@ -17,11 +17,11 @@ import dbos
 import sqlalchemy as sa
 from dbos import DBOS, DBOSClient, DBOSConfig, DBOSPortableJSONSerializer, EnqueueOptions
 
-from bot.concurrency import Turnstile
+from bot.concurrency import ConcurrencySlots
 from bot.dbos_db import connect, shared
 from bot.heartbeats import RHYTHM, Janitor, Rhythm, Running
-from bot.queue_waker import CALLED, Listener, Lookout, fits
-from gate.rules.jobs import OWNER, Run, owned, resume
+from bot.queue_waker import NOTIFY, Listener, QueueWaker, is_known_worker
+from gate.rules.jobs import OWNER, Run, for_owner, resume
 from gate.rules.ports import Unavailable
 
 APPLICATION = "countersign"
@@ -36,11 +36,11 @@ POLL = 1.0
 # Workflows of one kind for one person at once in this process; the rest of theirs wait in the database. More than the
 # requests that one person may have under way (gate.rules.ports.Limits): while all of them wait for a model, "stop" is
 # heard.
-WORKERS = 24
+MAX_WORKFLOWS_PER_OWNER = 24
 # With more workflows of one person than this, what follows them waits in the queue: places stay free for what they say.
-RIDING = 18
-FRESH = 0.05  # seconds for which a run need not read anew what the one before it knew
-LIVES = 10  # how often a run may be found again after a crash before it is given up
+MAX_INLINE_WORKFLOWS = 18
+KNOWN_SECONDS = 0.05  # seconds for which a run need not read anew what the one before it knew
+MAX_RECOVERIES = 10  # how often a run may be found again after a crash before it is given up
 # An hour, in seconds: the longest that a database or Slack may stay away without a run being lost.
 RETRIES = (0.2, 0.5, 1.0, 2.0, 5.0, *[10.0] * 360)
 TRANSIENT = (
@@ -51,9 +51,9 @@ TRANSIENT = (
     ConnectionError,
     TimeoutError,
 )
-ALIVE = ["DELAYED", "ENQUEUED", "PENDING"]
-GIVEN_UP = ["ERROR", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"]
-OVER = ["SUCCESS", "CANCELLED", *GIVEN_UP]
+ACTIVE_STATUSES = ["DELAYED", "ENQUEUED", "PENDING"]
+FAILED_STATUSES = ["ERROR", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"]
+FINAL_STATUSES = ["SUCCESS", "CANCELLED", *FAILED_STATUSES]
 
 log = logging.getLogger(__name__)
 
@@ -77,7 +77,7 @@ class Job:
 
 
 # The runs that the job of this task has asked for and that go on in its workflow; None outside of workflows.
-FOLLOWING: ContextVar[dict[str, Run] | None] = ContextVar("following", default=None)
+INLINE_RUNS: ContextVar[dict[str, Run] | None] = ContextVar("following", default=None)
 
 
 class Engine:
@@ -103,12 +103,12 @@ class Engine:
         self._retries = retries
         self._jobs: Mapping[str, Job] = {}
         self._works = False
-        self._lookout: Lookout | None = None
+        self._queue_waker: QueueWaker | None = None
         self._listener: Listener | None = None
-        self._turnstile = Turnstile()
+        self._slots = ConcurrencySlots()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._under_way: Counter[str] = Counter()  # workflows of each person in this process
-        self._told: frozenset[str] = frozenset()  # runs that `given_up` has named
+        self._reported: frozenset[str] = frozenset()  # runs that `given_up` has named
         self._client = DBOSClient(
             system_database_engine=self._sql,
             serializer=DBOSPortableJSONSerializer(),
@@ -130,8 +130,8 @@ class Engine:
         job = self._jobs.get(run.name)
         if job is None:
             raise LookupError(f"No job is registered for runs named {run.name!r}: name it in Engine.start.")
-        following = FOLLOWING.get()
-        crowded = self._under_way[run.owner] > RIDING
+        following = INLINE_RUNS.get()
+        crowded = self._under_way[run.owner] > MAX_INLINE_WORKFLOWS
         if job.follows and following is not None and run.delay <= 0 and not crowded:
             following.setdefault(run.key, run)
             return False
@@ -148,14 +148,14 @@ class Engine:
             options["delay_seconds"] = run.delay
         self._client.enqueue_in_transaction(conn, options, *run.args)
         if not self._works and run.delay <= 0 and shared(self._sql):
-            conn.execute(CALLED)  # another process works: it is told with the commit
+            conn.execute(NOTIFY)  # another process works: it is told with the commit
         return True
 
     def wake(self) -> None:
         """Look at once for what is due, instead of at the next look; to be called when a transaction with runs
         has been committed. Without it, they are found all the same."""
-        if self._lookout:
-            self._lookout.call()
+        if self._queue_waker:
+            self._queue_waker.wake()
 
     async def start(self, jobs: Mapping[str, Job], *, work: bool = True) -> None:
         """Create DBOS's tables where they are missing, resume what a crash left behind, begin to work.
@@ -164,7 +164,7 @@ class Engine:
         """
         logger = logging.getLogger("dbos")
         logger.addHandler(logging.NullHandler())  # else DBOS writes to the console in a format of its own
-        logger.addFilter(_unheard)
+        logger.addFilter(_hide_logged_errors)
         self._jobs = dict(jobs)
         await asyncio.to_thread(self._prepare)
         self._works = work
@@ -172,16 +172,16 @@ class Engine:
             return
         launched = DBOS(config=self._config())
         for name, job in jobs.items():
-            DBOS.workflow(name=name, max_recovery_attempts=LIVES)(self._workflow(job))
-        self._lookout = self._own_lookout(launched)
+            DBOS.workflow(name=name, max_recovery_attempts=MAX_RECOVERIES)(self._workflow(job))
+        self._queue_waker = self._start_queue_waker(launched)
         left = [] if shared(self._sql) else await asyncio.to_thread(self.running)
         await asyncio.to_thread(self._resume_followers, left)  # before what tells of them is resumed and ends
         # On the loop's own thread: DBOS runs coroutines on the loop that it is launched from.
         DBOS.launch()
-        if self._lookout:
-            self._lookout.start()
+        if self._queue_waker:
+            self._queue_waker.start()
             if shared(self._sql):
-                self._listener = Listener(self._sql, self._lookout.call)
+                self._listener = Listener(self._sql, self._queue_waker.wake)
                 self._listener.start()
 
     async def drain(self, seconds: float) -> None:
@@ -190,7 +190,7 @@ class Engine:
         What is not done by then is cancelled, and stays for the next process or another replica.
         """
         await asyncio.to_thread(self._janitor.stop)
-        for looking in (self._listener, self._lookout):
+        for looking in (self._listener, self._queue_waker):
             if looking:
                 await asyncio.to_thread(looking.stop)
         if self._works:
@@ -209,7 +209,7 @@ class Engine:
     async def alive(self, keys: Collection[str]) -> frozenset[str]:
         """Those of the keys whose run waits, is delayed or runs."""
         found = await self._client.list_workflows_async(
-            workflow_ids=list(keys), status=ALIVE, load_input=False, load_output=False
+            workflow_ids=list(keys), status=ACTIVE_STATUSES, load_input=False, load_output=False
         )
         return frozenset(run.workflow_id for run in found)
 
@@ -221,11 +221,16 @@ class Engine:
         """The keys of the runs of this name that have failed, or were found again too often after crashes; the newest
         `limit`. None where this was answered before."""
         found = await self._client.list_workflows_async(
-            name=name, status=GIVEN_UP, limit=limit, sort_desc=True, load_input=False, load_output=False
+            name=name,
+            status=FAILED_STATUSES,
+            limit=limit,
+            sort_desc=True,
+            load_input=False,
+            load_output=False,
         )
         keys = tuple(run.workflow_id for run in found)
-        known, self._told = self._told, frozenset(keys)
-        return () if self._told <= known else keys
+        known, self._reported = self._reported, frozenset(keys)
+        return () if self._reported <= known else keys
 
     async def purge(self, before: datetime) -> int:
         """Forget the runs that ended before this time; how many there were."""
@@ -236,7 +241,11 @@ class Engine:
         found = self._client.list_workflows(status="PENDING", load_output=False)
         return [
             Running(
-                run.workflow_id, run.executor_id or "", run.name, _first(run), run.authenticated_user or ""
+                run.workflow_id,
+                run.executor_id or "",
+                run.name,
+                _first_argument(run),
+                run.authenticated_user or "",
             )
             for run in found
         ]
@@ -263,7 +272,7 @@ class Engine:
         gone = 0
         while True:
             found = self._client.list_workflows(
-                status=OVER,
+                status=FINAL_STATUSES,
                 completed_before=before.isoformat(),
                 limit=batch,
                 load_input=False,
@@ -295,21 +304,21 @@ class Engine:
         self._queue = self._client.register_queue(
             QUEUE,
             polling_interval_sec=POLL,
-            partition_worker_concurrency=WORKERS,
+            partition_worker_concurrency=MAX_WORKFLOWS_PER_OWNER,
         )
         self._janitor.start()  # a replica that has not beaten counts as dead
 
-    def _own_lookout(self, launched: DBOS) -> Lookout | None:
+    def _start_queue_waker(self, launched: DBOS) -> QueueWaker | None:
         """Look at our queue ourselves, where DBOS's worker is as we know it; else DBOS does, every POLL seconds."""
         worker: Any = getattr(getattr(dbos, "_queue", None), "queue_worker_thread", None)
-        if not fits(worker):
+        if not is_known_worker(worker):
             log.warning("This DBOS has another queue worker: runs begin later, each when it is looked for.")
             return None
         DBOS.listen_queues([])
         self._queue.database_backed_queue = (
             False  # its settings are ours: no need to read them before each look
         )
-        return Lookout(worker, launched, self._queue)
+        return QueueWaker(worker, launched, self._queue)
 
     def _leave(self) -> None:
         self._janitor.leave()
@@ -324,8 +333,8 @@ class Engine:
             owner = DBOS.authenticated_user or ""
             self._under_way[owner] += 1
             try:
-                with owned(owner):
-                    await self._run_all(await self._one(job, args, ()))
+                with for_owner(owner):
+                    await self._run_all(await self._run_workflow(job, args, ()))
             except asyncio.CancelledError:
                 if task.cancelling():
                     raise  # by `drain`: the run stays unfinished
@@ -334,22 +343,22 @@ class Engine:
                 raise _failed(str(error)) from None
             finally:
                 self._tasks.discard(task)
-                if self._under_way[owner] >= WORKERS:
+                if self._under_way[owner] >= MAX_WORKFLOWS_PER_OWNER:
                     self.wake()  # for what waits for this place
                 self._under_way -= Counter([owner])  # which forgets who has none
 
         return run
 
-    async def _one(self, job: Job, args: Sequence[str], known: Sequence[object]) -> list[Run]:
+    async def _run_workflow(self, job: Job, args: Sequence[str], known: Sequence[object]) -> list[Run]:
         """Carry out one run; the runs that follow it. What goes wrong is raised once those have been carried out.
         `known`: records for it, unless they are old by the time that it begins."""
         following: dict[str, Run] = {}
-        FOLLOWING.set(following)
+        INLINE_RUNS.set(following)
         asked = time.monotonic()
         try:
-            async with self._turnstile.passed(job.kind, OWNER.get()):
-                fresh = time.monotonic() - asked < FRESH
-                await self._patiently(job, args, known if fresh else ())
+            async with self._slots.slot(job.kind, OWNER.get()):
+                fresh = time.monotonic() - asked < KNOWN_SECONDS
+                await self._run_with_retries(job, args, known if fresh else ())
         except (Exception, asyncio.CancelledError):
             if not _cancelled():  # what was committed before still follows
                 await self._run_all(list(following.values()))
@@ -359,21 +368,21 @@ class Engine:
     async def _run_all(self, runs: list[Run]) -> None:
         """Carry out runs and all that follows them, several side by side. One that fails keeps none from going on."""
         while len(runs) == 1:
-            runs = await self._follow(runs[0])
+            runs = await self._run_inline(runs[0])
         if runs:
             await asyncio.gather(*(self._run_all([run]) for run in runs))
 
-    async def _follow(self, run: Run) -> list[Run]:
+    async def _run_inline(self, run: Run) -> list[Run]:
         try:
-            with owned(run.owner):
-                return await self._one(self._jobs[run.name], run.args, run.known)
+            with for_owner(run.owner):
+                return await self._run_workflow(self._jobs[run.name], run.args, run.known)
         except (Exception, asyncio.CancelledError):
             if _cancelled():
                 raise
             log.exception("The run %s has failed and is not tried again.", run.key)
             return []
 
-    async def _patiently(self, job: Job, args: Sequence[str], known: Sequence[object]) -> None:
+    async def _run_with_retries(self, job: Job, args: Sequence[str], known: Sequence[object]) -> None:
         for wait in self._retries:
             try:
                 return await job.work(*args, *known)
@@ -390,7 +399,7 @@ def _cancelled() -> bool:
     return task is not None and task.cancelling() > 0
 
 
-def _first(run: dbos.WorkflowStatus) -> str:
+def _first_argument(run: dbos.WorkflowStatus) -> str:
     """The first argument of a run: what it is about."""
     return str(run.input["args"][0]) if run.input and run.input["args"] else ""
 
@@ -400,6 +409,6 @@ def _failed(why: str) -> RunFailed:
     return RunFailed(why)
 
 
-def _unheard(record: logging.LogRecord) -> bool:
+def _hide_logged_errors(record: logging.LogRecord) -> bool:
     """Keeps DBOS from logging a second time what `_failed` has logged."""
     return not (record.exc_info and isinstance(record.exc_info[1], RunFailed))

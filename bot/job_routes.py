@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 
 from bot.engine import Job
 from gate.actions import batch, edit, execute, expiry, reissue, resolve_unknown, undo
-from gate.actions.batch import Yes
+from gate.actions.batch import GroupConfirmation
 from gate.rules.action import Action
 from gate.rules.messages import CardKey, CardKind, cards_of
 from gate.rules.ports import World
@@ -24,7 +24,7 @@ from gate.tasks import (
 )
 
 log = logging.getLogger(__name__)
-UNPROVED = len(fields(Yes))  # arguments of a press that version 1 has queued, without their MAC
+UNPROVED = len(fields(GroupConfirmation))  # arguments of a press that version 1 has queued, without their MAC
 Work = Callable[..., Awaitable[None]]
 # Runs of an earlier version that may still wait in a database.
 FORMER_TIMERS = ("expire", "close_undo", "settle_task", "proceed", "lapse_plan", "lapse_question")
@@ -38,34 +38,38 @@ def jobs(world: World) -> dict[str, Job]:
 
         async def seen(record: Action | Task) -> None:
             nonlocal summary
-            summary = isinstance(record, Task) and step_check.briefly(record)
-            await pending_reviews.copy(world, record)
+            summary = isinstance(record, Task) and step_check.has_review_timeout(record)
+            await pending_reviews.update_cache(world, record)
 
         await world.chat.draw(CardKey(CardKind(kind), about), float(within), seen)
         if summary:
-            await step_check.posted(world, about)
+            await step_check.start_review_timer(world, about)
 
     async def refresh(action_id: str, version: str) -> None:
-        await edit.refresh(world, action_id, int(version))
+        await edit.refresh_preview(world, action_id, int(version))
 
     async def confirm_all(*press: str) -> None:
-        proved = world.ledger.proved("confirm_all", press)
+        proved = world.ledger.verified_args("confirm_all", press)
         if proved is None:
             log.error("A stored press on Confirm all is not as it was written, and confirms nothing.")
-            return await batch.ask_anew(world, Yes(*press)) if len(press) == UNPROVED else None
-        await batch.confirm_each(world, Yes(*proved))
+            return (
+                await batch.reject_unproved(world, GroupConfirmation(*press))
+                if len(press) == UNPROVED
+                else None
+            )
+        await batch.confirm_each(world, GroupConfirmation(*proved))
 
     return {
         "confirm_all": Job("events", confirm_all),
-        "take_in": Job("events", _bound(world, inbox.take_in)),
+        "take_in": Job("events", _work_of_flow(world, inbox.read_inbox)),
         "refresh": Job("events", refresh),
-        "renew": Job("events", _bound(world, reissue.renew)),
-        "undo": Job("calls", _bound(world, undo.run_undo)),
-        "check": Job("calls", _bound(world, resolve_unknown.check)),
-        "carry_out": Job("calls", _bound(world, execute.carry_out), follows=True),
-        "resume": Job("events", _bound(world, expiry.resume)),
+        "renew": Job("events", _work_of_flow(world, reissue.reissue)),
+        "undo": Job("calls", _work_of_flow(world, undo.run_undo)),
+        "check": Job("calls", _work_of_flow(world, resolve_unknown.check_target)),
+        "carry_out": Job("calls", _work_of_flow(world, execute.execute), follows=True),
+        "resume": Job("events", _work_of_flow(world, expiry.resume_thread)),
         "card": Job("cards", card),
-        **_earlier(world),
+        **_former_jobs(world),
         **_of_tasks(world),
     }
 
@@ -74,19 +78,19 @@ async def _nothing(*_: str) -> None:
     """The sweep does what these timers did."""
 
 
-def _earlier(world: World) -> dict[str, Job]:
+def _former_jobs(world: World) -> dict[str, Job]:
     """Runs that an earlier version has left in the queue: each asks for what is asked for today."""
 
     async def draw(action_id: str) -> None:
         action = await world.ledger.action(action_id)
         async with world.ledger.begin() as tx:
             for key in cards_of(action) if action else ():
-                tx.show(key)
+                tx.request_card(key)
 
     def asking(kind: CardKind) -> Work:
         async def ask(about: str) -> None:
             async with world.ledger.begin() as tx:
-                tx.show(CardKey(kind, about))
+                tx.request_card(CardKey(kind, about))
 
         return ask
 
@@ -97,14 +101,14 @@ def _earlier(world: World) -> dict[str, Job]:
     }
 
 
-def _bound(world: World, flow: Work) -> Work:
+def _work_of_flow(world: World, flow: Work) -> Work:
     async def work(*args: object) -> None:
         await flow(world, *args)
 
     return work
 
 
-def one_by_one(work: Work) -> Work:
+def serialized(work: Work) -> Work:
     """Lets the runs about one thing, their first argument, follow each other in this process. Two that ask a planner
     at once would pay a model twice, and the second answer is thrown away. The flows bear it where it happens all
     the same, as with several processes."""
@@ -123,7 +127,7 @@ def _of_tasks(world: World) -> dict[str, Job]:
     """What may wait for a model, minutes long, has a kind of its own: no message waits behind it."""
 
     return {
-        "turn": Job("plans", one_by_one(_bound(world, planner_turn.run_turn)), follows=True),
-        "task": Job("plans", _bound(world, task_runner.run_task), follows=True),
+        "turn": Job("plans", serialized(_work_of_flow(world, planner_turn.run_turn)), follows=True),
+        "task": Job("plans", _work_of_flow(world, task_runner.run_task), follows=True),
         **{name: Job("timers", _nothing) for name in FORMER_TIMERS},
     }

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
-from bot.slack_retry import REFUSED, Refused, patiently
+from bot.slack_retry import REFUSED, SlackError, call_slack
 from gate.rules.ports import Unavailable
 from handlers.slack.listener import Opening
 from views import modals, notices, payload_check
@@ -18,7 +18,7 @@ PLAIN = "I have something to show here that Slack did not take. Nothing can be c
 EMPTY = "I could not fetch this just now. Nothing changed: close this and press again."
 
 
-async def content(opening: Opening, view_id: str) -> dict[str, Any]:
+async def modal_content(opening: Opening, view_id: str) -> dict[str, Any]:
     """What belongs into an opened modal, or a sentence that says why it is not there."""
     try:
         view = await opening.then(view_id)
@@ -35,7 +35,7 @@ async def content(opening: Opening, view_id: str) -> dict[str, Any]:
     return modals.message(PLAIN)
 
 
-def checked(message: Message) -> Message:
+def checked_message(message: Message) -> Message:
     """The message, or a plain one without buttons when it breaks Slack's rules: fail closed, never silent."""
     problems: Sequence[str] = payload_check.message(message)
     if not problems:
@@ -50,10 +50,10 @@ async def shown(call: Any, message: Message, strict: bool = False, **arguments: 
     chat.update forgets `parse` each time.
     """
     try:
-        return await patiently(call, text=message.text, blocks=message.blocks, parse="none", **arguments)
-    except Refused as error:
+        return await call_slack(call, text=message.text, blocks=message.blocks, parse="none", **arguments)
+    except SlackError as error:
         if strict or error.code not in REFUSED:
             raise
         log.error("Slack refused a message of ours: %s", error)
         plain = notices.answer(PLAIN)
-        return await patiently(call, text=plain.text, blocks=plain.blocks, parse="none", **arguments)
+        return await call_slack(call, text=plain.text, blocks=plain.blocks, parse="none", **arguments)

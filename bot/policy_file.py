@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, PlainValidator, model_validator
 
-from gate.rules.action import Approvers, Class, Json, Risk
+from gate.rules.action import Approvers, CallClass, Json, Risk
 from gate.rules.always_gated import ALWAYS
 from gate.rules.policy import Policy, Rule
 from gate.rules.reviews import Phase, Review
@@ -43,7 +43,7 @@ def _slow(pattern: str) -> Iterator[str]:
         yield f"holds the pattern {pattern}, which may take too long: bound its repeats, as in {{0,90}}"
 
 
-def _checkable(pattern: str) -> str:
+def _validate_pattern(pattern: str) -> str:
     for why in _slow(pattern):
         raise ValueError(why)
     return pattern
@@ -91,7 +91,7 @@ class WhenSection(Section):
     """What the arguments have to look like for a rule to hold."""
 
     schema_: Annotated[dict[str, Json] | None, PlainValidator(_schema)] = Field(None, alias="schema")
-    text: Maybe[Annotated[Text, AfterValidator(_checkable)]] = None
+    text: Maybe[Annotated[Text, AfterValidator(_validate_pattern)]] = None
 
     def when(self) -> dict[str, Any]:
         return {"schema": self.schema_, "texts": (self.text,) if self.text else ()}
@@ -140,7 +140,7 @@ class StricterSection(Section):
 
 
 class RaiseSection(WhenSection):
-    cls: Class = Field(alias="class")
+    cls: CallClass = Field(alias="class")
 
     @model_validator(mode="after")
     def _conditional(self) -> RaiseSection:
@@ -150,7 +150,7 @@ class RaiseSection(WhenSection):
 
 
 class ToolSection(StricterSection):
-    cls: Maybe[Class] = Field(None, alias="class")
+    cls: Maybe[CallClass] = Field(None, alias="class")
     raise_if: tuple[RaiseSection, ...] = ()
 
 
@@ -182,7 +182,7 @@ class GatedSection(WhenSection):
 class RuleSection(WhenSection, StricterSection):
     name: Text
     tools: ToolPatterns
-    at_least: Maybe[Class] = None
+    at_least: Maybe[CallClass] = None
 
     def rule(self) -> Rule:
         own: dict[str, Any] = {"name": self.name, "tools": self.tools, "at_least": self.at_least}

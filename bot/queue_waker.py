@@ -11,29 +11,31 @@ from typing import Any
 
 import sqlalchemy as sa
 
-SPARE = 4  # looks that may follow each other at once: a click's run, and those that it asks for
-PACE = 0.05  # seconds between looks in the long run: each costs CPU, and finds all that waits
-AGAIN = 1.0  # seconds until DBOS's worker is begun again, should it end by itself; and until listening is
+BURST_LOOKS = 4  # looks that may follow each other at once: a click's run, and those that it asks for
+LOOK_SECONDS = 0.05  # seconds between looks in the long run: each costs CPU, and finds all that waits
+RESTART_SECONDS = (
+    1.0  # seconds until DBOS's worker is begun again, should it end by itself; and until listening is
+)
 CHANNEL = "countersign_runs"
-CALLED = sa.text(f"NOTIFY {CHANNEL}")  # in the transaction that puts a run into the queue
-HEARING = 0.5  # seconds after which a listener looks whether it is to end
+NOTIFY = sa.text(f"NOTIFY {CHANNEL}")  # in the transaction that puts a run into the queue
+LISTEN_SECONDS = 0.5  # seconds after which a listener looks whether it is to end
 
 log = logging.getLogger(__name__)
 
 
-class Bell:
+class WakeEvent:
     """Stands where DBOS's queue worker expects the threading.Event that ends it, and lets it be called earlier.
 
     `wait` returns after its time as it always did, or soon after `call`; only after `set` it says True. What was
     committed before `call` is seen by the look that follows. For any thread.
     """
 
-    def __init__(self, spare: int = SPARE, pace: float = PACE) -> None:
+    def __init__(self, spare: int = BURST_LOOKS, pace: float = LOOK_SECONDS) -> None:
         self._called, self._ended = threading.Event(), threading.Event()
         self._ahead, self._pace = (spare - 1) * pace, pace
         self._due = 0.0
 
-    def call(self) -> None:
+    def wake(self) -> None:
         self._called.set()
 
     def set(self) -> None:
@@ -52,14 +54,14 @@ class Bell:
         return self._ended.is_set()
 
 
-class Lookout:
+class QueueWaker:
     """DBOS's own queue worker on a thread of ours, with a Bell.
 
-    `worker` is private to DBOS, so it may be gone or another one day: `fits` says whether it is as expected.
+    `worker` is private to DBOS, so it may be gone or another one day: `is_known_worker` says whether it is as expected.
     """
 
     def __init__(self, worker: Callable[..., Any], *args: Any) -> None:
-        self._bell = Bell()
+        self._wake_event = WakeEvent()
         self._worker = worker
         self._args = args
         self._thread = threading.Thread(target=self._work, name="lookout", daemon=True)
@@ -67,23 +69,27 @@ class Lookout:
     def start(self) -> None:
         self._thread.start()
 
-    def call(self) -> None:
+    def wake(self) -> None:
         """To be called when something that is due has been committed. Returns at once."""
-        self._bell.call()
+        self._wake_event.wake()
 
     def stop(self) -> None:
         """Take in nothing more. Waits for the look that is going on, for 10 s at most."""
-        self._bell.set()
+        self._wake_event.set()
         if self._thread.is_alive():
             self._thread.join(10)
 
     def _work(self) -> None:
-        while not self._bell.is_set():
+        while not self._wake_event.is_set():
             try:
-                self._worker(self._bell, *self._args)
+                self._worker(self._wake_event, *self._args)
             except Exception:
-                log.warning("Looking at the queue has failed and begins again in %s s.", AGAIN, exc_info=True)
-            self._bell.wait(AGAIN)
+                log.warning(
+                    "Looking at the queue has failed and begins again in %s s.",
+                    RESTART_SECONDS,
+                    exc_info=True,
+                )
+            self._wake_event.wait(RESTART_SECONDS)
 
 
 class Listener:
@@ -91,7 +97,7 @@ class Listener:
     connection is lost, the poll finds them."""
 
     def __init__(self, sql: sa.Engine, heard: Callable[[], None]) -> None:
-        self._sql, self._heard = sql, heard
+        self._sql, self._on_notify = sql, heard
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._work, name="listener", daemon=True)
 
@@ -109,8 +115,10 @@ class Listener:
             try:
                 self._listen()
             except Exception:
-                log.warning("Listening for runs has failed and begins again in %s s.", AGAIN, exc_info=True)
-                self._ended.wait(AGAIN)
+                log.warning(
+                    "Listening for runs has failed and begins again in %s s.", RESTART_SECONDS, exc_info=True
+                )
+                self._ended.wait(RESTART_SECONDS)
 
     def _listen(self) -> None:
         with self._sql.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
@@ -118,10 +126,10 @@ class Listener:
             connection.exec_driver_sql(f"LISTEN {CHANNEL}")
             line: Any = connection.connection.dbapi_connection
             while not self._ended.is_set():
-                for _ in line.notifies(timeout=HEARING, stop_after=1):
-                    self._heard()
+                for _ in line.notifies(timeout=LISTEN_SECONDS, stop_after=1):
+                    self._on_notify()
 
 
-def fits(worker: object) -> bool:
+def is_known_worker(worker: object) -> bool:
     """Whether this is a worker as Lookout knows it: called with what ends it, with DBOS and with a queue."""
     return callable(worker) and list(inspect.signature(worker).parameters) == ["stop_event", "dbos", "queue"]

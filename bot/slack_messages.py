@@ -14,11 +14,11 @@ from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.webhook.async_client import AsyncWebhookClient
 
-from bot.outgoing_check import PLAIN, checked, content, shown
-from bot.slack_retry import LOST, STREAMED, Refused, code_of, patiently
+from bot.outgoing_check import PLAIN, checked_message, modal_content, shown
+from bot.slack_retry import MESSAGE_GONE, STREAMED, SlackError, call_slack, code_of
 from bot.streams import begins
 from gate.rules.action import Session
-from gate.rules.messages import SOON
+from gate.rules.messages import PROGRESS_DELAY
 from gate.rules.ports import Ledger, Posted, Unavailable
 from gate.rules.task import Task
 from handlers.slack.listener import Opening, To
@@ -38,7 +38,7 @@ REPEATED = 15.0  # seconds in which a thread is not told once more that nothing 
 KEPT = 1_000  # things that are remembered for a moment
 
 
-def marked(key: str) -> dict[str, Any]:
+def card_metadata(key: str) -> dict[str, Any]:
     """The metadata by which a message of ours is found again."""
     return {"event_type": EVENT, "event_payload": {"key": key}}
 
@@ -60,8 +60,8 @@ class Messages:
             try:
                 await self._update(*at, message, strict)
                 return at
-            except Refused as error:
-                if error.code not in LOST:
+            except SlackError as error:
+                if error.code not in MESSAGE_GONE:
                     raise
         return await self._send(key, to, message, strict)
 
@@ -81,9 +81,9 @@ class Messages:
     async def remove(self, posted: Posted) -> bool:
         """Delete a message. False where Slack does not let us. Raises Unavailable."""
         try:
-            await patiently(self._client.chat_delete, channel=posted.channel, ts=posted.ts)
-        except Refused as error:
-            return error.code in LOST
+            await call_slack(self._client.chat_delete, channel=posted.channel, ts=posted.ts)
+        except SlackError as error:
+            return error.code in MESSAGE_GONE
         return True
 
     async def _send(self, key: str, to: To, message: Message, strict: bool) -> tuple[str, str]:
@@ -93,7 +93,7 @@ class Messages:
             strict,
             channel=to.channel,
             thread_ts=to.thread or None,
-            metadata=marked(key),
+            metadata=card_metadata(key),
             unfurl_links=False,
             unfurl_media=False,
         )
@@ -103,10 +103,10 @@ class Messages:
         update: Any = partial(shown, self._client.chat_update, message, strict, channel=channel, ts=ts)
         try:
             await update()
-        except Refused as error:
+        except SlackError as error:
             if error.code != STREAMED:
                 raise
-            await patiently(self._client.chat_stopStream, channel=channel, ts=ts)
+            await call_slack(self._client.chat_stopStream, channel=channel, ts=ts)
             await update()
 
     async def _find(self, key: str, to: To, message: Message) -> str | None:
@@ -123,13 +123,13 @@ class Messages:
         """What stands in the thread, or newest in the direct messages."""
         arguments = {"channel": to.channel, "include_all_metadata": True, "limit": PAGE}
         if not to.thread:
-            newest = await patiently(self._client.conversations_history, **arguments)
+            newest = await call_slack(self._client.conversations_history, **arguments)
             for message in newest.get("messages") or []:
                 yield message
             return
         cursor = ""
         while True:
-            page = await patiently(
+            page = await call_slack(
                 self._client.conversations_replies, ts=to.thread, cursor=cursor or None, **arguments
             )
             for message in page.get("messages") or []:
@@ -140,10 +140,10 @@ class Messages:
 
     async def direct(self, user: str) -> To:
         """The direct messages with a person. Raises Unavailable, or Refused."""
-        opened = await patiently(self._client.conversations_open, users=user)
+        opened = await call_slack(self._client.conversations_open, users=user)
         return To("", str(opened["channel"]["id"]))
 
-    async def whisper(self, to: To, message: Message) -> None:
+    async def post_ephemeral(self, to: To, message: Message) -> None:
         """Say it to one person alone: where they are, or in direct messages where that is no channel.
 
         Raises Unavailable, or Refused.
@@ -172,7 +172,9 @@ class Statuses:
         """How a task without cards stands: that it is worked on is said only where that takes long."""
         session, status = task.session, rendering.status_of_task(task)
         if status == "processing" and session not in {*self._soon, *self._busy}:
-            self._soon[session] = asyncio.get_running_loop().call_later(SOON, self._takes_long, session)
+            self._soon[session] = asyncio.get_running_loop().call_later(
+                PROGRESS_DELAY, self._takes_long, session
+            )
         elif status == "active" and self._forget(session):
             self._tell(session, status)
 
@@ -216,7 +218,7 @@ class Statuses:
             await self._say(session, status)
         if status == "active":
             self._active[session] = now
-            bound(self._active)
+            evict_oldest(self._active)
 
     async def _say(self, session: Session, status: str) -> None:
         if not self._known or not session.thread:
@@ -242,15 +244,17 @@ class Hints:
     async def tell(self, to: To, text: str) -> None:
         """Say it to one person alone, or log that it could not be said."""
         try:
-            await self._messages.whisper(to, checked(notices.answer(text)))
-        except (Refused, Unavailable) as error:
+            await self._messages.post_ephemeral(to, checked_message(notices.answer(text)))
+        except (SlackError, Unavailable) as error:
             log.warning("a hint could not be shown: %s", error)
 
     async def replace(self, url: str, to: To, message: Message) -> None:
         """Put a message in the place of an ephemeral one, by the response_url of a click on it; else say that it could
         not be done."""
         problem = (
-            await self._respond(url, checked(message)) if self._is_slack(url) else "not an address of Slack"
+            await self._respond(url, checked_message(message))
+            if self._is_slack(url)
+            else "not an address of Slack"
         )
         if problem:
             log.warning("a list could not be replaced: %s", problem)
@@ -274,18 +278,18 @@ class Hints:
     async def open(self, opening: Opening, to: To) -> None:
         """Open a placeholder at once, then put the content in its place."""
         try:
-            response = await patiently(
+            response = await call_slack(
                 self._client.views_open, trigger_id=opening.trigger, view=modals.loading()
             )
             view_id, mark = str(response["view"]["id"]), response["view"].get("hash")
-        except (Refused, Unavailable) as error:
+        except (SlackError, Unavailable) as error:
             log.warning("a modal could not be opened: %s", error)
             await self.tell(to, CLOSED)
             return
-        view = await content(opening, view_id)
+        view = await modal_content(opening, view_id)
         try:
-            await patiently(self._client.views_update, view_id=view_id, hash=mark, view=view)
-        except Refused as error:
+            await call_slack(self._client.views_update, view_id=view_id, hash=mark, view=view)
+        except SlackError as error:
             log.error("Slack refused a modal of ours: %s", error)
             await self._fall_back(view_id)
         except Unavailable as error:  # closed meanwhile, most often
@@ -293,8 +297,8 @@ class Hints:
 
     async def _fall_back(self, view_id: str) -> None:
         try:
-            await patiently(self._client.views_update, view_id=view_id, view=modals.message(PLAIN))
-        except (Refused, Unavailable) as error:
+            await call_slack(self._client.views_update, view_id=view_id, view=modals.message(PLAIN))
+        except (SlackError, Unavailable) as error:
             log.warning("a modal could not be filled: %s", error)
 
     async def publish(self, user: str, view: Mapping[str, Any]) -> None:
@@ -304,12 +308,12 @@ class Hints:
             log.error("App Home broke the rules: %s", problems[:3])
             return
         try:
-            await patiently(self._client.views_publish, user_id=user, view=dict(view))
-        except (Refused, Unavailable) as error:
+            await call_slack(self._client.views_publish, user_id=user, view=dict(view))
+        except (SlackError, Unavailable) as error:
             log.warning("App Home could not be published: %s", error)
 
 
-def bound(kept: dict[Any, Any]) -> None:
+def evict_oldest(kept: dict[Any, Any]) -> None:
     """Forget the oldest of what is kept for a moment."""
     while len(kept) > KEPT:
         del kept[next(iter(kept))]

@@ -19,7 +19,7 @@ FINAL = frozenset(
     "user_disabled user_not_found user_not_in_channel unknown_method".split()
 )
 # The message is gone, or is not ours to change.
-LOST = frozenset(["message_not_found", "cant_update_message"])
+MESSAGE_GONE = frozenset(["message_not_found", "cant_update_message"])
 # The message itself breaks a rule of Slack's.
 REFUSED = frozenset(
     "block_mismatch invalid_arguments invalid_blocks invalid_blocks_format markdown_text_conflict metadata_too_large "
@@ -31,7 +31,7 @@ REFUSED = frozenset(
 STREAMED = "streaming_state_conflict"
 
 
-class Refused(Exception):
+class SlackError(Exception):
     """Slack will not take this, however often it is tried. `code` is Slack's word for why."""
 
     def __init__(self, code: str) -> None:
@@ -46,14 +46,14 @@ def code_of(error: SlackApiError) -> str:
     return code if isinstance(code, str) else ""
 
 
-async def patiently(call: Callable[..., Any], **arguments: Any) -> Any:
+async def call_slack(call: Callable[..., Any], **arguments: Any) -> Any:
     """Call Slack. Raises Refused, or Unavailable: then it may be tried again."""
     try:
         return await call(**arguments)
     except SlackApiError as error:
         code = code_of(error)
-        if code in FINAL | LOST | REFUSED | {STREAMED}:
-            raise Refused(code) from error
+        if code in FINAL | MESSAGE_GONE | REFUSED | {STREAMED}:
+            raise SlackError(code) from error
         raise Unavailable(f"Slack answered {code or 'something that is no JSON'}") from error
     except Exception as error:  # the SDK lets transport and decoding errors of many kinds through
         raise Unavailable(f"Slack could not be reached: {type(error).__name__}") from error

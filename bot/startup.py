@@ -32,7 +32,7 @@ class NotStarted(Exception):
 
 
 @contextmanager
-def usable(settings: Settings) -> Iterator[None]:
+def report_database_errors(settings: Settings) -> Iterator[None]:
     """Tell in a sentence that the database cannot be had."""
     try:
         yield
@@ -44,7 +44,7 @@ def usable(settings: Settings) -> Iterator[None]:
         raise NotStarted(NO_DATABASE.format(why=why)) from error
 
 
-async def answering(redis: Redis) -> None:
+async def require_redis(redis: Redis) -> None:
     """Raise NotStarted unless Redis answers."""
     try:
         async with asyncio.timeout(SECONDS):

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from bot.webhooks import Deliveries, Sender
-from gate.rules.access import Kind, Logged, Token, usable
+from gate.rules.access import StreamEvent, Token, TokenKind, is_valid_token
 from gate.rules.action import Person
 from gate.rules.permissions import account
 from gate.rules.ports import Unavailable, World
 from gate.rules.url_guard import Network
-from gate.rules.webhooks import Webhook, receives
+from gate.rules.webhooks import Webhook, may_receive
 from storage.ledger import SqlLedger
 from storage.tokens import TokenStore
 from storage.webhooks import HookStore, wanted_by_operator
@@ -20,27 +20,27 @@ from storage.webhooks import HookStore, wanted_by_operator
 NOT_KNOWN = "Slack does not say now whose token it is that a webhook was made with"
 
 
-class Audience:
+class WebhookAudience:
     """Judges events for each webhook, as `GET /events` does for an open stream."""
 
     def __init__(self, world: World, tokens: TokenStore) -> None:
         self._world, self._tokens = world, tokens
 
-    async def receivable(self, hook: Webhook, found: Sequence[Logged]) -> Sequence[Logged]:
+    async def receivable(self, hook: Webhook, found: Sequence[StreamEvent]) -> Sequence[StreamEvent]:
         """Those of the events that it is told of. Raises Unavailable: nobody can say now."""
         if not hook.token:
             return await wanted_by_operator(hook, found)
         token = await self._tokens.get(hook.token)
-        if token is None or not usable(token, await self._tokens.now()).allowed:
+        if token is None or not is_valid_token(token, await self._tokens.now()).allowed:
             return []
         person = await self._person(token)
-        if token.kind is Kind.PERSON and not account(person).allowed:
+        if token.kind is TokenKind.PERSON and not account(person).allowed:
             return []
-        return [one for one in found if receives(self._world.policy, hook, token, person, one)]
+        return [one for one in found if may_receive(self._world.policy, hook, token, person, one)]
 
     async def _person(self, token: Token) -> Person | None:
         """None for an agent's."""
-        if token.kind is not Kind.PERSON:
+        if token.kind is not TokenKind.PERSON:
             return None
         person = await self._world.people.fresh(token.team, token.user)
         if person is None:
@@ -50,5 +50,5 @@ class Audience:
 
 def deliveries(world: World, ledger: SqlLedger, sql: AsyncEngine, allowed: Sequence[Network]) -> Deliveries:
     """The deliveries of a running service. `allowed`: networks of the operator's own, for the operator's webhooks."""
-    audience = Audience(world, TokenStore(sql, ledger.seals))
+    audience = WebhookAudience(world, TokenStore(sql, ledger.seals))
     return Deliveries(HookStore(sql, ledger.seals), ledger, Sender(allowed), receivable=audience.receivable)

@@ -16,11 +16,11 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 
 from bot.engine import Job
 from gate.rules import jobs as runs
-from gate.rules.access import Logged
+from gate.rules.access import StreamEvent
 from gate.rules.events import payload
 from gate.rules.ports import Unavailable
-from gate.rules.url_guard import Network, Target, listed, needs_allowed, refused, target
-from gate.rules.webhooks import GONE, Webhook, again_after, headers
+from gate.rules.url_guard import Network, Target, address_refusal, is_allowed, needs_allow_list, parse_target
+from gate.rules.webhooks import GONE, Webhook, headers, retry_delay
 from storage.ledger import SqlLedger
 from storage.webhooks import HookStore, Receivable, wanted_by_operator
 
@@ -36,11 +36,11 @@ class Forbidden(Exception):
     """Nothing may be sent there. Its text is a sentence."""
 
 
-class Inside(Forbidden):
+class InternalAddress(Forbidden):
     """A name leads to where nothing may be sent. Its text names the address."""
 
 
-class Guarded(AbstractResolver):
+class GuardedResolver(AbstractResolver):
     """Looks a host up once, and gives out its addresses only when every one of them may be reached."""
 
     def __init__(self, allowed: Sequence[Network], strict: bool) -> None:
@@ -55,7 +55,7 @@ class Guarded(AbstractResolver):
             for address in addresses:
                 judge(address, self._allowed, self._strict)
         except Forbidden as error:
-            raise Inside(str(error)) from None
+            raise InternalAddress(str(error)) from None
         return [
             {
                 "hostname": host,
@@ -74,8 +74,8 @@ class Guarded(AbstractResolver):
 
 def judge(address: str, allowed: Sequence[Network], strict: bool) -> None:
     """Raise Forbidden unless this address may be reached. `strict`: only where the operator allows it by name."""
-    why = refused(address, allowed)
-    if not why and strict and not listed(address, allowed):
+    why = address_refusal(address, allowed)
+    if not why and strict and not is_allowed(address, allowed):
         why = "Only https to port 443 leaves the networks that the operator allows."
     if why:
         raise Forbidden(why)
@@ -89,13 +89,16 @@ class Sender:
 
     async def post(self, url: str, body: bytes, sent: dict[str, str]) -> int:
         """The status of the answer. Raises Forbidden, or OSError, TimeoutError and ClientError as they come."""
-        found = target(url, self._allowed)
+        found = parse_target(url, self._allowed)
         if isinstance(found, str):
             raise Forbidden(found)
-        strict = needs_allowed(found)
+        strict = needs_allow_list(found)
         self._literal(found, strict)
         connector = TCPConnector(
-            resolver=Guarded(self._allowed, strict), use_dns_cache=False, force_close=True, ssl=self._ssl
+            resolver=GuardedResolver(self._allowed, strict),
+            use_dns_cache=False,
+            force_close=True,
+            ssl=self._ssl,
         )
         limit = ClientTimeout(total=self._seconds)
         async with ClientSession(
@@ -161,13 +164,13 @@ class Deliveries:
             return await self._hooks.noted(hook.id, "")
         log.warning("webhook %s, event %s, try %s: %s", hook.id, seq, int(attempt) + 1, problem)
         await self._hooks.noted(hook.id, problem, disable=status == GONE)
-        wait = again_after(int(attempt))
+        wait = retry_delay(int(attempt))
         if wait is None or status == GONE:
             return
         async with self._ledger.begin() as tx:
             tx.enqueue(runs.deliver(hook.id, event.seq, int(attempt) + 1, wait))
 
-    async def _try(self, hook: Webhook, event: Logged) -> tuple[str, int]:
+    async def _try(self, hook: Webhook, event: StreamEvent) -> tuple[str, int]:
         """What went wrong, "" when nothing did; and the status of the answer, 0 without one. Who made it over HTTP is
         not told whether there is such a name inside, nor its address."""
         content = payload(event.kind, event.task, event.body, event.at)
@@ -175,7 +178,7 @@ class Deliveries:
         try:
             sender = self._abroad if hook.token else self._sender
             status = await sender.post(hook.url, body, headers(hook, event.seq, self._now(), body))
-        except Inside as error:
+        except InternalAddress as error:
             log.info("webhook %s: %s", hook.id, error)
             return (NOT_REACHED if hook.token else str(error)), 0
         except Forbidden as error:

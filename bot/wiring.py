@@ -42,7 +42,7 @@ from bot.row_sealing import seal_once
 from bot.settings import Settings
 from bot.slack_messages import Hints
 from bot.slack_users import SlackPeople, groups_of
-from bot.startup import NO_TABLES, NotStarted, answering, usable
+from bot.startup import NO_TABLES, NotStarted, report_database_errors, require_redis
 from bot.streams import Streams
 from bot.watchdog import Watchdog
 from bot.webhook_audience import deliveries
@@ -73,7 +73,7 @@ log = logging.getLogger(__name__)
 ALL = frozenset({"web", "worker"})
 PURGE_EVERY = 3600.0  # seconds
 RESTART_EVERY = 10.0  # seconds between two looks for runs that are lost, and questions whose call is
-BREATH = 0.05  # seconds between two sweeps at the least, however much is due one after the other
+MIN_SWEEP_GAP = 0.05  # seconds between two sweeps at the least, however much is due one after the other
 KEEP_INBOX = timedelta(hours=24)
 DRAIN_SECONDS = 20.0
 CONNECT_SECONDS = 10.0  # for the MCP servers' first try; the rest goes on in the background
@@ -120,7 +120,7 @@ class Parts:
 
 
 @asynccontextmanager
-async def made(settings: Settings, roles: frozenset[str] = ALL, rig: Rig = RIG) -> AsyncIterator[Parts]:
+async def build(settings: Settings, roles: frozenset[str] = ALL, rig: Rig = RIG) -> AsyncIterator[Parts]:
     """Everything, started; taken down in the opposite order. Raises what stands in the way, as a sentence."""
     async with AsyncExitStack() as stack:
         sql, ledger, engine = await _sql(stack, settings, rig.rhythm)
@@ -132,7 +132,7 @@ async def made(settings: Settings, roles: frozenset[str] = ALL, rig: Rig = RIG) 
         fast, patient, me = await _slack(stack, settings, roles)
         cards = Cards(patient, ledger, streams=Streams(fast))
         stack.push_async_callback(cards.statuses.stop)
-        ledger.hurry, ledger.signal = cards.hurry, cards.statuses.signal
+        ledger.draw_now, ledger.signal = cards.draw_now, cards.statuses.signal
         book = load_phrases(settings.phrases)
         world = World(
             ledger=ledger,
@@ -192,7 +192,7 @@ async def _redis(stack: AsyncExitStack, settings: Settings) -> Redis:
         url = (await stack.enter_async_context(embedded_redis(settings.home / "redis"))).url
     redis = open_redis(url)
     stack.push_async_callback(redis.aclose)
-    await answering(redis)
+    await require_redis(redis)
     return redis
 
 
@@ -204,7 +204,7 @@ async def _sql(
     held = serve_alone(settings.database_url)
     if held is not None:
         stack.callback(held.close)
-    with usable(settings):
+    with report_database_errors(settings):
         if held is not None:
             await migrate(settings.database_url)
         sql = open_engine(settings.database_url)
@@ -317,12 +317,12 @@ async def _sweep(world: World, ledger: SqlLedger, engine: Engine, seconds: float
         pause = seconds
         try:
             found = await ledger.due(seconds)
-            await expiry.settle(world, [one for one in found if one.left <= 0])
-            pause = max(BREATH, min([seconds, *(one.left for one in found if one.left > 0)]))
+            await expiry.process_items(world, [one for one in found if one.left <= 0])
+            pause = max(MIN_SWEEP_GAP, min([seconds, *(one.left for one in found if one.left > 0)]))
             await ledger.checkpoint()
             if time.monotonic() - restarted > RESTART_EVERY:
                 restarted = time.monotonic()
-                await expiry.restart(world, await engine.given_up("card"))
+                await expiry.restart_given_up(world, await engine.given_up("card"))
                 await server_questions.close_overdue(world)
             if time.monotonic() - purged > PURGE_EVERY:
                 await ledger.purge(await ledger.now() - KEEP_INBOX)
@@ -350,7 +350,7 @@ async def serve(settings: Settings, roles: frozenset[str] = ALL, rig: Rig = RIG)
     stop = asyncio.Event()
     for name in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(name, stop.set)
-    async with made(settings, roles, rig) as parts:
+    async with build(settings, roles, rig) as parts:
         gc.freeze()  # a full collection over all that was imported and made would stop us for 0.1 s
         if "web" not in roles:
             await stop.wait()

@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 from gate.rules.action import Action
-from gate.rules.ledger_ports import Parts, TaskParts
+from gate.rules.ledger_ports import ActionParts, TaskParts
 from gate.rules.task import Task
 from storage.statements import GUARDED
 
 
-def changed(action: Action, changes: Parts, **moved: Any) -> Action:
+def action_with_changes(action: Action, changes: ActionParts, **moved: Any) -> Action:
     """The action with its changes, one revision on. Raises TypeError for what only an arrow may change."""
     forbidden = {*GUARDED["actions"]} & changes.keys()
     if forbidden:
@@ -19,7 +19,7 @@ def changed(action: Action, changes: Parts, **moved: Any) -> Action:
     return replace(action, revision=action.revision + 1, **moved, **changes)
 
 
-def kept(task: Task, changes: TaskParts, **moved: Any) -> Task:
+def task_with_changes(task: Task, changes: TaskParts, **moved: Any) -> Task:
     """The same of a task."""
     forbidden = {*GUARDED["tasks"]} & changes.keys()
     if forbidden:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, Column, Index, Integer, PrimaryKeyConstraint, Table
 
-from gate.rules.access import Kind
+from gate.rules.access import TokenKind
 from storage.columns import Choice, Packed, Time, Words
 from storage.schema import metadata, text
 
@@ -12,7 +12,7 @@ tokens = Table(
     "api_tokens",
     metadata,
     Column("id", Words, primary_key=True),
-    Column("kind", Choice(Kind), nullable=False),
+    Column("kind", Choice(TokenKind), nullable=False),
     text("name"),
     text("team"),
     text("user"),

@@ -11,10 +11,10 @@ from typing import Any
 from sqlalchemy import Table, bindparam, insert, literal, select, union_all, update
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from gate.rules.audit import ROTATED, Checker, Entry, Keyring, Line, genuine, mac, team_of
+from gate.rules.audit import ROTATED, Checker, Entry, Keyring, Line, is_genuine, mac, team_of
 from storage.columns import clock
 from storage.database import reading
-from storage.events import happened
+from storage.events import event_of_row
 from storage.rows import entry_row, to_line
 from storage.tables import DECISIVE, audit_head, audit_log
 from storage.task_tables import events
@@ -69,7 +69,7 @@ async def append(
     await connection.execute(ADDED, rows)
     await connection.execute(MOVED, {"end": prev})
     if event_rows:
-        await connection.execute(happened(offset), event_rows)
+        await connection.execute(event_of_row(offset), event_rows)
 
 
 async def in_turn(connection: AsyncConnection) -> None:
@@ -131,7 +131,7 @@ async def verify(engine: AsyncEngine, key: bytes | Keyring, anchor: Head | None 
     if anchor and marks.get(anchor.seq, anchor.mac) != anchor.mac:
         return Verified(0, anchor.seq, end)
     while lines := await _lines(engine, checker.read, end.seq):
-        broken = checker.broken_at(lines) or _strays(lines, marks)
+        broken = checker.broken_at(lines) or _orphaned_events(lines, marks)
         if broken:
             return Verified(broken - 1, broken, end)
     missing = any(seq > checker.read for seq in marks) or not checker.ends_with_current()
@@ -148,7 +148,7 @@ async def last(engine: AsyncEngine) -> Line | None:
 
 def next_key(keys: Keyring, line: Line) -> bytes | None:
     """The key that the entry behind this one has to be chained with; None where it is none of these."""
-    right = next((key for key in (keys.current, *keys.retired) if genuine(key, line)), None)
+    right = next((key for key in (keys.current, *keys.retired) if is_genuine(key, line)), None)
     return keys.named(line.entry.outcome) if right and line.entry.event == ROTATED else right
 
 
@@ -176,6 +176,6 @@ async def _lines(engine: AsyncEngine, after: int, until: int) -> list[Line]:
         return [to_line(row) for row in found]
 
 
-def _strays(lines: Sequence[Line], marks: dict[int, str]) -> int | None:
+def _orphaned_events(lines: Sequence[Line], marks: dict[int, str]) -> int | None:
     """The first entry that is not the one a head had seen there."""
     return next((line.seq for line in lines if marks.get(line.seq, line.mac) != line.mac), None)

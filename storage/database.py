@@ -19,7 +19,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from gate.rules.ports import Unavailable
 from storage import file_modes
-from storage.sqlite_driver import WRITE, OneTripConnection, connect
+from storage.sqlite_driver import WRITE, SingleTripConnection, connect
 
 DRIVERS = {
     "sqlite": "sqlite+aiosqlite",
@@ -67,7 +67,7 @@ class DatabaseInUse(RuntimeError):
     """Another process serves from this SQLite file; the message says what to do."""
 
 
-class Tidy(sqlite3.Connection):
+class ClosingConnection(sqlite3.Connection):
     """Ends its statements when it rolls back or closes. Python leaves that to the garbage collector, and a
     cursor that lives on in the traceback of a cancelled task would keep the file locked for everybody."""
 
@@ -93,7 +93,7 @@ class Tidy(sqlite3.Connection):
             cursor.close()
 
 
-SQLITE_REACH = {"factory": Tidy, "async_creator_fn": connect}
+SQLITE_REACH = {"factory": ClosingConnection, "async_creator_fn": connect}
 
 
 def open_engine(url: str, *, connections: int = 20) -> AsyncEngine:
@@ -194,7 +194,7 @@ def _connect_sqlite(connection: Any, _: Any) -> None:
 def _begin_sqlite(connection: Connection) -> None:
     options = connection.get_execution_options()
     line = connection.connection.driver_connection
-    assert isinstance(line, OneTripConnection)
+    assert isinstance(line, SingleTripConnection)
     line.wait, line.first = round(options.get("wait", WRITE_SECONDS) * 1000), options.get("first", False)
     if options.get("reads"):
         line.begins = True

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import func, insert, select
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from gate.rules.access import Logged, Subject
+from gate.rules.access import StreamEvent, Subject
 from gate.rules.action import Action
 from gate.rules.task import Task
 from storage.api_tables import made
@@ -27,7 +27,7 @@ class EventLog:
     def __init__(self, engine: AsyncEngine) -> None:
         self._engine = engine
 
-    async def after(self, seq: int, limit: int) -> Sequence[Logged]:
+    async def after(self, seq: int, limit: int) -> Sequence[StreamEvent]:
         """The events behind `seq`, oldest first, each with what it is about as that stands now."""
         rows = await ask(
             self._engine, select(events).where(events.c.seq > seq).order_by(events.c.seq).limit(limit)
@@ -46,7 +46,7 @@ class EventLog:
             row.id: row.token
             for row in await ask(self._engine, select(made).where(made.c.id.in_(ids - {""})))
         }
-        return [_logged(row, about, of_tasks, makers) for row in rows]
+        return [_stream_events(row, about, of_tasks, makers) for row in rows]
 
     async def ends(self) -> tuple[int, int]:
         """The numbers of the oldest event that is kept and of the newest; 0, 0 without any."""
@@ -68,18 +68,18 @@ def _about(row: Any) -> str:
     return str(body.get("action_id") or body.get("executionId", ""))
 
 
-def _logged(
+def _stream_events(
     row: Any, about: Mapping[str, Action], of_tasks: Mapping[str, Task], makers: Mapping[str, str]
-) -> Logged:
+) -> StreamEvent:
     action = about.get(_about(row))
     task = None if action else of_tasks.get(row.task)
     ids = (action.id, action.task, action.undoes) if action else (row.task,)
     made_by = frozenset(makers[one] for one in ids if one in makers)
     subject = Subject(action, task, made_by)
-    return Logged(row.seq, row.at, row.kind, row.session, row.task, dict(unpacked(row.body)), subject)
+    return StreamEvent(row.seq, row.at, row.kind, row.session, row.task, dict(unpacked(row.body)), subject)
 
 
 @cache
-def happened(offset: timedelta) -> Any:
+def event_of_row(offset: timedelta) -> Any:
     """Insert an event, at the time of the database's clock."""
     return insert(events).values(at=clock(offset))

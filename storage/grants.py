@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from sqlalchemy import CursorResult, Row, exists, or_, select, update
 
-from gate.rules.access import Kind
+from gate.rules.access import TokenKind
 from gate.rules.action import Action, Session
 from gate.rules.grant_ports import Past
 from gate.rules.grants import Grant
@@ -16,13 +16,13 @@ from gate.rules.tool import Pin
 from storage.api_tables import made, tokens
 from storage.columns import clock
 from storage.grant_tables import STANDING, grants, taints
-from storage.row_macs import Seals
+from storage.row_macs import RowMacs
 from storage.rows import insert, loaded, plain
 from storage.tables import SUCCEEDED, actions, tool_pins, turns
 from storage.task_tables import tasks
 
 
-def to_grants(rows: Iterable[Row[Any]], seals: Seals) -> tuple[Grant, ...]:
+def to_grants(rows: Iterable[Row[Any]], seals: RowMacs) -> tuple[Grant, ...]:
     """The grants that are as they were written, but for those taken back, which have lost their MAC."""
     return tuple(loaded(Grant, row) for row in rows if row.revoked_at is not None or seals.holds(grants, row))
 
@@ -36,10 +36,10 @@ class Executing(Protocol):
     async def execute(self, statement: Any, values: Any = None) -> CursorResult[Any]: ...
 
 
-class LearntTx:
-    """gate.rules.grant_ports.LearntTx. `dialect`: of the database; `offset` is added to its clock."""
+class GrantsTx:
+    """gate.rules.grant_ports.GrantsTx. `dialect`: of the database; `offset` is added to its clock."""
 
-    def __init__(self, tx: Executing, dialect: str, offset: timedelta, seals: Seals) -> None:
+    def __init__(self, tx: Executing, dialect: str, offset: timedelta, seals: RowMacs) -> None:
         self._tx, self._dialect, self._clock, self._seals = tx, dialect, clock(offset), seals
 
     async def give(self, grant: Grant) -> bool:
@@ -114,14 +114,14 @@ class LearntTx:
         return (await self._tx.execute(asked.union_all(remarked).limit(1))).first() is not None
 
 
-class Learnt:
+class Grants:
     """gate.rules.grant_ports.Learnt. `ask` answers questions, each with its rows; `offset` is added to the clock."""
 
     def __init__(
         self,
         ask: Callable[..., Awaitable[list[Sequence[Row[Any]]]]],
         offset: Callable[[], timedelta],
-        seals: Seals,
+        seals: RowMacs,
     ) -> None:
         self._ask, self._offset, self._seals = ask, offset, seals
 
@@ -143,7 +143,7 @@ class Learnt:
 
     async def of_agents(self, tasks: Collection[str]) -> frozenset[str]:
         opened = select(made.c.id).join(tokens, tokens.c.id == made.c.token)
-        (rows,) = await self._ask(opened.where(made.c.id.in_(set(tasks)), tokens.c.kind == Kind.AGENT))
+        (rows,) = await self._ask(opened.where(made.c.id.in_(set(tasks)), tokens.c.kind == TokenKind.AGENT))
         return frozenset(row.id for row in rows)
 
     async def past(self, action: Action, since: datetime) -> Past:

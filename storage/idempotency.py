@@ -8,13 +8,15 @@ from typing import Any
 from sqlalchemy import and_, delete, select, update
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from gate.rules.idempotency import Kept
+from gate.rules.idempotency import StoredAnswer
 from storage.api_tables import answers
 from storage.columns import clock
 from storage.database import carry, reached
 from storage.rows import insert
 
-RESERVED_FOR = timedelta(seconds=120)  # longer than any request takes: by then whoever holds the key is dead
+RESERVATION_SECONDS = timedelta(
+    seconds=120
+)  # longer than any request takes: by then whoever holds the key is dead
 
 
 class AnswerStore:
@@ -24,7 +26,7 @@ class AnswerStore:
         self._engine = engine
         self.offset = offset
 
-    async def begin(self, token: str, key: str, digest: str, holder: str) -> Kept | None:
+    async def begin(self, token: str, key: str, digest: str, holder: str) -> StoredAnswer | None:
         """Reserve the key for this request, or what is there under it. A holder that died is outlived."""
         now = clock(self.offset)
         row = {
@@ -40,7 +42,7 @@ class AnswerStore:
         dead = and_(
             answers.c.status == 0,
             answers.c.digest == new.excluded.digest,
-            answers.c.at < clock(self.offset - RESERVED_FOR),
+            answers.c.at < clock(self.offset - RESERVATION_SECONDS),
         )
         taken = new.on_conflict_do_update(
             index_elements=["token", "key"], set_={"holder": holder, "at": now}, where=dead
@@ -51,7 +53,7 @@ class AnswerStore:
                 if (await connection.execute(taken)).first() is not None:
                     return None
                 found = (await connection.execute(there)).one_or_none()
-        return Kept(found.digest, found.status, found.body) if found else Kept(digest, 0, "")
+        return StoredAnswer(found.digest, found.status, found.body) if found else StoredAnswer(digest, 0, "")
 
     async def keep(self, token: str, key: str, holder: str, status: int, body: str) -> None:
         await carry(

@@ -50,14 +50,14 @@ class RedisLeases:
     async def put(self, lease: Lease, ttl: float) -> None:
         """Write or replace, for `ttl` seconds; an older version never replaces a newer."""
         record: list[str | int] = [dumps(Lease, lease), lease.version, max(round(ttl * 1000), 1)]
-        await asked(self._put([self._key(lease.action)], record))
+        await ask_redis(self._put([self._key(lease.action)], record))
 
     async def get(self, action_id: str) -> Lease | None:
-        text = await asked(self._redis.get(self._key(action_id)))
+        text = await ask_redis(self._redis.get(self._key(action_id)))
         return _read(text) if text else None
 
     async def drop(self, action_id: str) -> None:
-        await asked(self._redis.delete(self._key(action_id)))
+        await ask_redis(self._redis.delete(self._key(action_id)))
 
     def _key(self, action_id: str) -> str:
         return f"{self._space}:{action_id}"
@@ -72,7 +72,7 @@ def _read(text: str) -> Lease | None:
         return None
 
 
-async def asked(answer: Awaitable[Any]) -> Any:
+async def ask_redis(answer: Awaitable[Any]) -> Any:
     """The answer of Redis. Raises Unavailable when there is none in time."""
     try:
         async with asyncio.timeout(SECONDS):  # the client's own limit counts anew for each of its attempts

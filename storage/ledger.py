@@ -14,21 +14,29 @@ from sqlalchemy import Row, delete, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from sqlalchemy.util import greenlet_spawn
 
-from gate.rules.action import APART, Action, Session, Vote
+from gate.rules.action import OWN_CARD, Action, Session, Vote
 from gate.rules.audit import Line
 from gate.rules.messages import CardKey, CardKind
 from gate.rules.planner_port import Turn
-from gate.rules.ports import Due, Limits, Note, Opening, Posted, Sheet, UndoEntry
+from gate.rules.ports import DueItem, Limits, Note, OpenedModal, Posted, ThreadContext, UndoEntry
 from gate.rules.states import State
 from gate.rules.task import Task
 from storage import api_tables, tables, task_tables
 from storage.columns import clock
 from storage.database import CHECKPOINTS, READ_SECONDS, reached, reading
-from storage.grants import Learnt
-from storage.posted import BEGIN, IN_VAIN, LOST, POSTED, POSTED_OF, UNREAD_SINCE, lost
+from storage.grants import Grants
+from storage.posted import (
+    BEGIN_DRAWING,
+    FAILED_DRAW,
+    LOST_AFTER,
+    POSTED,
+    POSTED_OF,
+    UNREAD_SINCE,
+    lost_statement,
+)
 from storage.question_tables import OPEN_QUESTION, server_questions
 from storage.reviews import Reviews
-from storage.row_macs import seals_of
+from storage.row_macs import row_macs_of
 from storage.rows import loaded, to_action, to_joined_turn, to_line, to_task, to_turn, to_votes
 from storage.server_questions import Questions
 from storage.statements import (
@@ -49,8 +57,10 @@ from storage.statements import (
 from storage.tables import actions, audit_log, inbox, undo_stack
 from storage.transaction import Enqueue, SqlTx
 
-GIVING_WAY = 0.3  # seconds for which such a transaction lets those go first that somebody waits for
-PATIENT = 6  # transactions at once that nobody waits for, on PostgreSQL: the other connections are for those
+YIELD_SECONDS = 0.3  # seconds for which such a transaction lets those go first that somebody waits for
+MAX_BACKGROUND = (
+    6  # transactions at once that nobody waits for, on PostgreSQL: the other connections are for those
+)
 
 
 class NestedTransaction(RuntimeError):
@@ -64,7 +74,7 @@ def _nobody() -> None:
     """Is told of events while no API is served."""
 
 
-class Precedence:
+class ForegroundPriority:
     """Lets what nobody waits for begin when nothing is under way that somebody waits for, or after a moment: all of it
     shares one event loop, where each statement on PostgreSQL waits for what the others have to do."""
 
@@ -73,7 +83,7 @@ class Precedence:
         self._calm = asyncio.Event()
 
     @asynccontextmanager
-    async def taken(self) -> AsyncIterator[None]:
+    async def foreground(self) -> AsyncIterator[None]:
         """Something that somebody waits for is under way."""
         self._under_way += 1
         try:
@@ -82,12 +92,12 @@ class Precedence:
             self._under_way -= 1
             self._calm.set()
 
-    async def given(self) -> None:
-        """Wait until nothing of that is, for at most `GIVING_WAY` seconds."""
+    async def wait_for_foreground(self) -> None:
+        """Wait until nothing of that is, for at most `YIELD_SECONDS` seconds."""
         if not self._under_way:
             return
         with suppress(TimeoutError):
-            async with asyncio.timeout(GIVING_WAY):
+            async with asyncio.timeout(YIELD_SECONDS):
                 while self._under_way:
                     self._calm.clear()
                     await self._calm.wait()
@@ -113,22 +123,22 @@ class SqlLedger:
     ) -> None:
         self.offset, self.limits = timedelta(0), limits or Limits()
         self._wake, self.on_events = wake, _nobody
-        self.hurry: Callable[[str], None] = lambda key: None
+        self.draw_now: Callable[[str], None] = lambda key: None
         self.signal: Callable[[Task], None] = lambda task: None
         self._engine = engine
         self._reader = reading(engine)
         self._enqueue = enqueue
-        self._key, self.seals = audit_key, seals_of(audit_key)
+        self._key, self.seals = audit_key, row_macs_of(audit_key)
         self._sqlite = engine.dialect.name == "sqlite"
         # On SQLite they stand in line (storage/write_queue.py), and need no connection until it is their turn.
-        self._patient, self._precedence = asyncio.Semaphore(PATIENT), Precedence()
+        self._background, self._priority = asyncio.Semaphore(MAX_BACKGROUND), ForegroundPriority()
         self._inside: set[asyncio.Task[Any] | None] = set()
-        self.learnt = Learnt(self._ask, lambda: self.offset, self.seals)
+        self.grants = Grants(self._ask, lambda: self.offset, self.seals)
         self.reviews = Reviews(self._ask, lambda: self.offset, self.seals)
         self.questions = Questions(self._ask, lambda: self.offset, self.seals)
         self._token = ""
 
-    def through(self, token: str) -> Self:
+    def for_token(self, token: str) -> Self:
         """The same ledger, in the same line: its entries name this API token."""
         other = copy.copy(self)
         other._token = token
@@ -140,10 +150,10 @@ class SqlLedger:
         since only that says what happened. Who sets it has somebody waiting, and goes before those who do not.
         Raises Unavailable, and whatever the body raises."""
         limit = asyncio.timeout(seconds)
-        turn = self._patient if seconds is None else self._precedence.taken()
+        turn = self._background if seconds is None else self._priority.foreground()
         with self._alone(), reached(limit):
             if seconds is None and not self._sqlite:
-                await self._precedence.given()
+                await self._priority.wait_for_foreground()
             async with turn, limit, self._connected(limit) as connection:
                 tx = SqlTx(connection, self.offset, self._key, self.limits, self._token)
                 yield tx
@@ -154,7 +164,7 @@ class SqlLedger:
         if tx.heard:
             self.on_events()
         for key in tx.hurried:
-            self.hurry(key)
+            self.draw_now(key)
         for task in tx.signalled:
             self.signal(task)
 
@@ -216,7 +226,7 @@ class SqlLedger:
         row = await self._one(ACTION, of=action_id)
         return to_action(row, self.seals) if row else None
 
-    def proved(self, name: str, args: Sequence[str]) -> tuple[str, ...] | None:
+    def verified_args(self, name: str, args: Sequence[str]) -> tuple[str, ...] | None:
         *given, proof = args or ("",)
         right = hmac.compare_digest(self.seals.proof(name, given).encode(), proof.encode())
         return tuple(given) if right else None
@@ -228,15 +238,15 @@ class SqlLedger:
         (rows,) = await self._ask(VOTES, of=action_id, version=version)
         return to_votes(rows, self.seals)
 
-    async def due(self, within: float = 0.0, limit: int = 100) -> tuple[Due, ...]:
+    async def due(self, within: float = 0.0, limit: int = 100) -> tuple[DueItem, ...]:
         (rows,) = await self._ask(due(self.offset, timedelta(seconds=within)), count=limit)
-        found = (Due(row.kind, row.id, row.revision, (row.due - row.now).total_seconds()) for row in rows)
+        found = (DueItem(row.kind, row.id, row.revision, (row.due - row.now).total_seconds()) for row in rows)
         return tuple(sorted(found, key=lambda due: due.left))
 
-    async def lost(self, limit: int = 100) -> tuple[tuple[CardKey, ...], tuple[Session, ...]]:
+    async def lost_work(self, limit: int = 100) -> tuple[tuple[CardKey, ...], tuple[Session, ...]]:
         now = await self.now()
-        given = {"count": limit, "now": now, "ts": f"{(now - LOST).timestamp():.6f}"}
-        cards, threads = await self._ask(lost(self.offset), UNREAD_SINCE, **given)
+        given = {"count": limit, "now": now, "ts": f"{(now - LOST_AFTER).timestamp():.6f}"}
+        cards, threads = await self._ask(lost_statement(self.offset), UNREAD_SINCE, **given)
         keys = tuple(CardKey(CardKind(row.kind), row.key) for row in cards)
         return keys, tuple(row.session for row in threads)
 
@@ -253,12 +263,12 @@ class SqlLedger:
         (rows,) = await self._ask(waiting.order_by(actions.c.created_at, actions.c.id))
         return self._actions(rows)
 
-    async def of_turn(self, turn_id: str) -> tuple[Action, ...]:
+    async def actions_of_turn(self, turn_id: str) -> tuple[Action, ...]:
         (rows,) = await self._ask(OF_TURN, of=turn_id)
         return self._actions(rows)
 
-    async def of_group(self, group: str) -> tuple[Action, ...]:
-        of = select(actions).where(tables.GROUPED, actions.c.group.in_((group, group + APART)))
+    async def actions_of_group(self, group: str) -> tuple[Action, ...]:
+        of = select(actions).where(tables.GROUPED, actions.c.group.in_((group, group + OWN_CARD)))
         (rows,) = await self._ask(of.order_by(actions.c.call, actions.c.created_at, actions.c.id))
         return self._actions(rows)
 
@@ -267,9 +277,12 @@ class SqlLedger:
         return to_joined_turn(rows, self.seals) if rows else None
 
     async def has_session(self, session: Session) -> bool:
-        return await self.starter(session) is not None or await self._one(UNREAD, session=session) is not None
+        return (
+            await self.thread_starter(session) is not None
+            or await self._one(UNREAD, session=session) is not None
+        )
 
-    async def starter(self, session: Session) -> str | None:
+    async def thread_starter(self, session: Session) -> str | None:
         asked, said = await self._ask(FIRST_TASK, FIRST_TURN, session=session)
         return next((row.requester for row in (*asked, *said)), None)
 
@@ -277,17 +290,17 @@ class SqlLedger:
         row = await self._one(TASK, of=task_id)
         return to_task(row) if row and self.seals.holds(task_tables.tasks, row) else None
 
-    async def opening(self, session: Session, requester: str) -> Opening:
+    async def opening(self, session: Session, requester: str) -> ThreadContext:
         day = datetime.now(UTC) - timedelta(days=1)  # what is older is not being worked on
         asked = {"session": session, "team": session.team, "requester": requester, "from_": day}
         ((row,),) = await self._ask(opening(self.offset), **asked)
-        return Opening(row.since, row.under_way, row.now)
+        return ThreadContext(row.since, row.under_way, row.now)
 
     async def tasks_of(self, session: Session, limit: int = 10) -> tuple[Task, ...]:
         (rows,) = await self._ask(TASKS_OF, session=session, count=limit)
         return self._tasks(rows)
 
-    async def asking(self, team: str, user: str) -> tuple[tuple[Task, datetime | None], ...]:
+    async def tasks_awaiting_answer(self, team: str, user: str) -> tuple[tuple[Task, datetime | None], ...]:
         (rows,) = await self._ask(ASKING, team=team, requester=user)
         return tuple((to_task(row), row.due) for row in rows if self.seals.holds(task_tables.tasks, row))
 
@@ -307,11 +320,11 @@ class SqlLedger:
         found = (to_turn(row, told[row.id], self.seals) for row in reversed(rows))
         return tuple(turn for turn in found if turn)
 
-    async def sheet(self, view_id: str) -> Sheet | None:
+    async def opened_modal(self, view_id: str) -> OpenedModal | None:
         sheets = tables.sheets
         columns = [column for column in sheets.c if column.name != "opened_at"]
         row = await self._one(select(*columns).where(sheets.c.view_id == view_id))
-        return loaded(Sheet, row) if row else None
+        return loaded(OpenedModal, row) if row else None
 
     async def note(self, note_id: str) -> Note | None:
         row = await self._one(select(tables.notes).where(tables.notes.c.id == note_id))
@@ -372,15 +385,15 @@ class SqlLedger:
 
     async def begin_drawing(self, key: str) -> Posted | None:
         async with self.begin() as tx:
-            row = (await tx.execute(BEGIN, {"of": key})).one_or_none()
+            row = (await tx.execute(BEGIN_DRAWING, {"of": key})).one_or_none()
         return loaded(Posted, row) if row else None
 
-    async def begun_in_vain(self, runs: Mapping[str, int]) -> None:
+    async def count_failed_draws(self, runs: Mapping[str, int]) -> None:
         async with self.begin() as tx:
             for key, number in sorted(runs.items()):
-                await tx.execute(IN_VAIN, {"of": key, "number": number})
+                await tx.execute(FAILED_DRAW, {"of": key, "number": number})
 
-    async def ask_again(self, key: str) -> bool:
+    async def reopen_drawing(self, key: str) -> bool:
         async with self.begin() as tx:
             return await tx.ask(key) is not None
 

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import or_, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from gate.rules.access import Kind, Token
+from gate.rules.access import Token, TokenKind
 from gate.rules.action import Action, Session
 from gate.rules.task import Task
 from storage import tables
@@ -33,7 +33,7 @@ class SqlPages:
     ) -> Sequence[Action]:
         """Of an agent what it proposed, the steps of its tasks included; of a person what they asked for."""
         asked = _page(actions, token, after)
-        if token.kind is Kind.AGENT:
+        if token.kind is TokenKind.AGENT:
             mine = select(made.c.id).where(made.c.token == token.id)
             asked = asked.where(or_(actions.c.id.in_(mine), actions.c.task.in_(mine)))
         if pending:
@@ -45,7 +45,7 @@ class SqlPages:
 
     async def tasks(self, token: Token, *, after: str, limit: int) -> Sequence[Task]:
         asked = _page(tasks, token, after)
-        if token.kind is Kind.AGENT:
+        if token.kind is TokenKind.AGENT:
             asked = asked.where(tasks.c.id.in_(select(made.c.id).where(made.c.token == token.id)))
         return [to_task(row) for row in await self._rows(tasks, token, after, asked.limit(limit))]
 

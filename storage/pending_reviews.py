@@ -7,9 +7,9 @@ from typing import Any
 
 from redis.asyncio import Redis
 
-from gate.rules.reviews import Waiting
+from gate.rules.reviews import PendingReview
 from storage.codec import dumps, loads
-from storage.leases import asked
+from storage.leases import ask_redis
 
 BUILT = ""  # the field that says that the list was made from SQL; no id is empty
 
@@ -20,28 +20,28 @@ class RedisPending:
     def __init__(self, redis: Redis, namespace: str = "confirmation") -> None:
         self._redis, self._space = redis, namespace
 
-    async def put(self, waiting: Waiting) -> None:
+    async def put(self, waiting: PendingReview) -> None:
         place = self._of(waiting.session.team)
-        await asked(self._redis.hset(place, waiting.key, dumps(Waiting, waiting)))
+        await ask_redis(self._redis.hset(place, waiting.key, dumps(PendingReview, waiting)))
 
     async def drop(self, team: str, key: str) -> None:
-        await asked(self._redis.hdel(self._of(team), key))
+        await ask_redis(self._redis.hdel(self._of(team), key))
 
-    async def all(self, team: str) -> tuple[Waiting, ...] | None:
-        found = await asked(self._redis.hgetall(self._of(team)))
+    async def all(self, team: str) -> tuple[PendingReview, ...] | None:
+        found = await ask_redis(self._redis.hgetall(self._of(team)))
         if BUILT not in found:
             return None
         try:
-            return tuple(loads(Waiting, text) for key, text in found.items() if key != BUILT)
+            return tuple(loads(PendingReview, text) for key, text in found.items() if key != BUILT)
         except (ValueError, TypeError, KeyError):  # not written by us as we are now: as good as not there
             return None
 
-    async def replace(self, team: str, waiting: Sequence[Waiting]) -> None:
-        rows: dict[Any, Any] = {BUILT: "1", **{one.key: dumps(Waiting, one) for one in waiting}}
+    async def replace(self, team: str, waiting: Sequence[PendingReview]) -> None:
+        rows: dict[Any, Any] = {BUILT: "1", **{one.key: dumps(PendingReview, one) for one in waiting}}
         async with self._redis.pipeline(transaction=True) as both:
             both.delete(self._of(team))
             both.hset(self._of(team), mapping=rows)
-            await asked(both.execute())
+            await ask_redis(both.execute())
 
     def _of(self, team: str) -> str:
         return f"{self._space}:reviews:{team}"

@@ -15,15 +15,17 @@ from storage.rows import insert
 from storage.tables import UNDRAWN, actions, inbox, notes, posted
 from storage.task_tables import tasks
 
-LOST = timedelta(minutes=1)  # a run that has not begun for so long may be lost: another one is asked for
-MOST_LOST = 10  # runs of one card, one after the other, after which the sweep asks for no further one
+LOST_AFTER = timedelta(
+    minutes=1
+)  # a run that has not begun for so long may be lost: another one is asked for
+MAX_LOST_RUNS = 10  # runs of one card, one after the other, after which the sweep asks for no further one
 KEY: Any = bindparam("of")
 SHOWN = (posted.c.channel, posted.c.ts, posted.c.revision, posted.c.digest, posted.c.at, posted.c.tries)
 
 POSTED = select(*SHOWN).where(posted.c.key == KEY)
 POSTED_OF = select(posted.c.key, *SHOWN).where(posted.c.key.in_(bindparam("keys", expanding=True)))
 # The row stays locked until the end of the transaction of whoever asks, so that this comes before or after it.
-BEGIN = (
+BEGIN_DRAWING = (
     update(posted)
     .where(posted.c.key == KEY)
     .values(begun=posted.c.asked, tries=posted.c.tries + 1)
@@ -31,7 +33,7 @@ BEGIN = (
 )
 
 # The run `number` has begun and was given up: it counts as one that is yet to begin.
-IN_VAIN = (
+FAILED_DRAW = (
     update(posted)
     .where(posted.c.key == KEY, posted.c.asked == bindparam("number"), posted.c.begun == posted.c.asked)
     .values(begun=posted.c.asked - 1)
@@ -39,10 +41,10 @@ IN_VAIN = (
 
 
 @lru_cache(maxsize=16)
-def asking(dialect: str, offset: timedelta) -> Any:
+def request_statement(dialect: str, offset: timedelta) -> Any:
     """Ask for a card by its key: the number of the run that is to draw it, or no row where one waits already."""
     now = clock(offset)
-    waits = and_(posted.c.asked > posted.c.begun, posted.c.asked_at > clock(offset - LOST))
+    waits = and_(posted.c.asked > posted.c.begun, posted.c.asked_at > clock(offset - LOST_AFTER))
     nowhere = {"channel": "", "ts": "", "revision": 0, "digest": "", "at": now}
     new = insert(posted, dialect).values(key=KEY, **nowhere, asked=1, begun=0, tries=0, asked_at=now)
     again = {"asked": posted.c.asked + 1, "asked_at": now}
@@ -52,7 +54,7 @@ def asking(dialect: str, offset: timedelta) -> Any:
 
 
 @lru_cache(maxsize=32)
-def putting(dialect: str, offset: timedelta, guarded: bool) -> Any:
+def upsert_statement(dialect: str, offset: timedelta, guarded: bool) -> Any:
     """Write down where a card stands: a row where that was done. `guarded`: only where revision `before` was shown."""
     names = ("channel", "ts", "revision", "digest")
     new = insert(posted, dialect).values(
@@ -68,7 +70,7 @@ def putting(dialect: str, offset: timedelta, guarded: bool) -> Any:
 
 
 @lru_cache(maxsize=16)
-def lost(offset: timedelta) -> Any:
+def lost_statement(offset: timedelta) -> Any:
     """The cards that nobody has begun to draw for LOST, `count` at most, the oldest first; what each is about."""
     kinds = [
         (notes, CardKind.NOTE), (actions, CardKind.ACTION), (tasks, CardKind.TASK),
@@ -76,7 +78,11 @@ def lost(offset: timedelta) -> Any:
     ]  # fmt: skip
     of = [(exists().where(table.c.id == posted.c.key), literal(kind.value)) for table, kind in kinds]
     kind = case(*of, else_=literal(CardKind.GROUP.value)).label("kind")
-    waits = (UNDRAWN, posted.c.asked_at <= clock(offset - LOST), posted.c.asked - posted.c.begun < MOST_LOST)
+    waits = (
+        UNDRAWN,
+        posted.c.asked_at <= clock(offset - LOST_AFTER),
+        posted.c.asked - posted.c.begun < MAX_LOST_RUNS,
+    )
     return select(posted.c.key, kind).where(*waits).order_by(posted.c.asked_at).limit(bindparam("count"))
 
 

@@ -17,7 +17,7 @@ from storage.audit_log import append, last
 from storage.columns import clock
 from storage.grant_tables import grants
 from storage.question_tables import server_questions
-from storage.row_macs import Seals, Unopened, seals_of
+from storage.row_macs import DecryptionFailed, RowMacs, row_macs_of
 from storage.rows import loaded
 from storage.tables import (
     actions,
@@ -54,7 +54,7 @@ async def adopt(engine: AsyncEngine, key: bytes) -> bool:
     newest = await last(engine)
     if newest is None or newest.format == FORMAT:
         return False
-    seals = seals_of(key)
+    seals = row_macs_of(key)
 
     def fresh(table: Table, row: Row[Any]) -> bool:
         waits = table is actions and row.state in UNDECIDED
@@ -85,7 +85,7 @@ async def _first(connection: AsyncConnection) -> None:
 async def rotate(engine: AsyncEngine, old: bytes, new: bytes) -> int:
     """Chain the log with another key from now on, and make every MAC and encrypted secret anew; the number of the
     entry that says so. Rows that were not as they were written stay so."""
-    before, after = seals_of(old), seals_of(new)
+    before, after = row_macs_of(old), row_macs_of(new)
     entry = Entry(event=ROTATED, session="", actor="operator", outcome=key_id(new), user_confirmed=True)
     async with engine.begin() as connection:
         await append(connection, old, [entry], timedelta())
@@ -94,7 +94,7 @@ async def rotate(engine: AsyncEngine, old: bytes, new: bytes) -> int:
         for row in (await connection.execute(select(webhooks))).all():
             try:
                 hook = opened(loaded(Webhook, row), before)
-            except Unopened:
+            except DecryptionFailed:
                 continue
             await _rewritten(connection, closed(hook, after))
         seq: int = (await connection.execute(select(audit_head.c.seq))).scalar_one()
@@ -109,7 +109,7 @@ async def served(engine: AsyncEngine) -> bool:
 
 
 async def _resealed(
-    connection: AsyncConnection, table: Table, seals: Seals, wanted: Callable[[Table, Row[Any]], bool]
+    connection: AsyncConnection, table: Table, seals: RowMacs, wanted: Callable[[Table, Row[Any]], bool]
 ) -> None:
     """A new MAC for each row of a table that is `wanted`."""
     keys = list(table.primary_key.columns)

@@ -14,7 +14,7 @@ from gate.rules.reviews import ReviewRecord
 from gate.rules.task import Task
 from storage.columns import clock
 from storage.review_tables import HELD, IN_REVIEW, UNREVIEWED, WAITS, reviews
-from storage.row_macs import Seals
+from storage.row_macs import RowMacs
 from storage.rows import loaded, plain, to_action, to_task
 from storage.tables import actions
 from storage.task_tables import tasks
@@ -47,7 +47,7 @@ class Reviews:
         self,
         ask: Callable[..., Awaitable[list[Sequence[Row[Any]]]]],
         offset: Callable[[], timedelta],
-        seals: Seals,
+        seals: RowMacs,
     ) -> None:
         self._ask, self._offset, self._seals = ask, offset, seals
 

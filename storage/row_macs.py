@@ -36,11 +36,11 @@ BOX = "aesgcm1:"  # begins every encrypted text
 NONCE = 12  # bytes
 
 
-class Unopened(Exception):
+class DecryptionFailed(Exception):
     """An encrypted text was not made with this key, or for another place. Its text is a sentence."""
 
 
-class Seals:
+class RowMacs:
     """Makes and checks MACs of rows (HMAC-SHA-256, hex), and encrypts texts (AES-256-GCM, random nonces)."""
 
     def __init__(self, audit_key: bytes) -> None:
@@ -79,7 +79,7 @@ class Seals:
         if not text:
             return ""
         nonce = os.urandom(NONCE)
-        return BOX + (nonce + self._box.encrypt(nonce, text.encode(), _bound(about))).hex()
+        return BOX + (nonce + self._box.encrypt(nonce, text.encode(), _mac_input(about))).hex()
 
     def opened(self, text: str, about: Sequence[str]) -> str:
         """What `closed` was given. Raises Unopened."""
@@ -87,15 +87,17 @@ class Seals:
             return ""
         try:
             data = bytes.fromhex(text.removeprefix(BOX)) if text.startswith(BOX) else b""
-            return self._box.decrypt(data[:NONCE], data[NONCE:], _bound(about)).decode()
+            return self._box.decrypt(data[:NONCE], data[NONCE:], _mac_input(about)).decode()
         except (ValueError, InvalidTag):
-            raise Unopened("A stored secret was changed, or made with another key: make a new one.") from None
+            raise DecryptionFailed(
+                "A stored secret was changed, or made with another key: make a new one."
+            ) from None
 
 
 @cache
-def seals_of(audit_key: bytes) -> Seals:
+def row_macs_of(audit_key: bytes) -> RowMacs:
     """The same one for the same key: to derive its keys costs more than to make a MAC."""
-    return Seals(audit_key)
+    return RowMacs(audit_key)
 
 
 def _derived(audit_key: bytes, label: bytes) -> bytes:
@@ -103,7 +105,7 @@ def _derived(audit_key: bytes, label: bytes) -> bytes:
     return hmac.new(audit_key, b"countersign 1: " + label, hashlib.sha256).digest()
 
 
-def _bound(about: Sequence[str]) -> bytes:
+def _mac_input(about: Sequence[str]) -> bytes:
     return json.dumps(list(about)).encode("ascii")
 
 

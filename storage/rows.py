@@ -29,7 +29,7 @@ from gate.rules.task import (
     TaskOutcome,
 )
 from storage.columns import clock, unpacked
-from storage.row_macs import Seals
+from storage.row_macs import RowMacs
 from storage.tables import actions, exchanges, turns, votes
 
 T = TypeVar("T")
@@ -38,7 +38,7 @@ ORIGIN = [field.name for field in fields(Origin)]
 # Fields of an action whose columns have their names; its origin has a column for each field.
 ACTION = [field.name for field in fields(Action) if field.name not in ("origin", "flaw")]
 # What stands beside the parts of an action, to be asked for. It is not read from there.
-BESIDE = ("server", "tool", "definition", "review", "expires_at")
+PROPOSAL_COLUMNS = ("server", "tool", "definition", "review", "expires_at")
 # Parts of a task that have a column for each of their fields.
 TASK_PARTS: dict[str, Any] = {
     "request": Request,
@@ -82,9 +82,9 @@ def _names(kind: Any) -> tuple[str, ...]:
     return tuple(field.name for field in fields(kind))
 
 
-def action_row(action: Action, offset: timedelta, seals: Seals) -> dict[str, Any]:
+def action_row(action: Action, offset: timedelta, seals: RowMacs) -> dict[str, Any]:
     """The row with its MAC; one that was read with a flaw keeps it, whatever else is changed of it."""
-    row = {name: getattr(action, name) for name in (*ACTION, *ORIGIN, *BESIDE)}
+    row = {name: getattr(action, name) for name in (*ACTION, *ORIGIN, *PROPOSAL_COLUMNS)}
     row["team"], row["held"] = action.session.team, action.under_review  # a MAC covers the name of the column
     mac = KEPT_FLAW[action.flaw] if action.flaw else seals.mac(actions, row)
     return {**row, "mac": mac, "due": due(action, offset)}
@@ -99,27 +99,27 @@ def due(action: Action, offset: timedelta) -> datetime | ColumnElement[datetime]
     return clock(offset + GRACE) if action.state is State.APPROVED else None
 
 
-def to_action(row: Row[Any], seals: Seals | None = None) -> Action:
+def to_action(row: Row[Any], seals: RowMacs | None = None) -> Action:
     """The action of a row. Without `seals` its MAC is not looked at, which is enough to show it: it counts as flawed,
     so that nothing can be decided by it."""
     flaw = seals.flaw(actions, row) if seals else ALTERED
     return loaded(Action, row, origin=loaded(Origin, row), flaw=flaw)
 
 
-class Altered(Exception):
+class RowAltered(Exception):
     """A stored row is not as it was written, and nothing goes on from it."""
 
 
-def altered(kind: str, of: str) -> NoReturn:
-    raise Altered(f"The stored {kind} {of} is not as it was written: it was changed in the database.")
+def raise_altered(kind: str, of: str) -> NoReturn:
+    raise RowAltered(f"The stored {kind} {of} is not as it was written: it was changed in the database.")
 
 
-def to_votes(rows: Iterable[Row[Any]], seals: Seals) -> tuple[Vote, ...]:
+def to_votes(rows: Iterable[Row[Any]], seals: RowMacs) -> tuple[Vote, ...]:
     """The votes that are as they were written; others count for nothing."""
     return tuple(loaded(Vote, row) for row in rows if seals.holds(votes, row))
 
 
-def to_turn(row: Row[Any], said: Sequence[Row[Any]], seals: Seals) -> Turn | None:
+def to_turn(row: Row[Any], said: Sequence[Row[Any]], seals: RowMacs) -> Turn | None:
     """The turn with what was said in it; None where any of it is not as it was written."""
     if not seals.holds(turns, row) or not all(seals.holds(exchanges, one) for one in said):
         return None
@@ -127,7 +127,7 @@ def to_turn(row: Row[Any], said: Sequence[Row[Any]], seals: Seals) -> Turn | Non
     return Turn(row.id, row.session, row.requester, row.text, row.at, replies, row.task, row.mode)
 
 
-def to_joined_turn(rows: Sequence[Row[Any]], seals: Seals) -> Turn | None:
+def to_joined_turn(rows: Sequence[Row[Any]], seals: RowMacs) -> Turn | None:
     """The turn of rows that each have one exchange beside it, or none; as `to_turn`. There is a row at least."""
     said = [_side(row, exchanges) for row in rows if row._mapping[exchanges.c.turn] is not None]
     return to_turn(_side(rows[0], turns), said, seals)

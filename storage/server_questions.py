@@ -13,7 +13,7 @@ from gate.rules.question_ports import QuestionParts, StaleQuestion
 from gate.rules.server_questions import ARROWS, QuestionEvent, ServerQuestion
 from storage.columns import clock
 from storage.question_tables import OPEN_QUESTION, server_questions
-from storage.row_macs import Seals
+from storage.row_macs import RowMacs
 from storage.rows import loaded, plain
 
 LIFE = timedelta(seconds=30)  # for which a call waits unless it says so again
@@ -26,7 +26,7 @@ class Executing(Protocol):
     async def execute(self, statement: Any, values: Any = None) -> CursorResult[Any]: ...
 
 
-def to_question(row: Row[Any] | None, seals: Seals) -> ServerQuestion | None:
+def to_question(row: Row[Any] | None, seals: RowMacs) -> ServerQuestion | None:
     """The question of a row that is as it was written; None of any other."""
     if row is None or not seals.holds(server_questions, row):
         return None
@@ -41,7 +41,7 @@ def _place(question_id: str) -> tuple[str, str]:
 class QuestionsTx:
     """gate.rules.question_ports.QuestionsTx. `offset` is added to the database's clock."""
 
-    def __init__(self, tx: Executing, offset: timedelta, seals: Seals) -> None:
+    def __init__(self, tx: Executing, offset: timedelta, seals: RowMacs) -> None:
         self._tx, self._offset, self._seals = tx, offset, seals
 
     async def open(self, question: ServerQuestion) -> None:
@@ -106,7 +106,7 @@ class Questions:
         self,
         ask: Callable[..., Awaitable[list[Sequence[Row[Any]]]]],
         offset: Callable[[], timedelta],
-        seals: Seals,
+        seals: RowMacs,
     ) -> None:
         self._ask, self._offset, self._seals = ask, offset, seals
 

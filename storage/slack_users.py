@@ -11,13 +11,13 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from gate.rules.action import Person
 from storage.columns import unpacked
 from storage.database import reached, reading
-from storage.row_macs import Seals
+from storage.row_macs import RowMacs
 from storage.rows import insert
 from storage.tables import people
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class StoredPerson:
     """A person as Slack described them at `at`."""
 
     person: Person
@@ -28,15 +28,19 @@ class PeopleStore:
     """Kept in SQL; a row that is not as it was written counts as none. Methods raise Unavailable when the database
     cannot be had."""
 
-    def __init__(self, engine: AsyncEngine, seals: Seals) -> None:
+    def __init__(self, engine: AsyncEngine, seals: RowMacs) -> None:
         self._engine, self._seals = engine, seals
 
-    async def get(self, team: str, user: str) -> Known | None:
+    async def get(self, team: str, user: str) -> StoredPerson | None:
         wanted = select(people).where(people.c.team == team, people.c.user == user)
         with reached():
             async with reading(self._engine).connect() as connection:
                 row = (await connection.execute(wanted)).one_or_none()
-                return Known(unpacked(row.facts), row.at) if row and self._seals.holds(people, row) else None
+                return (
+                    StoredPerson(unpacked(row.facts), row.at)
+                    if row and self._seals.holds(people, row)
+                    else None
+                )
 
     async def put(self, person: Person, at: datetime) -> None:
         """Remember what was said at `at`; what was said later than that stays."""

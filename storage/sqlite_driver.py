@@ -10,21 +10,21 @@ from typing import Any, Self
 
 import aiosqlite
 
-from storage.write_queue import WriteLine, line_of
+from storage.write_queue import WriteQueue, write_queue_of
 
 WRITE = "BEGIN IMMEDIATE"
 # Statements that are done in well under a millisecond. Others (a DELETE of very many old rows, DDL, PRAGMA) are not
 # carried out on the loop's own thread.
-QUICK = ("SELECT", "INSERT", "UPDATE", "WITH")
+FAST_STATEMENTS = ("SELECT", "INSERT", "UPDATE", "WITH")
 
 
-class OneTrip:
+class SingleTripCursor:
     """What SQLAlchemy's adapter asks of a cursor. A statement is carried out, read to its end and closed at once, so
     nothing of it is left open where the task that waits for it is cancelled."""
 
     arraysize = 1
 
-    def __init__(self, connection: OneTripConnection) -> None:
+    def __init__(self, connection: SingleTripConnection) -> None:
         self._connection = connection
         self._rows: list[Any] = []
         self.description: Any = None
@@ -36,19 +36,19 @@ class OneTrip:
 
     async def execute(self, statement: str, parameters: Any = ()) -> None:
         if statement == WRITE:
-            await self._connection.stand_in_line()
+            await self._connection.acquire_write()
         try:
             await self._done(sqlite3.Cursor.execute, statement, parameters)
         except BaseException:
             if statement == WRITE:
-                self._connection.leave_line()
+                self._connection.release_write()
             raise
 
     async def executemany(self, statement: str, parameters: Any) -> None:
         await self._done(sqlite3.Cursor.executemany, statement, parameters)
 
     async def _done(self, how: Callable[..., Any], statement: str, parameters: Any) -> None:
-        if self._connection.writes and statement.lstrip().startswith(QUICK):
+        if self._connection.writes and statement.lstrip().startswith(FAST_STATEMENTS):
             # Nothing can make it wait now, and each trip would let others wait for the write lock longer.
             self._carry_out(how, statement, parameters)
         else:
@@ -75,21 +75,21 @@ class OneTrip:
         """It is closed already."""
 
 
-class OneTripConnection(aiosqlite.Connection):
+class SingleTripConnection(aiosqlite.Connection):
     """aiosqlite's, with other cursors, and a rollback that nobody waits for where there is nothing to take back."""
 
     begins = False  # a transaction that reads is to begin, with its first statement and in the same trip
     writes = False  # it holds the write lock
     wait = 0  # milliseconds for which it may wait for the lock
     first = False  # somebody waits for what it will write
-    line: WriteLine  # of its file
+    line: WriteQueue  # of its file
     # To carry out before its first statement, not as it opens: they may wait for a lock.
     settings: tuple[str, ...] = ()
     _waits = -1  # as SQLite was told last
     _inside = False  # it is its turn
 
     def cursor(self) -> Any:
-        return OneTrip(self)
+        return SingleTripCursor(self)
 
     def prepare(self, cursor: sqlite3.Cursor) -> None:
         """On its thread, before a statement: what was put off until then."""
@@ -103,30 +103,30 @@ class OneTripConnection(aiosqlite.Connection):
             self.begins = False
             cursor.execute("BEGIN")
 
-    async def stand_in_line(self) -> None:
+    async def acquire_write(self) -> None:
         """Wait for one's turn to write; what is left of the time is for SQLite's own lock, which another process may
         have. Raises sqlite3.OperationalError."""
         begun = time.monotonic()
-        await self.line.turn(self.wait / 1000, self.first)
+        await self.line.acquire(self.wait / 1000, self.first)
         self._inside = True
         self.wait = max(0, self.wait - round((time.monotonic() - begun) * 1000))
 
-    def leave_line(self) -> None:
+    def release_write(self) -> None:
         self.writes = False
         if self._inside:
             self._inside = False
-            self.line.leave()
+            self.line.release()
 
     async def commit(self) -> None:
         self.begins = False
         await super().commit()
-        self.leave_line()
+        self.release_write()
 
     async def rollback(self) -> None:
         self.begins = False
         if self.writes:
             await super().rollback()
-            self.leave_line()
+            self.release_write()
         else:
             self._tx.put_nowait((None, self._conn.rollback))
 
@@ -134,18 +134,18 @@ class OneTripConnection(aiosqlite.Connection):
         try:
             await super().close()
         finally:
-            self.leave_line()
+            self.release_write()
 
     def stop(self) -> asyncio.Future[Any] | None:
         """By force, and by the garbage collector."""
-        self.leave_line()
+        self.release_write()
         return super().stop()
 
 
-def connect(database: str, **options: Any) -> OneTripConnection:
+def connect(database: str, **options: Any) -> SingleTripConnection:
     """For SQLAlchemy's `async_creator_fn`: a connection to be awaited, whose thread ends with the process."""
-    connection = OneTripConnection(lambda: sqlite3.connect(database, **options), iter_chunk_size=64)
-    connection.line = line_of(database)
+    connection = SingleTripConnection(lambda: sqlite3.connect(database, **options), iter_chunk_size=64)
+    connection.line = write_queue_of(database)
     connection._thread.daemon = True
     return connection
 

@@ -8,7 +8,18 @@ from sqlalchemy import Boolean, Column, Index, Integer, Table
 
 from gate.rules.action import Json
 from gate.rules.settings import Switches
-from gate.rules.task import Assessment, Decided, Flow, Instruction, Plan, Question, Remark, Usage, Why, Wish
+from gate.rules.task import (
+    Assessment,
+    Flow,
+    Instruction,
+    PauseReason,
+    Plan,
+    Question,
+    Remark,
+    SettledPoint,
+    StopRequest,
+    Usage,
+)
 from gate.rules.task_states import TaskState
 from storage.columns import Choice, Packed, SessionKey, Time, Words
 from storage.schema import Counted, metadata, partial, text
@@ -30,13 +41,13 @@ tasks = Table(
     Column("assessment", Packed(Assessment | None), nullable=False),
     Column("questions", Packed(tuple[Question, ...]), nullable=False),
     Column("asked", Integer, nullable=False),
-    Column("decided", Packed(tuple[Decided, ...]), nullable=False),
+    Column("decided", Packed(tuple[SettledPoint, ...]), nullable=False),
     Column("requirements", Packed(tuple[str, ...]), nullable=False),
     text("because"),
     Column("plan", Packed(Plan | None), nullable=False),
     text("turn"),
-    Column("wish", Choice(Wish), nullable=False),
-    Column("why", Choice(Why), nullable=False),
+    Column("wish", Choice(StopRequest), nullable=False),
+    Column("why", Choice(PauseReason), nullable=False),
     text("reason"),
     Column("pauses", Integer, nullable=False),
     Column("ends", Integer, nullable=False),

@@ -12,11 +12,11 @@ from typing import Any
 from sqlalchemy import and_, select, update
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from gate.rules.access import Token, Written, digest
+from gate.rules.access import IssuedToken, Token, digest
 from storage.api_tables import made, tokens
 from storage.columns import clock
 from storage.database import ask, carry
-from storage.row_macs import Seals
+from storage.row_macs import RowMacs
 from storage.rows import insert, loaded, plain
 
 LOOKS = 5.0  # for ids that are not known
@@ -29,7 +29,7 @@ class TokenStore:
     def __init__(
         self,
         engine: AsyncEngine,
-        seals: Seals,
+        seals: RowMacs,
         offset: timedelta = timedelta(0),
         seconds: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -43,7 +43,7 @@ class TokenStore:
         row = self._seals.sealed(tokens, {**plain(token), "digest": digest(secret)})
         await carry(self._engine, insert(tokens, self._dialect).values(row))
 
-    async def find(self, written: Written) -> Token | None:
+    async def find(self, written: IssuedToken) -> Token | None:
         """The token with this id and secret, expired and revoked ones included; None when there is none. A wrong
         secret costs no statement, and wrong ids cost a few in a second, however many there are."""
         given = digest(written.secret)

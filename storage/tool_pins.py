@@ -14,7 +14,7 @@ from gate.rules.audit import Entry
 from gate.rules.tool import Pin
 from storage.audit_log import append
 from storage.database import reached, reading
-from storage.row_macs import Seals
+from storage.row_macs import RowMacs
 from storage.rows import insert, plain
 from storage.tables import tool_pins
 
@@ -22,7 +22,7 @@ from storage.tables import tool_pins
 class PinStore:
     """Kept in SQL. Methods raise Unavailable when the database cannot be had."""
 
-    def __init__(self, engine: AsyncEngine, seals: Seals) -> None:
+    def __init__(self, engine: AsyncEngine, seals: RowMacs) -> None:
         self._engine, self._seals = engine, seals
 
     async def all(self) -> tuple[Pin, ...]:

@@ -13,33 +13,33 @@ from sqlalchemy import ClauseElement, Connection, CursorResult, and_, bindparam,
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gate.rules.action import Action, Inverse, Json, Session, Vote
-from gate.rules.audit import Entry, Line, genuine
-from gate.rules.due_times import STILL, card_waited_at
+from gate.rules.audit import Entry, Line, is_genuine
+from gate.rules.due_times import IDLE_SECONDS, card_waited_at
 from gate.rules.events import of_action
 from gate.rules.jobs import OWNER, Run, card
-from gate.rules.ledger_ports import Parts, TaskParts
+from gate.rules.ledger_ports import ActionParts, TaskParts
 from gate.rules.messages import CardKey, CardKind
 from gate.rules.planner_port import CallReport, Exchange, Incoming, Turn
-from gate.rules.ports import Crowded, Happening, Limits, Note, Posted, Sheet, Stale, StaleTask
+from gate.rules.ports import LedgerEvent, Limits, Note, OpenedModal, Posted, Stale, StaleTask, TooManyWaiting
 from gate.rules.states import Event, State, after
 from gate.rules.task import Task
 from gate.rules.task_states import TaskEvent
 from gate.rules.task_states import after as follow
 from storage import statements, tables
-from storage.allowed_changes import changed, kept
+from storage.allowed_changes import action_with_changes, task_with_changes
 from storage.api_tables import made
 from storage.audit_log import append, decisive, in_turn
 from storage.columns import Words, clock
-from storage.events import happened
-from storage.grants import LearntTx
-from storage.posted import asking, putting
+from storage.events import event_of_row
+from storage.grants import GrantsTx
+from storage.posted import request_statement, upsert_statement
 from storage.reviews import ReviewsTx
-from storage.row_macs import seals_of
+from storage.row_macs import row_macs_of
 from storage.rows import (
     action_row,
-    altered,
     insert,
     plain,
+    raise_altered,
     task_due,
     task_row,
     to_action,
@@ -69,7 +69,7 @@ class SqlTx:
     ) -> None:
         self._connection, self._key, self._token = connection, key, token
         self._limits = limits
-        self._seals = seals_of(key)
+        self._seals = row_macs_of(key)
         self._offset = offset
         self._clock = clock(offset)
         self._locked_at: datetime | None = None  # the database's clock when the last row was locked
@@ -79,7 +79,7 @@ class SqlTx:
         self._cards: dict[CardKey, float] = {}  # to be brought up to date, and in how many seconds
         self.hurried: list[str] = []  # of these, those to be drawn at once for which a run waits already
         self.signalled: list[Task] = []
-        self._happenings: list[Happening] = []
+        self._happenings: list[LedgerEvent] = []
         self._tokens: dict[str, str] = {}  # that opened the tasks read here, by their ids
         self._changed: dict[
             str, tuple[int, Action]
@@ -91,8 +91,8 @@ class SqlTx:
         return self._token
 
     @property
-    def learnt(self) -> LearntTx:
-        return LearntTx(self, self._connection.dialect.name, self._offset, self._seals)
+    def grants(self) -> GrantsTx:
+        return GrantsTx(self, self._connection.dialect.name, self._offset, self._seals)
 
     @property
     def reviews(self) -> ReviewsTx:
@@ -115,7 +115,7 @@ class SqlTx:
         asked = statements.TOKEN_OF_TASK if task else statements.TOKEN_OF_TURN
         return (await self.execute(asked, {"of": task or turn})).scalar() or "" if task or turn else ""
 
-    async def made_by(self, token: str, action_id: str) -> None:
+    async def record_token(self, token: str, action_id: str) -> None:
         row = {"id": action_id, "token": token, "at": self._clock}
         self._tokens.pop(action_id, None)
         await self.execute(self._new(made).values(row).on_conflict_do_nothing())
@@ -124,15 +124,15 @@ class SqlTx:
         args = (*run.args, self._seals.proof(run.name, run.args)) if run.proved else run.args
         self._runs.append(replace(run, args=args, owner=run.owner or OWNER.get()))
 
-    def show(self, card: CardKey, within: float = 0.0) -> None:
+    def request_card(self, card: CardKey, within: float = 0.0) -> None:
         self._cards[card] = min(within, self._cards.get(card, within))
 
-    def signal(self, task: Task) -> None:
+    def notify_status(self, task: Task) -> None:
         self.signalled.append(task)
 
     async def ask(self, key: str) -> int | None:
         """Ask for a card: the number of the run that is to draw it, None where one waits already."""
-        row = (await self.execute(asking(self._dialect, self._offset), {"of": key})).one_or_none()
+        row = (await self.execute(request_statement(self._dialect, self._offset), {"of": key})).one_or_none()
         return row.asked if row else None
 
     async def _ask_for_cards(self) -> None:
@@ -147,7 +147,7 @@ class SqlTx:
     async def posted(self, key: str, now: Posted, before: int | None = None) -> bool:
         row = {f"new_{name}": getattr(now, name) for name in ("channel", "ts", "revision", "digest")}
         given = {"of": key, **row} | ({} if before is None else {"before": before})
-        put = putting(self._dialect, self._offset, guarded=before is not None)
+        put = upsert_statement(self._dialect, self._offset, guarded=before is not None)
         return (await self.execute(put, given)).first() is not None
 
     @property
@@ -174,7 +174,7 @@ class SqlTx:
             await append(self._connection, self._key, self._entries, self._offset, event_rows)
         elif event_rows:
             await in_turn(self._connection)
-            await self.execute(happened(self._offset), event_rows)
+            await self.execute(event_of_row(self._offset), event_rows)
 
     def _event_rows(self) -> list[dict[str, Any]]:
         """The rows of the events. They are written in turn with everybody else until the commit, which the lock on the
@@ -213,7 +213,7 @@ class SqlTx:
         self._locked_at = row.locked_at if row else self._locked_at
         return row
 
-    async def on_record(self, action: Action) -> tuple[datetime, datetime | None]:
+    async def confirmation_on_record(self, action: Action) -> tuple[datetime, datetime | None]:
         rows = (await self.execute(decisive(self._offset), {"of": action.id})).all()
         moment: datetime = rows[0].now
         lines = [to_line(row) for row in rows if row.seq is not None]
@@ -233,18 +233,18 @@ class SqlTx:
             action.name,
             action.decided_by,
         )
-        return same and genuine(self._key, line)
+        return same and is_genuine(self._key, line)
 
     async def move(
-        self, action: Action, event: Event, *, lost: bool = False, **changes: Unpack[Parts]
+        self, action: Action, event: Event, *, lost: bool = False, **changes: Unpack[ActionParts]
     ) -> Action:
         version = action.version + (event is Event.EDIT)
-        moved = changed(action, changes, version=version, state=after(action.state, event))
+        moved = action_with_changes(action, changes, version=version, state=after(action.state, event))
         moved = await self._guarded(action, moved, *self._in_time(action, event, lost))
         return self._touched(action.version, moved)
 
-    async def keep(self, action: Action, **changes: Unpack[Parts]) -> Action:
-        now = await self._guarded(action, changed(action, changes))
+    async def update_action(self, action: Action, **changes: Unpack[ActionParts]) -> Action:
+        now = await self._guarded(action, action_with_changes(action, changes))
         return self._touched(action.version, now) if "proposal" in changes else now
 
     def _in_time(self, action: Action, event: Event, lost: bool) -> list[Any]:
@@ -260,7 +260,7 @@ class SqlTx:
             raise Stale(await self.action(action.id))
         return now
 
-    async def waiting(self, team: str, user: str) -> int:
+    async def count_pending(self, team: str, user: str) -> int:
         await self._in_turn(f"{team}:{user}")
         own = (tables.PREPARED, actions.c.team == team, actions.c.requester == user)
         count = select(func.count()).select_from(actions).where(*own, actions.c.expires_at > self._clock)
@@ -282,10 +282,10 @@ class SqlTx:
         if (await self.execute(put, {**self._seals.sealed(inbox, row), "most": most})).first() is not None:
             return True
         if (await self.execute(select(inbox.c.key).where(inbox.c.key == incoming.key))).first() is None:
-            raise Crowded
+            raise TooManyWaiting
         return False
 
-    async def take(self, session: Session, reader: str, seconds: float) -> Incoming | None:
+    async def reserve_message(self, session: Session, reader: str, seconds: float) -> Incoming | None:
         await self._in_turn(session.key)  # so that no reader misses what another has just put down
         waiting = and_(inbox.c.session == session, inbox.c.done_at.is_(None))
         held = and_(waiting, inbox.c.reader != reader, inbox.c.held_until > self._clock)
@@ -296,11 +296,11 @@ class SqlTx:
         row = (await self.execute(taken.values(reader=reader, held_until=until).returning(inbox))).first()
         if row and not self._seals.holds(inbox, row):  # nobody of whom we know has said that
             log.error("A message in the inbox is not as it was written, and is not read.")
-            await self.done_with(row.key)
-            return await self.take(session, reader, seconds)
+            await self.finish_message(row.key)
+            return await self.reserve_message(session, reader, seconds)
         return Incoming(row.key, row.session, row.user, row.text, row.ts, row.mentioned) if row else None
 
-    async def done_with(self, key: str) -> None:
+    async def finish_message(self, key: str) -> None:
         done = update(inbox).where(inbox.c.key == key, inbox.c.done_at.is_(None))
         await self.execute(done.values(done_at=self._clock))
 
@@ -308,17 +308,19 @@ class SqlTx:
         row = {name: value for name, value in plain(turn).items() if name != "exchanges"}
         if not await self._put(tables.turns, row):
             rows = (await self.execute(statements.TURN, {"of": turn.id})).all()
-            return to_joined_turn(rows, self._seals) or altered("turn", turn.id)
+            return to_joined_turn(rows, self._seals) or raise_altered("turn", turn.id)
         for index, exchange in enumerate(turn.exchanges):
-            await self.exchange(turn.id, index, exchange)
+            await self.store_exchange(turn.id, index, exchange)
         return turn
 
-    async def exchange(self, turn_id: str, index: int, exchange: Exchange) -> Exchange:
+    async def store_exchange(self, turn_id: str, index: int, exchange: Exchange) -> Exchange:
         if await self._put(tables.exchanges, {"turn": turn_id, "index": index, **plain(exchange)}):
             return exchange
         place = (tables.exchanges.c.turn == turn_id, tables.exchanges.c.index == index)
         row = (await self.execute(select(tables.exchanges).where(*place))).one()
-        return to_exchange(row) if self._seals.holds(tables.exchanges, row) else altered("turn", turn_id)
+        return (
+            to_exchange(row) if self._seals.holds(tables.exchanges, row) else raise_altered("turn", turn_id)
+        )
 
     async def record_reports(self, turn_id: str, index: int, reports: tuple[CallReport, ...]) -> None:
         place = (tables.exchanges.c.turn == turn_id, tables.exchanges.c.index == index)
@@ -334,17 +336,17 @@ class SqlTx:
             self._tokens[task_id] = row.token or ""
         return to_task(row) if row and self._seals.holds(tasks, row) else None
 
-    async def holder(self, session: Session) -> Task | None:
+    async def thread_holder(self, session: Session) -> Task | None:
         await self._in_turn(f"task:{session.key}")
         held = select(tasks).where(HOLDS, tasks.c.session == session)
         row = (await self.execute(held)).one_or_none()
         return to_task(row) if row and self._seals.holds(tasks, row) else None
 
     async def move_task(self, task: Task, event: TaskEvent, **changes: Unpack[TaskParts]) -> Task:
-        return await self._put_task(task, kept(task, changes, state=follow(task.state, event)))
+        return await self._put_task(task, task_with_changes(task, changes, state=follow(task.state, event)))
 
-    async def keep_task(self, task: Task, **changes: Unpack[TaskParts]) -> Task:
-        return await self._put_task(task, kept(task, changes))
+    async def update_task(self, task: Task, **changes: Unpack[TaskParts]) -> Task:
+        return await self._put_task(task, task_with_changes(task, changes))
 
     async def _put_task(self, task: Task, now: Task) -> Task:
         row = self._seals.sealed(tasks, task_row(now))
@@ -357,24 +359,24 @@ class SqlTx:
     def _task_due(self, task: Task) -> Any:
         return task_due(task, self._offset, self._limits)
 
-    async def look_at(self, task: Task, moment: datetime) -> None:
+    async def set_sweep_time(self, task: Task, moment: datetime) -> None:
         same = update(tasks).where(tasks.c.id == task.id, tasks.c.revision == task.revision)
         await self.execute(same.values(due=moment))
 
-    async def look_later(self, task_id: str) -> None:
+    async def postpone_sweep(self, task_id: str) -> None:
         late = update(tasks).where(tasks.c.id == task_id, tasks.c.due <= self._clock)
-        await self.execute(late.values(due=clock(self._offset + timedelta(seconds=STILL))))
+        await self.execute(late.values(due=clock(self._offset + timedelta(seconds=IDLE_SECONDS))))
 
-    def emit(self, happening: Happening) -> None:
+    def publish(self, happening: LedgerEvent) -> None:
         self._happenings.append(happening)
 
     async def note(self, note: Note) -> bool:
         new = await self._put(tables.notes, plain(note))
         if new:
-            self.show(CardKey(CardKind.NOTE, note.id))
+            self.request_card(CardKey(CardKind.NOTE, note.id))
         return new
 
-    async def sheet(self, sheet: Sheet) -> None:
+    async def save_modal(self, sheet: OpenedModal) -> None:
         row = {**plain(sheet), "opened_at": self._clock}
         new = self._new(tables.sheets).values(row)
         await self.execute(new.on_conflict_do_update(index_elements=["view_id"], set_=row))

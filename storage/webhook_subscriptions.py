@@ -13,7 +13,7 @@ from gate.rules.webhooks import Webhook
 from storage.api_tables import webhooks
 from storage.columns import clock
 from storage.reviews import Executing
-from storage.row_macs import Seals
+from storage.row_macs import RowMacs
 from storage.rows import insert, plain
 from storage.task_tables import events
 
@@ -24,7 +24,7 @@ class HooksTx:
     """gate.rules.webhooks.HooksTx. `in_turn` waits until no other transaction is in turn for a key."""
 
     def __init__(
-        self, tx: Executing, dialect: str, in_turn: Callable[[str], Awaitable[None]], seals: Seals
+        self, tx: Executing, dialect: str, in_turn: Callable[[str], Awaitable[None]], seals: RowMacs
     ) -> None:
         self._tx, self._dialect, self._in_turn, self._seals = tx, dialect, in_turn, seals
 
@@ -56,17 +56,17 @@ def bound(hook: Webhook) -> tuple[str, ...]:
     return ("webhook", hook.id, hook.url, hook.team, hook.token, *hook.channels, "kinds", *hook.kinds)
 
 
-def closed_secret(hook: Webhook, secret: str, seals: Seals) -> str:
+def closed_secret(hook: Webhook, secret: str, seals: RowMacs) -> str:
     return seals.closed(secret, bound(hook))
 
 
-def closed(hook: Webhook, seals: Seals) -> Webhook:
+def closed(hook: Webhook, seals: RowMacs) -> Webhook:
     """The webhook as it is stored, its secrets encrypted."""
     secret, former = (closed_secret(hook, one, seals) for one in (hook.secret, hook.former))
     return replace(hook, secret=secret, former=former)
 
 
-def opened(hook: Webhook, seals: Seals) -> Webhook:
+def opened(hook: Webhook, seals: RowMacs) -> Webhook:
     """The webhook with its secrets. Raises Unopened."""
     secret, former = (seals.opened(one, bound(hook)) for one in (hook.secret, hook.former))
     return replace(hook, secret=secret, former=former)

@@ -10,32 +10,32 @@ from sqlalchemy import select, update
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from gate.rules import jobs
-from gate.rules.access import Logged
+from gate.rules.access import StreamEvent
 from gate.rules.ports import Unavailable
-from gate.rules.webhooks import Webhook, wants
+from gate.rules.webhooks import Webhook, is_subscribed
 from storage.api_tables import webhooks
 from storage.database import ask, carry
 from storage.events import EventLog
 from storage.ledger import SqlLedger
-from storage.row_macs import Seals, Unopened
+from storage.row_macs import DecryptionFailed, RowMacs
 from storage.rows import loaded
 from storage.webhook_subscriptions import NOW, added, closed, closed_secret, opened, removed, rotated
 
 log = logging.getLogger(__name__)
 
 PAGE = 500
-Receivable = Callable[[Webhook, Sequence[Logged]], Awaitable[Sequence[Logged]]]
+Receivable = Callable[[Webhook, Sequence[StreamEvent]], Awaitable[Sequence[StreamEvent]]]
 
 
-async def wanted_by_operator(hook: Webhook, found: Sequence[Logged]) -> Sequence[Logged]:
+async def wanted_by_operator(hook: Webhook, found: Sequence[StreamEvent]) -> Sequence[StreamEvent]:
     """What the operator's own webhooks are told; of what a token may see, nothing is known here."""
-    return [] if hook.token else [one for one in found if wants(hook, one)]
+    return [] if hook.token else [one for one in found if is_subscribed(hook, one)]
 
 
 class HookStore:
     """Methods raise Unavailable when the database cannot be had."""
 
-    def __init__(self, engine: AsyncEngine, seals: Seals) -> None:
+    def __init__(self, engine: AsyncEngine, seals: RowMacs) -> None:
         self._engine, self._seals = engine, seals
         self._log = EventLog(engine)
 
@@ -59,7 +59,7 @@ class HookStore:
         """The webhook of a row; None where the row is not as it was written."""
         try:
             return opened(loaded(Webhook, row), self._seals)
-        except Unopened as error:
+        except DecryptionFailed as error:
             log.error("The webhook %s is told nothing: %s", row.id, error)
             return None
 
@@ -82,7 +82,7 @@ class HookStore:
         same = webhooks.c.problem == values["problem"]
         await carry(self._engine, (changed if disable else changed.where(~same)).values(values))
 
-    async def event(self, seq: int) -> Logged | None:
+    async def event(self, seq: int) -> StreamEvent | None:
         """An event that is still kept."""
         found = await self._log.after(seq - 1, 1)
         return found[0] if found and found[0].seq == seq else None
@@ -111,7 +111,9 @@ class HookStore:
             hook = await self.get(hook.id) or hook
         return asked
 
-    async def _asked(self, ledger: SqlLedger, hook: Webhook, last: int, wanted: Sequence[Logged]) -> bool:
+    async def _asked(
+        self, ledger: SqlLedger, hook: Webhook, last: int, wanted: Sequence[StreamEvent]
+    ) -> bool:
         mine = update(webhooks).where(webhooks.c.id == hook.id, webhooks.c.seq == hook.seq)
         async with ledger.begin() as tx:
             if (await tx.execute(mine.values(seq=last))).rowcount != 1:

@@ -18,19 +18,24 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 LOCKED = "database is locked"  # SQLite's own words
-CHANGES = ("INSERT", "UPDATE", "DELETE", "REPLACE")  # before these, Python's sqlite3 begins a transaction
-PATIENCE = 30.0  # seconds that the engine's own connections wait, here and for SQLite's lock
+WRITE_STATEMENTS = (
+    "INSERT",
+    "UPDATE",
+    "DELETE",
+    "REPLACE",
+)  # before these, Python's sqlite3 begins a transaction
+LOCK_SECONDS = 30.0  # seconds that the engine's own connections wait, here and for SQLite's lock
 
 
 @dataclass(eq=False, slots=True)
-class Place:
+class Waiter:
     """Of one that waits. `go` tells them that it is their turn, on whatever thread."""
 
     go: Callable[[], object]
     called: bool = False
 
 
-class WriteLine:
+class WriteQueue:
     """Whose turn it is ends with `leave`. For any thread; nothing here waits while it holds `_guard`.
 
     The garbage collector may close a forgotten connection, and so call `leave`, between any two steps of a thread that
@@ -40,10 +45,10 @@ class WriteLine:
     def __init__(self) -> None:
         self._guard = threading.RLock()
         self._taken = False
-        self._first: deque[Place] = deque()
-        self._then: deque[Place] = deque()
+        self._first: deque[Waiter] = deque()
+        self._then: deque[Waiter] = deque()
 
-    async def turn(self, seconds: float, first: bool = False) -> None:
+    async def acquire(self, seconds: float, first: bool = False) -> None:
         """Wait for one's turn without holding up the loop. `first`: somebody waits for what will be written.
         Raises sqlite3.OperationalError after so many seconds."""
         loop = asyncio.get_running_loop()
@@ -60,7 +65,7 @@ class WriteLine:
                 raise sqlite3.OperationalError(LOCKED) from None
             raise
 
-    def turn_here(self, seconds: float) -> None:
+    def acquire_blocking(self, seconds: float) -> None:
         """The same for a thread that may be held up."""
         called = SimpleQueue[None]()  # may be put into while one gets from it, as an Event may not be set
         place = self._join(lambda: called.put(None), first=False)
@@ -74,7 +79,7 @@ class WriteLine:
                 raise sqlite3.OperationalError(LOCKED) from None
             raise
 
-    def leave(self) -> None:
+    def release(self) -> None:
         """It is the next one's turn."""
         while True:
             with self._guard:
@@ -88,8 +93,8 @@ class WriteLine:
                 place.go()
                 return
 
-    def _join(self, go: Callable[[], object], first: bool) -> Place:
-        place = Place(go)
+    def _join(self, go: Callable[[], object], first: bool) -> Waiter:
+        place = Waiter(go)
         line = self._first if first else self._then
         with self._guard:
             line.append(place)
@@ -98,26 +103,26 @@ class WriteLine:
                 self._taken = place.called = True
         return place
 
-    def _give_up(self, place: Place) -> None:
+    def _give_up(self, place: Waiter) -> None:
         with self._guard:
             for waiting in (self._first, self._then):
                 with suppress(ValueError):
                     waiting.remove(place)
                     return
-        self.leave()  # it was called at this very moment
+        self.release()  # it was called at this very moment
 
 
-_lines: WeakValueDictionary[str, WriteLine] = WeakValueDictionary()
+_queues: WeakValueDictionary[str, WriteQueue] = WeakValueDictionary()
 _naming = threading.Lock()
 
 
-def line_of(database: str) -> WriteLine:
+def write_queue_of(database: str) -> WriteQueue:
     """The one line before this file."""
     with _naming:
-        return _lines.setdefault(os.path.realpath(database), WriteLine())
+        return _queues.setdefault(os.path.realpath(database), WriteQueue())
 
 
-class OrderlyCursor(sqlite3.Cursor):
+class QueuedCursor(sqlite3.Cursor):
     """Stands in line where its statement begins a transaction."""
 
     def execute(self, statement: str, *parameters: Any) -> Any:
@@ -128,7 +133,7 @@ class OrderlyCursor(sqlite3.Cursor):
 
     def _in_turn(self, how: Callable[..., Any], statement: str, parameters: Any) -> Any:
         connection = self.connection
-        assert isinstance(connection, OrderlyConnection)
+        assert isinstance(connection, QueuedConnection)
         connection.before(statement)
         try:
             return how(statement, *parameters)
@@ -136,7 +141,7 @@ class OrderlyCursor(sqlite3.Cursor):
             connection.after()
 
 
-class OrderlyConnection(sqlite3.Connection):
+class QueuedConnection(sqlite3.Connection):
     """A synchronous connection, as the durable engine wants them, whose transactions stand in line with all others.
     From Python's sqlite3 it has their beginning: the first statement that changes something."""
 
@@ -144,17 +149,21 @@ class OrderlyConnection(sqlite3.Connection):
 
     def __init__(self, database: str, *args: Any, **options: Any) -> None:
         super().__init__(database, *args, **options)
-        self._line = line_of(database)
+        self._line = write_queue_of(database)
 
     def cursor(self, *_: Any) -> Any:
-        return super().cursor(OrderlyCursor)
+        return super().cursor(QueuedCursor)
 
     def execute(self, statement: str, *parameters: Any) -> Any:
         return self.cursor().execute(statement, *parameters)  # else it would make a cursor of its own kind
 
     def before(self, statement: str) -> None:
-        if not self._inside and not self.in_transaction and statement.lstrip().upper().startswith(CHANGES):
-            self._line.turn_here(PATIENCE)
+        if (
+            not self._inside
+            and not self.in_transaction
+            and statement.lstrip().upper().startswith(WRITE_STATEMENTS)
+        ):
+            self._line.acquire_blocking(LOCK_SECONDS)
             self._inside = True
 
     def after(self) -> None:
@@ -179,4 +188,4 @@ class OrderlyConnection(sqlite3.Connection):
     def _leave(self) -> None:
         if self._inside:
             self._inside = False
-            self._line.leave()
+            self._line.release()

@@ -127,7 +127,7 @@ MUTANTS = (
     ),
     one(
         "undo_no_precondition", "tests/gate/actions/test_action_undo.py::test_when_the_target_changed_since_a_person_is_asked_first",
-        "gate/actions/undo.py", "    if changes:\n        return await _ask_first", "    if False:\n        return await _ask_first",
+        "gate/actions/undo.py", "    if changes:\n        return await _ask_about_drift", "    if False:\n        return await _ask_about_drift",
     ),
     one(
         "grant_covers_feedback", FEEDBACK + "test_what_starts_from_feedback_asks_although_a_grant_stands",
@@ -142,7 +142,7 @@ MUTANTS = (
     ),
     one(
         "thanks_are_feedback", FEEDBACK + "test_thanks_settle_the_task_and_propose_nothing",
-        "gate/rules/feedback.py", "        return Reading.THANKS", "        return Reading.CHANGE",
+        "gate/rules/feedback.py", "        return FeedbackKind.THANKS", "        return FeedbackKind.CHANGE",
     ),
     one(
         "any_phrase", DECIDE + "test_a_destructive_one_needs_its_exact_phrase",

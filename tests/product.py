@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bot.demo import local, sample_files
 from bot.settings import Settings
-from bot.wiring import Parts, made
+from bot.wiring import Parts, build
 from gate.rules.ports import Limits
 from tools.mcp.server_config import ServerConfig
 from tools.model.model_api import ModelConfig
@@ -55,7 +55,7 @@ async def running_product(
         settings = replace(settings, policy=home / "policy.yaml")
     ws, files = Workspace(), sample_files(home / "files")
     try:
-        async with made(local(settings, await ws.start(), ws.installation, files)) as parts:
+        async with build(local(settings, await ws.start(), ws.installation, files)) as parts:
             await ws.settled()
             yield Product(ws, files, parts)
             assert ws.refused == []

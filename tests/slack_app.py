@@ -14,7 +14,7 @@ from aiohttp import web
 from sqlalchemy import Connection
 
 from bot import slack_app
-from bot.cards import Cards, Seen
+from bot.cards import Cards, OnDraw
 from bot.connections import HttpLimits, listening
 from bot.engine import TRANSIENT
 from bot.job_routes import jobs
@@ -23,14 +23,14 @@ from bot.slack_users import SlackPeople
 from bot.streams import Streams
 from gate.actions import expiry
 from gate.rules.action import Action, Approvers, Session
-from gate.rules.ids import derived
+from gate.rules.ids import derive_id
 from gate.rules.jobs import Run
 from gate.rules.planner_port import Call, Mode, Propose
 from gate.rules.policy import Policy, Rule
 from gate.rules.ports import Limits, Unavailable, World
 from gate.rules.reviews import Phase, Review
 from gate.rules.settings import Switches
-from gate.rules.task import Why
+from gate.rules.task import PauseReason
 from gate.tasks.pending import waiting_for
 from handlers.slack.events import register
 from storage.leases import RedisLeases, open_redis
@@ -191,8 +191,8 @@ class Edge:
 
     async def summaries_over(self) -> bool:
         """The time of every summary that is shown ends now; whether there was one."""
-        over = await waits_over(self.ledger, self.world.limits.proceed, Why.SUMMARY)
-        await expiry.settle(self.world, over)
+        over = await waits_over(self.ledger, self.world.limits.proceed, PauseReason.SUMMARY)
+        await expiry.process_items(self.world, over)
         await self.pump.idle()
         return bool(over)
 
@@ -241,8 +241,8 @@ class Card:
     @property
     def id(self) -> str:
         key = f"{TEAM}:{self.channel}:{self.said.ts}"
-        turn = derived("turn", derived("task", key), 1, Mode.ACT)
-        return derived("action", turn, 0, 0)
+        turn = derive_id("turn", derive_id("task", key), 1, Mode.ACT)
+        return derive_id("action", turn, 0, 0)
 
     @property
     def session(self) -> Session:
@@ -327,7 +327,7 @@ def said_in(view: Any) -> str:
     return "\n".join(found)
 
 
-def noted(drawn: list[Any]) -> Seen:
+def noted(drawn: list[Any]) -> OnDraw:
     """Puts what is drawn on a list."""
 
     async def note(record: Any) -> None:
@@ -374,7 +374,7 @@ async def joined(
         address=me.url or "",
     )  # fmt: skip
     cards.undecided = partial(waiting_for, world)
-    ledger.hurry, ledger.signal = cards.hurry, cards.statuses.signal
+    ledger.draw_now, ledger.signal = cards.draw_now, cards.statuses.signal
     work = jobs(world)
     pump.work = lambda run: work[run.name].work(*run.args)
     app = slack_app.bolt(fast, INSTALLED.signing_secret, me)

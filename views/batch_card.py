@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from gate.rules import batch_receipt
-from gate.rules.action import APART, Action, Verdict, Vote
+from gate.rules.action import OWN_CARD, Action, Verdict, Vote
 from gate.rules.states import State
 from views import buttons
 from views import card as of_action
@@ -64,7 +64,7 @@ def headline(members: Sequence[Action]) -> str:
 def in_part(members: Sequence[Action]) -> frozenset[str]:
     """The ids of those that could go by one click, but of which this card has no room to show all."""
     shown = _fitted(members)
-    return frozenset(a.id for a in members if batch_receipt.coverable(a) and a.id not in shown)
+    return frozenset(a.id for a in members if batch_receipt.is_coverable(a) and a.id not in shown)
 
 
 def _text(members: Sequence[Action]) -> str:
@@ -108,7 +108,7 @@ def _together(members: Sequence[Action], shown: frozenset[str]) -> list[Block]:
     """What one yes to several covers, said before it is given. A single one has its own button."""
     numbered = list(enumerate(members, 1))
     covered = [
-        (n, action) for n, action in numbered if batch_receipt.coverable(action) and action.id in shown
+        (n, action) for n, action in numbered if batch_receipt.is_coverable(action) and action.id in shown
     ]
     waiting = [n for n, action in numbered if action.state is State.PREPARED and action.shares]
     if len(covered) < 2:
@@ -118,7 +118,7 @@ def _together(members: Sequence[Action], shown: frozenset[str]) -> list[Block]:
     rest = [n for n in waiting if n not in numbers]
     left = f" {_listed(rest, 'Number')} {'is' if len(rest) == 1 else 'are'} not part of it." if rest else ""
     told = f"*Confirm all* is your yes to {which}, exactly as shown here.{left}"
-    group = members[0].group.removesuffix(APART)
+    group = members[0].group.removesuffix(OWN_CARD)
     return [sentence(told), actions(buttons.confirm_all(group, [action for _, action in covered]))]
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from gate.rules.unicode_safety import suspects
+from gate.rules.unicode_safety import deceptive_positions
 
 Block = dict[str, Any]
 
@@ -29,7 +29,8 @@ OWN = re.compile(
     r"<(?:@[UW][A-Z0-9_]+|!subteam\^S[A-Z0-9_]+|#[CG][A-Z0-9_]+|!date\^\d+\^[{}a-z_ ]+\|[A-Z0-9:\- ]+)>"
 )
 
-# Besides what `suspects` finds: a backslash that reads as one of our escapes, and what breaks a line or moves in it.
+# Besides what `deceptive_positions` finds: a backslash that reads as one of our escapes, and
+# what breaks a line or moves in it.
 _ESCAPE_OR_RETURN = re.compile(r"\\(?=u\{[0-9A-Fa-f]+\})|\r")
 _ESCAPE_OR_BREAK = re.compile(r"\\(?=u\{[0-9A-Fa-f]+\})|[\r\n\t]")
 
@@ -55,7 +56,7 @@ def visible(text: str, *, lines: bool = True) -> str:
 
 def _spelled_out(text: str, lines: bool) -> str:
     own = _ESCAPE_OR_RETURN if lines else _ESCAPE_OR_BREAK
-    odd = [*suspects(text), *(match.start() for match in own.finditer(text))]
+    odd = [*deceptive_positions(text), *(match.start() for match in own.finditer(text))]
     if not odd:
         return text
     shown = list(text)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from gate.rules import batch_receipt
 from gate.rules.action import Action, Verdict
-from gate.rules.grants import floor
-from gate.rules.policy import only_claimed
+from gate.rules.grants import never_grantable_reason
+from gate.rules.policy import is_only_claimed
 from gate.rules.states import State
 from views.block_kit import Block, button, option, overflow
 
@@ -43,7 +43,7 @@ def confirm(action: Action) -> Block:
 
 def confirm_all(group: str, covered: Sequence[Action]) -> Block:
     """A yes to each of exactly these."""
-    return button("Confirm all", CONFIRM_ALL, batch_receipt.button(group, covered), "primary")
+    return button("Confirm all", CONFIRM_ALL, batch_receipt.batch_button(group, covered), "primary")
 
 
 def apart(action: Action) -> Block:
@@ -111,9 +111,9 @@ def more(action: Action) -> Block:
         option("Reject with a reason…", tagged(REJECT, action.button)),
         option("Show everything", tagged(FULL, action.button)),
     ]
-    if action.state is State.PREPARED and not floor(action):
+    if action.state is State.PREPARED and not never_grantable_reason(action):
         choices.append(option("Always allow in this thread…", tagged(GRANT, action.button)))
-    if action.state is State.PREPARED and only_claimed(action.proposal.decision):
+    if action.state is State.PREPARED and is_only_claimed(action.proposal.decision):
         choices.append(option("It only reads: do not ask again…", tagged(ONLY_READS, action.button)))
     return overflow(MORE, choices)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gate.rules import batch_receipt
-from gate.rules.action import Action, Class, Risk, Verdict, Vote
+from gate.rules.action import Action, CallClass, Risk, Verdict, Vote
 from gate.rules.states import State
 from gate.rules.task import LAST_WORDS, Task
 from gate.rules.task_states import TaskState
@@ -245,7 +245,7 @@ def _caution(action: Action, most: int = PART_PROBLEM) -> Elements:
         return []
     if not action.preview.is_complete:
         return [_warning(action.preview.problem, most)]
-    if action.cls is Class.DESTRUCTIVE:
+    if action.cls is CallClass.DESTRUCTIVE:
         return [_warning(loses(action), most)]
     return [_warning(TYPED, most)] if action.verdict is Verdict.TYPED else []
 
@@ -269,14 +269,14 @@ def _about_part(action: Action, votes: Sequence[Vote], all_of_it: bool) -> list[
         told = [*_given(action, 300), *_own(_came(action, votes), _later(action))]
         return [context(*told)] if told else []
     hidden = action.preview.is_complete and not all_of_it
-    missing = (NO_ROOM if batch_receipt.coverable(action) else REVIEWED) if hidden else ""
+    missing = (NO_ROOM if batch_receipt.is_coverable(action) else REVIEWED) if hidden else ""
     return [context(*_because(action, 300), *_own(missing), *_under(action, votes))]
 
 
 def _under(action: Action, votes: Sequence[Vote]) -> list[Block]:
     """How large it is, whether it can be taken back, who changed it, who may decide, and until when."""
     told = action.preview
-    back = "" if action.cls is Class.DESTRUCTIVE else preview.reversibility(told)
+    back = "" if action.cls is CallClass.DESTRUCTIVE else preview.reversibility(told)
     shown = " · ".join(filter(None, [preview.sized(told), back]))
     own = [
         _edited(action),
@@ -290,7 +290,7 @@ def _under(action: Action, votes: Sequence[Vote]) -> list[Block]:
 
 def _unusual(action: Action) -> str:
     """How risky it is, where that is more than usual for its kind."""
-    usual = (Risk.LOW, Risk.MEDIUM) if action.cls is Class.WRITE else (Risk.LOW, Risk.MEDIUM, Risk.HIGH)
+    usual = (Risk.LOW, Risk.MEDIUM) if action.cls is CallClass.WRITE else (Risk.LOW, Risk.MEDIUM, Risk.HIGH)
     return "" if action.risk in usual else f"{action.risk.capitalize()} risk."
 
 
@@ -365,7 +365,7 @@ def _reason(action: Action) -> list[Block]:
 
 def _because(action: Action, most: int) -> list[Block]:
     """Why anybody is asked, where people should know it; of a tool that nobody has reviewed, which it is."""
-    if action.cls is Class.UNKNOWN and not action.always_gated:
+    if action.cls is CallClass.UNKNOWN and not action.always_gated:
         return [mrkdwn("*Not reviewed by an operator*: read every argument."), plain(action.name, 200)]
     return [plain(f"Why you are asked: {why(action)}", most)] if why(action) else []
 
@@ -410,7 +410,7 @@ def _yes(action: Action, all_of_it: bool) -> list[Block]:
     typed = action.verdict is Verdict.TYPED
     if confirmable(action) and (typed or all_of_it):
         return [buttons.review(action) if typed else buttons.confirm(action)]
-    return [buttons.apart(action)] if batch_receipt.coverable(action) else []
+    return [buttons.apart(action)] if batch_receipt.is_coverable(action) else []
 
 
 def _afterwards(action: Action) -> list[Block]:

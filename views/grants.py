@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from gate.rules.action import Action
-from gate.rules.grants import HOURS, Grant, Pattern, described
+from gate.rules.grants import HOURS, Grant, Pattern, describe_patterns
 from views import buttons, preview
 from views.block_kit import (
     Block,
@@ -57,7 +57,7 @@ def window(action: Action, kinds: Sequence[Sequence[Pattern]]) -> View:
 
 
 def _label(kind: Sequence[Pattern]) -> str:
-    told = described(kind)
+    told = describe_patterns(kind)
     return told[:1].upper() + told[1:]
 
 
@@ -81,7 +81,11 @@ def _entry(grant: Grant, void: bool) -> Iterable[Block]:
     until = moment(grant.until, "{date_short} {time}")
     given = f"Given by {mention(grant.user)} for their own calls · until {until}{changed}"
     return (
-        rich(line(words(f"{grant.name} ", "bold", most=120), words(described(grant.patterns), most=200))),
+        rich(
+            line(
+                words(f"{grant.name} ", "bold", most=120), words(describe_patterns(grant.patterns), most=200)
+            )
+        ),
         context(mrkdwn(given)),
         actions(buttons.revoke(grant.id)),
     )

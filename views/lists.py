@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 
-from gate.rules.action import Action, Class, Json
+from gate.rules.action import Action, CallClass, Json
 from gate.rules.audit import Line
 from gate.rules.canonical_json import parse
-from gate.rules.events import asks
+from gate.rules.events import open_request
 from gate.rules.ports import UndoEntry
 from gate.rules.server_questions import ServerQuestion
-from gate.rules.task import Task, Why
-from gate.tasks.pending import Undecided
+from gate.rules.task import PauseReason, Task
+from gate.tasks.pending import PendingItem
 from views import buttons, server_question, task_buttons, task_plan
 from views.block_kit import (
     Block,
@@ -77,7 +77,7 @@ COMMANDS = (
 )
 
 
-def entry(one: Undecided, viewer: str, alike: bool = False) -> list[Block]:
+def entry(one: PendingItem, viewer: str, alike: bool = False) -> list[Block]:
     """`viewer`: whose list it is. `alike`: another entry of the list has the same first line."""
     record = one.record
     first = line(words(_top(record), "bold", most=MOST_FIRST_LINE), *link("Open", one.link))
@@ -99,7 +99,7 @@ def _top(record: Action | Task | ServerQuestion) -> str:
         return f"{record.server} asks: {record.message}"
     if isinstance(record, Action):
         return effect(record)
-    match asks(record):
+    match open_request(record):
         case ("question", _):
             return f"Question: {record.questions[0].text}"
         case ("plan", _):
@@ -110,7 +110,7 @@ def _top(record: Action | Task | ServerQuestion) -> str:
 
 
 def _about(action: Action, viewer: str) -> str:
-    kind = "" if action.cls is Class.WRITE else f" · *{CLASSES[action.cls]}*"
+    kind = "" if action.cls is CallClass.WRITE else f" · *{CLASSES[action.cls]}*"
     others = viewer == action.requester and not decides_alone(action) and not action.under_review
     waits = f" · waits for {may_confirm(action)}" if others else ""
     until = RELEASE if action.under_review else f"expires {moment(action.expires_at)}"
@@ -148,7 +148,7 @@ def _about_task(task: Task, until: datetime | None) -> list[Block]:
 
 def _detail(task: Task) -> str:
     """What the first line leaves out."""
-    kind = (asks(task) or ("", 0))[0]
+    kind = (open_request(task) or ("", 0))[0]
     if kind == "question":
         more = len(task.questions) - 1
         others = f"And {counted(more, 'more question')}. " if more else ""
@@ -165,17 +165,17 @@ def _detail(task: Task) -> str:
 
 def _task_row(task: Task) -> list[Block]:
     """What a list may decide of a task; the rest is on its card."""
-    kind = (asks(task) or ("", 0))[0]
+    kind = (open_request(task) or ("", 0))[0]
     if kind == "question":
         return task_buttons.answering_in_form(task)
     if kind == "plan" and task.plan is not None:
         how, _ = task_plan.choice(task, task.plan, task_plan.fitted(task.plan))
         return task_buttons.deciding(task, task.plan, bool(how))
-    reviewed = task.why is Why.REVIEW and looked_at(task, task.pauses) is not None
+    reviewed = task.why is PauseReason.REVIEW and looked_at(task, task.pauses) is not None
     return task_buttons.stopping(task, reviewed)
 
 
-def pending(waiting: Sequence[Undecided], viewer: str, page: int = 0) -> Message:
+def pending(waiting: Sequence[PendingItem], viewer: str, page: int = 0) -> Message:
     """A page of what waits for one person, oldest first; the last one where there is no such page any more."""
     text = f"{len(waiting)} waiting" if waiting else NOTHING_WAITS
     return Message(text, [header("Waiting for a decision"), *_pending(waiting, viewer, page)])
@@ -219,7 +219,7 @@ def _guide(text: str) -> list[Block]:
 
 
 def home(
-    waiting: Sequence[Undecided],
+    waiting: Sequence[PendingItem],
     viewer: str,
     entries: Sequence[UndoEntry],
     allowed: Sequence[Block] = (),
@@ -243,7 +243,7 @@ def home(
     return {"type": "home", "callback_id": HOME, "blocks": blocks}
 
 
-def _pending(waiting: Sequence[Undecided], viewer: str, page: int) -> list[Block]:
+def _pending(waiting: Sequence[PendingItem], viewer: str, page: int) -> list[Block]:
     if not waiting:
         return [sentence(NOTHING_WAITS), context(mrkdwn(ASK))]
     last = (len(waiting) - 1) // MOST

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 
-from gate.rules.action import Action, Class, Json, Verdict, Vote
+from gate.rules.action import Action, CallClass, Json, Verdict, Vote
 from gate.rules.audit import Entry, Line
 from gate.rules.tool import ToolSpec
 from views import edit_form, preview, result_review_card
@@ -81,7 +81,7 @@ def review(action: Action, votes: Sequence[Vote] = ()) -> View:
 
 def _typed(action: Action) -> list[Block]:
     told = action.preview
-    destroys = action.cls is Class.DESTRUCTIVE
+    destroys = action.cls is CallClass.DESTRUCTIVE
     what = loses(action) if destroys else "This cannot go by one click."
     sequel = preview.sequel(told) if destroys else preview.consequences(told)
     return [

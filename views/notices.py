@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from gate.rules.access import Kind, Token
+from gate.rules.access import Token, TokenKind
 from gate.rules.action import Action
 from gate.rules.audit import Line
 from gate.rules.grants import Grant
 from gate.rules.ports import Note, UndoEntry
-from gate.rules.task import Task, Wish
+from gate.rules.task import StopRequest, Task
 from gate.rules.task_states import TaskState
 from views import grants, lists
 from views import task_buttons as buttons
@@ -70,7 +70,7 @@ def status(task: Task | None, waiting: Sequence[Action] = ()) -> Message:
             *_step(task),
             *_awaited(task),
             *_waiting(own),
-            *([sentence(WISHES[task.wish])] if task.wish is not Wish.NONE else []),
+            *([sentence(WISHES[task.wish])] if task.wish is not StopRequest.NONE else []),
             *_notes(task),
         ],
     )
@@ -253,7 +253,7 @@ def api_thread(token: Token, text: str) -> Message:
 
     `text`: what was asked for in words; "" for single calls.
     """
-    if token.kind is Kind.AGENT:
+    if token.kind is TokenKind.AGENT:
         first = line(
             words("The agent "), words(token.name, "bold", most=80), words(" works for "), person(token.user),
             words(" here. What it proposes is asked in this thread; it decides nothing."),

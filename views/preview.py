@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from gate.rules.action import Action, Affected, Class, Fact, Preview
+from gate.rules.action import Action, Affected, CallClass, Fact, Preview
 from views.block_kit import PAGE, Block, boxes, framed, inline, line, pack, quote, weight, words
 from views.tool_results import moment_in
 from views.wording import reversible, size
@@ -58,7 +58,7 @@ def whole(preview: Preview) -> list[Block]:
     return [*changes, *_arguments(preview, changes), *_facts(preview.facts)]
 
 
-def reviewed(preview: Preview, cls: Class) -> list[Block]:
+def reviewed(preview: Preview, cls: CallClass) -> list[Block]:
     """As `whole`, for the review of a destructive action: without arguments that stand above, and without what the
     recipe has looked up, such as digests."""
     changes = [*_diff(preview.diff), *_affected(preview.affected)]
@@ -66,20 +66,20 @@ def reviewed(preview: Preview, cls: Class) -> list[Block]:
     return [*changes, *_arguments(left, changes), *_facts(left.facts)]
 
 
-def brief(preview: Preview, cls: Class) -> list[Block]:
+def brief(preview: Preview, cls: CallClass) -> list[Block]:
     """As `whole`, for a card: without what its first line, its difference or its table says already, and without what
     the recipe has looked up. Of a tool that nobody has reviewed, every argument."""
     table = [] if _named_above(preview) else _affected(preview.affected)
     return [*_text_of_diff(preview.diff), *table, *_facts(unsaid(preview, cls))]
 
 
-def unsaid(preview: Preview, cls: Class) -> list[Fact]:
+def unsaid(preview: Preview, cls: CallClass) -> list[Fact]:
     """The arguments that nothing above them says: of a tool that nobody has reviewed, all."""
-    if cls is Class.UNKNOWN:
+    if cls is CallClass.UNKNOWN:
         return list(preview.facts)
     if len(preview.facts) > MOST_SAID:
         return [fact for fact in preview.facts if not fact.added]
-    shown = _shown_above(preview, of_read=cls is Class.READ)
+    shown = _shown_above(preview, of_read=cls is CallClass.READ)
     return [
         fact
         for fact in preview.facts

@@ -13,7 +13,7 @@ from gate.rules.messages import PART
 from gate.rules.ports import Note, Posted
 from gate.rules.server_questions import QuestionState, ServerQuestion
 from gate.rules.states import State
-from gate.rules.task import Flow, Task, Wish
+from gate.rules.task import Flow, StopRequest, Task
 from gate.rules.task_states import TaskState
 from views import batch_card, card, notices, server_question
 from views import task_pause as pauses
@@ -187,7 +187,7 @@ def of_group(group: str, members: Sequence[Action], votes: Sequence[Vote]) -> Ca
         key=group,
         message=message,
         session=members[0].session,
-        revision=batch_receipt.revision(members),
+        revision=batch_receipt.batch_revision(members),
         digest=digest(message),
         asker=members[0].requester,
         shows=tuple((a, PART if a.id in parts else f"v{a.version}") for a in members if a.shares),
@@ -200,7 +200,7 @@ def of_task(task: Task) -> tuple[Card, ...]:
 
 
 def _of_task(task: Task, one: TaskCard) -> Card:
-    ticks = task.state is TaskState.RUNNING and task.wish is Wish.NONE and one.plain is not None
+    ticks = task.state is TaskState.RUNNING and task.wish is StopRequest.NONE and one.plain is not None
     return Card(
         key=one.key,
         message=one.message,

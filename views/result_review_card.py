@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gate.rules.action import Action, Json
-from gate.rules.reviews import COMMENT, gave
+from gate.rules.reviews import COMMENT, step_result
 from views import edit_form
 from views.block_kit import (
     Block,
@@ -70,7 +70,7 @@ def change(action: Action) -> list[Block]:
 
 def form(action: Action) -> Form:
     """The fields of what the call gave."""
-    return result_form(gave(action))
+    return result_form(step_result(action))
 
 
 def result_form(given: Mapping[str, Json]) -> Form:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 
 from gate.rules.reviews import COMMENT, undoable
-from gate.rules.task import Plan, Task, Why
+from gate.rules.task import PauseReason, Plan, Task
 from gate.rules.task_states import TaskState
 from views import edit_form
 from views import task_buttons as buttons
@@ -69,7 +69,7 @@ def modify(task: Task, plan: Plan, specs: Specs) -> View:
 def revise(task: Task) -> View | None:
     """What the step gave, to be changed for later steps; a message where it is too long for one input."""
     step = looked_at(task, task.pauses)
-    if task.why is not Why.REVIEW or step is None:
+    if task.why is not PauseReason.REVIEW or step is None:
         return None
     inputs = edit_form.blocks(result_form(step.result or {}))
     if not any(one["type"] == "input" for one in inputs):
@@ -88,7 +88,7 @@ def revised(task: Task) -> Form | None:
 def refuse(task: Task) -> View | None:
     """Why what the step gave is not to be used."""
     step = looked_at(task, task.pauses)
-    if task.why is not Why.REVIEW or step is None:
+    if task.why is not PauseReason.REVIEW or step is None:
         return None
     undo = "You can undo it afterwards." if undoable(step) else "There is nothing to undo."
     told = sentence(f"What the step gave is dropped and the step counts as failed. {undo}")

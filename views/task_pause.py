@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gate.rules.reviews import undoable
 from gate.rules.steps import PRIVATE
-from gate.rules.task import NOBODY, StepState, Task, Why
+from gate.rules.task import NOBODY, PauseReason, StepState, Task
 from gate.rules.task_states import TaskState
 from views import task_buttons as buttons
 from views.block_kit import (
@@ -68,7 +68,7 @@ def pause(task: Task) -> Message:
 def _reason(task: Task) -> str:
     """Why it waits. Before it goes on by itself, in one sentence without the score."""
     step = looked_at(task, task.pauses)
-    if task.why is not Why.SUMMARY or task.plan is None or step is None or step.confidence is None:
+    if task.why is not PauseReason.SUMMARY or task.plan is None or step is None or step.confidence is None:
         return task.reason
     doubts = "; ".join(step.confidence.reasons) or "it is not certain that it went well"
     return f"{past(what(step))}, but {doubts}."
@@ -77,29 +77,29 @@ def _reason(task: Task) -> str:
 def _gave(task: Task) -> list[Block]:
     """What the step gave that is to be looked at, in words; before it goes on by itself only what is news."""
     current = task.plan.current if task.plan else None
-    step = looked_at(task, task.pauses) or (current if task.why is Why.DOUBT else None)
+    step = looked_at(task, task.pauses) or (current if task.why is PauseReason.DOUBT else None)
     if step is None:
         return []
     told = in_words(None if step.text == PRIVATE else step.result, step.text)
-    if task.why is Why.SUMMARY:
+    if task.why is PauseReason.SUMMARY:
         told = news(told, f"{what(step)}\n{past(what(step))}")
     return pack(boxes(clip(told, GAVE))) if told else []
 
 
 def _choices(task: Task) -> list[Block]:
-    if task.why is Why.SUMMARY:
+    if task.why is PauseReason.SUMMARY:
         return buttons.holding(task)
-    if task.why is Why.REVIEW and looked_at(task, task.pauses):
+    if task.why is PauseReason.REVIEW and looked_at(task, task.pauses):
         return buttons.looking(task)
     step = task.plan.current if task.plan else None
     back = step is not None and bool(step.rejected_by) and undoable(step)
-    return buttons.paused(task, task.why in (Why.STEP, Why.DOUBT), back)
+    return buttons.paused(task, task.why in (PauseReason.STEP, PauseReason.DOUBT), back)
 
 
 def _refusing(task: Task) -> list[Block]:
     """What the two other answers to a result do."""
     step = looked_at(task, task.pauses)
-    if task.why is not Why.REVIEW or step is None:
+    if task.why is not PauseReason.REVIEW or step is None:
         return []
     undo = "you are offered to undo it" if undoable(step) else "there is nothing to undo"
     told = (
@@ -145,7 +145,7 @@ def went_on(task: Task, number: int) -> Message:
 def _briefly(task: Task) -> list[Block]:
     """That it goes on by itself, and when."""
     step = looked_at(task, task.pauses)
-    if task.why is not Why.SUMMARY or step is None or step.look is None:
+    if task.why is not PauseReason.SUMMARY or step is None or step.look is None:
         return []
     seconds = counted(round(step.look.seconds), "second")
     return [
@@ -166,4 +166,4 @@ def _next(task: Task) -> list[Block]:
 
 def _lapsed(task: Task) -> list[Block]:
     told = "*Continue* asks again with a fresh card; so does *Ask again* on the old one."
-    return [context(mrkdwn(told))] if task.why is Why.LAPSED else []
+    return [context(mrkdwn(told))] if task.why is PauseReason.LAPSED else []

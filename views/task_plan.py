@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from gate.rules import plans
-from gate.rules.action import Class, Verdict
+from gate.rules.action import CallClass, Verdict
 from gate.rules.task import Plan, Step, StepState, Task
 from views import task_buttons as buttons
 from views.block_kit import (
@@ -36,10 +36,10 @@ LOOKING = "I am looking at what this would change now…"
 LAPSED = "Nobody decided on it in time, so nothing ran. *Ask again* looks anew at what it would change now."
 EACH = "Each step that changes something asks you on its own card: so it is set up here."
 COUNTS = {
-    Class.READ: "read",
-    Class.WRITE: "change",
-    Class.DESTRUCTIVE: "destruction",
-    Class.UNKNOWN: "call of a tool that nobody has reviewed",
+    CallClass.READ: "read",
+    CallClass.WRITE: "change",
+    CallClass.DESTRUCTIVE: "destruction",
+    CallClass.UNKNOWN: "call of a tool that nobody has reviewed",
 }
 NUMBERS = 15  # steps that a sentence names
 
@@ -76,7 +76,7 @@ def choice(task: Task, plan: Plan, shown: dict[str, int]) -> tuple[str, str]:
         return "", LAPSED
     if not all(step.rules for step in left):
         return "", LOOKING
-    if blocked := [step for step in left if plans.blocked(step)]:
+    if blocked := [step for step in left if plans.is_blocked(step)]:
         which = numbers(plan, blocked).capitalize()
         return "", f"{which} cannot run as it stands. Drop or change it, or plan anew."
     covered = covered_steps(task, plan, shown)
@@ -98,7 +98,7 @@ def shows(plan: Plan) -> frozenset[str]:
 def covered_steps(task: Task, plan: Plan, shown: dict[str, int]) -> list[Step]:
     """The steps that *Approve all* would be a yes to, by the gate's own rule."""
     whole = frozenset(step.id for step in plan.steps if step.preview and shown.get(step.id) == 2)
-    return [step for step in plans.consented(task, plan, whole).steps if step.consent]
+    return [step for step in plans.with_consent(task, plan, whole).steps if step.consent]
 
 
 def fitted(plan: Plan) -> dict[str, int]:
@@ -154,7 +154,7 @@ def _because(task: Task) -> list[Block]:
 
 def _about(task: Task, plan: Plan) -> str:
     tally = Counter(step.cls for step in plan.steps)
-    kinds = ", ".join(counted(tally[cls], COUNTS[cls]) for cls in Class if tally[cls])
+    kinds = ", ".join(counted(tally[cls], COUNTS[cls]) for cls in CallClass if tally[cls])
     again = f" · version {plan.version}" if plan.version > 1 else ""
     steps = f"{counted(len(plan.steps), 'step')}: {kinds}"
     return f"Asked by {mention(task.requester)} · {steps}{again} · {mode(task.switches)}"

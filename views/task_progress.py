@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gate.rules.action import Class
-from gate.rules.task import NOBODY, Instruction, Plan, Step, StepState, Task, Why, Wish
+from gate.rules.action import CallClass
+from gate.rules.task import NOBODY, Instruction, PauseReason, Plan, Step, StepState, StopRequest, Task
 from gate.rules.task_states import TaskState
 from views import task_buttons as buttons
 from views.block_kit import (
@@ -49,8 +49,8 @@ PLAIN_TITLE = str.maketrans(
     {"<": "‹", ">": "›"}
 )  # a plan block's titles are strings: nothing in them may call anybody
 WISHES = {
-    Wish.PAUSE: "Pausing as soon as the current step is over…",
-    Wish.STOP: "Stopping as soon as the current step is over…",
+    StopRequest.PAUSE: "Pausing as soon as the current step is over…",
+    StopRequest.STOP: "Stopping as soon as the current step is over…",
 }
 
 
@@ -86,7 +86,7 @@ def headline(task: Task, plan: Plan) -> str:
     place = f"step {number(plan, current)} of {len(plan.steps)}"
     if task.state is S.RUNNING:
         return f"Waiting for a decision on {place}" if waits(current) else f"Working on {place}"
-    if task.why is Why.SUMMARY:
+    if task.why is PauseReason.SUMMARY:
         return f"About to go on with {place}"
     return f"{STATE[task.state]} at {place}"
 
@@ -216,7 +216,7 @@ def _approved(task: Task, plan: Plan) -> str:
 
 def _buttons(task: Task, plan: Plan) -> list[Block]:
     if task.state is S.RUNNING:
-        return [actions(*buttons.running(task, plan))] if task.wish is Wish.NONE else []
+        return [actions(*buttons.running(task, plan))] if task.wish is StopRequest.NONE else []
     if task.state in ENDED and not plan.undoing and any(_undoable(plan)):
         return [actions(buttons.undo_all(task, plan))]
     return []
@@ -229,7 +229,7 @@ def _undoable(plan: Plan) -> Iterable[bool]:
         told = step.preview.undo if step.preview else ""
         yield (
             (step.state is StepState.DONE or bool(step.rejected_by))
-            and step.cls is not Class.READ
+            and step.cls is not CallClass.READ
             and not told.startswith("no")
             and not tried
         )

@@ -6,10 +6,10 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-from gate.rules.action import Class, Json
+from gate.rules.action import CallClass, Json
 from gate.rules.routing import can_be_skipped
 from gate.rules.steps import PRIVATE, Step, StepState
-from gate.rules.task import Decided, Flow, Plan, Question, Task
+from gate.rules.task import Flow, Plan, Question, SettledPoint, Task
 from gate.rules.task_states import TaskState
 from views import task_buttons as buttons
 from views.block_kit import (
@@ -73,7 +73,7 @@ def answers(task: Task, with_table: bool) -> list[Block]:
 
 
 def _is_shown(step: Step) -> bool:
-    return step.state is StepState.DONE and step.cls is Class.READ and step.text != PRIVATE
+    return step.state is StepState.DONE and step.cls is CallClass.READ and step.text != PRIVATE
 
 
 def _named(plan: Plan, step: Step) -> Block:
@@ -165,7 +165,7 @@ def _listed(questions: Iterable[Question]) -> list[Block]:
     return pack([bullets(line(words(one.text, most=EACH)) for one in list(questions)[:SHOWN])])
 
 
-def decisions(decided: Iterable[Decided], title: str = "") -> list[Block]:
+def decisions(decided: Iterable[SettledPoint], title: str = "") -> list[Block]:
     """What was settled, by whom; an assumption says that it is one."""
     listed = list(decided)
     if not listed:
@@ -176,7 +176,7 @@ def decisions(decided: Iterable[Decided], title: str = "") -> list[Block]:
     return pack([*heads, bullets(shown)])
 
 
-def _decision(one: Decided) -> list[Block]:
+def _decision(one: SettledPoint) -> list[Block]:
     asked = words(f"{one.question} ", "italic", most=EACH)
     given = words(one.answer, "bold", most=EACH)
     return [asked, given, words(" by "), person(one.by)] if one.by else [asked, given, words(" (assumed)")]

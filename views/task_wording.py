@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from gate.rules import plans
-from gate.rules.action import Class, Preview, Verdict
+from gate.rules.action import CallClass, Preview, Verdict
 from gate.rules.settings import Switches
-from gate.rules.task import Plan, Step, StepState, Task, Usage, Why
+from gate.rules.task import PauseReason, Plan, Step, StepState, Task, Usage
 from gate.rules.task_states import TaskState
 from views import preview
 from views.block_kit import PAGE, Block, clip, framed, line, mention, weight, words
@@ -26,19 +26,19 @@ STATES = {
     S.FAILED: "Failed",
 }
 KINDS = {
-    Class.READ: "reads only",
-    Class.WRITE: "changes something",
-    Class.DESTRUCTIVE: "destructive",
-    Class.UNKNOWN: "not reviewed by an operator",
+    CallClass.READ: "reads only",
+    CallClass.WRITE: "changes something",
+    CallClass.DESTRUCTIVE: "destructive",
+    CallClass.UNKNOWN: "not reviewed by an operator",
 }
 WHY = {
-    Why.NONE: "Paused",
-    Why.WISH: "Paused, as asked",
-    Why.STEP: "Paused: a step did not go through",
-    Why.LAPSED: "Paused: nobody decided in time",
-    Why.REVIEW: "Paused for a look at what was done",
-    Why.SUMMARY: "A step is done, and the next one begins in a moment",
-    Why.DOUBT: "Paused: a step ran, and its result is not trusted",
+    PauseReason.NONE: "Paused",
+    PauseReason.WISH: "Paused, as asked",
+    PauseReason.STEP: "Paused: a step did not go through",
+    PauseReason.LAPSED: "Paused: nobody decided in time",
+    PauseReason.REVIEW: "Paused for a look at what was done",
+    PauseReason.SUMMARY: "A step is done, and the next one begins in a moment",
+    PauseReason.DOUBT: "Paused: a step ran, and its result is not trusted",
 }
 MODES = {
     "auto": "goes on by itself where it is sure",
@@ -201,7 +201,7 @@ def _open(plan: Plan, step: Step) -> Shown:
         else []
     )
     problem = step.problem or (step.preview.problem if step.preview else "")
-    sign = "no_entry" if plans.blocked(step) else "warning"
+    sign = "no_entry" if plans.is_blocked(step) else "warning"
     warned = [line({"type": "emoji", "name": sign}, words(f" {problem}", most=160))] if problem else []
     note = [line(words("Instruction: ", "bold"), words(step.note, most=160))] if step.note else []
     return [*refs[:FEW], *more, *warned, *note]

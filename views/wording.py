@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from gate.rules.action import Action, Class, Verdict, Vote
+from gate.rules.action import Action, CallClass, Verdict, Vote
 from gate.rules.permissions import deciders
 from gate.rules.states import State
 from views.block_kit import mention, mentions
@@ -41,10 +41,10 @@ UNDO_TITLES = {
     S.EXPIRED: "Undo expired",
 }
 CLASSES = {
-    Class.READ: "reads only",
-    Class.WRITE: "changes something",
-    Class.DESTRUCTIVE: "destructive",
-    Class.UNKNOWN: "not reviewed by an operator",
+    CallClass.READ: "reads only",
+    CallClass.WRITE: "changes something",
+    CallClass.DESTRUCTIVE: "destructive",
+    CallClass.UNKNOWN: "not reviewed by an operator",
 }
 # What a final card says of the world. Of a failure only the outcome can tell.
 SEQUELS = {
@@ -185,8 +185,8 @@ def tally(action: Action, votes: Sequence[Vote]) -> str:
 
 def why(action: Action) -> str:
     """The policy's reason where people should know it, else "": a destructive action would be asked about anyway."""
-    gated = action.always_gated and action.cls is not Class.DESTRUCTIVE
-    unusual = gated or action.cls is Class.UNKNOWN or action.verdict is Verdict.DENY
+    gated = action.always_gated and action.cls is not CallClass.DESTRUCTIVE
+    unusual = gated or action.cls is CallClass.UNKNOWN or action.verdict is Verdict.DENY
     return action.reason if unusual else ""
 
 

@@ -23,12 +23,12 @@ async def worker(settings: Settings) -> None:
 async def migrate(settings: Settings) -> None:
     """Bring the database to the tables of this version, and say what was done with which."""
     from bot import home
-    from bot.startup import usable
+    from bot.startup import report_database_errors
     from storage.database import parse
     from storage.migrate import migrate
 
     home.prepare(settings)
-    with usable(settings):
+    with report_database_errors(settings):
         done = await migrate(settings.database_url)
     name = parse(settings.database_url).render_as_string(hide_password=True)
     sys.stdout.write(

@@ -12,7 +12,7 @@ from bot.audit_key import fitting_seals
 from bot.cli.database import database
 from bot.cli.main import CommandError
 from bot.settings import Settings
-from gate.rules.access import Kind, Token, usable, write
+from gate.rules.access import Token, TokenKind, format_token, is_valid_token
 from storage.tokens import TokenStore
 from views.block_kit import visible
 
@@ -45,16 +45,16 @@ async def new(  # noqa: PLR0913  # one for each option of the command
         raise CommandError(f"--days must be from 1 to {MOST_DAYS}.")
     if len(name) > MOST_NAME:
         raise CommandError(f"--name can have {MOST_NAME} characters at most.")
-    if kind == Kind.AGENT and not channel:
+    if kind == TokenKind.AGENT and not channel:
         raise CommandError("An agent needs at least one --channel: that is where people are asked.")
     token_id, secret = secrets.token_hex(8), secrets.token_hex(32)
     async with database(settings) as engine:
         store = TokenStore(engine, await fitting_seals(settings, engine))
         now = await store.now()
         until = now + timedelta(days=days)
-        made = Token(token_id, Kind(kind), name or kind, team, user, tuple(channel), now, until)
+        made = Token(token_id, TokenKind(kind), name or kind, team, user, tuple(channel), now, until)
         await store.add(made, secret)
-    sys.stdout.write(write(made.kind, token_id, secret) + "\n")
+    sys.stdout.write(format_token(made.kind, token_id, secret) + "\n")
     sys.stderr.write(f"Keep it safe: it is not shown again. It counts until {until:%Y-%m-%d %H:%M} UTC.\n")
 
 
@@ -64,7 +64,9 @@ async def listing(settings: Settings) -> None:
         store = TokenStore(engine, await fitting_seals(settings, engine))
         now = await store.now()
         for one in await store.all():
-            state = "counts" if usable(one, now).allowed else "revoked" if one.revoked_at else "expired"
+            state = (
+                "counts" if is_valid_token(one, now).allowed else "revoked" if one.revoked_at else "expired"
+            )
             where = ",".join(one.channels) or "-"
             sys.stdout.write(
                 f"{one.id}  {one.kind:<6}  {one.team}  {one.user}  {where}  until {one.expires_at:%Y-%m-%d}  "

@@ -20,7 +20,7 @@ from gate.rules.action import Approvers, Decision, Json
 from gate.rules.canonical_json import BadArguments, parse
 from gate.rules.policy import Policy, decide
 from gate.rules.tool import Pin, ToolSpec
-from storage.row_macs import seals_of
+from storage.row_macs import row_macs_of
 from storage.tool_pins import PinStore
 from tools.mcp.catalogue import catalogue_pin
 from tools.mcp.client import Host
@@ -140,7 +140,7 @@ async def review(settings: Settings, server: str, yes: bool, by: str) -> int:
     (config,) = trusted([named(settings, server)], policy)
     async with database(settings) as engine:
         key = (await fitting_key(settings, engine)).current
-        store = PinStore(engine, seals_of(key))
+        store = PinStore(engine, row_macs_of(key))
         known = {(pin.server, pin.tool): pin for pin in await store.all()}
         specs = await _offered(settings, config, known)
         unread = [spec for spec in specs.values() if not _was_read(spec, known)]

@@ -13,7 +13,7 @@ from bot.cli.main import CommandError
 from bot.cli.tokens import must_be_ids
 from bot.settings import Settings
 from gate.rules.events import KINDS
-from gate.rules.url_guard import target
+from gate.rules.url_guard import parse_target
 from gate.rules.webhooks import SECRET_BYTES, Webhook, secret_of
 from storage.webhooks import HookStore
 from views.block_kit import visible
@@ -21,7 +21,7 @@ from views.block_kit import visible
 
 async def add(settings: Settings, url: str, team: str, channel: Sequence[str], kind: Sequence[str]) -> None:
     """Tell this URL from now on; its secret is written to standard output, this once."""
-    found = target(url, settings.webhooks)
+    found = parse_target(url, settings.webhooks)
     if isinstance(found, str):
         raise CommandError(found)
     must_be_ids(("--team", team), *(("--channel", one) for one in channel))

@@ -5,26 +5,36 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from gate.actions.button_press import GONE, OLD, Press, Said, late, refused, standing
-from gate.actions.confirm import EARLY_LOOKS, EARLY_PAUSE, NOT_MINE, confirm
-from gate.actions.preview import decided
-from gate.actions.versioning import show
+from gate.actions.button_press import (
+    NOT_FOUND,
+    OUTDATED,
+    Press,
+    PressResult,
+    already_decided,
+    load_action,
+    refusal_entry,
+)
+from gate.actions.confirm import NOT_OUR_CARD, POSTED_CHECK_SECONDS, POSTED_CHECKS, confirm
+from gate.actions.preview import policy_decision
+from gate.actions.versioning import update_cards
 from gate.rules import batch_receipt, jobs
-from gate.rules.action import APART, Action, Ref, Session, Verdict
+from gate.rules.action import OWN_CARD, Action, Ref, Session, Verdict
 from gate.rules.canonical_json import BadArguments, canonical
-from gate.rules.ids import derived
+from gate.rules.ids import derive_id
 from gate.rules.permissions import Verb, may
 from gate.rules.planner_port import Call, Mode, Turn
 from gate.rules.ports import Note, Stale, Unavailable, World
 from gate.rules.states import State
 from gate.rules.unicode_safety import quoted
 
-CHANGED = "This card changed since you saw it, so nothing was confirmed. Please look at it as it stands now."
-ANEW = (
+CARD_CHANGED = (
+    "This card changed since you saw it, so nothing was confirmed. Please look at it as it stands now."
+)
+OUTDATED_PRESS = (
     "I was updated before I got to your *Confirm all*, so nothing was confirmed. Please press it once more."
 )
-DECIDED = "Nothing on this card waits for a decision any more."
-CONFIRMED = frozenset(
+ALREADY_DECIDED = "Nothing on this card waits for a decision any more."
+CONFIRMED_STATES = frozenset(
     {
         State.APPROVED,
         State.EXECUTING,
@@ -36,7 +46,7 @@ CONFIRMED = frozenset(
     }
 )
 NAME, TEXT = 60, 2_500  # characters of one action's summary, and of all that is told
-APART_ALREADY = "This has a card of its own already. Please use that one."
+HAS_OWN_CARD = "This has a card of its own already. Please use that one."
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +60,7 @@ class GroupPress:
 
 
 @dataclass(frozen=True, slots=True)
-class Yes:
+class GroupConfirmation:
     """A press on *Confirm all* of a group that was committed. `shown`: the actions in the versions that were on the
     card, as their own buttons name them, with commas between. `id` tells one press from another."""
 
@@ -62,20 +72,20 @@ class Yes:
     shown: str
 
 
-def groups(world: World, turn: Turn, index: int, calls: Sequence[Call]) -> dict[int, str]:
+def card_groups(world: World, turn: Turn, index: int, calls: Sequence[Call]) -> dict[int, str]:
     """The card that each call of a stored reply shares with others, by its place: where several wait for a person."""
     most = world.limits.calls_per_turn
-    waiting = [place for place, call in enumerate(calls[:most]) if _waits(world, turn, call)]
+    waiting = [place for place, call in enumerate(calls[:most]) if _needs_decision(world, turn, call)]
     shared: dict[int, str] = {}
-    for first in range(0, len(waiting), batch_receipt.MOST):
-        places = waiting[first : first + batch_receipt.MOST]
+    for first in range(0, len(waiting), batch_receipt.MAX_CALLS):
+        places = waiting[first : first + batch_receipt.MAX_CALLS]
         if len(places) > 1:
             more = (first,) if first else ()
-            shared |= dict.fromkeys(places, derived("group", turn.id, index, *more))
+            shared |= dict.fromkeys(places, derive_id("group", turn.id, index, *more))
     return shared
 
 
-def _waits(world: World, turn: Turn, call: Call) -> bool:
+def _needs_decision(world: World, turn: Turn, call: Call) -> bool:
     """Whether this call will wait for a person before the eyes of the whole thread."""
     spec = world.tools.find(call.server, call.tool)
     if spec is None or turn.mode is not Mode.ACT:
@@ -87,31 +97,33 @@ def _waits(world: World, turn: Turn, call: Call) -> bool:
     given = {key: value for key, value in call.args.items() if key not in spec.recipe.bind}
     if world.tools.problems(spec.schema, given):
         return False
-    decision = decided(world, spec, call.args, turn.session.channel, asked=call.risk)
+    decision = policy_decision(world, spec, call.args, turn.session.channel, asked=call.risk)
     return decision.verdict in (Verdict.CONFIRM, Verdict.TYPED) and not decision.private
 
 
-async def confirm_all(world: World, press: GroupPress) -> Said:
+async def confirm_all(world: World, press: GroupPress) -> PressResult:
     """A press on *Confirm all*, of exactly those actions that the button was made for: else nothing is confirmed.
 
     It is committed here, in one transaction; a run then confirms each, `confirm_each`, however long that takes.
     Raises Unavailable: then nothing changed."""
     if not press.message_ts:
-        return Said(False, "not_ours", NOT_MINE)
-    members = [a for a in await world.ledger.of_group(press.ref.id) if a.session.team == press.team]
+        return PressResult(False, "not_ours", NOT_OUR_CARD)
+    members = [a for a in await world.ledger.actions_of_group(press.ref.id) if a.session.team == press.team]
     if not members:
-        return Said(False, "gone", GONE)
+        return PressResult(False, "gone", NOT_FOUND)
     if not any(action.state is State.PREPARED for action in members):
-        return Said(False, "late", DECIDED)
-    for _ in range(EARLY_LOOKS):
-        covered = await _covered(world, press)
-        if press.ref == Ref(press.ref.id, len(covered), batch_receipt.seal(covered)):
-            return await _taken(world, press, covered)
-        await world.clock.sleep(EARLY_PAUSE)  # what people see already may take a moment more to be on record
-    return Said(False, "stale", CHANGED)
+        return PressResult(False, "late", ALREADY_DECIDED)
+    for _ in range(POSTED_CHECKS):
+        covered = await _confirmable_actions(world, press)
+        if press.ref == Ref(press.ref.id, len(covered), batch_receipt.batch_seal(covered)):
+            return await _record_press(world, press, covered)
+        await world.clock.sleep(
+            POSTED_CHECK_SECONDS
+        )  # what people see already may take a moment more to be on record
+    return PressResult(False, "stale", CARD_CHANGED)
 
 
-async def _taken(world: World, press: GroupPress, actions: Sequence[Action]) -> Said:
+async def _record_press(world: World, press: GroupPress, actions: Sequence[Action]) -> PressResult:
     """Commit the press. Who may confirm none of them is turned away at once; each is asked about again as it is
     confirmed."""
     person = await world.people.known(press.team, press.user)
@@ -124,45 +136,47 @@ async def _taken(world: World, press: GroupPress, actions: Sequence[Action]) -> 
                     press.ref.id, world.ids.new(), press.team, press.user, press.message_ts, shown
                 )
             )
-            return Said(True, "taken")
+            return PressResult(True, "taken")
         for action, ruling in zip(actions, rulings, strict=True):
-            tx.audit(refused(action, press.user, Verb.CONFIRM, ruling.reason))
-    said = [Said(False, "not_allowed", ruling.reason) for ruling in rulings]
-    return Said(False, "not_allowed", _summed([*zip(actions, said, strict=True)], len(actions)))
+            tx.audit(refusal_entry(action, press.user, Verb.CONFIRM, ruling.reason))
+    said = [PressResult(False, "not_allowed", ruling.reason) for ruling in rulings]
+    return PressResult(
+        False, "not_allowed", _failure_summary([*zip(actions, said, strict=True)], len(actions))
+    )
 
 
-async def confirm_each(world: World, yes: Yes) -> None:
+async def confirm_each(world: World, yes: GroupConfirmation) -> None:
     """What a press on *Confirm all* asked for: confirm one after the other, as a press on each one's own button
     would, with a vote, a record and a transaction each. Who pressed is told once what did not go through, and why.
 
     Safe to repeat. Raises Unavailable when one of them could not be decided yet, once the others are."""
     refs = [ref for ref in map(Ref.parse, yes.shown.split(",")) if ref]
-    failed: list[tuple[Action, Said]] = []
+    failed: list[tuple[Action, PressResult]] = []
     away: Unavailable | None = None
     for ref in refs:
         try:
-            failed += await _failed(world, Press(ref, yes.team, yes.user, message_ts=yes.message_ts))
+            failed += await _confirm_one(world, Press(ref, yes.team, yes.user, message_ts=yes.message_ts))
         except Unavailable as error:
             away = error
     if away:
         raise away
     if failed:
-        await _told(world, yes, failed[0][0].session, _summed(failed, len(refs)))
+        await _notify_once(world, yes, failed[0][0].session, _failure_summary(failed, len(refs)))
 
 
-async def ask_anew(world: World, yes: Yes) -> None:
+async def reject_unproved(world: World, yes: GroupConfirmation) -> None:
     """Confirm nothing of a press that nothing proves, as of one that version 1 has queued: tell whoever it names, once,
     and bring the card up to date, where there still is one that waits. Safe to repeat."""
-    members = [one for one in await world.ledger.of_group(yes.group) if one.session.team == yes.team]
+    members = [one for one in await world.ledger.actions_of_group(yes.group) if one.session.team == yes.team]
     waiting = [one for one in members if one.state is State.PREPARED]
     if waiting:
         async with world.ledger.begin() as tx:
             for one in waiting:
-                show(tx, one)
-        await _told(world, yes, waiting[0].session, ANEW)
+                update_cards(tx, one)
+        await _notify_once(world, yes, waiting[0].session, OUTDATED_PRESS)
 
 
-async def _failed(world: World, press: Press) -> list[tuple[Action, Said]]:
+async def _confirm_one(world: World, press: Press) -> list[tuple[Action, PressResult]]:
     """Confirm one: nothing when this person's yes counts, by this call or by an earlier one; else the action as
     they saw it, and why."""
     seen = await world.ledger.action(press.ref.id)
@@ -170,16 +184,18 @@ async def _failed(world: World, press: Press) -> list[tuple[Action, Said]]:
     if said.ok or said.code == "already_voted" or seen is None:
         return []
     now = await world.ledger.action(seen.id)
-    if now is not None and now.state in CONFIRMED and now.decided_by == press.user:
+    if now is not None and now.state in CONFIRMED_STATES and now.decided_by == press.user:
         return []
     return [(seen, said)]
 
 
-async def _covered(world: World, press: GroupPress) -> list[Action]:
+async def _confirmable_actions(world: World, press: GroupPress) -> list[Action]:
     """The actions that can go by one click and stand whole on the card that was pressed, in order."""
     now = await world.ledger.now()
     waiting = [
-        action for action in await world.ledger.of_group(press.ref.id) if batch_receipt.coverable(action)
+        action
+        for action in await world.ledger.actions_of_group(press.ref.id)
+        if batch_receipt.is_coverable(action)
     ]
     found = []
     for action in waiting:
@@ -190,14 +206,14 @@ async def _covered(world: World, press: GroupPress) -> list[Action]:
     return found
 
 
-async def _told(world: World, yes: Yes, session: Session, text: str) -> None:
+async def _notify_once(world: World, yes: GroupConfirmation, session: Session, text: str) -> None:
     """Tell the one person who pressed, once for each press."""
-    note = Note(derived("together", yes.id), session, "answer", {"text": text}, yes.user)
+    note = Note(derive_id("together", yes.id), session, "answer", {"text": text}, yes.user)
     async with world.ledger.begin() as tx:
         await tx.note(note)
 
 
-def _summed(failed: Sequence[tuple[Action, Said]], count: int) -> str:
+def _failure_summary(failed: Sequence[tuple[Action, PressResult]], count: int) -> str:
     """Why some of so many could not be confirmed."""
     reasons: dict[str, list[str]] = {}
     for action, said in failed:
@@ -209,19 +225,21 @@ def _summed(failed: Sequence[tuple[Action, Said]], count: int) -> str:
     return "\n".join([head, *lines])[:TEXT]
 
 
-async def show_apart(world: World, press: Press) -> Said:
+async def move_to_own_card(world: World, press: Press) -> PressResult:
     """Take an action off the card that it shares, which had no room for all of it, and post one of its own."""
-    action = await standing(world, press, Verb.LOOK)
-    if isinstance(action, Said):
+    action = await load_action(world, press, Verb.LOOK)
+    if isinstance(action, PressResult):
         return action
     if action.state is not State.PREPARED:
-        return late(action)
+        return already_decided(action)
     if not action.shares:
-        return Said(False, "apart", APART_ALREADY, action)
+        return PressResult(False, "apart", HAS_OWN_CARD, action)
     try:
         async with world.ledger.begin(world.limits.decision) as tx:
-            kept = await tx.keep(action, origin=replace(action.origin, group=action.group + APART))
-            show(tx, kept)
+            kept = await tx.update_action(
+                action, origin=replace(action.origin, group=action.group + OWN_CARD)
+            )
+            update_cards(tx, kept)
     except Stale:
-        return Said(False, "stale", OLD, action)
-    return Said(True, "apart", action=kept)
+        return PressResult(False, "stale", OUTDATED, action)
+    return PressResult(True, "apart", action=kept)

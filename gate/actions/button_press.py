@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from gate.actions.versioning import entry
+from gate.actions.versioning import audit_entry
 from gate.rules.action import Action, Ref
 from gate.rules.audit import Entry
 from gate.rules.permissions import Verb, may
@@ -29,7 +29,7 @@ class Press:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class PressResult:
     """What came of a press. `text` is a sentence for the person who pressed; "" when the card says it all."""
 
     ok: bool
@@ -54,28 +54,28 @@ class TaskPress:
     message: str = ""  # the key of the message that says it, where it is no button
 
 
-GONE = "I do not know this action (any more). Ask again for what you need."
-ALTERED = (
+NOT_FOUND = "I do not know this action (any more). Ask again for what you need."
+TAMPERED = (
     "What is stored of this is not as I wrote it, so I do nothing with it. Please tell your administrator."
 )
-OLD = "This was changed since you saw it. Please look at the card as it stands now."
+OUTDATED = "This was changed since you saw it. Please look at the card as it stands now."
 
 
-async def standing(world: World, press: Press, verb: Verb) -> Action | Said:
+async def load_action(world: World, press: Press, verb: Verb) -> Action | PressResult:
     """The action, when it exists and this person may do this with it; else what to tell them."""
     action = await world.ledger.action(press.ref.id)
     if action is None or action.session.team != press.team:
-        return Said(False, "gone", GONE)
+        return PressResult(False, "gone", NOT_FOUND)
     ruling = may(world.policy, verb, action, await world.people.known(press.team, press.user))
     if not ruling.allowed:
-        await turned_away(world, action, press, verb, ruling.reason)
-        return Said(False, "not_allowed", ruling.reason, action)
+        await record_refusal(world, action, press, verb, ruling.reason)
+        return PressResult(False, "not_allowed", ruling.reason, action)
     return action
 
 
-async def opened(world: World, press: Press | TaskPress, kind: str) -> bool:
+async def is_genuine_modal(world: World, press: Press | TaskPress, kind: str) -> bool:
     """Whether this modal of this kind was really opened through Slack, by this person, for this version."""
-    sheet = await world.ledger.sheet(press.view)
+    sheet = await world.ledger.opened_modal(press.view)
     return (
         sheet is not None
         and (sheet.kind, sheet.user) == (kind, press.user)
@@ -83,46 +83,48 @@ async def opened(world: World, press: Press | TaskPress, kind: str) -> bool:
     )
 
 
-async def heeded(tx: Tx, press: Press | TaskPress) -> None:
+async def mark_message_handled(tx: Tx, press: Press | TaskPress) -> None:
     """A message has had its effect, so that it is not read once more: after a crash it would be taken to be about
     what came of it."""
     if press.message:
-        await tx.done_with(press.message)
+        await tx.finish_message(press.message)
 
 
-async def turned_away(world: World, action: Action, press: Press, verb: Verb, reason: str) -> None:
+async def record_refusal(world: World, action: Action, press: Press, verb: Verb, reason: str) -> None:
     """Put a refused press on the record."""
     async with world.ledger.begin(world.limits.decision) as tx:
-        tx.audit(refused(action, press.user, verb, reason))
+        tx.audit(refusal_entry(action, press.user, verb, reason))
 
 
-def refused(action: Action, user: str, verb: Verb, reason: str) -> Entry:
+def refusal_entry(action: Action, user: str, verb: Verb, reason: str) -> Entry:
     """The record of somebody who may not do this."""
-    return entry("turned_away", action, user, outcome=verb.value, reason=reason)
+    return audit_entry("turned_away", action, user, outcome=verb.value, reason=reason)
 
 
-def late(action: Action) -> Said:
+def already_decided(action: Action) -> PressResult:
     """The truth for someone who was not first."""
-    return Said(False, "late", LATE[action.state](action), action)
+    return PressResult(False, "late", ALREADY_DECIDED[action.state](action), action)
 
 
-def _by(action: Action) -> str:
+def _decider(action: Action) -> str:
     return f" by <@{action.decided_by}>" if action.decided_by else ""
 
 
-LATE: dict[State, Callable[[Action], str]] = {
-    State.PREPARED: lambda a: OLD,
-    State.APPROVED: lambda a: f"This was already confirmed{_by(a)}.",
-    State.EXECUTING: lambda a: f"This was already confirmed{_by(a)} and is running.",
-    State.SUCCEEDED: lambda a: f"This was already confirmed{_by(a)} and is done.",
-    State.FAILED: lambda a: f"This was already confirmed{_by(a)}; it failed.",
-    State.UNKNOWN: lambda a: f"This was already confirmed{_by(a)}; nobody knows yet whether it happened.",
-    State.CANCELLED: lambda a: f"This was already cancelled{_by(a)}. Nothing ran.",
-    State.REJECTED: lambda a: f"This was already rejected{_by(a)}. Nothing ran.",
+ALREADY_DECIDED: dict[State, Callable[[Action], str]] = {
+    State.PREPARED: lambda a: OUTDATED,
+    State.APPROVED: lambda a: f"This was already confirmed{_decider(a)}.",
+    State.EXECUTING: lambda a: f"This was already confirmed{_decider(a)} and is running.",
+    State.SUCCEEDED: lambda a: f"This was already confirmed{_decider(a)} and is done.",
+    State.FAILED: lambda a: f"This was already confirmed{_decider(a)}; it failed.",
+    State.UNKNOWN: lambda a: (
+        f"This was already confirmed{_decider(a)}; nobody knows yet whether it happened."
+    ),
+    State.CANCELLED: lambda a: f"This was already cancelled{_decider(a)}. Nothing ran.",
+    State.REJECTED: lambda a: f"This was already rejected{_decider(a)}. Nothing ran.",
     State.EXPIRED: lambda a: (
         "This expired before anyone confirmed it. Nothing ran; press *Ask again* for a fresh one."
     ),
     State.SUPERSEDED: lambda a: "Something else was asked for instead of this. Nothing ran.",
-    State.UNDOING: lambda a: f"This was confirmed{_by(a)} and is being undone.",
-    State.UNDONE: lambda a: f"This was confirmed{_by(a)} and undone since.",
+    State.UNDOING: lambda a: f"This was confirmed{_decider(a)} and is being undone.",
+    State.UNDONE: lambda a: f"This was confirmed{_decider(a)} and undone since.",
 }

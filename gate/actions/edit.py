@@ -6,20 +6,28 @@ import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from gate.actions.button_press import OLD, Press, Said, heeded, late, opened, standing
-from gate.actions.confirm import decided_for, lapse, settled
-from gate.actions.prepare import sentence
-from gate.actions.preview import Look, blind, decided, look
-from gate.actions.sampled import about, sampling_for
+from gate.actions.button_press import (
+    OUTDATED,
+    Press,
+    PressResult,
+    already_decided,
+    is_genuine_modal,
+    load_action,
+    mark_message_handled,
+)
+from gate.actions.confirm import decision_for, expire, notify_ended
+from gate.actions.prepare import as_sentence
+from gate.actions.preview import PreviewResult, failed_preview, make_preview, policy_decision
+from gate.actions.sampled import sampling_for, sampling_subject
 from gate.actions.versioning import (
-    announce,
-    blocked,
-    entry,
-    lease,
+    audit_entry,
+    lease_record,
+    make_proposal,
     next_version,
-    proposal,
-    put_version,
-    show,
+    request_card,
+    store_version,
+    update_cards,
+    with_blocked_preview,
 )
 from gate.rules import jobs
 from gate.rules.action import Action, Json, Resolution, Verdict
@@ -29,15 +37,15 @@ from gate.rules.ports import Stale, World
 from gate.rules.previews import facts, text_of
 from gate.rules.states import Event, NoSuchArrow, State
 from gate.rules.thread_commands import Assign, Replace
-from gate.rules.tool import Problem, ToolSpec, Unfit
+from gate.rules.tool import InvalidAnswer, Problem, ToolSpec
 from gate.rules.unicode_safety import quoted
 
-LOOKING = "I am looking at what this would change now…"
+PREVIEW_PENDING = "I am looking at what this would change now…"
 AS_RECORDED = "An undo is not edited: it puts back what was recorded. Nothing changed."
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class EditForm:
     """What an edit form is made from. Bound parameters are the recipe's, not the person's."""
 
     action: Action
@@ -45,172 +53,176 @@ class Form:
     args: Mapping[str, Json]
 
 
-async def form(world: World, press: Press) -> Form | Said:
+async def edit_form(world: World, press: Press) -> EditForm | PressResult:
     """The form for the version that the person saw, or what to tell them."""
-    action = await standing(world, press, Verb.EDIT)
-    if isinstance(action, Said):
+    action = await load_action(world, press, Verb.EDIT)
+    if isinstance(action, PressResult):
         return action
     if action.state is not State.PREPARED:
-        return late(action)
+        return already_decided(action)
     if not press.ref.fits(action):
-        return Said(False, "stale", OLD, action)
+        return PressResult(False, "stale", OUTDATED, action)
     if action.undoes:  # it asks no approvers, so it may be nothing but the undo
-        return Said(False, "no_edit", AS_RECORDED, action)
+        return PressResult(False, "no_edit", AS_RECORDED, action)
     spec = world.tools.find(action.server, action.tool)
     if spec is None:
-        return Said(
+        return PressResult(
             False, "no_tool", f"{action.server} is not connected at the moment. Try again soon.", action
         )
-    return Form(action, spec, unbound(spec, parse(action.args)))
+    return EditForm(action, spec, without_bound_args(spec, parse(action.args)))
 
 
-def unbound(spec: ToolSpec, args: Mapping[str, Json]) -> dict[str, Json]:
+def without_bound_args(spec: ToolSpec, args: Mapping[str, Json]) -> dict[str, Json]:
     """The arguments without those that the recipe adds."""
     return {key: value for key, value in args.items() if key not in spec.recipe.bind}
 
 
-async def submit(world: World, press: Press, args: Mapping[str, Json]) -> Said | Unfit:
+async def submit(world: World, press: Press, args: Mapping[str, Json]) -> PressResult | InvalidAnswer:
     """Replace the arguments. The old version is void at once; a run looks and shows the new one.
 
     Raises Unavailable: then nothing changed.
     """
-    found = await form(world, press)
-    if isinstance(found, Said):
+    found = await edit_form(world, press)
+    if isinstance(found, PressResult):
         return found
     action, spec = found.action, found.spec
-    if press.view and not await opened(world, press, "edit"):
-        return Said(False, "stale", OLD, action)
+    if press.view and not await is_genuine_modal(world, press, "edit"):
+        return PressResult(False, "stale", OUTDATED, action)
     try:
         canonical(args)
     except BadArguments as error:
-        return Unfit((Problem((), str(error)),))
+        return InvalidAnswer((Problem((), str(error)),))
     problems = world.tools.problems(spec.schema, dict(args))
     if problems:
-        return Unfit(problems)
+        return InvalidAnswer(problems)
     if dict(args) == found.args:
-        return Said(True, "unchanged", "Nothing was changed.", action)
+        return PressResult(True, "unchanged", "Nothing was changed.", action)
     return await _replace(world, press, found, dict(args))
 
 
-async def _replace(world: World, press: Press, found: Form, args: dict[str, Json]) -> Said:
+async def _replace(world: World, press: Press, found: EditForm, args: dict[str, Json]) -> PressResult:
     action, spec = found.action, found.spec
-    decision = decided(world, spec, args, action.session.channel)
+    decision = policy_decision(world, spec, args, action.session.channel)
     wanted = Verdict.RUN if action.review else Verdict.DENY  # a read asks nobody, unless it is reviewed
     if decision.verdict in (Verdict.DENY, Verdict.RUN) and decision.verdict is not wanted:
-        return Said(False, "denied", sentence(decision.reason), action)
+        return PressResult(False, "denied", as_sentence(decision.reason), action)
     before = {path: text_of(value) for path, value in leaves(found.args)}
-    seen = Look(args, {}, replace(blind(spec, args, LOOKING), facts=facts(args, (), before)))
+    seen = PreviewResult(
+        args, {}, replace(failed_preview(spec, args, PREVIEW_PENDING), facts=facts(args, (), before))
+    )
     source = replace(
         action.proposal.source,
         edited_by=press.user,
         proposed=action.proposed or action.args.decode("ascii"),
     )
-    version = next_version(world, spec, action, proposal(world, spec, seen, decision, source))
+    version = next_version(world, spec, action, make_proposal(world, spec, seen, decision, source))
     try:
         async with world.ledger.begin(world.limits.decision) as tx:
-            changed = await put_version(tx, action, version)
-            tx.audit(entry("edited", changed, press.user, outcome="edited"))
-            await heeded(tx, press)
+            changed = await store_version(tx, action, version)
+            tx.audit(audit_entry("edited", changed, press.user, outcome="edited"))
+            await mark_message_handled(tx, press)
             tx.enqueue(jobs.refresh(action.id, changed.version))
-            show(tx, changed)
+            update_cards(tx, changed)
     except (Stale, NoSuchArrow):
         now = await world.ledger.action(action.id)
-        expired = await lapse(world, now) if now else None
-        return expired or late(now or action)
-    return Said(True, "edited", action=changed)
+        expired = await expire(world, now) if now else None
+        return expired or already_decided(now or action)
+    return PressResult(True, "edited", action=changed)
 
 
-async def refresh(world: World, action_id: str, version: int) -> None:
+async def refresh_preview(world: World, action_id: str, version: int) -> None:
     """Look again and show a version that can be confirmed, with a full time to live."""
     action = await world.ledger.action(action_id)
     if action is None or action.state is not State.PREPARED or action.version != version:
         return
     spec = world.tools.find(action.server, action.tool)
     if spec is None:
-        return await _blocked(world, action, f"{action.server} is not connected any more.")
-    args = unbound(spec, parse(action.args))
+        return await _store_blocked(world, action, f"{action.server} is not connected any more.")
+    args = without_bound_args(spec, parse(action.args))
     before = {f.label: f.old for f in action.preview.facts if f.old is not None}
     old = {f.label: before.get(f.label, f.value) for f in action.preview.facts} if before else None
-    with sampling_for(world, about(world, action)):
-        seen = await look(world, spec, args, action.session.channel, old)
-    decision = decided_for(world, spec, action, seen.args, seen.capture)
+    with sampling_for(world, sampling_subject(world, action)):
+        seen = await make_preview(world, spec, args, action.session.channel, old)
+    decision = decision_for(world, spec, action, seen.args, seen.capture)
     source = replace(action.proposal.source, at=await world.ledger.now())
-    shown = next_version(world, spec, action, proposal(world, spec, seen, decision, source))
-    await world.leases.put(lease(shown), (shown.expires_at - source.at).total_seconds())
-    await _store(world, action, shown)
+    shown = next_version(world, spec, action, make_proposal(world, spec, seen, decision, source))
+    await world.leases.put(lease_record(shown), (shown.expires_at - source.at).total_seconds())
+    await _store_version(world, action, shown)
 
 
-async def _blocked(world: World, action: Action, problem: str) -> None:
+async def _store_blocked(world: World, action: Action, problem: str) -> None:
     """Say on the card why there will be no new preview."""
     with contextlib.suppress(Stale):
         async with world.ledger.begin() as tx:
-            version = blocked(action, problem)
-            kept = await tx.keep(action, proposal=version.proposal, receipt=version.receipt)
-            show(tx, kept)
+            version = with_blocked_preview(action, problem)
+            kept = await tx.update_action(action, proposal=version.proposal, receipt=version.receipt)
+            update_cards(tx, kept)
 
 
-async def _store(world: World, action: Action, shown: Action) -> None:
+async def _store_version(world: World, action: Action, shown: Action) -> None:
     try:
         async with world.ledger.begin() as tx:
             if shown.verdict is Verdict.DENY:
                 moved = await tx.move(action, Event.CANCEL, resolution=Resolution(reason=shown.reason))
                 tx.audit(
-                    entry("cancelled", moved, "policy", status="error", outcome="denied", reason=shown.reason)
+                    audit_entry(
+                        "cancelled", moved, "policy", status="error", outcome="denied", reason=shown.reason
+                    )
                 )
-                settled(tx, moved)
+                notify_ended(tx, moved)
                 return
-            changed = await put_version(tx, action, shown)
-            tx.audit(entry("previewed", changed, "system", reason=changed.reason))
-            announce(tx, changed)
+            changed = await store_version(tx, action, shown)
+            tx.audit(audit_entry("previewed", changed, "system", reason=changed.reason))
+            request_card(tx, changed)
     except (Stale, NoSuchArrow):
         return  # somebody cancelled or edited again meanwhile: that version has its own run
 
 
-async def by_words(world: World, press: Press, change: Replace | Assign) -> Said | Unfit:
+async def edit_by_text(world: World, press: Press, change: Replace | Assign) -> PressResult | InvalidAnswer:
     """An edit sentence from the thread: the same as submitting the form with those words changed."""
-    found = await form(world, press)
-    if isinstance(found, Said):
+    found = await edit_form(world, press)
+    if isinstance(found, PressResult):
         return found
     if isinstance(change, Assign):
         return await _assign(world, press, found, change)
     count = sum(value.count(change.old) for _, value in leaves(found.args) if isinstance(value, str))
     if count * len(change.new) > MAX_BYTES:  # before the memory is full of it
-        return Unfit((Problem((), f"It would stand there {count:,} times, which is too long."),))
+        return InvalidAnswer((Problem((), f"It would stand there {count:,} times, which is too long."),))
     if not count:
-        return Said(
+        return PressResult(
             False,
             "not_found",
             f"I cannot find “{quoted(change.old)}” in what I prepared. Nothing changed.",
             found.action,
         )
-    return await submit(world, press, _replaced(found.args, change))
+    return await submit(world, press, _replace_words(found.args, change))
 
 
-def _replaced(value: Json, change: Replace) -> Json:
+def _replace_words(value: Json, change: Replace) -> Json:
     if isinstance(value, str):
         return value.replace(change.old, change.new)
     if isinstance(value, Mapping):
-        return {key: _replaced(item, change) for key, item in value.items()}
+        return {key: _replace_words(item, change) for key, item in value.items()}
     if isinstance(value, list):
-        return [_replaced(item, change) for item in value]
+        return [_replace_words(item, change) for item in value]
     return value
 
 
-async def _assign(world: World, press: Press, found: Form, change: Assign) -> Said | Unfit:
+async def _assign(world: World, press: Press, found: EditForm, change: Assign) -> PressResult | InvalidAnswer:
     """`set limit to 5`: text where the schema takes text, else the JSON value."""
     properties = found.spec.schema.get("properties", {})
     name = next((key for key in properties if key.lower() == change.name.lower()), None)
     if name is None or name in found.spec.recipe.bind:
         known = ", ".join(key for key in properties if key not in found.spec.recipe.bind)
         text = f"There is no “{quoted(change.name)}” to change here. There is: {known}. Nothing changed."
-        return Said(False, "not_found", text, found.action)
-    for value in _readings(change.value):
+        return PressResult(False, "not_found", text, found.action)
+    for value in _typed_values(change.value):
         if not world.tools.problems(properties[name], value):
             return await submit(world, press, {**found.args, name: value})
     return await submit(world, press, {**found.args, name: change.value})
 
 
-def _readings(text: str) -> list[Json]:
+def _typed_values(text: str) -> list[Json]:
     """A typed value as text and, where it is one, as JSON."""
     try:
         return [text, parse(f'{{"value": {text}}}')["value"]]

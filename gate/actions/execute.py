@@ -9,37 +9,42 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
-from gate.actions.confirm import decision_now, same_rules, settled
-from gate.actions.edit import unbound
-from gate.actions.grant_consent import withdrawn
-from gate.actions.preview import NotSeen, captured
-from gate.actions.review_log import announce_review, holds
-from gate.actions.sampled import about, sampling_for
-from gate.actions.server_questions import answered_in_thread, of_action
+from gate.actions.confirm import decision_now, notify_ended, rules_unchanged
+from gate.actions.edit import without_bound_args
+from gate.actions.grant_consent import grant_withdrawn_reason
+from gate.actions.preview import PreviewReadFailed, run_capture
+from gate.actions.review_log import announce_review, result_review_name
+from gate.actions.sampled import sampling_for, sampling_subject
+from gate.actions.server_questions import answered_in_thread, subject_of_action
 from gate.actions.undo import inverse_of, undo_kind
 from gate.actions.undone_action import move_original
-from gate.actions.versioning import entry, show
+from gate.actions.versioning import audit_entry, update_cards
 from gate.rules import jobs
 from gate.rules.action import EARLIER, Action, Claim, Execution, Outcome, ResultReview, Undo, Verdict, Vote
 from gate.rules.audit import Entry
 from gate.rules.canonical_json import parse
-from gate.rules.grants import outside, silent
-from gate.rules.permissions import Verb, enough, may
+from gate.rules.grants import adds_no_words, returns_outside_content
+from gate.rules.permissions import Verb, has_enough_votes, may
 from gate.rules.ports import Stale, Tx, Unavailable, World
 from gate.rules.receipt import intact
 from gate.rules.states import Event, NoSuchArrow, State
 from gate.rules.task import Task
 from gate.rules.templates import TemplateError
 from gate.rules.tool import Answer, OutcomeUnknown, ServerUnavailable, ToolSpec
-from gate.tasks.step_action import current
+from gate.tasks.step_action import is_current
 
-NOT_CURRENT = "its task does not wait for this step any more"
-NOT_BEGUN = "nothing carried it out in time after it was confirmed"
+STEP_NOT_CURRENT = "its task does not wait for this step any more"
+NOT_STARTED_IN_TIME = "nothing carried it out in time after it was confirmed"
 TAMPERED = "the stored action is not the one that was shown"
-OLDER = "it was prepared by an earlier version of me"
+EARLIER_VERSION = "it was prepared by an earlier version of me"
 NOT_ON_RECORD = "the audit log does not hold its confirmation as it was written, or says that it began before"
-ENDS = {"success": Event.SUCCEED, "error": Event.FAIL, "not_sent": Event.FAIL, "unknown": Event.LOSE}
-PATIENCE = (
+OUTCOME_EVENTS = {
+    "success": Event.SUCCEED,
+    "error": Event.FAIL,
+    "not_sent": Event.FAIL,
+    "unknown": Event.LOSE,
+}
+STORE_RETRY_SECONDS = (
     0.05,
     0.1,
     0.2,
@@ -50,38 +55,38 @@ PATIENCE = (
 )  # seconds between tries to write down a result; the last repeats
 
 
-class _Hindered(Exception):
+class _CallRefused(Exception):
     """It must not begin after all. Its text says why."""
 
 
-async def carry_out(world: World, action_id: str) -> None:
+async def execute(world: World, action_id: str) -> None:
     """Run an approved action. Safe to repeat: only the holder of a fresh claim ever calls the tool."""
     action = await world.ledger.action(action_id)
     if action is None or action.state is not State.APPROVED:
         return  # decided otherwise, or somebody else's claim: the janitor judges that by its lease
-    with sampling_for(world, about(world, action)):
-        await _carry_out(world, action)
+    with sampling_for(world, sampling_subject(world, action)):
+        await _execute(world, action)
 
 
-async def _carry_out(world: World, action: Action) -> None:
-    hindrance = await _hindrance(world, action)
+async def _execute(world: World, action: Action) -> None:
+    hindrance = await _refusal_reason(world, action)
     if hindrance:
-        return await call_off(world, action, hindrance)
+        return await cancel_approved(world, action, hindrance)
     try:
         claimed = await _claim(world, action)
-    except _Hindered as hindered:
-        return await call_off(world, action, str(hindered))
+    except _CallRefused as hindered:
+        return await cancel_approved(world, action, str(hindered))
     if claimed is None:
         return
     begun, task = claimed
-    outcome = await _alive(world, begun, _call(world, begun))
-    await _until_written(world, lambda: record(world, begun, outcome, task))
+    outcome = await _call_with_heartbeat(world, begun, _call(world, begun))
+    await _retry_until_stored(world, lambda: record_outcome(world, begun, outcome, task))
 
 
-async def _hindrance(world: World, action: Action) -> str:
+async def _refusal_reason(world: World, action: Action) -> str:
     """Why this must not run after all, although it was approved; "" when it may."""
     if not intact(action):
-        return OLDER if action.flaw == EARLIER else TAMPERED
+        return EARLIER_VERSION if action.flaw == EARLIER else TAMPERED
     with contextlib.suppress(ServerUnavailable):  # then the call does not get through either, and says why
         await world.tools.declared(action.server, action.tool)
     spec = world.tools.find(action.server, action.tool)
@@ -92,21 +97,21 @@ async def _hindrance(world: World, action: Action) -> str:
         return "the tool's definition changed after it was confirmed"
     if decision.verdict is Verdict.DENY:
         return decision.reason
-    if not same_rules(world, action):
+    if not rules_unchanged(world, action):
         return "the rules for it changed after it was confirmed"
     votes = await world.ledger.votes(action.id, action.version)
     return (
-        await _ungranted(world, action)
+        await _grant_refusal(world, action)
         or await _deciders_changed(world, action, votes)
         or await _drifted(world, action, spec)
     )
 
 
-async def _ungranted(world: World, action: Action) -> str:
+async def _grant_refusal(world: World, action: Action) -> str:
     if not action.grant:
         return ""
     async with world.ledger.begin() as tx:
-        return await withdrawn(tx, world, action)
+        return await grant_withdrawn_reason(tx, world, action)
 
 
 async def _deciders_changed(world: World, action: Action, votes: Sequence[Vote]) -> str:
@@ -116,17 +121,17 @@ async def _deciders_changed(world: World, action: Action, votes: Sequence[Vote])
         person = await world.people.fresh(action.session.team, vote.person, 0 if action.phrase else 60)
         if may(world.policy, Verb.CONFIRM, action, person).allowed:
             standing.append(vote)
-    return "" if enough(action, standing) else "somebody who confirmed it may not do so any more"
+    return "" if has_enough_votes(action, standing) else "somebody who confirmed it may not do so any more"
 
 
 async def _drifted(world: World, action: Action, spec: ToolSpec) -> str:
     """Whether what was captured for the preview is still so."""
     if not spec.recipe.capture or not action.capture:
         return ""  # an undo that was not asked about looked for drift in its own way
-    args = unbound(spec, parse(action.args))
+    args = without_bound_args(spec, parse(action.args))
     try:
-        now = await captured(world, spec, args, action.session.channel)
-    except (NotSeen, TemplateError) as error:
+        now = await run_capture(world, spec, args, action.session.channel)
+    except (PreviewReadFailed, TemplateError) as error:
         return f"I could not look at the target again: {error}"
     return (
         ""
@@ -140,18 +145,20 @@ def canonical_json(value: object) -> bytes:
     return json.dumps(value, sort_keys=True).encode()
 
 
-async def call_off(world: World, action: Action, why: str) -> None:
+async def cancel_approved(world: World, action: Action, why: str) -> None:
     """Nothing ran. What drifted is asked again with a fresh preview."""
     try:
         async with world.ledger.begin() as tx:
             resolution = replace(action.resolution, reason=f"Nothing ran: {why}.")
             moved = await tx.move(action, Event.CANCEL, resolution=resolution)
-            tx.audit(entry("cancelled", moved, "system", status="error", outcome="called_off", reason=why))
+            tx.audit(
+                audit_entry("cancelled", moved, "system", status="error", outcome="called_off", reason=why)
+            )
             if action.undoes:
                 await move_original(tx, moved, Event.UNDO_FAILED)
             elif why != TAMPERED:
                 tx.enqueue(jobs.renew(action.id, action.requester, moved.revision))
-            settled(tx, moved)
+            notify_ended(tx, moved)
     except (Stale, NoSuchArrow):
         return
 
@@ -163,21 +170,21 @@ async def _claim(world: World, action: Action) -> tuple[Action, Task | None] | N
     try:
         async with world.ledger.begin() as tx:
             task = await tx.task(action.task) if action.step else None
-            if action.step and not current(task, action.step, action.id):
-                raise _Hindered(NOT_CURRENT)
-            if await withdrawn(tx, world, action):
+            if action.step and not is_current(task, action.step, action.id):
+                raise _CallRefused(STEP_NOT_CURRENT)
+            if await grant_withdrawn_reason(tx, world, action):
                 return None  # just now: it is called off when it is looked at the next time
-            now, confirmed = await tx.on_record(action)
+            now, confirmed = await tx.confirmation_on_record(action)
             if confirmed is None:
-                raise _Hindered(NOT_ON_RECORD)
+                raise _CallRefused(NOT_ON_RECORD)
             if (now - confirmed).total_seconds() > world.limits.begin:
-                raise _Hindered(NOT_BEGUN)
+                raise _CallRefused(NOT_STARTED_IN_TIME)
             until = now + timedelta(seconds=world.limits.claim)
             claim = Claim(world.ids.new(), world.executor, until)
             moved = await tx.move(action, Event.START, execution=Execution(claim=claim))
-            by = {"user_confirmed": not action.grant, "reason": by_grant(action)}
-            tx.audit(entry("started", moved, action.decided_by, **by))
-            show(tx, moved)
+            by = {"user_confirmed": not action.grant, "reason": grant_note(action)}
+            tx.audit(audit_entry("started", moved, action.decided_by, **by))
+            update_cards(tx, moved)
     except (Stale, NoSuchArrow):
         return None
     return moved, task
@@ -187,7 +194,7 @@ async def _call(world: World, action: Action) -> Outcome:
     started = world.clock.now()
     try:
         await world.tools.declared(action.server, action.tool)
-        with answered_in_thread(world, of_action(action)):
+        with answered_in_thread(world, subject_of_action(action)):
             answer: Answer = await world.tools.call(
                 action.server, action.tool, action.args, world.limits.call, action.definition
             )
@@ -200,9 +207,9 @@ async def _call(world: World, action: Action) -> Outcome:
     return replace(outcome, at=ended, took_ms=round((ended - started).total_seconds() * 1000))
 
 
-async def _alive(world: World, action: Action, call: Awaitable[Outcome]) -> Outcome:
+async def _call_with_heartbeat(world: World, action: Action, call: Awaitable[Outcome]) -> Outcome:
     """Await the call and renew the claim meanwhile, so that nobody thinks this process dead."""
-    renewing = asyncio.create_task(_renew(world, action))
+    renewing = asyncio.create_task(_renew_claim(world, action))
     try:
         return await call
     finally:
@@ -211,14 +218,14 @@ async def _alive(world: World, action: Action, call: Awaitable[Outcome]) -> Outc
             await renewing
 
 
-async def _renew(world: World, action: Action) -> None:
+async def _renew_claim(world: World, action: Action) -> None:
     while action.claim:
         await world.clock.sleep(world.limits.claim / 3)
         try:
             async with world.ledger.begin() as tx:
                 until = await tx.now() + timedelta(seconds=world.limits.claim)
                 claim = replace(action.claim, until=until)
-                action = await tx.keep(action, execution=replace(action.execution, claim=claim))
+                action = await tx.update_action(action, execution=replace(action.execution, claim=claim))
         except Unavailable:
             continue  # a lost beat is no harm: the result is written by the token, whoever judged meanwhile
         except Stale as stale:
@@ -227,40 +234,42 @@ async def _renew(world: World, action: Action) -> None:
                 action = now  # the last beat was undone, or was written although we heard otherwise
 
 
-async def record(world: World, action: Action, outcome: Outcome, task: Task | None) -> None:
+async def record_outcome(world: World, action: Action, outcome: Outcome, task: Task | None) -> None:
     """Result, undo entry and audit row in one transaction, of an action as it was claimed. A late truth replaces
     `unknown`. `task`: as it stood then; whoever goes on with it sees when that has changed."""
     spec = world.tools.find(action.server, action.tool)
     try:
         async with world.ledger.begin() as tx:
-            return settled(tx, await write_end(tx, world, action, outcome, spec), task)
+            return notify_ended(tx, await store_outcome(tx, world, action, outcome, spec), task)
     except Stale as stale:  # its claim was renewed, it was judged to be lost, or this is written already
         now = stale.action
     if now is None or now.claim is None or action.claim is None or now.claim.token != action.claim.token:
         return
     if now.state is State.EXECUTING or (now.state is State.UNKNOWN and outcome.kind != "unknown"):
         async with world.ledger.begin() as tx:
-            settled(tx, await write_end(tx, world, now, outcome, spec))
+            notify_ended(tx, await store_outcome(tx, world, now, outcome, spec))
 
 
-async def write_end(tx: Tx, world: World, action: Action, outcome: Outcome, spec: ToolSpec | None) -> Action:
-    """Move an action to its end and write it down. Who calls this lets `settled` ask for what follows."""
+async def store_outcome(
+    tx: Tx, world: World, action: Action, outcome: Outcome, spec: ToolSpec | None
+) -> Action:
+    """Move an action to its end and write it down. Who calls this lets `notify_ended` ask for what follows."""
     begun = action.claim.until if action.claim else action.created_at  # by the database's clock
     inverse = inverse_of(spec, action, outcome, begun) if outcome.kind == "success" and spec else None
-    held = holds(world, action) if outcome.kind == "success" else ""
+    held = result_review_name(world, action) if outcome.kind == "success" else ""
     bar = inverse is not None and not held  # where the result waits, the bar opens with the answer
     moved = await tx.move(
         action,
-        ENDS[outcome.kind],
+        OUTCOME_EVENTS[outcome.kind],
         execution=replace(action.execution, outcome=outcome),
         result_review=ResultReview(awaits=held),
         undo=Undo(inverse=inverse, open=bar),
     )
-    tx.audit(ended(moved, outcome))
+    tx.audit(outcome_entry(moved, outcome))
     await announce_review(tx, moved)
-    came = spec is not None and outside(spec) and outcome.kind != "not_sent"
-    if came or spec is None or not silent(spec, moved.args, outcome):
-        await tx.learnt.taint(moved.session, moved.name, came)
+    came = spec is not None and returns_outside_content(spec) and outcome.kind != "not_sent"
+    if came or spec is None or not adds_no_words(spec, moved.args, outcome):
+        await tx.grants.taint(moved.session, moved.name, came)
     if inverse:
         await tx.push_undo(moved, inverse, undo_kind(moved), moved.capture, outcome.structured)
     if moved.undoes and outcome.kind != "unknown":
@@ -268,9 +277,9 @@ async def write_end(tx: Tx, world: World, action: Action, outcome: Outcome, spec
     return moved
 
 
-def ended(action: Action, outcome: Outcome) -> Entry:
+def outcome_entry(action: Action, outcome: Outcome) -> Entry:
     """The audit entry of a result."""
-    return entry(
+    return audit_entry(
         action.state,
         action,
         action.decided_by,
@@ -279,19 +288,19 @@ def ended(action: Action, outcome: Outcome) -> Entry:
         outcome=outcome.kind,
         user_confirmed=not action.grant,
         execution_ms=outcome.took_ms,
-        reason=by_grant(action),
+        reason=grant_note(action),
     )
 
 
-def by_grant(action: Action) -> str:
+def grant_note(action: Action) -> str:
     """Names the grant that an action ran by, for the record."""
     return f"by grant {action.grant}" if action.grant else ""
 
 
-async def _until_written(world: World, write: Callable[[], Awaitable[None]]) -> None:
+async def _retry_until_stored(world: World, write: Callable[[], Awaitable[None]]) -> None:
     """The tool has run: its result must not be lost to a database that is away for a while."""
     for attempt in range(10_000):
         try:
             return await write()
         except (Unavailable, Stale):
-            await world.clock.sleep(PATIENCE[min(attempt, len(PATIENCE) - 1)])
+            await world.clock.sleep(STORE_RETRY_SECONDS[min(attempt, len(STORE_RETRY_SECONDS) - 1)])

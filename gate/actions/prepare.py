@@ -6,17 +6,24 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from gate.actions.confirm import forget
-from gate.actions.grant_consent import by_grant, explained
-from gate.actions.preview import Look, decided, look, matching
-from gate.actions.review_log import announce_review, waits_before
-from gate.actions.sampled import About, sampling_for
-from gate.actions.server_questions import Subject, answered_in_thread
-from gate.actions.versioning import announce, lease, proposal, propose, show, with_receipt
+from gate.actions.confirm import drop_lease
+from gate.actions.grant_consent import approve_by_grant, with_grant_refusal
+from gate.actions.preview import PreviewResult, make_preview, matching, policy_decision
+from gate.actions.review_log import announce_action_review, announce_review
+from gate.actions.sampled import SamplingSubject, sampling_for
+from gate.actions.server_questions import QuestionSubject, answered_in_thread
+from gate.actions.versioning import (
+    lease_record,
+    make_proposal,
+    record_proposed,
+    request_card,
+    update_cards,
+    with_receipt,
+)
 from gate.rules.action import (
-    APART,
+    OWN_CARD,
     Action,
-    Class,
+    CallClass,
     Decision,
     Execution,
     Json,
@@ -29,20 +36,20 @@ from gate.rules.action import (
 )
 from gate.rules.audit import Entry
 from gate.rules.canonical_json import BadArguments, canonical
-from gate.rules.canonical_targets import settled
+from gate.rules.canonical_targets import with_canonical_paths
 from gate.rules.close_names import close_matches
 from gate.rules.gated_files import found_files, gated_file
-from gate.rules.grants import outside
+from gate.rules.grants import returns_outside_content
 from gate.rules.permissions import Ruling, account
 from gate.rules.planner_port import Call
-from gate.rules.policy import only_claimed, unclaimed
+from gate.rules.policy import is_only_claimed, without_claim_offer
 from gate.rules.ports import Tx, World
 from gate.rules.reviews import Phase
 from gate.rules.states import State
 from gate.rules.tool import Answer, AnswerTooLong, OutcomeUnknown, ServerUnavailable, ToolSpec, Trust
 
-SHOWN = 3  # reasons given with a refusal
-CROWDED = "Too many of your actions already wait. Decide some of them first: `/pending` lists them."
+MAX_SUGGESTIONS = 3  # reasons given with a refusal
+TOO_MANY_PENDING = "Too many of your actions already wait. Decide some of them first: `/pending` lists them."
 TOO_LONG = (
     "This is too long to be shown whole, so it cannot be confirmed. Please split it into smaller parts."
 )
@@ -53,7 +60,7 @@ GATED_FILE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CallRequest:
     """Who asks for what, where. `id` is derived from what was said, so asking twice is one action."""
 
     id: str
@@ -105,134 +112,136 @@ class Answered:
 Write = Callable[[World, Action], Awaitable[Action | None]]
 
 
-async def prepare(world: World, asked: Asked, write: Write | None = None) -> Prepared | Refused | Answered:
+async def prepare(
+    world: World, asked: CallRequest, write: Write | None = None
+) -> Prepared | Refused | Answered:
     """Validate the arguments, ask the policy, make the preview and the receipt, write the lease, store the action.
     Safe to repeat.
 
     `write` may write it down in another way than to wait for its person.
     Raises Unavailable when a store is out of reach; nothing is pending then.
     """
-    found = await _checked(world, asked)
+    found = await _check_call(world, asked)
     name = f"{asked.call.server}.{asked.call.tool}"
-    runs = isinstance(found, Checked) and found.decision.verdict is Verdict.RUN
+    runs = isinstance(found, CheckedCall) and found.decision.verdict is Verdict.RUN
     runs = runs and not world.policy.review(Phase.BEFORE, name, asked.names)
     if not runs or world.policy.review(Phase.AFTER, name, asked.names):  # else nothing of it ever waits
         before = await world.ledger.action(asked.id)
         if before is not None:
             return Prepared(before)
-    if not isinstance(found, Checked):
-        return await refuse(world, asked, name, found)
-    with sampling_for(world, _made_for(world, found.asked, found.decision)):
+    if not isinstance(found, CheckedCall):
+        return await record_refusal(world, asked, name, found)
+    with sampling_for(world, _sampling_subject(world, found.asked, found.decision)):
         if runs:
-            return await read(world, found.asked, found.spec, found.decision)
-        return await hold(world, found.asked, found.spec, write or waiting_write)
+            return await execute_read(world, found.asked, found.spec, found.decision)
+        return await store_pending(world, found.asked, found.spec, write or pending_action)
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckedCall:
     """A call that may be asked for: its arguments as the tool takes them, its tool, and what the policy says."""
 
-    asked: Asked
+    asked: CallRequest
     spec: ToolSpec
     decision: Decision
 
 
-async def _checked(world: World, asked: Asked) -> Checked | tuple[str, ...]:
+async def _check_call(world: World, asked: CallRequest) -> CheckedCall | tuple[str, ...]:
     """The call, or the sentences why it is refused. Nothing is written."""
     call = asked.call
     spec = world.tools.find(call.server, call.tool)
     if spec is None:
-        return (missing(world, f"{call.server}.{call.tool}"),)
+        return (unknown_tool_text(world, f"{call.server}.{call.tool}"),)
     try:
         canonical(call.args)
     except BadArguments as error:
         return (str(error),)
-    call = replace(call, args=settled(spec.recipe.targets, call.args))
+    call = replace(call, args=with_canonical_paths(spec.recipe.targets, call.args))
     asked = replace(asked, call=call)
-    decision = decided(world, spec, call.args, asked.session.channel, asked=call.risk)
+    decision = policy_decision(world, spec, call.args, asked.session.channel, asked=call.risk)
     ruling = await _may_ask(world, asked, decision)
     if not ruling.allowed:
         return (ruling.reason,)
     if decision.verdict is Verdict.DENY:
-        return (sentence(decision.reason),)
+        return (as_sentence(decision.reason),)
     given = {k: v for k, v in call.args.items() if k not in spec.recipe.bind}
     problems = world.tools.problems(spec.schema, given)
-    return tuple(p.text for p in problems[:SHOWN]) or Checked(asked, spec, decision)
+    return tuple(p.text for p in problems[:MAX_SUGGESTIONS]) or CheckedCall(asked, spec, decision)
 
 
-def _made_for(world: World, asked: Asked, decision: Decision) -> About:
+def _sampling_subject(world: World, asked: CallRequest, decision: Decision) -> SamplingSubject:
     """What the calls for this are made for, on the record of what servers ask a model in them."""
     name = f"{asked.call.server}.{asked.call.tool}"
     reviewed = bool(world.policy.review(Phase.AFTER, name, asked.names))
     withheld = decision.private or decision.secret or reviewed
-    return About(asked.session, asked.id, asked.requester, withheld)
+    return SamplingSubject(asked.session, asked.id, asked.requester, withheld)
 
 
-async def hold(world: World, asked: Asked, spec: ToolSpec, write: Write) -> Prepared | Refused:
+async def store_pending(world: World, asked: CallRequest, spec: ToolSpec, write: Write) -> Prepared | Refused:
     """Make the pending action: first its lease, then its row (an orphan lease is harmless)."""
     waiting = await world.ledger.pending(asked.session.team, user=asked.requester)
-    asks = write is waiting_write or bool(asked.turn)
+    asks = write is pending_action or bool(asked.turn)
     if asks and len(waiting) >= world.limits.pending_per_user:  # before anything is looked at
-        return await refuse(world, asked, spec.full_name, (CROWDED,))
-    seen = await look(world, spec, asked.call.args, asked.session.channel)
+        return await record_refusal(world, asked, spec.full_name, (TOO_MANY_PENDING,))
+    seen = await make_preview(world, spec, asked.call.args, asked.session.channel)
     if seen.unseen:
-        refused = await refuse(world, asked, spec.full_name, (sentence(seen.unseen),))
+        refused = await record_refusal(world, asked, spec.full_name, (as_sentence(seen.unseen),))
         return replace(refused, summary=seen.preview.summary)
-    decision = decided(world, spec, seen.args, asked.session.channel, seen.capture, asked.call.risk)
+    decision = policy_decision(world, spec, seen.args, asked.session.channel, seen.capture, asked.call.risk)
     if decision.verdict is Verdict.DENY:  # because of something that was bound
-        return await refuse(world, asked, spec.full_name, (sentence(decision.reason),))
+        return await record_refusal(world, asked, spec.full_name, (as_sentence(decision.reason),))
     reviewed = world.policy.review(Phase.BEFORE, spec.full_name, asked.names)
-    if only_claimed(decision) and (reviewed or await _by_token(world, asked)):
-        decision = unclaimed(decision)
-    drafted = draft(world, asked, spec, decision, seen, await world.ledger.now())
-    action = await explained(world, spec, drafted)
+    if is_only_claimed(decision) and (reviewed or await _is_from_token(world, asked)):
+        decision = without_claim_offer(decision)
+    drafted = draft_action(world, asked, spec, decision, seen, await world.ledger.now())
+    action = await with_grant_refusal(world, spec, drafted)
     seconds = (action.expires_at - action.created_at).total_seconds()
-    await world.leases.put(lease(action), seconds)
+    await world.leases.put(lease_record(action), seconds)
     stored = await write(world, action)
     if stored is None:
-        return await refuse(world, asked, spec.full_name, (CROWDED,))
+        return await record_refusal(world, asked, spec.full_name, (TOO_MANY_PENDING,))
     if stored.state is State.APPROVED:
-        await forget(world, stored)
+        await drop_lease(world, stored)
     if stored.receipt != action.receipt:  # another life of this run was first, and its card is the one
-        await world.leases.put(lease(stored), seconds)
+        await world.leases.put(lease_record(stored), seconds)
     return Prepared(stored)
 
 
-async def _by_token(world: World, asked: Asked) -> bool:
+async def _is_from_token(world: World, asked: CallRequest) -> bool:
     """Whether it comes through an API token, which no person stands behind."""
     async with world.ledger.begin() as tx:
         return bool(tx.token or await tx.token_of(asked.task, asked.turn))
 
 
-async def waiting_write(world: World, action: Action) -> Action | None:
+async def pending_action(world: World, action: Action) -> Action | None:
     """The action as it stands in the ledger now, waiting for its person."""
     async with world.ledger.begin() as tx:
-        granted = await by_grant(tx, world, action)
+        granted = await approve_by_grant(tx, world, action)
         if granted is not None:
             return granted
-        if await crowded(tx, world, action):
+        if await has_too_many_pending(tx, world, action):
             return None
-        return await waits(tx, action)
+        return await insert_pending(tx, action)
 
 
-async def crowded(tx: Tx, world: World, action: Action) -> bool:
+async def has_too_many_pending(tx: Tx, world: World, action: Action) -> bool:
     """Whether too many actions of its requester wait already for this one to wait, too."""
-    waiting = await tx.waiting(action.session.team, action.requester)
+    waiting = await tx.count_pending(action.session.team, action.requester)
     return waiting >= world.limits.pending_per_user and await tx.action(action.id) is None
 
 
-async def waits(tx: Tx, action: Action) -> Action:
+async def insert_pending(tx: Tx, action: Action) -> Action:
     """Put the action in, to wait for its person; or what is there under its id already."""
     stored = await tx.insert(action)
     if stored.receipt == action.receipt:
-        await propose(tx, action)
-        await waits_before(tx, action)
-        announce(tx, action)
+        await record_proposed(tx, action)
+        await announce_action_review(tx, action)
+        request_card(tx, action)
     return stored
 
 
-def draft(
-    world: World, asked: Asked, spec: ToolSpec, decision: Decision, seen: Look, now: datetime
+def draft_action(
+    world: World, asked: CallRequest, spec: ToolSpec, decision: Decision, seen: PreviewResult, now: datetime
 ) -> Action:
     """A new action as it will be shown, with its receipt. What is reviewed has a card of its own.
 
@@ -253,16 +262,18 @@ def draft(
             call=asked.index,
             task=asked.task,
             step=asked.step,
-            group=asked.group + APART if asked.group and alone else asked.group,
+            group=asked.group + OWN_CARD if asked.group and alone else asked.group,
             renews=asked.renews,
         ),
-        proposal=proposal(world, spec, seen, decision, source),
+        proposal=make_proposal(world, spec, seen, decision, source),
         receipt="",
     )
     return with_receipt(world, spec, action)
 
 
-async def read(world: World, asked: Asked, spec: ToolSpec, decision: Decision) -> Answered | Prepared:
+async def execute_read(
+    world: World, asked: CallRequest, spec: ToolSpec, decision: Decision
+) -> Answered | Prepared:
     """Run a read at once. Its answer is released only once it is on the record, and where the operator wants it
     reviewed, outside of plans, only by a person."""
     started = world.clock.now()
@@ -271,7 +282,7 @@ async def read(world: World, asked: Asked, spec: ToolSpec, decision: Decision) -
         with answered_in_thread(world, _subject(asked, spec, decision)):
             answer = await world.tools.call(spec.server, spec.name, args, world.limits.call, spec.definition)
     except AnswerTooLong as error:
-        answer = Answer(f"{sentence(str(error))} Nothing was changed; ask for less of it.", is_error=True)
+        answer = Answer(f"{as_sentence(str(error))} Nothing was changed; ask for less of it.", is_error=True)
     except (ServerUnavailable, OutcomeUnknown) as error:
         text = f"{spec.server} did not answer: {error}. Nothing was changed; try again in a moment."
         answer = Answer(text, is_error=True)
@@ -283,8 +294,8 @@ async def read(world: World, asked: Asked, spec: ToolSpec, decision: Decision) -
     waiting = await _read_under_review(world, asked, spec, decision, (held, outcome)) if held else None
     async with world.ledger.begin() as tx:
         if waiting is not None:
-            waiting = await _put(tx, waiting)
-        await tx.learnt.taint(asked.session, spec.full_name, outside(spec))
+            waiting = await _insert_read(tx, waiting)
+        await tx.grants.taint(asked.session, spec.full_name, returns_outside_content(spec))
         tx.audit(
             Entry(
                 event="read",
@@ -304,7 +315,7 @@ async def read(world: World, asked: Asked, spec: ToolSpec, decision: Decision) -
     return Answered(spec, asked.call.args, answer, decision.private) if waiting is None else Prepared(waiting)
 
 
-def _without_gated_files(world: World, asked: Asked, spec: ToolSpec, answer: Answer) -> Answer:
+def _without_gated_files(world: World, asked: CallRequest, spec: ToolSpec, answer: Answer) -> Answer:
     """The answer; a sentence in its place where it holds what is in a file that the policy keeps from being read at
     once, which was found below a folder or in an index."""
     targets = spec.recipe.targets
@@ -325,14 +336,14 @@ def _readers(world: World, spec: ToolSpec) -> list[ToolSpec]:
         one
         for one in world.tools.specs()
         if (one.server == spec.server or one.trust is spec.trust is Trust.BUNDLED)
-        and one.recipe.cls is Class.READ
+        and one.recipe.cls is CallClass.READ
         and one.recipe.targets
         and one.recipe.targets.paths
     ]
 
 
-def _subject(asked: Asked, spec: ToolSpec, decision: Decision) -> Subject:
-    return Subject(
+def _subject(asked: CallRequest, spec: ToolSpec, decision: Decision) -> QuestionSubject:
+    return QuestionSubject(
         session=asked.session,
         requester=asked.requester,
         server=spec.server,
@@ -346,26 +357,26 @@ def _subject(asked: Asked, spec: ToolSpec, decision: Decision) -> Subject:
 
 
 async def _read_under_review(
-    world: World, asked: Asked, spec: ToolSpec, decision: Decision, found: tuple[str, Outcome]
+    world: World, asked: CallRequest, spec: ToolSpec, decision: Decision, found: tuple[str, Outcome]
 ) -> Action:
     """A read that has run, as an action whose result waits for a person."""
     held, outcome = found
-    seen = await look(world, spec, asked.call.args, asked.session.channel)
-    made = draft(world, asked, spec, decision, seen, await world.ledger.now())
+    seen = await make_preview(world, spec, asked.call.args, asked.session.channel)
+    made = draft_action(world, asked, spec, decision, seen, await world.ledger.now())
     ran, waits = Execution(outcome=outcome), ResultReview(awaits=held)
     return replace(made, state=State.SUCCEEDED, execution=ran, result_review=waits)
 
 
-async def _put(tx: Tx, waiting: Action) -> Action:
+async def _insert_read(tx: Tx, waiting: Action) -> Action:
     """Put in a read whose result waits; or what is there under its id already."""
     stored = await tx.insert(waiting)
     if stored.receipt == waiting.receipt:
         await announce_review(tx, stored)
-        show(tx, stored)
+        update_cards(tx, stored)
     return stored
 
 
-async def refuse(world: World, asked: Asked, name: str, reasons: tuple[str, ...]) -> Refused:
+async def record_refusal(world: World, asked: CallRequest, name: str, reasons: tuple[str, ...]) -> Refused:
     """Write the refusal down and hand it back."""
     async with world.ledger.begin() as tx:
         tx.audit(
@@ -383,14 +394,14 @@ async def refuse(world: World, asked: Asked, name: str, reasons: tuple[str, ...]
     return Refused(name, reasons)
 
 
-async def _may_ask(world: World, asked: Asked, decision: Decision) -> Ruling:
+async def _may_ask(world: World, asked: CallRequest, decision: Decision) -> Ruling:
     person = await world.people.fresh(asked.session.team, asked.requester)
-    if person and person.is_bot and person.id in world.policy.listed_bots and decision.cls is Class.READ:
+    if person and person.is_bot and person.id in world.policy.listed_bots and decision.cls is CallClass.READ:
         return Ruling(True)
     return account(person)
 
 
-def missing(world: World, name: str) -> str:
+def unknown_tool_text(world: World, name: str) -> str:
     """The sentence for a tool that is not there, with the closest ones."""
     known = [spec.full_name for spec in world.tools.specs()]
     close = close_matches(name, known, n=3)
@@ -400,7 +411,7 @@ def missing(world: World, name: str) -> str:
     return f"There is no tool called {name}.{hint}{absent}"
 
 
-def sentence(text: str) -> str:
+def as_sentence(text: str) -> str:
     """First letter up, unless it begins with a name such as a path; a full stop at the end."""
     named = not text.partition(" ")[0].rstrip(",:;.").isalpha()
     first = text[:1] if named else text[:1].upper()

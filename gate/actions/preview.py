@@ -8,19 +8,28 @@ from dataclasses import dataclass, replace
 
 from gate.rules.action import Decision, Json, Preview, Risk, Verdict
 from gate.rules.canonical_json import BadArguments, canonical
-from gate.rules.canonical_targets import resolved, settled
+from gate.rules.canonical_targets import with_canonical_paths, with_resolved_paths
 from gate.rules.policy import Matches, decide
 from gate.rules.ports import World
-from gate.rules.previews import build, covered, default_verb, facts, plainly, summary_of, text_of, warned
+from gate.rules.previews import (
+    build,
+    covered_by_facts,
+    default_verb,
+    facts,
+    plainly,
+    summary_of,
+    text_of,
+    with_warning,
+)
 from gate.rules.templates import TemplateError, expand, names
 from gate.rules.tool import OutcomeUnknown, Read, ServerUnavailable, ToolSpec
 
 READ_SECONDS = 10.0
-MOST_EACH = 20  # reads of one kind for one card
+MAX_EACH = 20  # reads of one kind for one card
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class PreviewResult:
     """What a call would do, as far as reading can tell. `unseen`: why it cannot tell; with `preview.problem`, the
     same on a card, nothing may be confirmed."""
 
@@ -30,11 +39,11 @@ class Look:
     unseen: str = ""
 
 
-class NotSeen(Exception):
+class PreviewReadFailed(Exception):
     """A read that the preview needs did not work. Its text is a sentence for people."""
 
 
-def decided(
+def policy_decision(
     world: World,
     spec: ToolSpec,
     args: Json,
@@ -44,7 +53,7 @@ def decided(
 ) -> Decision:
     """The policy's decision on this call, as things stand now. `capture`: what was read for it, once it was."""
     if capture is not None:
-        targets = resolved(spec.recipe.targets, capture)
+        targets = with_resolved_paths(spec.recipe.targets, capture)
         spec = replace(spec, recipe=replace(spec.recipe, targets=targets))
 
     return decide(world.policy, spec, args, channel, matching(world), asked)
@@ -59,38 +68,40 @@ def matching(world: World) -> Matches:
     return matches
 
 
-async def look(
+async def make_preview(
     world: World,
     spec: ToolSpec,
     args: Mapping[str, Json],
     channel: str,
     before: Mapping[str, str] | None = None,
-) -> Look:
+) -> PreviewResult:
     """Settle, capture, bind and preview one call. What the target or the recipe does wrong, the preview says."""
     given = {k: v for k, v in args.items() if k not in spec.recipe.bind}
-    bound = settled(spec.recipe.targets, given)
+    bound = with_canonical_paths(spec.recipe.targets, given)
     capture: dict[str, Json] = {}
     try:
-        capture = await captured(world, spec, bound, channel)
+        capture = await run_capture(world, spec, bound, channel)
         bound |= _bind(spec, bound, capture)
-        _must_fit(world, spec, bound)
-        decision = decided(world, spec, bound, channel, capture)
+        _validate_args(world, spec, bound)
+        decision = policy_decision(world, spec, bound, channel, capture)
         shown = build(spec, bound, capture, before)
-        return Look(bound, capture, covered(shown) if decision.secret else shown)
-    except (NotSeen, TemplateError, BadArguments) as error:
+        return PreviewResult(bound, capture, covered_by_facts(shown) if decision.secret else shown)
+    except (PreviewReadFailed, TemplateError, BadArguments) as error:
         said = next((found["text"] for found in capture.values() if found["error"]), str(error))
-        shown = blind(spec, bound, f"I could not look at what this would change: {said}")
-        return Look(bound, {}, shown, said)
+        shown = failed_preview(spec, bound, f"I could not look at what this would change: {said}")
+        return PreviewResult(bound, {}, shown, said)
 
 
-def blind(spec: ToolSpec, args: Json, problem: str) -> Preview:
+def failed_preview(spec: ToolSpec, args: Json, problem: str) -> Preview:
     """A preview that says why there is none. Such an action cannot be confirmed."""
     summary = summary_of(spec, args, plainly(spec, args))
     verb = spec.recipe.verb or default_verb(spec)
-    return warned(Preview(summary, verb, facts=facts(args), problem=problem))
+    return with_warning(Preview(summary, verb, facts=facts(args), problem=problem))
 
 
-async def captured(world: World, spec: ToolSpec, args: Mapping[str, Json], channel: str) -> dict[str, Json]:
+async def run_capture(
+    world: World, spec: ToolSpec, args: Mapping[str, Json], channel: str
+) -> dict[str, Json]:
     """The recipe's reads, each under its name: the structured result, with `text` and `error` beside it.
 
     Raises NotSeen or TemplateError.
@@ -113,15 +124,15 @@ async def run_each(
     assert each is not None
     hits = re.finditer(each.find, text_of(expand(each.text, scope)))
     wanted = dict.fromkeys(next(filter(None, hit.groups()), hit[0]) for hit in hits)
-    if len(wanted) > MOST_EACH:
-        raise NotSeen(f"it names {len(wanted):,} things to look up, and {MOST_EACH} are the most")
+    if len(wanted) > MAX_EACH:
+        raise PreviewReadFailed(f"it names {len(wanted):,} things to look up, and {MAX_EACH} are the most")
     items: list[Json] = []
     for one in wanted:
         answer = await run_read(world, server, read, {**scope, "each": one}, channel)
         try:
             items.append(expand(each.take, {"read": answer}))
         except TemplateError:
-            raise NotSeen(f"{server}.{read.tool} does not know “{one}”") from None
+            raise PreviewReadFailed(f"{server}.{read.tool} does not know “{one}”") from None
     return {"text": ", ".join(map(text_of, items)), "error": False, "items": items}
 
 
@@ -132,20 +143,20 @@ async def run_read(
     not put on the card. Raises NotSeen or TemplateError."""
     spec = world.tools.find(server, read.tool)
     if spec is None:
-        raise NotSeen(f"the tool {server}.{read.tool} is not there")
+        raise PreviewReadFailed(f"the tool {server}.{read.tool} is not there")
     args = expand(read.args, scope)
-    decision = decided(world, spec, args, channel)
+    decision = policy_decision(world, spec, args, channel)
     if decision.verdict is Verdict.DENY or not decision.reads:
-        raise NotSeen(f"{spec.full_name} is not a tool that only reads")
+        raise PreviewReadFailed(f"{spec.full_name} is not a tool that only reads")
     try:
         seconds = read.seconds or READ_SECONDS
         answer = await world.tools.call(server, read.tool, canonical(args), seconds, spec.definition)
     except (ServerUnavailable, OutcomeUnknown, BadArguments) as error:
-        raise NotSeen(f"{spec.full_name} did not answer ({error})") from error
+        raise PreviewReadFailed(f"{spec.full_name} did not answer ({error})") from error
     if answer.clipped:
-        raise NotSeen(f"the answer of {spec.full_name} is too long")
+        raise PreviewReadFailed(f"the answer of {spec.full_name} is too long")
     if answer.is_error and read.absent and not re.search(read.absent, answer.text):
-        raise NotSeen(f"{spec.full_name} says: {answer.text}")
+        raise PreviewReadFailed(f"{spec.full_name} says: {answer.text}")
     structured = answer.structured if isinstance(answer.structured, dict) else {}
     return {"text": answer.text, "error": answer.is_error, **structured}
 
@@ -153,18 +164,18 @@ async def run_read(
 def _bind(spec: ToolSpec, args: Mapping[str, Json], capture: Mapping[str, Json]) -> dict[str, Json]:
     scope = {"args": args, "capture": capture}
     bind = spec.recipe.bind.items()
-    return {key: expand(form, scope) for key, form in bind if not _left_out(spec, key, form, capture)}
+    return {key: expand(form, scope) for key, form in bind if not _may_omit(spec, key, form, capture)}
 
 
-def _left_out(spec: ToolSpec, key: str, form: str, capture: Mapping[str, Json]) -> bool:
+def _may_omit(spec: ToolSpec, key: str, form: str, capture: Mapping[str, Json]) -> bool:
     """Whether there is nothing to bind: what it would come from is not there yet, and the tool does not need it."""
     sources = [path[1] for path in names(form) if path[0] == "capture"]
     gone = [name for name in sources if spec.recipe.capture[name].absent and capture[name]["error"]]
     return bool(gone) and key not in spec.schema.get("required", ())
 
 
-def _must_fit(world: World, spec: ToolSpec, args: Mapping[str, Json]) -> None:
+def _validate_args(world: World, spec: ToolSpec, args: Mapping[str, Json]) -> None:
     canonical(args)
     problems = world.tools.problems(spec.schema, args)
     if problems:
-        raise NotSeen(problems[0].text)
+        raise PreviewReadFailed(problems[0].text)

@@ -6,63 +6,65 @@ import contextlib
 from dataclasses import replace
 
 from gate.actions import undo
-from gate.actions.button_press import Press, Said, late, standing
-from gate.actions.edit import unbound
-from gate.actions.prepare import Asked, Refused, prepare
-from gate.actions.versioning import entry
+from gate.actions.button_press import Press, PressResult, already_decided, load_action
+from gate.actions.edit import without_bound_args
+from gate.actions.prepare import CallRequest, Refused, prepare
+from gate.actions.versioning import audit_entry
 from gate.rules import jobs
 from gate.rules.action import Ref
 from gate.rules.canonical_json import parse
-from gate.rules.ids import derived
+from gate.rules.ids import derive_id
 from gate.rules.permissions import Verb
 from gate.rules.planner_port import Call
 from gate.rules.plans import step_of
 from gate.rules.ports import Note, World
 from gate.rules.states import State
-from gate.tasks.step_action import MovedOn, asks_again, waits_for
+from gate.tasks.step_action import StepNotCurrent, may_become, step_renewer
 
-OVER = (State.EXPIRED, State.CANCELLED)
-MOVED_ON = (
+REISSUABLE = (State.EXPIRED, State.CANCELLED)
+STEP_NOT_CURRENT = (
     "Its task does not wait for this step any more. Use the newest card in the thread, or ask for it anew."
 )
 
 
-async def ask_again(world: World, press: Press) -> Said:
+async def reissue_by_press(world: World, press: Press) -> PressResult:
     """The requester pressed *Ask again*. Raises Unavailable: then nothing changed."""
-    action = await standing(world, press, Verb.RENEW)
-    if isinstance(action, Said):
+    action = await load_action(world, press, Verb.RENEW)
+    if isinstance(action, PressResult):
         return action
     if action.state is not State.EXPIRED:
-        return late(action)
+        return already_decided(action)
     if action.undoes:  # a way back is asked for at what it takes back
-        return await undo.ask(world, replace(press, ref=Ref(action.undoes, 0, "")))
+        return await undo.request_undo(world, replace(press, ref=Ref(action.undoes, 0, "")))
     async with world.ledger.begin(world.limits.decision) as tx:
-        tx.audit(entry("asked_again", action, press.user))
+        tx.audit(audit_entry("asked_again", action, press.user))
         tx.enqueue(jobs.renew(action.id, press.user, world.ids.new()))
-    return Said(True, "renewing", action=action)
+    return PressResult(True, "renewing", action=action)
 
 
-async def renew(world: World, action_id: str, user: str, cause: str) -> None:
+async def reissue(world: World, action_id: str, user: str, cause: str) -> None:
     """Prepare the same call anew. Its id is derived, so pressing twice makes one."""
     old = await world.ledger.action(action_id)
-    if old is None or old.state not in OVER:
+    if old is None or old.state not in REISSUABLE:
         return
     spec = world.tools.find(old.server, old.tool)
-    args = unbound(spec, parse(old.args)) if spec else parse(old.args)
+    args = without_bound_args(spec, parse(old.args)) if spec else parse(old.args)
     call = Call(old.server, old.tool, args, prose=old.prose)
-    asked = Asked(derived("renew", old.id), old.session, old.requester, call, old.turn, old.call, old.id)
+    asked = CallRequest(
+        derive_id("renew", old.id), old.session, old.requester, call, old.turn, old.call, old.id
+    )
     task = await world.ledger.task(old.task) if old.step else None
     step = step_of(task.plan, old.step) if task else None
     result = None
-    if task is not None and step is not None and waits_for(task, step, old.id):
+    if task is not None and step is not None and may_become(task, step, old.id):
         of_step = replace(asked, task=old.task, step=old.step, title=step.title)
-        with contextlib.suppress(MovedOn):  # just now, as where all that came of a reply has ended
-            result = await prepare(world, of_step, asks_again(old))
+        with contextlib.suppress(StepNotCurrent):  # just now, as where all that came of a reply has ended
+            result = await prepare(world, of_step, step_renewer(old))
     if result is None:
         alone = not old.step or old.turn  # a step of a plan that was shown is asked for with its plan alone
-        result = await prepare(world, asked) if alone else Refused(old.name, (MOVED_ON,))
+        result = await prepare(world, asked) if alone else Refused(old.name, (STEP_NOT_CURRENT,))
     if isinstance(result, Refused):
         body = {"name": result.name, "reasons": list(result.reasons)}
-        note = Note(derived("renew refused", old.id, cause), old.session, "refused", body, user)
+        note = Note(derive_id("renew refused", old.id, cause), old.session, "refused", body, user)
         async with world.ledger.begin() as tx:
             await tx.note(note)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gate.actions.button_press import Press, Said, late, standing
-from gate.actions.confirm import settled
-from gate.actions.edit import unbound
-from gate.actions.preview import NotSeen, captured
+from gate.actions.button_press import Press, PressResult, already_decided, load_action
+from gate.actions.confirm import notify_ended
+from gate.actions.edit import without_bound_args
+from gate.actions.preview import PreviewReadFailed, run_capture
 from gate.actions.undone_action import move_original
-from gate.actions.versioning import entry
+from gate.actions.versioning import audit_entry
 from gate.rules import jobs
 from gate.rules.action import Action, Outcome
 from gate.rules.canonical_json import parse
-from gate.rules.ids import derived
+from gate.rules.ids import derive_id
 from gate.rules.permissions import Verb
 from gate.rules.ports import Note, Stale, World
 from gate.rules.previews import text_of
@@ -21,13 +21,13 @@ from gate.rules.states import Event, NoSuchArrow, State
 from gate.rules.templates import TemplateError
 
 
-async def settle(world: World, press: Press, happened: bool) -> Said:
+async def resolve(world: World, press: Press, happened: bool) -> PressResult:
     """*It happened* or *It did not*. Raises Unavailable: then nothing changed."""
-    action = await standing(world, press, Verb.SETTLE)
-    if isinstance(action, Said):
+    action = await load_action(world, press, Verb.SETTLE)
+    if isinstance(action, PressResult):
         return action
     if action.state is not State.UNKNOWN:
-        return late(action)
+        return already_decided(action)
     words = "it happened" if happened else "it did not happen"
     outcome = Outcome(
         "success" if happened else "error", f"<@{press.user}> says that {words}.", at=world.clock.now()
@@ -37,42 +37,46 @@ async def settle(world: World, press: Press, happened: bool) -> Said:
             execution = replace(action.execution, outcome=outcome)
             moved = await tx.move(action, Event.SUCCEED if happened else Event.FAIL, execution=execution)
             status = "success" if happened else "error"
-            tx.audit(entry("settled", moved, press.user, status=status, outcome=words, user_confirmed=True))
+            tx.audit(
+                audit_entry("settled", moved, press.user, status=status, outcome=words, user_confirmed=True)
+            )
             if moved.undoes:
                 await move_original(tx, moved, Event.UNDO_DONE if happened else Event.UNDO_FAILED)
-            settled(tx, moved)
+            notify_ended(tx, moved)
             if (
                 moved.turn and moved.task
             ):  # its planner is told by the turn, its step is corrected by the task
                 tx.enqueue(jobs.task(moved.task, f"{moved.id}:settled"))
     except (Stale, NoSuchArrow):
-        return late(await world.ledger.action(action.id) or action)
-    return Said(True, "settled", action=moved)
+        return already_decided(await world.ledger.action(action.id) or action)
+    return PressResult(True, "settled", action=moved)
 
 
-async def ask_check(world: World, press: Press) -> Said:
+async def check_by_press(world: World, press: Press) -> PressResult:
     """*Check*: a run reads how the target stands now and shows it to who asked."""
-    action = await standing(world, press, Verb.SETTLE)
-    if isinstance(action, Said):
+    action = await load_action(world, press, Verb.SETTLE)
+    if isinstance(action, PressResult):
         return action
     if action.state is not State.UNKNOWN:
-        return late(action)
+        return already_decided(action)
     async with world.ledger.begin(world.limits.decision) as tx:
-        tx.audit(entry("checked", action, press.user))
+        tx.audit(audit_entry("checked", action, press.user))
         tx.enqueue(jobs.check(action.id, press.user, action.revision))
-    return Said(True, "checking", "I am reading how it stands now…", action)
+    return PressResult(True, "checking", "I am reading how it stands now…", action)
 
 
-async def check(world: World, action_id: str, user: str) -> None:
+async def check_target(world: World, action_id: str, user: str) -> None:
     """Read the target of an action of unknown outcome, and post what is there."""
     action = await world.ledger.action(action_id)
     spec = world.tools.find(action.server, action.tool) if action else None
     if action is None or spec is None:
         return
     try:
-        now = await captured(world, spec, unbound(spec, parse(action.args)), action.session.channel)
+        now = await run_capture(
+            world, spec, without_bound_args(spec, parse(action.args)), action.session.channel
+        )
         text = _difference(action, now)
-    except (NotSeen, TemplateError) as error:
+    except (PreviewReadFailed, TemplateError) as error:
         text = f"I could not read it: {error}."
     body = {
         "name": action.name,
@@ -82,7 +86,9 @@ async def check(world: World, action_id: str, user: str) -> None:
         "open_world": False,
         "error": False,
     }
-    note = Note(derived("check", action.id, action.revision, user, text), action.session, "read", body, user)
+    note = Note(
+        derive_id("check", action.id, action.revision, user, text), action.session, "read", body, user
+    )
     async with world.ledger.begin() as tx:
         await tx.note(note)
 

@@ -5,79 +5,98 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from gate.actions.button_press import ALTERED, GONE, OLD, Press, Said, heeded, opened, standing
-from gate.actions.confirm import settled
+from gate.actions.button_press import (
+    NOT_FOUND,
+    OUTDATED,
+    TAMPERED,
+    Press,
+    PressResult,
+    is_genuine_modal,
+    load_action,
+    mark_message_handled,
+)
+from gate.actions.confirm import notify_ended
 from gate.actions.review_log import record_review
-from gate.actions.versioning import entry
-from gate.rules.action import Action, Json, Judged, ResultReview
+from gate.actions.versioning import audit_entry
+from gate.rules.action import Action, Json, ResultDecision, ResultReview
 from gate.rules.audit import Entry
 from gate.rules.canonical_json import BadArguments, canonical
 from gate.rules.permissions import Verb
 from gate.rules.ports import Stale, World
-from gate.rules.reviews import COMMENT, gave, one_result, released, same
+from gate.rules.reviews import COMMENT, one_result, released, same, step_result
 from gate.rules.states import State
-from gate.rules.tool import Problem, Unfit
+from gate.rules.tool import InvalidAnswer, Problem
 
 CHANGE, REJECT = "held_change", "held_reject"  # the kinds of the two windows
-NO_OBJECT = "The changed result must be a JSON object, as the result was."
-DECIDED = "<@{by}> has {what} already."
-NOTHING = "No result of this waits for a review."
+NOT_AN_OBJECT = "The changed result must be a JSON object, as the result was."
+ALREADY_REVIEWED = "<@{by}> has {what} already."
+NOT_UNDER_REVIEW = "No result of this waits for a review."
 
 
-async def approve(world: World, press: Press, edited: dict[str, Json] | None = None) -> Said | Unfit:
+async def approve(
+    world: World, press: Press, edited: dict[str, Json] | None = None
+) -> PressResult | InvalidAnswer:
     """Let the result out; `edited` is what is given in its place, and the true result stays on record: see
     gate.reviews.one_result. By its requester; as it is, also by an admin. Raises Unavailable: then nothing changed."""
     if edited is None:
-        return await _judge(world, press, Judged(press.user, True, None, press.reason[:COMMENT]))
+        return await _record_decision(
+            world, press, ResultDecision(press.user, True, None, press.reason[:COMMENT])
+        )
     action = await world.ledger.action(press.ref.id)
     unfit = (
-        misfit(world, edited, action.server, action.tool)
+        result_problem(world, edited, action.server, action.tool)
         if action is not None and action.under_review
         else None
     )
     if unfit is not None:
         return unfit
-    changed = edited if action is None or not same(edited, gave(action)) else None
+    changed = edited if action is None or not same(edited, step_result(action)) else None
     if action is not None and changed is not None:
-        changed = one_result(gave(action), changed)
-    return await _judge(world, press, Judged(press.user, True, changed, press.reason[:COMMENT]), CHANGE)
+        changed = one_result(step_result(action), changed)
+    return await _record_decision(
+        world, press, ResultDecision(press.user, True, changed, press.reason[:COMMENT]), CHANGE
+    )
 
 
-async def reject(world: World, press: Press) -> Said:
+async def reject(world: World, press: Press) -> PressResult:
     """Drop the result: whoever asked for the call is told so, and never gets it. What the call changed is still
     changed; its undo is offered. By its requester. Raises Unavailable: then nothing changed."""
-    return await _judge(world, press, Judged(press.user, False, None, press.reason[:COMMENT]), REJECT)
+    return await _record_decision(
+        world, press, ResultDecision(press.user, False, None, press.reason[:COMMENT]), REJECT
+    )
 
 
-async def _judge(world: World, press: Press, judged: Judged, window: str = "") -> Said:
+async def _record_decision(
+    world: World, press: Press, judged: ResultDecision, window: str = ""
+) -> PressResult:
     as_it_is = judged.kept and judged.revised is None
-    action = await standing(world, press, Verb.RELEASE if as_it_is else Verb.REVIEW)
-    if isinstance(action, Said):
+    action = await load_action(world, press, Verb.RELEASE if as_it_is else Verb.REVIEW)
+    if isinstance(action, PressResult):
         return action
-    if not press.ref.fits(action) or (press.view and not await opened(world, press, window)):
-        return Said(False, "stale", OLD, action)
+    if not press.ref.fits(action) or (press.view and not await is_genuine_modal(world, press, window)):
+        return PressResult(False, "stale", OUTDATED, action)
     try:
         async with world.ledger.begin(world.limits.decision) as tx:
             now = await tx.action(action.id)  # locked: of many, one is first
             if now is None or not now.under_review:
-                return late(now)
+                return already_reviewed(now)
             if now.flaw:
-                return Said(False, "altered", ALTERED, now)
+                return PressResult(False, "altered", TAMPERED, now)
             bar = now.inverse is not None and now.state is State.SUCCEEDED
             undo, review = replace(now.undo, open=bar), ResultReview(judged=judged)
-            moved = await tx.keep(now, result_review=review, undo=undo)
+            moved = await tx.update_action(now, result_review=review, undo=undo)
             await record_review(tx, moved, judged)
             tx.audit(_entry(moved, judged))
-            settled(tx, moved)
-            await heeded(tx, press)
+            notify_ended(tx, moved)
+            await mark_message_handled(tx, press)
     except Stale as stale:
-        return late(stale.action)
-    return Said(True, "released" if judged.kept else "dropped", action=moved)
+        return already_reviewed(stale.action)
+    return PressResult(True, "released" if judged.kept else "dropped", action=moved)
 
 
-def _entry(action: Action, judged: Judged) -> Entry:
+def _entry(action: Action, judged: ResultDecision) -> Entry:
     told = released(action)
-    return entry(
+    return audit_entry(
         "result_released" if judged.kept else "result_rejected",
         action,
         judged.by,
@@ -89,33 +108,33 @@ def _entry(action: Action, judged: Judged) -> Entry:
     )
 
 
-def late(action: Action | None) -> Said:
+def already_reviewed(action: Action | None) -> PressResult:
     """The truth for somebody who was not first, or where nothing waits."""
     if action is None:
-        return Said(False, "gone", GONE)
+        return PressResult(False, "gone", NOT_FOUND)
     judged = action.judged
     if judged is None:
-        return Said(False, "late", OLD if action.under_review else NOTHING, action)
+        return PressResult(False, "late", OUTDATED if action.under_review else NOT_UNDER_REVIEW, action)
     what = "released its result" if judged.kept else "rejected its result"
-    return Said(False, "late", DECIDED.format(by=judged.by, what=what), action)
+    return PressResult(False, "late", ALREADY_REVIEWED.format(by=judged.by, what=what), action)
 
 
-def misfit(world: World, edited: Json, server: str, tool: str) -> Unfit | None:
+def result_problem(world: World, edited: Json, server: str, tool: str) -> InvalidAnswer | None:
     """Why what somebody wrote cannot be the result of this tool; None where it can."""
     if not isinstance(edited, dict):
-        return Unfit((Problem((), NO_OBJECT),))
+        return InvalidAnswer((Problem((), NOT_AN_OBJECT),))
     try:
         canonical(edited)
     except BadArguments as error:
-        return Unfit((Problem((), str(error)),))
+        return InvalidAnswer((Problem((), str(error)),))
     spec = world.tools.find(server, tool)
     if spec is None or spec.output_schema is None:
         return None
-    problems = world.tools.problems(spec.output_schema, _fields(spec.output_schema, edited))
-    return Unfit(problems) if problems else None
+    problems = world.tools.problems(spec.output_schema, _schema_fields(spec.output_schema, edited))
+    return InvalidAnswer(problems) if problems else None
 
 
-def _fields(schema: Mapping[str, Json], result: dict[str, Json]) -> dict[str, Json]:
+def _schema_fields(schema: Mapping[str, Json], result: dict[str, Json]) -> dict[str, Json]:
     """The result as its tool's schema knows it: its words, which we keep beside its fields, are mostly no part."""
     if "text" in schema.get("properties", {}):
         return result

@@ -4,28 +4,37 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gate.rules.action import Action, Judged, ResultReview
+from gate.rules.action import Action, ResultDecision, ResultReview
 from gate.rules.canonical_json import parse
 from gate.rules.ports import Tx, World
-from gate.rules.reviews import COMMENT, Phase, ReviewDecision, ReviewRecord, gave, node, paused, resumed
-from gate.rules.task import Step, Task, Why
+from gate.rules.reviews import (
+    COMMENT,
+    Phase,
+    ReviewDecision,
+    ReviewRecord,
+    node,
+    paused,
+    resumed,
+    step_result,
+)
+from gate.rules.task import PauseReason, Step, Task
 from gate.rules.task_states import TaskState
 
 APPROVE, REJECT = ReviewDecision.APPROVE, ReviewDecision.REJECT
 
 
-async def waits_before(tx: Tx, action: Action) -> None:
+async def announce_action_review(tx: Tx, action: Action) -> None:
     """An action waits for its person: say so where that is a review."""
     if action.review:
-        tx.emit(paused(action.session, action.task, node(action), Phase.BEFORE, await tx.now()))
+        tx.publish(paused(action.session, action.task, node(action), Phase.BEFORE, await tx.now()))
 
 
-async def waits_after(tx: Tx, task: Task, step: Step) -> None:
+async def announce_step_review(tx: Tx, task: Task, step: Step) -> None:
     """A task waits until somebody has looked at what this step gave."""
-    tx.emit(paused(task.session, task.id, (task.id, step.id), Phase.AFTER, await tx.now()))
+    tx.publish(paused(task.session, task.id, (task.id, step.id), Phase.AFTER, await tx.now()))
 
 
-def holds(world: World, action: Action) -> str:
+def result_review_name(world: World, action: Action) -> str:
     """The operator's review that the result of a call outside of plans waits for; "" where none does. A step's task
     waits instead; what an undo gives goes to nobody."""
     if (action.step and not action.turn) or action.undoes:
@@ -36,10 +45,10 @@ def holds(world: World, action: Action) -> str:
 async def announce_review(tx: Tx, action: Action) -> None:
     """The result of a call waits for a person: say so."""
     if action.under_review:
-        tx.emit(paused(action.session, action.task, node(action), Phase.AFTER, await tx.now()))
+        tx.publish(paused(action.session, action.task, node(action), Phase.AFTER, await tx.now()))
 
 
-async def record_review(tx: Tx, action: Action, judged: Judged) -> None:
+async def record_review(tx: Tx, action: Action, judged: ResultDecision) -> None:
     """Put somebody's decision on what a call outside of plans gave on record."""
     execution, at_node = node(action)
     record = ReviewRecord(
@@ -48,16 +57,16 @@ async def record_review(tx: Tx, action: Action, judged: Judged) -> None:
         reviewer_id=judged.by,
         decision=APPROVE if judged.kept else REJECT,
         trigger_phase=Phase.AFTER,
-        original_data=gave(action),
+        original_data=step_result(action),
         modified_data=judged.revised,
         comment=judged.comment[:COMMENT],
         reviewed_at=await tx.now(),
     )
     await tx.reviews.save(record, action.session)
-    tx.emit(resumed(action.session, action.task, execution, record.reviewed_at))
+    tx.publish(resumed(action.session, action.task, execution, record.reviewed_at))
 
 
-async def judged_before(
+async def record_action_review(
     tx: Tx, action: Action, user: str, decision: ReviewDecision, comment: str, *, over: bool = True
 ) -> None:
     """Put somebody's decision on an action on record, where it is a review. `over`: nobody else is needed for it."""
@@ -78,12 +87,12 @@ async def judged_before(
     )
     await tx.reviews.save(record, action.session)
     if over:
-        tx.emit(resumed(action.session, action.task, execution, record.reviewed_at))
+        tx.publish(resumed(action.session, action.task, execution, record.reviewed_at))
 
 
-async def judged_after(tx: Tx, task: Task, judged: Judged) -> None:
+async def record_step_review(tx: Tx, task: Task, judged: ResultDecision) -> None:
     """Put somebody's decision on the result that a task waits at on record: among the reviews, and on the action."""
-    step = under_review(task)
+    step = step_under_review(task)
     if step is None:
         return
     judged = replace(judged, comment=judged.comment[:COMMENT])
@@ -101,12 +110,17 @@ async def judged_after(tx: Tx, task: Task, judged: Judged) -> None:
     await tx.reviews.save(record, task.session)
     action = await tx.action(step.action) if step.action else None
     if action is not None and not action.flaw:
-        await tx.keep(action, result_review=ResultReview(judged=judged))
-    tx.emit(resumed(task.session, task.id, task.id, record.reviewed_at))
+        await tx.update_action(action, result_review=ResultReview(judged=judged))
+    tx.publish(resumed(task.session, task.id, task.id, record.reviewed_at))
 
 
-def under_review(task: Task | None) -> Step | None:
+def step_under_review(task: Task | None) -> Step | None:
     """The step whose result a task waits to have looked at."""
-    if task is None or task.plan is None or task.state is not TaskState.PAUSED or task.why is not Why.REVIEW:
+    if (
+        task is None
+        or task.plan is None
+        or task.state is not TaskState.PAUSED
+        or task.why is not PauseReason.REVIEW
+    ):
         return None
     return next((step for step in task.plan.steps if step.shown == task.pauses), None)

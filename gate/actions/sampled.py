@@ -18,7 +18,7 @@ KEPT_PROMPT, KEPT_ANSWER = 4000, 1000  # characters in the log
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class SamplingSubject:
     """What the calls are made for. `action`: its id, which it has before it is written down. `withheld`: neither prompt
     nor answer are kept, only their digest and counts."""
 
@@ -28,22 +28,22 @@ class About:
     withheld: bool = False
 
 
-def about(world: World, action: Action) -> About:
+def sampling_subject(world: World, action: Action) -> SamplingSubject:
     """An action that is there."""
     secret = action.private or action.proposal.decision.secret
     withheld = secret or bool(world.policy.review(Phase.AFTER, action.name))
-    return About(action.session, action.id, action.requester, withheld)
+    return SamplingSubject(action.session, action.id, action.requester, withheld)
 
 
 @contextmanager
-def sampling_for(world: World, made_for: About) -> Iterator[None]:
+def sampling_for(world: World, made_for: SamplingSubject) -> Iterator[None]:
     """Within it, servers may sample. Each request is an audit entry in a transaction of its own, before the server is
     given the answer: a crash later in the call cannot lose it, and without the entry there is no answer."""
 
     async def record(one: Sampled) -> None:
         try:
             async with world.ledger.begin() as tx:
-                tx.audit(entry_of(made_for, one))
+                tx.audit(sampling_entry(made_for, one))
         except Unavailable as error:
             raise NotSampled("it could not be put on record") from error
 
@@ -51,7 +51,7 @@ def sampling_for(world: World, made_for: About) -> Iterator[None]:
         yield
 
 
-def entry_of(made_for: About, one: Sampled) -> Entry:
+def sampling_entry(made_for: SamplingSubject, one: Sampled) -> Entry:
     """The audit entry of a request."""
     tokens_in, tokens_out = one.tokens
     told = {"prompt": one.prompt[:KEPT_PROMPT]} if not made_for.withheld else {}

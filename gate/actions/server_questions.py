@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from gate.actions.button_press import Press, Said
+from gate.actions.button_press import Press, PressResult
 from gate.rules.action import Action, Json, Session
 from gate.rules.audit import Entry
-from gate.rules.jobs import owned
+from gate.rules.jobs import for_owner
 from gate.rules.messages import CardKey, CardKind
 from gate.rules.permissions import Ruling
 from gate.rules.ports import Note, Tx, Unavailable, World
@@ -32,23 +32,23 @@ from gate.rules.server_questions import (
     may_answer,
     problems,
 )
-from gate.rules.task import Wish
-from gate.rules.tool import Unfit
+from gate.rules.task import StopRequest
+from gate.rules.tool import InvalidAnswer
 
 log = logging.getLogger(__name__)
 
-POLL = 1.0  # seconds between two looks for the answer
-CHECK = 3  # looks between two checks whether the time is over or the task was stopped
-BEAT = 10  # looks between two signs that the call still waits
-SHEET = "server_question"  # the kind of the form, as an opened modal
+POLL_SECONDS = 1.0  # seconds between two looks for the answer
+CHECK_POLLS = 3  # looks between two checks whether the time is over or the task was stopped
+HEARTBEAT_POLLS = 10  # looks between two signs that the call still waits
+FORM_KIND = "server_question"  # the kind of the form, as an opened modal
 PATIENCE = 60.0  # seconds after its time that a question may need to be closed
-CLOSING = 5.0  # seconds to close a question whose call has ended
-GONE = "I do not know this question (any more)."
-UNHEARD = "Nobody waits for the answer any more."
-OVER = {
+CLOSE_SECONDS = 5.0  # seconds to close a question whose call has ended
+NO_SUCH_QUESTION = "I do not know this question (any more)."
+CALL_IS_OVER = "Nobody waits for the answer any more."
+CLOSED_TEXTS = {
     QuestionState.ANSWERED: "It is answered already.",
     QuestionState.DECLINED: "It is declined already.",
-    QuestionState.EXPIRED: UNHEARD,
+    QuestionState.EXPIRED: CALL_IS_OVER,
 }
 NOT_OPENED = "Please press Answer… again: this form was not opened by me, for you."
 TOO_LATE = "Nobody answered in time."
@@ -63,7 +63,7 @@ NOT_NOW = "the question could not be recorded just now"
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class QuestionSubject:
     """What call may ask, and about what. `action`: the id of the action, or of the read."""
 
     session: Session
@@ -77,9 +77,9 @@ class Subject:
     private: bool = False
 
 
-def of_action(action: Action) -> Subject:
+def subject_of_action(action: Action) -> QuestionSubject:
     """The call of an action."""
-    return Subject(
+    return QuestionSubject(
         session=action.session,
         requester=action.requester,
         server=action.server,
@@ -92,7 +92,7 @@ def of_action(action: Action) -> Subject:
 
 
 @contextmanager
-def answered_in_thread(world: World, subject: Subject) -> Iterator[None]:
+def answered_in_thread(world: World, subject: QuestionSubject) -> Iterator[None]:
     """Within it, what the server of this call asks goes to the person in its thread."""
     left = world.limits.server_questions
 
@@ -104,7 +104,7 @@ def answered_in_thread(world: World, subject: Subject) -> Iterator[None]:
             return (
                 await _refuse(world, subject, why, False) if left == -1 else FormReply("decline", reason=why)
             )
-        with owned(subject.requester):
+        with for_owner(subject.requester):
             return await ask(world, subject, request)
 
     token = ASK_PERSON.set(ask_person)
@@ -114,7 +114,7 @@ def answered_in_thread(world: World, subject: Subject) -> Iterator[None]:
         ASK_PERSON.reset(token)
 
 
-async def ask(world: World, subject: Subject, request: FormRequest) -> FormReply:
+async def ask(world: World, subject: QuestionSubject, request: FormRequest) -> FormReply:
     """Put a question to the person and wait for the answer, for its time at most. Cancelled, it closes the question."""
     try:
         if request.url:
@@ -136,7 +136,7 @@ async def ask(world: World, subject: Subject, request: FormRequest) -> FormReply
         raise
 
 
-async def _refuse(world: World, subject: Subject, why: str, told: bool) -> FormReply:
+async def _refuse(world: World, subject: QuestionSubject, why: str, told: bool) -> FormReply:
     """Decline in words, on the record; `told`: the thread hears of it."""
     try:
         async with world.ledger.begin() as tx:
@@ -150,7 +150,7 @@ async def _refuse(world: World, subject: Subject, why: str, told: bool) -> FormR
     return FormReply("decline", reason=why)
 
 
-async def _open(world: World, subject: Subject, request: FormRequest) -> ServerQuestion | None:
+async def _open(world: World, subject: QuestionSubject, request: FormRequest) -> ServerQuestion | None:
     """The question, on the record and on its way to Slack. None where nobody waits in a thread: a read through the API
     answers a program. Raises Unavailable."""
     async with world.ledger.begin() as tx:
@@ -177,7 +177,7 @@ async def _open(world: World, subject: Subject, request: FormRequest) -> ServerQ
         )
         await tx.questions.open(question)
         tx.audit(_entry("question_asked", subject, "system", version=1, reason=question.message[:1000]))
-        _show(tx, question)
+        _request_card(tx, question)
     return question
 
 
@@ -186,34 +186,34 @@ def _bounded(message: str) -> str:
 
 
 async def _wait(world: World, question: ServerQuestion) -> FormReply:
-    looks, most = 0, round((world.limits.server_question + PATIENCE) / POLL)
+    looks, most = 0, round((world.limits.server_question + PATIENCE) / POLL_SECONDS)
     while looks < most:  # also where the ledger is away meanwhile
-        await world.clock.sleep(POLL)
+        await world.clock.sleep(POLL_SECONDS)
         looks += 1
         with contextlib.suppress(Unavailable):  # it is looked at again
             found = await world.ledger.questions.question(question.id)
             if found is None:
                 return FormReply("cancel", reason=NO_ANSWER)
             if found.state is not QuestionState.WAITING:
-                return await _taken(world, found)
-            if looks % CHECK == 0 and (reason := await _over(world, found)):
+                return await _form_reply(world, found)
+            if looks % CHECK_POLLS == 0 and (reason := await _close_reason(world, found)):
                 await close(world, found.id, reason)
-            elif looks % BEAT == 0:
+            elif looks % HEARTBEAT_POLLS == 0:
                 async with world.ledger.begin() as tx:
                     await tx.questions.beat(found)
     return FormReply("cancel", reason=TOO_LATE)
 
 
-async def _over(world: World, question: ServerQuestion) -> str:
+async def _close_reason(world: World, question: ServerQuestion) -> str:
     """Why a question that waits has to be closed; "" where it may wait on."""
     if await world.ledger.now() >= question.until:
         return TOO_LATE
     task = await world.ledger.task(question.task) if question.task else None
-    stopped = task is not None and (task.is_finished or task.wish is Wish.STOP)
+    stopped = task is not None and (task.is_finished or task.wish is StopRequest.STOP)
     return STOPPED if stopped else ""
 
 
-async def _taken(world: World, question: ServerQuestion) -> FormReply:
+async def _form_reply(world: World, question: ServerQuestion) -> FormReply:
     """What the server is told of a question that is over. Raises Unavailable."""
     if question.state is QuestionState.DECLINED:
         return FormReply("decline", reason="the person declined")
@@ -235,14 +235,14 @@ async def close(world: World, question_id: str, reason: str) -> None:
             if question is None or question.state is not QuestionState.WAITING:
                 return
             moved = await tx.questions.move(question, QuestionEvent.EXPIRE, reason=reason)
-            tx.audit(_about("question_expired", moved, "system", reason=reason))
-            _show(tx, moved)
+            tx.audit(_question_entry("question_expired", moved, "system", reason=reason))
+            _request_card(tx, moved)
 
 
 async def _close_soon(world: World, question_id: str) -> None:
     """For a call that has ended. Where the database is away, the sweep closes it."""
     with contextlib.suppress(Unavailable, TimeoutError):
-        async with asyncio.timeout(CLOSING):
+        async with asyncio.timeout(CLOSE_SECONDS):
             await close(world, question_id, ENDED)
 
 
@@ -252,52 +252,52 @@ async def close_overdue(world: World) -> None:
         await close(world, question_id, TOO_LATE)
 
 
-async def standing(world: World, press: Press) -> ServerQuestion | Said:
+async def load_question(world: World, press: Press) -> ServerQuestion | PressResult:
     """The question, while this person may answer it; else what to tell them."""
     question = await world.ledger.questions.question(press.ref.id)
     if question is None or question.session.team != press.team:
-        return Said(False, "gone", GONE)
+        return PressResult(False, "gone", NO_SUCH_QUESTION)
     if question.state is not QuestionState.WAITING or question.version != press.ref.version:
-        return Said(False, "late", OVER.get(question.state, UNHEARD))
-    ruling = await _ruling(world, question, press.user)
-    return question if ruling.allowed else Said(False, "not_allowed", ruling.reason)
+        return PressResult(False, "late", CLOSED_TEXTS.get(question.state, CALL_IS_OVER))
+    ruling = await _may_answer(world, question, press.user)
+    return question if ruling.allowed else PressResult(False, "not_allowed", ruling.reason)
 
 
-async def _ruling(world: World, question: ServerQuestion, user: str) -> Ruling:
+async def _may_answer(world: World, question: ServerQuestion, user: str) -> Ruling:
     action = None if question.is_read else await world.ledger.action(question.action)
     person = await world.people.fresh(question.session.team, user)
     return may_answer(world.policy, question, action, person)
 
 
-async def answer(world: World, press: Press, content: Mapping[str, Json]) -> Said | Unfit:
+async def answer(world: World, press: Press, content: Mapping[str, Json]) -> PressResult | InvalidAnswer:
     """Take an answer, exactly as it was typed. What is unfit is not sent. Raises Unavailable."""
-    question = await standing(world, press)
-    if isinstance(question, Said):
+    question = await load_question(world, press)
+    if isinstance(question, PressResult):
         return question
-    if not await _opened(world, press):
-        return Said(False, "not_ours", NOT_OPENED)
+    if not await _is_genuine_form(world, press):
+        return PressResult(False, "not_ours", NOT_OPENED)
     wrong = problems(question.schema, content, world.tools.problems)
-    return Unfit(wrong) if wrong else await _decide(world, question, press.user, dict(content))
+    return InvalidAnswer(wrong) if wrong else await _decide(world, question, press.user, dict(content))
 
 
-async def _opened(world: World, press: Press) -> bool:
+async def _is_genuine_form(world: World, press: Press) -> bool:
     """Whether the form was really opened through Slack, for this person and version."""
-    sheet = await world.ledger.sheet(press.view)
+    sheet = await world.ledger.opened_modal(press.view)
     found = sheet and (sheet.kind, sheet.user, sheet.action, sheet.version)
-    return found == (SHEET, press.user, press.ref.id, press.ref.version)
+    return found == (FORM_KIND, press.user, press.ref.id, press.ref.version)
 
 
-async def decline(world: World, press: Press) -> Said:
+async def decline(world: World, press: Press) -> PressResult:
     """Decline a question. Raises Unavailable."""
-    question = await standing(world, press)
-    if isinstance(question, Said):
+    question = await load_question(world, press)
+    if isinstance(question, PressResult):
         return question
     return await _decide(world, question, press.user, None)
 
 
 async def _decide(
     world: World, question: ServerQuestion, user: str, content: Mapping[str, Json] | None
-) -> Said:
+) -> PressResult:
     """Write down an answer, or that it is declined, without content."""
     event = QuestionEvent.DECLINE if content is None else QuestionEvent.ANSWER
     text = "" if content is None else json.dumps(content)
@@ -306,26 +306,28 @@ async def _decide(
     try:
         async with world.ledger.begin(world.limits.decision) as tx:
             moved = await tx.questions.move(question, event, actor=user, answer=text)
-            tx.audit(_about(f"question_{moved.state}", moved, user, arguments=names, user_confirmed=True))
-            _show(tx, moved)
+            tx.audit(
+                _question_entry(f"question_{moved.state}", moved, user, arguments=names, user_confirmed=True)
+            )
+            _request_card(tx, moved)
     except StaleQuestion:
         now = await world.ledger.questions.question(question.id)
-        return Said(False, "late", OVER.get(now.state, UNHEARD) if now else UNHEARD)
-    return Said(True, str(moved.state))
+        return PressResult(False, "late", CLOSED_TEXTS.get(now.state, CALL_IS_OVER) if now else CALL_IS_OVER)
+    return PressResult(True, str(moved.state))
 
 
-def _show(tx: Tx, question: ServerQuestion) -> None:
-    tx.show(CardKey(CardKind.QUESTION, question.id))
+def _request_card(tx: Tx, question: ServerQuestion) -> None:
+    tx.request_card(CardKey(CardKind.QUESTION, question.id))
 
 
-def _about(event: str, question: ServerQuestion, actor: str, **more: object) -> Entry:
-    subject = Subject(
+def _question_entry(event: str, question: ServerQuestion, actor: str, **more: object) -> Entry:
+    subject = QuestionSubject(
         question.session, question.requester, question.server, question.tool, question.action, question.about
     )
     return _entry(event, subject, actor, version=question.version, **more)
 
 
-def _entry(event: str, subject: Subject, actor: str, **more: object) -> Entry:
+def _entry(event: str, subject: QuestionSubject, actor: str, **more: object) -> Entry:
     """An audit entry about a question of the call's server."""
     made = Entry(
         event=event,

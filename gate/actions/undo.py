@@ -7,16 +7,31 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import count
 
-from gate.actions.button_press import ALTERED, Press, Said, late, standing
-from gate.actions.confirm import approve, decided_for
-from gate.actions.edit import unbound
-from gate.actions.prepare import sentence
-from gate.actions.preview import Look, NotSeen, blind, decided, look, run_read
-from gate.actions.versioning import announce, entry, lease, next_version, proposal, put_version, with_receipt
+from gate.actions.button_press import TAMPERED, Press, PressResult, already_decided, load_action
+from gate.actions.confirm import approve, decision_for
+from gate.actions.edit import without_bound_args
+from gate.actions.prepare import as_sentence
+from gate.actions.preview import (
+    PreviewReadFailed,
+    PreviewResult,
+    failed_preview,
+    make_preview,
+    policy_decision,
+    run_read,
+)
+from gate.actions.versioning import (
+    audit_entry,
+    lease_record,
+    make_proposal,
+    next_version,
+    request_card,
+    store_version,
+    with_receipt,
+)
 from gate.rules import jobs
 from gate.rules.action import Action, Approvers, Inverse, Json, Origin, Outcome, Source, Verdict, Vote
 from gate.rules.canonical_json import BadArguments, canonical, parse
-from gate.rules.ids import derived
+from gate.rules.ids import derive_id
 from gate.rules.permissions import Verb
 from gate.rules.ports import Stale, World
 from gate.rules.previews import text_of, way_back
@@ -26,9 +41,9 @@ from gate.rules.templates import TemplateError, expand, look_up
 from gate.rules.tool import Read, ToolSpec
 
 KEEP_DAYS = 30
-LOOKING = "I am looking whether the target is still as it was left…"
-LAST = "no: this is an undo itself"
-NO_WAY = "This cannot be undone: I know no way back, or its time is over. Nothing changed."
+CHECKING_TARGET = "I am looking whether the target is still as it was left…"
+IS_UNDO = "no: this is an undo itself"
+NOT_UNDOABLE = "This cannot be undone: I know no way back, or its time is over. Nothing changed."
 
 
 def inverse_of(spec: ToolSpec, action: Action, outcome: Outcome, now: datetime) -> Inverse | None:
@@ -60,34 +75,36 @@ def inverse_of(spec: ToolSpec, action: Action, outcome: Outcome, now: datetime) 
     )
 
 
-async def ask(world: World, press: Press) -> Said:
+async def request_undo(world: World, press: Press) -> PressResult:
     """Somebody pressed Undo. Writes the undo down with its approval; a run looks and goes on.
 
     Raises Unavailable: then nothing changed.
     """
-    action = await standing(world, press, Verb.UNDO)
-    if isinstance(action, Said):
+    action = await load_action(world, press, Verb.UNDO)
+    if isinstance(action, PressResult):
         return action
     if action.state is not State.SUCCEEDED:
-        return late(action)
+        return already_decided(action)
     if action.flaw:
-        return Said(False, "altered", ALTERED, action)
+        return PressResult(False, "altered", TAMPERED, action)
     now = await world.ledger.now()
     if action.inverse is None or (action.inverse.until and action.inverse.until <= now):
-        return Said(False, "no_undo", NO_WAY, action)
+        return PressResult(False, "no_undo", NOT_UNDOABLE, action)
     spec = world.tools.find(action.inverse.server, action.inverse.tool)
     if spec is None:
-        return Said(
+        return PressResult(
             False, "no_tool", f"{action.server} is not connected at the moment. Try again soon.", action
         )
     args = parse(action.inverse.args)
-    own = replace(decided(world, spec, args, action.session.channel, {}), approvers=Approvers())
+    own = replace(policy_decision(world, spec, args, action.session.channel, {}), approvers=Approvers())
     if own.verdict is Verdict.DENY:
-        return Said(False, "denied", sentence(own.reason), action)
-    undo_id, there = await place(world, action)
+        return PressResult(False, "denied", as_sentence(own.reason), action)
+    undo_id, there = await undo_slot(world, action)
     if there is not None and there.version > 1:
-        return Said(False, "asked", f"<@{there.requester}> is asked about it already, on a card.", there)
-    seen = replace(blind(spec, args, LOOKING), summary=action.preview.summary, verb="Undo")
+        return PressResult(
+            False, "asked", f"<@{there.requester}> is asked about it already, on a card.", there
+        )
+    seen = replace(failed_preview(spec, args, CHECKING_TARGET), summary=action.preview.summary, verb="Undo")
     undo = Action(
         id=undo_id,
         version=1,
@@ -97,7 +114,7 @@ async def ask(world: World, press: Press) -> Said:
         requester=press.user,
         created_at=now,
         origin=Origin(task=action.task, undoes=action.id),  # the task may be taking back all of it
-        proposal=proposal(world, spec, Look(args, {}, seen), own, Source(at=now)),
+        proposal=make_proposal(world, spec, PreviewResult(args, {}, seen), own, Source(at=now)),
         receipt="",
     )
     undo = with_receipt(world, spec, undo)
@@ -105,15 +122,15 @@ async def ask(world: World, press: Press) -> Said:
         stored = await tx.insert(undo)
         if stored.receipt == undo.receipt:
             await tx.vote(Vote(undo.id, undo.version, press.user, True, now))
-            tx.audit(entry("undo_asked", action, press.user, user_confirmed=True))
+            tx.audit(audit_entry("undo_asked", action, press.user, user_confirmed=True))
             tx.enqueue(jobs.undo(undo.id))
-    return Said(True, "undoing", action=action)
+    return PressResult(True, "undoing", action=action)
 
 
-async def place(world: World, action: Action) -> tuple[str, Action | None]:
+async def undo_slot(world: World, action: Action) -> tuple[str, Action | None]:
     """The id for an undo of this action, and the undo that waits under it. Those that came to nothing are over."""
     for number in count():
-        undo_id = derived("undo", action.id, number)
+        undo_id = derive_id("undo", action.id, number)
         there = await world.ledger.action(undo_id)
         if there is None or there.state is State.PREPARED:
             return undo_id, there
@@ -128,9 +145,9 @@ async def run_undo(world: World, undo_id: str) -> None:
         return
     if undo.version > 1 or not intact(undo) or original.flaw:
         return  # it waits for a person by now; or nothing shows that anybody has asked for this
-    changes = await _changes(world, original.inverse, undo.session.channel)
+    changes = await _drift(world, original.inverse, undo.session.channel)
     if changes:
-        return await _ask_first(world, undo, changes)
+        return await _ask_about_drift(world, undo, changes)
     try:
         async with world.ledger.begin() as tx:
             await approve(tx, undo, undo.requester)
@@ -138,58 +155,58 @@ async def run_undo(world: World, undo_id: str) -> None:
         return  # somebody else's undo was first: the original's card tells
 
 
-async def _changes(world: World, inverse: Inverse, channel: str) -> tuple[str, ...]:
+async def _drift(world: World, inverse: Inverse, channel: str) -> tuple[str, ...]:
     """How the target differs from what the action left, in words; empty when it does not."""
     if not inverse.drift_tool:
         return ()
     try:
         read = Read(inverse.drift_tool, parse(inverse.drift_args))
         now = await run_read(world, inverse.server, read, {}, channel)
-    except (NotSeen, TemplateError) as error:
+    except (PreviewReadFailed, TemplateError) as error:
         return (f"I could not look whether it changed since: {error}.",)
     return tuple(
-        f"Changed since: {key} was {_short(was)}, is {_short(_at(now, key))}."
+        f"Changed since: {key} was {_abbreviated(was)}, is {_abbreviated(_value_at(now, key))}."
         for key, was in inverse.drift_same.items()
-        if _at(now, key) != was
+        if _value_at(now, key) != was
     )
 
 
-def _at(read: Mapping[str, Json], path: str) -> Json:
+def _value_at(read: Mapping[str, Json], path: str) -> Json:
     try:
         return look_up(path, read)
     except TemplateError:
         return None  # gone
 
 
-def _short(value: Json) -> str:
+def _abbreviated(value: Json) -> str:
     """Enough of a hash or a text to see that it is another one."""
     text = text_of(value)
     return text if len(text) <= 40 else f"{text[:12]}… ({len(text):,} characters)"
 
 
-async def _ask_first(world: World, undo: Action, changes: tuple[str, ...]) -> None:
+async def _ask_about_drift(world: World, undo: Action, changes: tuple[str, ...]) -> None:
     """The target changed: show what the undo would do now, and wait for a person."""
     spec = world.tools.find(undo.server, undo.tool)
     if spec is None:
         return
-    seen = await look(world, spec, unbound(spec, parse(undo.args)), undo.session.channel)
-    decision = decided_for(world, spec, undo, seen.args, seen.capture)
+    seen = await make_preview(world, spec, without_bound_args(spec, parse(undo.args)), undo.session.channel)
+    decision = decision_for(world, spec, undo, seen.args, seen.capture)
     preview = replace(
         seen.preview,
         summary=undo.preview.summary,
         verb="Undo",
-        undo=LAST,
+        undo=IS_UNDO,
         notes=(*changes, *seen.preview.notes),
     )
     source = replace(undo.proposal.source, at=await world.ledger.now())
-    made = proposal(world, spec, replace(seen, preview=preview), decision, source)
+    made = make_proposal(world, spec, replace(seen, preview=preview), decision, source)
     shown = next_version(world, spec, undo, made)
-    await world.leases.put(lease(shown), (shown.expires_at - source.at).total_seconds())
+    await world.leases.put(lease_record(shown), (shown.expires_at - source.at).total_seconds())
     try:
         async with world.ledger.begin() as tx:
-            moved = await put_version(tx, undo, shown)
-            tx.audit(entry("drifted", moved, "system", reason=" ".join(changes)[:1000]))
-            announce(tx, moved)
+            moved = await store_version(tx, undo, shown)
+            tx.audit(audit_entry("drifted", moved, "system", reason=" ".join(changes)[:1000]))
+            request_card(tx, moved)
     except (Stale, NoSuchArrow):
         return
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gate.actions.versioning import entry, show
+from gate.actions.versioning import audit_entry, update_cards
 from gate.rules import jobs
 from gate.rules.action import Action
 from gate.rules.ports import Stale, Tx
@@ -22,10 +22,10 @@ async def move_original(tx: Tx, undo: Action, event: Event) -> None:
     if event is Event.UNDO_DONE:
         await tx.mark_undone(original.id)
         tx.audit(
-            entry(
+            audit_entry(
                 "undone", original, undo.decided_by, status="success", outcome="undone", user_confirmed=True
             )
         )
         if original.turn and not original.task:  # else the end of the undo is told to the task
             tx.enqueue(jobs.turn(original.turn, f"{original.id}:undone"))
-    show(tx, original)
+    update_cards(tx, original)

@@ -6,14 +6,14 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from gate.actions.preview import Look
+from gate.actions.preview import PreviewResult
 from gate.rules.action import Action, Decision, Proposal, Resolution, Source, Verdict
 from gate.rules.audit import Entry
 from gate.rules.canonical_json import canonical, parse
-from gate.rules.messages import SOON, cards_of
-from gate.rules.policy import only_claimed, unclaimed
+from gate.rules.messages import PROGRESS_DELAY, cards_of
+from gate.rules.policy import is_only_claimed, without_claim_offer
 from gate.rules.ports import Lease, Tx, World
-from gate.rules.previews import has_strange
+from gate.rules.previews import has_deceptive_text
 from gate.rules.receipt import receipt
 from gate.rules.states import Event, State
 from gate.rules.templates import TemplateError, expand
@@ -22,11 +22,13 @@ from gate.rules.typed_phrase import phrase_for
 
 # Seconds in which a simple request that ends with this change asks whether it was right on the same card, so that both
 # are drawn in one update.
-AT_ONCE = 0.2
+CARD_DELAY = 0.2
 TOO_LONG = "This is too long to be shown whole, so it cannot be confirmed. Please split it up."
 
 
-def proposal(world: World, spec: ToolSpec, seen: Look, decision: Decision, source: Source) -> Proposal:
+def make_proposal(
+    world: World, spec: ToolSpec, seen: PreviewResult, decision: Decision, source: Source
+) -> Proposal:
     """What is to be shown of a call, once it was looked at; its phrase is made by `with_receipt`.
 
     Raises BadArguments."""
@@ -50,8 +52,8 @@ def with_receipt(world: World, spec: ToolSpec, action: Action) -> Action:
     made = action.proposal
     if made.preview.is_complete and not world.reviewable(action):
         made = replace(made, preview=replace(made.preview, problem=TOO_LONG))
-    hidden = not world.fits(action) or has_strange(made.preview)
-    verdict = _asks(made.decision.verdict, hidden)
+    hidden = not world.fits(action) or has_deceptive_text(made.preview)
+    verdict = _pending_verdict(made.decision.verdict, hidden)
     made = replace(made, decision=replace(made.decision, verdict=verdict), phrase="")
     if verdict is Verdict.TYPED:
         made = replace(made, phrase=_phrase(spec, replace(action, proposal=made)))
@@ -60,24 +62,24 @@ def with_receipt(world: World, spec: ToolSpec, action: Action) -> Action:
 
 def next_version(world: World, spec: ToolSpec, action: Action, proposed: Proposal) -> Action:
     """The version that shows this instead; of its tool nothing may be said that could not be said before."""
-    if not only_claimed(action.proposal.decision):
-        proposed = replace(proposed, decision=unclaimed(proposed.decision))
+    if not is_only_claimed(action.proposal.decision):
+        proposed = replace(proposed, decision=without_claim_offer(proposed.decision))
     return with_receipt(world, spec, replace(action, version=action.version + 1, proposal=proposed))
 
 
-def blocked(action: Action, problem: str) -> Action:
+def with_blocked_preview(action: Action, problem: str) -> Action:
     """The action with a card that says why nobody can confirm it."""
     preview = replace(action.preview, problem=problem)
     return _with_receipt(replace(action, proposal=replace(action.proposal, preview=preview)))
 
 
-async def put_version(tx: Tx, action: Action, version: Action) -> Action:
+async def store_version(tx: Tx, action: Action, version: Action) -> Action:
     """Put this version in the place of the one before, whose votes are void. Raises Stale or NoSuchArrow."""
     proposal, receipt, resolution = version.proposal, version.receipt, version.resolution
     return await tx.move(action, Event.EDIT, proposal=proposal, receipt=receipt, resolution=resolution)
 
 
-def _asks(verdict: Verdict, hidden: bool) -> Verdict:
+def _pending_verdict(verdict: Verdict, hidden: bool) -> Verdict:
     """How a person is asked; also what would run at once, since it waits already."""
     if verdict is Verdict.DENY:
         return verdict
@@ -91,10 +93,10 @@ def _with_receipt(action: Action) -> Action:
 def _phrase(spec: ToolSpec, action: Action) -> str:
     """Its code is made of a hash over all but the phrase, which the receipt covers, too."""
     targets = max(1, len(action.preview.affected))
-    return phrase_for(receipt(action), action.preview.verb, noun(spec, action), targets)
+    return phrase_for(receipt(action), action.preview.verb, confirm_noun(spec, action), targets)
 
 
-def lease(action: Action) -> Lease:
+def lease_record(action: Action) -> Lease:
     """The record for Redis: no arguments but the one-line preview."""
     return Lease(
         action=action.id,
@@ -109,7 +111,7 @@ def lease(action: Action) -> Lease:
     )
 
 
-def noun(spec: ToolSpec, action: Action) -> str:
+def confirm_noun(spec: ToolSpec, action: Action) -> str:
     """The word to type, from the recipe, or the first short argument."""
     try:
         return str(expand(spec.recipe.noun, {"args": parse(action.args), "capture": action.capture}))
@@ -117,7 +119,7 @@ def noun(spec: ToolSpec, action: Action) -> str:
         return ""
 
 
-def entry(event: str, action: Action, actor: str, **more: Any) -> Entry:
+def audit_entry(event: str, action: Action, actor: str, **more: Any) -> Entry:
     """An audit entry about an action as it stands."""
     return Entry(
         event=event,
@@ -133,16 +135,16 @@ def entry(event: str, action: Action, actor: str, **more: Any) -> Entry:
     )
 
 
-async def propose(tx: Tx, action: Action) -> None:
+async def record_proposed(tx: Tx, action: Action) -> None:
     """Put on the record that it is proposed: for its requester, by the API token that opened its task, if any. That
     token may know of it as it may of its task; of a step it learns by its task, which may withhold what it gave."""
     token = await tx.token_of(action.task, action.turn)
     if token and not action.task:
-        await tx.made_by(token, action.id)
-    tx.audit(entry("proposed", action, action.requester, reason=action.reason, token=token))
+        await tx.record_token(token, action.id)
+    tx.audit(audit_entry("proposed", action, action.requester, reason=action.reason, token=token))
 
 
-def show(tx: Tx, action: Action) -> None:
+def update_cards(tx: Tx, action: Action) -> None:
     """Have the cards brought up to date that an action is on. That it runs is shown only where that takes long; an
     undo that goes through needs no card of its own."""
     quiet = action.undoes and action.version == 1 and not action.review
@@ -151,10 +153,10 @@ def show(tx: Tx, action: Action) -> None:
     runs = action.state in (State.APPROVED, State.EXECUTING, State.UNDOING)
     ended = action.state is State.SUCCEEDED and bool(action.turn)
     for card in cards_of(action):
-        tx.show(card, SOON if runs else AT_ONCE if ended else 0.0)
+        tx.request_card(card, PROGRESS_DELAY if runs else CARD_DELAY if ended else 0.0)
 
 
-def announce(tx: Tx, action: Action) -> None:
+def request_card(tx: Tx, action: Action) -> None:
     """Ask for the card. A card of several is asked for once all of them are there."""
     if not action.shares or action.version > 1:
-        show(tx, action)
+        update_cards(tx, action)

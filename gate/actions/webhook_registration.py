@@ -4,46 +4,46 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
-from gate.actions.button_press import Said
-from gate.rules.access import Kind, Token
+from gate.actions.button_press import PressResult
+from gate.rules.access import Token, TokenKind
 from gate.rules.action import Session
 from gate.rules.audit import Entry
 from gate.rules.ports import World
-from gate.rules.url_guard import closed
+from gate.rules.url_guard import url_problem
 from gate.rules.webhooks import Webhook
 
-FULL = "This token has {most} webhooks already. Remove one first."
-GONE = "There is no such webhook (any more)."
+TOO_MANY_WEBHOOKS = "This token has {most} webhooks already. Remove one first."
+NO_SUCH_WEBHOOK = "There is no such webhook (any more)."
 
 
-async def add(world: World, by: Token, hook: Webhook, most: int) -> Said:
+async def add(world: World, by: Token, hook: Webhook, most: int) -> PressResult:
     """Tell this URL from now on what the token may see. Raises Unavailable."""
-    if why := closed(hook.url):
-        return Said(False, "bad_url", why)
+    if why := url_problem(hook.url):
+        return PressResult(False, "bad_url", why)
     async with world.ledger.begin(world.limits.decision) as tx:
         if await tx.hooks.of_token(by.id, hook.id) >= most:
-            return Said(False, "full", FULL.format(most=most))
+            return PressResult(False, "full", TOO_MANY_WEBHOOKS.format(most=most))
         await tx.hooks.add(hook)
         tx.audit(_entry("webhook_added", hook, by))
-    return Said(True, "added")
+    return PressResult(True, "added")
 
 
-async def remove(world: World, by: Token, hook: Webhook) -> Said:
+async def remove(world: World, by: Token, hook: Webhook) -> PressResult:
     """Tell it nothing more. Raises Unavailable."""
     async with world.ledger.begin(world.limits.decision) as tx:
         if not await tx.hooks.remove(hook.id):
-            return Said(False, "gone", GONE)
+            return PressResult(False, "gone", NO_SUCH_WEBHOOK)
         tx.audit(_entry("webhook_removed", hook, by))
-    return Said(True, "removed")
+    return PressResult(True, "removed")
 
 
-async def rotate(world: World, by: Token, hook: Webhook, secret: str) -> Said:
+async def rotate(world: World, by: Token, hook: Webhook, secret: str) -> PressResult:
     """Give it a new secret, beside which the one before it signs until the next time. Raises Unavailable."""
     async with world.ledger.begin(world.limits.decision) as tx:
         if not await tx.hooks.rotate(hook, secret):
-            return Said(False, "gone", GONE)
+            return PressResult(False, "gone", NO_SUCH_WEBHOOK)
         tx.audit(_entry("webhook_rotated", hook, by))
-    return Said(True, "rotated")
+    return PressResult(True, "rotated")
 
 
 def _entry(event: str, hook: Webhook, by: Token) -> Entry:
@@ -53,7 +53,7 @@ def _entry(event: str, hook: Webhook, by: Token) -> Entry:
         session=Session(hook.team, by.channels[0] if by.channels else "", "").key,
         actor=by.user,
         action=hook.id,
-        user_confirmed=by.kind is Kind.PERSON,
+        user_confirmed=by.kind is TokenKind.PERSON,
         reason=f"{urlsplit(hook.url).hostname}: {', '.join(hook.kinds) or 'all events'}",
         token=by.id,
     )

@@ -14,11 +14,11 @@ from gate.rules.permissions import YES, Ruling, account, is_approver
 from gate.rules.policy import Policy
 from gate.rules.task import Task
 
-MARK = "cs"
-FORM = re.compile(rf"{MARK}_(agent|person)_([0-9a-f]{{16}})_([0-9a-f]{{64}})_([0-9a-f]{{8}})")
+TOKEN_PREFIX = "cs"
+TOKEN_FORM = re.compile(rf"{TOKEN_PREFIX}_(agent|person)_([0-9a-f]{{16}})_([0-9a-f]{{64}})_([0-9a-f]{{8}})")
 
 
-class Kind(StrEnum):
+class TokenKind(StrEnum):
     """What a token is for."""
 
     AGENT = "agent"  # proposes, and sees and withdraws what it proposed; never decides
@@ -33,7 +33,7 @@ class Token:
     """
 
     id: str
-    kind: Kind
+    kind: TokenKind
     name: str
     team: str
     user: str
@@ -58,7 +58,7 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class IssuedToken:
     """The parts of a token as its holder has it."""
 
     id: str
@@ -66,7 +66,7 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True)
-class Logged:
+class StreamEvent:
     """An event as it stands on the stream, with what it is about as that stands now. `seq` orders them."""
 
     seq: int
@@ -78,18 +78,18 @@ class Logged:
     subject: Subject
 
 
-def write(kind: Kind, token_id: str, secret: str) -> str:
+def format_token(kind: TokenKind, token_id: str, secret: str) -> str:
     """The text that its holder is given once. Its last part is a checksum: what was mistyped is known as such."""
-    head = f"{MARK}_{kind}_{token_id}_{secret}"
+    head = f"{TOKEN_PREFIX}_{kind}_{token_id}_{secret}"
     return f"{head}_{zlib.crc32(head.encode()):08x}"
 
 
-def read(text: str) -> Written | None:
+def parse_token(text: str) -> IssuedToken | None:
     """The parts of a token's text, or None when it is none of ours."""
-    found = FORM.fullmatch(text)
-    if found is None or write(Kind(found[1]), found[2], found[3]) != text:
+    found = TOKEN_FORM.fullmatch(text)
+    if found is None or format_token(TokenKind(found[1]), found[2], found[3]) != text:
         return None
-    return Written(found[2], found[3])
+    return IssuedToken(found[2], found[3])
 
 
 def digest(secret: str) -> str:
@@ -97,7 +97,7 @@ def digest(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
-def usable(token: Token, now: datetime) -> Ruling:
+def is_valid_token(token: Token, now: datetime) -> Ruling:
     """Whether the token still counts."""
     if token.revoked_at is not None:
         return Ruling(False, "This token was revoked. Ask an operator for a new one.")
@@ -108,7 +108,7 @@ def usable(token: Token, now: datetime) -> Ruling:
 
 def may_decide(token: Token, what: str) -> Ruling:
     """Whether a token of this kind may do what only people do. Whether this person may is the flow's to say."""
-    if token.kind is Kind.PERSON:
+    if token.kind is TokenKind.PERSON:
         return YES
     return Ruling(
         False, f"An agent's token cannot {what}: a person has to, in Slack or with a token of theirs."
@@ -123,7 +123,7 @@ def sees(policy: Policy, token: Token, person: Person | None, subject: Subject) 
     session = subject.session
     if session is None or session.team != token.team:
         return Ruling(False)
-    if token.kind is Kind.AGENT:
+    if token.kind is TokenKind.AGENT:
         return Ruling(token.id in subject.makers)
     ruling = account(person)
     if not ruling.allowed or person is None or person.id != token.user:
@@ -131,11 +131,11 @@ def sees(policy: Policy, token: Token, person: Person | None, subject: Subject) 
     if person.id in policy.admins:
         return YES
     if subject.action is not None:
-        return Ruling(_concerns(subject.action, token, person))
+        return Ruling(_may_see_action(subject.action, token, person))
     return Ruling(subject.task is not None and subject.task.requester == person.id)
 
 
-def _concerns(action: Action, token: Token, person: Person) -> bool:
+def _may_see_action(action: Action, token: Token, person: Person) -> bool:
     """Whether it is theirs, or theirs to decide. Where any member may, only those of its channel are shown it."""
     if action.requester == person.id or is_approver(action.approvers, person):
         return True
@@ -143,13 +143,13 @@ def _concerns(action: Action, token: Token, person: Person) -> bool:
     return anybody and not action.private and action.session.channel in token.channels
 
 
-def shown(token: Token, action: Action) -> Action:
+def visible_action(token: Token, action: Action) -> Action:
     """The action as this token is shown it: what a decision has to name, and the phrase to type, are for people."""
     told = replace(action.proposal, phrase="")
-    return action if token.kind is Kind.PERSON else replace(action, proposal=told, receipt="")
+    return action if token.kind is TokenKind.PERSON else replace(action, proposal=told, receipt="")
 
 
-def place(token: Token, session_key: str, channel: str) -> Session | Ruling:
+def session_for_token(token: Token, session_key: str, channel: str) -> Session | Ruling:
     """Where it may propose: the named thread, or a new one (thread "") in the named or its first channel."""
     if not token.channels:
         return Ruling(

@@ -12,12 +12,12 @@ from gate.rules.states import SETTLED, State
 
 # Of a row: written by a version without MACs; not as it was written.
 EARLIER, ALTERED = "earlier", "altered"
-APART = ":apart"  # ends the group of an action that has left its card for one of its own
+OWN_CARD = ":apart"  # ends the group of an action that has left its card for one of its own
 
 Json = Any  # a JSON value: None, bool, int, float, str, list, dict
 
 
-class Class(StrEnum):
+class CallClass(StrEnum):
     """What a call does to the world; decides the first gate."""
 
     READ = "read"
@@ -145,7 +145,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class ResultDecision:
     """What a person made of a result that was held for them."""
 
     by: str
@@ -181,7 +181,7 @@ class Decision:
     """What the policy says of a call: what stands between it and its tool, and why."""
 
     verdict: Verdict
-    cls: Class
+    cls: CallClass
     risk: Risk
     reason: str  # a sentence
     rule: str
@@ -256,7 +256,7 @@ class ResultReview:
     """The look at what a call gave, before whoever asked for it gets that."""
 
     awaits: str = ""  # the operator's review that the result waits for, by name; "" where none does
-    judged: Judged | None = None  # what came of it
+    judged: ResultDecision | None = None  # what came of it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -295,7 +295,7 @@ class Action:
     @property
     def shares(self) -> str:
         """The group whose card it stands on, with others; "" where it has a card of its own."""
-        return "" if self.private or self.group.endswith(APART) else self.group
+        return "" if self.private or self.group.endswith(OWN_CARD) else self.group
 
     @property
     def is_finished(self) -> bool:
@@ -351,7 +351,7 @@ class Action:
         return self.proposal.decision.verdict
 
     @property
-    def cls(self) -> Class:
+    def cls(self) -> CallClass:
         return self.proposal.decision.cls
 
     @property
@@ -447,7 +447,7 @@ class Action:
         return self.result_review.awaits
 
     @property
-    def judged(self) -> Judged | None:
+    def judged(self) -> ResultDecision | None:
         return self.result_review.judged
 
     @property

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gate.rules.action import Class
+from gate.rules.action import CallClass
 from gate.rules.canonical_targets import SECRET_FILE
 from gate.rules.policy import Rule
 
@@ -56,7 +56,7 @@ def _rule(
         tools=tools,
         always=True,
         reads=reads,
-        at_least=Class.DESTRUCTIVE if raises else None,
+        at_least=CallClass.DESTRUCTIVE if raises else None,
         texts=patterns,
     )
 

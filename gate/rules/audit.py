@@ -94,7 +94,7 @@ def mac(key: bytes, prev: str, seq: int, at: datetime, entry: Entry, format: int
     return hmac.new(key, prev.encode() + b"\n" + body(seq, at, entry, format), hashlib.sha256).hexdigest()
 
 
-def genuine(key: bytes, line: Line) -> bool:
+def is_genuine(key: bytes, line: Line) -> bool:
     """Whether this entry was written with this key behind the one that it names, and is as it was written."""
     right = mac(key, line.prev, line.seq, line.at, line.entry, line.format)
     # In format 1, what an entry is found by was not part of it: only its team can be worked out again.
@@ -134,6 +134,6 @@ class Checker:
             return False
         if self._key is None:
             ring = (self._keys.current, *self._keys.retired)
-            self._key = next((key for key in ring if genuine(key, line)), None)
+            self._key = next((key for key in ring if is_genuine(key, line)), None)
             return self._key is not None
-        return genuine(self._key, line)
+        return is_genuine(self._key, line)

@@ -28,7 +28,7 @@ class Band(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class StepSignals:
     """What counts besides the score."""
 
     gated: bool = False  # destructive, or on the always-gate list
@@ -39,7 +39,7 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class After:
+class BandDecision:
     """The decision, with its reason in a sentence's end: "its confidence is 0.79, because …"."""
 
     band: Band
@@ -55,39 +55,39 @@ def band(score: float) -> Band:
     return Band.ASK if score >= LOW else Band.ABORT
 
 
-def after_step(switches: Switches, found: Confidence, seen: Seen) -> After:
+def decide_band(switches: Switches, found: Confidence, seen: StepSignals) -> BandDecision:
     """What follows after a step that has run. Whatever cannot be told is asked."""
     mode, told = ApprovalMode(switches.approval_mode), f"Confidence {found.text}."
     if not found.score >= LOW:  # also where it is no number
-        return After(Band.ABORT, told)
+        return BandDecision(Band.ABORT, told)
     if mode is ApprovalMode.MANUAL:
-        return After(Band.ASK, f"Every step waits for a person here. {told}")
+        return BandDecision(Band.ASK, f"Every step waits for a person here. {told}")
     follows = _by_threshold if mode is ApprovalMode.THRESHOLD else _by_band
     decided = follows(switches, found, seen)
     return replace(decided, reason=f"{told} {decided.reason}".strip())
 
 
-def _by_threshold(switches: Switches, found: Confidence, seen: Seen) -> After:
+def _by_threshold(switches: Switches, found: Confidence, seen: StepSignals) -> BandDecision:
     threshold = max(switches.confidence, HIGH) if seen.tainted else switches.confidence
     if seen.gated:
-        return After(Band.ASK, GATED)
+        return BandDecision(Band.ASK, GATED)
     if found.score >= threshold:
-        return After(Band.GO, f"That is at least {threshold:.2f}.")
-    return After(Band.ASK, f"That is less than {threshold:.2f}.")
+        return BandDecision(Band.GO, f"That is at least {threshold:.2f}.")
+    return BandDecision(Band.ASK, f"That is less than {threshold:.2f}.")
 
 
-def _by_band(switches: Switches, found: Confidence, seen: Seen) -> After:
+def _by_band(switches: Switches, found: Confidence, seen: StepSignals) -> BandDecision:
     kind = Band.ASK if seen.gated else band(found.score)
-    if kind is Band.GO or (seen.last and _asks_anyway(switches, kind, seen)):
-        return After(Band.GO, "")
+    if kind is Band.GO or (seen.last and _must_ask(switches, kind, seen)):
+        return BandDecision(Band.GO, "")
     if seen.gated:
-        return After(Band.ASK, GATED)
+        return BandDecision(Band.ASK, GATED)
     if kind is Band.SHOW and seen.tainted:
-        return After(Band.ASK, TAINTED)
-    return After(Band.GO if kind is Band.SHOW and seen.pausing else kind, "")
+        return BandDecision(Band.ASK, TAINTED)
+    return BandDecision(Band.GO if kind is Band.SHOW and seen.pausing else kind, "")
 
 
-def _asks_anyway(switches: Switches, kind: Band, seen: Seen) -> bool:
+def _must_ask(switches: Switches, kind: Band, seen: StepSignals) -> bool:
     """After the last step nothing is kept from beginning, and the task's own question comes next."""
     return kind is Band.SHOW or (not seen.wrong and switches.satisfaction != "never")
 

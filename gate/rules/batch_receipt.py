@@ -8,26 +8,26 @@ from collections.abc import Sequence
 from gate.rules.action import Action, Verdict
 from gate.rules.states import State
 
-MOST = 12  # actions on one card
+MAX_CALLS = 12  # actions on one card
 
 
-def coverable(action: Action) -> bool:
+def is_coverable(action: Action) -> bool:
     """Whether a yes to several may cover it: it waits on their card, for one click, with a preview."""
     waits = action.state is State.PREPARED and bool(action.shares)
     return waits and action.verdict is Verdict.CONFIRM and action.preview.is_complete
 
 
-def seal(actions: Sequence[Action]) -> str:
+def batch_seal(actions: Sequence[Action]) -> str:
     """16 hex digits of a SHA-256 over the ids, versions and receipts of exactly these, in this order."""
     shown = "\n".join(f"{action.id}.{action.version}.{action.receipt}" for action in actions)
     return hashlib.sha256(shown.encode()).hexdigest()[:16]
 
 
-def button(group: str, actions: Sequence[Action]) -> str:
+def batch_button(group: str, actions: Sequence[Action]) -> str:
     """What *Confirm all* carries: the group, how many, and their seal. gate.rules.action.Ref reads it."""
-    return f"{group}.{len(actions)}.{seal(actions)}"
+    return f"{group}.{len(actions)}.{batch_seal(actions)}"
 
 
-def revision(actions: Sequence[Action]) -> int:
+def batch_revision(actions: Sequence[Action]) -> int:
     """Counts every change of a group: what its card was drawn from. Nothing leaves a group, so it only grows."""
     return sum(action.revision for action in actions)

@@ -33,7 +33,11 @@ def parse(text: str | bytes) -> dict[str, Json]:
     _refuse_depth(text)
     try:
         value = json.loads(
-            text, object_pairs_hook=_no_twins, parse_constant=_no_constant, parse_int=_int, parse_float=_float
+            text,
+            object_pairs_hook=_refuse_duplicate_keys,
+            parse_constant=_refuse_constant,
+            parse_int=_int,
+            parse_float=_float,
         )
     except json.JSONDecodeError as error:
         raise BadArguments(f"That is not valid JSON: {error.msg} at character {error.pos}.") from None
@@ -137,7 +141,7 @@ def _refuse_depth(text: str) -> None:
             depth -= 1
 
 
-def _no_twins(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+def _refuse_duplicate_keys(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     result = dict(pairs)
     if len(result) != len(pairs):
         seen: set[str] = set()
@@ -146,7 +150,7 @@ def _no_twins(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     return result
 
 
-def _no_constant(name: str) -> Json:
+def _refuse_constant(name: str) -> Json:
     raise BadArguments(f"The arguments hold {name}, which is not a JSON number.")
 
 

@@ -1,7 +1,7 @@
 """What a call touches: the paths, addresses and identifiers among its arguments, and the forms they are judged in.
 
-A recipe declares them. `settled` writes declared paths in the one form that is shown, granted, sealed and sent;
-`readings` gives every other form that a tool or a file system could take a text for, so that no rule about
+A recipe declares them. `with_canonical_paths` writes declared paths in the one form that is shown, granted, sealed and
+sent; `path_variants` gives every other form that a tool or a file system could take a text for, so that no rule about
 arguments depends on a spelling.
 """
 
@@ -18,7 +18,7 @@ from urllib.parse import unquote, urlsplit
 
 from gate.rules.action import Json
 from gate.rules.templates import TemplateError, expand
-from gate.rules.unicode_safety import hidden
+from gate.rules.unicode_safety import is_invisible
 
 # A path to something that holds secrets, as its canonical form ends.
 SECRET_FILE = (
@@ -49,8 +49,8 @@ ALL_LAST_NAMES = "\n".join(last for _, last in LAST_NAMES)
 PLAIN = re.compile(r"/?[A-Za-z0-9_]+([./ -][A-Za-z0-9_]+)*")
 WILD = re.compile(r"[*?\[{]")
 BRACES = re.compile(r"\{([^{},\s\":]*,[^{}\s\":]*)\}")
-MOST_ALTERNATIVES = 64
-MOST_ALTERNATIVES_OF_A_CALL = (
+MAX_ALTERNATIVES = 64
+MAX_ALTERNATIVES_OF_A_CALL = (
     2_000  # alternatives; each takes up to 0.3 ms to be held against the names of secret files
 )
 MOST_WORK_OF_A_CALL = 6_000  # targets that are not plain, each of which takes up to 0.015 ms
@@ -69,7 +69,7 @@ LONGEST_JSON, DEEPEST_JSON = (
 REPORTED = "reported targets"  # in place of an argument's name
 DEFAULT_PORTS = {"http": 80, "https": 443}
 SHORT = 256  # characters of a path as they usually are
-MOST_DECODED = 3  # times that percent-encoding is taken off
+MAX_DECODED = 3  # times that percent-encoding is taken off
 # Arguments that hold words, where a tool does not declare its targets.
 PROSE = frozenset(
     "answer body comment content contents description keywords message messages prompt q query question reason search "
@@ -120,7 +120,7 @@ class Targets:
         return self.links and not self.reported
 
 
-def resolved(targets: Targets | None, capture: Mapping[str, Json]) -> Targets | None:
+def with_resolved_paths(targets: Targets | None, capture: Mapping[str, Json]) -> Targets | None:
     """The targets with what the reads have told of them. Where one does not tell, nothing counts as told."""
     if targets is None or not targets.reported:
         return targets
@@ -132,7 +132,7 @@ def resolved(targets: Targets | None, capture: Mapping[str, Json]) -> Targets | 
     return replace(targets, resolved_to=tuple(one for one in told if isinstance(one, str)))
 
 
-def settled(targets: Targets | None, args: Mapping[str, Json]) -> dict[str, Json]:
+def with_canonical_paths(targets: Targets | None, args: Mapping[str, Json]) -> dict[str, Json]:
     """The arguments with every declared path in its canonical form; doing it again changes nothing.
 
     Only what means the same to every server is taken out: `.` and doubled separators, and the folder that an
@@ -169,7 +169,7 @@ def _inside(parts: Sequence[str], roots: Sequence[Root]) -> list[str] | None:
     return None
 
 
-def readings(text: str) -> tuple[str, ...]:
+def path_variants(text: str) -> tuple[str, ...]:
     """The forms that a text can take on its way to a file system, without the text itself.
 
     Resolved parts, decoded percent signs, composed characters without those that draw nothing, any separator, no
@@ -180,55 +180,57 @@ def readings(text: str) -> tuple[str, ...]:
     return _short(text) if len(text) <= SHORT else _long(text)
 
 
-def _readings(text: str) -> tuple[str, ...]:
-    forms = _forms(text)
-    meant = [one for form in filter(WILD.search, (text, *forms)) for one in _globbed(form[-SHORT:].lower())]
+def _path_variants(text: str) -> tuple[str, ...]:
+    forms = _plain_variants(text)
+    meant = [
+        one for form in filter(WILD.search, (text, *forms)) for one in _matched_secrets(form[-SHORT:].lower())
+    ]
     return tuple(form for form in dict.fromkeys((*forms, *meant)) if form != text)
 
 
 @lru_cache(maxsize=2_048)  # asked for by the count of the work and by the readings
-def _forms(text: str) -> tuple[str, ...]:
+def _plain_variants(text: str) -> tuple[str, ...]:
     """The same, without what the text can mean as a pattern."""
     decoded = [text]
-    while len(decoded) <= MOST_DECODED and (plain := unquote(decoded[-1], errors="replace")) != decoded[-1]:
+    while len(decoded) <= MAX_DECODED and (plain := unquote(decoded[-1], errors="replace")) != decoded[-1]:
         decoded.append(plain)
     found: dict[str, None] = {}
     for one in decoded:
         address = URL.match(one)
         found |= dict.fromkeys(
-            (_url(one) if address else _resolved(one, str), _resolved(_seen(one), _trimmed))
+            (_url(one) if address else _resolved(one, str), _resolved(_visible_text(one), _trimmed))
         )
         if ":" in one:  # a path behind a revision, a host or a scheme
-            found[_resolved(_seen(one.rpartition(":")[2]), _trimmed)] = None
+            found[_resolved(_visible_text(one.rpartition(":")[2]), _trimmed)] = None
         for cut in ("\0", "?", "#"):
             if cut in one:
-                found[_resolved(_seen(one.partition(cut)[0]), _trimmed)] = None
+                found[_resolved(_visible_text(one.partition(cut)[0]), _trimmed)] = None
         if len(listed := LISTED.split(one, 1)) > 1:
-            found[_resolved(_seen(listed[0]), _trimmed)] = None
+            found[_resolved(_visible_text(listed[0]), _trimmed)] = None
     return tuple(form for form in found if form != text)
 
 
-def _globbed(text: str) -> Iterator[str]:
+def _matched_secrets(text: str) -> Iterator[str]:
     """The secret files that a text can mean as a pattern of names (`.en*`, `id_r?a`, `{.env,x}`).
 
     A pattern that says next to nothing of a name (`*`, `.*`, `*.json`) means none: tools take `*` for much else.
     """
     names = [BEFORE_A_NAME.split(one)[-1] for one in _alternatives(text)]
-    if len(names) > MOST_ALTERNATIVES:
+    if len(names) > MAX_ALTERNATIVES:
         yield SECRET_NAMES[0]
-    for name in names[:MOST_ALTERNATIVES]:
-        yield from _secrets(name)
+    for name in names[:MAX_ALTERNATIVES]:
+        yield from _secrets_of_name(name)
 
 
 @lru_cache(maxsize=8_192)  # the forms of a text mostly have the same alternatives
-def _secrets(name: str) -> tuple[str, ...]:
+def _secrets_of_name(name: str) -> tuple[str, ...]:
     """The secret files that a name means, itself or as a pattern."""
-    choices = _possible(name) if ANY_OF.search(name) else ()
+    choices = _candidate_secrets(name) if ANY_OF.search(name) else ()
     meant = tuple(secret for secret in choices if _could_be(name.split("/"), secret))
     return (name, *meant) if SECRET.search(name) else meant
 
 
-def _possible(pattern: str) -> tuple[str, ...]:
+def _candidate_secrets(pattern: str) -> tuple[str, ...]:
     """The secret files whose names hold all that a pattern says in letters: few, and told without making a matcher."""
     last = pattern.rpartition("/")[2]
     begin, end = last.find("["), last.rfind("]")
@@ -241,19 +243,19 @@ def _possible(pattern: str) -> tuple[str, ...]:
 
 def _alternatives_of(form: str) -> int:
     if BRACES.search(form):
-        return min(1 << min(form.count(","), 7), MOST_ALTERNATIVES + 1)
+        return min(1 << min(form.count(","), 7), MAX_ALTERNATIVES + 1)
     name = BEFORE_A_NAME.split(form[-SHORT:].lower())[-1]
-    return COST_OF_A_PATTERN if ANY_OF.search(name) and _possible(name) else 0
+    return COST_OF_A_PATTERN if ANY_OF.search(name) and _candidate_secrets(name) else 0
 
 
 def too_many_targets(targets: Targets | None, args: Json) -> bool:
     """Whether the targets among the arguments have more forms, or stand for more names, than one call may have."""
     if not isinstance(args, Mapping):
         return False
-    opened = unpacked(args) if targets is None else args
+    opened = with_parsed_json(args) if targets is None else args
     both = (args,) if opened is args else (args, opened)
     texts = dict.fromkeys(found for given in both for found in _texts(targets, given))
-    texts |= dict.fromkeys((one, readings) for one in (targets.resolved_to if targets else ()))
+    texts |= dict.fromkeys((one, path_variants) for one in (targets.resolved_to if targets else ()))
     return too_many_forms(texts)
 
 
@@ -264,12 +266,12 @@ def too_many_forms(texts: Collection[tuple[str, Forms]]) -> bool:
     for text, of in texts:
         if PLAIN.fullmatch(text):
             continue
-        forms = (text, *(_forms(text) if of is readings else of(text)))
-        names += sum(map(_alternatives_of, forms)) if of is readings else 0
+        forms = (text, *(_plain_variants(text) if of is path_variants else of(text)))
+        names += sum(map(_alternatives_of, forms)) if of is path_variants else 0
         others = len(forms) - text.isascii() + sum(map(len, forms)) // LONG_FORM
         work += 1 + COST_OF_A_FORM * others
         widest = max(widest, len(forms))
-        if names > MOST_ALTERNATIVES_OF_A_CALL or work + widest * len(texts) // COPIES > MOST_WORK_OF_A_CALL:
+        if names > MAX_ALTERNATIVES_OF_A_CALL or work + widest * len(texts) // COPIES > MOST_WORK_OF_A_CALL:
             return True
     return False
 
@@ -277,7 +279,7 @@ def too_many_forms(texts: Collection[tuple[str, Forms]]) -> bool:
 def _alternatives(text: str) -> list[str]:
     """The texts that a shell makes of one with braces; more than the most there may be where it makes too many."""
     left, done = [text], list[str]()
-    while left and len(left) + len(done) <= MOST_ALTERNATIVES:
+    while left and len(left) + len(done) <= MAX_ALTERNATIVES:
         one = left.pop()
         found = BRACES.search(one)
         if found is None:
@@ -290,13 +292,13 @@ def _alternatives(text: str) -> list[str]:
 def _could_be(pattern: Sequence[str], secret: str) -> bool:
     folder, slash, name = secret.rpartition("/")
     if slash and (
-        len(pattern) < 2 or not fnmatchcase(folder, pattern[-2]) or not _telling(pattern[-2], folder)
+        len(pattern) < 2 or not fnmatchcase(folder, pattern[-2]) or not _is_specific(pattern[-2], folder)
     ):
         return False
-    return fnmatchcase(name, pattern[-1]) and (pattern[-2:-1] == [folder] or _telling(pattern[-1], name))
+    return fnmatchcase(name, pattern[-1]) and (pattern[-2:-1] == [folder] or _is_specific(pattern[-1], name))
 
 
-def _telling(pattern: str, secret: str) -> bool:
+def _is_specific(pattern: str, secret: str) -> bool:
     """Whether a pattern says something of the name: two letters of it, or what follows the dot of a hidden file."""
     if sum(map(str.isalnum, ANY_OF.sub(_known, pattern))) < 2:
         return pattern.startswith(".") and len(pattern) > 2
@@ -310,15 +312,15 @@ def _known(found: re.Match[str]) -> str:
 
 
 # Each text is asked for several times for one call, which may have thousands.
-_short, _long = lru_cache(maxsize=16_384)(_readings), lru_cache(maxsize=64)(_readings)
+_short, _long = lru_cache(maxsize=16_384)(_path_variants), lru_cache(maxsize=64)(_path_variants)
 
 
-def _seen(text: str) -> str:
+def _visible_text(text: str) -> str:
     """What is left of a text when it is composed and what draws nothing is taken out; its separators are slashes."""
     if text.isascii() and text.isprintable():
         return URL.sub("/", text.replace("\\", "/"), count=1)
     composed = unicodedata.normalize("NFKC", text.translate(SLASHES).translate(DOTS)).translate(SLASHES)
-    return URL.sub("/", "".join(c for c in composed if c.isspace() or not hidden(c)), count=1)
+    return URL.sub("/", "".join(c for c in composed if c.isspace() or not is_invisible(c)), count=1)
 
 
 def _trimmed(part: str) -> str:
@@ -356,7 +358,7 @@ def _url(text: str) -> str:
 def address(text: str) -> tuple[str, ...]:
     """The mail addresses in a text in their canonical form: no display names, the host in lower case and ASCII."""
     found = []
-    for match in MAILBOX.finditer(_seen(text)):
+    for match in MAILBOX.finditer(_visible_text(text)):
         name, _, host = match[0].rpartition("@")
         found.append(f"{name}@{_host(host)}")
     return tuple(one for one in found if one != text)
@@ -372,11 +374,11 @@ def _host(host: str) -> str:
 
 def identifier(text: str) -> tuple[str, ...]:
     """An identifier without what draws nothing, in either case."""
-    plain = " ".join(_seen(text).split())
+    plain = " ".join(_visible_text(text).split())
     return tuple(dict.fromkeys(one for one in (plain, plain.casefold()) if one != text))
 
 
-def shapes(targets: Targets | None, args: Json) -> Iterator[Json]:
+def argument_variants(targets: Targets | None, args: Json) -> Iterator[Json]:
     """The arguments in every other form that rules are held against, one after another.
 
     Of a tool that declares nothing, any text may be a path, also the name of a field (`{"files": {path: content}}`),
@@ -385,32 +387,33 @@ def shapes(targets: Targets | None, args: Json) -> Iterator[Json]:
     if not isinstance(args, Mapping):
         return
     if targets and targets.resolved_to:
-        yield {**args, REPORTED: [form for one in targets.resolved_to for form in (one, *readings(one))]}
-    if targets is None and (inside := unpacked(args)) is not args:
+        yield {**args, REPORTED: [form for one in targets.resolved_to for form in (one, *path_variants(one))]}
+    if targets is None and (inside := with_parsed_json(args)) is not args:
         yield inside
-        yield from _shapes(None, inside)
-    yield from _shapes(targets, args)
+        yield from _argument_variants(None, inside)
+    yield from _argument_variants(targets, args)
 
 
-def _shapes(targets: Targets | None, args: Mapping[str, Json]) -> Iterator[Json]:
+def _argument_variants(targets: Targets | None, args: Mapping[str, Json]) -> Iterator[Json]:
     forms = {text: of(text) for text, of in _texts(targets, args)}
     for number in range(max(map(len, forms.values()), default=0)):
         yield _mapped(targets, args, lambda text: _pick(forms.get(text, ()), number) or text)  # noqa: B023
 
 
-def unpacked(args: Mapping[str, Json]) -> Mapping[str, Json]:
+def with_parsed_json(args: Mapping[str, Json]) -> Mapping[str, Json]:
     """The arguments with every text that is a JSON object or list, but for prose, in the form of what it says."""
     opened = {
-        key: value if key.lower() in PROSE else _opened(value, DEEPEST_JSON) for key, value in args.items()
+        key: value if key.lower() in PROSE else _parse_json_text(value, DEEPEST_JSON)
+        for key, value in args.items()
     }
     return args if opened == args else opened
 
 
-def _opened(value: Json, depth: int) -> Json:
+def _parse_json_text(value: Json, depth: int) -> Json:
     if isinstance(value, Mapping):
-        return {key: _opened(item, depth) for key, item in value.items()}
+        return {key: _parse_json_text(item, depth) for key, item in value.items()}
     if isinstance(value, list):
-        return [_opened(item, depth) for item in value]
+        return [_parse_json_text(item, depth) for item in value]
     if not isinstance(value, str) or not depth or len(value) > LONGEST_JSON:
         return value
     if not value.lstrip().startswith(("{", "[")):
@@ -420,23 +423,23 @@ def _opened(value: Json, depth: int) -> Json:
         found = json.loads(value, object_pairs_hook=lambda pairs: [[*pair] for pair in pairs])
     except (ValueError, RecursionError):
         return value
-    return _opened(found, depth - 1)
+    return _parse_json_text(found, depth - 1)
 
 
 def _pick(forms: Sequence[str], number: int) -> str:
     return forms[min(number, len(forms) - 1)] if forms else ""
 
 
-def contents(targets: Targets | None, args: Json) -> tuple[str, ...]:
+def content_paths(targets: Targets | None, args: Json) -> tuple[str, ...]:
     """Every form of the paths whose content the call reads or changes; of a tool that declares nothing, of every
     text among the arguments that is not prose by its name."""
     texts = list(targets.resolved_to) if targets else []
     if isinstance(args, Mapping):
         only = targets and Targets(paths=targets.paths)
         texts += (text for text, _ in _texts(only, args))
-        if targets is None and (inside := unpacked(args)) is not args:
+        if targets is None and (inside := with_parsed_json(args)) is not args:
             texts += (text for text, _ in _texts(None, inside))
-    return tuple(form for text in texts for form in (text, *readings(text)))
+    return tuple(form for text in texts for form in (text, *path_variants(text)))
 
 
 def _texts(targets: Targets | None, args: Mapping[str, Json]) -> list[tuple[str, Forms]]:
@@ -461,9 +464,9 @@ def _mapped(targets: Targets | None, args: Mapping[str, Json], change: Callable[
 def _kinds(targets: Targets | None) -> tuple[tuple[Forms, tuple[str, ...] | None], ...]:
     """What the named arguments are; None in place of names: whatever is no prose."""
     if targets is None:
-        return ((readings, None),)
+        return ((path_variants, None),)
     return (
-        (readings, (*targets.paths, *targets.looks)),
+        (path_variants, (*targets.paths, *targets.looks)),
         (address, targets.addresses),
         (identifier, targets.ids),
     )

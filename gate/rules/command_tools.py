@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from gate.rules.action import Json
-from gate.rules.canonical_targets import SECRET_FILE, readings, too_many_forms
+from gate.rules.canonical_targets import SECRET_FILE, path_variants, too_many_forms
 
 RUNS = frozenset(
     "ansible bash cmd command commands console csh docker eval evaluate exec execute executor fish helm interpreter "
@@ -25,13 +25,15 @@ CALLED = frozenset(
     "aws az bun cargo curl deno gcloud git java lua make mysql node npm npx perl php python redis ruby run scp sqlite "
     "wget".split()
 )  # tools that are called like a program
-LOOKS = frozenset("count describe find get help history info list ls read search show status view".split())
+READ_VERBS = frozenset(
+    "count describe find get help history info list ls read search show status view".split()
+)
 # An argument of such a name, where it is free text, is a command.
 COMMANDS = frozenset(
     "argv bash cmd cmdline command commandline command_line commands exec script shell_command shell_script "
     "shellcommand terminal_command".split()
 )
-AROUND = frozenset(
+OPTION_FIELDS = frozenset(
     "cwd dir directory description timeout timeout_ms timeout_seconds title workdir working_dir "
     "working_directory".split()
 )  # arguments that may stand beside a command that only looks
@@ -44,10 +46,12 @@ READERS: Mapping[str, re.Pattern[str] | None] = {
     **dict.fromkeys("date hostname id pwd uptime whoami".split(), None),
 }
 GIT = frozenset("branch diff log show status".split())
-GIT_LOOKS = re.compile(
+GIT_READ_OPTIONS = re.compile(
     r"--(oneline|stat|short|porcelain|graph|name-only|name-status|staged|cached|all)|-[0-9]{1,5}|-s"
 )
-GIT_ADDS = frozenset("add commit push".split())  # these change something, and take nothing away in this form
+GIT_WRITES = frozenset(
+    "add commit push".split()
+)  # these change something, and take nothing away in this form
 MESSAGE = re.compile(r"[^\0-\x1f\x7f]{1,2000}")
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]{0,200}")
 
@@ -55,9 +59,9 @@ DATABASE = frozenset(
     "database db mysql postgres postgresql psql query sql sqlite statement statements".split()
 )
 STATEMENTS = frozenset("command q query queries sql statement statements".split())
-LOOKING = re.compile(r"(?i)\s*(select|show|describe|desc|explain|values|with|table)\b")
-LISTING = re.compile(r"(?i)\s*(show|describe|desc)\b")
-CHANGING = re.compile(
+READ_STATEMENT = re.compile(r"(?i)\s*(select|show|describe|desc|explain|values|with|table)\b")
+LIST_STATEMENT = re.compile(r"(?i)\s*(show|describe|desc)\b")
+WRITE_STATEMENT = re.compile(
     r"(?i)\b(insert|update|delete|merge|replace(?!\s{0,9}\()|alter|create|drop|truncate|rename|grant|revoke|attach|detach|vacuum|copy|into|"
     r"call|do|exec|execute|load|install|import|export|set|reset|reindex|lock|begin|commit|rollback|nextval|setval|outfile|pragma)\b"
 )
@@ -65,10 +69,10 @@ FIRST = re.compile(r"\s*[A-Za-z]{1,20}")
 QUOTED = re.compile(r"'(?:[^']|''){0,8000}'|\"(?:[^\"]|\"\"){0,8000}\"")
 
 
-def runs(words: Sequence[str], schema: Mapping[str, Json], args: Json) -> bool:
+def runs_commands(words: Sequence[str], schema: Mapping[str, Json], args: Json) -> bool:
     """Whether a tool whose name has these words, with this schema, runs commands."""
     said = set(words)
-    if words and words[0] in LOOKS:
+    if words and words[0] in READ_VERBS:
         named = False
     else:
         named = bool(said & RUNS) or (bool(said & STARTS) and bool(said & STARTED)) or said <= CALLED
@@ -106,22 +110,22 @@ def _command(words: Sequence[str], args: Json) -> list[str]:
     """The words of the one command of a call; none where that is not plain."""
     if not isinstance(args, Mapping):
         return []
-    given = {name: value for name, value in args.items() if _plain_name(name) not in AROUND}
+    given = {name: value for name, value in args.items() if _plain_name(name) not in OPTION_FIELDS}
     return _line(given, "git" if "git" in words else "")
 
 
-def adds(words: Sequence[str], args: Json) -> bool:
+def adds_something(words: Sequence[str], args: Json) -> bool:
     """Whether a harmless command changes something all the same: git, where it adds, commits or pushes."""
     command = _command(words, args)
-    return command[:1] == ["git"] and not GIT_ADDS.isdisjoint(command[1:2])
+    return command[:1] == ["git"] and not GIT_WRITES.isdisjoint(command[1:2])
 
 
-def harmless(words: Sequence[str], args: Json) -> bool:
+def is_harmless_command(words: Sequence[str], args: Json) -> bool:
     """Whether the command of a call is one of the few that only look (of git, also those that only add)."""
     command = _command(words, args)
-    if not 0 < len(command) <= MOST_WORDS or too_many_forms([(word, readings) for word in command]):
+    if not 0 < len(command) <= MOST_WORDS or too_many_forms([(word, path_variants) for word in command]):
         return False
-    if any(re.search(SECRET_FILE, form) for word in command for form in (word, *readings(word))):
+    if any(re.search(SECRET_FILE, form) for word in command for form in (word, *path_variants(word))):
         return False
     if command[0] == "git":
         return _git(command[1:])
@@ -151,18 +155,18 @@ def _line(given: Mapping[str, Json], program: str) -> list[str]:
 
 
 def _git(line: Sequence[str]) -> bool:
-    if not line or line[0] not in GIT | GIT_ADDS:
+    if not line or line[0] not in GIT | GIT_WRITES:
         return False
     verb, rest = line[0], list(line[1:])
     if verb == "commit":
         return len(rest) == 2 and rest[0] in ("-m", "--message") and bool(MESSAGE.fullmatch(rest[1]))
     if verb == "branch":
         return not rest
-    if verb in GIT_ADDS:
+    if verb in GIT_WRITES:
         return all(NAME.fullmatch(word) and ".." not in word for word in rest) and "/" not in "".join(
             rest[:1] if verb == "push" else []
         )
-    return all(GIT_LOOKS.fullmatch(word) or NAME.fullmatch(word) for word in rest)
+    return all(GIT_READ_OPTIONS.fullmatch(word) or NAME.fullmatch(word) for word in rest)
 
 
 def changes_data(words: Sequence[str], args: Json) -> bool:
@@ -187,9 +191,16 @@ def _texts(value: Json) -> Iterator[str]:
 def _changes(text: str, known: bool) -> bool:
     """Whether a text is a statement that may change something. `known`: it is a statement, and no question."""
     first = FIRST.match(text)
-    if not known and not (first and (LOOKING.match(first[0]) or CHANGING.fullmatch(first[0].strip()))):
+    if not known and not (
+        first and (READ_STATEMENT.match(first[0]) or WRITE_STATEMENT.fullmatch(first[0].strip()))
+    ):
         return False
     bare = text if "\\" in text else QUOTED.sub("''", text)
-    if ";" in bare.rstrip().removesuffix(";") or "--" in bare or "/*" in bare or not LOOKING.match(text):
+    if (
+        ";" in bare.rstrip().removesuffix(";")
+        or "--" in bare
+        or "/*" in bare
+        or not READ_STATEMENT.match(text)
+    ):
         return True
-    return not LISTING.match(text) and bool(CHANGING.search(bare))
+    return not LIST_STATEMENT.match(text) and bool(WRITE_STATEMENT.search(bare))

@@ -12,7 +12,7 @@ from gate.rules.action import Json
 CHECKS, JUDGED, RETRIES, HARMLESS, CALL = 0.3, 0.3, 0.2, 0.1, 0.1  # weights, normalised over what applies
 HIGH, MEDIUM, LOW = 0.8, 0.5, 0.2  # where the bands begin
 BELOW_HIGH, BELOW_MEDIUM, BELOW_LOW = 0.79, 0.49, 0.19  # caps
-MOST_RETRIES = 3  # after that many, a retry counts for nothing more
+MAX_RETRIES = 3  # after that many, a retry counts for nothing more
 QUOTED = 200  # characters of an admission that are kept
 ADMISSION = re.compile(
     r"\s*(?:error\b|err:|failed\b|failure\b|fatal\b|exception\b|traceback\b|unable to\b|not possible\b|"
@@ -112,7 +112,7 @@ def _parts(seen: Evidence) -> Iterator[tuple[float, float]]:
         yield CHECKS, sum(check.passed for check in seen.checks) / len(seen.checks)
     if seen.judgement:
         yield JUDGED, _within(seen.judgement.confidence)
-    yield RETRIES, 1 - _within(seen.retries / MOST_RETRIES)
+    yield RETRIES, 1 - _within(seen.retries / MAX_RETRIES)
     yield HARMLESS, 0.0 if seen.destructive else 1.0
     yield CALL, 1.0 if seen.succeeded else 0.0
 
@@ -131,7 +131,7 @@ def _caps(seen: Evidence) -> Iterator[tuple[float, str]]:
         yield BELOW_LOW, f"its result says that it failed: “{seen.admitted}”"
     elif judged and judged.admits:
         yield BELOW_LOW, f"the judgement of its result{by} says that it failed: {judged.reason}"
-    if failed and seen.retries >= MOST_RETRIES:
+    if failed and seen.retries >= MAX_RETRIES:
         yield BELOW_LOW, "it was tried again and again"
     for check in failed:
         yield BELOW_MEDIUM, f"it is not so that {check.name}{f' ({check.detail})' if check.detail else ''}"
@@ -151,7 +151,7 @@ def _shortfalls(seen: Evidence) -> Iterator[str]:
         yield "its call failed"
 
 
-def wrong(seen: Evidence) -> bool:
+def contradicts_result(seen: Evidence) -> bool:
     """Whether something speaks against the result itself, besides that it is new or destroys something."""
     return bool(seen.admitted) or any(cap <= BELOW_MEDIUM for cap, _ in _caps(_kindly(seen)))
 
@@ -160,7 +160,7 @@ def _kindly(seen: Evidence) -> Evidence:
     return Evidence(checks=seen.checks, judgement=seen.judgement, retries=seen.retries, known=True)
 
 
-def admission(text: str, structured: Json) -> str:
+def admitted_failure(text: str, structured: Json) -> str:
     """The words in which a result that came as a success says that nothing came of it; "" when it does not."""
     said = _field(structured) if isinstance(structured, Mapping) else ""
     if said:

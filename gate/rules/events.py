@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Literal, get_args
 
-from gate.rules.action import Action, Class, Json, Risk
-from gate.rules.messages import Happening
+from gate.rules.action import Action, CallClass, Json, Risk
+from gate.rules.messages import LedgerEvent
 from gate.rules.states import State
 from gate.rules.task import Task
 from gate.rules.task_states import TaskState
@@ -21,10 +21,10 @@ EventKind = Literal[
     "workflow_resumed",
 ]
 KINDS: tuple[str, ...] = get_args(EventKind)
-MOST = 300  # characters of a text
-NAMED = 20  # affected things, or tools
+MAX_TEXT = 300  # characters of a text
+MAX_NAMES = 20  # affected things, or tools
 RISKS = tuple(Risk)  # the least first
-Asks = Literal["question", "requirements", "plan", "pause", "satisfaction"]
+RequestKind = Literal["question", "requirements", "plan", "pause", "satisfaction"]
 # Of what a task asks before it goes on: why, and what is proposed.
 APPROVALS: Mapping[str, tuple[str, str]] = {
     "question": ("It does not go on before its questions are answered.", "Answer what it asks"),
@@ -36,7 +36,7 @@ APPROVALS: Mapping[str, tuple[str, str]] = {
 }
 
 
-def of_action(version: int, one: Action) -> list[Happening]:
+def of_action(version: int, one: Action) -> list[LedgerEvent]:
     """What to tell of an action that a transaction has changed. `version`: before it; 0 for a new one."""
     body: dict[str, Json] = {
         "action_id": one.id,
@@ -47,9 +47,9 @@ def of_action(version: int, one: Action) -> list[Happening]:
         "requester": one.requester,
         "step_id": one.step,
     }
-    told = [Happening("action_changed", one.session, one.task, body)]
+    told = [LedgerEvent("action_changed", one.session, one.task, body)]
     if one.state is State.PREPARED and one.preview.is_complete and one.version > version:
-        told.append(Happening("approval_requested", one.session, one.task, _request(one)))
+        told.append(LedgerEvent("approval_requested", one.session, one.task, _request(one)))
     return told
 
 
@@ -59,21 +59,21 @@ def _request(one: Action) -> dict[str, Json]:
     details: dict[str, Json] = {"action_id": one.id, "version": one.version, "tool": one.name}
     if not one.private:
         if not one.undoes:
-            details["affected"] = [a.name[:MOST] for a in one.preview.affected[:NAMED]]
-        details["undo"] = one.preview.undo[:MOST]
+            details["affected"] = [a.name[:MAX_TEXT] for a in one.preview.affected[:MAX_NAMES]]
+        details["undo"] = one.preview.undo[:MAX_TEXT]
     return {
         "action_id": one.id,
         "task_id": one.task or one.id,
         "subtask_id": one.step or one.id,
-        "reason": one.reason[:MOST],
-        "proposed_action": one.name if one.private else one.preview.summary[:MOST],
+        "reason": one.reason[:MAX_TEXT],
+        "proposed_action": one.name if one.private else one.preview.summary[:MAX_TEXT],
         "risk_level": one.risk.value,
         "details": details,
         "auto_approve_timeout": None,  # a call is never made because nobody said no
     }
 
 
-def asks(task: Task) -> tuple[Asks, int] | None:
+def open_request(task: Task) -> tuple[RequestKind, int] | None:
     """What a task asks its requester, and the number that an answer has to name; None where it asks nothing."""
     if task.state is TaskState.CLARIFYING and task.questions:
         return "question", task.asked
@@ -86,18 +86,18 @@ def asks(task: Task) -> tuple[Asks, int] | None:
     return ("satisfaction", task.ends) if task.state is TaskState.SATISFACTION else None
 
 
-def of_task(before: Task, now: Task) -> list[Happening]:
+def of_task(before: Task, now: Task) -> list[LedgerEvent]:
     """The request for approval of what a task asks since it was changed."""
-    asked = _undecided(now)
-    if asked is None or asked == _undecided(before):
+    asked = _decision_asked_for(now)
+    if asked is None or asked == _decision_asked_for(before):
         return []
-    return [Happening("approval_requested", now.session, now.id, _task_request(now, *asked))]
+    return [LedgerEvent("approval_requested", now.session, now.id, _task_request(now, *asked))]
 
 
-def _undecided(task: Task) -> tuple[Asks, int] | None:
+def _decision_asked_for(task: Task) -> tuple[RequestKind, int] | None:
     """What a person can decide so that the task goes on. What a plan would change has to be looked at before; a pause
     is asked about by whoever pauses it (gate/tasks/step_check.py)."""
-    found, plan = asks(task), task.plan
+    found, plan = open_request(task), task.plan
     if found is None or found[0] not in APPROVALS:
         return None
     if (
@@ -109,14 +109,14 @@ def _undecided(task: Task) -> tuple[Asks, int] | None:
     return found
 
 
-def _task_request(task: Task, kind: Asks, number: int) -> dict[str, Json]:
+def _task_request(task: Task, kind: RequestKind, number: int) -> dict[str, Json]:
     """The same fields for a task. What it asks may quote results that nobody has let out, so it is told in the task
     alone."""
     reason, proposed = APPROVALS[kind]
     left = [step for step in task.plan.steps if not step.is_finished] if kind == "plan" and task.plan else []
     details: dict[str, Json] = {"asks": kind, "number": number}
     if kind == "plan":
-        details |= {"steps": len(left), "tools": list(dict.fromkeys(step.name for step in left))[:NAMED]}
+        details |= {"steps": len(left), "tools": list(dict.fromkeys(step.name for step in left))[:MAX_NAMES]}
     return {
         "task_id": task.id,
         "subtask_id": task.id,
@@ -128,9 +128,9 @@ def _task_request(task: Task, kind: Asks, number: int) -> dict[str, Json]:
     }
 
 
-def risk_of(cls: Class) -> Risk:
+def risk_of(cls: CallClass) -> Risk:
     """How much is at risk in a step of which no more is known than its class."""
-    return {Class.READ: Risk.LOW, Class.WRITE: Risk.MEDIUM}.get(cls, Risk.HIGH)
+    return {CallClass.READ: Risk.LOW, CallClass.WRITE: Risk.MEDIUM}.get(cls, Risk.HIGH)
 
 
 def payload(kind: str, task: str, body: dict[str, Json], at: datetime) -> dict[str, Json]:

@@ -11,17 +11,17 @@ from collections.abc import Sequence
 from enum import StrEnum
 
 from gate.rules.feedback_words import BACKWARD, FILLERS, HEDGES, NO_NAMES, PRAISE, REQUESTS, THANKS
-from gate.rules.tokenize import UNSURE, as_seen
+from gate.rules.tokenize import UNSURE, visible_text
 
-MOST = 400  # characters that are read: whoever writes more than that asks for something
-LONGEST = 7  # words of a phrase
+MAX_TEXT = 400  # characters that are read: whoever writes more than that asks for something
+LONGEST_PHRASE = 7  # words of a phrase
 NAME = "<name>"  # a mention of somebody
 EMOJI = re.compile(r":[a-z0-9_+-]{1,60}:")
-GLAD = frozenset(
+POSITIVE_EMOJI = frozenset(
     ":+1: :thumbsup: :ok_hand: :ok: :white_check_mark: :heavy_check_mark: :pray: :tada: :heart: :clap: :raised_hands: "
     ":100: :rocket: :star: :star-struck: :muscle: :bow: :handshake: :partying_face:".split()
 )
-GLAD_SIGNS = frozenset("👍👌🙏✅✔☑🎉❤♥👏🙌💯🆗🤝💪🙇🥳")
+POSITIVE_SIGNS = frozenset("👍👌🙏✅✔☑🎉❤♥👏🙌💯🆗🤝💪🙇🥳")
 TOKEN = re.compile(r"<[^<>\s]{1,80}>|@?[^\W_]+(?:['-][^\W_]+)*|[.,;:!?\n()–—…-]|\S")
 START_OVER = re.compile(
     r"(?:please |bitte )?(?:(?:start|begin) (?:over|again|anew|from scratch)|(?:noch ?mal )?(?:ganz )?von vorne?"
@@ -29,7 +29,7 @@ START_OVER = re.compile(
 )
 
 
-class Reading(StrEnum):
+class FeedbackKind(StrEnum):
     """What a reply is."""
 
     THANKS = "thanks"  # thanks or approval and nothing else: nothing may come of it
@@ -39,38 +39,38 @@ class Reading(StrEnum):
     OTHER = "other"  # it says nothing about a result: a request, or a plain description of what is wanted
 
 
-def read(text: str) -> Reading:
+def classify_feedback(text: str) -> FeedbackKind:
     """What a message says about a result that its writer has just been given. Takes linear time."""
-    seen = as_seen(unicodedata.normalize("NFC", text[:MOST])).strip()
+    seen = visible_text(unicodedata.normalize("NFC", text[:MAX_TEXT])).strip()
     if START_OVER.fullmatch(" ".join(seen.rstrip(".! ").split())):
-        return Reading.OVER
+        return FeedbackKind.OVER
     unsure = bool(UNSURE.search(seen))
     tokens, glad = _tokens(seen)
     segments = _segments(tokens)
     words = [word for segment in segments for word in segment[1]]
     asks = "?" in tokens
-    if len(text) > MOST:
-        return Reading.CHANGE if BACKWARD & set(words) else Reading.OTHER
-    grateful = _grateful(segments)
+    if len(text) > MAX_TEXT:
+        return FeedbackKind.CHANGE if BACKWARD & set(words) else FeedbackKind.OTHER
+    grateful = _is_thanks_or_praise(segments)
     if (grateful or (glad and not words)) and not unsure and not asks:
-        return Reading.THANKS
+        return FeedbackKind.THANKS
     if not _unknown(words):
-        return Reading.UNCLEAR
+        return FeedbackKind.UNCLEAR
     if BACKWARD & set(words):
-        return Reading.CHANGE
-    if glad or _led_by_praise(words):
-        return Reading.CHANGE if asks or REQUESTS & set(words) else Reading.UNCLEAR
-    return Reading.OTHER
+        return FeedbackKind.CHANGE
+    if glad or _begins_with_praise(words):
+        return FeedbackKind.CHANGE if asks or REQUESTS & set(words) else FeedbackKind.UNCLEAR
+    return FeedbackKind.OTHER
 
 
-def thanks(text: str) -> bool:
+def is_thanks(text: str) -> bool:
     """Whether a message is thanks or approval and nothing else."""
-    return read(text) is Reading.THANKS
+    return classify_feedback(text) is FeedbackKind.THANKS
 
 
 def _tokens(seen: str) -> tuple[list[str], bool]:
     """Words and punctuation, without emoji; and whether an emoji approves."""
-    glad = bool(GLAD & set(EMOJI.findall(seen))) or bool(GLAD_SIGNS & set(seen))
+    glad = bool(POSITIVE_EMOJI & set(EMOJI.findall(seen))) or bool(POSITIVE_SIGNS & set(seen))
     plain = EMOJI.sub(" ", seen)
     # “c” in So or Sk: signs and skin tones. Joiners have gone with what draws nothing.
     plain = "".join(" " if unicodedata.category(c) in ("So", "Sk", "Cn") else c for c in plain)
@@ -89,7 +89,7 @@ def _segments(tokens: Sequence[str]) -> list[tuple[str, list[str]]]:
     return [segment for segment in segments if segment[1]]
 
 
-def _grateful(segments: Sequence[tuple[str, list[str]]]) -> bool:
+def _is_thanks_or_praise(segments: Sequence[tuple[str, list[str]]]) -> bool:
     """Whether every segment is thanks or approval; a name may stand behind thanks."""
     positive = after_thanks = False
     for sign, words in segments:
@@ -121,7 +121,7 @@ def _phrases(words: Sequence[str]) -> tuple[bool | None, bool]:
 
 def _known(words: Sequence[str], at: int) -> int:
     """How many words from here are the longest phrase that is known; 0 where none is."""
-    for size in range(min(LONGEST, len(words) - at), 0, -1):
+    for size in range(min(LONGEST_PHRASE, len(words) - at), 0, -1):
         phrase = " ".join(words[at : at + size])
         if phrase in THANKS or phrase in PRAISE or phrase in FILLERS:
             return size
@@ -145,7 +145,7 @@ def _unknown(words: Sequence[str]) -> bool:
     return False
 
 
-def _led_by_praise(words: Sequence[str]) -> bool:
+def _begins_with_praise(words: Sequence[str]) -> bool:
     """Whether the message begins with thanks or praise."""
     at = 0
     while at < len(words):

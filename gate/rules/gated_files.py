@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from gate.rules.action import Json
-from gate.rules.canonical_targets import Targets, readings
+from gate.rules.canonical_targets import Targets, path_variants
 from gate.rules.policy import Matches, Policy, Rule
 from gate.rules.tool import ToolSpec
 
@@ -35,7 +35,7 @@ def gated_file(
     strict = [rule for rule in policy.rules if rule.keeps_from_reading(channel)]
     named = [(rule, spec) for rule in strict for spec in readers if rule.names(spec.full_name)]
     for path in paths if named else ():
-        forms = (path, *readings(path))
+        forms = (path, *path_variants(path))
         for rule, spec in named:
             targets = spec.recipe.targets or Targets()
             names = (*targets.paths, *targets.looks)

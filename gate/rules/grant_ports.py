@@ -11,7 +11,7 @@ from gate.rules.grants import Grant
 from gate.rules.tool import Pin
 
 
-class LearntTx(Protocol):
+class GrantsTx(Protocol):
     """In a transaction of the ledger."""
 
     async def give(self, grant: Grant) -> bool:
@@ -56,7 +56,7 @@ class Past(NamedTuple):
     tainted: bool
 
 
-class Learnt(Protocol):
+class Grants(Protocol):
     """Questions. Each raises Unavailable when the database cannot be had in time."""
 
     async def grant(self, grant_id: str) -> Grant | None: ...

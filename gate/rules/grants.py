@@ -9,20 +9,20 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from gate.rules.action import Action, Class, Json, Outcome, Risk, Session, Verdict
+from gate.rules.action import Action, CallClass, Json, Outcome, Risk, Session, Verdict
 from gate.rules.canonical_json import BadArguments, leaves, parse
 from gate.rules.tool import ToolSpec, Trust
 
 HOURS = (1, 4, 8)  # for how long a grant may be given
-OFFERS = 12  # kinds of grants that are offered for one call
-LENGTH = 70  # characters that say what one of them is limited to: a menu shows them whole
+MAX_OFFERS = 12  # kinds of grants that are offered for one call
+MAX_LENGTH = 70  # characters that say what one of them is limited to: a menu shows them whole
 NO_WORDS = re.compile(
     r"[0-9a-fA-FTZ:.+_-]{0,80}|absent"
 )  # hashes, moments, numbers: nobody can be told to do a thing
 NAME = re.compile(r"[a-z][a-z0-9_]{0,30}")  # of a field, as bundled servers have them
 
 
-class Kind(StrEnum):
+class MatchKind(StrEnum):
     IS = "is"  # exactly this value
     UNDER = "under"  # a path inside this folder
 
@@ -32,7 +32,7 @@ class Pattern:
     """What one argument has to be. `value` of UNDER is a folder that ends with a slash."""
 
     argument: str
-    kind: Kind
+    kind: MatchKind
     value: Json
 
 
@@ -60,15 +60,15 @@ class Grant:
         return self.revoked_at is None and self.given_at <= now < self.until
 
 
-def floor(action: Action) -> str:
+def never_grantable_reason(action: Action) -> str:
     """Why no grant may ever be the yes to this action, in a sentence; "" where one may."""
     if action.verdict is Verdict.DENY:
         return "The policy does not allow it."
-    if action.always_gated or action.cls is Class.DESTRUCTIVE:
+    if action.always_gated or action.cls is CallClass.DESTRUCTIVE:
         return "What destroys something, or is always gated, asks each time."
     if action.verdict is not Verdict.CONFIRM or not action.preview.is_complete:
         return "What cannot be shown whole on its card asks each time."
-    if action.cls is not Class.WRITE:
+    if action.cls is not CallClass.WRITE:
         return "A tool that no operator has reviewed asks each time."
     if action.approvers.named or action.approvers.needed > 1:
         return "What others decide asks them each time."
@@ -92,7 +92,12 @@ def covers(grant: Grant, action: Action, now: datetime) -> bool:
         action.tool,
         action.definition,
     )
-    return same and grant.is_valid(now) and not floor(action) and fits(grant.patterns, parse(action.args))
+    return (
+        same
+        and grant.is_valid(now)
+        and not never_grantable_reason(action)
+        and fits(grant.patterns, parse(action.args))
+    )
 
 
 def fits(patterns: Sequence[Pattern], args: Mapping[str, Json]) -> bool:
@@ -101,12 +106,12 @@ def fits(patterns: Sequence[Pattern], args: Mapping[str, Json]) -> bool:
 
 
 def _fits(pattern: Pattern, value: Json) -> bool:
-    if pattern.kind is Kind.IS:  # as JSON: 1 is neither true nor 1.0
+    if pattern.kind is MatchKind.IS:  # as JSON: 1 is neither true nor 1.0
         return json.dumps(pattern.value, sort_keys=True) == json.dumps(value, sort_keys=True)
-    return isinstance(value, str) and value.startswith(str(pattern.value)) and _straight(value)
+    return isinstance(value, str) and value.startswith(str(pattern.value)) and _is_plain_path(value)
 
 
-def _straight(path: str) -> bool:
+def _is_plain_path(path: str) -> bool:
     """Whether a path leads where it seems to: no `..`, no other way to write a separator."""
     parts = path.removeprefix("/").split("/")
     plain = (
@@ -115,38 +120,40 @@ def _straight(path: str) -> bool:
     return plain and not any(one in ("", ".", "..") for one in parts)
 
 
-def offers(args: Mapping[str, Json]) -> tuple[tuple[Pattern, ...], ...]:
+def grant_patterns(args: Mapping[str, Json]) -> tuple[tuple[Pattern, ...], ...]:
     """The kinds of grants that can be given on a call with these arguments, the narrowest first."""
-    found = [one for one in (*_exact(args), *_inside(args)) if len(_described(one)) <= LENGTH][: OFFERS - 1]
+    found = [one for one in (*_exact(args), *_inside(args)) if len(_describe_pattern(one)) <= MAX_LENGTH][
+        : MAX_OFFERS - 1
+    ]
     return (*((one,) for one in found), ())
 
 
 def _exact(args: Mapping[str, Json]) -> Iterator[Pattern]:
     for name, value in args.items():
         if isinstance(value, str | int | bool):
-            yield Pattern(name, Kind.IS, value)
+            yield Pattern(name, MatchKind.IS, value)
 
 
 def _inside(args: Mapping[str, Json]) -> Iterator[Pattern]:
     for name, value in args.items():
-        folder = value.rpartition("/")[0] if isinstance(value, str) and _straight(value) else ""
+        folder = value.rpartition("/")[0] if isinstance(value, str) and _is_plain_path(value) else ""
         if folder:
-            yield Pattern(name, Kind.UNDER, f"{folder}/")
+            yield Pattern(name, MatchKind.UNDER, f"{folder}/")
 
 
-def described(patterns: Sequence[Pattern]) -> str:
+def describe_patterns(patterns: Sequence[Pattern]) -> str:
     """What a grant is limited to, in words: `with path inside archive/`."""
-    return " and ".join(map(_described, patterns)) or "with any arguments"
+    return " and ".join(map(_describe_pattern, patterns)) or "with any arguments"
 
 
-def _described(pattern: Pattern) -> str:
-    if pattern.kind is Kind.UNDER:
+def _describe_pattern(pattern: Pattern) -> str:
+    if pattern.kind is MatchKind.UNDER:
         return f"with {pattern.argument} inside {pattern.value}"
     value = pattern.value if isinstance(pattern.value, str) else json.dumps(pattern.value)
     return f"with {pattern.argument} = {value}"
 
 
-def outside(spec: ToolSpec) -> bool:
+def returns_outside_content(spec: ToolSpec) -> bool:
     """Whether what a tool answers may come from outside of the workspace. It does where nothing is said, as MCP has
     it, but for a bundled server, which says so where it does; where nobody has read a tool, no word of it counts."""
     said = spec.hints.open_world
@@ -155,7 +162,7 @@ def outside(spec: ToolSpec) -> bool:
     return not spec.believed or said is not False
 
 
-def silent(spec: ToolSpec, args: bytes, outcome: Outcome) -> bool:
+def adds_no_words(spec: ToolSpec, args: bytes, outcome: Outcome) -> bool:
     """Whether the result of a change holds no words but those of the call itself, so that a model learns nothing by it
     that others wrote. Only of bundled servers, whose fields are known."""
     if spec.trust is not Trust.BUNDLED:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredAnswer:
     """`digest`: of what was asked then; `status` 0 while that is still under way."""
 
     digest: str

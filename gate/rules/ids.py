@@ -6,7 +6,7 @@ import base64
 import hashlib
 
 
-def derived(*parts: str | int) -> str:
+def derive_id(*parts: str | int) -> str:
     """A stable identifier of 26 lower-case letters and digits (130 bits) for these parts."""
     text = "\x1f".join(map(str, parts))
     return (

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from gate.rules import intent_vocabulary as words
-from gate.rules.tokenize import DOUBT, LISTED, OPEN, SOMEBODY, Piece, Sentence, as_seen, sentences
-from gate.rules.unicode_safety import quoted, strange
+from gate.rules.tokenize import DOUBT, LISTED, OPEN, SOMEBODY, Piece, Sentence, sentences, visible_text
+from gate.rules.unicode_safety import is_deceptive, quoted
 
-LONGEST = (
+MAX_TEXT = (
     4000  # characters: who asks to build it does so in fewer, and reading more would hold up everybody else
 )
 
@@ -23,10 +23,10 @@ class Intent:
 
 def intent(text: str) -> Intent:
     """Whether the text asks to build now what was talked about, and the words that say so. Never raises."""
-    if len(text) > LONGEST:
-        return _talk(f"because it is longer than {LONGEST:,} characters")
-    seen = as_seen(text)
-    if strange(seen):
+    if len(text) > MAX_TEXT:
+        return _talk(f"because it is longer than {MAX_TEXT:,} characters")
+    seen = visible_text(text)
+    if is_deceptive(seen):
         return _talk("because it holds characters that may not be what they look like")
     said = sentences(seen)
     objection = next((why for sentence in said for why in _always_talk(sentence)), "")
@@ -119,14 +119,14 @@ def _asked(sentence: Sentence) -> tuple[str, str]:
         return "", ""
     commands = _commands(sentence)
     others = [piece for piece, command in zip(pieces, commands, strict=True) if not command]
-    turned = next((why for piece in others for why in _turns(piece)), "")
+    turned = next((why for piece in others for why in _negation(piece)), "")
     at = next((index for index, command in enumerate(commands) if command), None)
     command = None if at is None else commands[at]
     if at is None or command is None:
         return "", turned if any(words.MENTIONS.search(piece.text) for piece in pieces) else ""
     if command.hindered or turned:
         return "talk", _wrote(command.hindered) if command.hindered else turned
-    return ("implement", _wrote(command.said)) if _stands(pieces, commands, at) else ("", "")
+    return ("implement", _wrote(command.said)) if _is_own_clause(pieces, commands, at) else ("", "")
 
 
 def _one_word(said: Sequence[Sentence]) -> tuple[str, str]:
@@ -136,7 +136,7 @@ def _one_word(said: Sequence[Sentence]) -> tuple[str, str]:
     return ("implement", _wrote(told[0])) if len(told) == 1 and told[0] in words.ONE_WORD else ("", "")
 
 
-def _turns(piece: Piece) -> Iterator[str]:
+def _negation(piece: Piece) -> Iterator[str]:
     """Why a command beside this piece of the same sentence is none."""
     _, text = _opened(piece.text)
     talks = None if words.NOTIFIES.match(text) else words.TALKS.match(text)
@@ -151,11 +151,11 @@ def _turns(piece: Piece) -> Iterator[str]:
             yield _wrote(found["said"])
 
 
-def _stands(pieces: Sequence[Piece], commands: Sequence[_Command | None], at: int) -> bool:
+def _is_own_clause(pieces: Sequence[Piece], commands: Sequence[_Command | None], at: int) -> bool:
     """Whether the command is a clause of its own, not one verb of a longer statement or story."""
-    told = [piece for piece in pieces[:at] if not _empty(piece)]
+    told = [piece for piece in pieces[:at] if not _adds_nothing(piece)]
     rest = [
-        (piece.joint, bool(command) or _empty(piece) or bool(words.NOTIFIES.match(piece.text)))
+        (piece.joint, bool(command) or _adds_nothing(piece) or bool(words.NOTIFIES.match(piece.text)))
         for piece, command in zip(pieces[at + 1 :], commands[at + 1 :], strict=True)
     ]
     if told:
@@ -168,7 +168,7 @@ def _stands(pieces: Sequence[Piece], commands: Sequence[_Command | None], at: in
     return pieces[at].joint != "("
 
 
-def _empty(piece: Piece) -> bool:
+def _adds_nothing(piece: Piece) -> bool:
     """Whether it says nothing of its own: yes, thanks, no questions, or once more “implement”."""
     left = _opened(piece.text)[1]
     return left in ("", *words.ONE_WORD) or bool(words.ALONE.fullmatch(left))

@@ -11,7 +11,7 @@ OWNER: ContextVar[str] = ContextVar("owner", default="")
 
 
 @contextmanager
-def owned(who: str) -> Iterator[None]:
+def for_owner(who: str) -> Iterator[None]:
     """Within it, work is done for this person or token."""
     before = OWNER.set(who)
     try:
@@ -59,7 +59,7 @@ def card(kind: str, about: str, within: float, number: int) -> Run:
     return Run("card", f"card:{about}:{number}", (kind, about, f"{within:g}"))
 
 
-def drawn_by(key: str) -> tuple[str, int]:
+def card_of_run(key: str) -> tuple[str, int]:
     """What a run `card` with this key is about, and its number."""
     about, _, number = key.removeprefix("card:").rpartition(":")
     return about, int(number)

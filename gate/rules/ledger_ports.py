@@ -22,9 +22,9 @@ from gate.rules.action import (
     Vote,
 )
 from gate.rules.audit import Entry, Line
-from gate.rules.grant_ports import Learnt, LearntTx
+from gate.rules.grant_ports import Grants, GrantsTx
 from gate.rules.jobs import Run
-from gate.rules.messages import CardKey, Happening, Note, Posted, Sheet, UndoEntry
+from gate.rules.messages import CardKey, LedgerEvent, Note, OpenedModal, Posted, UndoEntry
 from gate.rules.planner_port import CallReport, Exchange, Incoming, Turn
 from gate.rules.question_ports import Questions, QuestionsTx
 from gate.rules.reviews import Reviews, ReviewsTx
@@ -53,12 +53,12 @@ class Stale(Exception):
         self.action = action
 
 
-class Crowded(Exception):
+class TooManyWaiting(Exception):
     """So much of one person waits that no more is taken in."""
 
 
 @dataclass(frozen=True, slots=True)
-class Opening:
+class ThreadContext:
     """`since`: from when on what was said in the thread is the context of its newest task, None where it has none.
     `under_way`: tasks of the person, in any thread, that are being assessed, planned or run. `now`: the database's
     clock."""
@@ -69,7 +69,7 @@ class Opening:
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
+class DueItem:
     """A row that the sweep has to look at. `left`: seconds until then by the database's clock, negative after it."""
 
     kind: str  # action or task
@@ -96,7 +96,7 @@ class PlannerUnavailable(Unavailable):
     again later is safe."""
 
 
-class Parts(TypedDict, total=False):
+class ActionParts(TypedDict, total=False):
     """What a transaction may change of an action; the rest is changed by the arrows of gate/rules/states.py alone."""
 
     origin: Origin
@@ -127,7 +127,7 @@ class Tx(Protocol):
     """One transaction of the ledger. Audit entries and runs are written with it or not at all."""
 
     @property
-    def learnt(self) -> LearntTx: ...
+    def grants(self) -> GrantsTx: ...
     @property
     def reviews(self) -> ReviewsTx: ...
     @property
@@ -148,14 +148,14 @@ class Tx(Protocol):
     async def action(self, action_id: str) -> Action | None:
         """The action, its row locked until the end of the transaction."""
 
-    async def on_record(self, action: Action) -> tuple[datetime, datetime | None]:
+    async def confirmation_on_record(self, action: Action) -> tuple[datetime, datetime | None]:
         """The database's clock, and when this was confirmed by the audit log: it holds the chained yes to exactly this
         action, version and receipt, by whoever decided. None where it does not, or holds that it has begun: then
         nothing may begin."""
         ...
 
     async def move(
-        self, action: Action, event: Event, *, lost: bool = False, **changes: Unpack[Parts]
+        self, action: Action, event: Event, *, lost: bool = False, **changes: Unpack[ActionParts]
     ) -> Action:
         """Follow an arrow: guarded by id, version, revision and state; revision + 1; returns the action as it
         now stands. Every event of a PREPARED action but EXPIRE and SUPERSEDE
@@ -163,10 +163,10 @@ class Tx(Protocol):
         is given: then the lease was lost early, which counts as expiry. EDIT adds one to the version.
         Raises Stale, or NoSuchArrow."""
 
-    async def keep(self, action: Action, **changes: Unpack[Parts]) -> Action:
+    async def update_action(self, action: Action, **changes: Unpack[ActionParts]) -> Action:
         """Change fields that are no matter of state (undo, the lease of a claim): same guard. Raises Stale."""
 
-    async def waiting(self, team: str, user: str) -> int:
+    async def count_pending(self, team: str, user: str) -> int:
         """How many actions of this requester wait; whoever else asks for the same waits for this transaction."""
 
     async def vote(self, vote: Vote) -> bool:
@@ -179,16 +179,16 @@ class Tx(Protocol):
 
         Raises Crowded when it is new and `most` messages of its author are there unread."""
 
-    async def take(self, session: Session, reader: str, seconds: float) -> Incoming | None:
+    async def reserve_message(self, session: Session, reader: str, seconds: float) -> Incoming | None:
         """The oldest message of the session (by ts) not done with, reserved for this reader for `seconds`.
         None when there is none, or when another reader still holds it: that one goes on with the rest."""
 
-    async def done_with(self, key: str) -> None: ...
+    async def finish_message(self, key: str) -> None: ...
 
     async def open_turn(self, turn: Turn) -> Turn:
         """Insert, or return the turn that already has this id."""
 
-    async def exchange(self, turn_id: str, index: int, exchange: Exchange) -> Exchange:
+    async def store_exchange(self, turn_id: str, index: int, exchange: Exchange) -> Exchange:
         """Insert the exchange at this place of the turn, or return the one that is there: the first reply counts."""
 
     async def record_reports(self, turn_id: str, index: int, reports: tuple[CallReport, ...]) -> None:
@@ -200,29 +200,29 @@ class Tx(Protocol):
     async def task(self, task_id: str) -> Task | None:
         """The task, its row locked until the end of the transaction."""
 
-    async def holder(self, session: Session) -> Task | None:
+    async def thread_holder(self, session: Session) -> Task | None:
         """The task that holds this thread; whoever else asks for it waits for the end of this transaction."""
 
     async def move_task(self, task: Task, event: TaskEvent, **changes: Unpack[TaskParts]) -> Task:
         """Follow an arrow: guarded by id, revision and state; revision + 1; returns the task as it now stands.
         Raises StaleTask, or NoSuchTaskArrow."""
 
-    async def keep_task(self, task: Task, **changes: Unpack[TaskParts]) -> Task:
+    async def update_task(self, task: Task, **changes: Unpack[TaskParts]) -> Task:
         """Change parts that are no matter of state: same guard. Raises StaleTask."""
 
-    async def look_at(self, task: Task, moment: datetime) -> None:
+    async def set_sweep_time(self, task: Task, moment: datetime) -> None:
         """Have the sweep look at a task at this moment, unless the task has changed since it was read."""
 
-    async def look_later(self, task_id: str) -> None:
+    async def postpone_sweep(self, task_id: str) -> None:
         """For the sweep: it has seen to this task; where it is still due, it looks again in some minutes."""
 
-    def emit(self, happening: Happening) -> None:
+    def publish(self, happening: LedgerEvent) -> None:
         """Put an event on the stream that API clients read, in this transaction."""
 
     async def note(self, note: Note) -> bool:
         """Put a message for people into the outbox, and have it posted; False when it is there already."""
 
-    async def sheet(self, sheet: Sheet) -> None:
+    async def save_modal(self, sheet: OpenedModal) -> None:
         """Remember an opened modal; an older one with the same view id is replaced."""
 
     async def push_undo(self, action: Action, inverse: Inverse, kind: str, before: Json, after: Json) -> None:
@@ -237,17 +237,17 @@ class Tx(Protocol):
         """The id of the API token that opened this task, or without one that of this turn; "" where none did."""
         ...
 
-    async def made_by(self, token: str, action_id: str) -> None:
+    async def record_token(self, token: str, action_id: str) -> None:
         """Note which API token this was proposed through. The first one to say so stays."""
 
     def enqueue(self, run: Run) -> None:
         """Enqueued, in this transaction, at its end."""
 
-    def show(self, card: CardKey, within: float = 0.0) -> None:
+    def request_card(self, card: CardKey, within: float = 0.0) -> None:
         """Have a card brought up to date once this is committed, at the latest `within` seconds later. Where a run
         that is to do so waits already, none is added."""
 
-    def signal(self, task: Task) -> None:
+    def notify_status(self, task: Task) -> None:
         """Once this is committed, let whoever shows how a thread stands know how a task without cards stands. A
         nicety: it is written down nowhere."""
 
@@ -261,13 +261,13 @@ class Ledger(Protocol):
     """SQL: the truth. Every method raises Unavailable when the database cannot be had in time."""
 
     @property
-    def learnt(self) -> Learnt: ...
+    def grants(self) -> Grants: ...
     @property
     def reviews(self) -> Reviews: ...
     @property
     def questions(self) -> Questions: ...
 
-    def through(self, token: str) -> Ledger:
+    def for_token(self, token: str) -> Ledger:
         """The same ledger; every audit entry that is written with it names this API token, by its id."""
         ...
 
@@ -280,19 +280,19 @@ class Ledger(Protocol):
 
     async def action(self, action_id: str) -> Action | None: ...
 
-    def proved(self, name: str, args: Sequence[str]) -> tuple[str, ...] | None:
+    def verified_args(self, name: str, args: Sequence[str]) -> tuple[str, ...] | None:
         """The arguments of a run that was enqueued as `proved`, without their MAC; None where it does not fit them."""
         ...
 
     async def votes(self, action_id: str, version: int) -> tuple[Vote, ...]: ...
 
-    async def due(self, within: float = 0.0, limit: int = 100) -> tuple[Due, ...]:
+    async def due(self, within: float = 0.0, limit: int = 100) -> tuple[DueItem, ...]:
         """What the sweep has to look at by now, or within so many seconds, the earliest first. Actions: `prepared` past
         expiry, `executing` past its claim, `approved` for over 30 s. Tasks: whose wait is over, and those that stand
         still for ten minutes where they should go on by themselves."""
         ...
 
-    async def lost(self, limit: int = 100) -> tuple[tuple[CardKey, ...], tuple[Session, ...]]:
+    async def lost_work(self, limit: int = 100) -> tuple[tuple[CardKey, ...], tuple[Session, ...]]:
         """The cards that should have begun to be drawn a minute ago and have not, and the threads with a message that
         nobody has begun to read for a minute: their runs may be lost. The oldest, at most `limit` of each."""
         ...
@@ -302,26 +302,26 @@ class Ledger(Protocol):
     ) -> tuple[Action, ...]:
         """Actions in `prepared` that have not expired, oldest first."""
 
-    async def of_turn(self, turn_id: str) -> tuple[Action, ...]: ...
-    async def of_group(self, group: str) -> tuple[Action, ...]:
+    async def actions_of_turn(self, turn_id: str) -> tuple[Action, ...]: ...
+    async def actions_of_group(self, group: str) -> tuple[Action, ...]:
         """The actions of a group in the order of their calls, those among them that have left its card."""
 
     async def turn(self, turn_id: str) -> Turn | None: ...
     async def has_session(self, session: Session) -> bool:
         """Whether this thread is ours: something was asked for in it, or a message waits there to be read."""
 
-    async def starter(self, session: Session) -> str | None:
+    async def thread_starter(self, session: Session) -> str | None:
         """Who asked for the first task of the thread."""
 
     async def task(self, task_id: str) -> Task | None: ...
-    async def opening(self, session: Session, requester: str) -> Opening:
+    async def opening(self, session: Session, requester: str) -> ThreadContext:
         """What a new task of this person in this thread has to know."""
         ...
 
     async def tasks_of(self, session: Session, limit: int = 10) -> tuple[Task, ...]:
         """The tasks of a thread, newest first."""
 
-    async def asking(self, team: str, user: str) -> tuple[tuple[Task, datetime | None], ...]:
+    async def tasks_awaiting_answer(self, team: str, user: str) -> tuple[tuple[Task, datetime | None], ...]:
         """The tasks of a person in the states in which a task may wait for an answer, oldest first, each with when the
         sweep looks at it."""
 
@@ -330,7 +330,7 @@ class Ledger(Protocol):
     ) -> tuple[Turn, ...]:
         """The newest turns of the thread that were opened at `since` or later, without the turn `but`, oldest first."""
 
-    async def sheet(self, view_id: str) -> Sheet | None: ...
+    async def opened_modal(self, view_id: str) -> OpenedModal | None: ...
     async def note(self, note_id: str) -> Note | None: ...
 
     async def undoable(
@@ -361,11 +361,11 @@ class Ledger(Protocol):
         asked for from now on is drawn by another run."""
         ...
 
-    async def begun_in_vain(self, runs: Mapping[str, int]) -> None:
+    async def count_failed_draws(self, runs: Mapping[str, int]) -> None:
         """Count runs of cards, as key and number, as lost: each has begun and drawn nothing. Not where another run was
         asked for since."""
         ...
 
-    async def ask_again(self, key: str) -> bool:
+    async def reopen_drawing(self, key: str) -> bool:
         """Ask for a card without a run, for who will draw it anyhow; False where a run waits that will."""
         ...

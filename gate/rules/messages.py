@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from gate.rules.action import APART, Action, Json, Session
+from gate.rules.action import OWN_CARD, Action, Json, Session
 
-SOON = 0.7  # seconds in which a card has to show that something has begun; what is over before is not shown to run
+PROGRESS_DELAY = (
+    0.7  # seconds until a card shows that something has begun; what is over before is not shown to run
+)
 PART = "part"  # the digest of an action that a card names without showing it whole: no yes counts there
 
 
@@ -36,13 +38,13 @@ def cards_of(action: Action) -> tuple[CardKey, ...]:
     if action.shares:
         return (CardKey(CardKind.GROUP, action.shares),)
     own = CardKey(CardKind.ACTION, action.id)
-    if action.group.endswith(APART):
-        return own, CardKey(CardKind.GROUP, action.group.removesuffix(APART))
+    if action.group.endswith(OWN_CARD):
+        return own, CardKey(CardKind.GROUP, action.group.removesuffix(OWN_CARD))
     return (own,)
 
 
 @dataclass(frozen=True, slots=True)
-class Happening:
+class LedgerEvent:
     """Something that API clients may want to hear of: `steer_instruction`, `task_changed`, …"""
 
     kind: str
@@ -69,7 +71,7 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
+class OpenedModal:
     """A modal that was really opened through Slack, for one person and one version."""
 
     view_id: str

@@ -152,7 +152,7 @@ def deciders(action: Action) -> str:
     return count + (named[0] if len(named) == 1 else ", ".join(named[:-1]) + " or " + named[-1])
 
 
-def enough(action: Action, votes: Sequence[Vote]) -> bool:
+def has_enough_votes(action: Action, votes: Sequence[Vote]) -> bool:
     """Whether these votes on the current version are the yes that the action needs."""
     people = {v.person for v in votes if v.yes and v.version == action.version}
     if action.approvers.named or action.approvers.needed > 1:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gate.rules.action import Json
-from gate.rules.planner_port import Planned
-from gate.rules.plans import RESULT, anew, clipped, out_of_order, place, step_of
+from gate.rules.planner_port import ProposedStep
+from gate.rules.plans import RESULT, clipped, new_attempt, out_of_order, place, step_of
 from gate.rules.task import Plan, Step, StepCall, StepState
 
 TITLE, NOTE = 200, 1000  # characters
@@ -37,7 +37,7 @@ class BadChange(Exception):
 # From a proposal
 
 
-def composed(plan: Plan | None, proposed: Sequence[Planned]) -> tuple[tuple[Step, ...], int]:
+def rebuilt_plan(plan: Plan | None, proposed: Sequence[ProposedStep]) -> tuple[tuple[Step, ...], int]:
     """The steps that are over, then the proposed ones; and the number of the newest id. A step that is kept keeps
     its id, new ones get the next free; references by place become references by id."""
     old = {step.id: step for step in plan.steps} if plan else {}
@@ -69,14 +69,14 @@ def _by_id(refs: Mapping[str, str], ids: Sequence[str]) -> dict[str, str]:
     }
 
 
-def _new(step_id: str, one: Planned, refs: Mapping[str, str]) -> Step:
+def _new(step_id: str, one: ProposedStep, refs: Mapping[str, str]) -> Step:
     call = one.call
     args = {name: value for name, value in call.args.items() if name not in refs}
     called = StepCall(call.server, call.tool, args, refs)
     return Step(id=step_id, title=clipped(one.title, TITLE), call=called, ask=one.ask)
 
 
-def _kept(before: Step, one: Planned, refs: Mapping[str, str]) -> Step:
+def _kept(before: Step, one: ProposedStep, refs: Mapping[str, str]) -> Step:
     """A step of the plan before, as it is proposed now. One that was begun is begun anew."""
     fresh = _new(before.id, one, refs)
     same = (fresh.server, fresh.tool, fresh.args) == (before.server, before.tool, before.args)
@@ -87,13 +87,13 @@ def _kept(before: Step, one: Planned, refs: Mapping[str, str]) -> Step:
         ask=before.ask or fresh.ask,
         preflight=replace(before.preflight, rules=""),
     )
-    return step if before.state is StepState.WAITING else anew(step)
+    return step if before.state is StepState.WAITING else new_attempt(step)
 
 
 # From a person
 
 
-def rearranged(plan: Plan, changes: Sequence[StepChange]) -> tuple[Step, ...]:
+def apply_changes(plan: Plan, changes: Sequence[StepChange]) -> tuple[Step, ...]:
     """All steps of the plan with these changes made; those with other arguments have to be looked at anew.
     Raises BadChange: the arguments themselves are for others to check."""
     left = [step for step in plan.steps if not step.is_finished]
@@ -155,15 +155,17 @@ def _changed(step: Step, change: StepChange | None) -> Step:
         return step
     args = dict(change.args)
     refs = {name: template for name, template in step.refs.items() if name not in args}
-    return unlooked(replace(step, call=replace(step.call, args=args, refs=refs)))
+    return without_preview(replace(step, call=replace(step.call, args=args, refs=refs)))
 
 
-def unlooked(step: Step) -> Step:
+def without_preview(step: Step) -> Step:
     """The step as if nobody had looked at what it would change. Its class and verdict stand until somebody does."""
     return replace(step, preflight=replace(step.preflight, rules="", seal="", preview=None))
 
 
-def notes(plan: Plan, steps: Sequence[Step], told: Callable[[int, Step], str]) -> list[tuple[Step, str]]:
+def added_notes(
+    plan: Plan, steps: Sequence[Step], told: Callable[[int, Step], str]
+) -> list[tuple[Step, str]]:
     """The instructions that were newly put on steps, each in the words that `told` makes of it."""
     before = {step.id: step.note for step in plan.steps}
     return [

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from gate.rules.action import Action, Json, Risk, Session
 from gate.rules.settings import Switches
-from gate.rules.task import Assessment, Decided, Instruction, Question, Remark, Step, Usage
+from gate.rules.task import Assessment, Instruction, Question, Remark, SettledPoint, Step, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Clarify:
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class ProposedStep:
     """One step of a proposed plan. `refs`: see gate.rules.task.Step. `step` names the step of the earlier plan that it
     keeps as it was; "" for a new one."""
 
@@ -93,7 +93,7 @@ class ProposePlan:
     """All steps still to be done, in order. References to steps of this same list use their place, from `1`,
     and `{steps.ID.…}` for those that are done already."""
 
-    steps: tuple[Planned, ...]
+    steps: tuple[ProposedStep, ...]
     note: str = ""
 
 
@@ -150,18 +150,18 @@ class Turn:
     mode: Mode = Mode.ACT
 
 
-class Interrupted(Exception):
+class PlannerInterrupted(Exception):
     """A planner was to stop before it had a reply: its task was stopped, or waits."""
 
 
 @dataclass(frozen=True, slots=True)
-class Brief:
+class PlannerContext:
     """All that a planner may know of a task besides its turn. Only `request`, `decided`, `requirements`,
     `instructions` and `reason` are the requester's own words; the rest is data."""
 
     request: str
     switches: Switches = field(default_factory=Switches)
-    decided: tuple[Decided, ...] = ()
+    decided: tuple[SettledPoint, ...] = ()
     requirements: tuple[str, ...] = ()
     instructions: tuple[Instruction, ...] = ()  # those not `used` yet are new
     reason: str = ""  # why it is planned again, or what should be different
@@ -175,7 +175,7 @@ class Brief:
 
 
 @dataclass(frozen=True, slots=True)
-class Replied:
+class PlannerReply:
     """A reply, and what it cost."""
 
     reply: Reply
@@ -184,12 +184,12 @@ class Replied:
 
 
 @dataclass(frozen=True, slots=True)
-class Assessed:
+class PlannerAssessment:
     """What a planner makes of a request. `reply`: its first reply, where it knows that too, to a request that turns out
     to be simple; what it cost is part of the usage of the assessment."""
 
     assessment: Assessment
-    reply: Replied | None = None
+    reply: PlannerReply | None = None
 
 
 class Planner(Protocol):
@@ -200,11 +200,11 @@ class Planner(Protocol):
 
     follows: bool  # wants to be asked again once its proposals are settled
 
-    async def assess(self, turn: Turn, brief: Brief) -> Assessed:
+    async def assess(self, turn: Turn, brief: PlannerContext) -> PlannerAssessment:
         """How complex, how clear, and what is missing: asked before anything else. `turn`: the one that acts on the
         request, should it be simple. Raises Interrupted where the brief says so between two requests."""
         ...
 
-    async def reply(self, turn: Turn, brief: Brief, pending: tuple[Action, ...]) -> Replied:
+    async def reply(self, turn: Turn, brief: PlannerContext, pending: tuple[Action, ...]) -> PlannerReply:
         """Raises Interrupted where the brief says so between two requests; then nothing of it counts."""
         ...

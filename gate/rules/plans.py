@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from gate.rules.action import Action, Class, Decision, Json, Verdict
+from gate.rules.action import Action, CallClass, Decision, Json, Verdict
 from gate.rules.canonical_json import BadArguments, parse
 from gate.rules.receipt import digest
 from gate.rules.task import Output, Plan, Step, StepRun, StepState, Task
@@ -22,12 +22,12 @@ LARGE, SMALL = (
     64_000,
     8_000,
 )  # characters kept of a structured result: one that a later step takes, and others
-NAMED = 5  # steps named in a result
+MAX_NAMES = 5  # steps named in a result
 
 S = StepState
 
 
-class Lacking(Exception):
+class MissingResult(Exception):
     """A step needs something that no earlier step has given. Its text is a sentence for people."""
 
 
@@ -39,14 +39,14 @@ def place(plan: Plan, step: Step) -> int:
 def label(plan: Plan, step: Step) -> str:
     """How a sentence begins that is about a step: by its number in the plan that people were shown, or by what it does
     where none was."""
-    return f"Step {place(plan, step)}" if plan.version else f"“{called(step)}”"
+    return f"Step {place(plan, step)}" if plan.version else f"“{step_sentence(step)}”"
 
 
 def step_of(plan: Plan | None, step_id: str) -> Step | None:
     return next((one for one in plan.steps if one.id == step_id), None) if plan else None
 
 
-def boundary(task: Task) -> str:
+def applies_when(task: Task) -> str:
     """Where in a task an instruction is taken in, in words."""
     plan = task.plan
     if plan is None:
@@ -57,7 +57,7 @@ def boundary(task: Task) -> str:
 # Seals
 
 
-def seal(action: Action) -> str:
+def step_seal(action: Action) -> str:
     """SHA-256 (hex) over all that a step's approval is given for; the same for the action drafted to be looked
     at and the one that is to run, unless anything of it changed. Of another version of this program, too: as the
     other seals, it stands in tasks that wait."""
@@ -78,7 +78,7 @@ def seal(action: Action) -> str:
     )
 
 
-def sealed(task_id: str, plan: Plan) -> Plan:
+def with_seal(task_id: str, plan: Plan) -> Plan:
     """The plan with its seal: over its version and all that it says of its steps, in their order."""
     steps = [
         [s.id, s.title, s.server, s.tool, dict(s.args), dict(s.refs), s.ask, s.note, p.cls, p.verdict, p.seal]
@@ -90,7 +90,7 @@ def sealed(task_id: str, plan: Plan) -> Plan:
     )
 
 
-def rules(definition: str, policy: str, decision: Decision) -> str:
+def rules_hash(definition: str, policy: str, decision: Decision) -> str:
     """Hash over a tool and what the policy says of a call of it, to see whether either has changed."""
     deciders = decision.approvers
     return digest(
@@ -108,12 +108,12 @@ def rules(definition: str, policy: str, decision: Decision) -> str:
 # Consent
 
 
-def coverable(action: Action) -> bool:
+def is_coverable(action: Action) -> bool:
     """Whether the approval of a plan can be the yes to this action. Nothing destructive, always gated, not
     reviewed, that others decide, or that cannot be shown, is ever covered."""
     return (
         action.verdict is Verdict.CONFIRM
-        and action.cls is Class.WRITE
+        and action.cls is CallClass.WRITE
         and action.preview.is_complete
         and not action.always_gated
         and not action.private
@@ -133,9 +133,9 @@ def covers(task: Task, step: Step, action: Action) -> bool:
         and not plan.stepwise
         and not step.ask
         and not asks_each(task)
-        and coverable(action)
+        and is_coverable(action)
         and bool(step.consent)
-        and step.consent == seal(action)
+        and step.consent == step_seal(action)
     )
 
 
@@ -149,26 +149,26 @@ def reviews_each(task: Task) -> bool:
     return task.switches.review in ("after_step", "both")
 
 
-def consented(task: Task, plan: Plan, shown: frozenset[str]) -> Plan:
+def with_consent(task: Task, plan: Plan, shown: frozenset[str]) -> Plan:
     """The plan with its requester's consent to each step that an approval covers. `shown`: the steps whose whole
     preview they saw."""
     if asks_each(task):
         return replace(plan, stepwise=True)
-    return replace(plan, steps=tuple(_consented(step, step.id in shown) for step in plan.steps))
+    return replace(plan, steps=tuple(_with_step_consent(step, step.id in shown) for step in plan.steps))
 
 
-def _consented(step: Step, shown: bool) -> Step:
+def _with_step_consent(step: Step, shown: bool) -> Step:
     covered = shown and step.state is S.WAITING and not step.ask and step.verdict is Verdict.CONFIRM
     return replace(step, consent=step.preflight.seal if covered else "")
 
 
-def unapproved(plan: Plan) -> Plan:
+def without_consent(plan: Plan) -> Plan:
     """The plan without anybody's consent."""
     steps = tuple(replace(step, consent="") for step in plan.steps)
     return replace(plan, steps=steps, approved_by="", stepwise=False, approved=0)
 
 
-def blocked(step: Step) -> bool:
+def is_blocked(step: Step) -> bool:
     """Whether a step that is left will not run as it is: its tool, its arguments or the policy forbid it."""
     return not step.is_finished and step.verdict is Verdict.DENY
 
@@ -176,7 +176,7 @@ def blocked(step: Step) -> bool:
 # References to earlier results
 
 
-def sources(step: Step) -> set[str]:
+def required_steps(step: Step) -> set[str]:
     """The ids of the steps whose results this one takes."""
     return {found for template in step.refs.values() for found in RESULT.findall(template)}
 
@@ -200,7 +200,7 @@ def bad_template(template: str) -> bool:
     return not paths or any(path[0] != "steps" or len(path) < 2 for path in paths)
 
 
-def filled(plan: Plan, step: Step) -> dict[str, Json]:
+def fill_arguments(plan: Plan, step: Step) -> dict[str, Json]:
     """The arguments of a step, with what earlier steps have given. Raises Lacking."""
     done = {s.id: s.result for s in plan.steps if s.state is S.DONE and isinstance(s.result, dict)}
     args = dict(step.args)
@@ -208,11 +208,11 @@ def filled(plan: Plan, step: Step) -> dict[str, Json]:
         try:
             args[name] = expand(template, {"steps": done})
         except TemplateError:
-            raise Lacking(_lacking(plan, step, name, template)) from None
+            raise MissingResult(_missing_result(plan, step, name, template)) from None
     return args
 
 
-def _lacking(plan: Plan, step: Step, name: str, template: str) -> str:
+def _missing_result(plan: Plan, step: Step, name: str, template: str) -> str:
     begin = f"Step {place(plan, step)} takes its `{name}` from"
     for path in names(template):
         source = step_of(plan, path[1])
@@ -230,9 +230,9 @@ def _lacking(plan: Plan, step: Step, name: str, template: str) -> str:
     return f"{begin} {template}, which cannot be filled in."
 
 
-def kept_result(plan: Plan, step: Step, text: str, structured: Json) -> Step:
+def with_result(plan: Plan, step: Step, text: str, structured: Json) -> Step:
     """The step, done, with as much of its result as is kept: more of it where a later step takes it."""
-    wanted = any(step.id in sources(other) for other in plan.steps)
+    wanted = any(step.id in required_steps(other) for other in plan.steps)
     room = LARGE if wanted else SMALL
     fields = _fields(text, structured)
     while fields and _size(fields) > room:  # the largest go first
@@ -255,7 +255,7 @@ def _fields(text: str, structured: Json) -> dict[str, Json]:
         return given
 
 
-def failed(step: Step, text: str) -> Step:
+def with_failure(step: Step, text: str) -> Step:
     """The step, failed: nothing that it gave may be used. `text` says what went wrong."""
     return replace(step, state=S.FAILED, output=replace(step.output, text=clipped(text), result=None))
 
@@ -267,7 +267,7 @@ def _size(value: Json) -> int:
 # In words
 
 
-def called(step: Step) -> str:
+def step_sentence(step: Step) -> str:
     """What a step does, in one line."""
     said = step.preview.summary if step.preview else ""
     return clipped(said or step.title or step.name, 150)
@@ -277,14 +277,14 @@ def summary(plan: Plan) -> str:
     """How a plan went, counted by code: `2 of 3 steps done, 1 skipped: Move a.md; Write b.md.`"""
     counts = Counter(step.state for step in plan.steps)
     parts = [f"{counts[S.DONE]} of {len(plan.steps)} step{'s' * (len(plan.steps) != 1)} done"]
-    parts += [f"{counts[state]} {word}" for state, word in LEFT.items() if counts[state]]
-    done = [called(step) for step in plan.steps if step.state is S.DONE]
-    more = [f"{len(done) - NAMED} more"] if len(done) > NAMED else []
-    listed = f": {'; '.join([*done[:NAMED], *more])}" if done else ""
+    parts += [f"{counts[state]} {word}" for state, word in UNFINISHED_TEXTS.items() if counts[state]]
+    done = [step_sentence(step) for step in plan.steps if step.state is S.DONE]
+    more = [f"{len(done) - MAX_NAMES} more"] if len(done) > MAX_NAMES else []
+    listed = f": {'; '.join([*done[:MAX_NAMES], *more])}" if done else ""
     return f"{', '.join(parts)}{listed}."
 
 
-LEFT = {
+UNFINISHED_TEXTS = {
     S.SKIPPED: "skipped",
     S.FAILED: "did not go through",
     S.ASKED: "not decided",
@@ -292,7 +292,7 @@ LEFT = {
 }
 
 
-def anew(step: Step) -> Step:
+def new_attempt(step: Step) -> Step:
     """A step to be begun once more, as another action. Whoever approved it did so for one try."""
     return replace(
         step,

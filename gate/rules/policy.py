@@ -9,32 +9,32 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 
 from gate.rules import command_tools
-from gate.rules.action import Approvers, Class, Decision, Json, Risk, Verdict
-from gate.rules.canonical_targets import contents, shapes, too_many_targets
+from gate.rules.action import Approvers, CallClass, Decision, Json, Risk, Verdict
+from gate.rules.canonical_targets import argument_variants, content_paths, too_many_targets
 from gate.rules.reviews import Phase, Review
 from gate.rules.tool import Hints, ToolSpec, Trust
-from gate.rules.tool_names import acts, destroys, only_reads, says_otherwise, shows_change
+from gate.rules.tool_names import destroys, has_acting_word, has_changing_verb, only_reads, shows_change
 from gate.rules.tool_names import words as words
 
 Matches = Callable[[Mapping[str, Json], Json], bool]  # does the value keep this JSON Schema?
 
-CLASS_ORDER = (Class.READ, Class.WRITE, Class.UNKNOWN, Class.DESTRUCTIVE)
+CLASS_ORDER = (CallClass.READ, CallClass.WRITE, CallClass.UNKNOWN, CallClass.DESTRUCTIVE)
 CLAIMED = "claimed read-only"  # the rule where an admin's word that a tool only reads is all that is missing
 NO_RULE = "no rule"
-NOTHING_SAID = (NO_RULE, CLAIMED, "no annotations")  # the rules of `_claimed` where nothing raises the class
-ANYTHING = "it runs commands, and what this one does cannot be told from its words"
+UNCLASSIFIED = (NO_RULE, CLAIMED, "no annotations")  # the rules of `_claimed` where nothing raises the class
+UNREADABLE_COMMAND = "it runs commands, and what this one does cannot be told from its words"
 TOO_MANY = (
     "its arguments hold more texts that could be file names or addresses than can be checked for one call: "
     "name fewer at a time, without {braces} and %-codes"
 )
-ADDS = "its command adds something"
-LINKED = "its server follows links and does not say where they lead"
+ADDS_SOMETHING = "its command adds something"
+FOLLOWS_LINKS = "its server follows links and does not say where they lead"
 RISK_ORDER = (Risk.LOW, Risk.MEDIUM, Risk.HIGH, Risk.CRITICAL)
 RISK_OF = {
-    Class.READ: Risk.LOW,
-    Class.WRITE: Risk.MEDIUM,
-    Class.UNKNOWN: Risk.HIGH,
-    Class.DESTRUCTIVE: Risk.HIGH,
+    CallClass.READ: Risk.LOW,
+    CallClass.WRITE: Risk.MEDIUM,
+    CallClass.UNKNOWN: Risk.HIGH,
+    CallClass.DESTRUCTIVE: Risk.HIGH,
 }
 
 
@@ -44,11 +44,11 @@ class Rule:
 
     name: str
     tools: tuple[str, ...]  # patterns on "server.tool"
-    cls: Class | None = None  # may lower: this is the operator speaking
-    known: Class | None = (
+    cls: CallClass | None = None  # may lower: this is the operator speaking
+    known: CallClass | None = (
         None  # of a tool of this name on any server that says nothing of it; else only raises
     )
-    at_least: Class | None = None
+    at_least: CallClass | None = None
     schema: Mapping[str, Json] | None = None  # holds only where the arguments keep this schema
     texts: tuple[str, ...] = ()  # and where each of these patterns is found in some text among the arguments
     risk: Risk | None = None
@@ -73,7 +73,7 @@ class Rule:
 
     def keeps_from_reading(self, channel: str) -> bool:
         """Whether a read that it is about, because of its arguments, is not simply answered in this channel."""
-        stricter = self.at_least not in (None, Class.READ) or self.deny or self.reads or self.private
+        stricter = self.at_least not in (None, CallClass.READ) or self.deny or self.reads or self.private
         elsewhere = bool(self.channels) and channel not in self.channels
         return (stricter or elsewhere) and (bool(self.texts) or self.schema is not None)
 
@@ -121,91 +121,91 @@ def texts_of(args: Json) -> Iterator[str]:
             left += value
 
 
-def only_claimed(decision: Decision) -> bool:
+def is_only_claimed(decision: Decision) -> bool:
     """Whether a call asks only because nobody has agreed with its server that the tool only reads."""
-    return decision.cls is Class.UNKNOWN and decision.rule == CLAIMED
+    return decision.cls is CallClass.UNKNOWN and decision.rule == CLAIMED
 
 
-def unclaimed(decision: Decision) -> Decision:
+def without_claim_offer(decision: Decision) -> Decision:
     """The decision on a call on whose card nobody may say that the tool only reads."""
-    return replace(decision, rule=NO_RULE) if only_claimed(decision) else decision
+    return replace(decision, rule=NO_RULE) if is_only_claimed(decision) else decision
 
 
-Found = tuple[Class, str, str]  # class, reason, rule
+Found = tuple[CallClass, str, str]  # class, reason, rule
 
 
 def _claimed(spec: ToolSpec) -> Found:
     """The class as far as the server may be believed. What it says itself never lowers what its name says."""
-    said = _said(spec)
+    said = _claimed_hints(spec)
     if spec.trust is Trust.BUNDLED or (spec.recipe.cls and not spec.own_recipe and said[2] == "recipe"):
         return said
     if destroys(spec.name):
-        return _raised(said, (Class.DESTRUCTIVE, "its name says that it destroys", "its name"))
-    if said[0] is Class.READ and says_otherwise(spec.name):
-        return Class.WRITE, "its server says it only reads, but its name says otherwise", "its name"
+        return _stricter(said, (CallClass.DESTRUCTIVE, "its name says that it destroys", "its name"))
+    if said[0] is CallClass.READ and has_changing_verb(spec.name):
+        return CallClass.WRITE, "its server says it only reads, but its name says otherwise", "its name"
     return said
 
 
-def _said(spec: ToolSpec) -> Found:
+def _claimed_hints(spec: ToolSpec) -> Found:
     """What the server says, as far as it is believed, whatever the name of the tool."""
     if spec.believed:
         return _believed(spec)
     if spec.unread or spec.trust is Trust.UNTRUSTED:
-        return _raised(_raised(_nothing_believed(spec), _believed(spec)), _hinted(spec))
+        return _stricter(_stricter(_nothing_believed(spec), _believed(spec)), _hinted(spec))
     found = _unread(spec)
-    return _raised(found, (spec.recipe.cls, "its recipe says so", "recipe")) if spec.recipe.cls else found
+    return _stricter(found, (spec.recipe.cls, "its recipe says so", "recipe")) if spec.recipe.cls else found
 
 
 def _nothing_believed(spec: ToolSpec) -> Found:
     if spec.unread:
-        return Class.UNKNOWN, "no operator has read its definition as it is now", "changed definition"
-    return Class.UNKNOWN, "nothing its server says is believed", "untrusted server"
+        return CallClass.UNKNOWN, "no operator has read its definition as it is now", "changed definition"
+    return CallClass.UNKNOWN, "nothing its server says is believed", "untrusted server"
 
 
 def _unread(spec: ToolSpec) -> Found:
     """The class of a tool that nobody had to read: a claim to only read has to agree with all its other words."""
     hints = spec.hints
     if hints.destructive and not hints.read_only:
-        return Class.DESTRUCTIVE, "its server says that it destroys", "claims raise"
+        return CallClass.DESTRUCTIVE, "its server says that it destroys", "claims raise"
     if shows_change(spec.title, spec.description, spec.schema):
-        return Class.UNKNOWN, "not reviewed by an operator", "its description"
+        return CallClass.UNKNOWN, "not reviewed by an operator", "its description"
     if hints.read_only and not hints.open_world and only_reads(spec.name):
-        return Class.READ, "its server says it only reads, and its words agree", "declared read-only"
+        return CallClass.READ, "its server says it only reads, and its words agree", "declared read-only"
     if hints.read_only is False and hints.destructive is False:
-        return Class.WRITE, "its server says it changes something and destroys nothing", "declared write"
-    if hints.read_only and not (hints.open_world or hints.destructive or acts(spec.name)):
-        return Class.UNKNOWN, "its server says it only reads, and nobody has checked that", CLAIMED
-    return Class.UNKNOWN, "not reviewed by an operator", NO_RULE
+        return CallClass.WRITE, "its server says it changes something and destroys nothing", "declared write"
+    if hints.read_only and not (hints.open_world or hints.destructive or has_acting_word(spec.name)):
+        return CallClass.UNKNOWN, "its server says it only reads, and nobody has checked that", CLAIMED
+    return CallClass.UNKNOWN, "not reviewed by an operator", NO_RULE
 
 
 def _believed(spec: ToolSpec) -> Found:
     """The class of a tool whose words are believed: it is ours, or was reviewed."""
     if spec.recipe.cls is not None:
-        return spec.recipe.cls, f"the {_whose(spec)} server says so", "recipe"
+        return spec.recipe.cls, f"the {_class_source(spec)} server says so", "recipe"
     return _hinted(spec)
 
 
 def _hinted(spec: ToolSpec) -> Found:
-    hints, whose = spec.hints, _whose(spec)
+    hints, whose = spec.hints, _class_source(spec)
     if hints.read_only:
-        return Class.READ, f"the {whose} server says it only reads", "annotations"
+        return CallClass.READ, f"the {whose} server says it only reads", "annotations"
     if hints.read_only is None and not hints.destructive:
-        return Class.UNKNOWN, "its server says nothing about it", "no annotations"
+        return CallClass.UNKNOWN, "its server says nothing about it", "no annotations"
     if hints.destructive is not False:
-        return Class.DESTRUCTIVE, f"the {whose} server says it may destroy", "annotations"
-    return Class.WRITE, f"the {whose} server says it changes something", "annotations"
+        return CallClass.DESTRUCTIVE, f"the {whose} server says it may destroy", "annotations"
+    return CallClass.WRITE, f"the {whose} server says it changes something", "annotations"
 
 
-def _whose(spec: ToolSpec) -> str:
+def _class_source(spec: ToolSpec) -> str:
     return "reviewed" if spec.believed and spec.trust is Trust.DECLARED else spec.trust
 
 
-def _raised(found: Found, more: Found) -> Found:
+def _stricter(found: Found, more: Found) -> Found:
     """The stricter of the two; the first where they are the same."""
     return more if CLASS_ORDER.index(more[0]) > CLASS_ORDER.index(found[0]) else found
 
 
-def _highest(values: Iterable[Class]) -> Class:
+def _strictest(values: Iterable[CallClass]) -> CallClass:
     return max(values, key=CLASS_ORDER.index)
 
 
@@ -223,10 +223,10 @@ def decide(
     neither bundled nor reviewed comes from the operator's manifests, so its class counts like a rule's.
     """
     if too_many_targets(spec.recipe.targets, args):
-        return Decision(Verdict.DENY, Class.DESTRUCTIVE, Risk.CRITICAL, TOO_MANY, "too many names")
+        return Decision(Verdict.DENY, CallClass.DESTRUCTIVE, Risk.CRITICAL, TOO_MANY, "too many names")
     rules = _matching(policy, spec, args, matches)
     cls, reason, rule = _classify(spec, rules)
-    least, why = _of_commands(spec, rules, args)
+    least, why = _class_of_commands(spec, rules, args)
     if CLASS_ORDER.index(least) > CLASS_ORDER.index(cls):
         cls, reason, rule = least, why, "commands"
     for raising in rules:
@@ -236,9 +236,9 @@ def decide(
     reads = _only_reads(spec, cls)
     always = secret if reads else next((r for r in rules if r.always), secret)
     if always:
-        cls, reason, rule = Class.DESTRUCTIVE, f"“{always.name}” is always gated", always.name
-    elif cls is not Class.READ and spec.recipe.targets and spec.recipe.targets.unresolved:
-        cls, reason, rule = Class.DESTRUCTIVE, LINKED, "links"
+        cls, reason, rule = CallClass.DESTRUCTIVE, f"“{always.name}” is always gated", always.name
+    elif cls is not CallClass.READ and spec.recipe.targets and spec.recipe.targets.unresolved:
+        cls, reason, rule = CallClass.DESTRUCTIVE, FOLLOWS_LINKS, "links"
     approvers = _approvers(rules)
     if rule == CLAIMED and (not policy.admins or approvers != Approvers()):
         rule = NO_RULE
@@ -263,9 +263,9 @@ def decide(
 def _matching(policy: Policy, spec: ToolSpec, args: Json, matches: Matches) -> list[Rule]:
     """The rules that are about this call, in whatever form a tool may take its arguments."""
     # Also without what the recipe bound: the same call must never be judged milder for being looked at.
-    given = [args, *_unbound(spec, args)]
-    forms = [*given, *(form for one in given for form in shapes(spec.recipe.targets, one))]
-    named = [rule for rule in (*policy.rules, *_of_recipe(spec)) if rule.names(spec.full_name)]
+    given = [args, *_requested_args(spec, args)]
+    forms = [*given, *(form for one in given for form in argument_variants(spec.recipe.targets, one))]
+    named = [rule for rule in (*policy.rules, *_recipe_rules(spec)) if rule.names(spec.full_name)]
     found = _found({pattern for rule in named for pattern in rule.texts}, forms)
     return [
         rule
@@ -280,69 +280,77 @@ def _found(patterns: Iterable[str], forms: Iterable[Json]) -> set[str]:
     return {pattern for pattern in patterns if any(map(re.compile(pattern).search, texts))}
 
 
-def _of_commands(spec: ToolSpec, rules: Sequence[Rule], args: Json) -> tuple[Class, str]:
+def _class_of_commands(spec: ToolSpec, rules: Sequence[Rule], args: Json) -> tuple[CallClass, str]:
     """The class that a call has at least because of a command or a statement in it, and why; where neither an operator
     nor a recipe has said what class the tool is."""
     stated = spec.recipe.cls is not None or any(rule.cls for rule in rules)
     if stated and not spec.changed:
-        return Class.READ, ""
+        return CallClass.READ, ""
     said = words(spec.name)
-    if not command_tools.runs(said, spec.schema, args):
-        return (Class.DESTRUCTIVE, ANYTHING) if command_tools.changes_data(said, args) else (Class.READ, "")
-    if not command_tools.harmless(said, args):
-        return Class.DESTRUCTIVE, ANYTHING
-    return (Class.WRITE, ADDS) if command_tools.adds(said, args) else (Class.READ, "")
+    if not command_tools.runs_commands(said, spec.schema, args):
+        return (
+            (CallClass.DESTRUCTIVE, UNREADABLE_COMMAND)
+            if command_tools.changes_data(said, args)
+            else (CallClass.READ, "")
+        )
+    if not command_tools.is_harmless_command(said, args):
+        return CallClass.DESTRUCTIVE, UNREADABLE_COMMAND
+    return (
+        (CallClass.WRITE, ADDS_SOMETHING)
+        if command_tools.adds_something(said, args)
+        else (CallClass.READ, "")
+    )
 
 
 def _secret(policy: Policy, spec: ToolSpec, args: Json) -> Rule | None:
     """The rule of the always-gate list that is also about reading what the call touches, if there is one."""
     rules = [rule for rule in policy.rules if rule.reads]
-    paths = contents(spec.recipe.targets, args) if rules else ()
+    paths = content_paths(spec.recipe.targets, args) if rules else ()
     return next((rule for rule in rules if rule.reaches(spec.full_name, paths)), None)
 
 
-def _of_recipe(spec: ToolSpec) -> Iterator[Rule]:
+def _recipe_rules(spec: ToolSpec) -> Iterator[Rule]:
     """The argument rules of a recipe. They only raise, so they count whoever wrote them."""
     for found in spec.recipe.raises:
         texts = (found.text,) if found.text else ()
         yield Rule("its recipe", (spec.full_name,), at_least=found.cls, schema=found.schema, texts=texts)
 
 
-def _unbound(spec: ToolSpec, args: Json) -> list[Json]:
+def _requested_args(spec: ToolSpec, args: Json) -> list[Json]:
     """The arguments as they were asked for, where the recipe has added some."""
     if not isinstance(args, Mapping) or not args.keys() & spec.recipe.bind.keys():
         return []
     return [{key: value for key, value in args.items() if key not in spec.recipe.bind}]
 
 
-def _only_reads(spec: ToolSpec, cls: Class) -> bool:
+def _only_reads(spec: ToolSpec, cls: CallClass) -> bool:
     """Whether the always-gate list spares this call. The operator's word alone does not take a tool off it
     whose name says that it destroys: a server that is believed has to say so too."""
-    return cls is Class.READ and (not destroys(spec.name) or _said(spec)[0] is Class.READ)
+    return cls is CallClass.READ and (not destroys(spec.name) or _claimed_hints(spec)[0] is CallClass.READ)
 
 
 VERDICTS = {
-    Class.READ: Verdict.RUN,
-    Class.WRITE: Verdict.CONFIRM,
-    Class.UNKNOWN: Verdict.CONFIRM,
-    Class.DESTRUCTIVE: Verdict.TYPED,
+    CallClass.READ: Verdict.RUN,
+    CallClass.WRITE: Verdict.CONFIRM,
+    CallClass.UNKNOWN: Verdict.CONFIRM,
+    CallClass.DESTRUCTIVE: Verdict.TYPED,
 }
 
 
-def _classify(spec: ToolSpec, rules: Sequence[Rule]) -> tuple[Class, str, str]:
+def _classify(spec: ToolSpec, rules: Sequence[Rule]) -> tuple[CallClass, str, str]:
     """First found: the operator's class (the most exact pattern, then the strictest), else the server's."""
     stated = [r for r in rules if r.cls]
     if not stated or spec.unread:
         cls, reason, rule = _by_name(spec, rules)
         if stated:  # a lowered class was given to another definition
-            return _highest([cls, *(r.cls for r in stated if r.cls)]), reason, rule
+            return _strictest([cls, *(r.cls for r in stated if r.cls)]), reason, rule
         return cls, reason, rule
     exact = [r for r in stated if spec.full_name in r.tools] or stated
-    best = max(exact, key=lambda r: CLASS_ORDER.index(r.cls or Class.READ))
-    return best.cls or Class.UNKNOWN, f"the operator's policy says so (“{best.name}”)", best.name
+    best = max(exact, key=lambda r: CLASS_ORDER.index(r.cls or CallClass.READ))
+    return best.cls or CallClass.UNKNOWN, f"the operator's policy says so (“{best.name}”)", best.name
 
 
-def _by_name(spec: ToolSpec, rules: Sequence[Rule]) -> tuple[Class, str, str]:
+def _by_name(spec: ToolSpec, rules: Sequence[Rule]) -> tuple[CallClass, str, str]:
     """What the server claims; where it claims nothing, what is known of tools of this name.
 
     A name is chosen by the server, so beside any claim, and for a server that is not believed, it only raises.
@@ -351,12 +359,12 @@ def _by_name(spec: ToolSpec, rules: Sequence[Rule]) -> tuple[Class, str, str]:
     known = [r for r in rules if r.known]
     if not known:
         return claimed
-    best = max(known, key=lambda r: CLASS_ORDER.index(r.known or Class.READ))
-    named = best.known or Class.UNKNOWN
+    best = max(known, key=lambda r: CLASS_ORDER.index(r.known or CallClass.READ))
+    named = best.known or CallClass.UNKNOWN
     agrees = spec.hints == Hints() or (
-        named is Class.READ and spec.hints.read_only and not spec.hints.open_world
+        named is CallClass.READ and spec.hints.read_only and not spec.hints.open_world
     )
-    silent = claimed[2] in NOTHING_SAID and agrees and spec.recipe.cls is None
+    silent = claimed[2] in UNCLASSIFIED and agrees and spec.recipe.cls is None
     if not silent and CLASS_ORDER.index(named) <= CLASS_ORDER.index(claimed[0]):
         return claimed
     return named, f"the policy says so of every tool of this name (“{best.name}”)", best.name
@@ -378,7 +386,7 @@ def _refusal(policy: Policy, spec: ToolSpec, rules: Sequence[Rule], channel: str
     return None
 
 
-def _risk(spec: ToolSpec, cls: Class, rules: Sequence[Rule], asked: Risk | None) -> Risk:
+def _risk(spec: ToolSpec, cls: CallClass, rules: Sequence[Rule], asked: Risk | None) -> Risk:
     candidates = [RISK_OF[cls], *(r.risk for r in rules if r.risk)]
     if spec.recipe.risk:
         candidates.append(spec.recipe.risk)

@@ -9,21 +9,21 @@ from typing import Protocol
 
 from gate.rules.action import Action, Json, Person
 from gate.rules.confidence import Judgement
-from gate.rules.ledger_ports import Crowded as Crowded
-from gate.rules.ledger_ports import Due as Due
+from gate.rules.ledger_ports import DueItem as DueItem
 from gate.rules.ledger_ports import Ledger as Ledger
-from gate.rules.ledger_ports import Opening as Opening
 from gate.rules.ledger_ports import PlannerUnavailable as PlannerUnavailable
 from gate.rules.ledger_ports import Stale as Stale
 from gate.rules.ledger_ports import StaleTask as StaleTask
+from gate.rules.ledger_ports import ThreadContext as ThreadContext
+from gate.rules.ledger_ports import TooManyWaiting as TooManyWaiting
 from gate.rules.ledger_ports import Tx as Tx
 from gate.rules.ledger_ports import Unavailable as Unavailable
 from gate.rules.messages import CardKey as CardKey
-from gate.rules.messages import Happening as Happening
 from gate.rules.messages import Lease as Lease
+from gate.rules.messages import LedgerEvent as LedgerEvent
 from gate.rules.messages import Note as Note
+from gate.rules.messages import OpenedModal as OpenedModal
 from gate.rules.messages import Posted as Posted
-from gate.rules.messages import Sheet as Sheet
 from gate.rules.messages import UndoEntry as UndoEntry
 from gate.rules.planner_port import Planner
 from gate.rules.policy import Policy
@@ -158,6 +158,6 @@ class World:
         None  # the list of what waits for a review; without one, it is read from the ledger
     )
 
-    def through(self, token: str) -> World:
+    def for_token(self, token: str) -> World:
         """The same world, for what comes through the API with this token: the record names it, by its id."""
-        return replace(self, ledger=self.ledger.through(token))
+        return replace(self, ledger=self.ledger.for_token(token))

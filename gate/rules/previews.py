@@ -13,9 +13,9 @@ from gate.rules.diffs import unified
 from gate.rules.policy import words
 from gate.rules.templates import PLACEHOLDER, TemplateError, expand, holds
 from gate.rules.tool import ToolSpec, Undo
-from gate.rules.unicode_safety import strange
+from gate.rules.unicode_safety import is_deceptive
 
-STRANGE = (
+DECEPTIVE_TEXT = (
     "Some characters here are invisible or look like others. They are spelled out as \\u{…}: read with care."
 )
 COVERED = "What is in it now is not shown: it is a secret file."
@@ -61,11 +61,11 @@ def _named(found: Sequence[Fact], summary: str) -> tuple[Fact, ...]:
     )
 
 
-def has_strange(preview: Preview) -> bool:
+def has_deceptive_text(preview: Preview) -> bool:
     """Whether anything on the card may not look like what it is."""
     texts = [preview.summary, preview.verb, preview.diff, preview.notifies, preview.undo, preview.recoverable]
     texts += (text for f in preview.facts for text in (f.label, f.value))
-    return any(map(strange, [*texts, *(text for a in preview.affected for text in (a.name, a.kind))]))
+    return any(map(is_deceptive, [*texts, *(text for a in preview.affected for text in (a.name, a.kind))]))
 
 
 def default_verb(spec: ToolSpec) -> str:
@@ -118,15 +118,17 @@ def build(
         if more
         else "",
     )
-    return warned(preview)
+    return with_warning(preview)
 
 
-def warned(preview: Preview) -> Preview:
+def with_warning(preview: Preview) -> Preview:
     """The preview, with a word of warning where its texts are not what they look like."""
-    return replace(preview, notes=(*preview.notes, STRANGE)) if has_strange(preview) else preview
+    return (
+        replace(preview, notes=(*preview.notes, DECEPTIVE_TEXT)) if has_deceptive_text(preview) else preview
+    )
 
 
-def covered(preview: Preview) -> Preview:
+def covered_by_facts(preview: Preview) -> Preview:
     """The preview without what is in the target now: that is not for everybody who sees the card."""
     return replace(preview, diff="", notes=(*preview.notes, COVERED)) if preview.diff else preview
 

@@ -5,19 +5,23 @@ from __future__ import annotations
 from dataclasses import replace
 from enum import StrEnum
 
-from gate.rules.action import Action, Judged, Preview, ResultReview
+from gate.rules.action import Action, Preview, ResultDecision, ResultReview
 from gate.rules.plans import place, step_of
 from gate.rules.states import State
-from gate.rules.task import NOBODY, Step, StepState, Task, Why
+from gate.rules.task import NOBODY, PauseReason, Step, StepState, Task
 from gate.rules.task_states import TaskState
 
-LOOKED_AT = "Step {place} is done. What it gave is not here yet: it waits for {user} to review it."
+UNDER_REVIEW = "Step {place} is done. What it gave is not here yet: it waits for {user} to review it."
 NEVER = "Step {place} ran. Nobody has released what it gave, so nothing of it is told here."
 KEPT = "The rest is not told here: it may quote what the call gave, and nobody has let that out as it is."
-ABOUT_RESULTS = (Why.REVIEW, Why.SUMMARY, Why.DOUBT)  # pauses whose reason quotes what a step gave
+ABOUT_RESULTS = (
+    PauseReason.REVIEW,
+    PauseReason.SUMMARY,
+    PauseReason.DOUBT,
+)  # pauses whose reason quotes what a step gave
 
 
-class Standing(StrEnum):
+class ReleaseState(StrEnum):
     """How the look at what a step gave stands."""
 
     WAITING = "waiting"
@@ -27,23 +31,26 @@ class Standing(StrEnum):
     DROPPED = "dropped"  # it was never released, and never will be: not trusted, or its task ended before
 
 
-OUT = (None, Standing.RELEASED)  # nobody has to look at it, or somebody has let it out as it is
+RELEASED_STATES = (
+    None,
+    ReleaseState.RELEASED,
+)  # nobody has to look at it, or somebody has let it out as it is
 
 
-def standing(task: Task, step: Step) -> Standing | None:
+def release_state(task: Task, step: Step) -> ReleaseState | None:
     """How it stands; None where nobody has to look at what the step gave, or it has given nothing."""
     if step.rejected_by:
-        return Standing.REJECTED
+        return ReleaseState.REJECTED
     if not step.ran:
         return None
     if step.state is not StepState.DONE:
-        return Standing.DROPPED
+        return ReleaseState.DROPPED
     if not step.shown:
         return None
     if not step.passed:
         waits = task.state is TaskState.PAUSED and step.shown == task.pauses
-        return Standing.WAITING if waits else Standing.DROPPED
-    return Standing.EDITED if step.edited else Standing.RELEASED
+        return ReleaseState.WAITING if waits else ReleaseState.DROPPED
+    return ReleaseState.EDITED if step.edited else ReleaseState.RELEASED
 
 
 def decided_by(step: Step) -> str:
@@ -62,13 +69,13 @@ def redacted_task(task: Task) -> Task:
 
 def redacted_step(task: Task, step: Step) -> Step:
     """The same of one step; a planner, too, knows no more of it."""
-    now = standing(task, step)
-    if now in OUT:
+    now = release_state(task, step)
+    if now in RELEASED_STATES:
         return step
     # The words of a score may quote the true result, also of what was changed or rejected since.
     score = step.confidence and replace(step.confidence, reasons=(), judged="")
     step = replace(step, output=replace(step.output, confidence=score))
-    if now in (Standing.REJECTED, Standing.EDITED):  # of its true result nothing is left
+    if now in (ReleaseState.REJECTED, ReleaseState.EDITED):  # of its true result nothing is left
         return step
     return replace(step, output=replace(step.output, text="", result=None))
 
@@ -78,13 +85,13 @@ def _reason(task: Task) -> str:
     step = _about(task)
     if task.why not in ABOUT_RESULTS or task.plan is None or step is None or step.rejected_by:
         return task.reason
-    waits = standing(task, step) is Standing.WAITING
-    return (LOOKED_AT if waits else NEVER).format(place=place(task.plan, step), user=task.requester)
+    waits = release_state(task, step) is ReleaseState.WAITING
+    return (UNDER_REVIEW if waits else NEVER).format(place=place(task.plan, step), user=task.requester)
 
 
 def _about(task: Task) -> Step | None:
     """The step that a pause is about."""
-    if task.plan is None or task.why is Why.DOUBT:
+    if task.plan is None or task.why is PauseReason.DOUBT:
         return task.plan.current if task.plan else None
     return next((step for step in task.plan.steps if step.shown and step.shown == task.pauses), None)
 
@@ -106,15 +113,15 @@ def redacted_action(task: Task | None, action: Action) -> Action:
             if task.is_finished
             else replace(action, state=State.EXECUTING, execution=running)
         )
-    now = standing(task, step)
+    now = release_state(task, step)
     if now is None:
         return action
-    if now is Standing.WAITING:
+    if now is ReleaseState.WAITING:
         return replace(action, result_review=ResultReview(awaits="review"))
-    if now is Standing.DROPPED:
+    if now is ReleaseState.DROPPED:
         return _dropped(action)
-    kept = now is not Standing.REJECTED
-    return _judged(action, Judged(decided_by(step), kept, step.result if step.edited else None))
+    kept = now is not ReleaseState.REJECTED
+    return _judged(action, ResultDecision(decided_by(step), kept, step.result if step.edited else None))
 
 
 def redacted_undo(original: Action, undo: Action) -> Action:
@@ -138,8 +145,8 @@ def redacted_undo(original: Action, undo: Action) -> Action:
 
 
 def _dropped(action: Action) -> Action:
-    return _judged(action, Judged("", False))
+    return _judged(action, ResultDecision("", False))
 
 
-def _judged(action: Action, judged: Judged) -> Action:
+def _judged(action: Action, judged: ResultDecision) -> Action:
     return replace(action, result_review=ResultReview(judged=judged))

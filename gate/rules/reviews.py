@@ -10,11 +10,11 @@ from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import Protocol
 
-from gate.rules.action import Action, Class, Json, Outcome, Session
+from gate.rules.action import Action, CallClass, Json, Outcome, Session
 from gate.rules.canonical_json import BadArguments, parse
-from gate.rules.messages import Happening
+from gate.rules.messages import LedgerEvent
 from gate.rules.receipt import receipt
-from gate.rules.task import Look, Step, StepState, Task, clipped
+from gate.rules.task import Step, StepReview, StepState, Task, clipped
 
 COMMENT = 500  # characters kept of a comment, docs/promises.md REVIEW-08
 
@@ -66,7 +66,7 @@ class ReviewRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class PendingReview:
     """One line of the list of what is paused for review."""
 
     key: str  # the id of the task or action that waits
@@ -82,21 +82,21 @@ class Waiting:
     private: bool = False  # for the requester alone
 
 
-def names(step: Step) -> tuple[str, ...]:
+def matched_names(step: Step) -> tuple[str, ...]:
     """What a review may call a step; nothing where nobody was shown a plan."""
     return () if step.origin else (step.id, step.title)
 
 
 def edited(step: Step, reviewer: str, result: Json) -> Step:
     """The step with what a reviewer made of its result, in place of it: later steps are not told of the true one."""
-    look = replace(step.look or Look(0), by=reviewer, edited=True)
+    look = replace(step.look or StepReview(0), by=reviewer, edited=True)
     told = clipped(json.dumps(result, ensure_ascii=False))
     return replace(step, look=look, output=replace(step.output, text=told, result=result))
 
 
 def dropped(step: Step, reviewer: str, text: str) -> Step:
     """The step, failed, with its result rejected: nothing after it can use what it gave, though it ran."""
-    look = replace(step.look or Look(0), by=reviewer)
+    look = replace(step.look or StepReview(0), by=reviewer)
     output = replace(step.output, text=text, result=None)
     return replace(step, state=StepState.FAILED, look=look, output=output)
 
@@ -105,7 +105,10 @@ def undoable(step: Step) -> bool:
     """Whether a step has changed something that was said to have a way back."""
     way_back = step.preview.undo if step.preview else ""
     return (
-        step.cls is not Class.READ and bool(step.action) and bool(way_back) and not way_back.startswith("no")
+        step.cls is not CallClass.READ
+        and bool(step.action)
+        and bool(way_back)
+        and not way_back.startswith("no")
     )
 
 
@@ -127,7 +130,7 @@ def version_after(action: Action) -> int:
     return 1 << 29 | int(receipt(action)[:7], 16)
 
 
-def gave(action: Action) -> dict[str, Json]:
+def step_result(action: Action) -> dict[str, Json]:
     """What a call gave, in the form in which the result of a step is kept: the tool's words beside its fields."""
     outcome = action.outcome or Outcome("unknown")
     fields = outcome.structured if isinstance(outcome.structured, dict) else {}
@@ -137,7 +140,7 @@ def gave(action: Action) -> dict[str, Json]:
 def one_result(true: Json, given: Json) -> Json:
     """What a reviewer releases in place of a result, so that nothing of the old one is left in it. The words and the
     fields are two forms of one result, and who changes it often changes one of them: then the other is made of that,
-    or dropped. Both in the form of `gave`; what is no object, or was not changed, comes back as it is."""
+    or dropped. Both in the form of `step_result`; what is no object, or was not changed, comes back as it is."""
     if not (isinstance(true, dict) and isinstance(given, dict)) or same(true, given):
         return given
     before, fields = _fields(true), _fields(given)
@@ -182,7 +185,7 @@ def released(action: Action) -> Outcome | None:
     return replace(outcome, text=shown, structured=fields or None)
 
 
-def paused(session: Session, task: str, where: tuple[str, str], phase: Phase, at: datetime) -> Happening:
+def paused(session: Session, task: str, where: tuple[str, str], phase: Phase, at: datetime) -> LedgerEvent:
     """The event of docs/promises.md REVIEW-26 for a pause at execution and node; `task`: of the event, ""
     outside of tasks."""
     execution, at_node = where
@@ -193,17 +196,17 @@ def paused(session: Session, task: str, where: tuple[str, str], phase: Phase, at
         "triggerPhase": phase.value,
         "timestamp": milliseconds(at),
     }
-    return Happening("workflow_paused", session, task, body)
+    return LedgerEvent("workflow_paused", session, task, body)
 
 
-def resumed(session: Session, task: str, execution: str, at: datetime) -> Happening:
+def resumed(session: Session, task: str, execution: str, at: datetime) -> LedgerEvent:
     """The event of docs/promises.md REVIEW-27 for the end of such a pause, however it was decided."""
     body: dict[str, Json] = {
         "type": "workflow_resumed",
         "executionId": execution,
         "timestamp": milliseconds(at),
     }
-    return Happening("workflow_resumed", session, task, body)
+    return LedgerEvent("workflow_resumed", session, task, body)
 
 
 def milliseconds(at: datetime) -> int:
@@ -240,10 +243,10 @@ class Reviews(Protocol):
 class Pending(Protocol):
     """Redis: the list of what waits, without a time to live. Each raises Unavailable when Redis cannot be had."""
 
-    async def put(self, waiting: Waiting) -> None: ...
+    async def put(self, waiting: PendingReview) -> None: ...
     async def drop(self, team: str, key: str) -> None: ...
-    async def all(self, team: str) -> tuple[Waiting, ...] | None:
+    async def all(self, team: str) -> tuple[PendingReview, ...] | None:
         """What waits; None where nothing was ever put there, as in a Redis that was emptied."""
 
-    async def replace(self, team: str, waiting: Sequence[Waiting]) -> None:
+    async def replace(self, team: str, waiting: Sequence[PendingReview]) -> None:
         """Put exactly these there, in one go."""

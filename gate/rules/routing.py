@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gate.rules.settings import Switches
-from gate.rules.task import Assessment, Decided, Flow, Missing, Question
+from gate.rules.task import Assessment, Flow, Missing, Question, SettledPoint
 
 SIMPLE_BELOW = 30  # complexity: docs/promises.md TASK-09
 SIMPLE_STEPS = 2
@@ -20,12 +20,12 @@ class Route:
     flow: Flow
     reason: str
     ask: tuple[Question, ...] = ()
-    assumed: tuple[Decided, ...] = ()  # what is not asked, as the planner would have it
+    assumed: tuple[SettledPoint, ...] = ()  # what is not asked, as the planner would have it
     stuck: str = ""  # why it cannot go on at all
 
 
 def route(
-    assessment: Assessment, switches: Switches, decided: Sequence[Decided] = (), asked: int = 0
+    assessment: Assessment, switches: Switches, decided: Sequence[SettledPoint] = (), asked: int = 0
 ) -> Route:
     """Clarification first (docs/promises.md TASK-01). `aggressive` asks whatever the planner would ask; `minimal` only
     what it cannot assume. Questions that were answered or skipped are not asked again, and after three rounds only what
@@ -40,7 +40,7 @@ def route(
     way = _flow(assessment, switches)
     if wanted and way.flow is not Flow.TALK:
         return Route(Flow.NONE, "something is missing", tuple(wanted))
-    assumed = tuple(Decided(q.id, q.text, q.assumption, "") for q in open_ if _chosen(q))
+    assumed = tuple(SettledPoint(q.id, q.text, q.assumption, "") for q in open_ if _chosen(q))
     return way if way.flow is Flow.TALK else replace(way, assumed=assumed)
 
 

@@ -96,7 +96,7 @@ SHOWN: Mapping[str, Mapping[str | bool, frozenset[str]]] = {
         "manual": frozenset({"unsure", "sure"}),
     },
 }
-LEAST = 0.5  # below it lie steps of which something is known to be wrong, or destroyed
+MIN_CONFIDENCE = 0.5  # below it lie steps of which something is known to be wrong, or destroyed
 SETTABLE = ("preset", *CHOICES, THRESHOLD, *FLAGS)
 BARE = {
     **{preset: "preset" for preset in PRESETS},
@@ -113,12 +113,14 @@ class BadSwitches(ValueError):
     """A switch or a value that there is not. Its text is a sentence for people."""
 
 
-def switched(base: Switches, changes: Mapping[str, Json]) -> Switches:
+def with_switches(base: Switches, changes: Mapping[str, Json]) -> Switches:
     """`base` with the changes: first the preset that they name, then each single switch.
 
     Raises BadSwitches with one sentence that names every wrong key and value, and what is allowed.
     """
-    wrong = [f"“{quoted(key, 40)}” {why}" for key, value in changes.items() if (why := flaw(key, value))]
+    wrong = [
+        f"“{quoted(key, 40)}” {why}" for key, value in changes.items() if (why := switch_problem(key, value))
+    ]
     if wrong:
         raise BadSwitches("; ".join(wrong) + ".")
     preset = PRESETS[str(changes["preset"]).lower()] if "preset" in changes else {}
@@ -129,13 +131,13 @@ def switched(base: Switches, changes: Mapping[str, Json]) -> Switches:
     return replace(base, **fields)
 
 
-def lessened(base: Switches, other: Switches) -> tuple[str, ...]:
+def weakened_switches(base: Switches, other: Switches) -> tuple[str, ...]:
     """The switches by which people see less of a task, or are asked less, with `other` than with `base`."""
     less = [key for key, shown in SHOWN.items() if shown[getattr(base, key)] - shown[getattr(other, key)]]
     return (*less, THRESHOLD) if other.confidence < base.confidence else tuple(less)
 
 
-def flaw(key: str, value: Json) -> str:
+def switch_problem(key: str, value: Json) -> str:
     """What is wrong with this switch, to be said after its name; "" for nothing."""
     if key == MODE and value in CHOICES["review"]:
         return f"is called “review” here: write “review” with {_shown(value)}"
@@ -143,7 +145,9 @@ def flaw(key: str, value: Json) -> str:
         return f"is not known{_hint(key, SETTABLE)}"
     if key == THRESHOLD:
         return (
-            "" if _number(value) is not None else f"must be a number from {LEAST} to 1, not {_shown(value)}"
+            ""
+            if _number(value) is not None
+            else f"must be a number from {MIN_CONFIDENCE} to 1, not {_shown(value)}"
         )
     if key in FLAGS:
         fits = isinstance(value, bool) or (isinstance(value, str) and value.lower() in WORDS)
@@ -156,7 +160,7 @@ def flaw(key: str, value: Json) -> str:
     return f"must be one of {', '.join(allowed)}, not {_shown(value)}{meant}"
 
 
-def header(text: str) -> tuple[Mapping[str, str], str]:
+def parse_header(text: str) -> tuple[Mapping[str, str], str]:
     """The switches in brackets that a request begins with, as written, and the request without them.
 
     `[complex] move …`, `[review=both plan_approval=no] …`. What a bracket holds must be presets and `key=value`
@@ -177,7 +181,7 @@ def header(text: str) -> tuple[Mapping[str, str], str]:
 def unknown_label(text: str) -> str:
     """A sentence about the word in brackets that a request begins with, where it sets nothing; "" for no such word."""
     found = LABEL.match(text.lstrip())
-    if not found or header(text)[0]:
+    if not found or parse_header(text)[0]:
         return ""
     known = ", ".join(f"[{word}]" for word in BARE)
     return (
@@ -201,7 +205,7 @@ def _parts(inside: str) -> Iterator[tuple[str, str]]:
 
 def _read(key: str, value: Json) -> str | bool | float:
     if key == THRESHOLD:
-        return _number(value) or LEAST
+        return _number(value) or MIN_CONFIDENCE
     word = value.lower() if isinstance(value, str) else value
     return bool(WORDS.get(word, word)) if key in FLAGS else str(word)
 
@@ -212,7 +216,7 @@ def _number(value: Json) -> float | None:
         value = float(value) if NUMBER.fullmatch(value) else None
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return float(value) if LEAST <= value <= 1 else None
+    return float(value) if MIN_CONFIDENCE <= value <= 1 else None
 
 
 def _shown(value: Json) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from gate.rules.action import Class, Json, Preview, Risk, Verdict
+from gate.rules.action import CallClass, Json, Preview, Risk, Verdict
 from gate.rules.confidence import Confidence
 
 LAST_WORDS = 600  # characters of a planner's last words that a card has room for
@@ -35,7 +35,7 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class StepReview:
     """A pause in which people look at what a step gave. Their decision is on its action (`Action.judged`) and among the
     reviews, with the true result; the step keeps what may be used of it."""
 
@@ -60,7 +60,7 @@ class StepCall:
 class Preflight:
     """What was found out about a call before it runs, by its tool, the policy and reads."""
 
-    cls: Class = Class.UNKNOWN
+    cls: CallClass = CallClass.UNKNOWN
     verdict: Verdict = Verdict.CONFIRM
     preview: Preview | None = None  # what it would change, as seen when the plan was made
     problem: str = ""  # why it could not be looked at yet, or will not run
@@ -101,7 +101,7 @@ class Step:
     state: StepState = StepState.WAITING
     run: StepRun = StepRun()
     output: Output = Output()
-    look: Look | None = None  # None: nobody is, or was, to look at what it gave
+    look: StepReview | None = None  # None: nobody is, or was, to look at what it gave
     origin: Origin | None = None  # None: of a plan that was shown
     closing: str = ""  # the planner's last words once it was done, shown on its card as unchecked
 
@@ -161,7 +161,7 @@ class Step:
         return self.call.refs
 
     @property
-    def cls(self) -> Class:
+    def cls(self) -> CallClass:
         return self.preflight.cls
 
     @property

@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from gate.rules.action import Class, Session
+from gate.rules.action import CallClass, Session
 from gate.rules.settings import Switches
 from gate.rules.steps import LAST_WORDS as LAST_WORDS
-from gate.rules.steps import Look as Look
 from gate.rules.steps import Origin as Origin
 from gate.rules.steps import Output as Output
 from gate.rules.steps import Plan as Plan
 from gate.rules.steps import Preflight as Preflight
 from gate.rules.steps import Step as Step
 from gate.rules.steps import StepCall as StepCall
+from gate.rules.steps import StepReview as StepReview
 from gate.rules.steps import StepRun as StepRun
 from gate.rules.steps import StepState as StepState
 from gate.rules.task_states import OVER, TaskState
@@ -89,7 +89,7 @@ class Assessment:
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class SettledPoint:
     """One thing that was found out or settled: kept, shown, and given to the planner."""
 
     id: str  # of the question
@@ -118,7 +118,7 @@ class Remark:
     at: datetime
 
 
-class Wish(StrEnum):
+class StopRequest(StrEnum):
     """What somebody wants once the current step is over."""
 
     NONE = ""
@@ -126,7 +126,7 @@ class Wish(StrEnum):
     STOP = "stop"
 
 
-class Why(StrEnum):
+class PauseReason(StrEnum):
     """Why a task is paused."""
 
     NONE = ""
@@ -155,7 +155,7 @@ class Clarification:
     assessment: Assessment | None = None
     questions: tuple[Question, ...] = ()  # that wait for an answer, or waited last
     asked: int = 0  # question cards so far
-    decided: tuple[Decided, ...] = ()
+    decided: tuple[SettledPoint, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,8 +178,8 @@ class Planning:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pause:
-    wish: Wish = Wish.NONE
-    why: Why = Why.NONE
+    wish: StopRequest = StopRequest.NONE
+    why: PauseReason = PauseReason.NONE
     pauses: int = 0  # pause cards so far
 
 
@@ -245,7 +245,7 @@ class Task:
         turn made no other. "" where it asks in a message of its own."""
         if self.flow is not Flow.SIMPLE or self.planned or self.plan is None:
             return ""
-        changes = [(s.origin, s.action) for s in self.plan.steps if s.ran and s.cls is not Class.READ]
+        changes = [(s.origin, s.action) for s in self.plan.steps if s.ran and s.cls is not CallClass.READ]
         origins = [origin for origin, _ in changes if origin]
         alone = (
             origins and not origins[-1].group and [one.turn for one in origins].count(origins[-1].turn) == 1
@@ -298,7 +298,7 @@ class Task:
         return self.clarification.asked
 
     @property
-    def decided(self) -> tuple[Decided, ...]:
+    def decided(self) -> tuple[SettledPoint, ...]:
         return self.clarification.decided
 
     @property
@@ -318,11 +318,11 @@ class Task:
         return self.planning.attempts
 
     @property
-    def wish(self) -> Wish:
+    def wish(self) -> StopRequest:
         return self.pause.wish
 
     @property
-    def why(self) -> Why:
+    def why(self) -> PauseReason:
         return self.pause.why
 
     @property

@@ -13,7 +13,7 @@ from gate.rules.action import Json
 
 PLACEHOLDER = re.compile(r"\{([a-z_][\w-]*(?:\.[\w$-]+|\[\d+\])*)(?:\|([a-z]+))?\}", re.IGNORECASE)
 NAMED = ("display_name", "displayName", "name", "login")
-MOST_NAMES = 12
+MAX_NAMES = 12
 EVERY_NAME = ("*", "*.*", "**", "**/*")  # patterns
 # https://github.com/github/github-mcp-server/blob/main/pkg/github/repositories.go, get_file_contents
 DOWNLOAD = re.compile(r"successfully downloaded text file \(SHA: ([0-9a-f]{40,64})\)[^\n]*\n(.*)", re.DOTALL)
@@ -45,8 +45,8 @@ def _people(value: Json) -> str:
     found = value if isinstance(value, list) else [value]
     told = [str(next((one[k] for k in NAMED if one.get(k)), one)) if isinstance(one, dict) else str(one)
             for one in found if one]  # fmt: skip
-    more = len(told) - MOST_NAMES
-    return ", ".join(told[:MOST_NAMES]) + (f" and {more} others" if more > 0 else "") if told else "nobody"
+    more = len(told) - MAX_NAMES
+    return ", ".join(told[:MAX_NAMES]) + (f" and {more} others" if more > 0 else "") if told else "nobody"
 
 
 def _rows(value: Json) -> str:
@@ -61,7 +61,7 @@ def _rows(value: Json) -> str:
     return "\n".join(lines)
 
 
-def _sought(args: Json) -> str:
+def _search_text(args: Json) -> str:
     """What a search for files looks for: `“rent” in *.md`, `“rent”` in files of any name, or `*.md`."""
     if not isinstance(args, Mapping):
         raise ValueError("no arguments are given to it")
@@ -76,7 +76,7 @@ def _downloaded(value: Json) -> str:
     return _download(value)[2]
 
 
-def _sha(value: Json) -> str:
+def _sha_of_download(value: Json) -> str:
     """The SHA that GitHub's own server names with the text of a file."""
     return _download(value)[1]
 
@@ -96,9 +96,9 @@ FILTERS: dict[str, Callable[[Json], str]] = {
     "lines": lambda v: str(len(str(v).splitlines())),
     "people": _people,
     "rows": _rows,
-    "sought": _sought,
+    "sought": _search_text,
     "downloaded": _downloaded,
-    "sha": _sha,
+    "sha": _sha_of_download,
     "intact": lambda v: "" if "\ufffd" in str(v) else str(v),  # nothing where bytes were lost in reading
     "json": lambda v: json.dumps(v, ensure_ascii=False, sort_keys=True),
 }

@@ -43,7 +43,7 @@ HELP = re.compile(
     r"(?:what (?:can|could) (?:you|u) do(?: for (?:me|us))?\??|how (?:do|can) i use (?:you|this)\??|help(?: me)?"
     r"(?: (?:with|on|about|for))?(?: (?:the )?([\w-]{1,40}))?(?: server)?(?: please)?)"
 )
-NOBODY_S = frozenset(
+UNADDRESSED = frozenset(
     {"me", "us", "please", "with", "on", "about", "for", "the", "server", "this", "that", "it"}
 )
 TRIM = " \t\r\n.!"
@@ -86,7 +86,7 @@ class Command:
 
 def command(text: str) -> Command | None:
     """`pending`, `undo 3`, `undo that`, `audit`, `help files`, `cancel`: only as the whole text."""
-    about = helped(text)
+    about = help_topic(text)
     if about is not None:
         return Command("help", about=about)
     plain = COURTESY.sub("", _plain(text))
@@ -98,10 +98,10 @@ def command(text: str) -> Command | None:
     return Command(found[1], int(found[2]) if found[2] else None) if found else None
 
 
-def helped(text: str) -> str | None:
+def help_topic(text: str) -> str | None:
     """What help is wanted with, "" for all; None where the text asks for something else."""
     found = HELP.fullmatch(_plain(text))
-    return None if found is None else "" if found[1] in NOBODY_S else found[1] or ""
+    return None if found is None else "" if found[1] in UNADDRESSED else found[1] or ""
 
 
 def mode(text: str) -> dict[str, str] | None:

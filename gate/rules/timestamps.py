@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-def later(one: str, other: str) -> bool:
+def is_later(one: str, other: str) -> bool:
     """Whether `one` came after `other`. Compared as the decimal numbers they are: floats lose their last digits."""
     return _parts(one) > _parts(other)
 

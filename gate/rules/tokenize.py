@@ -46,7 +46,7 @@ class Sentence:
     pieces: tuple[Piece, ...]
 
 
-def as_seen(text: str) -> str:
+def visible_text(text: str) -> str:
     """Lower case and without what draws nothing; full-width and curly characters as their plain ones.
 
     Character by character, and few for each: normalising a whole text can be made to take very long.
@@ -58,18 +58,18 @@ def as_seen(text: str) -> str:
 
 
 def sentences(seen: str) -> tuple[Sentence, ...]:
-    """What the writer says in their own words, of a text as `as_seen` gives it. Takes linear time.
+    """What the writer says in their own words, of a text as `visible_text` gives it. Takes linear time.
 
     Quotations, quoted lines, code, struck words and links become one word, §quoted; somebody's mention §person;
     an emoji that doubts or refuses §doubt; a quotation that does not end begins with §open. An item of a list begins
     with §item.
     """
-    parts = END.split(RUN.sub(lambda run: "?" if "?" in run[0] else "! ", _spoken(seen)))
+    parts = END.split(RUN.sub(lambda run: "?" if "?" in run[0] else "! ", _own_words(seen)))
     pairs = zip(parts[::2], [*parts[1::2], ""], strict=True)
     return tuple(Sentence(end == "?", cut) for text, end in pairs if (cut := _pieces(text)) or end == "?")
 
 
-def _spoken(seen: str) -> str:
+def _own_words(seen: str) -> str:
     text = CODE.sub(f" {NOT_SPOKEN} ", seen)
     text = EMOJI.sub(" ", ASKING.sub("?", UNSURE.sub(f" {DOUBT} ", text)))
     text = QUOTED.sub(f" {NOT_SPOKEN} ", PERSON.sub(f" {SOMEBODY} ", QUOTE_LINE.sub(NOT_SPOKEN, text)))

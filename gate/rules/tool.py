@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from gate.rules.action import Class, Json, Risk
+from gate.rules.action import CallClass, Json, Risk
 from gate.rules.canonical_targets import Targets
 
 
@@ -58,10 +58,10 @@ class Read:
 
 
 @dataclass(frozen=True, slots=True)
-class Raise:
+class ClassRaise:
     """Arguments that make a call worse than its tool: where they fit, the class is at least `cls`."""
 
-    cls: Class
+    cls: CallClass
     schema: Mapping[str, Json] | None = None
     text: str = ""
 
@@ -118,9 +118,9 @@ class Show:
 class Recipe:
     """What we know about a tool beyond its schema (docs/recipes.md)."""
 
-    cls: Class | None = None
+    cls: CallClass | None = None
     risk: Risk | None = None
-    raises: Sequence[Raise] = ()
+    raises: Sequence[ClassRaise] = ()
     summary: str = ""
     verb: str = ""
     noun: str = ""
@@ -216,7 +216,7 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
-class Unfit:
+class InvalidAnswer:
     """What somebody filled in breaks the schema that it was asked for: one sentence for each field."""
 
     problems: tuple[Problem, ...]

@@ -111,7 +111,7 @@ def destroys(name: str) -> bool:
     return not DESTROYING.isdisjoint(words(name))
 
 
-def says_otherwise(name: str) -> bool:
+def has_changing_verb(name: str) -> bool:
     """Whether the name has a verb that changes something, and is not that of a tool that reads."""
     return not CHANGING.isdisjoint(words(name)) and not only_reads(name)
 
@@ -125,7 +125,7 @@ def only_reads(name: str) -> bool:
         return False
     named, first = (THINGS, FIRST_THINGS) if said[place] in READING else (NOTHING, NOTHING)
     allowed = [first if i == 0 else NOTHING if i == place else named for i in range(len(said))]
-    return not any(_acts(word) and word not in allowed[i] for i, word in enumerate(said))
+    return not any(_is_acting_word(word) and word not in allowed[i] for i, word in enumerate(said))
 
 
 def _verb(said: list[str]) -> int | None:
@@ -145,13 +145,13 @@ def _thing(word: str) -> bool:
     return word in KINDS or (word.endswith("s") and not word.endswith(("ss", "us", "is")))
 
 
-def _acts(word: str) -> bool:
+def _is_acting_word(word: str) -> bool:
     return word in CHANGING or word in DESTROYING or word in JOINING
 
 
-def acts(name: str) -> bool:
+def has_acting_word(name: str) -> bool:
     """Whether any word of the name is a verb that changes something, or joins a second act to a first."""
-    return any(map(_acts, words(name)))
+    return any(map(_is_acting_word, words(name)))
 
 
 def shows_change(title: str, description: str, schema: Mapping[str, Json]) -> bool:
@@ -159,11 +159,11 @@ def shows_change(title: str, description: str, schema: Mapping[str, Json]) -> bo
     offered = list(islice(_offered(schema), MOST_ARGUMENTS + 1))
     if len(offered) > MOST_ARGUMENTS or any(not PARAMETER_SIGNS.isdisjoint(_words(one)) for one in offered):
         return True
-    return any(len(text) > LONGEST or _tells(text) for text in (title, description))
+    return any(len(text) > LONGEST or _tells_of_change(text) for text in (title, description))
 
 
 @lru_cache(maxsize=2_048)
-def _tells(text: str) -> bool:
+def _tells_of_change(text: str) -> bool:
     return ACTS.search(text) is not None
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from gate.rules.action import Class, Json, Verdict
+from gate.rules.action import CallClass, Json, Verdict
 from gate.rules.policy import Policy, decide
 from gate.rules.tool import ToolSpec
 
@@ -16,22 +16,22 @@ NOT_OURS = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 @dataclass(frozen=True, slots=True)
-class Offered:
+class OfferedTool:
     """One tool under the name that a proposer knows it by. `cls`: of a call, as far as arguments do not matter."""
 
     name: str
     spec: ToolSpec
-    cls: Class
+    cls: CallClass
 
 
-def offered(specs: Sequence[ToolSpec], policy: Policy, channel: str) -> dict[str, Offered]:
+def offered_tools(specs: Sequence[ToolSpec], policy: Policy, channel: str) -> dict[str, OfferedTool]:
     """By name, all that the policy does not deny, in an order that does not depend on when they were listed."""
-    found: dict[str, Offered] = {}
+    found: dict[str, OfferedTool] = {}
     for spec in sorted(specs, key=lambda one: (one.server, one.name)):
         cls = class_of(spec, policy, channel)
         if cls is not None:
             name = free_name(spec, found)
-            found[name] = Offered(name, spec, cls)
+            found[name] = OfferedTool(name, spec, cls)
     return found
 
 
@@ -58,7 +58,7 @@ def free_name(spec: ToolSpec, taken: Collection[str]) -> str:
     return name
 
 
-def without(schema: Mapping[str, Json], names: Collection[str]) -> dict[str, Json]:
+def with_optional(schema: Mapping[str, Json], names: Collection[str]) -> dict[str, Json]:
     """The schema where these properties need not be given."""
     if not names:
         return dict(schema)
@@ -66,14 +66,14 @@ def without(schema: Mapping[str, Json], names: Collection[str]) -> dict[str, Jso
     return {**schema, "required": required}
 
 
-def asked_for(spec: ToolSpec) -> dict[str, Json]:
+def offered_schema(spec: ToolSpec) -> dict[str, Json]:
     """The schema that a proposer is shown: an object, and without what the recipe binds."""
-    schema = without(spec.schema, spec.recipe.bind.keys())
+    schema = with_optional(spec.schema, spec.recipe.bind.keys())
     known = {k: v for k, v in schema.get("properties", {}).items() if k not in spec.recipe.bind}
     return {**schema, "type": "object", "properties": known}
 
 
-def class_of(spec: ToolSpec, policy: Policy, channel: str) -> Class | None:
+def class_of(spec: ToolSpec, policy: Policy, channel: str) -> CallClass | None:
     """What a call of it would be, as far as that does not depend on arguments; None when it is denied."""
     always = replace(policy, rules=tuple(r for r in policy.rules if r.schema is None and not r.texts))
     decision = decide(always, spec, {}, channel, lambda schema, value: False)

@@ -23,7 +23,7 @@ def phrase_for(receipt: str, verb: str, noun: str, targets: int) -> str:
     return " ".join(part for part in (word, subject, code) if part)
 
 
-def typed_right(action: Action, typed: str) -> bool:
+def phrase_matches(action: Action, typed: str) -> bool:
     """Exact, but for ASCII spaces around. No case folding and no Unicode normalisation: both accept look-alikes
     (https://www.unicode.org/reports/tr39/)."""
     return bool(action.phrase) and typed.strip(" \t\r\n") == action.phrase

@@ -25,7 +25,7 @@ class Target:
     secure: bool
 
 
-def inner(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
+def embedded_ipv4(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
     """The IPv4 address that an IPv6 one stands for, where it does; else the same."""
     if isinstance(address, IPv4Address):
         return address
@@ -40,13 +40,13 @@ def inner(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
     return address
 
 
-def refused(text: str, allowed: Sequence[Network] = ()) -> str:
+def address_refusal(text: str, allowed: Sequence[Network] = ()) -> str:
     """Why nothing may be sent to this address, as a sentence; "" when it may."""
     try:
         address = ip_address(text.partition("%")[0])
     except ValueError:
         return f"{text[:60]} is no address."
-    meant = inner(address)
+    meant = embedded_ipv4(address)
     if any(one in network for one in (address, meant) for network in allowed):
         return ""
     local = meant.is_multicast or meant.is_reserved or meant.is_unspecified or not meant.is_global
@@ -56,7 +56,7 @@ def refused(text: str, allowed: Sequence[Network] = ()) -> str:
     return ""
 
 
-def target(url: str, allowed: Sequence[Network] = ()) -> Target | str:
+def parse_target(url: str, allowed: Sequence[Network] = ()) -> Target | str:
     """The parts of a webhook's URL, or why it cannot be one, as a sentence.
 
     Other ports and plain http only where the operator allows networks: there, the address decides.
@@ -84,13 +84,13 @@ def target(url: str, allowed: Sequence[Network] = ()) -> Target | str:
     return Target(host, wanted, secure)
 
 
-def closed(url: str) -> str:
+def url_problem(url: str) -> str:
     """Why this URL cannot be told over the open internet, as a sentence; "" when it can be tried. A host that is a
     name is judged each time it is looked up: a look-up now would tell whoever asks what names there are inside."""
-    found = target(url)
+    found = parse_target(url)
     if isinstance(found, str):
         return found
-    return refused(found.host) if _plain(found.host) else ""
+    return address_refusal(found.host) if _plain(found.host) else ""
 
 
 def _plain(host: str) -> bool:
@@ -101,11 +101,11 @@ def _plain(host: str) -> bool:
     return True
 
 
-def needs_allowed(found: Target) -> bool:
+def needs_allow_list(found: Target) -> bool:
     """Whether this target is reached only at addresses that the operator allows."""
     return not found.secure or found.port != HTTPS_PORT
 
 
-def listed(text: str, allowed: Sequence[Network]) -> bool:
+def is_allowed(text: str, allowed: Sequence[Network]) -> bool:
     """Whether the operator allows exactly this address."""
-    return bool(allowed) and any(inner(ip_address(text)) in network for network in allowed)
+    return bool(allowed) and any(embedded_ipv4(ip_address(text)) in network for network in allowed)

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from gate.rules.access import Kind, Logged, Token, sees
+from gate.rules.access import StreamEvent, Token, TokenKind, sees
 from gate.rules.action import Person
-from gate.rules.ids import derived
+from gate.rules.ids import derive_id
 from gate.rules.permissions import YES, Ruling, account
 from gate.rules.policy import Policy
 
@@ -74,7 +74,7 @@ def key_of(secret: str) -> bytes:
         raise ValueError("a secret is base64") from error
 
 
-def wants(hook: Webhook, one: Logged) -> bool:
+def is_subscribed(hook: Webhook, one: StreamEvent) -> bool:
     """Whether this receiver is told of this event. What is private to a person is not told to anybody else."""
     if hook.disabled_at is not None or hook.team != one.session.team:
         return False
@@ -84,12 +84,16 @@ def wants(hook: Webhook, one: Logged) -> bool:
     return in_place and (not hook.kinds or one.kind in hook.kinds)
 
 
-def receives(policy: Policy, hook: Webhook, token: Token, person: Person | None, one: Logged) -> bool:
+def may_receive(policy: Policy, hook: Webhook, token: Token, person: Person | None, one: StreamEvent) -> bool:
     """Whether a webhook that was made with this token is told of this event: of what the token may see."""
-    return hook.token == token.id and wants(hook, one) and sees(policy, token, person, one.subject).allowed
+    return (
+        hook.token == token.id
+        and is_subscribed(hook, one)
+        and sees(policy, token, person, one.subject).allowed
+    )
 
 
-def manages(
+def may_manage(
     policy: Policy, token: Token, person: Person | None, hook: Webhook, owner: Token | None
 ) -> Ruling:
     """Whether the token may see and end this webhook. `owner`: the token that it was made with, if any.
@@ -100,7 +104,7 @@ def manages(
         return Ruling(False)
     if hook.token and hook.token == token.id:
         return YES
-    if token.kind is not Kind.PERSON or not account(person).allowed or person is None:
+    if token.kind is not TokenKind.PERSON or not account(person).allowed or person is None:
         return Ruling(False)
     mine = owner is not None and owner.team == token.team and owner.user == person.id
     return Ruling(mine or person.id in policy.admins)
@@ -108,7 +112,7 @@ def manages(
 
 def message_id(hook: Webhook, seq: int) -> str:
     """The same for every try: by it a receiver knows what it has had already."""
-    return f"msg_{derived('webhook', hook.id, seq)}"
+    return f"msg_{derive_id('webhook', hook.id, seq)}"
 
 
 def headers(hook: Webhook, seq: int, at: datetime, body: bytes) -> dict[str, str]:
@@ -131,6 +135,6 @@ def signature(secret: str, message: str, stamp: str, body: bytes) -> str:
     return "v1," + base64.b64encode(made).decode("ascii")
 
 
-def again_after(attempt: int) -> float | None:
+def retry_delay(attempt: int) -> float | None:
     """Seconds until the next try, after the try with this number (from 0) failed; None when it was the last."""
     return float(BACKOFF[attempt]) if attempt < len(BACKOFF) else None

@@ -5,30 +5,30 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from gate.actions.button_press import Said, TaskPress
+from gate.actions.button_press import PressResult, TaskPress
 from gate.rules import jobs
 from gate.rules.permissions import TaskVerb
-from gate.rules.planner_port import Exchange, Interrupted, Mode, Replied, Turn
+from gate.rules.planner_port import Exchange, Mode, PlannerInterrupted, PlannerReply, Turn
 from gate.rules.ports import PlannerUnavailable, Tx, World
 from gate.rules.routing import Route, can_be_skipped, route
-from gate.rules.task import Assessment, Decided, Flow, Plan, Question, Task, Wish
+from gate.rules.task import Assessment, Flow, Plan, Question, SettledPoint, StopRequest, Task
 from gate.rules.task_states import TaskEvent, TaskState
-from gate.tasks.replies import added
+from gate.tasks.replies import with_reply_steps
 from gate.tasks.task_log import (
-    begun_turn,
-    brief_of,
-    failed,
-    kept,
-    late_task,
-    moved,
+    already_decided,
+    fail_task,
+    move_task,
     planner_away,
-    pressed,
+    planner_context,
+    press_task,
     say_in_thread,
+    start_turn,
     turn_of,
+    update_task,
 )
 
 MOST = 4000  # characters of one answer
-WAYS = {
+FLOW_STARTS = {
     Flow.SIMPLE: (TaskEvent.ACT, Mode.ACT),
     Flow.PLAN: (TaskEvent.PLAN, Mode.PLAN),
     Flow.TALK: (TaskEvent.TALK, Mode.TALK),
@@ -41,7 +41,7 @@ NO_ANSWER = "There is no answer in this. Please write one, or press *Skip*."
 
 
 @dataclass(frozen=True, slots=True)
-class First:
+class FirstReply:
     """How a simple request begins: a turn with its first exchange, and the plan with the calls of that."""
 
     turn: Turn
@@ -54,19 +54,21 @@ async def assess(world: World, task: Task) -> bool:
     if task.questions:
         return False
     turn = turn_of(task, Mode.ACT, task.text, task.created_at)
-    brief = replace(await brief_of(world, task), interrupted=lambda: _changed(world, task))
+    brief = replace(await planner_context(world, task), interrupted=lambda: _changed(world, task))
     try:
         found = await world.planner.assess(turn, brief)
-    except Interrupted:
+    except PlannerInterrupted:
         return True
     except PlannerUnavailable:
         async with world.ledger.begin() as tx:
             await tx.note(planner_away(turn))
         raise
     way = route(found.assessment, task.switches, task.decided, task.asked)
-    first = _first(world, task, turn, found.reply) if way.flow is Flow.SIMPLE else None
+    first = _first_reply(world, task, turn, found.reply) if way.flow is Flow.SIMPLE else None
     async with world.ledger.begin() as tx:
-        await _take(tx, task, found.assessment, way, first)  # raises StaleTask where it has changed meanwhile
+        await _store_first_reply(
+            tx, task, found.assessment, way, first
+        )  # raises StaleTask where it has changed meanwhile
     return False
 
 
@@ -75,56 +77,60 @@ async def _changed(world: World, task: Task) -> bool:
     return now is None or now.revision != task.revision
 
 
-def _first(world: World, task: Task, turn: Turn, reply: Replied | None) -> First | None:
+def _first_reply(world: World, task: Task, turn: Turn, reply: PlannerReply | None) -> FirstReply | None:
     """The turn that begins with what the planner replied already, and the plan of it. None where somebody has said more
     since, which the planner is to take in first, and where what was begun goes on as a plan."""
-    if reply is None or task.instructions or task.planned or task.wish is not Wish.NONE:
+    if reply is None or task.instructions or task.planned or task.wish is not StopRequest.NONE:
         return None
     made = Exchange(reply.reply, memo=reply.memo, usage=reply.usage)
-    return First(replace(turn, exchanges=(made,)), added(world, task.plan, turn, 0, reply.reply))
+    return FirstReply(
+        replace(turn, exchanges=(made,)), with_reply_steps(world, task.plan, turn, 0, reply.reply)
+    )
 
 
-async def _take(tx: Tx, task: Task, found: Assessment, way: Route, first: First | None) -> None:
+async def _store_first_reply(
+    tx: Tx, task: Task, found: Assessment, way: Route, first: FirstReply | None
+) -> None:
     planning = replace(task.planning, usage=task.planning.usage + found.usage)
     if way.stuck:
-        await failed(tx, task, way.stuck)
+        await fail_task(tx, task, way.stuck)
         return
     flow = Flow.PLAN if task.planned else way.flow  # a plan that was begun goes on as one
-    other = await tx.holder(task.session) if way.ask or flow is not Flow.SIMPLE else None
+    other = await tx.thread_holder(task.session) if way.ask or flow is not Flow.SIMPLE else None
     if other is not None and other.id != task.id:
-        await failed(tx, task, thread_taken(other, task.requester))
+        await fail_task(tx, task, thread_busy_reason(other, task.requester))
         return
     if way.ask:
         asking = replace(task.clarification, questions=way.ask, asked=task.asked + 1, assessment=found)
-        await kept(tx, task, "asked", clarification=asking, planning=planning)
+        await update_task(tx, task, "asked", clarification=asking, planning=planning)
         return
-    event, mode = WAYS[flow]
+    event, mode = FLOW_STARTS[flow]
     clear = replace(task.clarification, assessment=found, decided=(*task.decided, *way.assumed))
     if first is None:
-        planning = replace(planning, turn=await begun_turn(tx, task, mode, task.text))
-        await moved(tx, task, event, note=way.reason, flow=flow, clarification=clear, planning=planning)
+        planning = replace(planning, turn=await start_turn(tx, task, mode, task.text))
+        await move_task(tx, task, event, note=way.reason, flow=flow, clarification=clear, planning=planning)
         return
     turn = await tx.open_turn(replace(first.turn, at=await tx.now()))
     planning = replace(planning, turn=turn.id)
-    now = await moved(
+    now = await move_task(
         tx, task, event, note=way.reason, flow=flow, clarification=clear, planning=planning, plan=first.plan
     )
     tx.enqueue(jobs.turn(turn.id, "begin", turn, now))
 
 
-def thread_taken(other: Task, user: str) -> str:
+def thread_busy_reason(other: Task, user: str) -> str:
     """Why a thread takes no further task that this person wants to be planned or talked about."""
     whose = "You have" if other.requester == user else f"<@{other.requester}> has"
     return f"{whose} a task open in this thread. Finish or stop it first, or mention me in a new thread."
 
 
-async def ask(tx: Tx, task: Task, questions: tuple[Question, ...]) -> Task:
+async def ask_questions(tx: Tx, task: Task, questions: tuple[Question, ...]) -> Task:
     """The planner found on the way that something is missing."""
     asking = replace(task.clarification, questions=questions, asked=task.asked + 1)
-    return await moved(tx, task, TaskEvent.ASK, clarification=asking, flow=Flow.NONE)
+    return await move_task(tx, task, TaskEvent.ASK, clarification=asking, flow=Flow.NONE)
 
 
-async def lapse(world: World, task_id: str, asked: int) -> None:
+async def expire_questions(world: World, task_id: str, asked: int) -> None:
     """Nobody answered in time: let the task go, so that its thread is free, and say so. Does nothing when it has been
     answered, or something else was asked since."""
     async with world.ledger.begin() as tx:
@@ -132,70 +138,72 @@ async def lapse(world: World, task_id: str, asked: int) -> None:
         if task is None or task.state is not TaskState.CLARIFYING or not task.questions:
             return
         if task.asked == asked:
-            over = await moved(tx, task, TaskEvent.CANCEL, reason=UNANSWERED)
+            over = await move_task(tx, task, TaskEvent.CANCEL, reason=UNANSWERED)
             await say_in_thread(tx, over, f"<@{task.requester}> {UNANSWERED} {AGAIN}", "unanswered")
 
 
-async def answer(world: World, press: TaskPress) -> Said:
+async def answer(world: World, press: TaskPress) -> PressResult:
     """The form was submitted, or the requester answered in the thread. Raises Unavailable: nothing changed."""
 
-    async def do(tx: Tx, task: Task) -> Task | Said:
+    async def do(tx: Tx, task: Task) -> Task | PressResult:
         if task.state is not TaskState.CLARIFYING or not task.questions:
             return _late(task)
-        given = [_given(q, press.values, press.user) for q in task.questions]
+        given = [_submitted_answers(q, press.values, press.user) for q in task.questions]
         answered = tuple(one for one in given if one)
         if not answered:
-            return Said(False, "empty", NO_ANSWER, task=task)
+            return PressResult(False, "empty", NO_ANSWER, task=task)
         left = tuple(q for q, one in zip(task.questions, given, strict=True) if not one and not q.assumption)
         assumed = tuple(
-            Decided(q.id, q.text, q.assumption, "")
+            SettledPoint(q.id, q.text, q.assumption, "")
             for q, one in zip(task.questions, given, strict=True)
             if not one and q.assumption
         )
-        return await _decided(tx, task, press.user, answered + assumed, left)
+        return await _store_answers(tx, task, press.user, answered + assumed, left)
 
-    return await pressed(world, press, TaskVerb.ANSWER, lambda task: task.asked, do)
+    return await press_task(world, press, TaskVerb.ANSWER, lambda task: task.asked, do)
 
 
-async def skip(world: World, press: TaskPress) -> Said:
+async def skip(world: World, press: TaskPress) -> PressResult:
     """Go on with stated assumptions. Where a value is needed, say so. Raises Unavailable."""
 
-    async def do(tx: Tx, task: Task) -> Task | Said:
+    async def do(tx: Tx, task: Task) -> Task | PressResult:
         if task.state is not TaskState.CLARIFYING or not task.questions:
             return _late(task)
         needed = next((q for q in task.questions if not can_be_skipped(q)), None)
         if needed:
-            return Said(False, "needed", NEEDS_ANSWER.format(question=needed.text), task=task)
-        assumed = tuple(Decided(q.id, q.text, q.assumption or FREE, "") for q in task.questions)
-        return await _decided(tx, task, press.user, assumed, ())
+            return PressResult(False, "needed", NEEDS_ANSWER.format(question=needed.text), task=task)
+        assumed = tuple(SettledPoint(q.id, q.text, q.assumption or FREE, "") for q in task.questions)
+        return await _store_answers(tx, task, press.user, assumed, ())
 
-    return await pressed(world, press, TaskVerb.ANSWER, lambda task: task.asked, do)
+    return await press_task(world, press, TaskVerb.ANSWER, lambda task: task.asked, do)
 
 
-def _late(task: Task) -> Said:
+def _late(task: Task) -> PressResult:
     return (
-        late_task(task) if task.is_finished else Said(False, "late", "This was answered already.", task=task)
+        already_decided(task)
+        if task.is_finished
+        else PressResult(False, "late", "This was answered already.", task=task)
     )
 
 
-def _given(question: Question, values: Mapping[str, str], user: str) -> Decided | None:
+def _submitted_answers(question: Question, values: Mapping[str, str], user: str) -> SettledPoint | None:
     text = values.get(question.id, "").strip()[:MOST]
-    return Decided(question.id, question.text, text, user) if text else None
+    return SettledPoint(question.id, question.text, text, user) if text else None
 
 
-async def _decided(
-    tx: Tx, task: Task, user: str, decided: tuple[Decided, ...], left: tuple[Question, ...]
+async def _store_answers(
+    tx: Tx, task: Task, user: str, decided: tuple[SettledPoint, ...], left: tuple[Question, ...]
 ) -> Task:
     ids = {one.id for one in decided}
     before = tuple(one for one in task.decided if one.id not in ids)
     found = replace(task.clarification, decided=before + decided, questions=left)
-    now = await kept(tx, task, "answered", user, clarification=found)
+    now = await update_task(tx, task, "answered", user, clarification=found)
     if not left:
         tx.enqueue(jobs.task(now.id, now.revision))
     return now
 
 
-def by_reply(task: Task, text: str) -> dict[str, str]:
+def answers_in_reply(task: Task, text: str) -> dict[str, str]:
     """The answers in a thread reply: one line for each question where there are as many, else all for the first."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if len(lines) != len(task.questions):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gate.actions.button_press import Said, TaskPress
+from gate.actions.button_press import PressResult, TaskPress
 from gate.rules.intent import Intent, intent
 from gate.rules.permissions import TaskVerb
 from gate.rules.planner_port import Implement, Incoming, Mode, Turn
@@ -13,7 +13,7 @@ from gate.rules.ports import StaleTask, Tx, World
 from gate.rules.task import Flow, Specification, Task
 from gate.rules.task_states import TaskEvent, TaskState
 from gate.tasks import replies
-from gate.tasks.task_log import begun_turn, kept, moved, pressed, unchanged
+from gate.tasks.task_log import lock_unchanged, move_task, press_task, start_turn, update_task
 
 PRESSED = "you pressed *Implement now*"
 ASKED = "Please compile what is to be built now."
@@ -23,33 +23,33 @@ NOT_ALLOWED = "Going from talk to doing is switched off here."
 MOST = 100  # requirements
 
 
-async def answer_next(world: World, task: Task) -> bool:
+async def advance_conversation(world: World, task: Task) -> bool:
     """See how the conversation's turn stands. False while the planner is at it, or a person is to speak."""
     found = await world.ledger.turn(task.turn)
     if found is None or not replies.is_finished(world.planner, found) or task.requirements:
         return False
     last = found.exchanges[-1].reply if found.exchanges else None
-    seen = wanted(task, found.text)
+    seen = implement_intent(task, found.text)
     compile_it = isinstance(last, Implement) or seen
     if not compile_it or not task.switches.allow_execution_transition:
         return False
     listed = last.requirements if isinstance(last, Implement) else ()
-    requirements = tuple(listed or await _said(world, task, found))[:MOST]
+    requirements = tuple(listed or await _requirements_from_texts(world, task, found))[:MOST]
     async with world.ledger.begin() as tx:
-        now = await unchanged(tx, task)
+        now = await lock_unchanged(tx, task)
         because = now.because or (seen.because if seen else PLANNER)
         if world.planner.follows and not isinstance(last, Implement) and found.text != ASKED:
-            spoken = await begun_turn(tx, now, Mode.TALK, ASKED)
+            spoken = await start_turn(tx, now, Mode.TALK, ASKED)
             asking = Specification(because=because)
             planning = replace(now.planning, turn=spoken)
-            await kept(tx, now, "intent seen", planning=planning, specification=asking)
+            await update_task(tx, now, "intent seen", planning=planning, specification=asking)
             return False
         compiled = Specification(requirements=requirements, because=because)
-        await kept(tx, now, "compiled", specification=compiled)
+        await update_task(tx, now, "compiled", specification=compiled)
     return False
 
 
-def wanted(task: Task, text: str) -> Intent | None:
+def implement_intent(task: Task, text: str) -> Intent | None:
     """The intent to build that code sees in what the requester wrote; None for talk."""
     if task.because:
         return Intent("implement", task.because)
@@ -57,7 +57,7 @@ def wanted(task: Task, text: str) -> Intent | None:
     return seen if seen.kind == "implement" else None
 
 
-async def _said(world: World, task: Task, found: Turn) -> list[str]:
+async def _requirements_from_texts(world: World, task: Task, found: Turn) -> list[str]:
     """Without a planner's own list: all that the requester said, in their words."""
     turns = await world.ledger.history(task.session, task.since)
     mine = [one for one in turns if one.task == task.id]
@@ -71,65 +71,67 @@ def _lines(turns: list[Turn], last: Turn) -> Iterator[str]:
             yield text
 
 
-async def hear(world: World, task: Task, incoming: Incoming) -> None:
+async def add_message(world: World, task: Task, incoming: Incoming) -> None:
     """The requester said something in the conversation."""
     async with world.ledger.begin() as tx:
         now = await tx.task(task.id)
         if now is None or now.state is not TaskState.TALKING:
             raise StaleTask(now)
-        spoken = await begun_turn(tx, now, Mode.TALK, incoming.text)
+        spoken = await start_turn(tx, now, Mode.TALK, incoming.text)
         # A card with requirements that stands there is an old one from now on.
         newer = now.attempts + bool(now.requirements)
         planning = replace(now.planning, turn=spoken, attempts=newer)
-        await kept(tx, now, "heard", now.requester, planning=planning, specification=Specification())
-        await tx.done_with(incoming.key)
+        await update_task(tx, now, "heard", now.requester, planning=planning, specification=Specification())
+        await tx.finish_message(incoming.key)
 
 
 def _number(task: Task) -> int:
     return task.attempts
 
 
-async def implement(world: World, press: TaskPress) -> Said:
+async def implement(world: World, press: TaskPress) -> PressResult:
     """*Implement now*: compile what was said, to be confirmed. Raises Unavailable: then nothing changed."""
 
-    async def do(tx: Tx, task: Task) -> Task | Said:
+    async def do(tx: Tx, task: Task) -> Task | PressResult:
         if task.state is not TaskState.TALKING:
             raise StaleTask(task)
         if not task.switches.allow_execution_transition:
-            return Said(False, "not_allowed", NOT_ALLOWED, task=task)
+            return PressResult(False, "not_allowed", NOT_ALLOWED, task=task)
         if task.requirements:
-            return Said(False, "late", "What I understood is on its card already.", task=task)
+            return PressResult(False, "late", "What I understood is on its card already.", task=task)
         if task.because:  # another turn would throw away the planner's answer that is on its way
-            return Said(True, "compiling", COMPILING, task=task)
-        spoken = await begun_turn(tx, task, Mode.TALK, ASKED)
+            return PressResult(True, "compiling", COMPILING, task=task)
+        spoken = await start_turn(tx, task, Mode.TALK, ASKED)
         planning = replace(task.planning, turn=spoken)
         asking = Specification(because=PRESSED)
-        return await kept(tx, task, "implement", press.user, planning=planning, specification=asking)
+        return await update_task(tx, task, "implement", press.user, planning=planning, specification=asking)
 
-    return await pressed(world, press, TaskVerb.IMPLEMENT, _number, do)
+    return await press_task(world, press, TaskVerb.IMPLEMENT, _number, do)
 
 
-async def confirm_requirements(world: World, press: TaskPress) -> Said:
+async def confirm_requirements(world: World, press: TaskPress) -> PressResult:
     """Yes, that is what is to be built: plan it. Raises Unavailable: then nothing changed."""
 
-    async def do(tx: Tx, task: Task) -> Task | Said:
+    async def do(tx: Tx, task: Task) -> Task | PressResult:
         if task.state is not TaskState.TALKING or not task.requirements:
             raise StaleTask(task)
-        planning = await moved(tx, task, TaskEvent.PLAN, press.user, flow=Flow.PLAN)
-        spoken = await begun_turn(tx, planning, Mode.PLAN, "\n".join(planning.requirements))
-        return await tx.keep_task(planning, planning=replace(planning.planning, turn=spoken))
+        planning = await move_task(tx, task, TaskEvent.PLAN, press.user, flow=Flow.PLAN)
+        spoken = await start_turn(tx, planning, Mode.PLAN, "\n".join(planning.requirements))
+        return await tx.update_task(planning, planning=replace(planning.planning, turn=spoken))
 
-    return await pressed(world, press, TaskVerb.IMPLEMENT, _number, do)
+    return await press_task(world, press, TaskVerb.IMPLEMENT, _number, do)
 
 
-async def keep_talking(world: World, press: TaskPress) -> Said:
+async def keep_talking(world: World, press: TaskPress) -> PressResult:
     """Not yet: the conversation goes on. Raises Unavailable: then nothing changed."""
 
-    async def do(tx: Tx, task: Task) -> Task | Said:
+    async def do(tx: Tx, task: Task) -> Task | PressResult:
         if task.state is not TaskState.TALKING or not task.requirements:
             raise StaleTask(task)
         # The card with these requirements is an old one from now on.
         again = replace(task.planning, attempts=task.attempts + 1)
-        return await kept(tx, task, "kept talking", press.user, planning=again, specification=Specification())
+        return await update_task(
+            tx, task, "kept talking", press.user, planning=again, specification=Specification()
+        )
 
-    return await pressed(world, press, TaskVerb.IMPLEMENT, _number, do)
+    return await press_task(world, press, TaskVerb.IMPLEMENT, _number, do)

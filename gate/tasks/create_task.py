@@ -7,8 +7,8 @@ from datetime import datetime
 
 from gate.rules import jobs
 from gate.rules.action import Session
-from gate.rules.feedback import Reading, read
-from gate.rules.ids import derived
+from gate.rules.feedback import FeedbackKind, classify_feedback
+from gate.rules.ids import derive_id
 from gate.rules.planner_port import Incoming
 from gate.rules.ports import World
 from gate.rules.settings import Switches
@@ -16,15 +16,15 @@ from gate.rules.task import Request, Task
 from gate.rules.task_states import TaskState
 from gate.tasks.task_log import record
 
-CROWDED = "You have {count} requests waiting: wait until some are done, or stop them with `stop`."
+TOO_MANY_TASKS = "You have {count} requests waiting: wait until some are done, or stop them with `stop`."
 
 
-def opened_task(
+def new_task(
     key: str, session: Session, requester: str, text: str, switches: Switches, now: datetime
 ) -> Task:
     """A new task, to be assessed first. `key`: what was said; asked twice, it is one task."""
     return Task(
-        id=derived("task", key),
+        id=derive_id("task", key),
         revision=1,
         state=TaskState.CLARIFYING,
         session=session,
@@ -41,16 +41,16 @@ async def open_task(world: World, incoming: Incoming, switches: Switches) -> str
     Gives "", or the sentence why there is none: as many of this person's as may be are under way."""
     before = await world.ledger.opening(incoming.session, incoming.user)
     if before.under_way >= world.limits.requests_per_user:
-        return CROWDED.format(count=before.under_way)
+        return TOO_MANY_TASKS.format(count=before.under_way)
     async with world.ledger.begin() as tx:
-        task = opened_task(incoming.key, incoming.session, incoming.user, incoming.text, switches, before.now)
-        asks = not incoming.mentioned or read(incoming.text) is not Reading.OTHER
+        task = new_task(incoming.key, incoming.session, incoming.user, incoming.text, switches, before.now)
+        asks = not incoming.mentioned or classify_feedback(incoming.text) is not FeedbackKind.OTHER
         task = replace(task, request=replace(task.request, since=before.since or before.now, asks=asks))
         stored = await tx.open_task(task)
         if stored is task:
             record(tx, task, "opened", incoming.user)
             tx.enqueue(jobs.task(task.id, "open", task))
-        await tx.done_with(
+        await tx.finish_message(
             incoming.key
         )  # read once more, it would be taken for an instruction to this very task
     return ""

@@ -7,24 +7,24 @@ from dataclasses import replace
 from datetime import datetime
 
 from gate.actions import grants
-from gate.actions.button_press import Press, Said
+from gate.actions.button_press import Press, PressResult
 from gate.actions.confirm import cancel, confirm
-from gate.actions.edit import by_words
+from gate.actions.edit import edit_by_text
 from gate.rules import jobs, thread_commands
 from gate.rules.action import Action, Json, Person, Ref, Session, Verdict
-from gate.rules.feedback import thanks
-from gate.rules.ids import derived
+from gate.rules.feedback import is_thanks
+from gate.rules.ids import derive_id
 from gate.rules.permissions import account, deciders
 from gate.rules.planner_port import Incoming
-from gate.rules.ports import Crowded, Note, Posted, Tx, Unavailable, World
-from gate.rules.settings import BadSwitches, header, switched, unknown_label
+from gate.rules.ports import Note, Posted, TooManyWaiting, Tx, Unavailable, World
+from gate.rules.settings import BadSwitches, parse_header, unknown_label, with_switches
 from gate.rules.task import Task
 from gate.rules.task_states import TaskState
-from gate.rules.timestamps import later
-from gate.rules.tool import Unfit
+from gate.rules.timestamps import is_later
+from gate.rules.tool import InvalidAnswer
 from gate.rules.unicode_safety import quoted
 from gate.tasks import approval_mode, steer
-from gate.tasks.create_task import CROWDED, open_task
+from gate.tasks.create_task import TOO_MANY_TASKS, open_task
 
 LONGEST = 40_000  # characters of a message, as many as Slack lets a person write
 TOO_LONG = (
@@ -40,7 +40,7 @@ WELCOME = "You are welcome. Nothing runs because of this; tell me what you need.
 NOTHING_WAITS = (
     "Nothing of yours is waiting in this thread, so there is nothing to confirm or to cancel. Nothing ran."
 )
-WHICH = "Is this about the result, or a yes to the card that waits? Nothing ran: please press a button on the card."
+AMBIGUOUS = "Is this about the result, or a yes to the card that waits? Nothing ran: please press a button on the card."
 
 
 async def receive(world: World, incoming: Incoming) -> bool:
@@ -55,16 +55,18 @@ async def receive(world: World, incoming: Incoming) -> bool:
         return False
     async with world.ledger.begin(world.limits.decision) as tx:
         try:
-            new = await tx.receive(incoming, None if _stops(incoming) else world.limits.requests_per_user)
-        except Crowded:
-            await _turn_away(world, tx, incoming)
+            new = await tx.receive(
+                incoming, None if _asks_to_stop(incoming) else world.limits.requests_per_user
+            )
+        except TooManyWaiting:
+            await _reject_message(world, tx, incoming)
             return False
         if new:
             tx.enqueue(jobs.take_in(incoming.session.key, incoming.key))
     return new
 
 
-def _stops(incoming: Incoming) -> bool:
+def _asks_to_stop(incoming: Incoming) -> bool:
     """Whether it asks for less: that is taken in however much waits."""
     command = thread_commands.command(incoming.text)
     return thread_commands.is_stop(incoming.text) or (
@@ -72,19 +74,19 @@ def _stops(incoming: Incoming) -> bool:
     )
 
 
-async def _turn_away(world: World, tx: Tx, incoming: Incoming) -> None:
+async def _reject_message(world: World, tx: Tx, incoming: Incoming) -> None:
     """Say that it was not taken in; once a minute in one thread, however many there are."""
     minute = str(int(float(incoming.ts)) // 60)
-    key = derived("crowded", incoming.session.key, incoming.user, minute)
-    beside = incoming.ts == incoming.session.thread  # as in `say`
+    key = derive_id("crowded", incoming.session.key, incoming.user, minute)
+    beside = incoming.ts == incoming.session.thread  # as in `post_note`
     body: dict[str, Json] = {
-        "text": CROWDED.format(count=world.limits.requests_per_user),
+        "text": TOO_MANY_TASKS.format(count=world.limits.requests_per_user),
         "beside": beside,
     }
     await tx.note(Note(key, incoming.session, "answer", body, incoming.user))
 
 
-async def take_in(world: World, session_key: str, reader: str) -> None:
+async def read_inbox(world: World, session_key: str, reader: str) -> None:
     """Read what came into a session, oldest first, until nothing is left. Safe to repeat: `reader` names the
     run, so that after a crash its next life goes on with what it had reserved.
 
@@ -93,8 +95,8 @@ async def take_in(world: World, session_key: str, reader: str) -> None:
     while True:
         async with world.ledger.begin() as tx:
             if done:
-                await tx.done_with(done)
-            incoming = await tx.take(session, reader, READER_SECONDS)
+                await tx.finish_message(done)
+            incoming = await tx.reserve_message(session, reader, READER_SECONDS)
         if incoming is None:
             break
         try:
@@ -103,7 +105,7 @@ async def take_in(world: World, session_key: str, reader: str) -> None:
             raise
         except Exception as error:  # the messages behind it must not wait for ever
             wrong, opened = error, False
-            await say(world, incoming, "answer", {"text": BROKEN}, to=incoming.user)
+            await post_note(world, incoming, "answer", {"text": BROKEN}, to=incoming.user)
         done = "" if opened else incoming.key
     if wrong:
         raise wrong
@@ -116,82 +118,86 @@ async def _read(world: World, incoming: Incoming) -> bool:
     ruling = account(person)
     if not ruling.allowed and not (listed_bot and incoming.mentioned):
         if incoming.mentioned and person is not None and not person.is_bot:
-            await say(world, incoming, "answer", {"text": ruling.reason}, to=incoming.user)
+            await post_note(world, incoming, "answer", {"text": ruling.reason}, to=incoming.user)
         return False
-    if person is None or await _heeded(world, incoming, person):
+    if person is None or await _is_handled(world, incoming, person):
         return False
-    starter = incoming.mentioned or await world.ledger.starter(incoming.session) == incoming.user
-    if not starter or await _decides_nothing(world, incoming) or await _thanks(world, incoming):
+    starter = incoming.mentioned or await world.ledger.thread_starter(incoming.session) == incoming.user
+    if not starter or await _is_answer_to_nothing(world, incoming) or await _is_thanks(world, incoming):
         return False
     return await _open(world, incoming)
 
 
-async def _decides_nothing(world: World, incoming: Incoming) -> bool:
+async def _is_answer_to_nothing(world: World, incoming: Incoming) -> bool:
     """Whether it is a yes or a no to what is not there. Whoever mentions the bot is told so; a model may know more."""
     yes_or_no = thread_commands.is_yes(incoming.text) or thread_commands.is_no(incoming.text)
     if not yes_or_no or (incoming.mentioned and world.planner.follows):
         return False
     if incoming.mentioned:
-        await say(world, incoming, "answer", {"text": NOTHING_WAITS}, to=incoming.user)
+        await post_note(world, incoming, "answer", {"text": NOTHING_WAITS}, to=incoming.user)
     return True
 
 
-async def _heeded(world: World, incoming: Incoming, person: Person) -> bool:
+async def _is_handled(world: World, incoming: Incoming, person: Person) -> bool:
     """Whether it was about something that is there already, or no request at all; then it has been answered."""
     if len(incoming.text) > LONGEST:
-        await say(world, incoming, "answer", {"text": TOO_LONG}, to=incoming.user)
+        await post_note(world, incoming, "answer", {"text": TOO_LONG}, to=incoming.user)
         return True
     if await _command(world, incoming):
         return True
-    changed = await approval_mode.said(world, incoming)
-    if changed is None and await _about_pending(world, incoming, person):
+    changed = await approval_mode.set_mode_by_text(world, incoming)
+    if changed is None and await _decide_pending(world, incoming, person):
         return True
-    about = changed or await steer.heard(world, incoming)
+    about = changed or await steer.handle_thread_message(world, incoming)
     if about is not None:
-        await _tell(world, incoming, about)
+        await _post_result(world, incoming, about)
     return about is not None
 
 
-async def _thanks(world: World, incoming: Incoming) -> bool:
+async def _is_thanks(world: World, incoming: Incoming) -> bool:
     """Whether it is thanks: nothing is asked for by it, also where nothing is there that it might be about."""
-    if not thanks(incoming.text):
+    if not is_thanks(incoming.text):
         return False
     if incoming.mentioned:
-        await say(world, incoming, "answer", {"text": WELCOME}, to=incoming.user)
+        await post_note(world, incoming, "answer", {"text": WELCOME}, to=incoming.user)
     return True
 
 
 async def _open(world: World, incoming: Incoming) -> bool:
     """A request becomes a task, unless too many are under way. It may begin with switches for itself: `[complex] …`."""
-    set_here, text = header(incoming.text)
+    set_here, text = parse_header(incoming.text)
     try:
-        switches = switched(world.switches(incoming.session.channel), set_here)
+        switches = with_switches(world.switches(incoming.session.channel), set_here)
     except BadSwitches as wrong:
-        await say(world, incoming, "answer", {"text": str(wrong)}, to=incoming.user)
+        await post_note(world, incoming, "answer", {"text": str(wrong)}, to=incoming.user)
         return False
     if not world.planner.follows and (
         label := unknown_label(incoming.text)
     ):  # a model may know what it means
-        await say(world, incoming, "answer", {"text": label}, to=incoming.user)
+        await post_note(world, incoming, "answer", {"text": label}, to=incoming.user)
         return False
     crowded = await open_task(world, replace(incoming, text=text), switches)
     if crowded:
-        await _tell(world, incoming, Said(False, "crowded", crowded))
+        await _post_result(world, incoming, PressResult(False, "crowded", crowded))
     return not crowded
 
 
-async def _tell(world: World, incoming: Incoming, said: Said) -> None:
+async def _post_result(world: World, incoming: Incoming, said: PressResult) -> None:
     if said.text:
-        await say(world, incoming, "answer", {"text": said.text}, to=incoming.user)
+        await post_note(world, incoming, "answer", {"text": said.text}, to=incoming.user)
 
 
-async def say(world: World, incoming: Incoming, kind: str, body: Mapping[str, Json], to: str = "") -> None:
+async def post_note(
+    world: World, incoming: Incoming, kind: str, body: Mapping[str, Json], to: str = ""
+) -> None:
     """Answer a message with a note; once, however often the run repeats.
 
     What one person alone sees goes beside a message that began no thread yet: Slack shows it only in active ones.
     """
     beside = bool(to) and incoming.ts == incoming.session.thread
-    note = Note(derived("answer", incoming.key, kind), incoming.session, kind, {**body, "beside": beside}, to)
+    note = Note(
+        derive_id("answer", incoming.key, kind), incoming.session, kind, {**body, "beside": beside}, to
+    )
     async with world.ledger.begin() as tx:
         await tx.note(note)
 
@@ -204,7 +210,7 @@ async def _command(world: World, incoming: Incoming) -> bool:
     if command.word == "cancel":
         return await _cancel_command(world, incoming)
     if command.word == "stop":
-        await _tell(world, incoming, await steer.stop(world, incoming))
+        await _post_result(world, incoming, await steer.stop(world, incoming))
         return True
     if command.word == "status":
         return await _status(world, incoming)
@@ -212,15 +218,15 @@ async def _command(world: World, incoming: Incoming) -> bool:
         void: list[Json] = [
             one.grant.id for one in await grants.in_thread(world, incoming.session) if one.void
         ]
-        await say(world, incoming, "grants", {"void": void}, to=incoming.user)
+        await post_note(world, incoming, "grants", {"void": void}, to=incoming.user)
         return True
     if command.word == "help":
         text = world.guide(command.about)
         kind = "text" if command.about and text else "help"
-        await say(world, incoming, kind, {"text": text}, to=incoming.user)
+        await post_note(world, incoming, kind, {"text": text}, to=incoming.user)
         return True
     body: dict[str, Json] = {"count": command.count} if command.count else {}
-    await say(world, incoming, command.word, body, to=incoming.user)
+    await post_note(world, incoming, command.word, body, to=incoming.user)
     return True
 
 
@@ -230,16 +236,16 @@ async def _status(world: World, incoming: Incoming) -> bool:
     task = next((one for one in tasks if not one.is_finished), tasks[0] if tasks else None)
     if task is None:
         none = "Nothing was asked for in this thread yet."
-        await say(world, incoming, "answer", {"text": none}, to=incoming.user)
+        await post_note(world, incoming, "answer", {"text": none}, to=incoming.user)
     else:
-        await say(world, incoming, "status", {"task": task.id}, to=incoming.user)
+        await post_note(world, incoming, "status", {"task": task.id}, to=incoming.user)
     return True
 
 
 async def _cancel_command(world: World, incoming: Incoming) -> bool:
     waiting = await _waiting(world, incoming)
     if not waiting:
-        await say(
+        await post_note(
             world, incoming, "text", {"text": "Nothing of yours is waiting in this thread."}, to=incoming.user
         )
     for action in waiting:  # each its own: the message is read to its end when all are cancelled
@@ -257,7 +263,7 @@ def _press(action: Action, incoming: Incoming) -> Press:
     return Press(ref, incoming.session.team, incoming.user, message=incoming.key)
 
 
-async def _about_pending(world: World, incoming: Incoming, person: Person) -> bool:
+async def _decide_pending(world: World, incoming: Incoming, person: Person) -> bool:
     """A plain yes or no, or an edit sentence, about what waits in this thread. True when it was one."""
     text = incoming.text
     yes, no, change = thread_commands.is_yes(text), thread_commands.is_no(text), thread_commands.edit(text)
@@ -268,7 +274,7 @@ async def _about_pending(world: World, incoming: Incoming, person: Person) -> bo
     if not waiting:
         if everyone and yes:
             only = f"Only {deciders(everyone[0])} can confirm this."
-            await say(world, incoming, "answer", {"text": only}, to=incoming.user)
+            await post_note(world, incoming, "answer", {"text": only}, to=incoming.user)
         return bool(everyone) and yes
     if thread_commands.is_stop(text) and any(action.step for action in waiting):
         return False  # of a task, not of the one step that waits
@@ -276,7 +282,7 @@ async def _about_pending(world: World, incoming: Incoming, person: Person) -> bo
         many = (
             f"{len(waiting)} of your actions wait in this thread. Please use the buttons on the one you mean."
         )
-        await say(world, incoming, "answer", {"text": many}, to=incoming.user)
+        await post_note(world, incoming, "answer", {"text": many}, to=incoming.user)
         return True
     action = waiting[0]
     if yes:
@@ -284,38 +290,38 @@ async def _about_pending(world: World, incoming: Incoming, person: Person) -> bo
     elif no:
         await _answer(world, incoming, await cancel(world, _press(action, incoming)), action)
     elif change:
-        await _answer(world, incoming, await by_words(world, _press(action, incoming), change), action)
+        await _answer(world, incoming, await edit_by_text(world, _press(action, incoming), change), action)
     return True
 
 
 async def _yes(world: World, incoming: Incoming, action: Action) -> None:
     """The requester's own plain yes: to one action, not destructive, whose card stood there before they wrote."""
     posted = await world.ledger.posted(action.id)
-    if posted is None or posted.shows != action.version or _unseen(action, posted, incoming):
+    if posted is None or posted.shows != action.version or _was_shown_later(action, posted, incoming):
         text = "The card was not there yet when you wrote this. Please look at it and answer again."
-        await say(world, incoming, "answer", {"text": text}, to=incoming.user)
-    elif await _ended_since(world, incoming, posted):
-        await say(world, incoming, "answer", {"text": WHICH}, to=incoming.user)
+        await post_note(world, incoming, "answer", {"text": text}, to=incoming.user)
+    elif await _has_result_since(world, incoming, posted):
+        await post_note(world, incoming, "answer", {"text": AMBIGUOUS}, to=incoming.user)
     elif action.verdict is not Verdict.CONFIRM:
         text = "A “yes” is not enough for this one: press *Review…* on its card and type the phrase."
-        await say(world, incoming, "answer", {"text": text}, to=incoming.user)
+        await post_note(world, incoming, "answer", {"text": text}, to=incoming.user)
     else:
         await _answer(world, incoming, await confirm(world, _press(action, incoming)), action)
 
 
-async def _ended_since(world: World, incoming: Incoming, posted: Posted) -> bool:
+async def _has_result_since(world: World, incoming: Incoming, posted: Posted) -> bool:
     """Whether a result of theirs was shown after the card, so that “ok” may be about either."""
     if thread_commands.is_go(incoming.text):
         return False
     for task in await world.ledger.tasks_of(incoming.session, 20):
         if task.requester == incoming.user and task.state is TaskState.SATISFACTION:
-            asked_at = await _asked_at(world, task)
+            asked_at = await _satisfaction_asked_at(world, task)
             if asked_at and posted.at and asked_at > posted.at:
                 return True
     return False
 
 
-async def _asked_at(world: World, task: Task) -> datetime | None:
+async def _satisfaction_asked_at(world: World, task: Task) -> datetime | None:
     """When a task asked whether it was what they needed; on the card of a change, that is when the change was made."""
     action = await world.ledger.action(task.asked_on) if task.asked_on else None
     if action is not None:
@@ -324,15 +330,17 @@ async def _asked_at(world: World, task: Task) -> datetime | None:
     return shown.at if shown else None
 
 
-def _unseen(action: Action, posted: Posted, incoming: Incoming) -> bool:
+def _was_shown_later(action: Action, posted: Posted, incoming: Incoming) -> bool:
     """Whether this version was shown after the message. A later one stands where the first was posted."""
     since = f"{posted.at.timestamp():.6f}" if posted.at and action.version > 1 else posted.ts
-    return later(since, incoming.ts)
+    return is_later(since, incoming.ts)
 
 
-async def _answer(world: World, incoming: Incoming, said: Said | Unfit, action: Action) -> None:
+async def _answer(
+    world: World, incoming: Incoming, said: PressResult | InvalidAnswer, action: Action
+) -> None:
     """Tell what came of it, where the card does not say it already."""
-    if isinstance(said, Unfit):
+    if isinstance(said, InvalidAnswer):
         text = (
             "That would not fit: " + quoted(" ".join(p.text for p in said.problems[:3])) + " Nothing changed."
         )
@@ -343,7 +351,7 @@ async def _answer(world: World, incoming: Incoming, said: Said | Unfit, action: 
     if text:
         kind = "text"
         note = Note(
-            derived("said", incoming.key, action.id), incoming.session, kind, {"text": text}, incoming.user
+            derive_id("said", incoming.key, action.id), incoming.session, kind, {"text": text}, incoming.user
         )
         async with world.ledger.begin() as tx:
             await tx.note(note)

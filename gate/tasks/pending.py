@@ -8,19 +8,19 @@ from datetime import datetime
 
 from gate.rules.action import Action, Person
 from gate.rules.due_times import card_waited_at
-from gate.rules.events import asks
+from gate.rules.events import open_request
 from gate.rules.messages import permalink
 from gate.rules.permissions import account, is_approver
 from gate.rules.ports import World
 from gate.rules.server_questions import ServerQuestion
-from gate.rules.task import Task, Why
+from gate.rules.task import PauseReason, Task
 from gate.rules.task_states import TaskState
 
 Record = Action | Task | ServerQuestion
 
 
 @dataclass(frozen=True, slots=True)
-class Undecided:
+class PendingItem:
     """An action that waits to run or whose result waits for its review, a task that asks its requester something, or
     what a server asks in the middle of a call. `link`: the address of its card; "" where that is not known. `until`:
     when a task stops waiting; None where it does not."""
@@ -30,14 +30,16 @@ class Undecided:
     until: datetime | None = None
 
 
-async def waiting_for(world: World, team: str, user: str) -> tuple[Undecided, ...]:
+async def waiting_for(world: World, team: str, user: str) -> tuple[PendingItem, ...]:
     """What this person asked for and what they may approve, oldest first. Raises Unavailable."""
     ledger = world.ledger
-    tasks = [(task, due) for task, due in await ledger.asking(team, user) if _waits(task)]
+    tasks = [
+        (task, due) for task, due in await ledger.tasks_awaiting_answer(team, user) if _awaits_requester(task)
+    ]
     actions = [
-        *(action for action in await ledger.pending(team, user=user) if _asked(action)),
+        *(action for action in await ledger.pending(team, user=user) if _was_asked(action)),
         *await ledger.reviews.under_review(team, user),
-        *await _of_others(world, team, await world.people.known(team, user)),
+        *await _approvals_for(world, team, await world.people.known(team, user)),
     ]
     questions = await ledger.questions.waiting(team, user)
     lapses = {task.id: due for task, due in tasks if card_waited_at(task)}
@@ -46,24 +48,28 @@ async def waiting_for(world: World, team: str, user: str) -> tuple[Undecided, ..
     return tuple(replace(one, until=lapses.get(one.record.id)) for one in listed)
 
 
-def _waits(task: Task) -> bool:
+def _awaits_requester(task: Task) -> bool:
     """Whether it goes on only once its requester says something; a finished one counts as done without that."""
-    return asks(task) is not None and task.state is not TaskState.SATISFACTION and task.why is not Why.SUMMARY
+    return (
+        open_request(task) is not None
+        and task.state is not TaskState.SATISFACTION
+        and task.why is not PauseReason.SUMMARY
+    )
 
 
-def _asked(action: Action) -> bool:
+def _was_asked(action: Action) -> bool:
     """Not so an undo in its first version: its target is being looked at, and nobody was asked anything."""
     return not action.undoes or action.version > 1
 
 
-async def _of_others(world: World, team: str, person: Person | None) -> list[Action]:
+async def _approvals_for(world: World, team: str, person: Person | None) -> list[Action]:
     """What others asked for and this person may approve and has not approved yet."""
     if person is None or not account(person).allowed or not _ever_approves(world, person):
         return []
     others = [
         action
         for action in await world.ledger.pending(team)
-        if action.requester != person.id and is_approver(action.approvers, person) and _asked(action)
+        if action.requester != person.id and is_approver(action.approvers, person) and _was_asked(action)
     ]
     return [action for action in others if not await _voted(world, action, person.id)]
 
@@ -80,17 +86,19 @@ def _ever_approves(world: World, person: Person) -> bool:
     return any(is_approver(approvers, person) for approvers in named)
 
 
-async def _with_links(world: World, found: Sequence[Record]) -> tuple[Undecided, ...]:
+async def _with_links(world: World, found: Sequence[Record]) -> tuple[PendingItem, ...]:
     keys = [_card(record) for record in found]
     posted = await world.ledger.posted_of(keys) if world.address else {}
     cards = [posted.get(key) for key in keys]
     return tuple(
-        Undecided(record, permalink(world.address, record.session, at.channel, at.ts) if at and at.ts else "")
+        PendingItem(
+            record, permalink(world.address, record.session, at.channel, at.ts) if at and at.ts else ""
+        )
         for record, at in zip(found, cards, strict=True)
     )
 
 
 def _card(record: Record) -> str:
     """The key of the card that it waits on."""
-    asked = asks(record) if isinstance(record, Task) else None
+    asked = open_request(record) if isinstance(record, Task) else None
     return f"{record.id}:{asked[0]}:{asked[1]}" if asked else record.id

@@ -6,23 +6,23 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 
-from gate.actions.edit import unbound
-from gate.actions.prepare import Asked, draft, missing, sentence
-from gate.actions.preview import decided, look
+from gate.actions.edit import without_bound_args
+from gate.actions.prepare import CallRequest, as_sentence, draft_action, unknown_tool_text
+from gate.actions.preview import make_preview, policy_decision
 from gate.rules import plans
 from gate.rules.action import Action, Decision, Json, Preview, Verdict
 from gate.rules.canonical_json import BadArguments, canonical
-from gate.rules.ids import derived
+from gate.rules.ids import derive_id
 from gate.rules.planner_port import Call
 from gate.rules.ports import World
 from gate.rules.previews import default_verb
-from gate.rules.reviews import Phase, names
+from gate.rules.reviews import Phase, matched_names
 from gate.rules.task import Origin, Plan, Preflight, Step, Task
 from gate.rules.tool import ToolSpec
 
-AT_ONCE = 4
+MAX_PARALLEL = 4
 NOT_THERE = "not there"  # the rules of a tool that is not
-ONE_BY_ONE = (
+CHECKED_SEPARATELY = (
     "type",
     "properties",
     "additionalProperties",
@@ -34,98 +34,104 @@ ONE_BY_ONE = (
 HIDDEN = "Its details are shown to whoever asked alone, when it comes to it."
 
 
-def asked_of(task: Task, step: Step, args: Mapping[str, Json]) -> Asked:
+def call_of_step(task: Task, step: Step, args: Mapping[str, Json]) -> CallRequest:
     """The call of a step, under the id that this attempt of it has."""
-    action_id = derived("step", task.id, step.id, step.attempt)
+    action_id = derive_id("step", task.id, step.id, step.attempt)
     call = Call(step.server, step.tool, dict(args))
-    asked = Asked(action_id, task.session, task.requester, call, task=task.id, step=step.id, title=step.title)
-    return _of_reply(asked, step, step.origin) if step.origin else asked
+    asked = CallRequest(
+        action_id, task.session, task.requester, call, task=task.id, step=step.id, title=step.title
+    )
+    return _reply_place(asked, step, step.origin) if step.origin else asked
 
 
-def _of_reply(asked: Asked, step: Step, origin: Origin) -> Asked:
+def _reply_place(asked: CallRequest, step: Step, origin: Origin) -> CallRequest:
     """The first try has the id, and stands on the card, that its place in the reply gives it."""
     call = replace(asked.call, risk=origin.risk, prose=origin.prose)
     asked = replace(asked, call=call, turn=origin.turn, index=origin.call)
     if step.attempt > 1:
         return asked
-    action_id = derived("action", origin.turn, origin.reply, origin.call)
+    action_id = derive_id("action", origin.turn, origin.reply, origin.call)
     return replace(asked, id=action_id, group=origin.group)
 
 
-async def looked(world: World, task: Task, plan: Plan) -> Plan:
+async def preview_plan(world: World, task: Task, plan: Plan) -> Plan:
     """The plan with every step looked at that was not yet since it last changed, and sealed. What was approved of
     a step stays approved only where it is sealed as before."""
-    slots = asyncio.Semaphore(AT_ONCE)
+    slots = asyncio.Semaphore(MAX_PARALLEL)
 
     async def one(step: Step) -> Step:
         if step.is_finished or step.rules:
             return step
         async with slots:
-            return await _looked(world, task, step)
+            return await _preview_step(world, task, step)
 
     steps = tuple(await asyncio.gather(*map(one, plan.steps)))
     wrong = {step.id: name for step, name in plans.out_of_order(steps)}
     steps = tuple(_in_order(step, wrong.get(step.id)) for step in steps)
     kept = tuple(s if s.consent == s.preflight.seal else replace(s, consent="") for s in steps)
-    return plans.sealed(task.id, replace(plan, steps=kept))
+    return plans.with_seal(task.id, replace(plan, steps=kept))
 
 
 def _in_order(step: Step, name: str | None) -> Step:
-    if name is None or plans.blocked(step):
+    if name is None or plans.is_blocked(step):
         return step
-    return unfit(step, f"Its `{name}` is to be the result of a step that does not come before it.")
+    return with_problem(step, f"Its `{name}` is to be the result of a step that does not come before it.")
 
 
-def unfit(step: Step, problem: str) -> Step:
+def with_problem(step: Step, problem: str) -> Step:
     """The step, marked as one that will not run as it is."""
     found = Preflight(cls=step.cls, verdict=Verdict.DENY, problem=problem, rules=step.rules or NOT_THERE)
     return replace(step, preflight=found)
 
 
-async def _looked(world: World, task: Task, step: Step) -> Step:
+async def _preview_step(world: World, task: Task, step: Step) -> Step:
     spec = world.tools.find(step.server, step.tool)
     if spec is None:
-        return unfit(step, missing(world, step.name))
+        return with_problem(step, unknown_tool_text(world, step.name))
     refs = {name: form for name, form in step.refs.items() if name not in spec.recipe.bind}
-    step = replace(step, call=replace(step.call, args=unbound(spec, step.args), refs=refs))
-    rules = rules_now(world, task, step)
-    wrong = misfit(world, spec, step)
+    step = replace(step, call=replace(step.call, args=without_bound_args(spec, step.args), refs=refs))
+    rules = current_rules_hash(world, task, step)
+    wrong = argument_problem(world, spec, step)
     if wrong:
-        return unfit(replace(step, preflight=replace(step.preflight, rules=rules)), wrong)
-    decision = decided(world, spec, step.args, task.session.channel)
+        return with_problem(replace(step, preflight=replace(step.preflight, rules=rules)), wrong)
+    decision = policy_decision(world, spec, step.args, task.session.channel)
     seen = Preflight(cls=decision.cls, verdict=decision.verdict, rules=rules)
     step = replace(step, preflight=seen)
     if decision.verdict is Verdict.DENY:
-        return unfit(step, sentence(decision.reason))
+        return with_problem(step, as_sentence(decision.reason))
     if decision.private:
         return replace(step, preflight=replace(seen, preview=_hidden(spec)))
-    return step if step.refs else await _seen(world, task, step, spec)
+    return step if step.refs else await _with_preview(world, task, step, spec)
 
 
-async def _seen(world: World, task: Task, step: Step, spec: ToolSpec) -> Step:
+async def _with_preview(world: World, task: Task, step: Step, spec: ToolSpec) -> Step:
     """The step with its preview and, where an approval can cover it, with its seal."""
-    seen = await look(world, spec, step.args, task.session.channel)
-    decision = decided(world, spec, seen.args, task.session.channel, seen.capture)
+    seen = await make_preview(world, spec, step.args, task.session.channel)
+    decision = policy_decision(world, spec, seen.args, task.session.channel, seen.capture)
     if decision.verdict is Verdict.DENY:  # because of something that was bound
-        return unfit(step, sentence(decision.reason))
-    if decision.verdict is Verdict.RUN and not world.policy.review(Phase.BEFORE, step.name, names(step)):
+        return with_problem(step, as_sentence(decision.reason))
+    if decision.verdict is Verdict.RUN and not world.policy.review(
+        Phase.BEFORE, step.name, matched_names(step)
+    ):
         found = replace(step.preflight, cls=decision.cls, verdict=decision.verdict, preview=seen.preview)
         return replace(step, preflight=found)
     try:
-        action = draft(world, asked_of(task, step, step.args), spec, decision, seen, await world.ledger.now())
+        action = draft_action(
+            world, call_of_step(task, step, step.args), spec, decision, seen, await world.ledger.now()
+        )
     except BadArguments as error:
-        return unfit(step, str(error))
-    return _as_drafted(step, action)
+        return with_problem(step, str(error))
+    return _without_identity(step, action)
 
 
-def _as_drafted(step: Step, action: Action) -> Step:
+def _without_identity(step: Step, action: Action) -> Step:
     found = Preflight(
         cls=action.cls,
         verdict=action.verdict,
         preview=action.preview,
         problem=action.preview.problem,
         rules=step.rules,
-        seal=plans.seal(action) if plans.coverable(action) else "",
+        seal=plans.step_seal(action) if plans.is_coverable(action) else "",
     )
     return replace(step, preflight=found)
 
@@ -135,7 +141,7 @@ def _hidden(spec: ToolSpec) -> Preview:
     return Preview(summary=name, verb=default_verb(spec), facts=(), notes=(HIDDEN,))
 
 
-def misfit(world: World, spec: ToolSpec, step: Step) -> str:
+def argument_problem(world: World, spec: ToolSpec, step: Step) -> str:
     """Why the known arguments of a step do not fit its tool, in a sentence; "" when they do."""
     try:
         canonical(dict(step.args))
@@ -154,19 +160,21 @@ def _schema(spec: ToolSpec, step: Step) -> Mapping[str, Json]:
     """The schema; where some arguments are not known yet, what it says of each of the others."""
     if not step.refs:
         return spec.schema
-    parts: dict[str, Json] = {key: spec.schema[key] for key in ONE_BY_ONE if key in spec.schema}
+    parts: dict[str, Json] = {key: spec.schema[key] for key in CHECKED_SEPARATELY if key in spec.schema}
     return parts | {"required": [n for n in spec.schema.get("required", ()) if n not in step.refs]}
 
 
-def rules_now(world: World, task: Task, step: Step) -> str:
+def current_rules_hash(world: World, task: Task, step: Step) -> str:
     """What the tool and the policy say of this step at this moment, as a hash."""
     spec = world.tools.find(step.server, step.tool)
     if spec is None:
         return NOT_THERE
-    decision: Decision = decided(world, spec, unbound(spec, step.args), task.session.channel)
-    return plans.rules(spec.definition, world.policy.version, decision)
+    decision: Decision = policy_decision(
+        world, spec, without_bound_args(spec, step.args), task.session.channel
+    )
+    return plans.rules_hash(spec.definition, world.policy.version, decision)
 
 
-def shown_here(step: Step) -> bool:
+def is_shown_in_thread(step: Step) -> bool:
     """Whether the results of a step may be shown to the whole thread."""
     return not (step.preview and HIDDEN in step.preview.notes)

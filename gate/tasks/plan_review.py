@@ -5,79 +5,81 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
-from gate.actions.button_press import Said, TaskPress
-from gate.actions.edit import unbound
-from gate.actions.prepare import missing, sentence
-from gate.actions.preview import decided
-from gate.actions.review_log import under_review
+from gate.actions.button_press import PressResult, TaskPress
+from gate.actions.edit import without_bound_args
+from gate.actions.prepare import as_sentence, unknown_tool_text
+from gate.actions.preview import policy_decision
+from gate.actions.review_log import step_under_review
 from gate.rules import jobs, plans
 from gate.rules.action import Verdict
 from gate.rules.audit import Entry
 from gate.rules.canonical_json import canonical
-from gate.rules.ids import derived
+from gate.rules.ids import derive_id
 from gate.rules.permissions import TaskVerb
-from gate.rules.plan_changes import BadChange, StepChange, notes, rearranged, unlooked
+from gate.rules.plan_changes import BadChange, StepChange, added_notes, apply_changes, without_preview
 from gate.rules.planner_port import Mode
 from gate.rules.ports import StaleTask, Tx, World
-from gate.rules.reviews import Phase, names
-from gate.rules.task import Instruction, Plan, Step, Task, Wish
+from gate.rules.reviews import Phase, matched_names
+from gate.rules.task import Instruction, Plan, Step, StopRequest, Task
 from gate.rules.task_states import TaskEvent, TaskState
-from gate.tasks.plan_preview import asked_of, looked, misfit, rules_now
-from gate.tasks.task_log import OLD_CARD, begun_turn, kept, moved, pressed, unchanged
+from gate.tasks.plan_preview import argument_problem, call_of_step, current_rules_hash, preview_plan
+from gate.tasks.task_log import OLD_CARD, lock_unchanged, move_task, press_task, start_turn, update_task
 
 MOST = 4000  # characters of a reason
-LOOKING = "I am still looking at what this would change. Please press again in a moment."
+PREVIEW_PENDING = "I am still looking at what this would change. Please press again in a moment."
 CHANGED = "A tool or a rule changed since you saw the plan. I am looking at it anew."
 BLOCKED = (
     "Step {number} cannot run: {problem} Please drop or change it with *Modify*, or have it planned again."
 )
-WHAT = "Please say what should be different about the plan."
+REASON_MISSING = "Please say what should be different about the plan."
 RULES = "A tool or a rule changed since it was shown."
 NOT_HERE = "There is no plan to decide on at the moment."
-FIRST = "The operator wants the last result reviewed. Decide on that first; then it can be planned again."
+REVIEW_FIRST = (
+    "The operator wants the last result reviewed. Decide on that first; then it can be planned again."
+)
 UNCHANGED = "Nothing was changed."
 LAPSED = (
     "Nobody decided on this plan in time, and things may have changed. Press *Ask again*: I look at it anew."
 )
-Do = Callable[[Tx, Task, Plan], Awaitable[Task | Said]]
+Do = Callable[[Tx, Task, Plan], Awaitable[Task | PressResult]]
 
 
-async def approve_all(world: World, press: TaskPress) -> Said:
+async def approve_all(world: World, press: TaskPress) -> PressResult:
     """*Approve all*: one consent to every write that the card shows whole; anything else still asks.
 
     Raises Unavailable: then nothing changed."""
 
-    async def do(tx: Tx, task: Task, plan: Plan) -> Task | Said:
-        step = next((step for step in plan.steps if plans.blocked(step)), None)
+    async def do(tx: Tx, task: Task, plan: Plan) -> Task | PressResult:
+        step = next((step for step in plan.steps if plans.is_blocked(step)), None)
         if step is not None:
             text = BLOCKED.format(number=plans.place(plan, step), problem=step.problem)
-            return Said(False, "blocked", text, task=task)
-        approved = plans.consented(task, _mine(plan, press.user), world.shows(plan))
+            return PressResult(False, "blocked", text, task=task)
+        approved = plans.with_consent(task, _approved_plan(plan, press.user), world.shows(plan))
         for one in approved.steps:
             if one.consent:
                 tx.audit(_consent(task, approved, one))
-        return await _begun(tx, task, approved, press.user)
+        return await _start(tx, task, approved, press.user)
 
-    return await _reviewed(world, press, do)
-
-
-async def _begun(tx: Tx, task: Task, plan: Plan, user: str) -> Task:
-    pause = replace(task.pause, wish=Wish.NONE)
-    return await moved(tx, task, TaskEvent.APPROVE, user, go=True, plan=plan, pause=pause, reason="")
+    return await _approve(world, press, do)
 
 
-async def step_by_step(world: World, press: TaskPress) -> Said:
+async def _start(tx: Tx, task: Task, plan: Plan, user: str) -> Task:
+    pause = replace(task.pause, wish=StopRequest.NONE)
+    return await move_task(tx, task, TaskEvent.APPROVE, user, go=True, plan=plan, pause=pause, reason="")
+
+
+async def step_by_step(world: World, press: TaskPress) -> PressResult:
     """*Step by step*: begin, and let each step that changes something ask. Raises Unavailable."""
 
     async def do(tx: Tx, task: Task, plan: Plan) -> Task:
-        approved = replace(_mine(plan, press.user), stepwise=True)
-        return await _begun(tx, task, approved, press.user)
+        approved = replace(_approved_plan(plan, press.user), stepwise=True)
+        return await _start(tx, task, approved, press.user)
 
-    return await _reviewed(world, press, do)
+    return await _approve(world, press, do)
 
 
-def _mine(plan: Plan, user: str) -> Plan:
-    return replace(plans.unapproved(plan), approved_by=user, approved=plan.version)
+def _approved_plan(plan: Plan, user: str) -> Plan:
+    return replace(plans.without_consent(plan), approved_by=user, approved=plan.version)
 
 
 def _consent(task: Task, plan: Plan, step: Step) -> Entry:
@@ -86,7 +88,7 @@ def _consent(task: Task, plan: Plan, step: Step) -> Entry:
         event="step_approved",
         session=task.session.key,
         actor=plan.approved_by,
-        action=asked_of(task, step, {}).id,
+        action=call_of_step(task, step, {}).id,
         tool=step.name,
         arguments=canonical(dict(step.args)).decode(),
         version=plan.version,
@@ -96,52 +98,52 @@ def _consent(task: Task, plan: Plan, step: Step) -> Entry:
     )
 
 
-async def _reviewed(world: World, press: TaskPress, do: Do) -> Said:
+async def _approve(world: World, press: TaskPress, do: Do) -> PressResult:
     """An approval: of exactly the plan that was shown, while its tools and rules are as they were."""
 
-    async def checked(tx: Tx, task: Task, plan: Plan) -> Task | Said:
+    async def checked(tx: Tx, task: Task, plan: Plan) -> Task | PressResult:
         left = [step for step in plan.steps if not step.is_finished]
         if plan.lapsed:
-            return Said(False, "lapsed", LAPSED, task=task)
+            return PressResult(False, "lapsed", LAPSED, task=task)
         if not all(step.rules for step in left):
-            return Said(False, "looking", LOOKING, task=task)
-        if any(step.rules != rules_now(world, task, step) for step in left):
-            await _put(tx, task, _unseen(plan), "system", RULES)
-            return Said(False, "changed", CHANGED, task=task)
+            return PressResult(False, "looking", PREVIEW_PENDING, task=task)
+        if any(step.rules != current_rules_hash(world, task, step) for step in left):
+            await _store_plan(tx, task, _without_previews(plan), "system", RULES)
+            return PressResult(False, "changed", CHANGED, task=task)
         return await do(tx, task, plan)
 
-    return await _decided(world, press, TaskVerb.APPROVE, checked)
+    return await _decide(world, press, TaskVerb.APPROVE, checked)
 
 
-async def _decided(world: World, press: TaskPress, verb: TaskVerb, do: Do) -> Said:
+async def _decide(world: World, press: TaskPress, verb: TaskVerb, do: Do) -> PressResult:
     """A decision on the plan that waits for one."""
 
-    async def checked(tx: Tx, task: Task) -> Task | Said:
+    async def checked(tx: Tx, task: Task) -> Task | PressResult:
         if task.state is not TaskState.PLAN_REVIEW or task.plan is None:
             raise StaleTask(task)
         if press.ref.receipt != task.plan.seal[:16]:
-            return Said(False, "stale", OLD_CARD, task=task)
+            return PressResult(False, "stale", OLD_CARD, task=task)
         return await do(tx, task, task.plan)
 
-    return await pressed(world, press, verb, _version, checked)
+    return await press_task(world, press, verb, _version, checked)
 
 
 def _version(task: Task) -> int:
     return task.plan.version if task.plan else 0
 
 
-async def ask_again(world: World, press: TaskPress) -> Said:
+async def renew_plan(world: World, press: TaskPress) -> PressResult:
     """*Ask again*, where nobody decided on a plan in time: look at all of it anew. Raises Unavailable."""
 
     async def do(tx: Tx, task: Task, plan: Plan) -> Task:
         if not plan.lapsed:
             raise StaleTask(task)
-        return await _put(tx, task, plan.steps, press.user, "")
+        return await _store_plan(tx, task, plan.steps, press.user, "")
 
-    return await _decided(world, press, TaskVerb.MODIFY, do)
+    return await _decide(world, press, TaskVerb.MODIFY, do)
 
 
-async def lapse(world: World, task_id: str, version: int) -> None:
+async def expire_plan(world: World, task_id: str, version: int) -> None:
     """The timer of one version: nobody decided on it in time, so that no press on what was shown counts any more.
     Does nothing when the plan has moved on."""
     async with world.ledger.begin() as tx:
@@ -149,120 +151,124 @@ async def lapse(world: World, task_id: str, version: int) -> None:
         if task is None or task.state is not TaskState.PLAN_REVIEW or task.plan is None:
             return
         if task.plan.version == version and not task.plan.lapsed:
-            await _put(tx, task, _unseen(task.plan), "system", "Nobody decided on it in time.", lapsed=True)
+            await _store_plan(
+                tx, task, _without_previews(task.plan), "system", "Nobody decided on it in time.", lapsed=True
+            )
 
 
-def _unseen(plan: Plan) -> tuple[Step, ...]:
+def _without_previews(plan: Plan) -> tuple[Step, ...]:
     """The steps as if nobody had looked at what they would change."""
-    return tuple(step if step.is_finished else unlooked(step) for step in plan.steps)
+    return tuple(step if step.is_finished else without_preview(step) for step in plan.steps)
 
 
-async def _put(
+async def _store_plan(
     tx: Tx, task: Task, steps: tuple[Step, ...], user: str, reason: str, *, lapsed: bool = False
 ) -> Task:
     """Another version of the plan; a run looks at those of its steps that have to be looked at. `lapsed`: only once
     somebody asks for that."""
     assert task.plan is not None
     plan = replace(task.plan, version=task.plan.version + 1, steps=steps, lapsed=lapsed)
-    plan = plans.sealed(task.id, plans.unapproved(plan))
-    return await moved(tx, task, TaskEvent.MODIFY, user, go=True, plan=plan, reason=reason)
+    plan = plans.with_seal(task.id, plans.without_consent(plan))
+    return await move_task(tx, task, TaskEvent.MODIFY, user, go=True, plan=plan, reason=reason)
 
 
-async def look_again(world: World, task: Task) -> bool:
+async def refresh_previews(world: World, task: Task) -> bool:
     """Look at what was changed in a plan that waits for its decision. Safe to repeat."""
     plan = task.plan
     if plan is None or plan.lapsed or all(step.is_finished or step.rules for step in plan.steps):
         return False
-    seen = await looked(world, task, plan)
+    seen = await preview_plan(world, task, plan)
     async with world.ledger.begin() as tx:
-        now = await unchanged(tx, task)
-        await kept(tx, now, "looked", plan=seen)
+        now = await lock_unchanged(tx, task)
+        await update_task(tx, now, "looked", plan=seen)
     return False
 
 
-async def modify(world: World, press: TaskPress, changes: Sequence[StepChange]) -> Said:
+async def modify(world: World, press: TaskPress, changes: Sequence[StepChange]) -> PressResult:
     """*Modify*: reorder, drop, change arguments, “ask me here”, add an instruction. All of it, or nothing: what
     does not fit is told, with the step and the field. Raises Unavailable: then nothing changed."""
 
-    async def do(tx: Tx, task: Task, plan: Plan) -> Task | Said:
+    async def do(tx: Tx, task: Task, plan: Plan) -> Task | PressResult:
         try:
-            steps = rearranged(plan, changes)
+            steps = apply_changes(plan, changes)
         except BadChange as wrong:
-            return Said(False, "unfit", str(wrong), task=task, step=wrong.step)
+            return PressResult(False, "unfit", str(wrong), task=task, step=wrong.step)
         if steps == plan.steps and not plan.lapsed:
-            return Said(True, "unchanged", UNCHANGED, task=task)
+            return PressResult(True, "unchanged", UNCHANGED, task=task)
         for step in steps:
-            problem = "" if step.rules or step.is_finished else _unfit(world, task, step)
+            problem = "" if step.rules or step.is_finished else _argument_problem(world, task, step)
             if problem:
                 text = f"Step {plans.place(plan, step)} ({step.name}): {problem} Nothing was changed."
-                return Said(False, "unfit", text, task=task, step=step.id)
+                return PressResult(False, "unfit", text, task=task, step=step.id)
         told = [*task.instructions]
-        for step, text in notes(plan, steps, lambda n, s: f"For step {n} ({plans.called(s)}): {s.note}"):
-            key = derived("note", task.id, task.revision, step.id)
+        for step, text in added_notes(
+            plan, steps, lambda n, s: f"For step {n} ({plans.step_sentence(s)}): {s.note}"
+        ):
+            key = derive_id("note", task.id, task.revision, step.id)
             told.append(Instruction(key, press.user, text, await tx.now()))
-        now = await tx.keep_task(task, input=replace(task.input, instructions=tuple(told)))
-        return await _put(tx, now, steps, press.user, "")
+        now = await tx.update_task(task, input=replace(task.input, instructions=tuple(told)))
+        return await _store_plan(tx, now, steps, press.user, "")
 
-    return await _decided(world, press, TaskVerb.MODIFY, do)
+    return await _decide(world, press, TaskVerb.MODIFY, do)
 
 
-def _unfit(world: World, task: Task, step: Step) -> str:
+def _argument_problem(world: World, task: Task, step: Step) -> str:
     """Why the new arguments of a step cannot be taken, in a sentence; "" when they can."""
     spec = world.tools.find(step.server, step.tool)
     if spec is None:
-        return missing(world, step.name)
-    step = replace(step, call=replace(step.call, args=unbound(spec, step.args)))
-    wrong = misfit(world, spec, step)
-    decision = decided(world, spec, step.args, task.session.channel)
-    denied = sentence(decision.reason) if decision.verdict is Verdict.DENY else ""
+        return unknown_tool_text(world, step.name)
+    step = replace(step, call=replace(step.call, args=without_bound_args(spec, step.args)))
+    wrong = argument_problem(world, spec, step)
+    decision = policy_decision(world, spec, step.args, task.session.channel)
+    denied = as_sentence(decision.reason) if decision.verdict is Verdict.DENY else ""
     return wrong or denied
 
 
-async def replan(world: World, press: TaskPress) -> Said:
+async def replan(world: World, press: TaskPress) -> PressResult:
     """*Re-plan*, with a reason (`press.text`). While steps run, the reason is an instruction that is taken in
     before the next one. Raises Unavailable: then nothing changed."""
     reason = press.text.strip()[:MOST]
 
-    async def do(tx: Tx, task: Task) -> Task | Said:
+    async def do(tx: Tx, task: Task) -> Task | PressResult:
         if not reason:
-            return Said(False, "empty", WHAT, task=task)
+            return PressResult(False, "empty", REASON_MISSING, task=task)
         if task.plan is None:
             raise StaleTask(task)
         if task.state is TaskState.RUNNING:
-            return await _instructed(tx, task, press.user, reason)
+            return await _with_instruction(tx, task, press.user, reason)
         if task.state is TaskState.PLAN_REVIEW and press.ref.receipt != task.plan.seal[:16]:
-            return Said(False, "stale", OLD_CARD, task=task)
-        step = under_review(task)
-        if step is not None and world.policy.review(Phase.AFTER, step.name, names(step)):
-            return Said(False, "review", FIRST, task=task)
-        spoken = await begun_turn(tx, task, Mode.PLAN, reason)
-        plan = plans.unapproved(task.plan)
+            return PressResult(False, "stale", OLD_CARD, task=task)
+        step = step_under_review(task)
+        if step is not None and world.policy.review(Phase.AFTER, step.name, matched_names(step)):
+            return PressResult(False, "review", REVIEW_FIRST, task=task)
+        spoken = await start_turn(tx, task, Mode.PLAN, reason)
+        plan = plans.without_consent(task.plan)
         planning = replace(task.planning, turn=spoken)
-        return await moved(
+        return await move_task(
             tx, task, TaskEvent.REPLAN, press.user, plan=plan, planning=planning, reason=reason
         )
 
-    return await pressed(world, press, TaskVerb.REPLAN, _version, do)
+    return await press_task(world, press, TaskVerb.REPLAN, _version, do)
 
 
-async def _instructed(tx: Tx, task: Task, user: str, text: str) -> Task:
-    said = Instruction(derived("replan", task.id, task.revision), user, text, await tx.now())
+async def _with_instruction(tx: Tx, task: Task, user: str, text: str) -> Task:
+    said = Instruction(derive_id("replan", task.id, task.revision), user, text, await tx.now())
     heard = replace(task.input, instructions=(*task.instructions, said))
-    now = await kept(tx, task, "user_instruction", user, input=heard)
+    now = await update_task(tx, task, "user_instruction", user, input=heard)
     tx.enqueue(jobs.task(now.id, now.revision))
     return now
 
 
-async def cancel(world: World, press: TaskPress) -> Said:
+async def cancel(world: World, press: TaskPress) -> PressResult:
     """*Cancel*, before anything ran of it: a plan that waits for its decision, or a question. Raises Unavailable."""
 
     def number(task: Task) -> int:
         return task.asked if task.state is TaskState.CLARIFYING else _version(task)
 
-    async def do(tx: Tx, task: Task) -> Task | Said:
+    async def do(tx: Tx, task: Task) -> Task | PressResult:
         if task.state not in (TaskState.PLAN_REVIEW, TaskState.CLARIFYING):
             raise StaleTask(task)
         outcome = replace(task.outcome, ended_by=press.user)
-        return await moved(tx, task, TaskEvent.CANCEL, press.user, outcome=outcome)
+        return await move_task(tx, task, TaskEvent.CANCEL, press.user, outcome=outcome)
 
-    return await pressed(world, press, TaskVerb.CANCEL, number, do)
+    return await press_task(world, press, TaskVerb.CANCEL, number, do)

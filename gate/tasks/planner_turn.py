@@ -7,51 +7,51 @@ from dataclasses import replace
 
 from gate.actions.button_press import Press
 from gate.actions.confirm import cancel
-from gate.actions.prepare import Answered, Asked, Prepared, Refused, prepare
-from gate.actions.preview import decided
+from gate.actions.prepare import Answered, CallRequest, Prepared, Refused, prepare
+from gate.actions.preview import policy_decision
 from gate.rules import jobs
 from gate.rules.action import Action, Json, Ref, Verdict
 from gate.rules.canonical_json import BadArguments, canonical
-from gate.rules.ids import derived
-from gate.rules.messages import SOON, CardKey, CardKind
+from gate.rules.ids import derive_id
+from gate.rules.messages import PROGRESS_DELAY, CardKey, CardKind
 from gate.rules.planner_port import (
-    Brief,
     Call,
     CallReport,
     CancelPending,
     Done,
     Exchange,
-    Interrupted,
     ListPending,
     Mode,
+    PlannerContext,
+    PlannerInterrupted,
+    PlannerReply,
     Propose,
-    Replied,
     Reply,
     Say,
     Turn,
 )
-from gate.rules.plans import boundary
+from gate.rules.plans import applies_when
 from gate.rules.ports import Note, PlannerUnavailable, StaleTask, Unavailable, World
 from gate.rules.states import State
-from gate.rules.task import Flow, Instruction, Task, Wish
+from gate.rules.task import Flow, Instruction, StopRequest, Task
 from gate.rules.task_states import TaskEvent, TaskState
 from gate.tasks import run
 from gate.tasks.replies import (
     OPEN,
     TOO_MANY,
-    added,
-    answered,
-    closed_by,
+    card_step,
     is_finished,
     is_lookup,
-    looking,
-    may_close,
-    refused,
-    settled,
-    tell,
-    truth,
+    is_preparatory_read,
+    is_settled,
+    may_end_on_card,
+    report_of_action,
+    report_read,
+    report_refusal,
+    report_steps,
+    with_reply_steps,
 )
-from gate.tasks.task_log import BROKEN, brief_of, moved, planner_away, with_step
+from gate.tasks.task_log import BROKEN, move_task, planner_away, planner_context, with_step
 
 NOT_NOW = {
     Mode.PLAN: "Not now: this changes something. Put it into the plan.",
@@ -88,74 +88,80 @@ async def _give_up(world: World, turn: Turn) -> None:
     async with world.ledger.begin() as tx:
         task = await tx.task(turn.task) if turn.task else None
         if task is not None and not task.is_finished:
-            await moved(tx, task, TaskEvent.FAIL, reason=BROKEN)
+            await move_task(tx, task, TaskEvent.FAIL, reason=BROKEN)
 
 
 async def _run_turn(world: World, turn: Turn | None, task: Task | None, ended: Action | None) -> None:
     while turn is not None:
         last = turn.exchanges[-1] if turn.exchanges else None
         if last is not None:
-            acted = await _act(world, turn, last, task, ended)
+            acted = await _process_reply(world, turn, last, task, ended)
             if acted is None:
                 return
             turn, task = acted
         if is_finished(world.planner, turn):
-            return await _tell_task(world, turn, task)
+            return await _notify_task(world, turn, task)
         if len(turn.exchanges) >= world.limits.turns_depth:
             await _note(world, turn, len(turn.exchanges), "answer", {"text": TOO_MANY})
             return await _end(world, turn)
-        asked = await _ask(world, turn)
+        asked = await _next_reply(world, turn)
         turn, task = asked or (None, None)
 
 
-async def _ask(world: World, turn: Turn) -> tuple[Turn, Task | None] | None:
+async def _next_reply(world: World, turn: Turn) -> tuple[Turn, Task | None] | None:
     """The turn with one more reply of the planner, stored before anything is done with it, and its task then. None when
     that has been ended meanwhile: then the planner is not asked any more."""
     task = await world.ledger.task(turn.task) if turn.task else None
     if task is not None and not may_ask(turn, task):
         return None
     brief = (
-        replace(await brief_of(world, task), interrupted=lambda: _ended(world, turn))
+        replace(await planner_context(world, task), interrupted=lambda: _is_ended(world, turn))
         if task
-        else Brief(turn.text)
+        else PlannerContext(turn.text)
     )
     pending = await world.ledger.pending(turn.session.team, user=turn.requester, session=turn.session)
     try:
         said = await world.planner.reply(turn, brief, pending)
-    except Interrupted:
+    except PlannerInterrupted:
         return None
     except PlannerUnavailable:
-        await _keep(world, planner_away(turn))
+        await _store_note(world, planner_away(turn))
         raise
     while True:
         try:
-            return await _stored(world, turn, task, brief, said)
+            return await _store_reply(world, turn, task, brief, said)
         except StaleTask as stale:  # it was changed while the planner was asked
             task = stale.task
 
 
-async def _stored(
-    world: World, turn: Turn, task: Task | None, brief: Brief, said: Replied
+async def _store_reply(
+    world: World, turn: Turn, task: Task | None, brief: PlannerContext, said: PlannerReply
 ) -> tuple[Turn, Task | None] | None:
     """Write down what the planner replied, and what it makes of the task. None when that has been ended meanwhile.
     Raises StaleTask."""
     index = len(turn.exchanges)
     async with world.ledger.begin() as tx:
         made = Exchange(said.reply, memo=said.memo, usage=said.usage)
-        stored = await tx.exchange(turn.id, index, made)
+        stored = await tx.store_exchange(turn.id, index, made)
         asked = replace(turn, exchanges=(*turn.exchanges, stored))
         if task is None or stored is not made:
             return asked, task
-        plan = added(world, task.plan, turn, index, said.reply) if may_ask(turn, task) else task.plan
+        plan = (
+            with_reply_steps(world, task.plan, turn, index, said.reply) if may_ask(turn, task) else task.plan
+        )
         if said.usage.requests or brief.instructions or plan is not task.plan:
-            taken = task.instructions if looking(turn, said.reply) else _used(task, brief, index)
+            taken = (
+                task.instructions
+                if is_preparatory_read(turn, said.reply)
+                else _mark_instructions_used(task, brief, index)
+            )
             planning = replace(task.planning, usage=task.planning.usage + said.usage)
             heard = replace(task.input, instructions=taken)
-            task = await tx.keep_task(task, planning=planning, input=heard, plan=plan)
+            task = await tx.update_task(task, planning=planning, input=heard, plan=plan)
     return None if task.is_finished else (asked, task)
 
 
-async def _ended(world: World, turn: Turn) -> bool:
+async def _is_ended(world: World, turn: Turn) -> bool:
     task = await world.ledger.task(turn.task)
     return task is None or not may_ask(turn, task)
 
@@ -163,26 +169,26 @@ async def _ended(world: World, turn: Turn) -> bool:
 def may_ask(turn: Turn, task: Task) -> bool:
     """Whether the planner may be asked, and what it calls for may begin: not once the task was stopped, or waits."""
     if turn.mode is Mode.ACT:
-        return task.state is TaskState.RUNNING and task.wish is Wish.NONE
+        return task.state is TaskState.RUNNING and task.wish is StopRequest.NONE
     return not task.is_finished
 
 
-def _used(task: Task, brief: Brief, index: int) -> tuple[Instruction, ...]:
+def _mark_instructions_used(task: Task, brief: PlannerContext, index: int) -> tuple[Instruction, ...]:
     """The instructions, those marked that this reply has taken in."""
     seen = {one.id for one in brief.instructions}
-    where = boundary(task) if task.flow is Flow.PLAN else f"in reply {index + 1}"
+    where = applies_when(task) if task.flow is Flow.PLAN else f"in reply {index + 1}"
     return tuple(replace(i, used=i.used or where) if i.id in seen else i for i in task.instructions)
 
 
 async def _end(world: World, turn: Turn) -> None:
     """Close a turn that took too long, so that its task can go on."""
     async with world.ledger.begin() as tx:
-        await tx.exchange(turn.id, len(turn.exchanges), Exchange(Done()))
+        await tx.store_exchange(turn.id, len(turn.exchanges), Exchange(Done()))
         if turn.task:
             tx.enqueue(jobs.task(turn.task, f"{turn.id}:end"))
 
 
-async def _tell_task(world: World, turn: Turn, task: Task | None) -> None:
+async def _notify_task(world: World, turn: Turn, task: Task | None) -> None:
     """Let its task look at it: once for each end, as an expired call may be asked again. `task`: as it stood just now,
     None where that is not known."""
     if turn.task:
@@ -192,7 +198,7 @@ async def _tell_task(world: World, turn: Turn, task: Task | None) -> None:
             tx.enqueue(jobs.task(turn.task, f"{turn.id}:{len(turn.exchanges)}:{told}", *known))
 
 
-async def _act(
+async def _process_reply(
     world: World, turn: Turn, exchange: Exchange, task: Task | None, ended: Action | None
 ) -> tuple[Turn, Task | None] | None:
     """Do what a stored reply asks for, as far as it was not done yet; the turn and its task as they then stand, the
@@ -200,11 +206,13 @@ async def _act(
     again."""
     reply, index = exchange.reply, len(turn.exchanges) - 1
     if turn.task and turn.mode is Mode.ACT and not is_lookup(reply):
-        carried = await _carried(world, turn, reply, task or await world.ledger.task(turn.task), ended)
+        carried = await _run_reply_steps(
+            world, turn, reply, task or await world.ledger.task(turn.task), ended
+        )
         if carried is None or isinstance(reply, Propose):
-            return carried if carried and all(map(settled, carried[0].exchanges)) else None
+            return carried if carried and all(map(is_settled, carried[0].exchanges)) else None
         turn, task = carried
-    if settled(exchange):
+    if is_settled(exchange):
         return turn, task
     if isinstance(reply, Propose):
         told = tuple([await _read(world, turn, (index, at), call) for at, call in enumerate(reply.calls)])
@@ -217,35 +225,37 @@ async def _act(
     return replace(turn, exchanges=(*turn.exchanges[:-1], replace(exchange, reports=told))), None
 
 
-async def _carried(
+async def _run_reply_steps(
     world: World, turn: Turn, reply: Reply, task: Task | None, ended: Action | None
 ) -> tuple[Turn, Task | None] | None:
     """Take the steps of a turn as far as they go, and write down what the planner is told of them; the turn and its
     task as they now stand. None where its task does not run."""
     index = len(turn.exchanges) - 1
-    if task is not None and added(world, task.plan, turn, index, reply) is not task.plan:
+    if task is not None and with_reply_steps(world, task.plan, turn, index, reply) is not task.plan:
         async with world.ledger.begin() as tx:  # stored by an earlier version, or while the task did not run
             now = await tx.task(turn.task)
             if now is not None and may_ask(turn, now):
-                task = await tx.keep_task(now, plan=added(world, now.plan, turn, index, reply))
+                task = await tx.update_task(now, plan=with_reply_steps(world, now.plan, turn, index, reply))
     most = world.limits.calls_per_turn
     if isinstance(reply, Propose) and len(reply.calls) > most:  # one note for all of them
         call = reply.calls[most]
         async with world.ledger.begin() as tx:
-            await refused(tx, turn, (index, most), Refused(f"{call.server}.{call.tool}", (TOO_MANY,)))
+            await report_refusal(tx, turn, (index, most), Refused(f"{call.server}.{call.tool}", (TOO_MANY,)))
     seen = run.Progress(turns={turn.id: turn}, ended={ended.id: ended} if ended else {})
     task = await run.advance(world, task, seen) if task else None
     if task is None or task.state is not TaskState.RUNNING:
         return None
-    return await tell(world, seen.turns[turn.id], task, seen.ended), task
+    return await report_steps(world, seen.turns[turn.id], task, seen.ended), task
 
 
 async def _read(world: World, turn: Turn, place: tuple[int, int], call: Call) -> CallReport:
     """A call of a turn that plans or talks, or of one that looks a name up: reads alone."""
-    asked = Asked(derived("action", turn.id, *place), turn.session, turn.requester, call, turn.id, place[1])
+    asked = CallRequest(
+        derive_id("action", turn.id, *place), turn.session, turn.requester, call, turn.id, place[1]
+    )
     existing = await world.ledger.action(asked.id)
     if existing is not None:
-        return await truth(world, existing, place[1])
+        return await report_of_action(world, existing, place[1])
     lookup = is_lookup(turn.exchanges[place[0]].reply)
     if (lookup or turn.mode is not Mode.ACT) and not _reads(world, turn, call):
         return CallReport(place[1], "refused", NOT_NOW[Mode.PLAN if lookup else turn.mode])
@@ -253,12 +263,12 @@ async def _read(world: World, turn: Turn, place: tuple[int, int], call: Call) ->
     name = f"{call.server}.{call.tool}"
     result = Refused(name, (TOO_MANY,)) if over_many else await prepare(world, asked)
     if isinstance(result, Prepared):
-        return await truth(world, result.action, place[1])
+        return await report_of_action(world, result.action, place[1])
     async with world.ledger.begin() as tx:
         if isinstance(result, Answered):
-            return await answered(tx, turn, place, result, not world.planner.follows)
+            return await report_read(tx, turn, place, result, not world.planner.follows)
         at = world.limits.calls_per_turn if over_many else place[1]  # one note for all that are too many
-        await refused(tx, turn, (place[0], at), result)
+        await report_refusal(tx, turn, (place[0], at), result)
     return CallReport(place[1], "refused", " ".join(result.reasons))
 
 
@@ -270,12 +280,12 @@ def _reads(world: World, turn: Turn, call: Call) -> bool:
         canonical(call.args)
     except BadArguments:
         return True  # likewise, before any rule is held against them
-    return decided(world, spec, dict(call.args), turn.session.channel).verdict is Verdict.RUN
+    return policy_decision(world, spec, dict(call.args), turn.session.channel).verdict is Verdict.RUN
 
 
 async def _other(world: World, turn: Turn, index: int, reply: object) -> CallReport:
     if isinstance(reply, Say):
-        if may_close(turn, reply.text) and await _on_card(world, turn, reply.text):
+        if may_end_on_card(turn, reply.text) and await _put_answer_on_card(world, turn, reply.text):
             return CallReport(0, "succeeded", "")
         talk = turn.mode is Mode.TALK
         body = {"text": reply.text, "task": turn.task} if talk else {"text": reply.text}
@@ -289,17 +299,17 @@ async def _other(world: World, turn: Turn, index: int, reply: object) -> CallRep
     return CallReport(0, "succeeded", "")
 
 
-async def _on_card(world: World, turn: Turn, text: str) -> bool:
+async def _put_answer_on_card(world: World, turn: Turn, text: str) -> bool:
     """Write the last words of a turn down with the change that they are about, whose card shows them. False where no
     card has room for them."""
     async with world.ledger.begin() as tx:
         task = await tx.task(turn.task) if turn.task else None
-        step = closed_by(task, turn) if task else None
+        step = card_step(task, turn) if task else None
         action = await tx.action(step.action) if step else None
         if task is None or step is None or action is None or not _has_card(action):
             return False
-        await tx.keep_task(task, plan=with_step(task, replace(step, closing=text)).plan)
-        tx.show(CardKey(CardKind.ACTION, action.id), SOON)
+        await tx.update_task(task, plan=with_step(task, replace(step, closing=text)).plan)
+        tx.request_card(CardKey(CardKind.ACTION, action.id), PROGRESS_DELAY)
     return True
 
 
@@ -323,9 +333,9 @@ async def _withdraw(world: World, turn: Turn, reply: CancelPending) -> CallRepor
 async def _note(
     world: World, turn: Turn, index: int, kind: str, body: Mapping[str, Json], place: int = 0
 ) -> None:
-    await _keep(world, Note(derived("note", turn.id, index, place, kind), turn.session, kind, body))
+    await _store_note(world, Note(derive_id("note", turn.id, index, place, kind), turn.session, kind, body))
 
 
-async def _keep(world: World, note: Note) -> None:
+async def _store_note(world: World, note: Note) -> None:
     async with world.ledger.begin() as tx:
         await tx.note(note)

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from gate.actions.batch import groups
+from gate.actions.batch import card_groups
 from gate.actions.prepare import Answered, Refused
-from gate.rules.action import Action, Class, Json
+from gate.rules.action import Action, CallClass, Json
 from gate.rules.canonical_json import parse
-from gate.rules.ids import derived
+from gate.rules.ids import derive_id
 from gate.rules.messages import CardKey, CardKind
 from gate.rules.planner_port import (
     Call,
@@ -27,19 +27,22 @@ from gate.rules.planner_port import (
     Say,
     Turn,
 )
-from gate.rules.plans import SMALL, failed
+from gate.rules.plans import SMALL, with_failure
 from gate.rules.ports import Note, Tx, World
 from gate.rules.previews import plainly, summary_of
 from gate.rules.reviews import Phase, released
 from gate.rules.states import State
 from gate.rules.steps import PRIVATE
 from gate.rules.task import LAST_WORDS, Origin, Plan, Step, StepCall, StepState, Task
-from gate.tasks.task_log import retold
+from gate.tasks.task_log import rewrite_result
 
-NAMED = 3  # calls named in a result
+MAX_NAMES = 3  # calls named in a result
 WAITING = "waiting"
-HELD, DROPPED = "held", "dropped"  # it has run; a person has to look at its result, or has rejected it
-OPEN = (WAITING, HELD)
+UNDER_REVIEW, DROPPED = (
+    "held",
+    "dropped",
+)  # it has run; a person has to look at its result, or has rejected it
+OPEN = (WAITING, UNDER_REVIEW)
 NOTHING_RAN = {"cancelled", "rejected", "expired", "refused"}
 WORDS = {
     "succeeded": "done",
@@ -67,7 +70,7 @@ STATUS = {
 # From a reply to steps
 
 
-def added(world: World, plan: Plan | None, turn: Turn, index: int, reply: Reply) -> Plan | None:
+def with_reply_steps(world: World, plan: Plan | None, turn: Turn, index: int, reply: Reply) -> Plan | None:
     """The plan with the calls of the reply at `index` as its newest steps, none after another; as it is where the
     reply calls for nothing, or they are there already."""
     if not isinstance(reply, Propose) or turn.mode is not Mode.ACT or is_lookup(reply):
@@ -75,13 +78,13 @@ def added(world: World, plan: Plan | None, turn: Turn, index: int, reply: Reply)
     if plan and of_reply(plan, turn, index):
         return plan
     before = plan or Plan(0, ())
-    shared = groups(world, turn, index, reply.calls)
+    shared = card_groups(world, turn, index, reply.calls)
     new = [
         _step(f"s{before.last + 1 + place}", call, Origin(turn.id, index, place, shared.get(place, "")))
         for place, call in enumerate(reply.calls)
     ]
     most = world.limits.calls_per_turn
-    new = [*new[:most], *(failed(step, TOO_MANY) for step in new[most:])]
+    new = [*new[:most], *(with_failure(step, TOO_MANY) for step in new[most:])]
     return replace(before, steps=(*before.steps, *new), last=before.last + len(new))
 
 
@@ -103,7 +106,7 @@ def of_reply(plan: Plan | None, turn: Turn, index: int) -> list[Step]:
 # What a reply has come to
 
 
-def settled(exchange: Exchange) -> bool:
+def is_settled(exchange: Exchange) -> bool:
     """Whether everything that a reply asked for has come to an end."""
     if isinstance(exchange.reply, Done | Clarify | ProposePlan | Implement):
         return True
@@ -114,12 +117,12 @@ def settled(exchange: Exchange) -> bool:
 def is_finished(planner: Planner, turn: Turn) -> bool:
     """Whether a turn has come to its end: the planner has nothing more to do, and nothing of it waits."""
     last = turn.exchanges[-1] if turn.exchanges else None
-    if last is None or not settled(last) or looking(turn, last.reply):
+    if last is None or not is_settled(last) or is_preparatory_read(turn, last.reply):
         return False
     return isinstance(last.reply, Say | Clarify | ProposePlan | Implement | Done) or not planner.follows
 
 
-def looking(turn: Turn, reply: Reply) -> bool:
+def is_preparatory_read(turn: Turn, reply: Reply) -> bool:
     """Whether it only reads before it plans or proposes: what people said is taken in by what comes of it."""
     return is_lookup(reply) or (turn.mode is Mode.PLAN and isinstance(reply, Propose))
 
@@ -129,7 +132,7 @@ def is_lookup(reply: Reply) -> bool:
     return isinstance(reply, Propose) and reply.lookup
 
 
-async def tell(world: World, turn: Turn, task: Task, ended: Mapping[str, Action]) -> Turn:
+async def report_steps(world: World, turn: Turn, task: Task, ended: Mapping[str, Action]) -> Turn:
     """Write down what has become of the calls of a turn, where that is news; the turn as it now stands. `ended`:
     actions that have come to their end, by id, as they were read just now. The card of several is asked for once all of
     them are there."""
@@ -137,7 +140,7 @@ async def tell(world: World, turn: Turn, task: Task, ended: Mapping[str, Action]
     for index, exchange in enumerate(turn.exchanges):
         steps = of_reply(task.plan, turn, index)
         told = tuple([await _report(world, step, exchange, ended) for step in steps])
-        begun = bool(exchange.reports) or any(one.status != WAITING for one in told) or _share(steps)
+        begun = bool(exchange.reports) or any(one.status != WAITING for one in told) or _share_card(steps)
         if steps and begun and told != exchange.reports:
             exchanges[index] = replace(exchange, reports=told)
             async with world.ledger.begin() as tx:
@@ -146,7 +149,7 @@ async def tell(world: World, turn: Turn, task: Task, ended: Mapping[str, Action]
     return replace(turn, exchanges=tuple(exchanges))
 
 
-def _share(steps: Sequence[Step]) -> bool:
+def _share_card(steps: Sequence[Step]) -> bool:
     """Whether some of them stand on one card."""
     return any(step.origin and step.origin.group for step in steps)
 
@@ -156,7 +159,7 @@ def _draw_shared(tx: Tx, steps: Sequence[Step]) -> None:
         return
     for group in {step.origin.group for step in steps if step.origin and step.state is StepState.ASKED}:
         if group:
-            tx.show(CardKey(CardKind.GROUP, group))
+            tx.request_card(CardKey(CardKind.GROUP, group))
 
 
 async def _report(world: World, step: Step, exchange: Exchange, ended: Mapping[str, Action]) -> CallReport:
@@ -166,10 +169,12 @@ async def _report(world: World, step: Step, exchange: Exchange, ended: Mapping[s
     if step.state is StepState.WAITING:
         return CallReport(place, WAITING, "")
     if step.state is StepState.ASKED:  # also where its action has just ended: nobody has looked at that yet
-        return CallReport(place, HELD if await _is_under_review(world, step) else WAITING, step.title)
+        return CallReport(place, UNDER_REVIEW if await _is_under_review(world, step) else WAITING, step.title)
     action = ended.get(step.action) or (await world.ledger.action(step.action) if step.action else None)
     if action is not None:
-        return await truth(world, action, place, dropped=step.ran and step.state is StepState.SKIPPED)
+        return await report_of_action(
+            world, action, place, dropped=step.ran and step.state is StepState.SKIPPED
+        )
     known = next(
         (one for one in exchange.reports if one.call == place), CallReport(place, "refused", step.text)
     )
@@ -186,14 +191,14 @@ async def _is_under_review(world: World, step: Step) -> bool:
     return action is not None and bool(action.under_review)
 
 
-async def truth(world: World, action: Action, place: int, *, dropped: bool = False) -> CallReport:
+async def report_of_action(world: World, action: Action, place: int, *, dropped: bool = False) -> CallReport:
     """What became of an action and who decided, or of the one that asks it again. `dropped`: nobody trusts what it
     gave."""
     asked_again = action.state in (State.EXPIRED, State.CANCELLED)
-    if asked_again and (renewed := await world.ledger.action(derived("renew", action.id))):
-        return await truth(world, renewed, place, dropped=dropped)
+    if asked_again and (renewed := await world.ledger.action(derive_id("renew", action.id))):
+        return await report_of_action(world, renewed, place, dropped=dropped)
     if not action.is_finished and action.state is not State.UNKNOWN:
-        return CallReport(place, HELD if action.under_review else WAITING, action.preview.summary)
+        return CallReport(place, UNDER_REVIEW if action.under_review else WAITING, action.preview.summary)
     if action.judged is not None and not action.judged.kept:
         return CallReport(place, DROPPED, action.judged.comment, None, action.judged.by)
     if dropped:
@@ -206,16 +211,16 @@ async def truth(world: World, action: Action, place: int, *, dropped: bool = Fal
 # What the planner says in the end
 
 
-def may_close(turn: Turn, text: str) -> bool:
+def may_end_on_card(turn: Turn, text: str) -> bool:
     """Whether the last words of a turn may be about a change, and have room on its card."""
     called = any(isinstance(exchange.reply, Propose) for exchange in turn.exchanges)
     return turn.mode is Mode.ACT and called and len(text) <= LAST_WORDS
 
 
-def closed_by(task: Task, turn: Turn) -> Step | None:
+def card_step(task: Task, turn: Turn) -> Step | None:
     """The step on whose card the last words of a turn stand: its one change, which was done, where all else that the
     turn called for are reads that went through. None where they are a message of their own."""
-    steps = [step for step in of_turn(task.plan, turn) if not (step.ran and step.cls is Class.READ)]
+    steps = [step for step in of_turn(task.plan, turn) if not (step.ran and step.cls is CallClass.READ)]
     alone = len(steps) == 1 and steps[0].state is StepState.DONE
     return steps[0] if alone and steps[0].action == task.asked_on else None
 
@@ -226,14 +231,14 @@ AT_ONCE = ("read", "refused")  # the kinds of notes about the calls of a reply
 MOST_BEFORE = 10  # calls of a reply whose notes stand above that of a later one
 
 
-async def refused(tx: Tx, turn: Turn, place: tuple[int, int], found: Refused) -> None:
+async def report_refusal(tx: Tx, turn: Turn, place: tuple[int, int], found: Refused) -> None:
     """Say why a call will not be asked. `place`: the reply and the call, from 0."""
     await _post(
         tx, turn, place, "refused", {"name": found.summary or found.name, "reasons": list(found.reasons)}
     )
 
 
-async def answered(tx: Tx, turn: Turn, place: tuple[int, int], read: Answered, shown: bool) -> CallReport:
+async def report_read(tx: Tx, turn: Turn, place: tuple[int, int], read: Answered, shown: bool) -> CallReport:
     """What the planner is told of a read. `shown`: people see its answer, too, where it does not only look something
     up. What is for whoever asked alone is always shown to them: nobody else may tell it."""
     body = {
@@ -254,7 +259,7 @@ async def answered(tx: Tx, turn: Turn, place: tuple[int, int], read: Answered, s
 async def show_reads(tx: Tx, turn: Turn, task: Task) -> None:
     """Show what the reads of a turn found, as far as its steps keep it: its planner has ended without a word of it."""
     for step in of_turn(task.plan, turn):
-        if step.origin is None or step.cls is not Class.READ or step.text == PRIVATE:
+        if step.origin is None or step.cls is not CallClass.READ or step.text == PRIVATE:
             continue
         kept = dict(step.result) if isinstance(step.result, Mapping) else {}
         text = str(kept.pop("text", "") or step.text)
@@ -282,15 +287,15 @@ async def _post(
 
 
 def _note_id(turn: Turn, place: tuple[int, int], kind: str) -> str:
-    return derived("note", turn.id, *place, kind)
+    return derive_id("note", turn.id, *place, kind)
 
 
-async def step_answered(tx: Tx, turn: Turn, step: Step, read: Answered, shown: bool) -> Turn:
+async def report_step_read(tx: Tx, turn: Turn, step: Step, read: Answered, shown: bool) -> Turn:
     """The same of a step, whose planner is told once the others of its reply are settled, too; the turn as it then
     stands."""
     assert step.origin is not None
     index = step.origin.reply
-    one = await answered(tx, turn, (index, step.origin.call), read, shown)
+    one = await report_read(tx, turn, (index, step.origin.call), read, shown)
     exchanges = list(turn.exchanges)
     told = (*(other for other in exchanges[index].reports if other.call != one.call), one)
     exchanges[index] = replace(exchanges[index], reports=told)
@@ -308,24 +313,24 @@ def is_single(turn: Turn, index: int) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class TurnResult:
     """What came of a turn, in short, and what the planner was told of it."""
 
     result: str
     told: tuple[CallReport, ...]
 
 
-def ended(task: Task, turn: Turn, made: Sequence[Action] = ()) -> Ended:
+def turn_result(task: Task, turn: Turn, made: Sequence[Action] = ()) -> TurnResult:
     """What came of the turn; `1 done, 1 done and taken back: Move a.md; Write b.md`. `made`: its actions, where
     some may have been taken back or settled since its planner was told."""
     steps = of_turn(task.plan, turn)
-    told = tuple(_ended(turn, steps, {action.id: action.state for action in made}))
+    told = tuple(_result_text(turn, steps, {action.id: action.state for action in made}))
     counts = Counter(WORDS.get(one.status, one.status) for one in told)
     tally = ", ".join(f"{count} {word}" for word, count in counts.items())
-    return Ended(tally + _named(steps), told)
+    return TurnResult(tally + _named(steps), told)
 
 
-def _ended(turn: Turn, steps: Sequence[Step], states: Mapping[str, State]) -> Iterator[CallReport]:
+def _result_text(turn: Turn, steps: Sequence[Step], states: Mapping[str, State]) -> Iterator[CallReport]:
     for step in steps:
         assert step.origin is not None
         told = {one.call: one for one in turn.exchanges[step.origin.reply].reports}
@@ -339,14 +344,16 @@ def _ended(turn: Turn, steps: Sequence[Step], states: Mapping[str, State]) -> It
 def _named(steps: Sequence[Step]) -> str:
     """What was asked for, in the words of the cards: `: Move a.md; Read b.md`."""
     shown = list(dict.fromkeys(step.title for step in steps if step.title))
-    more = [f"{len(shown) - NAMED} more"] if len(shown) > NAMED else []
-    return f": {'; '.join([*shown[:NAMED], *more])}" if shown else ""
+    more = [f"{len(shown) - MAX_NAMES} more"] if len(shown) > MAX_NAMES else []
+    return f": {'; '.join([*shown[:MAX_NAMES], *more])}" if shown else ""
 
 
-async def look_back(world: World, task: Task) -> bool:
+async def refresh_result(world: World, task: Task) -> bool:
     """While it is asked whether that was what they needed: what was taken back since is not called done. False:
     nothing comes after it."""
     turn = await world.ledger.turn(task.turn)
     if turn is not None:
-        await retold(world, task, ended(task, turn, await world.ledger.of_turn(turn.id)).result)
+        await rewrite_result(
+            world, task, turn_result(task, turn, await world.ledger.actions_of_turn(turn.id)).result
+        )
     return False

@@ -4,39 +4,39 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from gate.actions.confirm import forget
+from gate.actions.confirm import drop_lease
 from gate.actions.prepare import Answered, Refused, prepare
 from gate.rules import jobs, plans
-from gate.rules.action import Action, Class, Verdict
+from gate.rules.action import Action, CallClass, Verdict
 from gate.rules.autonomy import ApprovalMode
-from gate.rules.ids import derived
+from gate.rules.ids import derive_id
 from gate.rules.planner_port import Clarify, Done, Mode, ProposePlan, Turn
 from gate.rules.ports import Note, StaleTask, Tx, World
 from gate.rules.previews import plainly, summary_of
-from gate.rules.reviews import Phase, names
+from gate.rules.reviews import Phase, matched_names
 from gate.rules.states import State
 from gate.rules.steps import PRIVATE
-from gate.rules.task import Flow, Plan, Step, StepState, Task, Why, Wish
+from gate.rules.task import Flow, PauseReason, Plan, Step, StepState, StopRequest, Task
 from gate.rules.task_states import TaskEvent, TaskState
 from gate.tasks import clarify, replies, step_check
-from gate.tasks.plan_preview import asked_of
-from gate.tasks.step_action import Unseen, begins, begun, happened, went_wrong
-from gate.tasks.step_check import Weighed
+from gate.tasks.plan_preview import call_of_step
+from gate.tasks.step_action import NotPreviewable, failure_text, step_done, step_inserter, store_begun_step
+from gate.tasks.step_check import StepAssessment
 from gate.tasks.task_log import (
-    begun_turn,
-    ended_by,
-    kept,
-    moved,
-    paused,
-    stepped,
-    unchanged,
-    unpaused,
+    end_by_user,
+    lock_unchanged,
+    move_task,
+    next_pause,
+    start_turn,
+    update_step,
+    update_task,
     with_step,
+    without_pause,
 )
 
-GOING = (State.PREPARED, State.APPROVED, State.EXECUTING)
+UNDER_WAY = (State.PREPARED, State.APPROVED, State.EXECUTING)
 WENT_WELL = (State.SUCCEEDED, State.UNDOING)
-EVERY = "Every step waits for a person here."
+EACH_STEP_ASKS = "Every step waits for a person here."
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ async def run_next(world: World, task: Task, turn: Turn | None = None) -> bool:
     """Do what comes next of a task that runs. False while a person, a tool or the planner is at it. Safe to repeat, and
     at the same time as another run: whatever starts something is written together with its step. `turn`: the task's, as
     it stood just now, where the caller knows."""
-    if await _carry(world, task, Progress()) is not None:
+    if await _advance_once(world, task, Progress()) is not None:
         return True
     if task.plan and task.plan.begun:
         return False
@@ -66,7 +66,7 @@ async def advance(world: World, task: Task, seen: Progress) -> Task | None:
     now: Task | None = task
     while now is not None and now.state is TaskState.RUNNING:
         try:
-            after = await _carry(world, now, seen)
+            after = await _advance_once(world, now, seen)
         except StaleTask:
             after = await world.ledger.task(task.id)
             if after is None:
@@ -77,40 +77,42 @@ async def advance(world: World, task: Task, seen: Progress) -> Task | None:
     return now
 
 
-async def _carry(world: World, task: Task, seen: Progress) -> Task | None:
+async def _advance_once(world: World, task: Task, seen: Progress) -> Task | None:
     """Follow what has begun, begin what is ready, and do what somebody wished once nothing runs; the task as it stands
     then, None where nothing was to be done."""
     plan = task.plan or Plan(0, ())
     for step in plan.begun:
-        if step.id not in seen.begun and (followed := await _follow(world, task, step, seen)):
+        if step.id not in seen.begun and (followed := await _follow_action(world, task, step, seen)):
             return followed
     ready = [step for step in plan.ready if _may_begin(task, step)]
     if ready:
         return await _begin(world, task, ready[0], seen)
-    return None if plan.begun else await _wished(world, task)
+    return None if plan.begun else await _stop_or_pause(world, task)
 
 
 def _may_begin(task: Task, step: Step) -> bool:
     """Nothing begins once somebody wants it to wait, or has said something that the plan is to take in. The calls of
     one reply begin together: they may share a card."""
     if step.origin is None:
-        return task.wish is Wish.NONE and not task.unused
+        return task.wish is StopRequest.NONE and not task.unused
     begun = task.plan.begun if task.plan else ()
     siblings = [one for one in begun if one.origin and one.origin.group == step.origin.group != ""]
-    return task.wish is Wish.NONE or (task.wish is Wish.PAUSE and bool(siblings))
+    return task.wish is StopRequest.NONE or (task.wish is StopRequest.PAUSE and bool(siblings))
 
 
-async def _wished(world: World, task: Task) -> Task | None:
+async def _stop_or_pause(world: World, task: Task) -> Task | None:
     """Stop or pause where somebody wants that. None where nobody does, or nothing is left to pause before."""
     step = task.plan.current if task.plan else None
     before = step is not None or (task.flow is Flow.SIMPLE and world.planner.follows)
-    if task.wish is Wish.NONE or (task.wish is Wish.PAUSE and not before):
+    if task.wish is StopRequest.NONE or (task.wish is StopRequest.PAUSE and not before):
         return None
     async with world.ledger.begin() as tx:
-        now = await unchanged(tx, task)
-        if now.wish is Wish.STOP:
-            return await ended_by(tx, now, now.ended_by)
-        return await moved(tx, now, TaskEvent.PAUSE, reason=_paused_before(now), pause=paused(now, Why.WISH))
+        now = await lock_unchanged(tx, task)
+        if now.wish is StopRequest.STOP:
+            return await end_by_user(tx, now, now.ended_by)
+        return await move_task(
+            tx, now, TaskEvent.PAUSE, reason=_paused_before(now), pause=next_pause(now, PauseReason.WISH)
+        )
 
 
 def _paused_before(task: Task) -> str:
@@ -125,14 +127,14 @@ async def _plan_over(world: World, task: Task) -> bool:
     if task.plan is None:
         return False
     async with world.ledger.begin() as tx:
-        now = await unchanged(tx, task)
+        now = await lock_unchanged(tx, task)
         assert now.plan is not None
         if now.unused:
             said = "\n".join(one.text for one in now.unused)
-            spoken = await begun_turn(tx, now, Mode.PLAN, said)
+            spoken = await start_turn(tx, now, Mode.PLAN, said)
             planning = replace(now.planning, turn=spoken)
             request = replace(now.request, asks=now.request.asks or now.plan.current is None)
-            over = await moved(tx, now, TaskEvent.REPLAN, planning=planning, reason="", request=request)
+            over = await move_task(tx, now, TaskEvent.REPLAN, planning=planning, reason="", request=request)
         else:
             over = await finish(tx, now, plans.summary(now.plan))
     return over.state is TaskState.PLANNING
@@ -149,36 +151,36 @@ async def _reply_over(world: World, task: Task, turn: Turn | None) -> bool:
             cause = f"task:{task.revision}" if turn.exchanges else "begin"
             tx.enqueue(jobs.turn(turn.id, cause))
         return False
-    ended = replies.ended(task, turn)
+    ended = replies.turn_result(task, turn)
     async with world.ledger.begin() as tx:
         if task.unused and world.planner.follows:  # said while the last reply was on its way
-            again = await begun_turn(tx, task, Mode.ACT, task.unused[-1].text)
+            again = await start_turn(tx, task, Mode.ACT, task.unused[-1].text)
             request, planning = replace(task.request, asks=True), replace(task.planning, turn=again)
-            await tx.keep_task(task, request=request, planning=planning)
+            await tx.update_task(task, request=request, planning=planning)
             return False
-        if world.planner.follows and _silent(world, turn):
+        if world.planner.follows and _has_no_answer(world, turn):
             await replies.show_reads(tx, turn, task)
-        now = await _close(tx, task, turn, ended)
+        now = await _close_turn(tx, task, turn, ended)
     return now.state is TaskState.PLANNING  # in any other state, somebody else comes next
 
 
-def _silent(world: World, turn: Turn) -> bool:
+def _has_no_answer(world: World, turn: Turn) -> bool:
     """Whether its planner has ended it without a word. One that took too many steps was told so by us."""
     return isinstance(turn.exchanges[-1].reply, Done) and len(turn.exchanges) <= world.limits.turns_depth
 
 
-async def _close(tx: Tx, task: Task, turn: Turn, ended: replies.Ended) -> Task:
+async def _close_turn(tx: Tx, task: Task, turn: Turn, ended: replies.TurnResult) -> Task:
     last = turn.exchanges[-1].reply if turn.exchanges else None
     if isinstance(last, Clarify):
-        return await clarify.ask(tx, task, last.questions)
+        return await clarify.ask_questions(tx, task, last.questions)
     if isinstance(last, ProposePlan):  # it is more than it looked: the plan is made of this very reply
-        return await moved(tx, task, TaskEvent.REPLAN, flow=Flow.PLAN)
+        return await move_task(tx, task, TaskEvent.REPLAN, flow=Flow.PLAN)
     if ended.told and all(one.status in replies.NOTHING_RAN for one in ended.told):
         outcome = replace(task.outcome, result=ended.result)
-        return await moved(tx, task, TaskEvent.CANCEL, outcome=outcome, reason="Nothing of it ran.")
+        return await move_task(tx, task, TaskEvent.CANCEL, outcome=outcome, reason="Nothing of it ran.")
     if not ended.told:  # only words
         outcome = replace(task.outcome, result="Answered in words.")
-        return await moved(tx, task, TaskEvent.SETTLE, outcome=outcome)
+        return await move_task(tx, task, TaskEvent.SETTLE, outcome=outcome)
     return await finish(tx, task, ended.result)
 
 
@@ -187,37 +189,37 @@ async def finish(tx: Tx, task: Task, result: str) -> Task:
     nobody is to be asked."""
     wanted = task.switches.satisfaction
     asks = task.changed or (task.planned and wanted == "every")
-    pause, outcome = replace(task.pause, wish=Wish.NONE), replace(task.outcome, result=result)
+    pause, outcome = replace(task.pause, wish=StopRequest.NONE), replace(task.outcome, result=result)
     if wanted == "never" or not asks:
-        return await moved(tx, task, TaskEvent.SETTLE, pause=pause, outcome=outcome)
+        return await move_task(tx, task, TaskEvent.SETTLE, pause=pause, outcome=outcome)
     outcome = replace(outcome, ends=task.ends + 1)
-    return await moved(tx, task, TaskEvent.FINISH, pause=pause, outcome=outcome)
+    return await move_task(tx, task, TaskEvent.FINISH, pause=pause, outcome=outcome)
 
 
 async def _begin(world: World, task: Task, step: Step, seen: Progress) -> Task | None:
     assert task.plan is not None
     try:
-        args = plans.filled(task.plan, step)
-    except plans.Lacking as lacking:
-        return await _hold_up(world, task, step, str(lacking))
-    asked = asked_of(task, step, args)
+        args = plans.fill_arguments(task.plan, step)
+    except plans.MissingResult as lacking:
+        return await _pause_before(world, task, step, str(lacking))
+    asked = call_of_step(task, step, args)
     try:
-        made = await prepare(world, asked, begins(task, step, seen.begun))
-    except Unseen as unseen:
-        return await _hold_up(world, task, step, f"{plans.label(task.plan, step)} cannot run: {unseen}")
+        made = await prepare(world, asked, step_inserter(task, step, seen.begun))
+    except NotPreviewable as unseen:
+        return await _pause_before(world, task, step, f"{plans.label(task.plan, step)} cannot run: {unseen}")
     if isinstance(made, Refused):
         return await _refused(world, task, step, made)
     if isinstance(made, Answered):
         return await _read(world, task, step, made, seen)
     if made.action.state is State.APPROVED:
-        await forget(world, made.action)
+        await drop_lease(world, made.action)
     if step.id in seen.begun:
         return seen.begun[step.id]
     now = await world.ledger.task(task.id)
     if now is None or now.revision != task.revision:
         return now
     async with world.ledger.begin() as tx:  # there already without its step, as after a restored backup
-        return await begun(tx, task, step, made.action)
+        return await store_begun_step(tx, task, step, made.action)
 
 
 async def _refused(world: World, task: Task, step: Step, made: Refused) -> Task:
@@ -225,29 +227,29 @@ async def _refused(world: World, task: Task, step: Step, made: Refused) -> Task:
     assert task.plan is not None
     reasons = " ".join(made.reasons)
     if step.origin is None:
-        return await _hold_up(world, task, step, f"{plans.label(task.plan, step)} cannot run: {reasons}")
+        return await _pause_before(world, task, step, f"{plans.label(task.plan, step)} cannot run: {reasons}")
     turn = await world.ledger.turn(step.origin.turn)
     async with world.ledger.begin() as tx:
-        now = await _fail(tx, task, plans.failed(step, reasons), reasons)
+        now = await _fail(tx, task, plans.with_failure(step, reasons), reasons)
         if turn is not None:
-            await replies.refused(tx, turn, (step.origin.reply, step.origin.call), made)
+            await replies.report_refusal(tx, turn, (step.origin.reply, step.origin.call), made)
     return now
 
 
-async def _hold_up(world: World, task: Task, step: Step, reason: str) -> Task:
+async def _pause_before(world: World, task: Task, step: Step, reason: str) -> Task:
     async with world.ledger.begin() as tx:
-        return await _fail(tx, task, plans.failed(step, reason), reason)
+        return await _fail(tx, task, plans.with_failure(step, reason), reason)
 
 
-async def _fail(tx: Tx, task: Task, step: Step, reason: str, why: Why = Why.STEP) -> Task:
+async def _fail(tx: Tx, task: Task, step: Step, reason: str, why: PauseReason = PauseReason.STEP) -> Task:
     """The step did not go through: wait for a person, or stop where that was wished. Of a reply, its planner
     is told."""
     plan = with_step(task, step).plan
     if step.origin is not None:
-        return await tx.keep_task(task, plan=plan)
-    if task.wish is Wish.STOP:
-        return await ended_by(tx, await tx.keep_task(task, plan=plan), task.ended_by)
-    return await moved(tx, task, TaskEvent.PAUSE, plan=plan, reason=reason, pause=paused(task, why))
+        return await tx.update_task(task, plan=plan)
+    if task.wish is StopRequest.STOP:
+        return await end_by_user(tx, await tx.update_task(task, plan=plan), task.ended_by)
+    return await move_task(tx, task, TaskEvent.PAUSE, plan=plan, reason=reason, pause=next_pause(task, why))
 
 
 async def _read(world: World, task: Task, step: Step, read: Answered, seen: Progress) -> Task:
@@ -257,17 +259,19 @@ async def _read(world: World, task: Task, step: Step, read: Answered, seen: Prog
     assert task.plan is not None
     if answer.is_error and step.origin is None:
         reason = f"{plans.label(task.plan, step)} failed: {answer.text}"
-        return await _hold_up(world, task, step, reason)
+        return await _pause_before(world, task, step, reason)
     turn = await _turn_of(world, step, seen)
     async with world.ledger.begin() as tx:
-        done = _as_read(task.plan, step, read)
+        done = _with_read_result(task.plan, step, read)
         if turn is not None:
-            seen.turns[turn.id] = await replies.step_answered(tx, turn, step, read, not world.planner.follows)
+            seen.turns[turn.id] = await replies.report_step_read(
+                tx, turn, step, read, not world.planner.follows
+            )
         elif read.private:
             await _show_alone(tx, task, step, read)
         if answer.is_error:
-            return await _fail(tx, task, plans.failed(done, done.text), done.text)
-        return await _taken(tx, world, task, done)
+            return await _fail(tx, task, plans.with_failure(done, done.text), done.text)
+        return await _store_read(tx, world, task, done)
 
 
 async def _turn_of(world: World, step: Step, seen: Progress) -> Turn | None:
@@ -280,27 +284,29 @@ async def _turn_of(world: World, step: Step, seen: Progress) -> Turn | None:
     return await world.ledger.turn(step.origin.turn)
 
 
-def _as_read(plan: Plan, step: Step, read: Answered) -> Step:
-    done = plans.kept_result(plan, step, read.answer.text, read.answer.structured)
+def _with_read_result(plan: Plan, step: Step, read: Answered) -> Step:
+    done = plans.with_result(plan, step, read.answer.text, read.answer.structured)
     title = step.title or summary_of(read.spec, read.args, plainly(read.spec, read.args))
-    seen = replace(done.preflight, cls=Class.READ, verdict=Verdict.RUN)
+    seen = replace(done.preflight, cls=CallClass.READ, verdict=Verdict.RUN)
     output = replace(done.output, text=PRIVATE) if read.private else done.output
     return replace(done, title=title, preflight=seen, output=output)
 
 
-async def _taken(tx: Tx, world: World, task: Task, done: Step) -> Task:
+async def _store_read(tx: Tx, world: World, task: Task, done: Step) -> Task:
     """Write a read down that went through; let somebody look at it where they want that."""
-    asks = task.wish is not Wish.STOP and done.origin is None
-    wanted = world.policy.review(Phase.AFTER, done.name, names(done)) if asks else ""
-    if wanted or (task.switches.approval_mode == ApprovalMode.MANUAL and task.wish is Wish.NONE):
-        return await step_check.looked_at(tx, task, done, step_check.review_reason(wanted) or EVERY)
-    return await stepped(tx, task, done, "step_done", plans.called(done))
+    asks = task.wish is not StopRequest.STOP and done.origin is None
+    wanted = world.policy.review(Phase.AFTER, done.name, matched_names(done)) if asks else ""
+    if wanted or (task.switches.approval_mode == ApprovalMode.MANUAL and task.wish is StopRequest.NONE):
+        return await step_check.wait_for_review(
+            tx, task, done, step_check.review_reason(wanted) or EACH_STEP_ASKS
+        )
+    return await update_step(tx, task, done, "step_done", plans.step_sentence(done))
 
 
 async def _show_alone(tx: Tx, task: Task, step: Step, read: Answered) -> None:
     body = {
         "name": read.spec.full_name,
-        "summary": plans.called(step),
+        "summary": plans.step_sentence(step),
         "arguments": dict(read.args),
         "structured": read.answer.structured,
         "text": read.answer.text,
@@ -308,74 +314,74 @@ async def _show_alone(tx: Tx, task: Task, step: Step, read: Answered) -> None:
         "open_world": bool(read.spec.hints.open_world),
         "error": False,
     }
-    key = derived("step read", task.id, step.id, step.attempt)
+    key = derive_id("step read", task.id, step.id, step.attempt)
     await tx.note(Note(key, task.session, "read", body, task.requester))
 
 
-async def _follow(world: World, task: Task, step: Step, seen: Progress) -> Task | None:
+async def _follow_action(world: World, task: Task, step: Step, seen: Progress) -> Task | None:
     """A step has begun: see what became of its action. None while that is under way."""
     action = seen.ended.get(step.action) or await world.ledger.action(step.action)
-    if action is None or action.state in GOING or action.under_review:
+    if action is None or action.state in UNDER_WAY or action.under_review:
         return None
     seen.ended[action.id] = action
-    found = await _weighed(world, task, step, action)
+    found = await _assess_result(world, task, step, action)
     async with world.ledger.begin() as tx:
         if found is not None:
-            return await _done(tx, world, task, step, found)
-        return await _not_done(tx, task, step, action)
+            return await _store_success(tx, world, task, step, found)
+        return await _store_failure(tx, task, step, action)
 
 
-async def _weighed(world: World, task: Task, step: Step, action: Action) -> Weighed | None:
+async def _assess_result(world: World, task: Task, step: Step, action: Action) -> StepAssessment | None:
     """What is found out about a step that went through; None of one that did not, or whose result was rejected."""
     rejected = action.judged is not None and not action.judged.kept
     well = action.state in WENT_WELL and not rejected
-    return await step_check.weighed(world, task, step, action) if well else None
+    return await step_check.assess_step(world, task, step, action) if well else None
 
 
-async def _done(tx: Tx, world: World, task: Task, step: Step, found: Weighed) -> Task:
+async def _store_success(tx: Tx, world: World, task: Task, step: Step, found: StepAssessment) -> Task:
     """Write down that a step went through, and go on or let somebody look at it."""
     assert task.plan is not None
-    return await step_check.taken(tx, world, task, happened(task.plan, step, found.action), found)
+    return await step_check.finish_step(tx, world, task, step_done(task.plan, step, found.action), found)
 
 
-async def _not_done(tx: Tx, task: Task, step: Step, action: Action) -> Task:
+async def _store_failure(tx: Tx, task: Task, step: Step, action: Action) -> Task:
     """Write down why a step did not go through, and wait for a person, or stop."""
     assert task.plan is not None
-    why, reason = went_wrong(task.plan, step, action)
-    failed = plans.failed(step, reason)
-    ran = action.state in (State.UNKNOWN, *WENT_WELL) and action.cls is not Class.READ
+    why, reason = failure_text(task.plan, step, action)
+    failed = plans.with_failure(step, reason)
+    ran = action.state in (State.UNKNOWN, *WENT_WELL) and action.cls is not CallClass.READ
     outcome = replace(task.outcome, changed=task.changed or ran)
-    return await _fail(tx, await tx.keep_task(task, outcome=outcome), failed, reason, why)
+    return await _fail(tx, await tx.update_task(task, outcome=outcome), failed, reason, why)
 
 
-async def follow(world: World, task: Task) -> bool:
+async def recheck_failed_step(world: World, task: Task) -> bool:
     """A task waits because of a step: when that step has gone through after all, as confirmed anew or settled by
     a person, go on. False while it has not."""
     step = task.plan.current if task.plan else None
-    if step is None or not step.action or task.why not in (Why.STEP, Why.LAPSED):
+    if step is None or not step.action or task.why not in (PauseReason.STEP, PauseReason.LAPSED):
         return False
     action = await world.ledger.action(step.action)
-    if action is None or action.state in GOING:
+    if action is None or action.state in UNDER_WAY:
         return False
-    found = await _weighed(world, task, step, action)
+    found = await _assess_result(world, task, step, action)
     async with world.ledger.begin() as tx:
-        now = await unchanged(tx, task)
+        now = await lock_unchanged(tx, task)
         if found is not None:
-            running = await moved(tx, now, TaskEvent.CONTINUE, **unpaused(now, now.plan))
-            await _done(tx, world, running, step, found)
+            running = await move_task(tx, now, TaskEvent.CONTINUE, **without_pause(now, now.plan))
+            await _store_success(tx, world, running, step, found)
             return True
-        return await _still_wrong(tx, now, step, action)
+        return await _update_failure(tx, now, step, action)
 
 
-async def _still_wrong(tx: Tx, task: Task, step: Step, action: Action) -> bool:
+async def _update_failure(tx: Tx, task: Task, step: Step, action: Action) -> bool:
     """Say what has become of it since, if that is news. Nobody has to be asked anew for it."""
     assert task.plan is not None
-    why, reason = went_wrong(task.plan, step, action)
-    if task.wish is Wish.STOP:
-        await ended_by(tx, task, task.ended_by)
+    why, reason = failure_text(task.plan, step, action)
+    if task.wish is StopRequest.STOP:
+        await end_by_user(tx, task, task.ended_by)
         return True
     if (step.state, task.why, task.reason) != (StepState.FAILED, why, reason):
-        failed = plans.failed(step, reason)
+        failed = plans.with_failure(step, reason)
         plan, pause = with_step(task, failed).plan, replace(task.pause, why=why)
-        await kept(tx, task, "step_settled", plan=plan, pause=pause, reason=reason)
+        await update_task(tx, task, "step_settled", plan=plan, pause=pause, reason=reason)
     return False

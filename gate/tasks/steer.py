@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
-from gate.actions.button_press import Said, TaskPress
-from gate.actions.confirm import forget
-from gate.actions.review_log import under_review
+from gate.actions.button_press import PressResult, TaskPress
+from gate.actions.confirm import drop_lease
+from gate.actions.review_log import step_under_review
 from gate.rules import thread_commands
 from gate.rules.action import Action, Ref
-from gate.rules.feedback import Reading, read, thanks
+from gate.rules.feedback import FeedbackKind, classify_feedback, is_thanks
 from gate.rules.permissions import TaskVerb, may_task
 from gate.rules.planner_port import Incoming
-from gate.rules.ports import Happening, StaleTask, Unavailable, World
-from gate.rules.reviews import Phase, names
+from gate.rules.ports import LedgerEvent, StaleTask, Unavailable, World
+from gate.rules.reviews import Phase, matched_names
 from gate.rules.states import State
-from gate.rules.task import Flow, Instruction, Remark, Task, Why
+from gate.rules.task import Flow, Instruction, PauseReason, Remark, Task
 from gate.rules.task_states import TaskState
-from gate.rules.timestamps import later
+from gate.rules.timestamps import is_later
 from gate.tasks import clarify, control, converse, feedback, plan, step_check
-from gate.tasks.step_action import superseded
-from gate.tasks.task_log import kept, say_in_thread
+from gate.tasks.step_action import supersede_pending
+from gate.tasks.task_log import say_in_thread, update_task
 
 MOST = 4000  # characters of one instruction
 LOOKS = 20  # at a task that others change at the same time
@@ -46,8 +46,8 @@ UNCLEAR = (
 )
 S = TaskState
 ASSESSING = (S.CLARIFYING, S.PLANNING, S.RUNNING)
-Flowing = Callable[[World, TaskPress], Awaitable[Said]]
-WORDS: dict[TaskState, dict[str, Flowing]] = {
+TaskPressFlow = Callable[[World, TaskPress], Awaitable[PressResult]]
+WORDS: dict[TaskState, dict[str, TaskPressFlow]] = {
     S.RUNNING: {
         "pause": control.pause,
         "stop": control.stop,
@@ -70,62 +70,66 @@ WORDS: dict[TaskState, dict[str, Flowing]] = {
 }
 
 
-async def heard(world: World, incoming: Incoming) -> Said | None:
+async def handle_thread_message(world: World, incoming: Incoming) -> PressResult | None:
     """Take a message as being about an open task of its thread. None when it is about none. Raises Unavailable."""
     for _ in range(LOOKS):
         try:
-            return await _heard(world, incoming)
+            return await _handle(world, incoming)
         except StaleTask:
             continue  # it moved on meanwhile: look again
     raise Unavailable("the task did not stand still")
 
 
-async def _heard(world: World, incoming: Incoming) -> Said | None:
+async def _handle(world: World, incoming: Incoming) -> PressResult | None:
     if incoming.ts == incoming.session.thread:
         return None  # it began the thread: no task was there yet to be steered
     tasks = await world.ledger.tasks_of(incoming.session, 20)
     holder = next((task for task in tasks if task.holds_thread), None)
     if holder is not None:
-        return await _about(world, incoming, holder)
-    found = await _about_simple(world, incoming, [t for t in tasks if t.requester == incoming.user])
-    return found or _of_others(incoming, tasks)
+        return await _handle_in_task(world, incoming, holder)
+    found = await _handle_simple(world, incoming, [t for t in tasks if t.requester == incoming.user])
+    return found or _refuse_others(incoming, tasks)
 
 
-def _of_others(incoming: Incoming, tasks: Sequence[Task]) -> Said | None:
+def _refuse_others(incoming: Incoming, tasks: Sequence[Task]) -> PressResult | None:
     """An answer to somebody who wants to steer a simple task of another person; what mentions the bot is a request."""
     other = next(
         (t for t in tasks if t.requester != incoming.user and t.state in (*ASSESSING, S.PAUSED)), None
     )
-    said = "" if other is None or incoming.mentioned else _whose(incoming, other)
-    return Said(False, "not_allowed", said, task=other) if said else None
+    said = "" if other is None or incoming.mentioned else _steering_refusal(incoming, other)
+    return PressResult(False, "not_allowed", said, task=other) if said else None
 
 
-async def _about(world: World, incoming: Incoming, task: Task) -> Said | None:
+async def _handle_in_task(world: World, incoming: Incoming, task: Task) -> PressResult | None:
     person = await world.people.known(incoming.session.team, incoming.user)
     if not may_task(world.policy, TaskVerb.STEER, task, person).allowed:
-        return None if incoming.mentioned else await _remark(world, incoming, task)
+        return None if incoming.mentioned else await _keep_remark(world, incoming, task)
     own = incoming.user == task.requester
-    flow = _by_word(incoming, task)
+    flow = _control_by_word(incoming, task)
     if flow is not None:
-        return await flow(world, _press(task, incoming, _round(task)))
+        return await flow(world, _press(task, incoming, _card_number(task)))
     if not own and task.state not in (S.RUNNING, S.PAUSED):
-        return await _remark(world, incoming, task)
-    if thanks(incoming.text) and (taken := _thanked(incoming, task)) is not None:
+        return await _keep_remark(world, incoming, task)
+    if is_thanks(incoming.text) and (taken := _answer_thanks(incoming, task)) is not None:
         return taken
     return await ABOUT[task.state](world, incoming, task)
 
 
-def _thanked(incoming: Incoming, task: Task) -> Said | None:
+def _answer_thanks(incoming: Incoming, task: Task) -> PressResult | None:
     """Thanks in the thread of an open task are no instruction to it, and decide nothing; a plain yes, and an answer
     to its question, may. None where it is to be heard as anything else is."""
     if task.state is S.CLARIFYING and task.questions:
         return None
     if task.state in (S.PLAN_REVIEW, S.PAUSED) or (task.state is S.TALKING and task.requirements):
-        return None if thread_commands.is_yes(incoming.text) else Said(False, "unclear", DECIDE, task=task)
-    return None if task.state is S.TALKING else Said(True, "thanks", task=task)
+        return (
+            None
+            if thread_commands.is_yes(incoming.text)
+            else PressResult(False, "unclear", DECIDE, task=task)
+        )
+    return None if task.state is S.TALKING else PressResult(True, "thanks", task=task)
 
 
-def _round(task: Task) -> int:
+def _card_number(task: Task) -> int:
     """The number of the card that now stands for this task."""
     if task.state is S.CLARIFYING:
         return task.asked
@@ -144,102 +148,102 @@ def _press(task: Task, incoming: Incoming, number: int, text: str = "") -> TaskP
     return TaskPress(ref, incoming.session.team, incoming.user, text=text, message=incoming.key)
 
 
-async def _clarifying(world: World, incoming: Incoming, task: Task) -> Said:
+async def _clarifying(world: World, incoming: Incoming, task: Task) -> PressResult:
     if not task.questions:
         return await instruct(world, incoming, task)
     press = _press(task, incoming, task.asked)
     if thread_commands.is_no(incoming.text) and len(incoming.text) < 20:
         return await plan.cancel(world, press)
-    answers = clarify.by_reply(task, incoming.text)
+    answers = clarify.answers_in_reply(task, incoming.text)
     return await clarify.answer(world, replace(press, values=answers))
 
 
-async def _talking(world: World, incoming: Incoming, task: Task) -> Said:
+async def _talking(world: World, incoming: Incoming, task: Task) -> PressResult:
     if task.requirements and thread_commands.is_yes(incoming.text):
-        if await _unseen(world, f"{task.id}:requirements:{task.attempts}", incoming):
-            return Said(False, "unseen", UNSEEN, task=task)
+        if await _was_shown_later(world, f"{task.id}:requirements:{task.attempts}", incoming):
+            return PressResult(False, "unseen", UNSEEN, task=task)
         return await converse.confirm_requirements(world, _press(task, incoming, task.attempts))
-    await converse.hear(world, task, incoming)
-    return Said(True, "heard", task=task)
+    await converse.add_message(world, task, incoming)
+    return PressResult(True, "heard", task=task)
 
 
-async def _reviewing(world: World, incoming: Incoming, task: Task) -> Said:
+async def _reviewing(world: World, incoming: Incoming, task: Task) -> PressResult:
     """A plain yes approves what the plan's card lists, a no cancels it, anything else is a reason to plan again."""
     assert task.plan is not None
     press = _press(task, incoming, task.plan.version, incoming.text)
     if thread_commands.is_yes(incoming.text):
-        if await _unseen(world, f"{task.id}:plan:{task.plan.version}", incoming):
-            return Said(False, "unseen", UNSEEN, task=task)
+        if await _was_shown_later(world, f"{task.id}:plan:{task.plan.version}", incoming):
+            return PressResult(False, "unseen", UNSEEN, task=task)
         return await plan.approve_all(world, press)
     if thread_commands.is_no(incoming.text) and len(incoming.text) < 20:
         return await plan.cancel(world, press)
     return await plan.replan(world, press)
 
 
-async def _unseen(world: World, key: str, incoming: Incoming) -> bool:
+async def _was_shown_later(world: World, key: str, incoming: Incoming) -> bool:
     """Whether the card came to say what it says after the message, or is not known to stand there."""
     posted = await world.ledger.posted(key)
     if posted is None or not posted.ts:
         return True
     since = f"{posted.at.timestamp():.6f}" if posted.at else posted.ts
-    return later(since, incoming.ts)
+    return is_later(since, incoming.ts)
 
 
-async def _paused(world: World, incoming: Incoming, task: Task) -> Said:
+async def _paused(world: World, incoming: Incoming, task: Task) -> PressResult:
     if thread_commands.is_no(incoming.text) and len(incoming.text) < 20:
         return await control.stop(world, _press(task, incoming, task.pauses))
     text = "" if thread_commands.is_yes(incoming.text) else incoming.text
     hindrance = await _unreviewed(world, incoming, task, text)
     if hindrance is not None:
         return hindrance
-    flow = control.retry if task.why is Why.STEP and not text else control.resume
+    flow = control.retry if task.why is PauseReason.STEP and not text else control.resume
     return await flow(world, _press(task, incoming, task.pauses, text))
 
 
-async def _unreviewed(world: World, incoming: Incoming, task: Task, text: str) -> Said | None:
+async def _unreviewed(world: World, incoming: Incoming, task: Task, text: str) -> PressResult | None:
     """Why a message is no decision on a result that the operator wants reviewed: it is not a plain yes, or not one
     to what the card shows."""
-    step = under_review(task)
-    if step is None or not world.policy.review(Phase.AFTER, step.name, names(step)):
+    step = step_under_review(task)
+    if step is None or not world.policy.review(Phase.AFTER, step.name, matched_names(step)):
         return None
     if text:
-        return Said(False, "review", ON_CARD, task=task)
-    if await _unseen(world, step_check.card_of(task), incoming):
-        return Said(False, "unseen", UNSEEN, task=task)
+        return PressResult(False, "review", ON_CARD, task=task)
+    if await _was_shown_later(world, step_check.review_card_key(task), incoming):
+        return PressResult(False, "unseen", UNSEEN, task=task)
     return None
 
 
-async def instruct(world: World, incoming: Incoming, task: Task) -> Said:
+async def instruct(world: World, incoming: Incoming, task: Task) -> PressResult:
     """Keep an instruction, and say at once that it is kept. Taken in before the next step or model call; where it asks
     for something else than what waits of a reply, that is withdrawn."""
-    replaces = await _replaces(world, incoming, task)
+    replaces = await _asks_for_other(world, incoming, task)
     gone: tuple[Action, ...] = ()
     async with world.ledger.begin() as tx:
         now = await tx.task(task.id)
         if now is None or now.state not in ASSESSING or now.questions:
             raise StaleTask(now)
         if any(one.id == incoming.key for one in now.instructions):
-            return Said(True, "steered", task=now)
+            return PressResult(True, "steered", task=now)
         if len(now.instructions) >= INSTRUCTIONS:
-            return Said(False, "full", FULL, task=now)
+            return PressResult(False, "full", FULL, task=now)
         said = Instruction(incoming.key, incoming.user, incoming.text[:MOST], await tx.now())
         given = replace(now.input, instructions=(*now.instructions, said))
         request = replace(now.request, asks=now.request.asks or bool(tx.token))
-        now = await kept(tx, now, "user_instruction", incoming.user, input=given, request=request)
+        now = await update_task(tx, now, "user_instruction", incoming.user, input=given, request=request)
         body = {"instruction": said.text, "user": said.user, "id": said.id}
-        tx.emit(Happening("steer_instruction", now.session, now.id, body))
+        tx.publish(LedgerEvent("steer_instruction", now.session, now.id, body))
         when = "after the current step" if now.state is S.RUNNING else "to the plan that I am making"
         if replaces:
-            now, gone = await superseded(tx, now, incoming.user)
+            now, gone = await supersede_pending(tx, now, incoming.user)
             when = "now, and what waited is withdrawn" if gone else when
         await say_in_thread(tx, now, RECEIPT.format(when=when), incoming.key)
-        await tx.done_with(incoming.key)
+        await tx.finish_message(incoming.key)
     for action in gone:
-        await forget(world, action)
-    return Said(True, "steered", task=now)
+        await drop_lease(world, action)
+    return PressResult(True, "steered", task=now)
 
 
-async def _remark(world: World, incoming: Incoming, task: Task) -> Said:
+async def _keep_remark(world: World, incoming: Incoming, task: Task) -> PressResult:
     """What somebody else says: context, not an instruction."""
     async with world.ledger.begin() as tx:
         now = await tx.task(task.id)
@@ -247,18 +251,21 @@ async def _remark(world: World, incoming: Incoming, task: Task) -> Said:
             raise StaleTask(now)
         said = Remark(incoming.user, incoming.text[:MOST], await tx.now())
         remarks = (*now.input.remarks, said)[-REMARKS:]
-        await tx.keep_task(now, input=replace(now.input, remarks=remarks))
-        await tx.done_with(incoming.key)
-    return Said(True, "remarked", _whose(incoming, task), task=task)
+        await tx.update_task(now, input=replace(now.input, remarks=remarks))
+        await tx.finish_message(incoming.key)
+    return PressResult(True, "remarked", _steering_refusal(incoming, task), task=task)
 
 
-def _whose(incoming: Incoming, task: Task) -> str:
+def _steering_refusal(incoming: Incoming, task: Task) -> str:
     """Who may steer the task, where somebody else wants to; "" for what is a remark."""
-    asks = _by_word(incoming, task) is not None or read(incoming.text) in (Reading.CHANGE, Reading.OVER)
+    asks = _control_by_word(incoming, task) is not None or classify_feedback(incoming.text) in (
+        FeedbackKind.CHANGE,
+        FeedbackKind.OVER,
+    )
     return REMARK.format(requester=task.requester) if asks else ""
 
 
-ABOUT: dict[TaskState, Callable[[World, Incoming, Task], Awaitable[Said]]] = {
+ABOUT: dict[TaskState, Callable[[World, Incoming, Task], Awaitable[PressResult]]] = {
     S.CLARIFYING: _clarifying,
     S.TALKING: _talking,
     S.PLANNING: instruct,
@@ -268,73 +275,77 @@ ABOUT: dict[TaskState, Callable[[World, Incoming, Task], Awaitable[Said]]] = {
 }
 
 
-async def _about_simple(world: World, incoming: Incoming, mine: list[Task]) -> Said | None:
+async def _handle_simple(world: World, incoming: Incoming, mine: list[Task]) -> PressResult | None:
     """A reply to a simple task of theirs: a verdict on its result, a word such as “stop”, or an instruction while the
     planner is at it. A mention asks for something new, unless it is a verdict, such a word, or asks for another thing
     than what waits. Thanks never do."""
     running = next(
         (t for t in mine if t.state in (*ASSESSING, S.PAUSED) and t.flow in (Flow.SIMPLE, Flow.NONE)), None
     )
-    flow = _by_word(incoming, running) if running else None
+    flow = _control_by_word(incoming, running) if running else None
     if running is not None and flow is not None:
-        return await flow(world, _press(running, incoming, _round(running)))
+        return await flow(world, _press(running, incoming, _card_number(running)))
     ended = next((task for task in mine if task.state is S.SATISFACTION), None)
     if ended is not None:
         verdict = await _verdict(world, incoming, ended)
         if verdict is not None:
             return verdict
-    if thanks(incoming.text):
-        return await _thanked_simple(world, incoming, running)
-    if running is None or (incoming.mentioned and not await _replaces(world, incoming, running)):
+    if is_thanks(incoming.text):
+        return await _answer_simple_thanks(world, incoming, running)
+    if running is None or (incoming.mentioned and not await _asks_for_other(world, incoming, running)):
         return None
     if running.state is S.PAUSED:
         return await _paused(world, incoming, running)
     return await instruct(world, incoming, running) if world.planner.follows else None
 
 
-def _by_word(incoming: Incoming, task: Task) -> Flowing | None:
+def _control_by_word(incoming: Incoming, task: Task) -> TaskPressFlow | None:
     """What a single word such as “stop” or “continue” asks of a task as it stands."""
     word = "stop" if thread_commands.is_stop(incoming.text) else incoming.text.strip(" .!\n").lower()
     return WORDS.get(task.state, {}).get(word)
 
 
-async def _thanked_simple(world: World, incoming: Incoming, task: Task | None) -> Said:
-    if task is not None and task.state is S.PAUSED and _thanked(incoming, task) is None:
+async def _answer_simple_thanks(world: World, incoming: Incoming, task: Task | None) -> PressResult:
+    if task is not None and task.state is S.PAUSED and _answer_thanks(incoming, task) is None:
         return await _paused(world, incoming, task)
     waiting = await world.ledger.pending(incoming.session.team, user=incoming.user, session=incoming.session)
     asks = bool(waiting) or (task is not None and task.state is S.PAUSED)
-    return Said(False, "unclear", DECIDE) if asks else Said(True, "thanks")
+    return PressResult(False, "unclear", DECIDE) if asks else PressResult(True, "thanks")
 
 
-async def _replaces(world: World, incoming: Incoming, task: Task) -> bool:
+async def _asks_for_other(world: World, incoming: Incoming, task: Task) -> bool:
     """Whether a message asks for something else than what waits of a reply."""
-    if task.state is not S.RUNNING or not world.planner.follows or read(incoming.text) is not Reading.CHANGE:
+    if (
+        task.state is not S.RUNNING
+        or not world.planner.follows
+        or classify_feedback(incoming.text) is not FeedbackKind.CHANGE
+    ):
         return False
     begun = [step for step in task.plan.begun if step.origin] if task.plan else []
     found = [await world.ledger.action(step.action) for step in begun]
     return any(action is not None and action.state is State.PREPARED for action in found)
 
 
-async def _verdict(world: World, incoming: Incoming, task: Task) -> Said | None:
+async def _verdict(world: World, incoming: Incoming, task: Task) -> PressResult | None:
     press = _press(task, incoming, task.ends, incoming.text)
-    reading = read(incoming.text)
-    if reading is Reading.THANKS:
+    reading = classify_feedback(incoming.text)
+    if reading is FeedbackKind.THANKS:
         return await feedback.satisfied(world, press)
-    if reading is Reading.OVER:
+    if reading is FeedbackKind.OVER:
         return await feedback.start_over(world, press)
     if thread_commands.is_no(incoming.text) and len(incoming.text) < 20 and not incoming.mentioned:
-        return Said(False, "empty", feedback.WHAT, task=task)
-    if reading is Reading.UNCLEAR:
-        return Said(False, "unclear", UNCLEAR, task=task)
+        return PressResult(False, "empty", feedback.CHANGE_MISSING, task=task)
+    if reading is FeedbackKind.UNCLEAR:
+        return PressResult(False, "unclear", UNCLEAR, task=task)
     return None if incoming.mentioned else await feedback.needs_changes(world, press)
 
 
-async def stop(world: World, incoming: Incoming) -> Said:
+async def stop(world: World, incoming: Incoming) -> PressResult:
     """`@bot stop`: end the task that is open in this thread. What runs right now finishes first."""
     tasks = await world.ledger.tasks_of(incoming.session, 20)
     running = [task for task in tasks if not task.is_finished and task.state is not S.SATISFACTION]
     own = [task for task in running if task.requester == incoming.user]
     if not running:
-        return Said(False, "none", "Nothing is under way in this thread.")
+        return PressResult(False, "none", "Nothing is under way in this thread.")
     task = (own or running)[0]
-    return await control.stop(world, _press(task, incoming, _round(task)))
+    return await control.stop(world, _press(task, incoming, _card_number(task)))

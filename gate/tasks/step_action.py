@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gate.actions.confirm import approve, end, settled
-from gate.actions.grant_consent import by_grant
-from gate.actions.prepare import Write, crowded, waits
-from gate.actions.versioning import entry, propose
+from gate.actions.confirm import approve, end_pending, notify_ended
+from gate.actions.grant_consent import approve_by_grant
+from gate.actions.prepare import Write, has_too_many_pending, insert_pending
+from gate.actions.versioning import audit_entry, record_proposed
 from gate.rules import plans
 from gate.rules.action import Action, Vote
 from gate.rules.canonical_json import parse
@@ -15,50 +15,50 @@ from gate.rules.plans import step_of
 from gate.rules.ports import Tx, World
 from gate.rules.reviews import released
 from gate.rules.states import Event, State
-from gate.rules.task import Plan, Step, StepState, Task, Why
+from gate.rules.task import PauseReason, Plan, Step, StepState, Task
 from gate.rules.task_states import TaskState
-from gate.tasks.task_log import stepped, unchanged, with_step
+from gate.tasks.task_log import lock_unchanged, update_step, with_step
 
-INSTEAD = "The requester asked for something else instead."
+SUPERSEDED = "The requester asked for something else instead."
 WAITS = (State.PREPARED, State.APPROVED)
 WENT_WELL = (State.SUCCEEDED, State.UNDOING, State.UNDONE)
 
 
-class Unseen(Exception):
+class NotPreviewable(Exception):
     """What a step would change could not be seen, so nobody could confirm it. Its text is a sentence for people."""
 
 
-def begins(task: Task, step: Step, begun_here: dict[str, Task]) -> Write:
+def step_inserter(task: Task, step: Step, begun_here: dict[str, Task]) -> Write:
     """Writes down the action of a step together with the step: approved at once where the requester has approved
     exactly this with the plan, else waiting for its person. `begun_here` gets the task as it stands then, by the id of
     the step. Raises StaleTask when the task has moved on, and Unseen when there is no preview of it."""
 
     async def write(world: World, action: Action) -> Action | None:
         if action.preview.problem and step.origin is None:  # of a reply, its card says so
-            raise Unseen(action.preview.problem)
+            raise NotPreviewable(action.preview.problem)
         async with world.ledger.begin() as tx:
-            now = await unchanged(tx, task)
+            now = await lock_unchanged(tx, task)
             if plans.covers(now, step, action):
                 stored = await _approved(tx, now, action)
-            elif (granted := await _granted(tx, world, (now, step), action)) is not None:
+            elif (granted := await _grant_applies(tx, world, (now, step), action)) is not None:
                 stored = granted
-            elif await crowded(tx, world, action):
+            elif await has_too_many_pending(tx, world, action):
                 return None
             else:
-                stored = await waits(tx, action)
-            after = await begun(tx, now, step, stored)
+                stored = await insert_pending(tx, action)
+            after = await store_begun_step(tx, now, step, stored)
         begun_here[step.id] = after
         return stored
 
     return write
 
 
-async def _granted(tx: Tx, world: World, of: tuple[Task, Step], action: Action) -> Action | None:
+async def _grant_applies(tx: Tx, world: World, of: tuple[Task, Step], action: Action) -> Action | None:
     """A grant is no answer where somebody has said that just this step, or every step, is to ask; nor to a further
     try of a step."""
     task, step = of
     asks = step.ask or step.attempt > 1 or plans.asks_each(task) or bool(task.plan and task.plan.stepwise)
-    return None if asks else await by_grant(tx, world, action)
+    return None if asks else await approve_by_grant(tx, world, action)
 
 
 async def _approved(tx: Tx, task: Task, action: Action) -> Action:
@@ -67,52 +67,54 @@ async def _approved(tx: Tx, task: Task, action: Action) -> Action:
     stored = await tx.insert(action)
     if stored.receipt != action.receipt:
         return stored
-    await propose(tx, action)
+    await record_proposed(tx, action)
     await tx.vote(Vote(action.id, action.version, task.requester, True, await tx.now()))
     reason = f"by approval of plan version {task.plan.approved}"
     return await approve(tx, stored, task.requester, reason)
 
 
-async def begun(tx: Tx, task: Task, step: Step, action: Action) -> Task:
+async def store_begun_step(tx: Tx, task: Task, step: Step, action: Action) -> Task:
     """Write down which action a step is now."""
     run, output = replace(step.run, action=action.id), replace(step.output, text="")
     asked = replace(step, state=StepState.ASKED, run=run, output=output)
     if step.origin is not None:
         seen = replace(step.preflight, cls=action.cls, verdict=action.verdict, preview=action.preview)
         asked = replace(asked, title=action.preview.summary, preflight=seen)
-    return await stepped(tx, task, asked, "step_begun", plans.called(asked))
+    return await update_step(tx, task, asked, "step_begun", plans.step_sentence(asked))
 
 
-class MovedOn(Exception):
+class StepNotCurrent(Exception):
     """A step does not wait for an action any more, nor for one that asks it again."""
 
 
-def asks_again(old: Action) -> Write:
+def step_renewer(old: Action) -> Write:
     """Writes down a fresh preview of a step's action, in place of the one before. Raises MovedOn."""
 
     async def write(world: World, action: Action) -> Action | None:
         async with world.ledger.begin() as tx:
             task = await tx.task(old.task)
             step = step_of(task.plan, old.step) if task else None
-            if task is None or step is None or not waits_for(task, step, old.id):
-                raise MovedOn
-            if await crowded(tx, world, action):
+            if task is None or step is None or not may_become(task, step, old.id):
+                raise StepNotCurrent
+            if await has_too_many_pending(tx, world, action):
                 return None
-            stored = await waits(tx, action)
-            await begun(tx, task, step, stored)
+            stored = await insert_pending(tx, action)
+            await store_begun_step(tx, task, step, stored)
         return stored
 
     return write
 
 
-def current(task: Task | None, step_id: str, action_id: str) -> bool:
+def is_current(task: Task | None, step_id: str, action_id: str) -> bool:
     """Whether this action is still what its step waits for: an ended task, and a step that is over or was begun
     anew, start nothing."""
     step = step_of(task.plan, step_id) if task else None
-    return task is not None and step is not None and not step.is_finished and waits_for(task, step, action_id)
+    return (
+        task is not None and step is not None and not step.is_finished and may_become(task, step, action_id)
+    )
 
 
-def waits_for(task: Task, step: Step, action_id: str) -> bool:
+def may_become(task: Task, step: Step, action_id: str) -> bool:
     """Whether a step could still become the action that asks this one again: what did not go through in a reply is
     over for its planner, and yet may be asked again while its task runs."""
     open_ = task.state in (TaskState.RUNNING, TaskState.PAUSED)
@@ -120,39 +122,44 @@ def waits_for(task: Task, step: Step, action_id: str) -> bool:
     return open_ and not done and step.action == action_id
 
 
-async def withdrawn(tx: Tx, step: Step | None, user: str, why: str) -> Action | None:
+async def withdraw_action(tx: Tx, step: Step | None, user: str, why: str) -> Action | None:
     """The action of a step as it now stands, cancelled where it has not started yet. Raises Stale."""
     action = await tx.action(step.action) if step and step.action else None
     if action is None or action.state not in WAITS:
         return action
     if action.state is State.PREPARED and action.expires_at <= await tx.now():
         return action  # nobody can confirm it any more: it expires in a moment
-    return await end(tx, action, Event.CANCEL, user, why)
+    return await end_pending(tx, action, Event.CANCEL, user, why)
 
 
-async def superseded(tx: Tx, task: Task, user: str) -> tuple[Task, tuple[Action, ...]]:
+async def supersede_pending(tx: Tx, task: Task, user: str) -> tuple[Task, tuple[Action, ...]]:
     """Withdraw what waits of a reply, as its requester has asked for something else; the task, and what was."""
     gone = []
     plan = task.plan or Plan(0, ())
     for step in (one for one in plan.begun if one.origin):
         action = await tx.action(step.action)
         if action is not None and action.state is State.PREPARED:
-            resolution = replace(action.resolution, reason=INSTEAD)
+            resolution = replace(action.resolution, reason=SUPERSEDED)
             moved = await tx.move(action, Event.SUPERSEDE, resolution=resolution)
             tx.audit(
-                entry(
-                    "superseded", moved, user, status="rejected_by_user", outcome="superseded", reason=INSTEAD
+                audit_entry(
+                    "superseded",
+                    moved,
+                    user,
+                    status="rejected_by_user",
+                    outcome="superseded",
+                    reason=SUPERSEDED,
                 )
             )
-            settled(tx, moved)
+            notify_ended(tx, moved)
             gone.append(moved)
-            output = replace(step.output, text=INSTEAD)
+            output = replace(step.output, text=SUPERSEDED)
             task = with_step(task, replace(step, state=StepState.SKIPPED, output=output))
-    now = await tx.keep_task(task, plan=task.plan) if gone else task
+    now = await tx.update_task(task, plan=task.plan) if gone else task
     return now, tuple(gone)
 
 
-def happened(plan: Plan, step: Step, action: Action) -> Step:
+def step_done(plan: Plan, step: Step, action: Action) -> Step:
     """The step, done: with what really ran, where somebody edited it."""
     outcome = released(action)
     if action.edited_by:
@@ -160,17 +167,17 @@ def happened(plan: Plan, step: Step, action: Action) -> Step:
         step = replace(step, call=call, preflight=replace(step.preflight, preview=action.preview))
     text, structured = (outcome.text, outcome.structured) if outcome else ("", None)
     ran = replace(step, run=replace(step.run, action=action.id))
-    return plans.kept_result(plan, ran, text, structured)
+    return plans.with_result(plan, ran, text, structured)
 
 
-def went_wrong(plan: Plan, step: Step, action: Action) -> tuple[Why, str]:
+def failure_text(plan: Plan, step: Step, action: Action) -> tuple[PauseReason, str]:
     """Why a task has to wait after what became of a step's action, in a sentence."""
     if action.state is State.EXPIRED:
-        return Why.LAPSED, f"Nobody decided on step {plans.place(plan, step)} in time."
-    return Why.STEP, f"{plans.label(plan, step)} {_what_became(action)}"
+        return PauseReason.LAPSED, f"Nobody decided on step {plans.place(plan, step)} in time."
+    return PauseReason.STEP, f"{plans.label(plan, step)} {_what_became(action)}"
 
 
-async def settled_since(world: World, task: Task) -> bool:
+async def settle_unknown_steps(world: World, task: Task) -> bool:
     """Take over what a person has said since of a call of a reply whose outcome was unknown: its step counts as failed
     from then on, whether it happened or not. True where something was written."""
     for step in task.plan.steps if task.plan else ():
@@ -180,7 +187,7 @@ async def settled_since(world: World, task: Task) -> bool:
         now = _settled(task, step, action) if action else step
         if now != step:
             async with world.ledger.begin() as tx:
-                await stepped(tx, await unchanged(tx, task), now, "step_settled", now.text)
+                await update_step(tx, await lock_unchanged(tx, task), now, "step_settled", now.text)
             return True
     return False
 
@@ -189,9 +196,9 @@ def _settled(task: Task, step: Step, action: Action) -> Step:
     assert task.plan is not None
     rejected = action.judged is not None and not action.judged.kept
     if action.state in WENT_WELL and not action.under_review and not rejected:
-        return happened(task.plan, step, action)
+        return step_done(task.plan, step, action)
     if action.state is State.FAILED:
-        return plans.failed(step, went_wrong(task.plan, step, action)[1])
+        return plans.with_failure(step, failure_text(task.plan, step, action)[1])
     return step
 
 

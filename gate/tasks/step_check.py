@@ -6,34 +6,50 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from gate.actions.preview import NotSeen, run_read
-from gate.actions.review_log import under_review, waits_after
+from gate.actions.preview import PreviewReadFailed, run_read
+from gate.actions.review_log import announce_step_review, step_under_review
 from gate.rules import jobs, plans
-from gate.rules.action import Action, Class, Json
-from gate.rules.autonomy import After, ApprovalMode, Band, Seen, after_step
+from gate.rules.action import Action, CallClass, Json
+from gate.rules.autonomy import ApprovalMode, Band, BandDecision, StepSignals, decide_band
 from gate.rules.canonical_json import parse
-from gate.rules.confidence import Check, Confidence, Evidence, admission, score, verdict, wrong
+from gate.rules.confidence import (
+    Check,
+    Confidence,
+    Evidence,
+    admitted_failure,
+    contradicts_result,
+    score,
+    verdict,
+)
 from gate.rules.events import risk_of
-from gate.rules.ports import Happening, Tx, World
-from gate.rules.reviews import Phase, names
-from gate.rules.task import NOBODY, Look, Plan, Step, StepState, Task, Why, Wish
+from gate.rules.ports import LedgerEvent, Tx, World
+from gate.rules.reviews import Phase, matched_names
+from gate.rules.task import NOBODY, PauseReason, Plan, Step, StepReview, StepState, StopRequest, Task
 from gate.rules.task_states import TaskEvent, TaskState
 from gate.rules.templates import TemplateError, expand
 from gate.rules.tool import ToolSpec
-from gate.tasks.task_log import kept, moved, paused, record, stepped, unpaused, with_step
+from gate.tasks.task_log import (
+    move_task,
+    next_pause,
+    record,
+    update_step,
+    update_task,
+    with_step,
+    without_pause,
+)
 
-LATE = 30.0  # seconds after its time at which a summary counts as one that nobody could have held
+MAX_TIMER_DELAY = 30.0  # seconds after its time at which a summary counts as one that nobody could have held
 # What the audit log and the events say of a pause; its card quotes the result, and why it is (not) trusted. The log
 # adds the score and who judged (Weighed.noted).
-TO_LOOK_AT = "A person is to look at what it gave."
+REVIEW_WANTED = "A person is to look at what it gave."
 NOT_TRUSTED = "What it gave is not trusted, and a person is to decide."
-HELD_ALONE = "no person decided: nobody pressed Hold within {seconds:g} s"
+TIMED_OUT = "no person decided: nobody pressed Hold within {seconds:g} s"
 TIMER_LOST = "its time could not be kept, so it waits for a person"
 READ_SINCE = "something from outside was read in this thread meanwhile"
 
 
 @dataclass(frozen=True, slots=True)
-class Weighed:
+class StepAssessment:
     """What was found out about a step that went through, before anything is decided."""
 
     action: Action
@@ -51,7 +67,7 @@ class Weighed:
         return f"Confidence {self.confidence.score:.2f}{judged}."
 
 
-async def weighed(world: World, task: Task, step: Step, action: Action) -> Weighed:
+async def assess_step(world: World, task: Task, step: Step, action: Action) -> StepAssessment:
     """Verify and score the result of a step, by reads alone. Raises Unavailable."""
     spec = world.tools.find(action.server, action.tool)
     outcome = action.outcome
@@ -59,18 +75,20 @@ async def weighed(world: World, task: Task, step: Step, action: Action) -> Weigh
     if spec is not None:
         checks += [check async for check in _checks(world, spec, action)]
     judgement = await world.judge.judge(task, step, action) if world.judge else None
-    past = await world.ledger.learnt.past(action, task.since)
+    past = await world.ledger.grants.past(action, task.since)
     seen = Evidence(
         checks=tuple(checks),
         judgement=judgement,
         retries=step.attempt - 1,
-        destructive=action.cls is Class.DESTRUCTIVE,
+        destructive=action.cls is CallClass.DESTRUCTIVE,
         succeeded=checks[0].passed,
         known=past.went_well,
-        admitted=admission(outcome.text, outcome.structured) if outcome else "",
+        admitted=admitted_failure(outcome.text, outcome.structured) if outcome else "",
     )
-    gated = action.always_gated or action.cls is Class.DESTRUCTIVE
-    return Weighed(action, score(seen), wrong(seen), gated, past.tainted, verdict(seen.judgement))
+    gated = action.always_gated or action.cls is CallClass.DESTRUCTIVE
+    return StepAssessment(
+        action, score(seen), contradicts_result(seen), gated, past.tainted, verdict(seen.judgement)
+    )
 
 
 async def _checks(world: World, spec: ToolSpec, action: Action) -> AsyncIterator[Check]:
@@ -83,14 +101,14 @@ async def _checks(world: World, spec: ToolSpec, action: Action) -> AsyncIterator
         problems = world.tools.problems(spec.output_schema, result)
         yield Check("its result has the form that the tool promises", not problems, _first(problems))
     if spec.recipe.drift is not None:
-        yield await _as_left(world, spec, action)
+        yield await _check_target(world, spec, action)
 
 
 def _first(problems: tuple[Json, ...]) -> str:
     return plans.clipped(str(problems[0].text), 200) if problems else ""
 
 
-async def _as_left(world: World, spec: ToolSpec, action: Action) -> Check:
+async def _check_target(world: World, spec: ToolSpec, action: Action) -> Check:
     name, drift, outcome = "its target is as it should be now", spec.recipe.drift, action.outcome
     assert drift is not None
     assert outcome is not None
@@ -103,78 +121,85 @@ async def _as_left(world: World, spec: ToolSpec, action: Action) -> Check:
     try:
         wanted = {key: expand(template, scope) for key, template in drift.same.items()}
         there = await run_read(world, action.server, drift.read, scope, action.session.channel)
-    except (NotSeen, TemplateError) as error:
+    except (PreviewReadFailed, TemplateError) as error:
         return Check(name, False, f"it could not be read: {error}")
     other = [key for key, value in wanted.items() if there.get(key) != value]
     return Check(name, not other, f"another {', '.join(other)}" if other else "")
 
 
-async def taken(tx: Tx, world: World, task: Task, done: Step, found: Weighed) -> Task:
+async def finish_step(tx: Tx, world: World, task: Task, done: Step, found: StepAssessment) -> Task:
     """Write a step down that went through, and do what its confidence asks for."""
     done = replace(done, output=replace(done.output, confidence=found.confidence))
     plan = with_step(task, done).plan
     assert plan is not None
-    seen = Seen(
+    seen = StepSignals(
         gated=found.gated,
         tainted=found.tainted,
-        last=not _awaited(plan, done),
+        last=not _has_later_steps(plan, done),
         wrong=found.wrong,
-        pausing=task.wish is Wish.PAUSE,
+        pausing=task.wish is StopRequest.PAUSE,
     )
-    after = after_step(task.switches, found.confidence, seen)
+    after = decide_band(task.switches, found.confidence, seen)
     # What a reply called for was reviewed on its action before it came here.
-    wanted = "" if done.origin else world.policy.review(Phase.AFTER, done.name, names(done))
-    outcome = replace(task.outcome, changed=task.changed or found.action.cls is not Class.READ)
-    if after.band is Band.GO and not wanted and not plans.reviews_each(task) and task.wish is not Wish.STOP:
-        reason = f"{plans.called(done)}. {after.reason}"
-        return await stepped(tx, task, done, "step_done", reason, outcome=outcome)
-    task = await tx.keep_task(task, outcome=outcome)
-    if task.wish is Wish.STOP:
+    wanted = "" if done.origin else world.policy.review(Phase.AFTER, done.name, matched_names(done))
+    outcome = replace(task.outcome, changed=task.changed or found.action.cls is not CallClass.READ)
+    if (
+        after.band is Band.GO
+        and not wanted
+        and not plans.reviews_each(task)
+        and task.wish is not StopRequest.STOP
+    ):
+        reason = f"{plans.step_sentence(done)}. {after.reason}"
+        return await update_step(tx, task, done, "step_done", reason, outcome=outcome)
+    task = await tx.update_task(task, outcome=outcome)
+    if task.wish is StopRequest.STOP:
         looks = wanted or after.band is not Band.GO or plans.reviews_each(task)
-        return await stopping(tx, task, done, found, looks=bool(looks))
+        return await finish_last_step(tx, task, done, found, looks=bool(looks))
     if after.band is Band.ABORT:
-        return await _aborted(tx, task, done, after, found)
+        return await _fail_step(tx, task, done, after, found)
     if after.band is not Band.ASK and (wanted or (after.band is Band.GO and plans.reviews_each(task))):
-        after = After(Band.ASK, f"{after.reason} {review_reason(wanted)}".strip())
+        after = BandDecision(Band.ASK, f"{after.reason} {review_reason(wanted)}".strip())
     timeout = world.limits.proceed if after.band is Band.SHOW and not plans.reviews_each(task) else None
-    return await looked_at(tx, task, done, after.reason, timeout, found)
+    return await wait_for_review(tx, task, done, after.reason, timeout, found)
 
 
-def _awaited(plan: Plan, step: Step) -> bool:
+def _has_later_steps(plan: Plan, step: Step) -> bool:
     """Whether a step is left that comes after this one."""
     later = plan.steps[plans.place(plan, step) :]
     return any(not one.is_finished and (one.after is None or step.id in one.after) for one in later)
 
 
-async def stopping(tx: Tx, task: Task, done: Step, found: Weighed, *, looks: bool) -> Task:
+async def finish_last_step(tx: Tx, task: Task, done: Step, found: StepAssessment, *, looks: bool) -> Task:
     """Write down a step after which its task ends. `looks`: somebody would have had to look at what it gave. Then it
     stays without an answer, as after a pause that nobody let it go on from: a stop lets nothing out."""
-    done = replace(done, look=Look(task.pauses + 1)) if looks else done
-    reason = plans.called(done)
-    return await stepped(tx, task, done, "step_done", reason, note=f"{reason}. {found.noted}")
+    done = replace(done, look=StepReview(task.pauses + 1)) if looks else done
+    reason = plans.step_sentence(done)
+    return await update_step(tx, task, done, "step_done", reason, note=f"{reason}. {found.noted}")
 
 
-async def looked_at(
+async def wait_for_review(
     tx: Tx,
     task: Task,
     done: Step,
     reason: str,
     timeout: float | None = None,
-    found: Weighed | None = None,
+    found: StepAssessment | None = None,
 ) -> Task:
     """Wait for a person to look at the result of a step; with `timeout`, only for so many seconds once they can.
     `found`: of a step that was weighed, as reads are not."""
-    done = replace(done, look=Look(task.pauses + 1, timeout or 0.0))
+    done = replace(done, look=StepReview(task.pauses + 1, timeout or 0.0))
     plan = with_step(task, done).plan
     assert plan is not None
     label = plans.label(plan, done)
     told = f"{label} is done. {reason}".strip()
-    why = Why.REVIEW if timeout is None else Why.SUMMARY
-    note = f"{label} is done. {TO_LOOK_AT} {found.noted if found else ''}".strip()
-    now = await moved(tx, task, TaskEvent.PAUSE, plan=plan, reason=told, note=note, pause=paused(task, why))
-    _request(tx, now, done, TO_LOOK_AT, timeout)
+    why = PauseReason.REVIEW if timeout is None else PauseReason.SUMMARY
+    note = f"{label} is done. {REVIEW_WANTED} {found.noted if found else ''}".strip()
+    now = await move_task(
+        tx, task, TaskEvent.PAUSE, plan=plan, reason=told, note=note, pause=next_pause(task, why)
+    )
+    _request(tx, now, done, REVIEW_WANTED, timeout)
     if timeout is None:
-        await waits_after(tx, now, done)
+        await announce_step_review(tx, now, done)
     return now
 
 
@@ -183,16 +208,22 @@ def review_reason(name: str) -> str:
     return f"The operator wants its result reviewed (“{name}”)." if name else ""
 
 
-async def _aborted(tx: Tx, task: Task, done: Step, after: After, found: Weighed) -> Task:
+async def _fail_step(tx: Tx, task: Task, done: Step, after: BandDecision, found: StepAssessment) -> Task:
     """The tool came back, and yet nothing good came of it: the step counts as failed, and a person decides."""
-    step = plans.failed(done, done.text)
+    step = plans.with_failure(done, done.text)
     plan = with_step(task, step).plan
     assert plan is not None
     label = plans.label(plan, step)
     reason = f"{label} ran, but I do not trust its result. {after.reason}"
     note = f"{label} ran. {NOT_TRUSTED} {found.noted}"
-    now = await moved(
-        tx, task, TaskEvent.PAUSE, plan=plan, reason=reason, note=note, pause=paused(task, Why.DOUBT)
+    now = await move_task(
+        tx,
+        task,
+        TaskEvent.PAUSE,
+        plan=plan,
+        reason=reason,
+        note=note,
+        pause=next_pause(task, PauseReason.DOUBT),
     )
     _request(tx, now, step, NOT_TRUSTED, None)
     return now
@@ -209,81 +240,81 @@ def _request(tx: Tx, task: Task, step: Step, reason: str, timeout: float | None)
         "risk_level": risk_of(step.cls).value,
         "details": {
             "tool": step.name,
-            "step": plans.called(step),
+            "step": plans.step_sentence(step),
             "confidence": step.confidence.score if step.confidence else None,
             "number": task.pauses,
         },
         "auto_approve_timeout": timeout,
     }
-    tx.emit(Happening("approval_requested", task.session, task.id, body))
+    tx.publish(LedgerEvent("approval_requested", task.session, task.id, body))
 
 
-def card_of(task: Task) -> str:
+def review_card_key(task: Task) -> str:
     """The key of the card on which the result stands that is being looked at."""
     return f"{task.id}:pause:{task.pauses}"
 
 
-def briefly(task: Task) -> bool:
+def has_review_timeout(task: Task) -> bool:
     """Whether the task goes on by itself in a moment."""
-    return task.state is TaskState.PAUSED and task.why is Why.SUMMARY
+    return task.state is TaskState.PAUSED and task.why is PauseReason.SUMMARY
 
 
-async def posted(world: World, task_id: str) -> None:
+async def start_review_timer(world: World, task_id: str) -> None:
     """The cards of a task have been drawn: where one shows a summary, people can see it, and its time begins."""
     task = await world.ledger.task(task_id)
-    if task is None or not briefly(task):
+    if task is None or not has_review_timeout(task):
         return
-    card = await world.ledger.posted(card_of(task))
+    card = await world.ledger.posted(review_card_key(task))
     if card is not None and card.ts and card.at is not None:
         async with world.ledger.begin() as tx:
-            await tx.look_at(task, card.at + timedelta(seconds=world.limits.proceed))
+            await tx.set_sweep_time(task, card.at + timedelta(seconds=world.limits.proceed))
 
 
-async def time_over(world: World, task: Task, late: float) -> None:
+async def end_review_time(world: World, task: Task, late: float) -> None:
     """The time of a summary is over, since so many seconds. Does nothing when somebody has held it, or it has moved on.
     Long after its time, as after a standstill in which nobody could press *Hold*, it is given its time once more; one
     that nobody was shown waits for a person."""
-    card = await world.ledger.posted(card_of(task))
+    card = await world.ledger.posted(review_card_key(task))
     async with world.ledger.begin() as tx:
         now = await tx.task(task.id)
-        if now is None or now.pauses != task.pauses or not briefly(now):
+        if now is None or now.pauses != task.pauses or not has_review_timeout(now):
             return
         if card is None or not card.ts or now.switches.approval_mode != ApprovalMode.AUTO:
             await pause_for_review(tx, now, "system", TIMER_LOST)
-        elif await tx.learnt.tainted(now.session, now.since):
+        elif await tx.grants.tainted(now.session, now.since):
             await pause_for_review(tx, now, "system", READ_SINCE)
-        elif late > LATE:
-            await tx.look_at(now, await tx.now() + timedelta(seconds=world.limits.proceed))
+        elif late > MAX_TIMER_DELAY:
+            await tx.set_sweep_time(now, await tx.now() + timedelta(seconds=world.limits.proceed))
         else:
             await _proceed(tx, world, now)
 
 
 async def _proceed(tx: Tx, world: World, task: Task) -> None:
     """Nobody held it."""
-    reason = HELD_ALONE.format(seconds=world.limits.proceed)
-    on = await tx.move_task(task, TaskEvent.CONTINUE, **unpaused(task, passed(task, NOBODY)))
+    reason = TIMED_OUT.format(seconds=world.limits.proceed)
+    on = await tx.move_task(task, TaskEvent.CONTINUE, **without_pause(task, with_review_passed(task, NOBODY)))
     record(tx, on, "auto_proceeded", reason=reason)
     tx.enqueue(jobs.task(on.id, on.revision))
 
 
-def passed(task: Task, by: str) -> Plan | None:
+def with_review_passed(task: Task, by: str) -> Plan | None:
     """The plan, with who let the task go on from the result that it waits at."""
     plan = task.plan
     if plan is None:
         return None
-    return replace(plan, steps=tuple(_passed(step, task.pauses, by) for step in plan.steps))
+    return replace(plan, steps=tuple(_with_reviewer(step, task.pauses, by) for step in plan.steps))
 
 
-def _passed(step: Step, pause: int, by: str) -> Step:
+def _with_reviewer(step: Step, pause: int, by: str) -> Step:
     return replace(step, look=replace(step.look, by=by)) if step.look and step.look.pause == pause else step
 
 
 async def pause_for_review(tx: Tx, task: Task, user: str, reason: str = "") -> Task:
     """From now on it waits until somebody says how it goes on."""
     told = f"{task.reason}\n{reason}".strip()
-    pause = replace(task.pause, why=Why.REVIEW)
-    now = await kept(tx, task, "held", user, note=reason or TO_LOOK_AT, pause=pause, reason=told)
-    step = under_review(now)
+    pause = replace(task.pause, why=PauseReason.REVIEW)
+    now = await update_task(tx, task, "held", user, note=reason or REVIEW_WANTED, pause=pause, reason=told)
+    step = step_under_review(now)
     if step is not None:
-        await waits_after(tx, now, step)
+        await announce_step_review(tx, now, step)
     return now

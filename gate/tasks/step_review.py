@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from gate.actions import confirm, edit, result_review, undo
-from gate.actions.button_press import GONE, Press, Said, TaskPress
-from gate.actions.review_log import REJECT, judged_after, under_review
+from gate.actions.button_press import NOT_FOUND, Press, PressResult, TaskPress
+from gate.actions.review_log import REJECT, record_step_review, step_under_review
 from gate.rules import plans
-from gate.rules.action import Action, Json, Judged, Ref
+from gate.rules.action import Action, Json, Ref, ResultDecision
 from gate.rules.permissions import TaskVerb
 from gate.rules.plans import step_of
 from gate.rules.ports import Tx, World
@@ -22,13 +22,15 @@ from gate.rules.reviews import (
     version_before,
 )
 from gate.rules.reviews import edited as edited_step
-from gate.rules.task import Step, Task, Why
+from gate.rules.task import PauseReason, Step, Task
 from gate.rules.task_states import TaskEvent
-from gate.rules.tool import Problem, Unfit
+from gate.rules.tool import InvalidAnswer, Problem
 from gate.tasks import pending_reviews, step_check
-from gate.tasks.task_log import kept, moved, paused, pressed, unpaused, with_step
+from gate.tasks.task_log import move_task, next_pause, press_task, update_task, with_step, without_pause
 
-LATE = "Somebody has decided on this meanwhile, or it was changed. Please look at it as it stands now."
+ALREADY_DECIDED = (
+    "Somebody has decided on this meanwhile, or it was changed. Please look at it as it stands now."
+)
 NOT_HERE = "That step does not wait for a review."
 BOTH = "A rejection drops what the step gave, so there is nothing to change: send one or the other."
 NOTHING_TO_UNDO = "No step with a rejected result is left here to be taken back."
@@ -42,7 +44,7 @@ NO_UNDO = "There is nothing that could be taken back."
 
 
 @dataclass(frozen=True, slots=True)
-class Resume:
+class ReviewRequest:
     """A decision on a review (docs/promises.md REVIEW-21), by whom. `edited`: inputs or outputs as the reviewer
     wants them."""
 
@@ -58,13 +60,13 @@ class Resume:
 
 
 @dataclass(frozen=True, slots=True)
-class Conflict:
+class ReviewConflict:
     """Somebody else was first, or what was seen is no longer so (HTTP 409). Nothing changed."""
 
     text: str
 
 
-async def resume(world: World, asked: Resume) -> Said | Unfit | Conflict:
+async def decide_review(world: World, asked: ReviewRequest) -> PressResult | InvalidAnswer | ReviewConflict:
     """Decide on what is paused for review: exactly one who names the version that stands is heard.
 
     Before it runs, `edited` makes another version with a preview of its own, which has to be approved (code
@@ -72,33 +74,33 @@ async def resume(world: World, asked: Resume) -> Said | Unfit | Conflict:
     Raises Unavailable: then nothing changed.
     """
     if asked.decision is REJECT and asked.edited is not None:
-        return Unfit((Problem((), BOTH),))
+        return InvalidAnswer((Problem((), BOTH),))
     task = await world.ledger.task(asked.execution)
     step = step_of(task.plan, asked.node) if task else None
     if task is not None and step is not None and (step.shown or step.is_finished):
         said = await _after(world, task, asked)
     else:
         said = await _before(world, step.action if step else asked.node, asked)
-    if isinstance(said, Said) and said.ok:
-        await pending_reviews.settled(world, asked.execution, step.action if step else "")
-    if isinstance(said, Said) and not said.ok and said.code in ELSEWHERE:
-        return Conflict(said.text or LATE)
+    if isinstance(said, PressResult) and said.ok:
+        await pending_reviews.remove_from_cache(world, asked.execution, step.action if step else "")
+    if isinstance(said, PressResult) and not said.ok and said.code in ELSEWHERE:
+        return ReviewConflict(said.text or ALREADY_DECIDED)
     return said
 
 
 # Before
 
 
-async def _before(world: World, action_id: str, asked: Resume) -> Said | Unfit:
+async def _before(world: World, action_id: str, asked: ReviewRequest) -> PressResult | InvalidAnswer:
     action = await world.ledger.action(action_id)
     if action is None or action.session.team != asked.team or asked.execution not in (action.task, action.id):
-        return Said(False, "gone", GONE)
+        return PressResult(False, "gone", NOT_FOUND)
     if action.under_review or action.judged:
         return await _reviewed_call(world, action, asked)
     if not action.review:
-        return Said(False, "no_review", NOT_HERE, action)
+        return PressResult(False, "no_review", NOT_HERE, action)
     if asked.version != version_before(action):  # a rejection, too, is about what was seen
-        return Said(False, "stale", LATE, action)
+        return PressResult(False, "stale", ALREADY_DECIDED, action)
     ref = Ref(action.id, action.version, action.receipt[:16])
     press = Press(ref, asked.team, asked.user, typed=asked.phrase, reason=asked.comment)
     if asked.decision is REJECT:
@@ -108,18 +110,20 @@ async def _before(world: World, action_id: str, asked: Resume) -> Said | Unfit:
     return await confirm.confirm(world, press)
 
 
-async def _edited(world: World, action: Action, press: Press, args: dict[str, Json]) -> Said | Unfit:
+async def _edited(
+    world: World, action: Action, press: Press, args: dict[str, Json]
+) -> PressResult | InvalidAnswer:
     spec = world.tools.find(action.server, action.tool)
-    return await edit.submit(world, press, edit.unbound(spec, args) if spec else args)
+    return await edit.submit(world, press, edit.without_bound_args(spec, args) if spec else args)
 
 
 # After
 
 
-async def _reviewed_call(world: World, action: Action, asked: Resume) -> Said | Unfit:
+async def _reviewed_call(world: World, action: Action, asked: ReviewRequest) -> PressResult | InvalidAnswer:
     """A call outside of plans, whose result waits or has waited."""
     if asked.version != version_after(action):
-        return Said(False, "stale", LATE, action)
+        return PressResult(False, "stale", ALREADY_DECIDED, action)
     ref = Ref(action.id, action.version, action.receipt[:16])
     press = Press(ref, asked.team, asked.user, reason=asked.comment)
     if asked.decision is REJECT:
@@ -127,7 +131,7 @@ async def _reviewed_call(world: World, action: Action, asked: Resume) -> Said | 
     return await result_review.approve(world, press, asked.edited)
 
 
-async def _after(world: World, task: Task, asked: Resume) -> Said | Unfit:
+async def _after(world: World, task: Task, asked: ReviewRequest) -> PressResult | InvalidAnswer:
     press = TaskPress(Ref(task.id, asked.version, "0"), asked.team, asked.user, text=asked.comment)
     if asked.decision is REJECT:
         return await reject_output(world, press, asked.node)
@@ -136,66 +140,70 @@ async def _after(world: World, task: Task, asked: Resume) -> Said | Unfit:
 
 async def approve_output(
     world: World, press: TaskPress, node: str = "", edited: dict[str, Json] | None = None
-) -> Said | Unfit:
+) -> PressResult | InvalidAnswer:
     """Let the task go on from the result that it waits at. `edited` is what later steps get in its place: it is kept
     beside the true result. `node`: the step that is meant; "" for whichever it is. Raises Unavailable."""
-    unfit = await _misfit(world, press, edited)
+    unfit = await _result_problem(world, press, edited)
     if unfit is not None:
         return unfit
 
-    async def do(tx: Tx, task: Task) -> Task | Said:
-        step = _asked_about(task, node)
+    async def do(tx: Tx, task: Task) -> Task | PressResult:
+        step = _is_asked_about(task, node)
         if step is None:
-            return Said(False, "late", LATE, task=task)
+            return PressResult(False, "late", ALREADY_DECIDED, task=task)
         changed = None if edited is None or same(edited, step.result) else one_result(step.result, edited)
-        await judged_after(tx, task, Judged(press.user, True, changed, press.text))
+        await record_step_review(tx, task, ResultDecision(press.user, True, changed, press.text))
         released = task if changed is None else with_step(task, edited_step(step, press.user, changed))
-        plan = step_check.passed(released, press.user)
-        return await moved(tx, task, TaskEvent.CONTINUE, press.user, go=True, **unpaused(task, plan))
+        plan = step_check.with_review_passed(released, press.user)
+        return await move_task(tx, task, TaskEvent.CONTINUE, press.user, go=True, **without_pause(task, plan))
 
     verb = TaskVerb.CONTINUE if edited is None else TaskVerb.REVIEW
-    return await pressed(world, press, verb, lambda task: task.pauses, do)
+    return await press_task(world, press, verb, lambda task: task.pauses, do)
 
 
-async def _misfit(world: World, press: TaskPress, edited: dict[str, Json] | None) -> Unfit | None:
+async def _result_problem(
+    world: World, press: TaskPress, edited: dict[str, Json] | None
+) -> InvalidAnswer | None:
     """Why what somebody wrote cannot be the result of the step; None where it can."""
     if edited is None:
         return None
-    step = under_review(await world.ledger.task(press.ref.id))
-    return result_review.misfit(world, edited, step.server if step else "", step.tool if step else "")
+    step = step_under_review(await world.ledger.task(press.ref.id))
+    return result_review.result_problem(world, edited, step.server if step else "", step.tool if step else "")
 
 
-def _asked_about(task: Task, node: str) -> Step | None:
-    step = under_review(task)
+def _is_asked_about(task: Task, node: str) -> Step | None:
+    step = step_under_review(task)
     return step if step is not None and node in ("", step.id) else None
 
 
-async def reject_output(world: World, press: TaskPress, node: str = "") -> Said:
+async def reject_output(world: World, press: TaskPress, node: str = "") -> PressResult:
     """What the step gave is dropped, the step counts as failed, and its undo is offered on a card of its own, beside
     *Retry*, *Skip* and *Abort*. Raises Unavailable: then nothing changed."""
 
-    async def do(tx: Tx, task: Task) -> Task | Said:
-        step = _asked_about(task, node)
+    async def do(tx: Tx, task: Task) -> Task | PressResult:
+        step = _is_asked_about(task, node)
         if step is None or task.plan is None:
-            return Said(False, "late", LATE, task=task)
-        await judged_after(tx, task, Judged(press.user, False, comment=press.text))
+            return PressResult(False, "late", ALREADY_DECIDED, task=task)
+        await record_step_review(tx, task, ResultDecision(press.user, False, comment=press.text))
         why = f": “{plans.clipped(press.text, 300)}”" if press.text else ""
         undo_told = UNDOABLE if undoable(step) else NO_UNDO
         reason = REJECTED.format(label=plans.label(task.plan, step), why=why, undo=undo_told)
         failed = dropped(step, press.user, f"its result was rejected{why}")
-        plan, pause = with_step(task, failed).plan, paused(task, Why.DOUBT)
-        return await kept(tx, task, "review_rejected", press.user, plan=plan, pause=pause, reason=reason)
+        plan, pause = with_step(task, failed).plan, next_pause(task, PauseReason.DOUBT)
+        return await update_task(
+            tx, task, "review_rejected", press.user, plan=plan, pause=pause, reason=reason
+        )
 
-    return await pressed(world, press, TaskVerb.REVIEW, lambda task: task.pauses, do)
+    return await press_task(world, press, TaskVerb.REVIEW, lambda task: task.pauses, do)
 
 
-async def undo_rejected(world: World, press: TaskPress) -> Said:
+async def undo_rejected(world: World, press: TaskPress) -> PressResult:
     """*Undo this step*, after its result was rejected: as its own card's button does it. Raises Unavailable."""
     task = await world.ledger.task(press.ref.id)
     if task is None or task.session.team != press.team:
-        return Said(False, "gone", GONE)
+        return PressResult(False, "gone", NOT_FOUND)
     step = task.plan.current if task.plan else None
     if step is None or not step.rejected_by or not step.action or task.pauses != press.ref.version:
-        return Said(False, "late", NOTHING_TO_UNDO, task=task)
-    said = await undo.ask(world, Press(Ref(step.action, 0, ""), press.team, press.user))
+        return PressResult(False, "late", NOTHING_TO_UNDO, task=task)
+    said = await undo.request_undo(world, Press(Ref(step.action, 0, ""), press.team, press.user))
     return replace(said, task=task)

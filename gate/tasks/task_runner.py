@@ -7,8 +7,8 @@ from gate.rules.ports import StaleTask, Unavailable, World
 from gate.rules.task import Task
 from gate.rules.task_states import TaskState
 from gate.tasks import clarify, converse, plan, replies, run, undo_all
-from gate.tasks.step_action import settled_since
-from gate.tasks.task_log import BROKEN, failed
+from gate.tasks.step_action import settle_unknown_steps
+from gate.tasks.task_log import BROKEN, fail_task
 
 
 async def run_task(world: World, task_id: str, task: Task | None = None, turn: Turn | None = None) -> None:
@@ -24,7 +24,7 @@ async def run_task(world: World, task_id: str, task: Task | None = None, turn: T
         async with world.ledger.begin() as tx:
             task = await tx.task(task_id)
             if task is not None and not task.is_finished:
-                await failed(tx, task, BROKEN)
+                await fail_task(tx, task, BROKEN)
         raise
 
 
@@ -35,7 +35,7 @@ async def _run_task(world: World, task_id: str, task: Task | None, turn: Turn | 
             return  # it has just come to its end: nothing of it was taken back since
         begun = task.state
         try:
-            if not await settled_since(world, task) and not await _next(world, task, turn):
+            if not await settle_unknown_steps(world, task) and not await _next(world, task, turn):
                 return
         except StaleTask:
             pass
@@ -48,15 +48,17 @@ async def _next(world: World, task: Task, turn: Turn | None) -> bool:
     if task.state is TaskState.CLARIFYING:
         return await clarify.assess(world, task)
     if task.state is TaskState.TALKING:
-        return await converse.answer_next(world, task)
+        return await converse.advance_conversation(world, task)
     if task.state is TaskState.PLANNING:
-        return await plan.make(world, task)
+        return await plan.make_plan(world, task)
     if task.state is TaskState.PLAN_REVIEW:
-        return await plan.look_again(world, task)
+        return await plan.refresh_previews(world, task)
     if task.state is TaskState.RUNNING:
         return await run.run_next(world, task, turn)
     if task.state is TaskState.PAUSED:
-        return await run.follow(world, task)
+        return await run.recheck_failed_step(world, task)
     if task.state is TaskState.SATISFACTION:
-        return await (undo_all.look_back(world, task) if task.planned else replies.look_back(world, task))
+        return await (
+            undo_all.refresh_result(world, task) if task.planned else replies.refresh_result(world, task)
+        )
     return False

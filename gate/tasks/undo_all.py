@@ -6,22 +6,30 @@ from dataclasses import replace
 from datetime import datetime
 
 from gate.actions import undo
-from gate.actions.button_press import Press, Said, TaskPress
+from gate.actions.button_press import Press, PressResult, TaskPress
 from gate.rules import jobs, plans
-from gate.rules.action import Action, Class, Ref
+from gate.rules.action import Action, CallClass, Ref
 from gate.rules.permissions import TaskVerb
 from gate.rules.ports import Tx, World
 from gate.rules.states import State
 from gate.rules.task import Plan, Step, Task
 from gate.rules.task_states import TaskState
-from gate.tasks.task_log import OLD_CARD, kept, pressed, retold, say_in_thread, unchanged, with_step
+from gate.tasks.task_log import (
+    OLD_CARD,
+    lock_unchanged,
+    press_task,
+    rewrite_result,
+    say_in_thread,
+    update_task,
+    with_step,
+)
 
 RUNNING = "This is not over yet. Stop it first; then what was done can be taken back."
 NOTHING = "No step of this changed anything."
 UNDER_WAY = "The steps are being taken back already, one after the other."
-BACK = "It was done, and taken back since."
-GOING = (State.PREPARED, State.APPROVED, State.EXECUTING)
-TELLS = {
+UNDONE = "It was done, and taken back since."
+UNDER_WAY_STATES = (State.PREPARED, State.APPROVED, State.EXECUTING)
+FAILURE_TEXTS = {
     State.FAILED: "taking it back failed: {text}",
     State.UNKNOWN: "nobody knows whether taking it back worked: {text} Please look, and say so on its card.",
     State.CANCELLED: "taking it back was called off. {text}",
@@ -30,37 +38,41 @@ TELLS = {
 }
 
 
-async def undo_all(world: World, press: TaskPress) -> Said:
+async def undo_all(world: World, press: TaskPress) -> PressResult:
     """*Undo all*, after the end. Each step is taken back as its own button would do it, once. Raises Unavailable."""
 
-    async def do(tx: Tx, task: Task) -> Task | Said:
+    async def do(tx: Tx, task: Task) -> Task | PressResult:
         plan = task.plan
-        if plan is None or not _changing(plan):
-            return Said(False, "no_undo", NOTHING, task=task)
+        if plan is None or not _steps_to_undo(plan):
+            return PressResult(False, "no_undo", NOTHING, task=task)
         if not task.is_finished and task.state is not TaskState.SATISFACTION:
-            return Said(False, "running", RUNNING, task=task)
+            return PressResult(False, "running", RUNNING, task=task)
         if press.ref.receipt != plan.seal[:16]:
-            return Said(False, "stale", OLD_CARD, task=task)
+            return PressResult(False, "stale", OLD_CARD, task=task)
         if plan.undoing:
-            return Said(True, "undoing", UNDER_WAY, task=task)
+            return PressResult(True, "undoing", UNDER_WAY, task=task)
         steps = tuple(replace(step, run=replace(step.run, undo="")) for step in plan.steps)
-        now = await kept(
+        now = await update_task(
             tx, task, "undo_asked", press.user, plan=replace(plan, steps=steps, undoing=press.user, undone="")
         )
         tx.enqueue(jobs.task(now.id, now.revision))
         return now
 
-    return await pressed(world, press, TaskVerb.UNDO, lambda task: task.plan.version if task.plan else 0, do)
+    return await press_task(
+        world, press, TaskVerb.UNDO, lambda task: task.plan.version if task.plan else 0, do
+    )
 
 
-def _changing(plan: Plan) -> list[Step]:
+def _steps_to_undo(plan: Plan) -> list[Step]:
     """The steps to be taken back, the last one first."""
-    return [s for s in reversed(plan.steps) if s.ran and s.cls is not Class.READ]
+    return [s for s in reversed(plan.steps) if s.ran and s.cls is not CallClass.READ]
 
 
 async def _latest_first(world: World, plan: Plan) -> list[tuple[Step, Action]]:
     """The steps to be taken back with their actions, the one that ended last first: siblings end in any order."""
-    found = [(step, action) for step in _changing(plan) if (action := await world.ledger.action(step.action))]
+    found = [
+        (step, action) for step in _steps_to_undo(plan) if (action := await world.ledger.action(step.action))
+    ]
     return sorted(found, key=lambda pair: _ended_at(pair[1]), reverse=True)
 
 
@@ -78,94 +90,94 @@ async def undo_next(world: World, task: Task) -> bool:
         if action.state is State.UNDONE:
             continue
         if step.run.undo:
-            return await _see(world, task, step, action)
-        return await _mark(world, task, step, action)
-    return await _end(world, task, None, "")
+            return await _follow_undo(world, task, step, action)
+        return await _store_undo(world, task, step, action)
+    return await _finish(world, task, None, "")
 
 
-async def _mark(world: World, task: Task, step: Step, action: Action) -> bool:
+async def _store_undo(world: World, task: Task, step: Step, action: Action) -> bool:
     """Write down which undo it will be."""
     if action.state is State.UNDOING:
         return False  # somebody pressed the step's own button: its end lets this go on
-    undo_id, _ = await undo.place(world, action)
+    undo_id, _ = await undo.undo_slot(world, action)
     async with world.ledger.begin() as tx:
-        now = await unchanged(tx, task)
+        now = await lock_unchanged(tx, task)
         marked = replace(step, run=replace(step.run, undo=undo_id))
-        await tx.keep_task(now, plan=with_step(now, marked).plan)
+        await tx.update_task(now, plan=with_step(now, marked).plan)
     return True
 
 
-async def _see(world: World, task: Task, step: Step, action: Action) -> bool:
+async def _follow_undo(world: World, task: Task, step: Step, action: Action) -> bool:
     """Ask for the undo of a step as a press on its own button would, and see what became of it."""
     assert task.plan is not None
     if await world.ledger.action(step.run.undo) is None:
         press = Press(
             Ref(action.id, action.version, action.receipt[:16]), task.session.team, task.plan.undoing
         )
-        said = await undo.ask(world, press)
+        said = await undo.request_undo(world, press)
         if not said.ok:
-            return await _end(world, task, step, said.text)
+            return await _finish(world, task, step, said.text)
         await undo.run_undo(world, step.run.undo)
     back = await world.ledger.action(step.run.undo)
     if back is None:
-        return await _end(world, task, step, "somebody else took it back meanwhile, or tried to.")
+        return await _finish(world, task, step, "somebody else took it back meanwhile, or tried to.")
     if back.state is State.PREPARED and back.version > 1:
-        return await _end(
+        return await _finish(
             world, task, step, "it was changed since. What to do is asked on a card of its own."
         )
-    if back.state in GOING:
+    if back.state in UNDER_WAY_STATES:
         return False
     if back.state is State.SUCCEEDED:
         return True  # and its step is taken back, as the next look shows
     text = back.outcome.text if back.outcome else back.decision
-    return await _end(world, task, step, TELLS[back.state].format(text=text).strip())
+    return await _finish(world, task, step, FAILURE_TEXTS[back.state].format(text=text).strip())
 
 
-async def _end(world: World, task: Task, step: Step | None, why: str) -> bool:
+async def _finish(world: World, task: Task, step: Step | None, why: str) -> bool:
     """Say how far it came."""
     assert task.plan is not None
-    back = [s for s in _changing(task.plan) if await _is_back(world, s)]
+    back = [s for s in _steps_to_undo(task.plan) if await _is_step_undone(world, s)]
     text = _summary(task.plan, back, step, why)
     async with world.ledger.begin() as tx:
-        now = await unchanged(tx, task)
+        now = await lock_unchanged(tx, task)
         ids = {s.id for s in back}
-        steps = tuple(_taken_back(s) if s.id in ids else s for s in task.plan.steps)
+        steps = tuple(_is_undone(s) if s.id in ids else s for s in task.plan.steps)
         plan = replace(task.plan, steps=steps, undoing="", undone=text)
-        ended = await kept(tx, now, "undo_ended", plan=plan, reason=text)
+        ended = await update_task(tx, now, "undo_ended", plan=plan, reason=text)
         await say_in_thread(tx, ended, text, f"undo:{ended.revision}")
     return True
 
 
-def _taken_back(step: Step) -> Step:
-    return replace(step, output=replace(step.output, text=BACK, result=None))
+def _is_undone(step: Step) -> Step:
+    return replace(step, output=replace(step.output, text=UNDONE, result=None))
 
 
-async def look_back(world: World, task: Task) -> bool:
+async def refresh_result(world: World, task: Task) -> bool:
     """While it is asked whether that was what they needed: its result says which steps were taken back, together or
     one by one. False: nothing comes after it."""
     assert task.plan is not None
-    if back := [s for s in _changing(task.plan) if await _is_back(world, s)]:
-        await retold(world, task, f"{plans.summary(task.plan)} {_named_back(task.plan, back)}")
+    if back := [s for s in _steps_to_undo(task.plan) if await _is_step_undone(world, s)]:
+        await rewrite_result(world, task, f"{plans.summary(task.plan)} {_undone_names(task.plan, back)}")
     return False
 
 
-async def _is_back(world: World, step: Step) -> bool:
+async def _is_step_undone(world: World, step: Step) -> bool:
     action = await world.ledger.action(step.action)
     return action is not None and action.state is State.UNDONE
 
 
 def _summary(plan: Plan, back: list[Step], step: Step | None, why: str) -> str:
-    done = _named_back(plan, back) if back else "Nothing was taken back."
+    done = _undone_names(plan, back) if back else "Nothing was taken back."
     if step is None:
         return done
-    rest = [s for s in _changing(plan) if s not in back and s.id != step.id]
+    rest = [s for s in _steps_to_undo(plan) if s not in back and s.id != step.id]
     left = f" Left as before: {_named(plan, rest)}." if rest else ""
-    return f"{done} Step {plans.place(plan, step)} ({plans.called(step)}) was not: {why}{left}"
+    return f"{done} Step {plans.place(plan, step)} ({plans.step_sentence(step)}) was not: {why}{left}"
 
 
-def _named_back(plan: Plan, back: list[Step]) -> str:
+def _undone_names(plan: Plan, back: list[Step]) -> str:
     return f"Taken back: {_named(plan, back)}."
 
 
 def _named(plan: Plan, steps: list[Step]) -> str:
-    return "; ".join(f"step {plans.place(plan, s)} ({plans.called(s)})" for s in steps)
+    return "; ".join(f"step {plans.place(plan, s)} ({plans.step_sentence(s)})" for s in steps)

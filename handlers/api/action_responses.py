@@ -12,7 +12,7 @@ from gate.rules.canonical_json import parse
 from gate.rules.permissions import deciders
 from gate.rules.reviews import released
 from gate.rules.states import State
-from gate.tasks.pending_reviews import of_action
+from gate.tasks.pending_reviews import pending_of_action
 from handlers.api import models
 from handlers.api.route import plain_text
 
@@ -36,7 +36,7 @@ KINDS: dict[str, Literal["success", "error", "unknown", "not_sent"]] = {
 
 def action(token: Token, found: Action) -> models.Action:
     """An action as this token is shown it."""
-    one, known, paused = access.shown(token, found), released(found), of_action(found)
+    one, known, paused = access.visible_action(token, found), released(found), pending_of_action(found)
     return models.Action(
         id=one.id,
         version=one.version,

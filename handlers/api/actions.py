@@ -7,19 +7,19 @@ from typing import Any
 
 from gate.actions import confirm as decide
 from gate.actions import edit, reissue, resolve_unknown, undo
-from gate.actions.button_press import OLD, Press
-from gate.actions.prepare import Answered, Asked, Prepared, prepare
+from gate.actions.button_press import OUTDATED, Press
+from gate.actions.prepare import Answered, CallRequest, Prepared, prepare
 from gate.rules import access, redaction
-from gate.rules.access import Kind
+from gate.rules.access import TokenKind
 from gate.rules.action import Action, Ref, Risk, Session
-from gate.rules.ids import derived
+from gate.rules.ids import derive_id
 from gate.rules.permissions import Ruling
 from gate.rules.planner_port import Call as Proposal
 from gate.rules.states import SETTLED, State
-from gate.rules.tool import Unfit
+from gate.rules.tool import InvalidAnswer
 from handlers.api import action_responses, models
 from handlers.api.route import ApiRequest, ApiResponse, Problem, Wrong, a_known_place, not_found, require_ok
-from handlers.api.turns import step_aside
+from handlers.api.turns import release_slot
 
 POLL = 0.05  # seconds
 NOT_ITS_OWN = "A person has asked for this undo, so an agent cannot withdraw it: a person has to."
@@ -49,7 +49,7 @@ async def current_response(request: ApiRequest[Any], action_id: str, status: int
 async def redacted(request: ApiRequest[Any], found: Sequence[Action]) -> list[Action]:
     """The actions as the token may see them: for an agent, without step results that nobody has released, also where
     an undo quotes them."""
-    if request.token.kind is not Kind.AGENT:
+    if request.token.kind is not TokenKind.AGENT:
         return list(found)
     ledger = request.world.ledger
     originals = {key: await ledger.action(key) for key in {one.undoes for one in found if one.undoes}}
@@ -70,14 +70,16 @@ def press(request: ApiRequest[Any], action: Action, seen: models.Seen | None = N
     ref = Ref(action.id, action.version, action.receipt[:16])
     if seen is not None:
         if not action.receipt.startswith(seen.receipt) and seen.version == action.version:
-            raise Problem(409, "stale", OLD)
+            raise Problem(409, "stale", OUTDATED)
         ref = Ref(action.id, seen.version, seen.receipt[:16])
     return Press(ref, request.token.team, request.token.user, **more)
 
 
 async def open_session(request: ApiRequest[Any], key: str, text: str) -> Session:
     """The thread in which people are asked, opened if need be. Raises Problem, NoThread, Unavailable."""
-    placed = access.place(request.token, request.params.session_id or "", request.params.channel or "")
+    placed = access.session_for_token(
+        request.token, request.params.session_id or "", request.params.channel or ""
+    )
     if isinstance(placed, Ruling):
         raise Problem(403, "place", placed.reason)
     if placed.thread:
@@ -91,12 +93,14 @@ async def propose(request: ApiRequest[models.Propose]) -> ApiResponse:
     services, params, token = request.services, request.params, request.token
     session = await open_session(request, f"api:{token.id}", "")
     action_id = (
-        derived("api action", request.idempotency_id) if request.idempotency_key else services.world.ids.new()
+        derive_id("api action", request.idempotency_id)
+        if request.idempotency_key
+        else services.world.ids.new()
     )
     await services.tokens.made(token, action_id)
     server, _, tool = params.tool.partition(".")
     proposal = Proposal(server, tool, params.arguments, Risk(params.risk_level), prose=params.why)
-    made = await prepare(services.world, Asked(action_id, session, token.user, proposal))
+    made = await prepare(services.world, CallRequest(action_id, session, token.user, proposal))
     if isinstance(made, Prepared):
         return ApiResponse(models.Proposed(action=action_responses.action(token, made.action)), 201)
     if isinstance(made, Answered):
@@ -108,7 +112,7 @@ async def get(request: ApiRequest[Any]) -> ApiResponse:
     """GET /actions/{id}, as JSON or as text."""
     (found,) = await redacted(request, [await load_visible(request)])
     if request.wants_text:
-        return ApiResponse(action_responses.as_text(access.shown(request.token, found)))
+        return ApiResponse(action_responses.as_text(access.visible_action(request.token, found)))
     return ApiResponse(action_responses.action(request.token, found))
 
 
@@ -117,7 +121,7 @@ async def listing(request: ApiRequest[models.ListActions]) -> ApiResponse:
     services, params, token = request.services, request.params, request.token
     session = Session.of(params.session_id) if params.session_id else None
     pending = params.state == "pending"
-    if pending and token.kind is Kind.PERSON:
+    if pending and token.kind is TokenKind.PERSON:
         found = await _waiting(request, session)
     else:
         most = params.limit + 1
@@ -160,7 +164,7 @@ async def confirm(request: ApiRequest[models.Confirm]) -> ApiResponse:
 
 async def _wait_for_end(request: ApiRequest[Any], seconds: float) -> None:
     world, waited = request.world, 0.0
-    step_aside()
+    release_slot()
     while waited < seconds:
         now = await world.ledger.action(request.id)
         if now is None or now.state in SETTLED or now.state in (State.UNKNOWN, State.PREPARED):
@@ -173,7 +177,7 @@ async def cancel(request: ApiRequest[models.Cancel]) -> ApiResponse:
     """POST /actions/{id}/cancel: by the requester, an admin, or the agent that proposed the action."""
     action = await load_visible(request)
     reason = request.params.reason
-    if request.token.kind is Kind.AGENT:
+    if request.token.kind is TokenKind.AGENT:
         if action.undoes:
             raise Problem(403, "agents_do_not_decide", NOT_ITS_OWN)
         reason = ": ".join(filter(None, [WITHDRAWN.format(name=request.token.name), reason]))
@@ -186,7 +190,7 @@ async def reject(request: ApiRequest[models.Reject]) -> ApiResponse:
     action = await load_visible(request)
     seen = press(request, action, request.params, reason=request.params.reason)
     if not seen.ref.fits(action):
-        raise Problem(409, "stale", OLD)
+        raise Problem(409, "stale", OUTDATED)
     require_ok(await decide.reject(request.world, seen))
     return await current_response(request, request.id)
 
@@ -195,7 +199,7 @@ async def change(request: ApiRequest[models.Edit]) -> ApiResponse:
     """POST /actions/{id}/edit: a new version, by the requester."""
     action = await load_visible(request)
     said = await edit.submit(request.world, press(request, action, request.params), request.params.arguments)
-    if isinstance(said, Unfit):
+    if isinstance(said, InvalidAnswer):
         errors = [
             Wrong(pointer="/arguments" + "".join(f"/{part}" for part in one.path), detail=one.text)
             for one in said.problems
@@ -210,19 +214,19 @@ async def change(request: ApiRequest[models.Edit]) -> ApiResponse:
 async def renew(request: ApiRequest[Any]) -> ApiResponse:
     """POST /actions/{id}/renew: proposes an expired action again, as a new action."""
     action = await load_visible(request)
-    require_ok(await reissue.ask_again(request.world, press(request, action)))
+    require_ok(await reissue.reissue_by_press(request.world, press(request, action)))
     return await current_response(request, request.id, 202)
 
 
 async def settle(request: ApiRequest[models.Settle]) -> ApiResponse:
     """POST /actions/{id}/settle: a person settles an unknown outcome."""
     action = await load_visible(request)
-    require_ok(await resolve_unknown.settle(request.world, press(request, action), request.params.happened))
+    require_ok(await resolve_unknown.resolve(request.world, press(request, action), request.params.happened))
     return await current_response(request, request.id)
 
 
 async def request_undo(request: ApiRequest[Any]) -> ApiResponse:
     """POST /actions/{id}/undo."""
     action = await load_visible(request)
-    require_ok(await undo.ask(request.world, press(request, action)))
+    require_ok(await undo.request_undo(request.world, press(request, action)))
     return await current_response(request, request.id, 202)

@@ -16,10 +16,10 @@ from typing import Any
 from aiohttp import web
 
 from gate.rules import access
-from gate.rules.access import Kind, Token
+from gate.rules.access import Token, TokenKind
 from gate.rules.action import Person
-from gate.rules.ids import derived
-from gate.rules.jobs import owned
+from gate.rules.ids import derive_id
+from gate.rules.jobs import for_owner
 from gate.rules.permissions import account
 from gate.rules.ports import Unavailable
 from handlers.api import request as parsing
@@ -88,7 +88,7 @@ class Endpoints:
     async def _handle(self, route: Route, request: web.Request) -> web.StreamResponse:
         async with self.authenticated(request) as token:
             async with self.turns.taken(token.id):
-                with owned(owner_of(token)):
+                with for_owner(owner_of(token)):
                     return await self._handle_authenticated(route, request, token)
 
     async def _handle_authenticated(
@@ -106,7 +106,7 @@ class Endpoints:
         person = await self.load_person(token)
         text = route.text and request.headers.get("Accept", "").startswith("text/plain")
         call: ApiRequest[Any] = ApiRequest(
-            services.through(token),
+            services.for_token(token),
             token,
             person,
             params,
@@ -138,7 +138,7 @@ class Endpoints:
 
     async def load_person(self, token: Token) -> Person | None:
         """The person of the token; None for an agent's. Raises Problem if the person's account is not active."""
-        if token.kind is not Kind.PERSON:
+        if token.kind is not TokenKind.PERSON:
             return None
         person = await self._services.world.people.fresh(token.team, token.user)
         ruling = account(person)
@@ -158,7 +158,7 @@ class Endpoints:
         services, token, holder = self._services, call.token.id, self._services.world.ids.new()
         asked = f"{route.method} {route.path} {call.id}\n".encode() + raw
         digest = hashlib.sha256(asked).hexdigest()
-        call = replace(call, idempotency_id=derived(token, call.idempotency_key, digest))
+        call = replace(call, idempotency_id=derive_id(token, call.idempotency_key, digest))
         stored = await services.answers.begin(token, call.idempotency_key, digest, holder)
         if stored is not None and stored.digest != digest:
             raise Problem(422, "key_reused", KEY_REUSED)
@@ -179,7 +179,7 @@ class Endpoints:
 
 def owner_of(token: Token) -> str:
     """The owner of the work that a request starts: the person's user id, or the id of an agent's token."""
-    return token.user if token.kind is Kind.PERSON else token.id
+    return token.user if token.kind is TokenKind.PERSON else token.id
 
 
 def _stored_body(route: Route, response: web.Response) -> str:

@@ -17,14 +17,14 @@ from aiohttp import web
 from pydantic import Field
 
 from gate.rules import access
-from gate.rules.access import Kind, Logged
+from gate.rules.access import StreamEvent, TokenKind
 from gate.rules.events import EventKind, payload
 from gate.rules.permissions import account
 from gate.rules.ports import Unavailable
 from handlers.api.models import ID, In
 from handlers.api.ports import Events, Services
 from handlers.api.route import ApiRequest, Problem
-from handlers.api.turns import step_aside
+from handlers.api.turns import release_slot
 
 log = logging.getLogger(__name__)
 BUFFER_SIZE = 2000  # events; subscribers that are further behind read the table
@@ -42,7 +42,7 @@ GAP = b'event: stream_gap\ndata: {"type":"stream_gap"}\n\n'
 class SerializedEvent:
     """An event and its server-sent form, serialized once for all subscribers."""
 
-    event: Logged
+    event: StreamEvent
     data: bytes
 
     @property
@@ -50,7 +50,7 @@ class SerializedEvent:
         return self.event.seq
 
 
-def serialize(event: Logged) -> SerializedEvent:
+def serialize(event: StreamEvent) -> SerializedEvent:
     """The event with its server-sent form: id, kind and fields."""
     data = json.dumps(
         payload(event.kind, event.task, event.body, event.at), ensure_ascii=True, separators=(",", ":")
@@ -234,7 +234,7 @@ class _Stream:
         self._checked = asyncio.get_running_loop().time()
 
     async def listen(self, request: web.Request, last_event_id: int | None) -> web.StreamResponse:
-        step_aside()
+        release_slot()
         response = web.StreamResponse(headers=HEADERS)
         await response.prepare(request)
         seq = self._feed.last
@@ -271,7 +271,7 @@ class _Stream:
     def _visible(self, found: Sequence[SerializedEvent]) -> bytes:
         return b"".join(event.data for event in found if self._is_visible(event.event))
 
-    def _is_visible(self, event: Logged) -> bool:
+    def _is_visible(self, event: StreamEvent) -> bool:
         call, params = self._call, self._call.params
         if (params.kind and event.kind != params.kind) or (params.task_id and event.task != params.task_id):
             return False
@@ -293,7 +293,7 @@ class _Stream:
         try:
             if not await self._token_check.is_valid(token.id):
                 return False
-            if token.kind is not Kind.PERSON:
+            if token.kind is not TokenKind.PERSON:
                 return True
             person = await services.world.people.fresh(token.team, token.user)
         except Unavailable:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Protocol
 
-from gate.rules.access import Logged, Subject, Token, Written
+from gate.rules.access import IssuedToken, StreamEvent, Subject, Token
 from gate.rules.action import Action, Session
-from gate.rules.idempotency import Kept
+from gate.rules.idempotency import StoredAnswer
 from gate.rules.ports import World
 from gate.rules.task import Task
 from gate.rules.webhooks import Webhook
@@ -18,7 +18,7 @@ from gate.rules.webhooks import Webhook
 class Tokens(Protocol):
     """API tokens. Methods raise Unavailable if the store cannot be reached."""
 
-    async def find(self, written: Written) -> Token | None: ...
+    async def find(self, written: IssuedToken) -> Token | None: ...
     async def counting(self, ids: Collection[str]) -> frozenset[str]:
         """The ids whose tokens are valid now."""
         ...
@@ -37,7 +37,7 @@ class Tokens(Protocol):
 class Answers(Protocol):
     """Responses by idempotency key, stored for a day. Methods raise Unavailable."""
 
-    async def begin(self, token: str, key: str, digest: str, holder: str) -> Kept | None:
+    async def begin(self, token: str, key: str, digest: str, holder: str) -> StoredAnswer | None:
         """Reserves the key and returns None, or returns what is stored. A reservation expires unless `keep` follows."""
 
     async def keep(self, token: str, key: str, holder: str, status: int, body: str) -> None: ...
@@ -87,7 +87,7 @@ class NoThread(Exception):
 class Events(Protocol):
     """The table of events. Raises Unavailable."""
 
-    async def after(self, seq: int, limit: int) -> Sequence[Logged]:
+    async def after(self, seq: int, limit: int) -> Sequence[StreamEvent]:
         """The events after `seq`, oldest first, each with the current state of its subject."""
         ...
 
@@ -125,9 +125,9 @@ class Services:
     hooks: Hooks
     bounds: Bounds = field(default_factory=Bounds)
 
-    def through(self, token: Token) -> Services:
+    def for_token(self, token: Token) -> Services:
         """The services for a request with this token: audit entries name the token."""
-        return replace(self, world=self.world.through(token.id))
+        return replace(self, world=self.world.for_token(token.id))
 
     async def subject(self, action: Action | None = None, task: Task | None = None) -> Subject:
         """The subject of a permission check: an action or task, and the tokens that proposed it."""

@@ -37,13 +37,13 @@ def credential(request: web.Request) -> str:
 async def authenticate(request: web.Request, services: Services) -> Token:
     """The token of the request. Raises Problem; a wrong token and a missing one get the same problem."""
     scheme, _, text = request.headers.get("Authorization", "").partition(" ")
-    written = access.read(text.strip()) if scheme.lower() == "bearer" else None
+    written = access.parse_token(text.strip()) if scheme.lower() == "bearer" else None
     if written is None:
         raise Problem(401, "no_token", NO_TOKEN, headers=CHALLENGE)
     token = await services.tokens.find(written)
     if token is None:
         raise Problem(401, "no_token", NO_TOKEN, headers=CHALLENGE)
-    ruling = access.usable(token, await services.tokens.now())
+    ruling = access.is_valid_token(token, await services.tokens.now())
     if not ruling.allowed:
         raise Problem(401, "token_over", ruling.reason, headers=CHALLENGE)
     request[AUTHENTICATED] = True

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from gate.rules import access
-from gate.rules.access import Kind
-from gate.rules.reviews import Phase, ReviewDecision, ReviewRecord, Waiting
-from gate.rules.tool import Unfit
+from gate.rules.access import TokenKind
+from gate.rules.reviews import PendingReview, Phase, ReviewDecision, ReviewRecord
+from gate.rules.tool import InvalidAnswer
 from gate.tasks import pending_reviews, step_review
-from gate.tasks.step_review import Conflict
+from gate.tasks.step_review import ReviewConflict
 from handlers.api import models
 from handlers.api.route import ApiRequest, ApiResponse, Problem, Wrong, not_found, require_ok
 
@@ -19,7 +19,7 @@ NOT_YET = "An agent is told what a call gave once a person has released it."
 async def listing(request: ApiRequest[Any]) -> ApiResponse:
     """GET /pending-review: those that the token may see, from Redis."""
     token = request.token
-    found = await pending_reviews.listed(request.world, token.team, token.user)
+    found = await pending_reviews.pending_reviews(request.world, token.team, token.user)
     visible = [one for one in found if await _may_see(request, one.execution)]
     return ApiResponse(models.PendingList(reviews=[models.Pending(**_fields(one)) for one in visible]))
 
@@ -32,7 +32,7 @@ async def detail(request: ApiRequest[Any]) -> ApiResponse:
     if found is None:
         raise not_found("review")
     waiting, data = found
-    if waiting.phase is Phase.AFTER and request.token.kind is Kind.AGENT:
+    if waiting.phase is Phase.AFTER and request.token.kind is TokenKind.AGENT:
         raise Problem(403, "not_yet", NOT_YET)
     return ApiResponse(models.Detail(**_fields(waiting), data=data))
 
@@ -42,14 +42,14 @@ async def resume(request: ApiRequest[models.Resume]) -> ApiResponse:
     params = request.params
     if not await _may_see(request, params.execution_id):
         raise not_found("review")
-    asked = step_review.Resume(
+    asked = step_review.ReviewRequest(
         params.execution_id, params.node_id, params.version, ReviewDecision(params.decision),
         request.token.team, request.token.user, params.edited, params.comment, params.phrase,
     )  # fmt: skip
-    said = await step_review.resume(request.world, asked)
-    if isinstance(said, Conflict):
+    said = await step_review.decide_review(request.world, asked)
+    if isinstance(said, ReviewConflict):
         raise Problem(409, "conflict", said.text)
-    if isinstance(said, Unfit):
+    if isinstance(said, InvalidAnswer):
         errors = [
             Wrong(pointer="/edited" + "".join(f"/{part}" for part in one.path), detail=one.text)
             for one in said.problems
@@ -69,7 +69,7 @@ async def history(request: ApiRequest[models.ListReviews]) -> ApiResponse:
             if await _may_see(request, execution)
             else ()
         )
-    elif token.kind is Kind.PERSON:
+    elif token.kind is TokenKind.PERSON:
         found = await pending_reviews.history_of(world, token.team, token.user, request.params.before or 0)
     else:
         found = ()
@@ -82,7 +82,7 @@ def _record(request: ApiRequest[Any], one: ReviewRecord) -> models.Record:
     on results only the reason of a rejection."""
     fields = {name: getattr(one, name) for name in one.__slots__}
     kept_back = one.decision is ReviewDecision.REJECT or one.modified_data is not None
-    if request.token.kind is Kind.AGENT and one.trigger_phase is Phase.AFTER:
+    if request.token.kind is TokenKind.AGENT and one.trigger_phase is Phase.AFTER:
         fields["original_data"] = None if kept_back else one.original_data
         fields["comment"] = one.comment if one.decision is ReviewDecision.REJECT else ""
     return models.Record(**fields)
@@ -97,7 +97,7 @@ async def _may_see(request: ApiRequest[Any], execution: str) -> bool:
     return access.sees(request.world.policy, request.token, request.person, subject).allowed
 
 
-def _fields(one: Waiting) -> dict[str, Any]:
+def _fields(one: PendingReview) -> dict[str, Any]:
     return {
         "execution_id": one.execution,
         "node_id": one.node,

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 from aiohttp import web
 from pydantic import BaseModel, ConfigDict, Field
 
-from gate.actions.button_press import Said
+from gate.actions.button_press import PressResult
 from gate.rules.access import Token
 from gate.rules.action import Person
 from gate.rules.ports import World
@@ -101,7 +101,7 @@ def not_found(what: str) -> Problem:
     return Problem(404, "gone", f"There is no such {what} for this token.")
 
 
-def require_ok(said: Said) -> Said:
+def require_ok(said: PressResult) -> PressResult:
     """Returns the result of a flow, or raises it as a Problem if the flow refused."""
     if said.ok:
         return said

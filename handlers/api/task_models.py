@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
-from gate.rules.events import Asks as Kind
+from gate.rules.events import RequestKind as Kind
 from gate.rules.reviews import Phase
-from gate.rules.settings import LEAST
+from gate.rules.settings import MIN_CONFIDENCE
 from handlers.api.models import ID, ChannelId, In, Preview, Review, SessionId, Words
 
 Number = Annotated[int, Field(ge=0, le=999_999_999, description="`asks.number` as the caller saw it")]
@@ -39,7 +39,7 @@ class SetMode(In):
     """Who lets the task go on after each step."""
 
     approval_mode: Literal["auto", "manual", "confidence_threshold"]
-    confidence: Annotated[float, Field(ge=LEAST, le=1, strict=False)] | None = Field(
+    confidence: Annotated[float, Field(ge=MIN_CONFIDENCE, le=1, strict=False)] | None = Field(
         default=None, description="the threshold; without it, the one that the task has"
     )
 

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from gate.rules import redaction
-from gate.rules.access import Kind, Token
+from gate.rules.access import Token, TokenKind
 from gate.rules.action import Action
 from gate.rules.audit import Line
-from gate.rules.events import APPROVALS, asks
-from gate.rules.reviews import Waiting
-from gate.rules.task import Plan, Step, Task, Why
+from gate.rules.events import APPROVALS, open_request
+from gate.rules.reviews import PendingReview
+from gate.rules.task import PauseReason, Plan, Step, Task
 from gate.rules.task_states import TaskState
 from handlers.api import action_responses
 from handlers.api import task_models as models
@@ -21,9 +21,9 @@ WAITING = "waiting_approval"
 REVIEW = "PAUSED_FOR_REVIEW"
 
 
-def task(token: Token, found: Task, waiting: Sequence[Action], paused: Waiting | None) -> models.Task:
+def task(token: Token, found: Task, waiting: Sequence[Action], paused: PendingReview | None) -> models.Task:
     """A task as this token is shown it, with the actions of it that wait for a person, and its review that waits."""
-    one = redaction.redacted_task(found) if token.kind is Kind.AGENT else found
+    one = redaction.redacted_task(found) if token.kind is TokenKind.AGENT else found
     return models.Task(
         id=one.id,
         revision=one.revision,
@@ -54,20 +54,20 @@ def task(token: Token, found: Task, waiting: Sequence[Action], paused: Waiting |
     )
 
 
-def status(one: Task, waiting: Sequence[Action], paused: Waiting | None) -> str:
+def status(one: Task, waiting: Sequence[Action], paused: PendingReview | None) -> str:
     """`PAUSED_FOR_REVIEW` (docs/promises.md REVIEW-01); `waiting_approval` (GATE-21) as long as something waits that
     `approval_requested` was sent for; else the state."""
     if paused:
         return REVIEW
-    asked = asks(one)
+    asked = open_request(one)
     approval = asked is not None and asked[0] in APPROVALS
-    looked_at = one.state is TaskState.PAUSED and one.why in (Why.SUMMARY, Why.DOUBT)
+    looked_at = one.state is TaskState.PAUSED and one.why in (PauseReason.SUMMARY, PauseReason.DOUBT)
     waits = approval or looked_at or (bool(waiting) and not one.is_finished)
     return WAITING if waits else one.state.value
 
 
 def _asks(one: Task) -> models.Asks | None:
-    found = asks(one)
+    found = open_request(one)
     if found is None:
         return None
     kind, number = found
@@ -82,7 +82,7 @@ def _asks(one: Task) -> models.Asks | None:
 def _plan(token: Token, found: Task, plan: Plan) -> models.Plan:
     return models.Plan(
         version=plan.version,
-        seal="" if token.kind is Kind.AGENT else plan.seal,
+        seal="" if token.kind is TokenKind.AGENT else plan.seal,
         note=plan.note,
         approved_by=plan.approved_by or None,
         steps=[_step(step, found) for step in plan.steps],
@@ -90,7 +90,7 @@ def _plan(token: Token, found: Task, plan: Plan) -> models.Plan:
 
 
 def _step(step: Step, found: Task) -> models.Step:
-    review = redaction.standing(found, step)
+    review = redaction.release_state(found, step)
     return models.Step(
         id=step.id,
         title=step.title,
@@ -115,7 +115,7 @@ def line(token: Token, one: Line) -> models.Line:
     """An entry of the audit log, without what was passed to the tool and what came back; for an agent without the
     words of who let a result out, which are for people."""
     entry = one.entry
-    private = token.kind is Kind.AGENT and entry.event == "result_released"
+    private = token.kind is TokenKind.AGENT and entry.event == "result_released"
     return models.Line(
         seq=one.seq,
         at=one.at,

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from gate.actions.button_press import Said, TaskPress
+from gate.actions.button_press import PressResult, TaskPress
 from gate.rules import access
-from gate.rules.access import Kind, Token
+from gate.rules.access import Token, TokenKind
 from gate.rules.action import Action, Json, Ref, Session
-from gate.rules.ids import derived
+from gate.rules.ids import derive_id
 from gate.rules.ledger_ports import Ledger
 from gate.rules.permissions import TaskVerb, account
 from gate.rules.planner_port import Incoming
 from gate.rules.ports import StaleTask, World
-from gate.rules.settings import BadSwitches, Switches, lessened, switched
+from gate.rules.settings import BadSwitches, Switches, weakened_switches, with_switches
 from gate.rules.task import Task
 from gate.rules.task_states import TaskState
 from gate.tasks import (
@@ -29,13 +29,13 @@ from gate.tasks import (
     undo_all,
 )
 from gate.tasks.create_task import open_task
-from gate.tasks.task_log import late_task, standing_task
+from gate.tasks.task_log import already_decided, load_task
 from handlers.api import task_models as models
 from handlers.api import task_responses as shapes
 from handlers.api.actions import open_session
 from handlers.api.route import ApiRequest, ApiResponse, Problem, a_known_place, not_found, require_ok
 
-Flow = Callable[[World, TaskPress], Awaitable[Said]]
+Flow = Callable[[World, TaskPress], Awaitable[PressResult]]
 MAX_ATTEMPTS = 20  # at a task that others change at the same time
 TAKES_INSTRUCTIONS = (TaskState.CLARIFYING, TaskState.PLANNING, TaskState.RUNNING)
 NOT_NOW = (
@@ -115,7 +115,7 @@ async def create(request: ApiRequest[models.CreateTask]) -> ApiResponse:
     if not ruling.allowed:
         raise Problem(403, "account", ruling.reason)
     key = f"api:{request.idempotency_id or services.world.ids.new()}"
-    task_id = derived("task", key)
+    task_id = derive_id("task", key)
     session = await open_session(request, f"api:{task_id}", params.text)
     switches = _switches(token, services.world.switches(session.channel), params.switches)
     await services.tokens.made(token, task_id)
@@ -128,13 +128,13 @@ async def create(request: ApiRequest[models.CreateTask]) -> ApiResponse:
 
 def _switches(token: Token, base: Switches, params: Mapping[str, Json]) -> Switches:
     """Those of a new task. An agent does not say for itself that people look at less. Raises Problem."""
-    looked_at = switched(base, LOOKED_AT)
-    named = SAYS_OF_IT & params.keys() and token.kind is Kind.PERSON
+    looked_at = with_switches(base, LOOKED_AT)
+    named = SAYS_OF_IT & params.keys() and token.kind is TokenKind.PERSON
     try:
-        switches = switched(base if named else looked_at, params)
+        switches = with_switches(base if named else looked_at, params)
     except BadSwitches as wrong:
         raise Problem(422, "bad_switches", str(wrong)) from None
-    less = lessened(looked_at, switches) if token.kind is Kind.AGENT else ()
+    less = weakened_switches(looked_at, switches) if token.kind is TokenKind.AGENT else ()
     if less:
         raise Problem(403, "agents_do_not_decide", LESS.format(names=", ".join(less)))
     return switches
@@ -164,12 +164,12 @@ async def instruct(request: ApiRequest[models.Instruct]) -> ApiResponse:
     key = f"api:{request.idempotency_id or world.ids.new()}"
     incoming = Incoming(key, task.session, token.user, request.params.instruction, "", False)
     for _ in range(MAX_ATTEMPTS):
-        found = await standing_task(world, press(request, task, 0), TaskVerb.STEER)
-        if isinstance(found, Said):
+        found = await load_task(world, press(request, task, 0), TaskVerb.STEER)
+        if isinstance(found, PressResult):
             require_ok(found)
             break
         if found.state not in TAKES_INSTRUCTIONS or found.questions:
-            raise Problem(409, "late", late_task(found).text if found.is_finished else NOT_NOW)
+            raise Problem(409, "late", already_decided(found).text if found.is_finished else NOT_NOW)
         try:
             require_ok(await steer.instruct(world, incoming, found))
             break
@@ -183,7 +183,7 @@ async def set_mode(request: ApiRequest[models.SetMode]) -> ApiResponse:
     number."""
     task = await load_visible(request)
     changes = request.params.model_dump(exclude_none=True)
-    require_ok(await approval_mode.change(request.world, press(request, task, 0), changes))
+    require_ok(await approval_mode.set_mode(request.world, press(request, task, 0), changes))
     return await current_response(request, task.id)
 
 
@@ -269,7 +269,7 @@ async def audit(request: ApiRequest[models.ListAudit]) -> ApiResponse:
     session = Session.of(params.session_id) if params.session_id else None
     ledger = request.world.ledger
     entries = await ledger.audit_tail(team=token.team, user=token.user, session=session, limit=params.limit)
-    if token.kind is Kind.AGENT:
+    if token.kind is TokenKind.AGENT:
         mine = await request.services.tokens.makers({line.entry.action for line in entries})
         entries = tuple(
             line for line in entries if token.id in (line.entry.token, mine.get(line.entry.action))

@@ -8,14 +8,16 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 
-LONG = 0.25  # seconds after which a request is taken to wait for something outside: the next one begins
+LONG_REQUEST_SECONDS = (
+    0.25  # seconds after which a request is taken to wait for something outside: the next one begins
+)
 # Gives back the turn of the request at hand.
-LEAVE: ContextVar[Callable[[], None]] = ContextVar("leave the turn", default=lambda: None)
+RELEASE: ContextVar[Callable[[], None]] = ContextVar("leave the turn", default=lambda: None)
 
 
-def step_aside() -> None:
+def release_slot() -> None:
     """To be called by a request that is about to wait: the next one of its token may begin."""
-    LEAVE.get()()
+    RELEASE.get()()
 
 
 class Turns:
@@ -24,7 +26,7 @@ class Turns:
     How many may wait is bounded where requests are counted.
     """
 
-    def __init__(self, long: float = LONG) -> None:
+    def __init__(self, long: float = LONG_REQUEST_SECONDS) -> None:
         self._long = long
         self._queues: dict[str, deque[asyncio.Future[None]]] = {}  # of the tokens that have a request at work
 
@@ -41,7 +43,7 @@ class Turns:
                 self._release(token)
 
         later = asyncio.get_running_loop().call_later(self._long, leave)
-        LEAVE.set(leave)
+        RELEASE.set(leave)
         try:
             yield leave
         finally:

@@ -7,8 +7,8 @@ from collections.abc import Collection
 from typing import Any, Literal
 
 from gate.actions import webhook_registration as webhook_registration
-from gate.rules.ids import derived
-from gate.rules.webhooks import SECRET_BYTES, Webhook, manages, secret_of
+from gate.rules.ids import derive_id
+from gate.rules.webhooks import SECRET_BYTES, Webhook, may_manage, secret_of
 from handlers.api import models
 from handlers.api.route import ApiRequest, ApiResponse, not_found, require_ok
 
@@ -19,7 +19,7 @@ async def add(request: ApiRequest[models.AddWebhook]) -> ApiResponse:
     """POST /webhooks"""
     services, params, token = request.services, request.params, request.token
     webhook = Webhook(
-        id=derived("webhook", request.idempotency_id)
+        id=derive_id("webhook", request.idempotency_id)
         if request.idempotency_key
         else services.world.ids.new(),
         url=params.url,
@@ -68,7 +68,7 @@ async def load_visible(request: ApiRequest[Any]) -> Webhook:
 
 async def _manages(request: ApiRequest[Any], hook: Webhook) -> bool:
     owner = await request.services.tokens.get(hook.token) if hook.token else None
-    return manages(request.world.policy, request.token, request.person, hook, owner).allowed
+    return may_manage(request.world.policy, request.token, request.person, hook, owner).allowed
 
 
 def _webhook_model(one: Webhook, counting: Collection[str], secret: str | None = None) -> models.Webhook:

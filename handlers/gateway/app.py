@@ -16,7 +16,7 @@ from mcp_types import INTERNAL_ERROR, INVALID_REQUEST, ListToolsResult, Paginate
 
 from gate.rules.access import Token
 from gate.rules.ports import Unavailable
-from gate.rules.tool_offers import offered
+from gate.rules.tool_offers import offered_tools
 from handlers.api import request as parsing
 from handlers.api.endpoint import BUSY, HEADERS, RETRY_SOON, Endpoints
 from handlers.api.event_stream import Feed
@@ -45,7 +45,7 @@ def server(services: Services, feed: Feed) -> Server[Any]:
 
     async def list_tools(ctx: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
         world, token = services.world, caller_of(ctx).token
-        known = offered(world.tools.specs(), world.policy, channel_of(token))
+        known = offered_tools(world.tools.specs(), world.policy, channel_of(token))
         return ListToolsResult(tools=[*map(tool, known.values()), *OWN])
 
     return Server(
@@ -93,22 +93,22 @@ class Gateway:
         """Handles one HTTP request."""
         try:
             async with self._endpoints.authenticated(request) as token:
-                async with self._endpoints.turns.taken(token.id) as step_aside:
+                async with self._endpoints.turns.taken(token.id) as release_slot:
                     await self._endpoints.load_person(token)
-                    return await self._serve(request, token, step_aside)
+                    return await self._serve(request, token, release_slot)
         except Problem as found:
             return error_response(found)
         except Unavailable:
             return error_response(Problem(503, "unavailable", BUSY, headers=RETRY_SOON))
 
     async def _serve(
-        self, request: web.Request, token: Token, step_aside: Callable[[], None]
+        self, request: web.Request, token: Token, release_slot: Callable[[], None]
     ) -> web.StreamResponse:
         await self._start_sessions()
         if request.method == "GET":
-            step_aside()  # it is a stream of what the server says by itself
+            release_slot()  # it is a stream of what the server says by itself
         disconnected = asyncio.Event()
-        extra_scope = {CALLER: Caller(token, disconnected, step_aside), "user": session_owner(token)}
+        extra_scope = {CALLER: Caller(token, disconnected, release_slot), "user": session_owner(token)}
         return await waiting.serve(self._manager.asgi_app, request, disconnected, extra_scope)
 
     async def close(self, _: web.Application) -> None:

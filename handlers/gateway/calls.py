@@ -25,13 +25,13 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from gate.actions import confirm
 from gate.actions.button_press import Press
-from gate.actions.prepare import Answered, Asked, Refused, missing, prepare
-from gate.actions.preview import decided
+from gate.actions.prepare import Answered, CallRequest, Refused, prepare, unknown_tool_text
+from gate.actions.preview import policy_decision
 from gate.rules import access
 from gate.rules.access import Token
 from gate.rules.action import Action, Json, Ref, Session, Verdict
 from gate.rules.canonical_json import BadArguments, canonical
-from gate.rules.jobs import owned
+from gate.rules.jobs import for_owner
 from gate.rules.messages import permalink
 from gate.rules.permissions import Ruling
 from gate.rules.planner_port import Call
@@ -39,7 +39,7 @@ from gate.rules.ports import Unavailable
 from gate.rules.reviews import Phase
 from gate.rules.states import State
 from gate.rules.tool import ToolSpec
-from gate.rules.tool_offers import offered
+from gate.rules.tool_offers import offered_tools
 from handlers.api.endpoint import BROKEN, BUSY, owner_of
 from handlers.api.event_stream import Feed
 from handlers.api.models import ID
@@ -80,7 +80,7 @@ class Calls:
     async def call(self, ctx: Context, params: CallToolRequestParams) -> CallResponse:
         """The result of one call. Errors are results with a sentence for people."""
         caller = caller_of(ctx)
-        with owned(owner_of(caller.token)):
+        with for_owner(owner_of(caller.token)):
             return await self._call_or_error(ctx, caller, params)
 
     async def _call_or_error(
@@ -110,12 +110,12 @@ class Calls:
 
     async def _call_tool(self, ctx: Context, caller: Caller, params: CallToolRequestParams) -> CallResponse:
         world, token, args = self._services.world, caller.token, params.arguments or {}
-        known = offered(world.tools.specs(), world.policy, channel_of(token))
+        known = offered_tools(world.tools.specs(), world.policy, channel_of(token))
         if params.name not in known:
-            return results.refused(missing(world, params.name.replace("__", ".", 1)))
+            return results.refused(unknown_tool_text(world, params.name.replace("__", ".", 1)))
         spec, session = known[params.name].spec, await self._session(token)
         action_id = await self._action_id(token, spec, args, session)
-        asked = Asked(action_id, session, token.user, Call(spec.server, spec.name, args))
+        asked = CallRequest(action_id, session, token.user, Call(spec.server, spec.name, args))
         work = partial(self._propose, ctx, caller, asked)
         return await self._waiter.run_while_connected(caller, action_id, work) or results.disconnected()
 
@@ -126,17 +126,17 @@ class Calls:
             found = canonical(args)
         except BadArguments:
             return world.ids.new()  # `prepare` refuses it; before that nothing of it is looked at
-        decision = decided(world, spec, args, session.channel)
+        decision = policy_decision(world, spec, args, session.channel)
         if decision.verdict is Verdict.RUN and not world.policy.review(Phase.AFTER, spec.full_name):
             return world.ids.new()
         return await pending_or_next_id(world.ledger, token.id, spec.full_name, found)
 
-    async def _propose(self, ctx: Context, caller: Caller, asked: Asked) -> CallResponse:
+    async def _propose(self, ctx: Context, caller: Caller, asked: CallRequest) -> CallResponse:
         """Proposes the call. Shielded from cancellation, so that the action exists and can be withdrawn."""
         services, modern = self._services, ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
         with anyio.CancelScope(shield=True):
             await services.tokens.made(caller.token, asked.id)
-            made = await prepare(services.through(caller.token).world, asked)
+            made = await prepare(services.for_token(caller.token).world, asked)
         if isinstance(made, Answered):
             return results.answered(made)
         if isinstance(made, Refused):
@@ -150,7 +150,7 @@ class Calls:
 
     async def _session(self, token: Token) -> Session:
         """The thread of this token's calls, the same as for the HTTP API."""
-        placed = access.place(token, "", "")
+        placed = access.session_for_token(token, "", "")
         if isinstance(placed, Ruling):
             raise Problem(403, "place", placed.reason)
         thread = await self._services.threads.open(f"api:{token.id}", placed.channel, token, "")
@@ -185,7 +185,7 @@ class Calls:
 
         The person may decide in Slack without answering the elicitation.
         """
-        caller.step_aside()
+        caller.release_slot()
         asking = asyncio.create_task(self._elicit(ctx, caller, action, link)) if link else None
         try:
             found = await self._waiter.wait_until_decided(
@@ -220,7 +220,7 @@ class Calls:
         """The tool gate_result: waits for the action of a ticket. A disconnect does not withdraw the action."""
         ticket = args.get("ticket")
         action = await self._action_of_ticket(caller.token, ticket if isinstance(ticket, str) else "")
-        caller.step_aside()
+        caller.release_slot()
         found = await self._waiter.wait_until_decided(action, self._hold_seconds(ctx), progress_reporter(ctx))
         await self._check_token(caller.token)
         return results.action_result(found)
@@ -247,7 +247,7 @@ class Calls:
         reason = WITHDRAWN.format(
             who=withdrawer(token), why=why if isinstance(why, str) and why else ASKED_TO
         )
-        world = self._services.through(token).world
+        world = self._services.for_token(token).world
         ref = Ref(action.id, action.version, action.receipt[:16])
         require_ok(await confirm.cancel(world, Press(ref, token.team, token.user, reason=reason[:1000])))
         return results.withdrawn(await world.ledger.action(action.id) or action)

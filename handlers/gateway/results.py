@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from mcp_types import CallToolResult, ContentBlock, TextContent, Tool, ToolAnnotations
 
 from gate.actions.prepare import Answered
-from gate.rules.action import Action, Class, Json, Judged
+from gate.rules.action import Action, CallClass, Json, ResultDecision
 from gate.rules.permissions import deciders
 from gate.rules.reviews import released
 from gate.rules.states import State
 from gate.rules.tool import Trust
-from gate.rules.tool_offers import Offered, asked_for
+from gate.rules.tool_offers import OfferedTool, offered_schema
 from handlers.api.route import plain_text
 
 META = "dev.countersign/gate"
@@ -33,10 +33,10 @@ WHOSE = {
     Trust.UNTRUSTED: "its words are not to be trusted",
 }
 WHAT = {
-    Class.READ: "reads, and runs at once",
-    Class.WRITE: "changes something: a person decides",
-    Class.DESTRUCTIVE: "destroys something: a person decides, and types a phrase",
-    Class.UNKNOWN: "not reviewed by an operator: a person decides",
+    CallClass.READ: "reads, and runs at once",
+    CallClass.WRITE: "changes something: a person decides",
+    CallClass.DESTRUCTIVE: "destroys something: a person decides, and types a phrase",
+    CallClass.UNKNOWN: "not reviewed by an operator: a person decides",
 }
 WAITING = (State.PREPARED, State.APPROVED, State.EXECUTING)
 RAN = (State.SUCCEEDED, State.UNDOING, State.UNDONE)
@@ -109,7 +109,7 @@ TAKE_BACK = Tool(
 OWN = (ASK_TOOL, TICKETS, TAKE_BACK)
 
 
-def tool(one: Offered) -> Tool:
+def tool(one: OfferedTool) -> Tool:
     """A tool as its server describes it, with a first sentence that names the source and the class.
 
     The hints are at least as strict as the class: clients call read-only tools without asking. The output schema is
@@ -119,12 +119,12 @@ def tool(one: Offered) -> Tool:
     whose = "nobody has read this tool yet" if spec.unread else WHOSE[spec.trust]
     head = f"[{WHAT[one.cls]}. From the server “{spec.server}”, {whose}; it says:]"
     changed = " [Its definition has changed since it was reviewed.]" if spec.changed else ""
-    reads, destroys = one.cls is Class.READ, one.cls is Class.DESTRUCTIVE
+    reads, destroys = one.cls is CallClass.READ, one.cls is CallClass.DESTRUCTIVE
     return Tool(
         name=one.name,
         title=spec.title,
         description=f"{head}{changed} {spec.description}".strip(),
-        input_schema=asked_for(spec),
+        input_schema=offered_schema(spec),
         annotations=ToolAnnotations(
             read_only_hint=reads or (False if spec.hints.read_only else spec.hints.read_only),
             destructive_hint=destroys or spec.hints.destructive,
@@ -234,7 +234,7 @@ def text_blocks(*texts: str) -> list[ContentBlock]:
     return [TextContent(text=one) for one in texts if one]
 
 
-def _reviewed(action: Action, judged: Judged, gate: dict[str, Json]) -> CallToolResult:
+def _reviewed(action: Action, judged: ResultDecision, gate: dict[str, Json]) -> CallToolResult:
     """The outcome of an action whose result was reviewed."""
     ran = f"{SENTENCES[action.state](action)}{_edited(action)}"
     gate["reviewed_by"], gate["review"] = judged.by, "released" if judged.kept else "rejected"

@@ -14,9 +14,9 @@ from aiohttp import web
 
 from gate.actions import confirm
 from gate.actions.button_press import Press
-from gate.rules.access import Kind, Logged, Token
+from gate.rules.access import StreamEvent, Token, TokenKind
 from gate.rules.action import Action, Ref
-from gate.rules.ids import derived
+from gate.rules.ids import derive_id
 from gate.rules.ports import Ledger, Unavailable
 from gate.rules.states import SETTLED, State
 from handlers.api.event_stream import Feed
@@ -134,12 +134,12 @@ async def _watch(request: web.Request, disconnected: asyncio.Event) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who is on the line. `disconnected`: set when the connection is closed. `step_aside`: to be called before a wait,
-    so that the next request of the token begins."""
+    """Who is on the line. `disconnected`: set when the connection is closed. `release_slot`: to be called before a
+    wait, so that the next request of the token begins."""
 
     token: Token
     disconnected: asyncio.Event
-    step_aside: Callable[[], None]
+    release_slot: Callable[[], None]
 
 
 class Waiter:
@@ -203,7 +203,7 @@ class Waiter:
 
     async def withdraw(self, token: Token, action_id: str, reason: str) -> None:
         """Cancels the action in the name of its requester, with an audit entry. A running call continues."""
-        world = self._services.through(token).world
+        world = self._services.for_token(token).world
         reason = WITHDRAWN.format(who=withdrawer(token), why=reason)
         try:
             action = await world.ledger.action(action_id)
@@ -243,10 +243,10 @@ class Waiter:
 
 def withdrawer(token: Token) -> str:
     """Who withdraws a call through this token, in words."""
-    return f"the agent “{token.name}”" if token.kind is Kind.AGENT else "its requester"
+    return f"the agent “{token.name}”" if token.kind is TokenKind.AGENT else "its requester"
 
 
-def _about(event: Logged, action_id: str) -> bool:
+def _about(event: StreamEvent, action_id: str) -> bool:
     ids = (event.body.get("action_id"), event.body.get("executionId"))
     return event.kind == "approval_requested" or action_id in ids
 
@@ -258,7 +258,7 @@ async def _end(disconnected: asyncio.Event, scope: anyio.CancelScope) -> None:
 
 async def latest_renewal(ledger: Ledger, action: Action) -> Action:
     """The newest renewal of the action, made after it expired or its target had changed; else the action itself."""
-    while (renewed := await ledger.action(derived("renew", action.id))) is not None:
+    while (renewed := await ledger.action(derive_id("renew", action.id))) is not None:
         action = renewed
     return action
 
@@ -293,4 +293,4 @@ async def pending_or_next_id(ledger: Ledger, token: str, tool: str, args: bytes)
 
 
 def _call_id(token: str, tool: str, args: bytes, number: int) -> str:
-    return derived("gateway call", token, tool, args.decode(), number)
+    return derive_id("gateway call", token, tool, args.decode(), number)

@@ -8,11 +8,11 @@ from typing import Any
 from gate.actions import batch, grants, only_reads, reissue, resolve_unknown, undo
 from gate.actions import confirm as decide
 from gate.actions.batch import GroupPress
-from gate.actions.button_press import GONE, Press, Said, late, standing
-from gate.actions.edit import form
+from gate.actions.button_press import NOT_FOUND, Press, PressResult, already_decided, load_action
+from gate.actions.edit import edit_form
 from gate.rules.action import Ref
 from gate.rules.permissions import Verb
-from gate.rules.ports import Sheet, World
+from gate.rules.ports import OpenedModal, World
 from gate.rules.states import State
 from handlers.slack.listener import Opening, Reply, reply_for
 from handlers.slack.modals import MODALS, form_of, release
@@ -20,7 +20,7 @@ from handlers.slack.payloads import Click, opened_by
 from views import buttons, modals
 from views import grants as views
 
-Flow = Callable[[World, Press], Awaitable[Said]]
+Flow = Callable[[World, Press], Awaitable[PressResult]]
 
 
 def press(click: Click) -> Press | None:
@@ -30,14 +30,14 @@ def press(click: Click) -> Press | None:
     return Press(ref, click.team, click.user, message_ts=click.message_ts) if ref else None
 
 
-async def confirm(world: World, pressed: Press) -> Said:
+async def confirm(world: World, pressed: Press) -> PressResult:
     """Confirm counts only on the card: with a leaked token, a view around the button could show anything."""
     if not pressed.message_ts:
-        return Said(False, "not_ours", decide.NOT_MINE)
+        return PressResult(False, "not_ours", decide.NOT_OUR_CARD)
     return await decide.confirm(world, pressed)
 
 
-async def confirm_all(world: World, pressed: Press) -> Said:
+async def confirm_all(world: World, pressed: Press) -> PressResult:
     """Confirm all: the button holds the group and the seal over the actions that it confirms."""
     return await batch.confirm_all(
         world, GroupPress(pressed.ref, pressed.team, pressed.user, pressed.message_ts)
@@ -53,17 +53,17 @@ class Buttons:
     def all(self) -> dict[str, Callable[[Click], Awaitable[Reply | Opening]]]:
         """action_id -> handler."""
         settled = {
-            buttons.HAPPENED: lambda world, p: resolve_unknown.settle(world, p, True),
-            buttons.NOT_HAPPENED: lambda world, p: resolve_unknown.settle(world, p, False),
+            buttons.HAPPENED: lambda world, p: resolve_unknown.resolve(world, p, True),
+            buttons.NOT_HAPPENED: lambda world, p: resolve_unknown.resolve(world, p, False),
         }
         flows: dict[str, Flow] = {
             buttons.CONFIRM: confirm,
             buttons.CONFIRM_ALL: confirm_all,
-            buttons.APART: batch.show_apart,
+            buttons.APART: batch.move_to_own_card,
             buttons.CANCEL: decide.cancel,
-            buttons.UNDO: undo.ask,
-            buttons.RENEW: reissue.ask_again,
-            buttons.CHECK: resolve_unknown.ask_check,
+            buttons.UNDO: undo.request_undo,
+            buttons.RENEW: reissue.reissue_by_press,
+            buttons.CHECK: resolve_unknown.check_by_press,
             buttons.RELEASE: release,
             **settled,
         }
@@ -81,7 +81,7 @@ class Buttons:
     def _flow(self, flow: Flow) -> Callable[[Click], Awaitable[Reply]]:
         async def handle(click: Click) -> Reply:
             pressed = press(click)
-            said = await flow(self._world, pressed) if pressed else Said(False, "gone", GONE)
+            said = await flow(self._world, pressed) if pressed else PressResult(False, "gone", NOT_FOUND)
             return reply_for(said, click)
 
         return handle
@@ -118,70 +118,79 @@ class Buttons:
         return self._opening(click, modals.FULL, self._full)
 
     def _opening(
-        self, click: Click, kind: str, build: Callable[[Press], Awaitable[Said | tuple[Any, dict[str, Any]]]]
+        self,
+        click: Click,
+        kind: str,
+        build: Callable[[Press], Awaitable[PressResult | tuple[Any, dict[str, Any]]]],
     ) -> Reply | Opening:
         """Opens a placeholder before the ledger is read: a trigger_id expires after three seconds. `build` returns the
         action and the view, or a refusal to show. Opening a modal changes nothing.
         """
         pressed = press(click)
         if pressed is None:
-            return Reply(text=GONE)
+            return Reply(text=NOT_FOUND)
 
         async def render(view_id: str) -> dict[str, Any]:
             built = await build(pressed)
-            if isinstance(built, Said):
-                return modals.message(built.text or GONE)
+            if isinstance(built, PressResult):
+                return modals.message(built.text or NOT_FOUND)
             action, view = built
-            sheet = Sheet(view_id, kind, click.user, action.id, action.version, action.receipt)
+            sheet = OpenedModal(view_id, kind, click.user, action.id, action.version, action.receipt)
             async with self._world.ledger.begin() as tx:
-                await tx.sheet(sheet)
+                await tx.save_modal(sheet)
             return opened_by(click, view)
 
         return Opening(click.trigger_id, render)
 
-    async def _review(self, pressed: Press) -> Said | tuple[Any, dict[str, Any]]:
-        action = await standing(self._world, pressed, Verb.CONFIRM)
-        if isinstance(action, Said):
+    async def _review(self, pressed: Press) -> PressResult | tuple[Any, dict[str, Any]]:
+        action = await load_action(self._world, pressed, Verb.CONFIRM)
+        if isinstance(action, PressResult):
             return action
-        hindrance = await decide.reviewed(self._world, action, pressed)
+        hindrance = await decide.modal_refusal(self._world, action, pressed)
         if hindrance:
             return hindrance
         return action, modals.review(action, await self._world.ledger.votes(action.id, action.version))
 
-    async def _edit(self, pressed: Press) -> Said | tuple[Any, dict[str, Any]]:
-        found = await form(self._world, pressed)
-        if isinstance(found, Said):
+    async def _edit(self, pressed: Press) -> PressResult | tuple[Any, dict[str, Any]]:
+        found = await edit_form(self._world, pressed)
+        if isinstance(found, PressResult):
             return found
         return found.action, modals.edit(found.action, form_of(found))
 
-    async def _reject(self, pressed: Press) -> Said | tuple[Any, dict[str, Any]]:
-        action = await standing(self._world, pressed, Verb.REJECT)
-        if isinstance(action, Said):
+    async def _reject(self, pressed: Press) -> PressResult | tuple[Any, dict[str, Any]]:
+        action = await load_action(self._world, pressed, Verb.REJECT)
+        if isinstance(action, PressResult):
             return action
         if action.state is not State.PREPARED:
-            return late(action)
+            return already_decided(action)
         return action, modals.reject(action)
 
-    async def _grant(self, pressed: Press) -> Said | tuple[Any, dict[str, Any]]:
-        offer = await grants.offered(self._world, pressed)
-        return offer if isinstance(offer, Said) else (offer.action, views.window(offer.action, offer.kinds))
-
-    async def _only_reads(self, pressed: Press) -> Said | tuple[Any, dict[str, Any]]:
-        offer = await only_reads.offered(self._world, pressed)
+    async def _grant(self, pressed: Press) -> PressResult | tuple[Any, dict[str, Any]]:
+        offer = await grants.grant_offer(self._world, pressed)
         return (
-            offer if isinstance(offer, Said) else (offer.action, modals.only_reads(offer.action, offer.spec))
+            offer
+            if isinstance(offer, PressResult)
+            else (offer.action, views.window(offer.action, offer.kinds))
+        )
+
+    async def _only_reads(self, pressed: Press) -> PressResult | tuple[Any, dict[str, Any]]:
+        offer = await only_reads.read_only_offer(self._world, pressed)
+        return (
+            offer
+            if isinstance(offer, PressResult)
+            else (offer.action, modals.only_reads(offer.action, offer.spec))
         )
 
     async def revoke(self, click: Click) -> Reply:
         ref = Ref.parse(click.value)
         if ref is None:
-            return Reply(text=grants.GONE)
+            return Reply(text=grants.NO_SUCH_GRANT)
         said = await grants.revoke(self._world, click.team, click.user, ref.id)
         return reply_for(said, click)
 
-    async def _full(self, pressed: Press) -> Said | tuple[Any, dict[str, Any]]:
-        action = await standing(self._world, pressed, Verb.LOOK)
-        if isinstance(action, Said):
+    async def _full(self, pressed: Press) -> PressResult | tuple[Any, dict[str, Any]]:
+        action = await load_action(self._world, pressed, Verb.LOOK)
+        if isinstance(action, PressResult):
             return action
         ledger = self._world.ledger
         votes = await ledger.votes(action.id, action.version)

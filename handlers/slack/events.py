@@ -14,7 +14,7 @@ from slack_bolt.async_app import AsyncApp
 from gate.actions import confirm
 from gate.actions.button_press import Press
 from gate.rules.action import Ref, Session
-from gate.rules.jobs import owned
+from gate.rules.jobs import for_owner
 from gate.rules.planner_port import Incoming
 from gate.rules.ports import Unavailable, World
 from gate.tasks import inbox, steer
@@ -48,7 +48,7 @@ class Events:
         try:
             incoming = payloads.incoming(body, self._bot_user, self._world.policy.listed_bots)
             if incoming is not None:
-                with owned(incoming.user):
+                with for_owner(incoming.user):
                     async with asyncio.timeout(TIMEOUT_SECONDS):
                         await inbox.receive(self._world, incoming)
         except payloads.Malformed:
@@ -75,7 +75,7 @@ class Events:
         """Slack's Stop button: cancels this person's pending actions in the thread and stops their task."""
         try:
             event = payloads.session_stopped(body)
-            with owned(event.user):
+            with for_owner(event.user):
                 await self._stopped(event.session, event.user)
         except (payloads.Malformed, Unavailable) as error:
             log.warning("Stop could not be obeyed: %s", error)

@@ -7,11 +7,11 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from gate.actions import grants
-from gate.actions.button_press import Said
+from gate.actions.button_press import PressResult
 from gate.rules.permissions import account
 from gate.rules.ports import World
 from gate.rules.states import State
-from gate.rules.thread_commands import helped
+from gate.rules.thread_commands import help_topic
 from gate.tasks.pending import waiting_for
 from handlers.slack.listener import Reply
 from handlers.slack.payloads import Click, SlashCommand, parse_count
@@ -41,7 +41,7 @@ async def home(world: World, team: str, user: str, page: int = 0) -> dict[str, A
     return lists.home(waiting, user, entries, listed([one.grant for one in allowed], void), page)
 
 
-async def home_after(world: World, team: str, user: str, said: Said | None) -> dict[str, Any]:
+async def home_after(world: World, team: str, user: str, said: PressResult | None) -> dict[str, Any]:
     """The view after a decision in App Home, or in a window opened there. Where a call runs because of it, its end is
     waited for, 3 s at most. Raises Unavailable.
     """
@@ -117,7 +117,7 @@ class Commands:
 
     async def help(self, command: SlashCommand) -> Reply:
         """`/countersign help files`: help on one server; anything else: on all."""
-        about = helped(command.text) or ""
+        about = help_topic(command.text) or ""
         text = self._world.guide(about)
         return self._message(lists.guided(text) if about and text else lists.help_text(text))
 

@@ -8,15 +8,15 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from gate.actions.button_press import Said
-from gate.rules.jobs import owned
+from gate.actions.button_press import PressResult
+from gate.rules.jobs import for_owner
 from gate.rules.ports import Unavailable
 from handlers.slack.payloads import Click, Malformed, Submission
 from views.block_kit import Message
 
 log = logging.getLogger(__name__)
 
-Home = Callable[[str, str, Said | None], Awaitable[dict[str, Any]]]
+Home = Callable[[str, str, PressResult | None], Awaitable[dict[str, Any]]]
 
 TIMEOUT_SECONDS = 2.0  # of a handler, so that Slack gets the acknowledgement within its 3 s
 BUSY = "I could not record this just now, so nothing changed. Please try again in a moment."
@@ -39,7 +39,7 @@ class Reply:
 
     ack: Mapping[str, Any] = field(default_factory=dict)
     text: str = ""
-    said: Said | None = None  # the decision that it is about
+    said: PressResult | None = None  # the decision that it is about
     instead: Message | None = None  # takes the place of the ephemeral message that was acted in
     home: Mapping[str, Any] | None = None  # the App Home that is shown then; None: as it is after `said`
 
@@ -65,7 +65,7 @@ ELSEWHERE = {
 }
 
 
-def reply_for(said: Said, payload: Click | Submission) -> Reply:
+def reply_for(said: PressResult, payload: Click | Submission) -> Reply:
     """The message for the person, where no card before their eyes shows what came of it."""
     own = said.ok and payload.in_private_list
     return Reply(text=said.text or (ELSEWHERE.get(said.code, "") if own else ""), said=said)
@@ -157,7 +157,7 @@ class ListenerFactory:
         try:
             payload = parse(body)
             to = _recipient(payload)
-            with owned(to.user):
+            with for_owner(to.user):
                 async with asyncio.timeout(TIMEOUT_SECONDS):
                     return await handler(payload), to, payload
         except Unavailable as error:

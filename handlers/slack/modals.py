@@ -6,12 +6,12 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from gate.actions import confirm, edit, grants, only_reads, result_review
-from gate.actions.button_press import GONE, Press, Said, standing
+from gate.actions.button_press import NOT_FOUND, Press, PressResult, load_action
 from gate.rules.action import Action, Ref
 from gate.rules.permissions import Verb
 from gate.rules.ports import World
 from gate.rules.reviews import same
-from gate.rules.tool import Unfit
+from gate.rules.tool import InvalidAnswer
 from handlers.slack import payloads
 from handlers.slack.listener import Reply, errors, reply_for
 from handlers.slack.payloads import Submission
@@ -20,24 +20,24 @@ from views.form_fields import Form
 from views.grants import HOW_LONG, WHICH
 from views.result_review_card import COMMENTED
 
-ViewBuilder = Callable[[World, Press], Awaitable[Said | tuple[Any, dict[str, Any]]]]
+ViewBuilder = Callable[[World, Press], Awaitable[PressResult | tuple[Any, dict[str, Any]]]]
 
 
-async def release(world: World, press: Press) -> Said:
+async def release(world: World, press: Press) -> PressResult:
     """The button *Release result*."""
     said = await result_review.approve(world, press)
-    assert isinstance(said, Said)  # nothing was edited
+    assert isinstance(said, PressResult)  # nothing was edited
     return said
 
 
 def modal_builder(view: Callable[[Action], dict[str, Any]]) -> ViewBuilder:
     """A builder of the modal `view`, for people who may review the result, while the review is open."""
 
-    async def build(world: World, press: Press) -> Said | tuple[Any, dict[str, Any]]:
-        action = await standing(world, press, Verb.REVIEW)
-        if isinstance(action, Said):
+    async def build(world: World, press: Press) -> PressResult | tuple[Any, dict[str, Any]]:
+        action = await load_action(world, press, Verb.REVIEW)
+        if isinstance(action, PressResult):
             return action
-        return (action, view(action)) if action.under_review else result_review.late(action)
+        return (action, view(action)) if action.under_review else result_review.already_reviewed(action)
 
     return build
 
@@ -52,13 +52,13 @@ async def submit_edit(world: World, press: Press, submission: Submission) -> Rep
     """Releases the result as submitted; an unchanged one without an edit."""
     action = await world.ledger.action(press.ref.id)
     if action is None:
-        return Reply(text=GONE)
+        return Reply(text=NOT_FOUND)
     form = result_review_card.form(action)
     filled = edit_form.values(form, payloads.input_values(submission.values))
     if filled.errors:
         return errors(filled.errors)
     said = await result_review.approve(world, press, None if same(filled.args, form.args) else filled.args)
-    if isinstance(said, Unfit):
+    if isinstance(said, InvalidAnswer):
         return errors(edit_form.field_errors(form, said.problems))
     return Reply(text=said.text)
 
@@ -71,7 +71,7 @@ async def submit_rejection(world: World, press: Press, submission: Submission) -
 SUBMITTED = {modals.HELD_CHANGE: submit_edit, modals.HELD_REJECT: submit_rejection}
 
 
-def form_of(found: edit.Form) -> Form:
+def form_of(found: edit.EditForm) -> Form:
     """The fields of the edit form of a call."""
     return Form(found.spec.schema, found.args, frozenset(found.spec.recipe.bind))
 
@@ -101,7 +101,7 @@ class Modals:
     async def confirm(self, submission: Submission) -> Reply:
         pressed = self._press(submission, typed=payloads.text_value(submission.values, modals.PHRASE))
         if pressed is None:
-            return Reply(text=GONE)
+            return Reply(text=NOT_FOUND)
         said = await confirm.confirm(self._world, pressed)
         if said.code == "wrong_phrase":
             return errors({modals.PHRASE: said.text})
@@ -112,7 +112,7 @@ class Modals:
             submission, reason=payloads.text_value(submission.values, modals.REASON)[: modals.REASON_LENGTH]
         )
         if pressed is None:
-            return Reply(text=GONE)
+            return Reply(text=NOT_FOUND)
         return reply_for(await confirm.reject(self._world, pressed), submission)
 
     def _result_review(self, kind: str) -> Callable[[Submission], Awaitable[Reply]]:
@@ -121,14 +121,16 @@ class Modals:
         async def handle(submission: Submission) -> Reply:
             comment = payloads.text_value(submission.values, COMMENTED)[: modals.REASON_LENGTH]
             pressed = self._press(submission, reason=comment)
-            return await SUBMITTED[kind](self._world, pressed, submission) if pressed else Reply(text=GONE)
+            return (
+                await SUBMITTED[kind](self._world, pressed, submission) if pressed else Reply(text=NOT_FOUND)
+            )
 
         return handle
 
     async def grant(self, submission: Submission) -> Reply:
         pressed = self._press(submission)
         if pressed is None:
-            return Reply(text=GONE)
+            return Reply(text=NOT_FOUND)
         chosen = payloads.input_values(submission.values)
         kind, hours = (_number(chosen.get(block, {}).get(block, "")) for block in (WHICH, HOW_LONG))
         return Reply(text=(await grants.give(self._world, pressed, kind, hours)).text)
@@ -137,19 +139,23 @@ class Modals:
         pressed = self._press(submission)
         if payloads.input_values(submission.values).get(modals.SURE, {}).get(modals.SURE) != "yes":
             return errors({modals.SURE: "Please answer this first."})
-        return Reply(text=(await only_reads.note(self._world, pressed)).text if pressed else GONE)
+        return Reply(
+            text=(await only_reads.mark_read_only(self._world, pressed)).text if pressed else NOT_FOUND
+        )
 
     async def edit(self, submission: Submission) -> Reply:
         pressed = self._press(submission)
-        found = await edit.form(self._world, pressed) if pressed else Said(False, "gone", GONE)
-        if isinstance(found, Said) or pressed is None:
-            return Reply(text=found.text if isinstance(found, Said) else GONE)
+        found = (
+            await edit.edit_form(self._world, pressed) if pressed else PressResult(False, "gone", NOT_FOUND)
+        )
+        if isinstance(found, PressResult) or pressed is None:
+            return Reply(text=found.text if isinstance(found, PressResult) else NOT_FOUND)
         form = form_of(found)
         filled = edit_form.values(form, payloads.input_values(submission.values))
         if filled.errors:
             return errors(filled.errors)
         said = await edit.submit(self._world, pressed, filled.args)
-        if isinstance(said, Said):
+        if isinstance(said, PressResult):
             return Reply(text=said.text)
         shown = edit_form.field_errors(form, said.problems)
         return errors(shown) if shown else Reply(text=" ".join(p.text for p in said.problems[:3]))

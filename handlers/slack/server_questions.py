@@ -6,12 +6,12 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from gate.actions import server_questions
-from gate.actions.button_press import Press, Said
-from gate.actions.server_questions import GONE
+from gate.actions.button_press import Press, PressResult
+from gate.actions.server_questions import NO_SUCH_QUESTION
 from gate.rules.action import Ref
-from gate.rules.ports import Sheet, World
+from gate.rules.ports import OpenedModal, World
 from gate.rules.server_questions import ServerQuestion
-from gate.rules.tool import Unfit
+from gate.rules.tool import InvalidAnswer
 from handlers.slack import payloads
 from handlers.slack.listener import Opening, Reply, errors
 from handlers.slack.payloads import Click, Submission
@@ -40,16 +40,18 @@ class ServerQuestions:
         """Opens a placeholder before the ledger is read. Whoever may not answer is told so, and sees no form."""
         pressed = _press(click.value, click.team, click.user)
         if pressed is None:
-            return Reply(text=GONE)
-        question = await server_questions.standing(self._world, pressed)
-        if isinstance(question, Said):
+            return Reply(text=NO_SUCH_QUESTION)
+        question = await server_questions.load_question(self._world, pressed)
+        if isinstance(question, PressResult):
             return Reply(text=question.text)
 
         async def render(view_id: str) -> dict[str, Any]:
             view = views.form(question, self._fields(question))
-            sheet = Sheet(view_id, server_questions.SHEET, click.user, question.id, question.version, "")
+            sheet = OpenedModal(
+                view_id, server_questions.FORM_KIND, click.user, question.id, question.version, ""
+            )
             async with self._world.ledger.begin() as tx:
-                await tx.sheet(sheet)
+                await tx.save_modal(sheet)
             return view
 
         return Opening(click.trigger_id, render)
@@ -57,7 +59,7 @@ class ServerQuestions:
     async def decline(self, click: Click) -> Reply:
         pressed = _press(click.value, click.team, click.user)
         if pressed is None:
-            return Reply(text=GONE)
+            return Reply(text=NO_SUCH_QUESTION)
         return Reply(text=(await server_questions.decline(self._world, pressed)).text)
 
     async def submit(self, submission: Submission) -> Reply:
@@ -65,16 +67,16 @@ class ServerQuestions:
         kind, value = buttons.untagged(submission.metadata)
         pressed = _press(value, submission.team, submission.user, submission.view)
         if pressed is None or kind != views.FORM:
-            return Reply(text=GONE)
-        question = await server_questions.standing(self._world, pressed)
-        if isinstance(question, Said):
+            return Reply(text=NO_SUCH_QUESTION)
+        question = await server_questions.load_question(self._world, pressed)
+        if isinstance(question, PressResult):
             return Reply(text=question.text)
         form = self._fields(question)
         filled = edit_form.values(form, payloads.input_values(submission.values))
         if filled.errors:
             return errors(filled.errors)
         said = await server_questions.answer(self._world, pressed, filled.args)
-        if isinstance(said, Unfit):
+        if isinstance(said, InvalidAnswer):
             return errors(edit_form.field_errors(form, said.problems))
         return Reply(text=said.text or SENT)
 

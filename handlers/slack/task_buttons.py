@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from gate.actions.button_press import GONE, Said, TaskPress
-from gate.actions.confirm import EARLY, EARLY_LOOKS, EARLY_PAUSE, NOT_MINE
+from gate.actions.button_press import NOT_FOUND, PressResult, TaskPress
+from gate.actions.confirm import CARD_NOT_POSTED, NOT_OUR_CARD, POSTED_CHECK_SECONDS, POSTED_CHECKS
 from gate.rules.action import Ref
 from gate.rules.permissions import TaskVerb
-from gate.rules.ports import Sheet, World
+from gate.rules.ports import OpenedModal, World
 from gate.rules.task import Plan, Question, Task
 from gate.rules.task_states import TaskState
 from gate.rules.tool import ToolSpec
 from gate.tasks import clarify, control, converse, feedback, plan, step_review, undo_all
-from gate.tasks.task_log import OLD_CARD, standing_task
+from gate.tasks.task_log import OLD_CARD, load_task
 from handlers.slack.listener import Opening, Reply, reply_for
 from handlers.slack.payloads import Click, input_values, opened_by
 from views import modals, task_modals
@@ -22,7 +22,7 @@ from views import task_buttons as buttons
 from views.task_questions import GIVEN, WORDS, block_of
 
 SATISFACTION = "satisfaction"
-Flow = Callable[[World, TaskPress], Awaitable[Said]]
+Flow = Callable[[World, TaskPress], Awaitable[PressResult]]
 Handler = Callable[[Click], Awaitable[Reply | Opening]]
 ModalView = Callable[[World, Task], dict[str, Any] | None]
 
@@ -33,7 +33,7 @@ FLOWS: Mapping[str, tuple[str, Flow]] = {  # action_id -> the kind of card that 
     buttons.APPROVE: ("plan", plan.approve_all),
     buttons.STEPWISE: ("plan", plan.step_by_step),
     buttons.CANCEL: (ANYWHERE, plan.cancel),
-    buttons.ASK_AGAIN: (ANYWHERE, plan.ask_again),
+    buttons.ASK_AGAIN: (ANYWHERE, plan.renew_plan),
     buttons.PAUSE: ("plan", control.pause),
     buttons.STOP: (ANYWHERE, control.stop),
     buttons.RESUME: ("pause", control.resume),
@@ -41,7 +41,7 @@ FLOWS: Mapping[str, tuple[str, Flow]] = {  # action_id -> the kind of card that 
     buttons.RETRY: ("pause", control.retry),
     buttons.SKIP: ("pause", control.skip_step),
     buttons.ABORT: ("pause", control.abort),
-    buttons.SATISFIED: (SATISFACTION, feedback.praised),
+    buttons.SATISFIED: (SATISFACTION, feedback.positive_feedback),
     buttons.START_OVER: (SATISFACTION, feedback.start_over),
     buttons.IMPLEMENT: ("", converse.implement),
     buttons.CONFIRM: ("requirements", converse.confirm_requirements),
@@ -138,7 +138,7 @@ class TaskButtons:
             text = input_values(click.values).get(WORDS, {}).get(WORDS, "")
             press = _press(click, text=text)
             if press is None:
-                return Reply(text=GONE)
+                return Reply(text=NOT_FOUND)
             wrong_card = await self._wrong_card(kind, click, press)
             return Reply(text=wrong_card) if wrong_card else reply_for(await flow(self._world, press), click)
 
@@ -149,7 +149,7 @@ class TaskButtons:
         press = _press(click)
         task = await self._world.ledger.task(press.ref.id) if press else None
         if press is None or task is None:
-            return Reply(text=GONE)
+            return Reply(text=NOT_FOUND)
         wrong_card = await self._wrong_card("question", click, press)
         if wrong_card:
             return Reply(text=wrong_card)
@@ -165,18 +165,18 @@ class TaskButtons:
         if kind == ANYWHERE:
             return ""
         if not click.message_ts or click.in_private_list:
-            return NOT_MINE
+            return NOT_OUR_CARD
         if not kind:
             return ""
         key = await self._key(kind, press)
-        for _ in range(EARLY_LOOKS):  # a visible card may not be in the ledger yet
+        for _ in range(POSTED_CHECKS):  # a visible card may not be in the ledger yet
             posted = await self._world.ledger.posted(key)
             if posted is None:
                 return OLD_CARD
             if posted.ts:
-                return "" if posted.ts == click.message_ts else NOT_MINE
-            await self._world.clock.sleep(EARLY_PAUSE)
-        return EARLY
+                return "" if posted.ts == click.message_ts else NOT_OUR_CARD
+            await self._world.clock.sleep(POSTED_CHECK_SECONDS)
+        return CARD_NOT_POSTED
 
     async def _key(self, kind: str, press: TaskPress) -> str:
         """Names the card in the ledger. A task that changed one thing asks about it on the card of that, where an
@@ -191,7 +191,7 @@ class TaskButtons:
         async def handle(click: Click) -> Reply | Opening:
             press = _press(click)
             if press is None:
-                return Reply(text=GONE)
+                return Reply(text=NOT_FOUND)
 
             async def render(view_id: str) -> dict[str, Any]:
                 return opened_by(click, await self._render(key, press, view_id))
@@ -203,17 +203,17 @@ class TaskButtons:
     async def _render(self, key: str, press: TaskPress, view_id: str) -> dict[str, Any]:
         """The view of an opened modal; the ledger records that it was opened for this person and version."""
         verb, number, build = MODALS[key]
-        task = await standing_task(self._world, press, verb)
-        if isinstance(task, Said):
-            return modals.message(task.text or GONE)
+        task = await load_task(self._world, press, verb)
+        if isinstance(task, PressResult):
+            return modals.message(task.text or NOT_FOUND)
         view = build(self._world, task) if number(task) == press.ref.version else None
         if view is None:
             return modals.message(OLD_CARD)
-        sheet = Sheet(
+        sheet = OpenedModal(
             view_id, view["callback_id"], press.user, press.ref.id, press.ref.version, press.ref.receipt
         )
         async with self._world.ledger.begin() as tx:
-            await tx.sheet(sheet)
+            await tx.save_modal(sheet)
         return view
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
-from gate.actions.button_press import GONE, TaskPress, opened
+from gate.actions.button_press import NOT_FOUND, TaskPress, is_genuine_modal
 from gate.rules.action import Ref
 from gate.rules.plans import step_of
 from gate.rules.ports import World
 from gate.rules.reviews import same
 from gate.rules.task import Plan, Task
-from gate.rules.tool import Unfit
+from gate.rules.tool import InvalidAnswer
 from gate.tasks import clarify, feedback, plan, step_review
 from gate.tasks.task_log import OLD_CARD
 from handlers.slack import payloads
@@ -120,7 +120,7 @@ class TaskModals:
         edited = None if same(filled.args, form.args) else filled.args
         press = replace(press, text=payloads.text_value(submission.values, FEEDBACK))
         said = await step_review.approve_output(self._world, press, edited=edited)
-        if isinstance(said, Unfit):
+        if isinstance(said, InvalidAnswer):
             return errors(edit_form.field_errors(form, said.problems))
         return Reply(text=said.text)
 
@@ -133,11 +133,11 @@ class TaskModals:
         kind, value = tags.untagged(submission.metadata)
         ref = Ref.parse(value)
         if ref is None or kind != submission.callback:
-            return Reply(text=GONE)
+            return Reply(text=NOT_FOUND)
         press = TaskPress(ref, submission.team, submission.user, submission.view)
         task = await self._world.ledger.task(ref.id)
-        if task is None or not await opened(self._world, press, kind):
-            return Reply(text=OLD_CARD if task else GONE)
+        if task is None or not await is_genuine_modal(self._world, press, kind):
+            return Reply(text=OLD_CARD if task else NOT_FOUND)
         return task, press
 
 

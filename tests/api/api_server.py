@@ -14,7 +14,7 @@ from aiohttp import ClientResponse, ClientSession, web
 from aiohttp.test_utils import TestServer
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from gate.rules.access import Kind, Token, write
+from gate.rules.access import Token, TokenKind, format_token
 from gate.rules.ports import Posted, World
 from handlers.api import app as api_app
 from handlers.api.event_stream import OPEN_STREAMS, Feed
@@ -89,7 +89,7 @@ class Api:
     open: Counter[str]  # streams, by token
     numbers: Any = field(default_factory=lambda: count(1))
 
-    async def client(self, kind: Kind = Kind.PERSON, user: str = ANN, **more: Any) -> Client:
+    async def client(self, kind: TokenKind = TokenKind.PERSON, user: str = ANN, **more: Any) -> Client:
         tokens = self.services.tokens
         assert isinstance(tokens, TokenStore)
         number, now = next(self.numbers), await tokens.now()
@@ -97,10 +97,10 @@ class Api:
         made = replace(made, **more)
         secret = f"{number:064x}"
         await tokens.add(made, secret)
-        return Client(self.session, self.base, made, write(kind, made.id, secret))
+        return Client(self.session, self.base, made, format_token(kind, made.id, secret))
 
     async def agent(self, **more: Any) -> Client:
-        return await self.client(Kind.AGENT, **more)
+        return await self.client(TokenKind.AGENT, **more)
 
 
 @asynccontextmanager

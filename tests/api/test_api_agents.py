@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from gate.actions.prepare import Asked, Prepared, prepare
-from gate.rules.access import Kind
+from gate.actions.prepare import CallRequest, Prepared, prepare
+from gate.rules.access import TokenKind
 from gate.rules.action import Action, Session
 from gate.rules.grants import Grant
-from gate.rules.planner_port import Call, Planned, Propose, ProposePlan
+from gate.rules.planner_port import Call, Propose, ProposedStep, ProposePlan
 from gate.rules.states import State
 from gate.rules.task import Assessment, Task
 from gate.tasks import plan
@@ -66,7 +66,9 @@ async def made(api: Api, canary: str, client: Client | None, user: str = ANN) ->
     """By an agent over the API; without one, by somebody in Slack."""
     stage = api.gate
     stage.desk.notes[f"{canary}.md"] = "x"
-    plan = ProposePlan((Planned(Call("desk", "write", {"path": f"{canary}.md", "content": canary}), canary),))
+    plan = ProposePlan(
+        (ProposedStep(Call("desk", "write", {"path": f"{canary}.md", "content": canary}), canary),)
+    )
     if client is None:
         action = await stage.prepare("shred", user, path=f"{canary}.md")
         stage.planner.assessments.append(Assessment(80, 2))
@@ -200,7 +202,7 @@ async def test_a_ticket_over_mcp_is_valid_for_its_own_token_only(api: Api) -> No
 
 async def test_people_are_shown_what_their_decisions_have_to_name(api: Api) -> None:
     _, mine, _ = await everything(api)
-    ann = await api.client(Kind.PERSON, ANN)
+    ann = await api.client(TokenKind.PERSON, ANN)
     action = await ann.get(f"/actions/{mine.action.id}")
     assert (action["receipt"], action["phrase"]) == (mine.action.receipt, mine.action.phrase)
     assert mine.task.plan is not None
@@ -236,7 +238,7 @@ async def granted_to_ann(api: Api, session: Session) -> Grant:
             id="g1", session=session, user=ANN, server="desk", tool="write", patterns=(),
             definition=spec.definition, given_at=now, until=now + timedelta(hours=1),
         )  # fmt: skip
-        assert await tx.learnt.give(grant)
+        assert await tx.grants.give(grant)
     return grant
 
 
@@ -255,8 +257,10 @@ async def by_task(api: Api, agent: Client, session: Session) -> None:
 
 async def by_plan(api: Api, agent: Client, session: Session) -> None:
     api.gate.planner.assessments.append(Assessment(80, 2))
-    api.gate.planner.script = [ProposePlan((Planned(WRITE, "one"),))]
-    switches = {"plan_approval": False, "approval_mode": "auto"} if agent.token.kind is Kind.PERSON else {}
+    api.gate.planner.script = [ProposePlan((ProposedStep(WRITE, "one"),))]
+    switches = (
+        {"plan_approval": False, "approval_mode": "auto"} if agent.token.kind is TokenKind.PERSON else {}
+    )
     made = await agent.post(
         "/tasks", {"text": "write it", "session_id": session.key, "switches": switches}, 201
     )
@@ -273,10 +277,10 @@ async def by_mcp(api: Api, agent: Client, session: Session) -> None:
         await mcp.call_tool("desk__write", dict(WRITE.args), meta=AT_ONCE)
 
 
-@pytest.mark.parametrize("kind", Kind)
+@pytest.mark.parametrize("kind", TokenKind)
 @pytest.mark.parametrize("by", [by_action, by_task, by_plan, by_mcp])
 async def test_nothing_that_comes_through_a_token_uses_the_grants_of_its_person(
-    api: Api, by: Callable[[Api, Client, Session], Awaitable[None]], kind: Kind
+    api: Api, by: Callable[[Api, Client, Session], Awaitable[None]], kind: TokenKind
 ) -> None:
     """Also where it is a person's own: whatever holds the token is a program, and it may be an agent."""
     stage, client = api.gate, await api.client(kind)
@@ -301,7 +305,7 @@ async def test_an_approval_by_a_grant_does_not_begin_once_its_maker_is_known(api
     stage, agent = api.gate, await api.agent()
     await granted_to_ann(api, stage.session)
     stage.desk.behave = "absent"
-    action = await prepare(stage.world, Asked("late", stage.session, ANN, WRITE))
+    action = await prepare(stage.world, CallRequest("late", stage.session, ANN, WRITE))
     assert isinstance(action, Prepared)
     assert (action.action.state, action.action.grant) == (State.APPROVED, "g1")
     await api.services.tokens.made(agent.token, "late")

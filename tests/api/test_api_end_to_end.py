@@ -11,9 +11,9 @@ import pytest
 from aiohttp import ClientSession
 from aiohttp.test_utils import TestServer
 
-from gate.rules.access import Kind, Token, write
+from gate.rules.access import Token, TokenKind, format_token
 from storage.database import open_engine
-from storage.row_macs import Seals, seals_of
+from storage.row_macs import RowMacs, row_macs_of
 from storage.tokens import TokenStore
 from tests.product import OPS, Product, running_product
 from views import buttons
@@ -23,12 +23,12 @@ from workspace.state import Message
 TEAM, ANN = "T1", "U_ANN"
 
 
-async def told(engine: Any, seals: Seals, kind: Kind, number: int) -> str:
+async def told(engine: Any, seals: RowMacs, kind: TokenKind, number: int) -> str:
     store = TokenStore(engine, seals)
     now = await store.now()
     made = Token(f"{number:016x}", kind, "nightly", TEAM, ANN, (OPS,), now, now + timedelta(days=1))
     await store.add(made, f"{number:064x}")
-    return write(kind, made.id, f"{number:064x}")
+    return format_token(kind, made.id, f"{number:064x}")
 
 
 def about(product: Product, thread: str, words: str) -> Message | None:
@@ -50,9 +50,9 @@ async def confirmed(product: Product, card: Message) -> None:
 async def test_a_proposal_over_http_is_asked_in_slack_and_its_card_follows(tmp_path: Path) -> None:
     async with running_product(tmp_path) as product:
         engine = open_engine(f"sqlite+aiosqlite:///{tmp_path / 'countersign.db'}")
-        seals = seals_of((tmp_path / "audit.key").read_bytes())
-        agent = {"Authorization": f"Bearer {await told(engine, seals, Kind.AGENT, 1)}"}
-        ann = {"Authorization": f"Bearer {await told(engine, seals, Kind.PERSON, 2)}"}
+        seals = row_macs_of((tmp_path / "audit.key").read_bytes())
+        agent = {"Authorization": f"Bearer {await told(engine, seals, TokenKind.AGENT, 1)}"}
+        ann = {"Authorization": f"Bearer {await told(engine, seals, TokenKind.PERSON, 2)}"}
         server = TestServer(product.parts.web)
         await server.start_server()
         base = str(server.make_url("")).rstrip("/")

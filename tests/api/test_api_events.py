@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from aiohttp import ClientResponse
 
-from gate.rules.ports import Happening
+from gate.rules.ports import LedgerEvent
 from gate.rules.task import Assessment, Missing, Question
 from handlers.api.event_stream import BUFFER_SIZE, Feed
 from storage.tokens import TokenStore
@@ -230,7 +230,7 @@ async def test_a_client_that_does_not_read_is_disconnected(hasty: Api) -> None:
     for _ in range(60):
         async with hasty.gate.ledger.begin() as tx:
             for _ in range(100):
-                tx.emit(Happening("task_changed", hasty.gate.session, made["id"], {"fill": "x" * 2000}))
+                tx.publish(LedgerEvent("task_changed", hasty.gate.session, made["id"], {"fill": "x" * 2000}))
     async with asyncio.timeout(60):
         while hasty.open[ann.token.id]:
             await asyncio.wait_for(hasty.feed.wait(hasty.feed.last, 0.1), 5)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gate.rules.access import Kind
+from gate.rules.access import TokenKind
 from tests.api.api_server import Api
 from tests.api.test_api_actions import proposed
 from tests.gate.gate_setup import ANN, BEN, CLEO, GIL
@@ -22,11 +22,11 @@ CONFIG = """\
 expected-statuses = [400, 401, 403, 404, 405, 406, 409, 413, 415, 422, 428, 429, "5xx"]
 """
 ROLES = {
-    "an agent": (Kind.AGENT, ANN),
-    "who asks": (Kind.PERSON, ANN),
-    "an approver": (Kind.PERSON, BEN),
-    "an admin": (Kind.PERSON, CLEO),
-    "a guest": (Kind.PERSON, GIL),
+    "an agent": (TokenKind.AGENT, ANN),
+    "who asks": (TokenKind.PERSON, ANN),
+    "an approver": (TokenKind.PERSON, BEN),
+    "an admin": (TokenKind.PERSON, CLEO),
+    "a guest": (TokenKind.PERSON, GIL),
     "nobody": None,
 }
 

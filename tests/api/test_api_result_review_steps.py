@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gate.rules.planner_port import Call, Planned, ProposePlan
+from gate.rules.planner_port import Call, ProposedStep, ProposePlan
 from gate.rules.reviews import Phase, Review
 from gate.rules.task import Assessment
 from gate.tasks import control, step_check
@@ -44,7 +44,9 @@ async def begun(
     api.gate.desk.notes["a.md"] = NOTE
     then = Call("desk", "write", {"path": "c.md", "content": "y"})
     api.gate.planner.assessments.append(Assessment(80, 2))
-    api.gate.planner.script.append(ProposePlan((Planned(CALLS[first], "one"), Planned(then, "two"))))
+    api.gate.planner.script.append(
+        ProposePlan((ProposedStep(CALLS[first], "one"), ProposedStep(then, "two")))
+    )
     made = await agent.post("/tasks", {"text": "do it", "switches": switches}, 201)
     await api.gate.play()
     await in_mode(api, made["id"], mode)
@@ -187,7 +189,7 @@ async def test_what_is_shown_for_a_moment_is_not_told_in_it(api: Api) -> None:
     path, task = await begun(api, agent, ann, "write", mode="auto")
     now = await api.gate.ledger.task(task["id"])
     assert now is not None
-    assert step_check.briefly(now)
+    assert step_check.has_review_timeout(now)
     assert SECRETS["write"] not in str(await ways(agent, path, task))
     assert (await control.hold(api.gate.world, on_pause(now))).ok
     assert SECRETS["write"] not in str(await ways(agent, path, task))

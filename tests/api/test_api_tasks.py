@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gate.rules.planner_port import Call, Incoming, Planned, Propose, ProposePlan
+from gate.rules.planner_port import Call, Incoming, Propose, ProposedStep, ProposePlan
 from gate.rules.task import Assessment
 from gate.tasks import inbox
 from tests.api.api_server import Api, Client
@@ -19,7 +19,7 @@ TEXT = "write a, then b"
 def wanted(api: Api, *names: str) -> None:
     """The planner will propose to write these."""
     steps = tuple(
-        Planned(Call("desk", "write", {"path": name, "content": "x"}), f"Write {name}") for name in names
+        ProposedStep(Call("desk", "write", {"path": name, "content": "x"}), f"Write {name}") for name in names
     )
     api.gate.planner.assessments.append(Assessment(80, len(names)))
     api.gate.planner.script.append(ProposePlan(steps))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from handlers.api.turns import Turns, step_aside
+from handlers.api.turns import Turns, release_slot
 from tests.api.api_server import Api
 from tests.bot.test_engine_runs import until
 from tests.tools.test_tools_fair_slots import _run_waiting_tasks
@@ -53,7 +53,7 @@ async def test_a_request_that_waits_lets_the_next_one_begin() -> None:
 
     async def waits() -> None:
         async with turns.taken("a"):
-            step_aside()
+            release_slot()
             await began.wait()
 
     async def works() -> None:

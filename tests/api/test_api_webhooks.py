@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot.webhook_audience import Audience
+from bot.webhook_audience import WebhookAudience
 from bot.webhooks import Deliveries, Sender
 from gate.actions import webhook_registration as flow
 from gate.rules.ports import Unavailable
@@ -40,7 +40,7 @@ class Out:
         self.store, tokens = api.services.hooks, api.services.tokens
         assert isinstance(self.store, HookStore)
         assert isinstance(tokens, TokenStore)
-        self.receivable = Audience(api.services.world, tokens).receivable
+        self.receivable = WebhookAudience(api.services.world, tokens).receivable
         self.deliveries = Deliveries(
             self.store, api.gate.ledger, self.own, receivable=self.receivable, abroad=self.abroad
         )

@@ -17,10 +17,10 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult, ElicitResult
 
 from gate.actions import confirm, preview
-from gate.rules.access import Kind
+from gate.rules.access import TokenKind
 from gate.rules.action import Action, Decision
 from gate.rules.canonical_json import MAX_BYTES
-from gate.rules.ids import derived
+from gate.rules.ids import derive_id
 from gate.rules.policy import Policy, Rule, decide
 from gate.rules.states import SETTLED, State
 from gate.rules.tool import Hints, ToolSpec
@@ -359,7 +359,7 @@ async def test_what_a_person_changed_is_told_with_what_ran(api: Api) -> None:
     async with connected(await api.agent()) as mcp:
         call = called(mcp)
         action = await waiting(api)
-        ann = await api.client(Kind.PERSON)
+        ann = await api.client(TokenKind.PERSON)
         sent = {"version": 1, "receipt": action.receipt, "arguments": {"path": "a.md", "content": "better"}}
         await ann.post(f"/actions/{action.id}/edit", sent)
         await confirmed(api)
@@ -508,7 +508,7 @@ class Numbered:
 
 
 def one_of(number: int) -> str:
-    return derived("gateway call", "token", "desk.write", "{}", number)
+    return derive_id("gateway call", "token", "desk.write", "{}", number)
 
 
 @pytest.mark.parametrize("waits", [True, False])

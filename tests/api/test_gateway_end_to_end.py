@@ -19,9 +19,9 @@ from mcp_types import CallToolResult
 from bot.cli.main import CommandError
 from bot.gateway import gateway
 from bot.settings import Settings
-from gate.rules.access import Kind
+from gate.rules.access import TokenKind
 from storage.database import open_engine
-from storage.row_macs import seals_of
+from storage.row_macs import row_macs_of
 from tests.api.test_api_end_to_end import about, told
 from tests.api.test_gateway import AT_ONCE, Shown, words
 from tests.product import OPS, Product, running_product
@@ -67,7 +67,7 @@ async def card(product: Product, words: str) -> Message:
 async def test_clients_on_standard_input_climb_the_ladder_and_people_decide_in_slack(tmp_path: Path) -> None:
     async with running_product(tmp_path) as product:
         engine = open_engine(f"sqlite+aiosqlite:///{tmp_path / 'countersign.db'}")
-        token = await told(engine, seals_of((tmp_path / "audit.key").read_bytes()), Kind.AGENT, 1)
+        token = await told(engine, row_macs_of((tmp_path / "audit.key").read_bytes()), TokenKind.AGENT, 1)
         server = TestServer(product.parts.web)
         await server.start_server()
         env = {"COUNTERSIGN_URL": str(server.make_url("")), "COUNTERSIGN_TOKEN": token}

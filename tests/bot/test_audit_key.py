@@ -16,7 +16,7 @@ from bot.audit_key import fitting_key, keyring
 from bot.cli.audit import rotate_key
 from bot.row_sealing import noted_head, seal_once
 from bot.settings import Secret, Settings, SettingsError
-from gate.rules.access import Kind, Token, Written
+from gate.rules.access import IssuedToken, Token, TokenKind
 from gate.rules.action import EARLIER
 from gate.rules.audit import GENESIS, Entry, mac
 from gate.rules.states import State
@@ -27,7 +27,7 @@ from storage.database import DatabaseInUse, open_engine, serve_alone
 from storage.ledger import SqlLedger
 from storage.migrate import migrate
 from storage.reseal import SEALED, adopt
-from storage.row_macs import seals_of
+from storage.row_macs import row_macs_of
 from storage.rows import entry_row
 from storage.tables import audit_head, audit_log
 from storage.tokens import TokenStore
@@ -89,10 +89,12 @@ async def test_after_a_rotation_all_entries_verify_and_rows_count(tmp_path: Path
     old = settings.audit_key()
 
     async def told(engine: AsyncEngine) -> None:
-        store = TokenStore(engine, seals_of(old))
+        store = TokenStore(engine, row_macs_of(old))
         now = await store.now()
-        await store.add(Token("t", Kind.PERSON, "me", "T1", "U1", (), now, now + timedelta(days=1)), "secret")
-        await HookStore(engine, seals_of(old)).add(
+        await store.add(
+            Token("t", TokenKind.PERSON, "me", "T1", "U1", (), now, now + timedelta(days=1)), "secret"
+        )
+        await HookStore(engine, row_macs_of(old)).add(
             Webhook("h", "https://a/", "whsec_x", "", "T1", (), (), 0, now)
         )
 
@@ -106,11 +108,11 @@ async def test_after_a_rotation_all_entries_verify_and_rows_count(tmp_path: Path
         verified = await verify(engine, keyring(settings))
         assert (verified.count, verified.broken_at) == (6, None)
         assert (await verify(engine, old)).broken_at == 5
-        assert await TokenStore(engine, seals_of(old)).find(Written("t", "secret")) is None
-        assert await TokenStore(engine, seals_of(new)).find(Written("t", "secret"))
-        (hook,) = await HookStore(engine, seals_of(new)).all()
+        assert await TokenStore(engine, row_macs_of(old)).find(IssuedToken("t", "secret")) is None
+        assert await TokenStore(engine, row_macs_of(new)).find(IssuedToken("t", "secret"))
+        (hook,) = await HookStore(engine, row_macs_of(new)).all()
         assert hook.secret == "whsec_x"
-        assert await HookStore(engine, seals_of(old)).all() == ()
+        assert await HookStore(engine, row_macs_of(old)).all() == ()
 
     await with_engine(settings, found)
     await rotate_key(settings)
@@ -218,7 +220,7 @@ async def test_rows_of_an_earlier_version_are_adopted_once_but_not_what_waits(tm
     settings = given(tmp_path)
     await migrate(settings.database_url)
     key = settings.audit_key()
-    seals = seals_of(key)
+    seals = row_macs_of(key)
 
     async def story(engine: AsyncEngine) -> None:
         ledger, store = SqlLedger(engine, lambda _, run: None, key), TokenStore(engine, seals)
@@ -226,12 +228,14 @@ async def test_rows_of_an_earlier_version_are_adopted_once_but_not_what_waits(tm
         async with ledger.begin() as tx:
             await tx.insert(action("done", now, state=State.SUCCEEDED))
             await tx.insert(action("waits", now))
-        await store.add(Token("t", Kind.PERSON, "me", "T1", "U1", (), now, now + timedelta(days=1)), "secret")
+        await store.add(
+            Token("t", TokenKind.PERSON, "me", "T1", "U1", (), now, now + timedelta(days=1)), "secret"
+        )
         await HookStore(engine, seals).add(Webhook("h", "https://a/", "whsec_x", "", "T1", (), (), 0, now))
         await of_before(engine, key)
-        assert await store.find(Written("t", "secret")) is None
+        assert await store.find(IssuedToken("t", "secret")) is None
         assert await adopt(engine, key)
-        assert await store.find(Written("t", "secret"))
+        assert await store.find(IssuedToken("t", "secret"))
         (hook,) = await HookStore(engine, seals).all()
         assert hook.secret == "whsec_x"
         async with engine.connect() as connection:
@@ -241,7 +245,7 @@ async def test_rows_of_an_earlier_version_are_adopted_once_but_not_what_waits(tm
         assert (await verify(engine, key)).broken_at is None
         await of_before_only_rows(engine)
         assert not await adopt(engine, key)  # a second time it would be somebody else's rows
-        assert await store.find(Written("t", "secret")) is None
+        assert await store.find(IssuedToken("t", "secret")) is None
 
     await with_engine(settings, story)
 
@@ -256,20 +260,20 @@ async def test_a_log_cut_back_to_version_1_does_not_get_forged_rows_sealed(
     key = settings.audit_key()
 
     async def story(engine: AsyncEngine) -> None:
-        store = TokenStore(engine, seals_of(key))
+        store = TokenStore(engine, row_macs_of(key))
         now = await store.now()
         await of_before(engine, key)
         assert await seal_once(settings, engine, key)
         assert not await seal_once(settings, engine, key)
         await of_before_only_log(engine, key)
-        forged = Token("t", Kind.PERSON, "me", "T1", "U1", (), now, now + timedelta(days=1))
-        await TokenStore(engine, seals_of(b"another key")).add(forged, "secret")
+        forged = Token("t", TokenKind.PERSON, "me", "T1", "U1", (), now, now + timedelta(days=1))
+        await TokenStore(engine, row_macs_of(b"another key")).add(forged, "secret")
         await of_before_only_rows(engine)
         with pytest.raises(
             SettingsError, match=r"audit\.sealed says that its rows were sealed before, at entry 2"
         ):
             await seal_once(settings, engine, key)
-        assert await store.find(Written("t", "secret")) is None
+        assert await store.find(IssuedToken("t", "secret")) is None
         assert (await verify(engine, key)).broken_at is None  # the note tells what the log alone does not
         assert (await verify(engine, key, noted_head(settings))).broken_at == 2
         (tmp_path / "audit.sealed").unlink()  # as the sentence says, by who put the database back themselves
@@ -300,15 +304,19 @@ async def test_rows_get_their_macs_before_a_rotation_writes_to_the_log(tmp_path:
     await filled(settings)
 
     async def story(engine: AsyncEngine) -> None:
-        store = TokenStore(engine, seals_of(settings.audit_key()))
+        store = TokenStore(engine, row_macs_of(settings.audit_key()))
         now = await store.now()
-        await store.add(Token("t", Kind.PERSON, "me", "T1", "U1", (), now, now + timedelta(days=1)), "secret")
+        await store.add(
+            Token("t", TokenKind.PERSON, "me", "T1", "U1", (), now, now + timedelta(days=1)), "secret"
+        )
         await of_before(engine, settings.audit_key())
 
     await with_engine(settings, story)
     await rotate_key(settings)
-    seals = seals_of(settings.audit_key())
-    assert await with_engine(settings, lambda engine: TokenStore(engine, seals).find(Written("t", "secret")))
+    seals = row_macs_of(settings.audit_key())
+    assert await with_engine(
+        settings, lambda engine: TokenStore(engine, seals).find(IssuedToken("t", "secret"))
+    )
 
 
 async def of_before_only_rows(engine: AsyncEngine) -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from gate.rules.access import read
+from gate.rules.access import parse_token
 from storage.database import open_engine
-from storage.row_macs import seals_of
+from storage.row_macs import row_macs_of
 from storage.tokens import TokenStore
 from tests.bot.test_cli import Run, home, run
 
@@ -21,7 +21,7 @@ ANN = ("--user", "U0ANN", "--team", "T0OURS")
 def test_a_token_is_shown_once_and_only_its_hash_is_kept(run: Run, home: Path) -> None:
     run("migrate")
     code, out, err = run("tokens", "new", "agent", *ANN, "--channel", "C0OPS", "--name", "nightly")
-    written = read(out.strip())
+    written = parse_token(out.strip())
     assert code == 0
     assert written is not None
     assert "not shown again" in err
@@ -35,7 +35,7 @@ def test_a_token_is_shown_once_and_only_its_hash_is_kept(run: Run, home: Path) -
 def test_a_revoked_token_is_listed_as_such_and_revoked_once(run: Run, home: Path) -> None:
     run("migrate")
     _, out, _ = run("tokens", "new", "person", *ANN)
-    token = read(out.strip())
+    token = parse_token(out.strip())
     assert token is not None
     assert run("tokens", "revoke", token.id)[0] == 0
     assert "revoked" in run("tokens", "list")[1]
@@ -45,7 +45,7 @@ def test_a_revoked_token_is_listed_as_such_and_revoked_once(run: Run, home: Path
 
     async def found() -> bool:
         engine = open_engine(f"sqlite+aiosqlite:///{home / 'var/countersign.db'}")
-        kept = await TokenStore(engine, seals_of((home / "var" / "audit.key").read_bytes())).find(token)
+        kept = await TokenStore(engine, row_macs_of((home / "var" / "audit.key").read_bytes())).find(token)
         await engine.dispose()
         return kept is not None and kept.revoked_at is not None
 

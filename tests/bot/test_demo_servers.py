@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.demo_servers import desk_servers, sample_desk
+from bot.demo_servers import demo_servers, sample_desk
 from gate.rules.ports import Limits
 from servers.email.mailboxes import identified
 from tests.foreign.thread import Thread
@@ -26,7 +26,7 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
     """A house with the sample desk: the house, the desk's folder, and the folder in which sent mail lands."""
     postbox = MailServer(tmp_path / "mails")
     folder = sample_desk(tmp_path / "desk", datetime.now(UTC))
-    servers = desk_servers(folder, await postbox.start())
+    servers = demo_servers(folder, await postbox.start())
     try:
         async with running_product(tmp_path / "home", limits=LIMITS, servers=servers) as product:
             yield product, folder, postbox.folder

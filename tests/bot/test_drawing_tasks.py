@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from bot.cards import Cards
-from bot.slack_retry import Refused
+from bot.slack_retry import SlackError
 from gate.rules.messages import CardKey, CardKind
 from gate.rules.ports import Note, Posted, Tx, Unavailable
-from gate.rules.task import Flow, StepState, Task, Wish
+from gate.rules.task import Flow, StepState, StopRequest, Task
 from gate.rules.task_states import TaskState
 from handlers.slack.listener import To
 from tests.bot.test_engine_runs import until
@@ -46,7 +46,7 @@ class Slack:
             raise Unavailable("Slack does not answer")
         if self.refuses and any(block["type"] == self.refuses for block in message.blocks):
             assert strict, "the last way out was refused"
-            raise Refused("invalid_blocks")
+            raise SlackError("invalid_blocks")
         self.calls.append(("update" if posted and posted.ts else "post", key.split(":", 1)[1]))
         self.messages[key.split(":", 1)[1]] = message
         ts = posted.ts if posted and posted.ts else f"{len(self.calls)}.0"
@@ -79,7 +79,7 @@ class Ledger:
         self.waits = False
         return Posted("", "", 0, tries=1)
 
-    async def ask_again(self, key: str) -> bool:
+    async def reopen_drawing(self, key: str) -> bool:
         first, self.waits = not self.waits, True
         return first
 
@@ -229,9 +229,9 @@ async def test_ticks_that_come_close_together_become_one_with_the_newest_state()
 async def test_what_people_have_to_see_at_once_is_not_put_off() -> None:
     stage = drawing(task(S.RUNNING, plan=approved()), gap=3600)
     await stage.draw()
-    await stage.draw(wish=Wish.PAUSE)
+    await stage.draw(wish=StopRequest.PAUSE)
     assert "Pausing as soon as" in str(stage.slack.messages["plan:1"].blocks)
-    await stage.draw(wish=Wish.NONE, state=S.PAUSED, pauses=1)
+    await stage.draw(wish=StopRequest.NONE, state=S.PAUSED, pauses=1)
     assert "pause:1" in stage.slack.messages
     await stage.draw(state=S.STOPPED_BY_USER)
     assert stage.slack.messages["plan:1"].text.startswith("Stopped")
@@ -313,7 +313,7 @@ async def test_what_changes_while_a_card_waits_to_be_drawn_is_drawn_with_it() ->
     await asyncio.sleep(0)
     stage.ledger.now = having(stage.ledger.now, revision=9, state=S.DONE, result="done")
     assert stage.slack.calls == []
-    stage.cards.hurry(stage.ledger.now.id)
+    stage.cards.draw_now(stage.ledger.now.id)
     await asyncio.wait_for(waiting, 20)
     assert stage.slack.calls == [("post", "plan:1")]
     assert stage.seen == [S.DONE]
@@ -321,7 +321,7 @@ async def test_what_changes_while_a_card_waits_to_be_drawn_is_drawn_with_it() ->
 
 async def test_a_card_that_was_hurried_before_its_run_began_is_drawn_at_once() -> None:
     stage = drawing(task(S.RUNNING, plan=approved()))
-    stage.cards.hurry(stage.ledger.now.id)
+    stage.cards.draw_now(stage.ledger.now.id)
     await asyncio.wait_for(stage.draw(within=3600), 20)
     assert stage.slack.calls == [("post", "plan:1")]
 

@@ -12,7 +12,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
-from bot.engine import RIDING, WORKERS, Engine, Job
+from bot.engine import MAX_INLINE_WORKFLOWS, MAX_WORKFLOWS_PER_OWNER, Engine, Job
 from bot.heartbeats import Rhythm
 from gate.rules.jobs import OWNER, Run
 from gate.rules.ports import Unavailable
@@ -153,10 +153,10 @@ async def test_a_kind_of_work_that_is_stuck_does_not_hold_up_another(sqlite_url:
 
     async with started(sqlite_url, work) as engine:
         await engine.ask(*(Run("other", f"s{n}", ("stuck",)) for n in range(40)))
-        await until(lambda: len(engine.calls) == WORKERS)
+        await until(lambda: len(engine.calls) == MAX_WORKFLOWS_PER_OWNER)
         await engine.ask(Run("note", "k", ("quick",)))
         await ended(engine, "k")
-        assert len(engine.calls) == WORKERS + 1
+        assert len(engine.calls) == MAX_WORKFLOWS_PER_OWNER + 1
         free.set()
         await until(lambda: len(engine.calls) == 41)
 
@@ -171,10 +171,10 @@ async def test_work_of_one_person_that_is_stuck_does_not_hold_up_another_person(
 
     async with started(database_url, work) as engine:
         await engine.ask(*(Run("other", f"s{n}", ("stuck",), owner="U-ANN") for n in range(40)))
-        await until(lambda: len(engine.calls) == WORKERS)
+        await until(lambda: len(engine.calls) == MAX_WORKFLOWS_PER_OWNER)
         await engine.ask(Run("other", "k", ("quick",), owner="U-BEN"))
         await ended(engine, "k")
-        assert owners == ["U-ANN"] * WORKERS + ["U-BEN"]
+        assert owners == ["U-ANN"] * MAX_WORKFLOWS_PER_OWNER + ["U-BEN"]
         free.set()
         await until(lambda: len(engine.calls) == 41)
 
@@ -205,8 +205,10 @@ async def test_what_follows_waits_in_the_queue_where_one_person_has_much_under_w
             await engine.ask(Run("next", "n", ("follows",), owner="U1"))
 
     async with started(sqlite_url, work) as engine:
-        await engine.ask(*(Run("other", f"w{n}", ("waits",), owner="U1") for n in range(RIDING + 2)))
-        await until(lambda: len(engine.calls) == RIDING + 2)
+        await engine.ask(
+            *(Run("other", f"w{n}", ("waits",), owner="U1") for n in range(MAX_INLINE_WORKFLOWS + 2))
+        )
+        await until(lambda: len(engine.calls) == MAX_INLINE_WORKFLOWS + 2)
         free.set()
         await until(lambda: ("follows",) in engine.calls)
         assert ("next", "n") in await workflows(engine)

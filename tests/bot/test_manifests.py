@@ -12,7 +12,7 @@ import yaml
 from bot.connections import HttpLimits
 from bot.settings import Settings
 from gate.rules.ports import Limits, World
-from gate.rules.settings import CHOICES, FLAGS, SETTABLE, Switches, switched
+from gate.rules.settings import CHOICES, FLAGS, SETTABLE, Switches, with_switches
 from gate.rules.tool import Trust
 from handlers.api.ports import Bounds
 from handlers.slack.home import Commands
@@ -157,7 +157,7 @@ def test_what_is_commented_out_in_the_example_can_be_used(tmp_path: Path) -> Non
 def test_the_switches_in_the_example_are_the_defaults() -> None:
     example = (ROOT / "countersign.example.yaml").read_text("utf-8")
     shown = dict(re.findall(r"^# (\w+): (\w+) #", example, flags=re.M))
-    assert switched(Switches(), {name: shown[name] for name in (*FLAGS, *CHOICES)}) == Switches()
+    assert with_switches(Switches(), {name: shown[name] for name in (*FLAGS, *CHOICES)}) == Switches()
 
 
 def test_the_configuration_page_names_every_switch_and_its_default() -> None:
@@ -165,4 +165,4 @@ def test_the_configuration_page_names_every_switch_and_its_default() -> None:
     assert [name for name in SETTABLE if f"| `{name}` |" not in page] == []
     defaults = {name: getattr(Switches(), name) for name in (*FLAGS, *CHOICES)}
     documented = dict(re.findall(r"^\| `(\w+)` \|.*\| `(\w+)` \|$", page, flags=re.M))
-    assert switched(Switches(), {name: documented[name] for name in defaults}) == Switches()
+    assert with_switches(Switches(), {name: documented[name] for name in defaults}) == Switches()

@@ -13,9 +13,9 @@ import sqlalchemy as sa
 
 from bot.demo import local, sample_files
 from bot.settings import Settings
-from bot.wiring import Rig, made
+from bot.wiring import Rig, build
 from gate.rules.action import Session
-from gate.rules.planner_port import Assessed, Brief, Planner, Replied, Turn
+from gate.rules.planner_port import Planner, PlannerAssessment, PlannerContext, PlannerReply, Turn
 from gate.rules.ports import World
 from gate.rules.task_states import TaskState
 from tests.bot.test_engine_runs import until
@@ -34,10 +34,10 @@ class Slow:
     go: asyncio.Event = field(default_factory=asyncio.Event)
     asked: list[str] = field(default_factory=list)
 
-    async def assess(self, turn: Turn, brief: Brief) -> Assessed:
+    async def assess(self, turn: Turn, brief: PlannerContext) -> PlannerAssessment:
         return replace(await self.inner.assess(turn, brief), reply=None)
 
-    async def reply(self, turn: Turn, brief: Brief, pending: Any) -> Replied:
+    async def reply(self, turn: Turn, brief: PlannerContext, pending: Any) -> PlannerReply:
         self.asked.append(turn.text)
         if "slow" in turn.text:
             await self.go.wait()
@@ -55,7 +55,7 @@ async def slowly(home: Path) -> AsyncIterator[tuple[Product, Slow]]:
     settings = Settings.load({"COUNTERSIGN_HOME": str(home)}, home)
     ws, files = Workspace(), sample_files(home / "files")
     try:
-        async with made(
+        async with build(
             local(settings, await ws.start(), ws.installation, files), rig=Rig(dress=dress)
         ) as parts:
             await ws.settled()

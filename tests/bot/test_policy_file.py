@@ -10,7 +10,7 @@ import pytest
 
 from bot import policy_file
 from bot.policy_file import load_policy, trusted
-from gate.rules.action import Approvers, Class, Decision, Json, Verdict
+from gate.rules.action import Approvers, CallClass, Decision, Json, Verdict
 from gate.rules.always_gated import ALWAYS
 from gate.rules.policy import Policy, decide
 from gate.rules.reviews import Phase, Review
@@ -109,9 +109,9 @@ def test_the_examples_do_what_the_documentation_says(tmp_path: Path) -> None:
     large = decided(mailing, "pay.refund", {"amount": 500})
     assert (large.approvers.groups, large.ttl) == (frozenset({"S0FINANCE"}), 900)
     assert decided(deploying, "deploys.get_state").verdict is Verdict.RUN
-    assert decided(deploying, "deploys.restart", {"force": False}).cls is Class.WRITE
-    assert decided(deploying, "deploys.restart", {"force": True}).cls is Class.DESTRUCTIVE
-    assert decided(deploying, "deploys.restart", {"where": "eu-1"}).cls is Class.DESTRUCTIVE
+    assert decided(deploying, "deploys.restart", {"force": False}).cls is CallClass.WRITE
+    assert decided(deploying, "deploys.restart", {"force": True}).cls is CallClass.DESTRUCTIVE
+    assert decided(deploying, "deploys.restart", {"where": "eu-1"}).cls is CallClass.DESTRUCTIVE
     assert decided(deploying, "deploys.show_secret").private
     assert decided(deploying, "bank.close_account").always_gated
 

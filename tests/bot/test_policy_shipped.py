@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bot.policy_file import load_policy
-from gate.rules.action import Class, Decision, Json, Risk
+from gate.rules.action import CallClass, Decision, Json, Risk
 from gate.rules.policy import decide
 from gate.rules.tool import Hints, Recipe, ToolSpec, Trust
 from servers.filesystem import server as filesystem
@@ -17,7 +17,7 @@ from tools.mcp.schema import problems
 from tools.mcp.server_config import ServerConfig
 
 SHIPPED = load_policy(Path(__file__).parents[2] / "manifests" / "policy.yaml")
-READ, WRITE, UNKNOWN, DESTRUCTIVE = Class.READ, Class.WRITE, Class.UNKNOWN, Class.DESTRUCTIVE
+READ, WRITE, UNKNOWN, DESTRUCTIVE = CallClass.READ, CallClass.WRITE, CallClass.UNKNOWN, CallClass.DESTRUCTIVE
 # The two lists of docs/promises.md GATE-27 and GATE-28.
 NEVER_PROMPTED = (
     "read_file search_files list_directory glob_find ripgrep_search analyze_code ask_user web_search web_fetch "
@@ -106,7 +106,7 @@ def test_the_destructive_patterns_of_the_spec_are_typed_for(pattern: str, comman
         ("move_file", {"source": "a", "destination": "b"}, WRITE),
     ],
 )
-def test_what_the_arguments_make_of_a_name_of_the_spec(name: str, args: Json, cls: Class) -> None:
+def test_what_the_arguments_make_of_a_name_of_the_spec(name: str, args: Json, cls: CallClass) -> None:
     assert decided(name, args).cls is cls
 
 
@@ -141,7 +141,7 @@ SAYS_IT_READS = Hints(read_only=True)
         ("read_query", {"query": "ATTACH 'x' AS y"}, DESTRUCTIVE),
     ],
 )
-def test_reads_that_are_more_than_reads_are_raised(name: str, args: Json, cls: Class) -> None:
+def test_reads_that_are_more_than_reads_are_raised(name: str, args: Json, cls: CallClass) -> None:
     assert decided(name, args, hints=SAYS_IT_READS).cls is cls
     assert decided(name, args, trust=Trust.REVIEWED, hints=SAYS_IT_READS).cls in (cls, WRITE)
 

@@ -17,7 +17,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 import bot.engine
 from bot.dbos_db import connect
 from bot.engine import Engine, Job
-from bot.queue_waker import CALLED, Bell, Listener, Lookout, fits
+from bot.queue_waker import NOTIFY, Listener, QueueWaker, WakeEvent, is_known_worker
 from gate.rules.jobs import Run
 from storage.ledger import SqlLedger
 from storage.migrate import migrate
@@ -27,15 +27,15 @@ LONG = 60.0  # seconds, that no test waits out
 
 
 def test_a_bell_that_is_called_ends_the_wait_and_is_not_the_end() -> None:
-    bell = Bell()
-    bell.call()
+    bell = WakeEvent()
+    bell.wake()
     assert bell.wait(LONG) is False
     assert bell.wait(0) is False
 
 
 def test_a_bell_that_is_called_while_somebody_waits_wakes_them() -> None:
-    bell = Bell()
-    caller = threading.Timer(0.05, bell.call)
+    bell = WakeEvent()
+    caller = threading.Timer(0.05, bell.wake)
     caller.start()
     begun = time.monotonic()
     assert bell.wait(LONG) is False
@@ -44,7 +44,7 @@ def test_a_bell_that_is_called_while_somebody_waits_wakes_them() -> None:
 
 
 def test_the_end_wakes_whoever_waits_and_lasts() -> None:
-    bell = Bell()
+    bell = WakeEvent()
     caller = threading.Timer(0.05, bell.set)
     caller.start()
     assert bell.wait(LONG)
@@ -54,18 +54,18 @@ def test_the_end_wakes_whoever_waits_and_lasts() -> None:
 
 
 def test_a_few_calls_are_heard_at_once_and_many_at_a_pace() -> None:
-    bell = Bell(spare=3, pace=0.1)
+    bell = WakeEvent(spare=3, pace=0.1)
     begun = time.monotonic()
     for _ in range(6):
-        bell.call()
+        bell.wake()
         assert bell.wait(LONG) is False
     assert time.monotonic() - begun >= 0.29  # the fourth to the sixth wait their turn
 
 
 def test_the_end_does_not_wait_for_the_pace() -> None:
-    bell = Bell(spare=1, pace=LONG)
+    bell = WakeEvent(spare=1, pace=LONG)
     bell.wait(0)
-    bell.call()
+    bell.wake()
     caller = threading.Timer(0.05, bell.set)
     caller.start()
     assert bell.wait(LONG)
@@ -75,27 +75,27 @@ def test_the_end_does_not_wait_for_the_pace() -> None:
 def test_a_worker_that_ends_by_itself_is_begun_again(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.queue_waker.AGAIN", 0.01)
+    monkeypatch.setattr("bot.queue_waker.RESTART_SECONDS", 0.01)
     thrice = threading.Semaphore(0)
 
-    def falters(bell: Bell) -> None:
+    def falters(bell: WakeEvent) -> None:
         thrice.release()
         raise ValueError("cannot look")
 
-    lookout = Lookout(falters)
-    lookout.start()
+    waker = QueueWaker(falters)
+    waker.start()
     assert all(thrice.acquire(timeout=LONG) for _ in range(3))
-    lookout.stop()
+    waker.stop()
     assert "cannot look" in caplog.text
 
 
 def test_the_installed_worker_is_the_one_that_the_lookout_knows() -> None:
-    assert fits(_queue.queue_worker_thread)
+    assert is_known_worker(_queue.queue_worker_thread)
 
 
 @pytest.mark.parametrize("other", [None, 7, lambda: None, lambda stop_event, dbos, queue, more: None])
 def test_any_other_worker_is_not(other: Any) -> None:
-    assert not fits(other)
+    assert not is_known_worker(other)
 
 
 def _nobody() -> None:
@@ -163,7 +163,7 @@ async def test_a_run_that_a_process_without_workers_asks_for_begins_at_once(
 async def test_a_listener_whose_connection_is_lost_listens_again(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.queue_waker.AGAIN", 0.01)
+    monkeypatch.setattr("bot.queue_waker.RESTART_SECONDS", 0.01)
     await migrate(postgres_url)
     sql, heard = connect(postgres_url), threading.Event()
     listener = Listener(sql, heard.set)
@@ -176,7 +176,7 @@ async def test_a_listener_whose_connection_is_lost_listens_again(
     async def calls() -> None:
         heard.clear()
         for _ in range(200):
-            await asyncio.to_thread(send, CALLED)
+            await asyncio.to_thread(send, NOTIFY)
             if await asyncio.to_thread(heard.wait, 0.1):
                 return
         raise AssertionError("nobody listens")

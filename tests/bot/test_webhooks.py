@@ -20,7 +20,7 @@ from sqlalchemy import make_url
 
 from bot.webhooks import Deliveries, Forbidden, Sender
 from gate.rules import jobs
-from gate.rules.ports import Happening
+from gate.rules.ports import LedgerEvent
 from gate.rules.webhooks import BACKOFF, Webhook, secret_of, signature
 from storage.database import open_engine
 from storage.webhooks import HookStore
@@ -79,7 +79,7 @@ def delivering(migrated_sqlite: Path, sqlite_url: str, redis_url: str) -> Delive
 
 async def happened(scene: Scene, task: str = "t1") -> None:
     async with scene.ledger.begin() as tx:
-        tx.emit(Happening("task_changed", scene.session, task, {"state": "running"}))
+        tx.publish(LedgerEvent("task_changed", scene.session, task, {"state": "running"}))
 
 
 async def carried(scene: Scene, deliveries: Deliveries) -> None:

@@ -13,7 +13,7 @@ import pytest_asyncio
 from playwright.async_api import expect
 
 from bot.demo import sample_files
-from bot.demo_servers import desk_servers, sample_desk
+from bot.demo_servers import demo_servers, sample_desk
 from bot.demo_stories import sample_stories, story_servers
 from gate.rules.ports import Limits
 from tests.browser.browser_pages import Window
@@ -37,7 +37,7 @@ async def product(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Pro
     home = tmp_path_factory.mktemp("stories")
     files = sample_stories(sample_files(home / "files"))
     desk = sample_desk(home / "desk", datetime.now(UTC))
-    servers = (*desk_servers(desk, NOWHERE), *story_servers(files))
+    servers = (*demo_servers(desk, NOWHERE), *story_servers(files))
     async with running_product(home, limits=Limits(proceed=0.5), servers=servers) as running:
         yield running
 

@@ -18,7 +18,7 @@ from bot.mcp_connect import connected
 from bot.settings import Settings
 from gate.rules.action import Action
 from gate.rules.canonical_json import parse
-from gate.rules.ids import derived
+from gate.rules.ids import derive_id
 from gate.rules.planner_port import Mode
 from gate.rules.ports import Unavailable
 from gate.rules.states import SETTLED, State
@@ -26,7 +26,7 @@ from gate.rules.tool import Pin
 from storage.audit_log import entries, verify
 from storage.database import open_engine
 from storage.ledger import SqlLedger
-from storage.row_macs import seals_of
+from storage.row_macs import row_macs_of
 from storage.tool_pins import PinStore
 from tests.chaos.recording_server import ASKED, Bell, heard, strikes
 from tests.chaos.replicas import INSTALLED, KEY, SECONDS, Fleet, settings_for, until
@@ -70,13 +70,13 @@ class Stage:
 
 def task_id(said: Message) -> str:
     """The task that this message asked for."""
-    return derived("task", f"{TEAM}:{OPS}:{said.ts}")
+    return derive_id("task", f"{TEAM}:{OPS}:{said.ts}")
 
 
 def first_action(said: Message) -> str:
     """The action of the first call of a simple task."""
-    turn = derived("turn", task_id(said), 1, Mode.ACT)
-    return derived("action", turn, 0, 0)
+    turn = derive_id("turn", task_id(said), 1, Mode.ACT)
+    return derive_id("action", turn, 0, 0)
 
 
 @dataclass
@@ -215,7 +215,7 @@ async def _reviewed(settings: Settings, sql: AsyncEngine) -> None:
     async with connected(settings, settings.servers, {}) as host:
         now = datetime.now(UTC)
         read = [Pin(tool.server, tool.name, tool.definition, "U_ANN", now) for tool in host.specs()]
-        await PinStore(sql, seals_of(KEY.encode())).review(read, KEY.encode())
+        await PinStore(sql, row_macs_of(KEY.encode())).review(read, KEY.encode())
 
 
 def _nothing(*_: Any) -> None:

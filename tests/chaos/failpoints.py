@@ -14,14 +14,14 @@ from typing import Any
 
 from aiohttp import web
 
-from bot.cards import Seen
+from bot.cards import OnDraw
 from gate.rules.action import Action
 from gate.rules.audit import Entry
 from gate.rules.messages import CardKey
-from gate.rules.ports import Happening, World
+from gate.rules.ports import LedgerEvent, World
 from gate.rules.reviews import Phase
 from gate.rules.states import Event, State
-from gate.rules.task import Task, Why
+from gate.rules.task import PauseReason, Task
 from gate.rules.task_states import TaskState
 from gate.rules.tool import Answer
 from tests.chaos.recording_server import ASKED, DONE, strikes
@@ -99,9 +99,9 @@ class Port:
 
 
 class Ledger(Port):
-    def through(self, token: str) -> Ledger:
+    def for_token(self, token: str) -> Ledger:
         """Requests of the API have a ledger of their own, which burns as well."""
-        return Ledger(self._port.through(token), self._fuse)
+        return Ledger(self._port.for_token(token), self._fuse)
 
     @asynccontextmanager
     async def begin(self, seconds: float | None = None) -> AsyncIterator[Any]:
@@ -141,11 +141,11 @@ class Tx(Port):
         self.meant += [entry.event] if entry.event.startswith("task_") else []
         self._port.audit(entry)
 
-    def emit(self, happening: Happening) -> None:
+    def publish(self, happening: LedgerEvent) -> None:
         """The start and the end of a review are told."""
         told = {"workflow_paused": "pause commit", "workflow_resumed": "review commit"}
         self.meant += [told[happening.kind]] if happening.kind in told else []
-        self._port.emit(happening)
+        self._port.publish(happening)
 
 
 class Tools(Port):
@@ -166,7 +166,7 @@ class Tools(Port):
 
 
 class Chat(Port):
-    async def draw(self, key: CardKey, within: float, seen: Seen) -> None:
+    async def draw(self, key: CardKey, within: float, seen: OnDraw) -> None:
         name = ""
 
         async def noticed(record: Action | Task) -> None:
@@ -184,7 +184,7 @@ def _action_point(action: Action) -> str:
 
 
 def _task_point(task: Task) -> str:
-    reviewed = (task.state, task.why) == (TaskState.PAUSED, Why.REVIEW)
+    reviewed = (task.state, task.why) == (TaskState.PAUSED, PauseReason.REVIEW)
     went_on = task.pauses > 0 and task.state is not TaskState.PAUSED
     return "look posted" if reviewed else "look redrawn" if went_on else ""
 

@@ -17,8 +17,8 @@ from bot.engine import Engine
 from bot.job_routes import jobs
 from bot.wiring import RandomIds, SystemClock
 from gate.actions import confirm, edit
-from gate.actions.button_press import Press, Said
-from gate.actions.prepare import Asked, Prepared, prepare
+from gate.actions.button_press import Press, PressResult
+from gate.actions.prepare import CallRequest, Prepared, prepare
 from gate.rules.action import Action, Person, Ref, Session
 from gate.rules.canonical_json import canonical
 from gate.rules.messages import CardKey
@@ -130,7 +130,7 @@ async def _prepare(world: World, keys: Sequence[str]) -> list[list[Shown]]:
 
 async def _prepared(world: World, key: str) -> list[Shown]:
     user = f"U_{key}"
-    asked = Asked(key, SESSION, user, Call("desk", "poke", {"at": f"{key} first"}))
+    asked = CallRequest(key, SESSION, user, Call("desk", "poke", {"at": f"{key} first"}))
     made = await insisting(lambda: prepare(world, asked))
     assert isinstance(made, Prepared), made
     first = made.action
@@ -164,7 +164,7 @@ async def _press(world: World, presses: Sequence[tuple[str, Ref]]) -> Counter[tu
     return Counter((ref.id, user, s.code) for (user, ref), s in zip(presses, said, strict=True))
 
 
-async def _confirm(world: World, press: Press) -> Said:
+async def _confirm(world: World, press: Press) -> PressResult:
     return await insisting(lambda: confirm.confirm(world, press))
 
 

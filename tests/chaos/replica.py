@@ -15,7 +15,7 @@ from pathlib import Path
 from bot.connections import listening
 from bot.heartbeats import Rhythm
 from bot.settings import Settings
-from bot.wiring import Rig, made, serve
+from bot.wiring import Rig, build, serve
 from tests.chaos.failpoints import Fuse
 
 # Takeover within seconds instead of half a minute; long enough for a machine whose cores are shared.
@@ -54,7 +54,7 @@ async def _served(settings: Settings, line: Connection) -> None:
 async def _fused(settings: Settings, fuse: Fuse, line: Connection) -> None:
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
-    async with made(settings, rig=Rig(RHYTHM, SWEEP, fuse.dress)) as parts:
+    async with build(settings, rig=Rig(RHYTHM, SWEEP, fuse.dress)) as parts:
         parts.web.middlewares.append(fuse.acks)
         async with listening(parts.web, "127.0.0.1", 0, settings.http) as port:
             line.send(f"http://127.0.0.1:{port}/slack/events")

@@ -12,8 +12,8 @@ from typing import Any
 from sqlalchemy import Connection as SqlConnection
 
 from bot.wiring import RandomIds, SystemClock
-from gate.actions.button_press import Said
-from gate.actions.prepare import Asked, Prepared, prepare
+from gate.actions.button_press import PressResult
+from gate.actions.prepare import CallRequest, Prepared, prepare
 from gate.rules.action import Session
 from gate.rules.jobs import Run
 from gate.rules.planner_port import Call
@@ -21,10 +21,10 @@ from gate.rules.policy import Policy
 from gate.rules.ports import World
 from gate.rules.reviews import Phase, Review, ReviewDecision, version_before
 from gate.rules.settings import Switches
-from gate.rules.task import Flow, Look, Plan, StepState, Why
+from gate.rules.task import Flow, PauseReason, Plan, StepReview, StepState
 from gate.rules.task_states import TaskState
 from gate.tasks import step_review
-from gate.tasks.step_review import Conflict, Resume
+from gate.tasks.step_review import ReviewConflict, ReviewRequest
 from storage.database import open_engine
 from storage.leases import RedisLeases, open_redis
 from storage.ledger import SqlLedger
@@ -67,18 +67,18 @@ async def _made(world: World, number: int, phase: Phase) -> tuple[str, str, int]
     """Something that is paused for review: its execution, node and version."""
     session = Session(TEAM, "C_OPS", f"{1_700_000_000 + number}.000000")
     if phase is Phase.BEFORE:
-        asked = Asked(f"a{number}", session, ANN, Call("desk", "poke", {"at": str(number)}))
+        asked = CallRequest(f"a{number}", session, ANN, Call("desk", "poke", {"at": str(number)}))
         made = await insisting(lambda: prepare(world, asked))
         assert isinstance(made, Prepared), made
         return made.action.id, made.action.id, version_before(made.action)
     result = {"text": "poked", "number": number}
     step = step_of(
-        "s1", "", "desk", "poke", {}, state=StepState.DONE, action="x", result=result, look=Look(1)
+        "s1", "", "desk", "poke", {}, state=StepState.DONE, action="x", result=result, look=StepReview(1)
     )
     task = task_of(
         id=f"t{number}", revision=1, state=TaskState.PAUSED, session=session, requester=ANN, text="race",
         switches=Switches(), created_at=datetime.now(UTC), since=datetime.now(UTC), flow=Flow.PLAN,
-        plan=Plan(1, (step, replace(step, id="s2", state=StepState.WAITING, look=None))), why=Why.REVIEW, pauses=1,
+        plan=Plan(1, (step, replace(step, id="s2", state=StepState.WAITING, look=None))), why=PauseReason.REVIEW, pauses=1,
     )  # fmt: skip
     async with world.ledger.begin() as tx:
         assert await tx.open_task(task) == task
@@ -94,8 +94,8 @@ async def _resume(world: World, paused: tuple[str, str, int], number: int) -> st
     after = paused[1] == "s1"
     decision = ReviewDecision.REJECT if number % 5 == 1 else ReviewDecision.APPROVE
     edited = {"text": "by hand", "number": number} if after and number % 5 == 2 else None
-    asked = Resume(*paused, decision, TEAM, ANN, edited, f"number {number}")
-    said: Any = await insisting(lambda: step_review.resume(world, asked))
-    if isinstance(said, Conflict):
+    asked = ReviewRequest(*paused, decision, TEAM, ANN, edited, f"number {number}")
+    said: Any = await insisting(lambda: step_review.decide_review(world, asked))
+    if isinstance(said, ReviewConflict):
         return "conflict"
-    return "won" if isinstance(said, Said) and said.ok else str(said)
+    return "won" if isinstance(said, PressResult) and said.ok else str(said)

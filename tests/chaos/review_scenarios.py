@@ -12,15 +12,15 @@ from typing import Any
 
 from aiohttp import ClientError, ClientSession
 
-from gate.rules.access import Kind
+from gate.rules.access import TokenKind
 from gate.rules.ports import Unavailable
 from gate.rules.reviews import Phase, ReviewDecision, version_before
 from gate.rules.states import State
-from gate.rules.task import StepState, Task, Why
+from gate.rules.task import PauseReason, StepState, Task
 from gate.rules.task_states import TaskState
 from storage.leases import open_redis
 from storage.pending_reviews import RedisPending
-from storage.row_macs import seals_of
+from storage.row_macs import row_macs_of
 from tests.api.test_api_end_to_end import told
 from tests.chaos.action_scenario import TEAM, Stage
 from tests.chaos.recording_server import ASKED, strikes
@@ -40,7 +40,7 @@ class Paused:
     phase: Phase
     version: int
     action: str
-    state: tuple[TaskState, Why, StepState, State]
+    state: tuple[TaskState, PauseReason, StepState, State]
 
 
 def policy(home: Path, phase: Phase, step: str = STEP) -> Path:
@@ -53,7 +53,7 @@ def policy(home: Path, phase: Phase, step: str = STEP) -> Path:
 
 async def line(stage: Stage, stack: AsyncExitStack) -> ClientSession:
     """Ann's line to the API, with a token of hers."""
-    token = await told(stage.sql, seals_of(KEY.encode()), Kind.PERSON, 1)
+    token = await told(stage.sql, row_macs_of(KEY.encode()), TokenKind.PERSON, 1)
     return await stack.enter_async_context(ClientSession(headers={"Authorization": f"Bearer {token}"}))
 
 

@@ -15,12 +15,12 @@ import pytest
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from gate.actions import confirm, edit, expiry
-from gate.actions.button_press import Press, Said
-from gate.actions.prepare import Asked, Prepared, prepare
+from gate.actions.button_press import Press, PressResult
+from gate.actions.prepare import CallRequest, Prepared, prepare
 from gate.rules.action import Action
 from gate.rules.jobs import Run
 from gate.rules.planner_port import Call
-from gate.rules.ports import Due
+from gate.rules.ports import DueItem
 from gate.rules.states import State
 from gate.rules.thread_commands import Replace
 from storage.audit_log import entries, verify
@@ -47,7 +47,9 @@ New = Callable[[Path], str]
 
 
 async def prepared(stage: Scene, key: str) -> Action:
-    made = await prepare(stage.world, Asked(key, SESSION, f"U_{key}", Call("desk", "poke", {"at": "here"})))
+    made = await prepare(
+        stage.world, CallRequest(key, SESSION, f"U_{key}", Call("desk", "poke", {"at": "here"}))
+    )
     assert isinstance(made, Prepared), made
     return made.action
 
@@ -61,16 +63,16 @@ async def race(stage: Scene, action: Action, lead: float) -> str:
         confirm.confirm(world, owner),
         confirm.confirm(world, wrong),
         _behind(confirm.cancel(world, owner)),
-        _behind(edit.by_words(world, owner, Replace("here", "there"))),
-        _behind(expiry.settle(world, [Due("action", action.id, action.revision, 0.0)])),
+        _behind(edit.edit_by_text(world, owner, Replace("here", "there"))),
+        _behind(expiry.process_items(world, [DueItem("action", action.id, action.revision, 0.0)])),
     ]
     random.shuffle(runners)
     stage.ledger.offset = action.expires_at - datetime.now(UTC) - timedelta(seconds=lead)
     said = await asyncio.gather(*runners)
-    won = sorted(s.code for s in said if isinstance(s, Said) and s.ok and s.code != "edited")
+    won = sorted(s.code for s in said if isinstance(s, PressResult) and s.ok and s.code != "edited")
     if (now := await stage.now(action.id)).state is State.PREPARED:  # all too early for expiry, or edited
         stage.travel(60)
-        await expiry.settle(world, [Due("action", now.id, now.revision, 0.0)])
+        await expiry.process_items(world, [DueItem("action", now.id, now.revision, 0.0)])
     now = await stage.now(action.id)
     assert won in WON[now.state]
     stage.ledger.offset = timedelta(0)

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from aiohttp.test_utils import TestServer
 
-from gate.rules.access import Kind
+from gate.rules.access import TokenKind
 from storage.database import open_engine
-from storage.row_macs import seals_of
+from storage.row_macs import row_macs_of
 from tests.api.test_api_end_to_end import told
 from tests.api.test_gateway_end_to_end import ANN, card
 from tests.foreign.conftest import NODE
@@ -76,8 +76,8 @@ async def product_with_gateway(home: Path) -> AsyncIterator[tuple[Product, dict[
     """The whole product, and what a client of its gateway has to know."""
     async with running_product(home) as product:
         engine = open_engine(f"sqlite+aiosqlite:///{home / 'countersign.db'}")
-        seals = seals_of((home / "audit.key").read_bytes())
-        token = await told(engine, seals, Kind.AGENT, 1)
+        seals = row_macs_of((home / "audit.key").read_bytes())
+        token = await told(engine, seals, TokenKind.AGENT, 1)
         server = TestServer(product.parts.web)
         await server.start_server()
         yield product, {"url": str(server.make_url("/mcp")), "token": token}

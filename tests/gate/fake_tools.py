@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from gate.rules.action import Class
+from gate.rules.action import CallClass
 from gate.rules.tool import (
     Answer,
     Drift,
@@ -42,7 +42,7 @@ BIND = {"expected": "{capture.before.sha}"}
 AS_LEFT = Drift(Read("look", {"path": "{args.path}"}), {"sha": "{result.sha}"})
 
 WRITE = Recipe(
-    cls=Class.WRITE,
+    cls=CallClass.WRITE,
     summary="Write {args.path}",
     verb="Write",
     noun="{args.path|name}",
@@ -59,9 +59,11 @@ WRITE = Recipe(
     ],
     drift=AS_LEFT,
 )
-PUT_BACK = Recipe(cls=Class.WRITE, summary="Put back {args.path}", verb="Put back", capture=LOOK, bind=BIND)
+PUT_BACK = Recipe(
+    cls=CallClass.WRITE, summary="Put back {args.path}", verb="Put back", capture=LOOK, bind=BIND
+)
 SHRED = Recipe(
-    cls=Class.DESTRUCTIVE,
+    cls=CallClass.DESTRUCTIVE,
     summary="Shred {args.path}",
     verb="Shred",
     noun="{args.path|name}",
@@ -77,7 +79,7 @@ def bundled(name: str, takes: dict[str, Any], hints: Hints, recipe: Recipe) -> T
 
 
 SPECS = {
-    "look": bundled("look", schema(["path"], path=TEXT), Hints(True), Recipe(cls=Class.READ)),
+    "look": bundled("look", schema(["path"], path=TEXT), Hints(True), Recipe(cls=CallClass.READ)),
     "write": bundled("write", CONTENT, Hints(False, False), WRITE),
     "put_back": bundled("put_back", CONTENT, Hints(False, False), PUT_BACK),
     "shred": bundled("shred", PATH, Hints(False, True), SHRED),

@@ -10,20 +10,30 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any
 
-from bot.cards import Seen
+from bot.cards import OnDraw
 from bot.job_routes import jobs
 from gate.actions import confirm as decide
 from gate.actions import expiry
-from gate.actions.button_press import Press, Said
-from gate.actions.prepare import Asked, prepare
+from gate.actions.button_press import Press, PressResult
+from gate.actions.prepare import CallRequest, prepare
 from gate.rules.action import Action, Person, Ref, Session
 from gate.rules.due_times import card_waited_at
 from gate.rules.jobs import Run
 from gate.rules.messages import CardKey, CardKind
-from gate.rules.planner_port import Assessed, Brief, Call, Done, Incoming, Planner, Replied, Reply, Turn
+from gate.rules.planner_port import (
+    Call,
+    Done,
+    Incoming,
+    Planner,
+    PlannerAssessment,
+    PlannerContext,
+    PlannerReply,
+    Reply,
+    Turn,
+)
 from gate.rules.policy import Policy, Rule
-from gate.rules.ports import Due, Limits, Note, Posted, World
-from gate.rules.task import Assessment, Task, Why
+from gate.rules.ports import DueItem, Limits, Note, Posted, World
+from gate.rules.task import Assessment, PauseReason, Task
 from gate.tasks import inbox
 from storage.leases import RedisLeases
 from storage.ledger import SqlLedger
@@ -68,13 +78,13 @@ class Wall:
         self.places: dict[str, str] = {}  # where each card hangs
         self.stamps = count(1)
 
-    async def draw(self, key: CardKey, within: float, seen: Seen) -> None:
+    async def draw(self, key: CardKey, within: float, seen: OnDraw) -> None:
         await self.ledger.begin_drawing(key.id)
         match key.kind:
             case CardKind.ACTION:
                 await self._action(await self.ledger.action(key.id), seen)
             case CardKind.GROUP:
-                for one in await self.ledger.of_group(key.id):
+                for one in await self.ledger.actions_of_group(key.id):
                     await self._action(one if one.shares else None, seen)
             case CardKind.TASK:
                 await self._task(await self.ledger.task(key.id), seen)
@@ -82,12 +92,12 @@ class Wall:
                 note = await self.ledger.note(key.id)
                 self.notes += [note] if note else []
 
-    async def _action(self, action: Action | None, seen: Seen) -> None:
+    async def _action(self, action: Action | None, seen: OnDraw) -> None:
         if action is not None:
             await seen(action)
             await self.draw_action(action, action.shares or action.id)
 
-    async def _task(self, task: Task | None, seen: Seen) -> None:
+    async def _task(self, task: Task | None, seen: OnDraw) -> None:
         if task is not None:
             await seen(task)
             await self.draw_task(task)
@@ -126,19 +136,19 @@ class Obeying:
     def __init__(self) -> None:
         self.script: list[Reply] = []
         self.seen: list[Turn] = []
-        self.briefs: list[Brief] = []
+        self.briefs: list[PlannerContext] = []
         self.assessments: list[Assessment] = []  # to be given in turn; then everything is simple
         self.thinks: Planner | None = None  # replies in its place
 
-    async def assess(self, turn: Turn, brief: Brief) -> Assessed:
-        return Assessed(self.assessments.pop(0) if self.assessments else Assessment(10, 1))
+    async def assess(self, turn: Turn, brief: PlannerContext) -> PlannerAssessment:
+        return PlannerAssessment(self.assessments.pop(0) if self.assessments else Assessment(10, 1))
 
-    async def reply(self, turn: Turn, brief: Brief, pending: tuple[Action, ...]) -> Replied:
+    async def reply(self, turn: Turn, brief: PlannerContext, pending: tuple[Action, ...]) -> PlannerReply:
         self.seen.append(turn)
         self.briefs.append(brief)
         if self.thinks is not None:
             return await self.thinks.reply(turn, brief, pending)
-        return Replied(self.script.pop(0) if self.script else Done())
+        return PlannerReply(self.script.pop(0) if self.script else Done())
 
 
 class FixedClock:
@@ -157,7 +167,7 @@ class CountedIds:
         return f"id{next(self.counter)}"
 
 
-async def waits_over(ledger: SqlLedger, within: float, why: str = "") -> list[Due]:
+async def waits_over(ledger: SqlLedger, within: float, why: str = "") -> list[DueItem]:
     """The tasks whose wait ends within so many seconds, as if it ended now at the latest. `why`: only those that are
     paused because of it."""
     found = []
@@ -188,7 +198,7 @@ class Scene:
     async def prepare(self, tool: str = "write", user: str = ANN, key: str = "", **args: Any) -> Action:
         """A pending action, its card posted."""
         call = Call("desk", tool, args)
-        made = await prepare(self.world, Asked(key or self.world.ids.new(), self.session, user, call))
+        made = await prepare(self.world, CallRequest(key or self.world.ids.new(), self.session, user, call))
         assert hasattr(made, "action"), made
         await self.play()
         return await self.now(made.action.id)
@@ -201,7 +211,7 @@ class Scene:
     def press(self, action: Action, user: str = ANN, **more: Any) -> Press:
         return Press(Ref(action.id, action.version, action.receipt[:16]), TEAM, user, **more)
 
-    async def confirm(self, action: Action, user: str = ANN, **more: Any) -> Said:
+    async def confirm(self, action: Action, user: str = ANN, **more: Any) -> PressResult:
         return await decide.confirm(self.world, self.press(action, user, **more))
 
     async def play(self, timers: bool = False) -> None:
@@ -218,11 +228,11 @@ class Scene:
 
     async def _looked_at(self, before: set[Any], timers: bool) -> bool:
         """One sweep; whether anything was new to it."""
-        found = await waits_over(self.ledger, YEAR if timers else 0, "" if timers else Why.SUMMARY)
+        found = await waits_over(self.ledger, YEAR if timers else 0, "" if timers else PauseReason.SUMMARY)
         found += [one for one in await self.ledger.due() if timers and one.kind == "action"]
         new = [one for one in found if (one.id, one.revision) not in before]
         before |= {(one.id, one.revision) for one in new}
-        await expiry.settle(self.world, new)
+        await expiry.process_items(self.world, new)
         return bool(new)
 
     async def say(self, text: str, user: str = ANN, ts: str = "", mentioned: bool = True) -> None:

@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 from gate.actions import resolve_unknown
-from gate.actions.button_press import Press, Said, TaskPress
+from gate.actions.button_press import Press, PressResult, TaskPress
 from gate.rules.action import Action, Ref
-from gate.rules.planner_port import Call, Planned, ProposePlan, Reply
-from gate.rules.ports import Sheet
+from gate.rules.planner_port import Call, ProposedStep, ProposePlan, Reply
+from gate.rules.ports import OpenedModal
 from gate.rules.settings import Switches
 from gate.rules.task import Assessment, Step, StepState, Task
 from gate.rules.task_states import TaskState
@@ -22,28 +22,28 @@ MANY = Assessment(60, 4)
 PRESETS = Switches()
 
 
-def write(path: str, content: str = "new", **more: Any) -> Planned:
-    return Planned(Call("desk", "write", {"path": path, "content": content}), **more)
+def write(path: str, content: str = "new", **more: Any) -> ProposedStep:
+    return ProposedStep(Call("desk", "write", {"path": path, "content": content}), **more)
 
 
-def look(path: str, **more: Any) -> Planned:
-    return Planned(Call("desk", "look", {"path": path}), **more)
+def look(path: str, **more: Any) -> ProposedStep:
+    return ProposedStep(Call("desk", "look", {"path": path}), **more)
 
 
-def shred(path: str, **more: Any) -> Planned:
-    return Planned(Call("desk", "shred", {"path": path}), **more)
+def shred(path: str, **more: Any) -> ProposedStep:
+    return ProposedStep(Call("desk", "shred", {"path": path}), **more)
 
 
-def call(tool: str, /, server: str = "desk", **args: Any) -> Planned:
-    return Planned(Call(server, tool, args))
+def call(tool: str, /, server: str = "desk", **args: Any) -> ProposedStep:
+    return ProposedStep(Call(server, tool, args))
 
 
-def keep(step: Step, **more: Any) -> Planned:
+def keep(step: Step, **more: Any) -> ProposedStep:
     """A step of the plan before, proposed again as it was."""
-    return Planned(Call(step.server, step.tool, step.args), step.title, step.refs, step.id, **more)
+    return ProposedStep(Call(step.server, step.tool, step.args), step.title, step.refs, step.id, **more)
 
 
-def proposes(*steps: Planned, note: str = "") -> ProposePlan:
+def proposes(*steps: ProposedStep, note: str = "") -> ProposePlan:
     return ProposePlan(steps, note)
 
 
@@ -58,7 +58,7 @@ async def asked(stage: Scene, *replies: Reply, text: str = "tidy up the desk", *
     return await only(stage)
 
 
-async def planned(stage: Scene, *steps: Planned, **switches: Any) -> Task:
+async def planned(stage: Scene, *steps: ProposedStep, **switches: Any) -> Task:
     return await asked(stage, proposes(*steps), **switches)
 
 
@@ -87,7 +87,9 @@ async def approved(stage: Scene, task: Task) -> Task:
     return await only(stage)
 
 
-async def pressed(stage: Scene, flow: Callable[..., Awaitable[Said]], press: TaskPress, *more: Any) -> Said:
+async def pressed(
+    stage: Scene, flow: Callable[..., Awaitable[PressResult]], press: TaskPress, *more: Any
+) -> PressResult:
     said = await flow(stage.world, press, *more)
     await stage.play()
     return said
@@ -104,7 +106,7 @@ async def confirmed(stage: Scene, action: Action | None = None, **more: Any) -> 
     action = action or await waiting(stage)
     if action.phrase:
         async with stage.ledger.begin() as tx:
-            await tx.sheet(Sheet("V1", "typed", ANN, action.id, action.version, action.receipt))
+            await tx.save_modal(OpenedModal("V1", "typed", ANN, action.id, action.version, action.receipt))
         more |= {"view": "V1", "typed": action.phrase}
     said = await stage.confirm(action, **more)
     assert said.code == "confirmed", said
@@ -114,7 +116,7 @@ async def confirmed(stage: Scene, action: Action | None = None, **more: Any) -> 
 
 async def settled(stage: Scene, action: Action, happened: bool) -> None:
     press = Press(Ref(action.id, action.version, action.receipt[:16]), TEAM, ANN)
-    assert (await resolve_unknown.settle(stage.world, press, happened)).ok
+    assert (await resolve_unknown.resolve(stage.world, press, happened)).ok
     await stage.play()
 
 
@@ -137,6 +139,8 @@ async def entries(stage: Scene, event: str) -> list[Any]:
     return [line.entry for line in reversed(lines) if line.entry.event == event]
 
 
-async def twice(flow: Callable[..., Awaitable[Said]], stage: Scene, press: TaskPress) -> list[Said]:
+async def twice(
+    flow: Callable[..., Awaitable[PressResult]], stage: Scene, press: TaskPress
+) -> list[PressResult]:
     """The same press, delivered twice at once."""
     return list(await asyncio.gather(flow(stage.world, press), flow(stage.world, press)))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gate.rules.planner_port import Call, Planned, ProposePlan, Reply
+from gate.rules.planner_port import Call, ProposedStep, ProposePlan, Reply
 from gate.rules.task import Assessment, Task
 from tests.slack_app import AGES, ANN, OPS, Edge
 from tests.views.samples import shown
@@ -15,15 +15,15 @@ from workspace.state import Message
 MANY = Assessment(60, 4)
 
 
-def write(path: str, content: str = "new", **more: Any) -> Planned:
-    return Planned(Call("desk", "write", {"path": path, "content": content}), **more)
+def write(path: str, content: str = "new", **more: Any) -> ProposedStep:
+    return ProposedStep(Call("desk", "write", {"path": path, "content": content}), **more)
 
 
-def shred(path: str) -> Planned:
-    return Planned(Call("desk", "shred", {"path": path}))
+def shred(path: str) -> ProposedStep:
+    return ProposedStep(Call("desk", "shred", {"path": path}))
 
 
-def proposes(*steps: Planned, note: str = "") -> ProposePlan:
+def proposes(*steps: ProposedStep, note: str = "") -> ProposePlan:
     return ProposePlan(steps, note)
 
 

@@ -115,7 +115,7 @@ async def test_always_is_given_used_listed_and_taken_back(http: Edge) -> None:
     assert (await http.ann.click(listed, "revoke")).ok
     await http.told(ANN, "Taken back: desk.write")
     assert "Prepared: Write drafts/d.md" in await again(http, card, "drafts/d.md")
-    assert await http.ledger.learnt.grants(Session(TEAM, OPS, card.said.ts)) == ()
+    assert await http.ledger.grants.grants(Session(TEAM, OPS, card.said.ts)) == ()
 
 
 async def test_what_destroys_is_not_offered_and_nobody_else_gives_it(http: Edge) -> None:

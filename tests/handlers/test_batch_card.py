@@ -9,9 +9,9 @@ import pytest
 
 from bot.cards import Cards
 from gate.actions import batch, confirm
-from gate.actions.prepare import Asked, prepare
+from gate.actions.prepare import CallRequest, prepare
 from gate.rules.action import Action, Session
-from gate.rules.ids import derived
+from gate.rules.ids import derive_id
 from gate.rules.jobs import Run
 from gate.rules.messages import CardKey, CardKind
 from gate.rules.planner_port import Call, Mode, Propose
@@ -33,7 +33,7 @@ class Several:
 
     @property
     def group(self) -> str:
-        return derived("group", self.turn, 0)
+        return derive_id("group", self.turn, 0)
 
     @property
     def messages(self) -> list[Message]:
@@ -56,10 +56,10 @@ class Several:
         return found
 
     def id(self, place: int) -> str:
-        return derived("action", self.turn, 0, place)
+        return derive_id("action", self.turn, 0, place)
 
     async def actions(self) -> tuple[Action, ...]:
-        return await self.edge.ledger.of_group(self.group)
+        return await self.edge.ledger.actions_of_group(self.group)
 
     async def press(self, button: str, place: int | None = None, user: str = ANN) -> None:
         """The button of the action at this place, or that of all of them; then wait for what follows."""
@@ -81,7 +81,7 @@ class Several:
 async def several(edge: Edge, *calls: Call) -> Several:
     edge.planner.script.append(Propose(calls or tuple(write(name) for name in NAMES)))
     said = await edge.ann.say(OPS, "<@UBOT> please do it")
-    turn = derived("turn", derived("task", f"{TEAM}:{OPS}:{said.ts}"), 1, Mode.ACT)
+    turn = derive_id("turn", derive_id("task", f"{TEAM}:{OPS}:{said.ts}"), 1, Mode.ACT)
     made = Several(edge, said, turn)
     await edge.ws.wait_for(lambda: made.messages, AGES)
     await edge.settled()
@@ -144,7 +144,7 @@ async def test_a_press_on_what_has_changed_since_confirms_nothing(http: Edge) ->
         for where in (made.card, http.ws.forge.message(OPS, http.ws.state.next_ts(), thread_ts=made.said.ts)):
             click = http.ws.forge.click(ANN, where, action_id="confirm_all", value=value)
             await http.send("interactive", click)
-        await http.told(ANN, batch.CHANGED)
+        await http.told(ANN, batch.CARD_CHANGED)
     await made.press("confirm_all")
     assert sorted(http.desk.notes) == ["a.md", "c.md"]
 
@@ -181,14 +181,14 @@ async def test_what_has_no_room_gets_a_card_of_its_own(http: Edge) -> None:
 
     with http.nothing_ran():
         await http.send("interactive", forged())
-        await http.told(ANN, confirm.IN_PART)
+        await http.told(ANN, confirm.SHORTENED_CARD)
     await made.press("show_apart", 1)
     assert "It stands on a card of its own in this thread." in made.text
     assert made.own(1).text == "Prepared: Write b.md"
     assert len(made.messages) == 2
     with http.nothing_ran():
         await http.send("interactive", forged())
-        await http.told(ANN, confirm.NOT_MINE)
+        await http.told(ANN, confirm.NOT_OUR_CARD)
     await http.ann.click(made.own(1), "confirm")
     await http.settled()
     assert made.own(1).text == "Wrote b.md"
@@ -231,7 +231,7 @@ async def test_two_draws_at_once_post_it_once(http: Edge) -> None:
     session = Session(TEAM, OPS, said.ts)
     for place, name in enumerate(NAMES):
         await prepare(
-            http.world, Asked(f"twice{place}", session, ANN, write(name), index=place, group="together")
+            http.world, CallRequest(f"twice{place}", session, ANN, write(name), index=place, group="together")
         )
     for key in ("once", "again", "and again"):
         for place in range(3):
@@ -250,8 +250,8 @@ class Behind:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._ledger, name)
 
-    async def of_group(self, group: str) -> tuple[Action, ...]:
-        return self._members.pop() if self._members else await self._ledger.of_group(group)
+    async def actions_of_group(self, group: str) -> tuple[Action, ...]:
+        return self._members.pop() if self._members else await self._ledger.actions_of_group(group)
 
     async def begin_drawing(self, key: str) -> Posted | None:
         found = await self._ledger.posted(key)

@@ -20,8 +20,8 @@ DONE, CLARIFYING = TaskState.DONE, TaskState.CLARIFYING
 async def test_a_quick_write_is_posted_once_and_updated_once(
     http: Edge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gate.actions.versioning.SOON", FOREVER)
-    monkeypatch.setattr("bot.slack_messages.SOON", FOREVER)
+    monkeypatch.setattr("gate.actions.versioning.PROGRESS_DELAY", FOREVER)
+    monkeypatch.setattr("bot.slack_messages.PROGRESS_DELAY", FOREVER)
     card = await http.propose("write", path="a.md", content="hello")
     await card.click("confirm")
     assert card.text == "Wrote a.md"
@@ -33,7 +33,7 @@ async def test_a_quick_write_is_posted_once_and_updated_once(
 
 
 async def test_a_call_that_takes_long_is_shown_to_run(http: Edge, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gate.actions.versioning.SOON", 0.01)
+    monkeypatch.setattr("gate.actions.versioning.PROGRESS_DELAY", 0.01)
     card = await http.propose("write", path="a.md", content="hello")
     http.desk.gate = asyncio.Event()
     await http.ann.click(card.message, "confirm")
@@ -85,7 +85,7 @@ async def test_a_request_that_is_answered_at_once_is_never_said_to_be_worked_on(
 async def test_a_request_that_takes_long_is_worked_on_until_it_is_over(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("bot.slack_messages.SOON", 0.01)
+    monkeypatch.setattr("bot.slack_messages.PROGRESS_DELAY", 0.01)
     made, agent = statuses()
     for _ in range(2):
         made.signal(task(CLARIFYING))
@@ -96,7 +96,7 @@ async def test_a_request_that_takes_long_is_worked_on_until_it_is_over(
 
 
 async def test_a_card_says_how_its_thread_stands_instead_of_its_task(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bot.slack_messages.SOON", 0.01)
+    monkeypatch.setattr("bot.slack_messages.PROGRESS_DELAY", 0.01)
     made, agent = statuses()
     made.signal(task(CLARIFYING))
     await agent.hears()
@@ -113,7 +113,7 @@ async def test_a_thread_is_told_once_that_nothing_goes_on_there() -> None:
 
 
 async def test_nothing_is_said_after_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bot.slack_messages.SOON", 0.01)
+    monkeypatch.setattr("bot.slack_messages.PROGRESS_DELAY", 0.01)
     made, agent = statuses()
     made.signal(task(CLARIFYING))
     await made.stop()

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from gate.rules.action import Session
-from gate.rules.planner_port import Call, Clarify, Planned, Propose
+from gate.rules.planner_port import Call, Clarify, Propose, ProposedStep
 from gate.rules.task import Assessment, Missing, Question, Task
 from gate.rules.task_states import TaskState
 from gate.rules.tool import Read
@@ -35,7 +35,7 @@ async def test_the_steps_that_the_approval_of_a_plan_covers_have_no_card(edge: E
 
 async def test_a_plan_that_reads_is_two_messages_and_the_last_shows_what_it_read(edge: Edge) -> None:
     edge.desk.notes.update({"a.md": "alpha says hello", "b.md": "beta says\nbye"})
-    look = [Planned(Call("desk", "look", {"path": path})) for path in ("a.md", "b.md")]
+    look = [ProposedStep(Call("desk", "look", {"path": path})) for path in ("a.md", "b.md")]
     story = await begun(edge, proposes(*look, write("c.md")))
     await story.click("plan", "plan_approve")
     assert len(messages(edge, story.said.ts)) == 2

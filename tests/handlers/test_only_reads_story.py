@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from gate.actions import edit, only_reads
-from gate.actions.button_press import Press, Said
-from gate.actions.prepare import Asked, Prepared, prepare
-from gate.rules.action import Approvers, Class, Ref, Session
+from gate.actions.button_press import Press, PressResult
+from gate.actions.prepare import CallRequest, Prepared, prepare
+from gate.rules.action import Approvers, CallClass, Ref, Session
 from gate.rules.planner_port import Call, Propose
-from gate.rules.policy import Rule, only_claimed
+from gate.rules.policy import Rule, is_only_claimed
 from gate.rules.states import State
 from gate.rules.tool import Hints, Pin, ToolSpec
 from storage.tool_pins import PinStore
@@ -195,8 +195,8 @@ async def test_it_is_not_offered_of_what_shows_a_sign_of_more(
     [
         Rule("gauges", ("desk.gauge",), always=True),
         Rule("gauges", ("desk.gauge",), approvers=Approvers(users=frozenset({CLEO}))),
-        Rule("gauges", ("desk.gauge",), at_least=Class.DESTRUCTIVE),
-        Rule("gauges", ("desk.gauge",), cls=Class.UNKNOWN),
+        Rule("gauges", ("desk.gauge",), at_least=CallClass.DESTRUCTIVE),
+        Rule("gauges", ("desk.gauge",), cls=CallClass.UNKNOWN),
     ],
 )
 async def test_it_is_not_offered_of_what_the_policy_gates_and_a_forged_choice_is_refused(
@@ -225,23 +225,23 @@ async def test_a_window_that_was_never_opened_notes_nothing(http: Edge) -> None:
 async def test_it_is_not_offered_of_what_an_agent_asks_with_its_token(http: Edge) -> None:
     claiming(http)
     session = Session(TEAM, OPS, "1700000000.000100")
-    asked = Asked("a1", session, CLEO, Call("desk", "gauge", {"at": "main"}))
-    made = await prepare(http.world.through("agent"), asked)
+    asked = CallRequest("a1", session, CLEO, Call("desk", "gauge", {"at": "main"}))
+    made = await prepare(http.world.for_token("agent"), asked)
     assert isinstance(made, Prepared)
     action = made.action
-    assert action.cls is Class.UNKNOWN
-    assert not only_claimed(action.proposal.decision)
+    assert action.cls is CallClass.UNKNOWN
+    assert not is_only_claimed(action.proposal.decision)
     press = Press(Ref(action.id, action.version, action.receipt[:16]), TEAM, CLEO)
-    said = await only_reads.offered(http.world, press)
-    assert isinstance(said, Said)
+    said = await only_reads.read_only_offer(http.world, press)
+    assert isinstance(said, PressResult)
     assert said.code == "floor"
     changed = await edit.submit(http.world, press, {"at": "side"})
-    assert isinstance(changed, Said)
+    assert isinstance(changed, PressResult)
     assert changed.action is not None
     await http.settled()
     edited = await http.ledger.action(action.id)
     assert edited is not None
-    assert not only_claimed(edited.proposal.decision)
+    assert not is_only_claimed(edited.proposal.decision)
 
 
 async def test_without_an_admin_in_the_policy_it_is_not_offered(http: Edge) -> None:

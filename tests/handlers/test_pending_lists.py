@@ -98,7 +98,7 @@ async def test_each_entry_says_when_it_expires_and_a_pause_waits_for_as_long_as_
     (card,) = [m for m in http.ws.by_app(OPS, paused.said.ts) if m.text.startswith("Prepared: Write a.md")]
     await http.ann.click(card, "confirm")
     await http.settled()
-    ends = [task for task, due in await http.ledger.asking(TEAM, ANN) if due]
+    ends = [task for task, due in await http.ledger.tasks_awaiting_answer(TEAM, ANN) if due]
     assert [task.state for task in ends[:2]] == [TaskState.CLARIFYING, TaskState.PLAN_REVIEW]
     question, waiting, pause = [
         shown(block) for block in (await listed(http, "/pending")).blocks or [] if block["type"] == "context"
@@ -439,4 +439,4 @@ async def test_what_is_over_or_of_another_workspace_is_not_listed(http: Edge) ->
     await story.click("plan", "plan_cancel")
     assert (await listed(http, "/pending")).text == "Nothing waits for a decision."
     assert await http.ledger.tasks_of(Session(TEAM, OPS, story.said.ts))
-    assert await http.ledger.asking("T9", ANN) == ()
+    assert await http.ledger.tasks_awaiting_answer("T9", ANN) == ()

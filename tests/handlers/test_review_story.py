@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gate.rules.planner_port import Call, Planned
+from gate.rules.planner_port import Call, ProposedStep
 from gate.rules.task import StepState
 from gate.rules.task_states import TaskState
 from gate.tasks import pending_reviews
@@ -14,7 +14,7 @@ from views.result_review_card import RESULT
 from views.task_modals import FEEDBACK
 
 
-async def looked_after(http: Edge, *more: Planned) -> Story:
+async def looked_after(http: Edge, *more: ProposedStep) -> Story:
     """The first write has run and waits for a look."""
     story = await begun(http, proposes(write("a.md", title="look after it"), *more))
     await story.click("plan", "plan_approve")
@@ -46,7 +46,7 @@ async def test_a_step_under_review_asks_on_its_own_card_although_the_plan_was_ap
 
 
 async def test_a_result_is_changed_in_its_window_for_the_steps_after_it(http: Edge) -> None:
-    uses = Planned(Call("desk", "write", {"path": "b.md"}), refs={"content": "{steps.s1.content}"})
+    uses = ProposedStep(Call("desk", "write", {"path": "b.md"}), refs={"content": "{steps.s1.content}"})
     story = await looked_after(http, uses)
     await story.click("pause", "review_revise")
     view = await story.window("review_revise")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.demo_servers import desk_servers, sample_desk
+from bot.demo_servers import demo_servers, sample_desk
 from gate.rules.ports import Limits
 from tests.foreign.thread import text_in
 from tests.product import OPS, Product, running_product
@@ -191,7 +191,7 @@ TOLD = {
 async def product(tmp_path: Path) -> AsyncIterator[Product]:
     """The demo's files, tasks, calendar and mail."""
     postbox = MailServer(tmp_path / "mails")
-    servers = desk_servers(sample_desk(tmp_path / "desk", datetime.now(UTC)), await postbox.start())
+    servers = demo_servers(sample_desk(tmp_path / "desk", datetime.now(UTC)), await postbox.start())
     try:
         async with running_product(tmp_path / "home", limits=LIMITS, servers=servers) as running:
             yield running

@@ -283,7 +283,7 @@ async def test_after_a_crash_the_sweep_closes_the_question(http: Edge) -> None:
 
 
 async def test_a_cancelled_call_closes_its_question(http: Edge) -> None:
-    subject = server_questions.Subject(
+    subject = server_questions.QuestionSubject(
         (await http.propose("write", path="a.md", content="x")).session, ANN, "desk", "look", "r1", "Look"
     )
     with server_questions.answered_in_thread(http.world, replace(subject, is_read=True)):
@@ -300,7 +300,7 @@ async def test_a_cancelled_call_closes_its_question(http: Edge) -> None:
 
 async def test_the_requester_of_a_private_read_is_asked_in_direct_messages(http: Edge) -> None:
     card = await http.propose("write", path="a.md", content="x")
-    subject = server_questions.Subject(
+    subject = server_questions.QuestionSubject(
         card.session, ANN, "desk", "look", "r1", "Look", is_read=True, private=True
     )
     with server_questions.answered_in_thread(http.world, subject):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bot.cards import Cards
-from gate.actions.prepare import Asked, prepare
+from gate.actions.prepare import CallRequest, prepare
 from gate.rules.action import Action
 from gate.rules.jobs import Run
 from gate.rules.messages import CardKey, CardKind
@@ -204,7 +204,7 @@ async def test_a_home_that_cannot_be_published_is_published_next_time(http: Edge
 async def test_two_draws_of_one_card_at_once_post_it_once(http: Edge) -> None:
     card = await write(http)
     call = Call("desk", "write", {"path": "b.md", "content": "hello"})
-    await prepare(http.world, Asked("twice", card.session, ANN, call))
+    await prepare(http.world, CallRequest("twice", card.session, ANN, call))
     for key in ("again", "and again"):
         http.pump.start(Run("card", key, ("action", "twice", "0")))
     await http.settled()

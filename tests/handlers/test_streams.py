@@ -13,7 +13,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bot.cards import Cards
 from bot.streams import Streams, in_parts
 from gate.rules.action import Session
-from gate.rules.ids import derived
+from gate.rules.ids import derive_id
 from gate.rules.messages import CardKey, CardKind
 from gate.rules.planner_port import Implement, Mode, Say
 from gate.rules.ports import Note
@@ -48,8 +48,8 @@ async def answer(edge: Edge, said: Message) -> Message:
 
 def note_of(said: Message) -> str:
     """The id of the note with the planner's first words."""
-    turn = derived("turn", derived("task", f"T1:{said.channel}:{said.ts}"), 1, Mode.ACT)
-    return derived("note", turn, 0, 0, "text")
+    turn = derive_id("turn", derive_id("task", f"T1:{said.channel}:{said.ts}"), 1, Mode.ACT)
+    return derive_id("note", turn, 0, 0, "text")
 
 
 def posted(text: str) -> str:

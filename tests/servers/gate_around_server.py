@@ -13,7 +13,7 @@ from typing import Any, cast
 from mcp.server import MCPServer
 from mcp_types import Tool
 
-from gate.actions.preview import Look, captured, look
+from gate.actions.preview import PreviewResult, make_preview, run_capture
 from gate.rules.action import Json, Preview
 from gate.rules.canonical_json import canonical
 from gate.rules.policy import Policy
@@ -72,8 +72,8 @@ class Gate:
         assert answer.text != f"Error executing tool {tool}", "a crash has no sentence"
         return answer.text
 
-    async def look(self, tool: str, /, **args: Any) -> Look:
-        return await look(self.world, self.spec(tool), args, "C")
+    async def look(self, tool: str, /, **args: Any) -> PreviewResult:
+        return await make_preview(self.world, self.spec(tool), args, "C")
 
     async def blind(self, tool: str, /, **args: Any) -> str:
         """Why there is no preview, and so no Confirm."""
@@ -87,9 +87,9 @@ class Gate:
         assert seen.preview.is_complete, seen.preview.problem
         return await self.go_on(tool, seen, args)
 
-    async def go_on(self, tool: str, seen: Look, args: Mapping[str, Json]) -> Done:
+    async def go_on(self, tool: str, seen: PreviewResult, args: Mapping[str, Json]) -> Done:
         spec = self.spec(tool)
-        assert await captured(self.world, spec, args, "C") == seen.capture, "it would never be carried out"
+        assert await run_capture(self.world, spec, args, "C") == seen.capture, "it would never be carried out"
         result = await self(tool, **seen.args)
         return Done(spec, seen.preview, {"args": seen.args, "capture": seen.capture, "result": result})
 

@@ -13,7 +13,7 @@ import pytest
 from icalendar import Calendar
 from mcp import Client, StdioServerParameters
 
-from gate.actions.preview import decided
+from gate.actions.preview import policy_decision
 from gate.rules.action import Verdict
 from gate.rules.policy import Policy, Rule
 from servers.calendar import configured, server
@@ -322,7 +322,7 @@ async def test_a_rule_about_a_calendar_holds_for_every_way_to_write_its_folder(
             "test", (Rule("no", ("calendar.*",), deny=True, texts=(r"(?i)^board(/|$)",)),)
         )
         seen = await gate.look(tool, title="X", start="2026-11-30 14:00", calendar=said)
-        decision = decided(gate.world, gate.spec(tool), seen.args, "C", seen.capture)
+        decision = policy_decision(gate.world, gate.spec(tool), seen.args, "C", seen.capture)
     assert decision.verdict is Verdict.DENY
 
 
@@ -333,7 +333,7 @@ async def test_a_rule_about_a_calendar_holds_for_an_event_in_it_that_is_deleted(
     async with calendar(root) as gate:
         gate.world.policy = Policy("test", (Rule("no", ("calendar.*",), deny=True, texts=("^board/",)),))
         seen = await gate.look("delete_event", event_id="x@example.com")
-        decision = decided(gate.world, gate.spec("delete_event"), seen.args, "C", seen.capture)
+        decision = policy_decision(gate.world, gate.spec("delete_event"), seen.args, "C", seen.capture)
     assert decision.verdict is Verdict.DENY
 
 

@@ -15,26 +15,26 @@ import pytest
 from mcp import Client
 from mcp.server.mcpserver.exceptions import ToolError
 
-from gate.rules.action import Class, Decision, Json, Verdict
+from gate.rules.action import CallClass, Decision, Json, Verdict
 from gate.rules.always_gated import ALWAYS
 from gate.rules.canonical_targets import (
     COST_OF_A_FORM,
-    MOST_ALTERNATIVES,
+    MAX_ALTERNATIVES,
     MOST_WORK_OF_A_CALL,
     PLAIN,
     SECRET_FILE,
     SECRET_NAMES,
     Targets,
-    _forms,
+    _candidate_secrets,
     _long,
-    _possible,
-    _readings,
-    _secrets,
+    _path_variants,
+    _plain_variants,
+    _secrets_of_name,
     _short,
     canonical_path,
-    readings,
-    resolved,
-    settled,
+    path_variants,
+    with_canonical_paths,
+    with_resolved_paths,
 )
 from gate.rules.policy import Policy, decide
 from gate.rules.tool import Hints, ToolSpec, Trust
@@ -157,7 +157,7 @@ def declared(specs: list[ToolSpec]) -> Iterator[tuple[ToolSpec, str]]:
 
 def loose(spec: ToolSpec, name: str) -> list[str]:
     """The spellings that this argument takes without a typed phrase."""
-    reads = judged(spec, {}).cls is Class.READ
+    reads = judged(spec, {}).cls is CallClass.READ
     return [
         f"{spec.full_name} {name}={text!r}"
         for path in (SECRETS if reads else FILES)
@@ -235,7 +235,9 @@ async def test_every_argument_of_a_bundled_tool_that_is_named_like_a_path_is_dec
 
 
 def test_a_server_that_follows_links_and_reports_nothing_gets_a_typed_phrase_for_every_change() -> None:
-    changing = [s for s in reviewed() if s.server == "server-filesystem" and s.recipe.cls is not Class.READ]
+    changing = [
+        s for s in reviewed() if s.server == "server-filesystem" and s.recipe.cls is not CallClass.READ
+    ]
     assert len(changing) == 4
     for spec in changing:
         found = judged(spec, {"path": "notes.md", "source": "a.md", "destination": "b.md"})
@@ -254,8 +256,8 @@ def test_the_gate_and_the_server_mean_the_same_place(several: bool, tmp_path: Pa
     recipe = read_recipe({"targets": {"paths": ["path"], "roots": roots.places}})
     compared = 0
     for text in (one.replace("/srv/files", str(folders[0])) for one in PATHS):
-        once = settled(recipe.targets, {"path": text})["path"]
-        assert settled(recipe.targets, {"path": once})["path"] == once
+        once = with_canonical_paths(recipe.targets, {"path": text})["path"]
+        assert with_canonical_paths(recipe.targets, {"path": once})["path"] == once
         try:
             said = roots.find(text).said
         except ToolError:
@@ -284,7 +286,7 @@ async def test_whatever_the_filesystem_server_would_do_to_a_secret_file_was_type
         ]:
             for path in FILES:
                 (tmp_path / path).write_text("kept")
-            args = settled(spec.recipe.targets, {"path": text, "content": "gone"})
+            args = with_canonical_paths(spec.recipe.targets, {"path": text, "content": "gone"})
             await client.call_tool("write_file", args)
             if any((tmp_path / path).read_text() != "kept" for path in FILES):
                 changed += 1
@@ -308,7 +310,7 @@ async def test_a_restored_or_decrypted_secret_file_is_known_by_what_the_preview_
     ):
         spec = by_name[name]
         assert judged(spec, args).verdict is Verdict.CONFIRM
-        told = replace(spec.recipe, targets=resolved(spec.recipe.targets, capture))
+        told = replace(spec.recipe, targets=with_resolved_paths(spec.recipe.targets, capture))
         assert judged(replace(spec, recipe=told), args).verdict is Verdict.TYPED
 
 
@@ -340,7 +342,7 @@ def test_a_path_is_sent_in_one_form_and_never_as_another_file(path: str, canonic
 def test_a_reading_of_a_long_text_takes_no_long_time() -> None:
     """Counted by growth: twice the text makes at most twice the forms' length."""
     for piece in ("a/./b ", "é/./b ", "%2525", "::", "../", "\u2024/", "{a,b}", "[*?", "{a,"):
-        lengths = [sum(map(len, readings(piece * n))) for n in (1000, 2000, 4000)]
+        lengths = [sum(map(len, path_variants(piece * n))) for n in (1000, 2000, 4000)]
         assert lengths[1] <= 2 * lengths[0] + 64
         assert lengths[2] <= 2 * lengths[1] + 64
 
@@ -416,11 +418,11 @@ MANY = "{a,b}{c,d}{e,f}{g,h}{i,j}{k,l}"  # 64 names
 def test_a_call_that_stands_for_more_names_than_can_be_checked_runs_no_pattern_of_them(
     tool: str, args: dict[str, Any]
 ) -> None:
-    _secrets.cache_clear()
+    _secrets_of_name.cache_clear()
     decision = judged(undeclared(tool), args)
     assert decision.verdict is Verdict.DENY
     assert "name fewer at a time" in decision.reason
-    assert _secrets.cache_info().misses == 0
+    assert _secrets_of_name.cache_info().misses == 0
 
 
 MANY_FORMS = [f"%2525{number}?a#b:c,d" for number in range(2_500)]  # 14 forms each, 50 kB
@@ -443,12 +445,12 @@ def test_a_call_with_more_forms_of_targets_than_can_be_checked_is_refused_before
     args: dict[str, Any],
 ) -> None:
     spec = undeclared("store")
-    for cache in (_forms, _short, _long):
+    for cache in (_plain_variants, _short, _long):
         cache.cache_clear()
     decision = judged(spec, args)
     assert decision.verdict is Verdict.DENY
     assert "name fewer at a time" in decision.reason
-    made = sum(cache.cache_info().misses for cache in (_forms, _short, _long))
+    made = sum(cache.cache_info().misses for cache in (_plain_variants, _short, _long))
     assert made <= MOST_WORK_OF_A_CALL / COST_OF_A_FORM
 
 
@@ -488,16 +490,16 @@ def test_a_large_call_as_people_make_them_is_not_refused(args: dict[str, Any]) -
 def test_no_plain_text_has_another_form() -> None:
     for text in ("a", "/srv/a b/c-d.e_f", "report 2026.md", "A-1"):
         assert PLAIN.fullmatch(text)
-        assert _readings(text) == ()
+        assert _path_variants(text) == ()
     for text in (".env", "a//b", "a/.", "a/./b", "a.", " a", "a/", "a..b", "é", "a:b", "*", "a\n"):
         assert not PLAIN.fullmatch(text)
 
 
 def test_no_matcher_is_made_for_a_pattern_whose_letters_are_in_no_secret_name() -> None:
     for pattern in ("123*", "*7[ab]?x*", "row[0]", "src/*.tsx"):
-        assert _possible(pattern) == ()
+        assert _candidate_secrets(pattern) == ()
     for pattern in (".en*", "id_[rd]sa", "[!q]d_rsa", "*.p?m", "*", ".ssh/conf*"):
-        assert _possible(pattern)
+        assert _candidate_secrets(pattern)
 
 
 def test_a_call_with_more_patterns_than_matchers_are_made_for_is_denied() -> None:
@@ -509,10 +511,10 @@ def test_a_call_with_more_patterns_than_matchers_are_made_for_is_denied() -> Non
 
 
 def test_the_words_of_a_command_that_stand_for_too_many_names_are_not_looked_at_one_by_one() -> None:
-    _secrets.cache_clear()
+    _secrets_of_name.cache_clear()
     words = " ".join(f"{MANY}{number}" for number in range(1_500))
     assert judged(undeclared("run_command"), {"command": f"ls {words}"}).verdict is Verdict.TYPED
-    assert _secrets.cache_info().misses <= MOST_ALTERNATIVES
+    assert _secrets_of_name.cache_info().misses <= MAX_ALTERNATIVES
 
 
 def test_a_thousand_patterns_with_a_choice_of_two_endings_are_looked_at() -> None:

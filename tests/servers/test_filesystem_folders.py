@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from gate.actions.preview import decided
+from gate.actions.preview import policy_decision
 from gate.rules.action import Verdict
 from gate.rules.always_gated import ALWAYS
 from gate.rules.policy import Policy
@@ -203,14 +203,14 @@ async def test_what_is_in_a_folder_is_judged_and_shown_as_if_it_were_named(
             (root / path).write_text("x")
         gate.world.policy = Policy("test", ALWAYS)
         seen = await gate.look(tool, source=source, destination=destination)
-        said = decided(gate.world, gate.spec(tool), seen.args, "C", seen.capture)
+        said = policy_decision(gate.world, gate.spec(tool), seen.args, "C", seen.capture)
         assert (said.verdict, said.always_gated) == (Verdict.TYPED, True)
         inside = [str(path.relative_to(root)) for path in (root / source).rglob("*")]
         assert sorted(one.name for one in seen.preview.affected[1:]) == sorted(inside)
         await gate("move_file", source=source, destination="elsewhere")
         gone = await gate("delete_file", path="elsewhere")
         back = await gate.look("restore_file", trash_id=gone["trash_id"])
-        said = decided(gate.world, gate.spec("restore_file"), back.args, "C", back.capture)
+        said = policy_decision(gate.world, gate.spec("restore_file"), back.args, "C", back.capture)
         assert (said.verdict is Verdict.TYPED) is (source in ("conf", "deploy"))
 
 
@@ -218,7 +218,7 @@ async def test_a_folder_of_ordinary_files_moves_by_a_click(tmp_path: Path) -> No
     async with gate_over(tmp_path) as (gate, _):
         gate.world.policy = Policy("test", ALWAYS)
         seen = await gate.look("move_file", source="reports", destination="archive")
-        said = decided(gate.world, gate.spec("move_file"), seen.args, "C", seen.capture)
+        said = policy_decision(gate.world, gate.spec("move_file"), seen.args, "C", seen.capture)
         assert said.verdict is Verdict.CONFIRM
 
 

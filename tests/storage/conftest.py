@@ -14,12 +14,12 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from gate.rules.jobs import Run
 from storage.ledger import SqlLedger
 from storage.migrate import migrate
-from storage.row_macs import seals_of
+from storage.row_macs import row_macs_of
 from tests.engines import engine_for
 from tests.services import Postgres
 
 KEY = b"the key of the tests"
-SEALS = seals_of(KEY)
+SEALS = row_macs_of(KEY)
 
 
 def enqueue(connection: Connection, run: Run) -> None:

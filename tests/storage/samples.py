@@ -12,7 +12,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from hypothesis import strategies as st
 
-from gate.rules.action import Action, Approvers, Class, Inverse, Json, Preview, Risk, Session, Verdict
+from gate.rules.action import Action, Approvers, CallClass, Inverse, Json, Preview, Risk, Session, Verdict
 from gate.rules.audit import Entry
 from gate.rules.states import State
 from tests.actions import action_of
@@ -78,7 +78,7 @@ def action(action_id: str = "a1", now: datetime = datetime(2026, 1, 1, tzinfo=UT
         "server": "filesystem",
         "tool": "move_file",
         "args": b'{"to":"archive/a.md"}',
-        "cls": Class.WRITE,
+        "cls": CallClass.WRITE,
         "risk": Risk.LOW,
         "verdict": Verdict.CONFIRM,
         "reason": "It writes.",

@@ -11,9 +11,9 @@ import pytest
 from sqlalchemy import select, update
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from gate.rules.access import Kind, Token
+from gate.rules.access import Token, TokenKind
 from gate.rules.action import Session
-from gate.rules.messages import Happening
+from gate.rules.messages import LedgerEvent
 from gate.rules.states import Event
 from gate.rules.webhooks import Webhook, secret_of
 from storage.api_tables import webhooks
@@ -29,7 +29,7 @@ from tests.storage.samples import action
 WHERE = Session("T1", "C1", "1.0")
 
 
-async def token(store: TokenStore, kind: Kind = Kind.PERSON, user: str = "") -> Token:
+async def token(store: TokenStore, kind: TokenKind = TokenKind.PERSON, user: str = "") -> Token:
     now = await store.now()
     made = Token("0" * 16, kind, "x", action().session.team, user or action().requester, ("C1",), now, now)
     return replace(made, expires_at=now + timedelta(days=1))
@@ -49,7 +49,7 @@ async def test_pages_follow_each_other(engine: AsyncEngine, ledger: SqlLedger) -
     assert found == ["a4", "a3", "a2", "a1", "a0"]  # of the same moment: by id
     other = await token(store, user="U_ELSE")
     assert not await pages.actions(other, pending=False, session=None, after="", limit=9)
-    agent = await token(store, Kind.AGENT)
+    agent = await token(store, TokenKind.AGENT)
     await store.made(agent, "a3")
     mine = await pages.actions(agent, pending=True, session=action().session, after="", limit=9)
     assert [one.id for one in mine] == ["a3"]
@@ -94,7 +94,7 @@ async def test_nobody_reads_past_an_event_that_is_still_to_come(
 
     async def write(number: int) -> None:
         async with ledgers[number % 3].begin() as tx:
-            tx.emit(Happening("task_changed", WHERE, f"t{number}", {}))
+            tx.publish(LedgerEvent("task_changed", WHERE, f"t{number}", {}))
             await asyncio.sleep(0)
 
     writing = asyncio.gather(*(write(number) for number in range(60)))
@@ -115,7 +115,7 @@ async def test_two_replicas_ask_for_each_delivery_once(
     await store.add(hook)
     for number in range(5):
         async with ledger.begin() as tx:
-            tx.emit(Happening("task_changed", WHERE, f"t{number}", {}))
+            tx.publish(LedgerEvent("task_changed", WHERE, f"t{number}", {}))
     asked = await asyncio.gather(store.fan_out(ledger), store.fan_out(other))
     assert sum(asked) == 5
     async with engine.connect() as connection:

@@ -146,7 +146,7 @@ async def test_a_token_that_is_taken_off_an_entry_or_exchanged_is_found(
     ledger: SqlLedger, engine: AsyncEngine
 ) -> None:
     await fill(ledger, 2)
-    async with ledger.through("f00d").begin() as tx:
+    async with ledger.for_token("f00d").begin() as tx:
         tx.audit(said())
     await fill(ledger, 1)
     assert [line.entry.token for line in await ledger.audit_tail(team="T1")] == ["", "f00d", "", ""]
@@ -183,7 +183,7 @@ async def test_a_log_from_before_there_were_tokens_still_verifies(
         await migrate(url)
         found = await verify(engine, KEY)
         assert (found.count, found.broken_at) == (2, None)
-        async with SqlLedger(engine, lambda _, run: None, KEY).through("f00d").begin() as tx:
+        async with SqlLedger(engine, lambda _, run: None, KEY).for_token("f00d").begin() as tx:
             tx.audit(said())
         assert (await verify(engine, KEY)).count == 3
     finally:

@@ -31,14 +31,14 @@ def hurried() -> list[str]:
 @pytest.fixture
 def ledger(engine: AsyncEngine, runs: list[Run], hurried: list[str]) -> SqlLedger:
     made = SqlLedger(engine, lambda _, run: runs.append(run), KEY)
-    made.hurry = hurried.append
+    made.draw_now = hurried.append
     return made
 
 
 async def ask(ledger: SqlLedger, *cards: CardKey, within: float = 0.0) -> None:
     async with ledger.begin() as tx:
         for card in cards or (CARD,):
-            tx.show(card, within)
+            tx.request_card(card, within)
 
 
 async def test_what_is_asked_for_before_a_run_begins_is_one_run(ledger: SqlLedger, runs: list[Run]) -> None:
@@ -58,7 +58,7 @@ async def test_what_is_asked_for_while_one_draws_is_one_run_more(ledger: SqlLedg
 async def test_a_transaction_that_fails_asks_for_nothing(ledger: SqlLedger, runs: list[Run]) -> None:
     with contextlib.suppress(ZeroDivisionError):
         async with ledger.begin() as tx:
-            tx.show(CARD)
+            tx.request_card(CARD)
             raise ZeroDivisionError
     assert runs == []
     assert await ledger.posted("a1") is None
@@ -80,7 +80,7 @@ async def test_a_transaction_asks_once_and_in_the_shortest_of_its_times(
 ) -> None:
     async with ledger.begin() as tx:
         for within in (0.7, 0.0, 0.7):
-            tx.show(CARD, within)
+            tx.request_card(CARD, within)
     assert [run.args[-1] for run in runs] == ["0"]
 
 
@@ -99,8 +99,8 @@ async def test_who_draws_anyhow_takes_up_what_is_asked_for_meanwhile(
 ) -> None:
     await ask(ledger)
     await ledger.begin_drawing("a1")
-    assert await ledger.ask_again("a1")
-    assert not await ledger.ask_again("a1")
+    assert await ledger.reopen_drawing("a1")
+    assert not await ledger.reopen_drawing("a1")
     await ask(ledger)
     assert [run.key for run in runs] == ["card:a1:1"]
 
@@ -152,7 +152,7 @@ async def test_what_is_committed_while_a_run_begins_is_drawn_by_it_or_by_the_nex
     for _ in range(10):
         before = len(runs)
         _, posted = await asyncio.gather(ask(ledger), ledger.begin_drawing("a1"))
-        again = await ledger.ask_again("a1")
+        again = await ledger.reopen_drawing("a1")
         assert posted is not None
         assert again == (len(runs) == before), "a run waits, or everything was taken up"
 

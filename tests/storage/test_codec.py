@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from gate.rules.action import (
     Action,
     Approvers,
+    CallClass,
     Claim,
-    Class,
     Inverse,
     Outcome,
     Person,
@@ -27,8 +27,8 @@ from gate.rules.action import (
 from gate.rules.audit import Entry
 from gate.rules.jobs import Run
 from gate.rules.planner_port import CallReport, Incoming, Reply, Turn
-from gate.rules.ports import Lease, Note, Posted, Sheet
-from gate.rules.task import Look, Step, StepState
+from gate.rules.ports import Lease, Note, OpenedModal, Posted
+from gate.rules.task import Step, StepReview, StepState
 from storage.audit_log import verify
 from storage.codec import dumps, loads, restored, storable
 from storage.database import open_engine
@@ -88,8 +88,8 @@ def test_a_step_is_stored_with_the_fields_of_its_parts_beside_its_own() -> None:
     step = loads(Step, STEP)
     assert step == step_of(
         "s1", "Write", "fs", "write", {"n": 1}, refs={"to": "{steps.s0.to}"}, ask=True, note="slowly", after=("s0",),
-        cls=Class.WRITE, verdict=Verdict.TYPED, problem="p", rules="r", seal="s", consent="c", state=StepState.DONE,
-        action="a1", undo="a2", attempt=2, text="done", result={"n": 1}, look=Look(1, by="U1"),
+        cls=CallClass.WRITE, verdict=Verdict.TYPED, problem="p", rules="r", seal="s", consent="c", state=StepState.DONE,
+        action="a1", undo="a2", attempt=2, text="done", result={"n": 1}, look=StepReview(1, by="U1"),
     )  # fmt: skip
     added = {"closing": ""}  # since then
     assert json.loads(dumps(Step, step)) == json.loads(STEP) | added
@@ -146,7 +146,7 @@ def test_talk_and_cards_come_back(home: Any, data: st.DataObject) -> None:
     loop, ledger, _, names = home
     name = next(names)
     turn, note = [replace(data.draw(any_of(kind)), id=name) for kind in (Turn, Note)]
-    sheet, posted = replace(data.draw(any_of(Sheet)), view_id=name), data.draw(any_of(Posted))
+    sheet, posted = replace(data.draw(any_of(OpenedModal)), view_id=name), data.draw(any_of(Posted))
     incoming = replace(data.draw(any_of(Incoming)), key=name)
 
     async def story() -> None:
@@ -154,13 +154,13 @@ def test_talk_and_cards_come_back(home: Any, data: st.DataObject) -> None:
             assert await tx.open_turn(turn) == turn
             assert await tx.open_turn(replace(turn, text="another")) == turn
             assert [await tx.note(note), await tx.note(note)] == [True, False]
-            await tx.sheet(sheet)
+            await tx.save_modal(sheet)
             assert [await tx.receive(incoming), await tx.receive(incoming)] == [True, False]
-            assert await tx.take(incoming.session, "reader", 1) == incoming
-            await tx.done_with(name)
+            assert await tx.reserve_message(incoming.session, "reader", 1) == incoming
+            await tx.finish_message(name)
         assert await ledger.turn(name) == turn
         assert await ledger.note(name) == note
-        assert await ledger.sheet(name) == sheet
+        assert await ledger.opened_modal(name) == sheet
         await ledger.set_posted(name, posted)
         assert await ledger.posted(name) == posted
 
@@ -189,18 +189,18 @@ def test_audit_entries_come_back_and_verify(home: Any, entries: list[Entry]) -> 
     ("before", "look", "result"),
     [
         ({"shown": 0}, None, {"n": 1}),
-        ({"shown": 2, "held_for": 10.0}, Look(2, 10.0), {"n": 1}),
-        ({"shown": 2, "passed": "U1"}, Look(2, by="U1"), {"n": 1}),
+        ({"shown": 2, "held_for": 10.0}, StepReview(2, 10.0), {"n": 1}),
+        ({"shown": 2, "passed": "U1"}, StepReview(2, by="U1"), {"n": 1}),
         (
             {"shown": 2, "passed": "U1", "revised": {"n": 2}, "revised_by": "U1"},
-            Look(2, 0.0, "U1", True),
+            StepReview(2, 0.0, "U1", True),
             {"n": 2},
         ),
-        ({"shown": 2, "rejected_by": "U2", "state": "failed", "result": None}, Look(2, by="U2"), None),
+        ({"shown": 2, "rejected_by": "U2", "state": "failed", "result": None}, StepReview(2, by="U2"), None),
     ],
 )
 def test_a_step_that_version_1_stored_keeps_the_look_at_its_result(
-    before: dict[str, Any], look: Look | None, result: Any
+    before: dict[str, Any], look: StepReview | None, result: Any
 ) -> None:
     fields = {"held_for": 0.0, "passed": "", "revised": None, "revised_by": "", "rejected_by": ""}
     stored = {

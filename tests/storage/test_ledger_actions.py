@@ -63,7 +63,7 @@ async def test_only_an_arrow_changes_what_guards(ledger: SqlLedger, field: str) 
     before = await stored(ledger)
     with pytest.raises(TypeError, match=f"only an arrow changes {field}"):
         async with ledger.begin() as tx:
-            await tx.keep(before, **{field: getattr(before, field)})
+            await tx.update_action(before, **{field: getattr(before, field)})
 
 
 @pytest.mark.parametrize("change", [{"version": 2}, {"revision": 2}, {"state": State.APPROVED}, {"id": "a2"}])
@@ -77,7 +77,7 @@ async def test_a_move_from_what_is_no_longer_so_tells_how_it_stands(
     assert stale.value.action == (None if "id" in change else now)
     with pytest.raises(Stale):
         async with ledger.begin() as tx:
-            await tx.keep(before, undo=Undo(open=True))
+            await tx.update_action(before, undo=Undo(open=True))
 
 
 async def test_of_two_moves_at_once_one_is_stale(ledger: SqlLedger, other: SqlLedger) -> None:
@@ -218,7 +218,7 @@ async def test_a_renewed_claim_is_not_overdue(ledger: SqlLedger) -> None:
     now = await ledger.now()
     before = await stored(ledger, state=State.EXECUTING, claim=Claim("t", "e", now + SECOND))
     async with ledger.begin() as tx:
-        await tx.keep(before, execution=Execution(claim=Claim("t", "e", now + 60 * SECOND)))
+        await tx.update_action(before, execution=Execution(claim=Claim("t", "e", now + 60 * SECOND)))
     ledger.offset = 30 * SECOND
     assert await ledger.due() == ()
 
@@ -227,7 +227,7 @@ async def test_actions_of_a_turn_come_in_the_order_of_its_calls(ledger: SqlLedge
     for call in (2, 0, 1):
         await stored(ledger, f"a{call}", turn="t1", call=call)
     await stored(ledger, "b", turn="t2")
-    assert [a.id for a in await ledger.of_turn("t1")] == ["a0", "a1", "a2"]
+    assert [a.id for a in await ledger.actions_of_turn("t1")] == ["a0", "a1", "a2"]
 
 
 async def test_undoable_is_what_succeeded_in_time_and_once_newest_first(ledger: SqlLedger) -> None:

@@ -6,12 +6,12 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from gate.rules.action import Session
-from gate.rules.grants import Grant, Kind, Pattern
+from gate.rules.grants import Grant, MatchKind, Pattern
 from gate.rules.states import State
 from storage.ledger import SqlLedger
 from tests.storage.samples import LATER, THREAD, action
 
-HERE = (Pattern("path", Kind.UNDER, "archive/"), Pattern("deep", Kind.IS, True))
+HERE = (Pattern("path", MatchKind.UNDER, "archive/"), Pattern("deep", MatchKind.IS, True))
 OTHER = Session("T1", "C1", "1700000000.000200")
 
 
@@ -33,17 +33,17 @@ def grant(now: datetime, grant_id: str = "g1", **changes: object) -> Grant:
 async def given(ledger: SqlLedger, *grants: Grant) -> None:
     async with ledger.begin() as tx:
         for one in grants:
-            assert await tx.learnt.give(one)
+            assert await tx.grants.give(one)
 
 
 async def test_a_grant_comes_back_as_it_was_given_and_is_given_once(ledger: SqlLedger) -> None:
     made = grant(await ledger.now())
     await given(ledger, made)
     async with ledger.begin() as tx:
-        assert not await tx.learnt.give(replace(made, patterns=()))
-        assert await tx.learnt.grant("g1") == made
-        assert await tx.learnt.grant("g2") is None
-    assert await ledger.learnt.grant("g1") == made
+        assert not await tx.grants.give(replace(made, patterns=()))
+        assert await tx.grants.grant("g1") == made
+        assert await tx.grants.grant("g2") is None
+    assert await ledger.grants.grant("g1") == made
 
 
 async def test_only_grants_of_this_person_tool_and_thread_are_asked_about(ledger: SqlLedger) -> None:
@@ -57,28 +57,28 @@ async def test_only_grants_of_this_person_tool_and_thread_are_asked_about(ledger
     ]
     await given(ledger, mine, *others)
     async with ledger.begin() as tx:
-        assert await tx.learnt.grants_for(action()) == (mine,)
-    assert {one.id for one in await ledger.learnt.grants(THREAD)} == {"g1", "g2", "g3", "g4"}
-    assert {one.id for one in await ledger.learnt.grants_of("T1", "U1")} == {"g1", "g3", "g4", "g5"}
-    assert await ledger.learnt.grants_of("T2", "U1") == ()
+        assert await tx.grants.grants_for(action()) == (mine,)
+    assert {one.id for one in await ledger.grants.grants(THREAD)} == {"g1", "g2", "g3", "g4"}
+    assert {one.id for one in await ledger.grants.grants_of("T1", "U1")} == {"g1", "g3", "g4", "g5"}
+    assert await ledger.grants.grants_of("T2", "U1") == ()
 
 
 async def test_a_grant_ends_with_its_time_by_the_clock_of_the_database(ledger: SqlLedger) -> None:
     await given(ledger, grant(await ledger.now()))
     ledger.offset = timedelta(minutes=61)
     async with ledger.begin() as tx:
-        assert await tx.learnt.grants_for(action()) == ()
-        assert not await tx.learnt.revoke("g1", "U1")
-    assert await ledger.learnt.grants(THREAD) == ()
+        assert await tx.grants.grants_for(action()) == ()
+        assert not await tx.grants.revoke("g1", "U1")
+    assert await ledger.grants.grants(THREAD) == ()
 
 
 async def test_a_grant_is_taken_back_once_and_stays_on_record(ledger: SqlLedger) -> None:
     await given(ledger, grant(await ledger.now()))
     async with ledger.begin() as tx:
-        assert await tx.learnt.revoke("g1", "U9")
-        assert not await tx.learnt.revoke("g1", "U1")
-        assert await tx.learnt.grants_for(action()) == ()
-    ended = await ledger.learnt.grant("g1")
+        assert await tx.grants.revoke("g1", "U9")
+        assert not await tx.grants.revoke("g1", "U1")
+        assert await tx.grants.grants_for(action()) == ()
+    ended = await ledger.grants.grant("g1")
     assert ended
     assert ended.revoked_by == "U9"
     assert ended.revoked_at
@@ -87,26 +87,26 @@ async def test_a_grant_is_taken_back_once_and_stays_on_record(ledger: SqlLedger)
 async def test_what_a_thread_has_read_from_outside_is_known_since_when(ledger: SqlLedger) -> None:
     before = await ledger.now()
     async with ledger.begin() as tx:
-        assert not await tx.learnt.tainted(THREAD)
-        await tx.learnt.taint(THREAD, "web.fetch", True)
-        await tx.learnt.taint(THREAD, "web.fetch", True)
-        assert await tx.learnt.tainted(THREAD)
+        assert not await tx.grants.tainted(THREAD)
+        await tx.grants.taint(THREAD, "web.fetch", True)
+        await tx.grants.taint(THREAD, "web.fetch", True)
+        assert await tx.grants.tainted(THREAD)
     in_other = action(session=OTHER)
-    assert (await ledger.learnt.past(action(session=THREAD), before)).tainted
-    assert not (await ledger.learnt.past(in_other, before)).tainted
-    assert not (await ledger.learnt.past(action(session=THREAD), await ledger.now() + LATER)).tainted
+    assert (await ledger.grants.past(action(session=THREAD), before)).tainted
+    assert not (await ledger.grants.past(in_other, before)).tainted
+    assert not (await ledger.grants.past(action(session=THREAD), await ledger.now() + LATER)).tainted
 
 
 async def test_what_was_read_inside_is_known_and_taints_nothing(ledger: SqlLedger) -> None:
     async with ledger.begin() as tx:
-        assert await tx.learnt.last_read(THREAD) == ""
-        await tx.learnt.taint(THREAD, "filesystem.read_file", False)
-        assert await tx.learnt.last_read(THREAD) == "filesystem.read_file"
-        assert await tx.learnt.last_read(OTHER) == ""
-        assert not await tx.learnt.tainted(THREAD)
-        await tx.learnt.taint(THREAD, "filesystem.read_file", True)
-        await tx.learnt.taint(THREAD, "filesystem.read_file", False)
-        assert await tx.learnt.tainted(THREAD)
+        assert await tx.grants.last_read(THREAD) == ""
+        await tx.grants.taint(THREAD, "filesystem.read_file", False)
+        assert await tx.grants.last_read(THREAD) == "filesystem.read_file"
+        assert await tx.grants.last_read(OTHER) == ""
+        assert not await tx.grants.tainted(THREAD)
+        await tx.grants.taint(THREAD, "filesystem.read_file", True)
+        await tx.grants.taint(THREAD, "filesystem.read_file", False)
+        assert await tx.grants.tainted(THREAD)
 
 
 async def test_history_is_another_call_of_the_same_tool_that_went_well(ledger: SqlLedger) -> None:
@@ -114,12 +114,12 @@ async def test_history_is_another_call_of_the_same_tool_that_went_well(ledger: S
     async with ledger.begin() as tx:
         await tx.insert(action("a1", now, state=State.SUCCEEDED))
         await tx.insert(action("a2", now, state=State.UNDONE, tool="copy_file"))
-    assert not (await ledger.learnt.past(action("a1"), now)).went_well  # itself
-    assert (await ledger.learnt.past(action("a9"), now)).went_well
+    assert not (await ledger.grants.past(action("a1"), now)).went_well  # itself
+    assert (await ledger.grants.past(action("a9"), now)).went_well
     for changes in (
         {"definition": "d2"},
         {"tool": "copy_file"},
         {"server": "email"},
         {"session": Session("T2", "C1", "1.1")},
     ):
-        assert not (await ledger.learnt.past(action("a9", **changes), now)).went_well
+        assert not (await ledger.grants.past(action("a9", **changes), now)).went_well

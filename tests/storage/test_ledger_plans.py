@@ -24,12 +24,12 @@ Question = Callable[[SqlLedger], Awaitable[object]]
 
 async def in_transaction(ledger: SqlLedger) -> None:
     async with ledger.begin() as tx:
-        await tx.take(THREAD, "r1", 10)
-        await tx.done_with("k")
+        await tx.reserve_message(THREAD, "r1", 10)
+        await tx.finish_message("k")
         await tx.mark_undone("a1")
         await tx.votes("a1", 1)
         moved = await tx.insert(action("a1"))
-        await tx.keep(moved, undo=Undo(open=True))
+        await tx.update_action(moved, undo=Undo(open=True))
         tx.audit(said())
 
 
@@ -41,11 +41,11 @@ QUESTIONS: dict[str, Question] = {
     "pending of a user": lambda ledger: ledger.pending("T1", user="U1"),
     "pending in a session": lambda ledger: ledger.pending("T1", session=THREAD),
     "held of a user": lambda ledger: ledger.reviews.under_review("T1", "U1"),
-    "asking": lambda ledger: ledger.asking("T1", "U1"),
-    "of a turn": lambda ledger: ledger.of_turn("t1"),
+    "asking": lambda ledger: ledger.tasks_awaiting_answer("T1", "U1"),
+    "of a turn": lambda ledger: ledger.actions_of_turn("t1"),
     "turn": lambda ledger: ledger.turn("t1"),
-    "starter": lambda ledger: ledger.starter(THREAD),
-    "sheet": lambda ledger: ledger.sheet("V1"),
+    "starter": lambda ledger: ledger.thread_starter(THREAD),
+    "sheet": lambda ledger: ledger.opened_modal("V1"),
     "note": lambda ledger: ledger.note("n1"),
     "undoable": lambda ledger: ledger.undoable("T1"),
     "undoable of a user": lambda ledger: ledger.undoable("T1", user="U1"),

@@ -10,7 +10,7 @@ import pytest
 
 from gate.rules.action import Session
 from gate.rules.planner_port import CallReport, Exchange, Incoming, Say, Turn
-from gate.rules.ports import Crowded, Posted, Sheet
+from gate.rules.ports import OpenedModal, Posted, TooManyWaiting
 from storage.ledger import SqlLedger
 from tests.storage.samples import THREAD
 
@@ -28,13 +28,13 @@ async def receive(ledger: SqlLedger, *messages: Incoming) -> list[bool]:
 
 async def take(ledger: SqlLedger, reader: str, session: Session = THREAD, seconds: float = 60) -> str | None:
     async with ledger.begin() as tx:
-        taken = await tx.take(session, reader, seconds)
+        taken = await tx.reserve_message(session, reader, seconds)
         return taken and taken.ts
 
 
 async def finish(ledger: SqlLedger, ts: str) -> None:
     async with ledger.begin() as tx:
-        await tx.done_with(message(ts).key)
+        await tx.finish_message(message(ts).key)
 
 
 async def test_a_message_beyond_those_of_its_author_that_may_be_unread_is_refused(ledger: SqlLedger) -> None:
@@ -44,7 +44,7 @@ async def test_a_message_beyond_those_of_its_author_that_may_be_unread_is_refuse
 
     assert [await receive_most(message(ts)) for ts in "112"] == [True, False, True]
     assert not await receive_most(message("1"))
-    with pytest.raises(Crowded):
+    with pytest.raises(TooManyWaiting):
         await receive_most(message("3", OTHER))
     assert await receive_most(replace(message("4"), user="U2"))
     await finish(ledger, "1")
@@ -119,9 +119,9 @@ async def test_a_turn_is_opened_once_and_grows(ledger: SqlLedger) -> None:
     async with ledger.begin() as tx:
         assert await tx.open_turn(first) == first
         await tx.open_turn(Turn("t2", THREAD, "U2", "me too", now + timedelta(seconds=1)))
-        await tx.exchange("t1", 1, Exchange(Say("second")))
-        await tx.exchange("t1", 0, Exchange(Say("first")))
-        assert await tx.exchange("t1", 1, Exchange(Say("another"))) == Exchange(Say("second"))
+        await tx.store_exchange("t1", 1, Exchange(Say("second")))
+        await tx.store_exchange("t1", 0, Exchange(Say("first")))
+        assert await tx.store_exchange("t1", 1, Exchange(Say("another"))) == Exchange(Say("second"))
         await tx.record_reports("t1", 1, (CallReport(0, "succeeded", "said"),))
     second = Exchange(Say("second"), (CallReport(0, "succeeded", "said"),))
     grown = replace(first, exchanges=(Exchange(Say("first")), second))
@@ -129,8 +129,8 @@ async def test_a_turn_is_opened_once_and_grows(ledger: SqlLedger) -> None:
     async with ledger.begin() as tx:
         assert await tx.open_turn(first) == grown
     assert await ledger.has_session(THREAD)
-    assert await ledger.starter(THREAD) == "U1"
-    assert await ledger.starter(OTHER) is None
+    assert await ledger.thread_starter(THREAD) == "U1"
+    assert await ledger.thread_starter(OTHER) is None
     assert await ledger.turn("none") is None
 
 
@@ -157,11 +157,11 @@ async def test_it_is_known_since_when_a_card_shows_its_version(ledger: SqlLedger
 
 
 async def test_a_modal_opened_again_replaces_the_one_before(ledger: SqlLedger) -> None:
-    sheet = Sheet("V1", "typed", "U1", "a1", 1, "r1")
+    sheet = OpenedModal("V1", "typed", "U1", "a1", 1, "r1")
     async with ledger.begin() as tx:
-        await tx.sheet(sheet)
-        await tx.sheet(replace(sheet, version=2))
-    assert await ledger.sheet("V1") == replace(sheet, version=2)
+        await tx.save_modal(sheet)
+        await tx.save_modal(replace(sheet, version=2))
+    assert await ledger.opened_modal("V1") == replace(sheet, version=2)
     ledger.offset = timedelta(hours=25)
     await ledger.purge(await ledger.now() - timedelta(hours=24))
-    assert await ledger.sheet("V1") is None
+    assert await ledger.opened_modal("V1") is None

@@ -10,24 +10,24 @@ from typing import Any
 
 import pytest
 
-from gate.rules.action import Class, Fact, Preview, Session, Verdict
+from gate.rules.action import CallClass, Fact, Preview, Session, Verdict
 from gate.rules.planner_port import Exchange, Mode, Say, Turn
-from gate.rules.ports import Happening, StaleTask
+from gate.rules.ports import LedgerEvent, StaleTask
 from gate.rules.settings import Switches
 from gate.rules.task import (
     Assessment,
-    Decided,
     Flow,
     Instruction,
     Missing,
+    PauseReason,
     Plan,
     Question,
     Remark,
+    SettledPoint,
     StepState,
+    StopRequest,
     Task,
     Usage,
-    Why,
-    Wish,
 )
 from gate.rules.task_states import NoSuchTaskArrow, TaskEvent, TaskState
 from storage.columns import unpacked
@@ -55,7 +55,7 @@ FULL = task(
     assessment=Assessment(40, 3, (Missing.INPUTS,), (Question("q", "Which?", Missing.INPUTS),), "hm"),
     questions=(Question("q", "Which?", Missing.INPUTS, ("a", "b"), "a"),),
     asked=1,
-    decided=(Decided("q", "Which?", "a\x00\ud800", "U1"),),
+    decided=(SettledPoint("q", "Which?", "a\x00\ud800", "U1"),),
     requirements=("one", "two"),
     because="you wrote it",
     plan=Plan(
@@ -64,7 +64,7 @@ FULL = task(
             step_of("1", "read", "fs", "read", {"path": "a"}, state=StepState.DONE, result={"n": [1, None]}),
             step_of(
                 "2", "write", "fs", "write", {}, refs={"path": "{steps.1.path}"}, ask=True, note="careful",
-                after=("1",), cls=Class.WRITE, verdict=Verdict.CONFIRM, rules="seal", seal="seal",
+                after=("1",), cls=CallClass.WRITE, verdict=Verdict.CONFIRM, rules="seal", seal="seal",
                 preview=Preview("Write", "Write", (Fact("path", "a"),)),
             ),
         ),
@@ -73,8 +73,8 @@ FULL = task(
         "U1",
     ),
     turn="turn",
-    wish=Wish.PAUSE,
-    why=Why.STEP,
+    wish=StopRequest.PAUSE,
+    why=PauseReason.STEP,
     reason="it failed",
     pauses=1,
     instructions=(Instruction("i", "U1", "slowly", AT, "before step 2"),),
@@ -135,28 +135,28 @@ async def test_no_write_goes_around_the_guard(ledger: SqlLedger) -> None:
     for field in ("id", "revision", "state"):
         with pytest.raises(TypeError):
             async with ledger.begin() as tx:
-                await tx.keep_task(task(), **{field: "x"})
+                await tx.update_task(task(), **{field: "x"})
 
 
 async def test_one_task_holds_a_thread(ledger: SqlLedger) -> None:
     plan = task(state=TaskState.PLANNING, flow=Flow.PLAN)
     await stored(ledger, plan)
     async with ledger.begin() as tx:
-        assert await tx.holder(THREAD) == plan
-        assert await tx.holder(OTHER) is None
+        assert await tx.thread_holder(THREAD) == plan
+        assert await tx.thread_holder(OTHER) is None
     assert await stored(ledger, replace(plan, id="t2")) is None
     assert await stored(ledger, replace(plan, id="t3", session=OTHER)) is not None
     assert await stored(ledger, task("t4", flow=Flow.SIMPLE)) is not None
     async with ledger.begin() as tx:
         await tx.move_task(plan, TaskEvent.CANCEL)
-        assert await tx.holder(THREAD) is None
+        assert await tx.thread_holder(THREAD) is None
 
 
 async def test_the_tasks_of_a_thread_come_newest_first(ledger: SqlLedger) -> None:
     for number in range(3):
         await stored(ledger, task(f"t{number}", flow=Flow.SIMPLE, created_at=AT + timedelta(seconds=number)))
     assert [one.id for one in await ledger.tasks_of(THREAD, 2)] == ["t2", "t1"]
-    assert await ledger.starter(THREAD) == "U1"
+    assert await ledger.thread_starter(THREAD) == "U1"
     assert await ledger.has_session(THREAD)
     assert not await ledger.has_session(OTHER)
 
@@ -170,7 +170,7 @@ async def test_a_task_that_stands_still_is_found_once_in_a_while(ledger: SqlLedg
     assert [(one.kind, one.id) for one in await ledger.due()] == [("task", "t1")]
     for _ in range(2):  # the second finds it seen to
         async with ledger.begin() as tx:
-            await tx.look_later("t1")
+            await tx.postpone_sweep("t1")
     assert await ledger.due() == ()
     assert len(await ledger.due(601)) == 1
 
@@ -182,10 +182,10 @@ async def test_a_task_is_looked_at_at_a_moment_unless_it_has_changed_since_it_wa
     before = await ledger.task("t1")
     assert before
     async with ledger.begin() as tx:
-        after = await tx.keep_task(before, **parts_of(before, result="more"))
+        after = await tx.update_task(before, **parts_of(before, result="more"))
     for read, found in ((before, 0), (after, 1)):
         async with ledger.begin() as tx:
-            await tx.look_at(read, await tx.now())
+            await tx.set_sweep_time(read, await tx.now())
         assert len(await ledger.due()) == found
 
 
@@ -197,8 +197,8 @@ async def test_the_history_of_a_thread_is_the_newest_turns_in_order(ledger: SqlL
     async with ledger.begin() as tx:
         for turn in reversed(turns):
             await tx.open_turn(turn)
-        await tx.exchange("turn2", 1, Exchange(Say("b"), memo="{}", usage=Usage(1, 2, 3)))
-        await tx.exchange("turn2", 0, Exchange(Say("a")))
+        await tx.store_exchange("turn2", 1, Exchange(Say("b"), memo="{}", usage=Usage(1, 2, 3)))
+        await tx.store_exchange("turn2", 0, Exchange(Say("a")))
     found = await ledger.history(THREAD, AT + timedelta(minutes=1), 2)
     assert [turn.text for turn in found] == ["2", "3"]
     assert [said.reply for said in found[0].exchanges] == [Say("a"), Say("b")]
@@ -209,10 +209,10 @@ async def test_the_history_of_a_thread_is_the_newest_turns_in_order(ledger: SqlL
 async def test_events_are_written_with_the_transaction_or_not_at_all(ledger: SqlLedger) -> None:
     with contextlib.suppress(ZeroDivisionError):
         async with ledger.begin() as tx:
-            tx.emit(Happening("lost", THREAD, "t1", {}))
+            tx.publish(LedgerEvent("lost", THREAD, "t1", {}))
             raise ZeroDivisionError
     async with ledger.begin() as tx:
-        tx.emit(Happening("steer_instruction", THREAD, "t1", {"instruction": "slowly"}))
+        tx.publish(LedgerEvent("steer_instruction", THREAD, "t1", {"instruction": "slowly"}))
     async with ledger.begin() as tx:
         (row,) = await tx.execute(events.select())
     assert (row.kind, row.task, row.team, unpacked(row.body)) == (

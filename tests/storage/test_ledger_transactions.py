@@ -182,7 +182,7 @@ async def test_a_transaction_that_somebody_waits_for_goes_before_those_that_nobo
 async def test_what_nobody_waits_for_begins_after_a_transaction_that_somebody_waits_for(
     ledger: SqlLedger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("storage.ledger.GIVING_WAY", 60)
+    monkeypatch.setattr("storage.ledger.YIELD_SECONDS", 60)
     ended: list[str] = []
 
     async def write_down() -> None:

@@ -27,14 +27,14 @@ from gate.rules.action import (
     EARLIER,
     Action,
     Approvers,
+    CallClass,
     Claim,
-    Class,
     Fact,
     Inverse,
     Json,
-    Judged,
     Outcome,
     Preview,
+    ResultDecision,
     Risk,
     Verdict,
 )
@@ -127,7 +127,10 @@ FLAT = Table(
     ),
     *(Column(name, Integer) for name in ("version", "revision", "call", "tries")),
     *(Column(name, Boolean) for name in ("always_gated", "undo_open", "private", "checkable")),
-    *(Column(name, Choice(kind)) for name, kind in {"cls": Class, "risk": Risk, "verdict": Verdict}.items()),
+    *(
+        Column(name, Choice(kind))
+        for name, kind in {"cls": CallClass, "risk": Risk, "verdict": Verdict}.items()
+    ),
     *(Column(name, Time) for name in ("created_at", "expires_at")),
     *(
         Column(name, Packed(hint))
@@ -138,7 +141,7 @@ FLAT = Table(
             "claim": Claim | None,
             "outcome": Outcome | None,
             "inverse": Inverse | None,
-            "judged": Judged | None,
+            "judged": ResultDecision | None,
         }.items()
     ),
     Column("args", LargeBinary),
@@ -155,14 +158,14 @@ async def test_the_columns_of_an_action_become_its_parts(
     now = datetime(2026, 1, 1, 12, 30, 15, 250_001, tzinfo=UTC)
     full = action_of(
         id="full", version=3, revision=9, state=State.SUCCEEDED, session=THREAD, requester=ODD, server="s", tool=ODD,
-        args=b'{"a":"\\ud800"}', cls=Class.DESTRUCTIVE, risk=Risk.HIGH, verdict=Verdict.TYPED, reason=ODD, rule="r",
+        args=b'{"a":"\\ud800"}', cls=CallClass.DESTRUCTIVE, risk=Risk.HIGH, verdict=Verdict.TYPED, reason=ODD, rule="r",
         policy="p", definition="d", approvers=Approvers(frozenset({"U2"}), frozenset(), 2), always_gated=True,
         private=True, preview=Preview(ODD, "Delete", (Fact("a", ODD),), notes=(ODD,)), capture={"x": {"text": ODD}},
         receipt="r1", phrase="delete 7F3K", created_at=now, expires_at=now + TTL, turn="t", call=2, task="k", step="s1",
         group="g", undoes="u", renews="o", decided_by="U2", decision=ODD, claim=Claim("c", "e", now),
         outcome=Outcome("success", ODD, {"a": [1, ODD]}, 12, now), inverse=Inverse("s", "back", b"{}", until=now),
         undo_open=True, tries=1, edited_by="U3", grant="g1", review="look", proposed='{"a":1}',
-        held="check", judged=Judged("U4", True, {"a": ODD}, ODD), prose=ODD,
+        held="check", judged=ResultDecision("U4", True, {"a": ODD}, ODD), prose=ODD,
     )  # fmt: skip
     plain = [action(f"plain{number:03}", now) for number in range(501)]  # more than are read at once
     async with new_engine.begin() as connection:

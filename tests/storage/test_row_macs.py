@@ -60,7 +60,7 @@ async def test_an_action_of_a_version_with_other_fields_verifies_and_is_read(
     assert found == new
     assert found.flaw == ""
     async with ledger.begin() as tx:
-        assert (await tx.keep(found, undo=Undo(open=True))).flaw == ""
+        assert (await tx.update_action(found, undo=Undo(open=True))).flaw == ""
 
 
 def fewer(task: Json) -> None:
@@ -90,7 +90,7 @@ async def test_a_task_of_a_version_with_other_fields_verifies_and_is_read(
     await stored_by_another_version(engine, tasks, column, "full", change)
     assert await ledger.task("full") == full
     async with ledger.begin() as tx:
-        kept = await tx.keep_task(full, reason="it goes on")
+        kept = await tx.update_task(full, reason="it goes on")
     assert await ledger.task("full") == kept
 
 

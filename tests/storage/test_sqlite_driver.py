@@ -11,20 +11,20 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from storage.database import open_engine, reading
-from storage.sqlite_driver import OneTripConnection
+from storage.sqlite_driver import SingleTripConnection
 
 
 @pytest.fixture
 async def trips(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What was waited for on the threads of SQLite, from now on."""
     made: list[str] = []
-    execute = OneTripConnection._execute
+    execute = SingleTripConnection._execute
 
-    async def noted(self: OneTripConnection, function: Callable[..., Any], *args: Any) -> Any:
+    async def noted(self: SingleTripConnection, function: Callable[..., Any], *args: Any) -> Any:
         made.append(next((arg for arg in args if isinstance(arg, str)), function.__name__).split()[0])
         return await execute(self, function, *args)
 
-    monkeypatch.setattr(OneTripConnection, "_execute", noted)
+    monkeypatch.setattr(SingleTripConnection, "_execute", noted)
     return made
 
 

@@ -16,8 +16,8 @@ from gate.rules.ports import Unavailable
 from gate.rules.tool import Pin
 from storage.audit_log import last, verify
 from storage.database import open_engine
-from storage.row_macs import Seals
-from storage.slack_users import Known, PeopleStore
+from storage.row_macs import RowMacs
+from storage.slack_users import PeopleStore, StoredPerson
 from storage.tables import audit_head, tool_pins
 from storage.tool_pins import PinStore
 from tests.storage.conftest import KEY, SEALS
@@ -68,11 +68,11 @@ async def test_a_person_is_known_as_last_told(engine: AsyncEngine) -> None:
     assert await people.get("T1", "U1") is None
     await people.put(ANNA, LATER)
     await people.put(replace(ANNA, is_deleted=True), THEN)  # an older answer that came in late
-    assert await people.get("T1", "U1") == Known(ANNA, LATER)
+    assert await people.get("T1", "U1") == StoredPerson(ANNA, LATER)
     assert await people.get("T2", "U1") is None
     gone = replace(ANNA, is_deleted=True)
     await people.put(gone, LATER + timedelta(seconds=1))
-    assert await people.get("T1", "U1") == Known(gone, LATER + timedelta(seconds=1))
+    assert await people.get("T1", "U1") == StoredPerson(gone, LATER + timedelta(seconds=1))
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ async def test_a_database_that_is_away_is_unavailable(
 async def test_what_was_written_to_the_database_by_others_is_neither_read_nor_a_member(
     engine: AsyncEngine,
 ) -> None:
-    others = Seals(b"another key")
+    others = RowMacs(b"another key")
     pins, people = PinStore(engine, SEALS), PeopleStore(engine, SEALS)
     await pins.first_seen("fs", {"move": "d1"}, THEN)
     async with engine.begin() as connection:
@@ -108,4 +108,4 @@ async def test_what_was_written_to_the_database_by_others_is_neither_read_nor_a_
     await PeopleStore(engine, others).put(ANNA, THEN)
     assert await people.get("T1", "U1") is None
     await people.put(ANNA, LATER)
-    assert await people.get("T1", "U1") == Known(ANNA, LATER)
+    assert await people.get("T1", "U1") == StoredPerson(ANNA, LATER)

@@ -14,7 +14,7 @@ from sqlalchemy import make_url, text
 
 from bot.dbos_db import connect
 from storage.database import open_engine
-from storage.write_queue import OrderlyConnection, Place, WriteLine, line_of
+from storage.write_queue import QueuedConnection, Waiter, WriteQueue, write_queue_of
 
 LONG = 60.0  # seconds, that no test waits out
 
@@ -24,27 +24,27 @@ async def settled() -> None:
         await asyncio.sleep(0)
 
 
-async def note(line: WriteLine, name: str, names: list[str], first: bool = False) -> None:
-    await line.turn(LONG, first)
+async def note(line: WriteQueue, name: str, names: list[str], first: bool = False) -> None:
+    await line.acquire(LONG, first)
     names.append(name)
-    line.leave()
+    line.release()
 
 
 async def test_who_is_waited_for_goes_first_and_else_each_in_their_order() -> None:
-    line, names = WriteLine(), list[str]()
-    await line.turn(LONG)
+    line, names = WriteQueue(), list[str]()
+    await line.acquire(LONG)
     waiting = [asyncio.create_task(note(line, name, names)) for name in "ab"]
     await settled()
     waiting += [asyncio.create_task(note(line, name, names, first=True)) for name in "cd"]
     await settled()
     assert names == []
-    line.leave()
+    line.release()
     await asyncio.gather(*waiting)
     assert names == ["c", "d", "a", "b"]
 
 
 async def test_threads_and_tasks_take_turns_and_never_two_at_once() -> None:
-    line, inside, most = WriteLine(), 0, 0
+    line, inside, most = WriteQueue(), 0, 0
 
     def step(by: int) -> None:
         nonlocal inside, most
@@ -53,67 +53,67 @@ async def test_threads_and_tasks_take_turns_and_never_two_at_once() -> None:
 
     def work() -> None:
         for _ in range(200):
-            line.turn_here(LONG)
+            line.acquire_blocking(LONG)
             step(1)
             step(-1)
-            line.leave()
+            line.release()
 
     async def do() -> None:
         for _ in range(200):
-            await line.turn(LONG)
+            await line.acquire(LONG)
             step(1)
             await asyncio.sleep(0)
             step(-1)
-            line.leave()
+            line.release()
 
     await asyncio.gather(*(asyncio.to_thread(work) for _ in range(3)), *(do() for _ in range(3)))
     assert most == 1
-    await line.turn(0)  # and nobody is left in it
+    await line.acquire(0)  # and nobody is left in it
 
 
 async def test_who_waits_in_vain_is_told_in_sqlites_words_and_loses_nobody_a_turn() -> None:
-    line = WriteLine()
-    await line.turn(LONG)
+    line = WriteQueue()
+    await line.acquire(LONG)
     with pytest.raises(sqlite3.OperationalError, match="database is locked"):
-        await line.turn(0.01)
+        await line.acquire(0.01)
     with pytest.raises(sqlite3.OperationalError, match="database is locked"):
-        line.turn_here(0.01)
-    line.leave()
-    await line.turn(0)
+        line.acquire_blocking(0.01)
+    line.release()
+    await line.acquire(0)
 
 
 @pytest.mark.parametrize("called", [False, True])
 async def test_who_is_cancelled_even_when_just_called_passes_the_turn_on(called: bool) -> None:
-    line, names = WriteLine(), list[str]()
-    await line.turn(LONG)
+    line, names = WriteQueue(), list[str]()
+    await line.acquire(LONG)
     gone = asyncio.create_task(note(line, "gone", names))
     await settled()
     if called:
-        line.leave()  # it hears of that in the next round of the loop
+        line.release()  # it hears of that in the next round of the loop
     gone.cancel()
     await asyncio.gather(gone, return_exceptions=True)
     if not called:
-        line.leave()
-    await line.turn(0)
+        line.release()
+    await line.acquire(0)
     assert names == []
 
 
 def test_who_waited_on_a_loop_that_is_gone_is_passed_over() -> None:
-    line, loop = WriteLine(), asyncio.new_event_loop()
-    line.turn_here(0)
-    waits = loop.create_task(line.turn(LONG))
+    line, loop = WriteQueue(), asyncio.new_event_loop()
+    line.acquire_blocking(0)
+    waits = loop.create_task(line.acquire(LONG))
     loop.run_until_complete(settled())
     loop.close()
-    line.leave()
-    line.turn_here(0)
+    line.release()
+    line.acquire_blocking(0)
     waits._log_destroy_pending = False  # type: ignore[attr-defined]
 
 
 def test_a_file_has_one_line_whatever_it_is_called(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
-    line = line_of(str(tmp_path / "a.db"))
-    assert line_of(str(tmp_path / "sub" / ".." / "a.db")) is line
-    assert line_of(str(tmp_path / "b.db")) is not line
+    line = write_queue_of(str(tmp_path / "a.db"))
+    assert write_queue_of(str(tmp_path / "sub" / ".." / "a.db")) is line
+    assert write_queue_of(str(tmp_path / "b.db")) is not line
 
 
 async def test_the_engines_connections_wait_for_the_ledgers_and_draw_no_lots(sqlite_url: str) -> None:
@@ -141,26 +141,26 @@ async def test_the_engines_connections_wait_for_the_ledgers_and_draw_no_lots(sql
 @pytest.mark.parametrize("how", ["commit", "rollback", "close", "forget"])
 def test_however_a_transaction_ends_the_next_has_its_turn(tmp_path: Path, how: str) -> None:
     path = str(tmp_path / "a.db")
-    line = line_of(path)
-    connections = [OrderlyConnection(path, isolation_level="IMMEDIATE")]
+    line = write_queue_of(path)
+    connections = [QueuedConnection(path, isolation_level="IMMEDIATE")]
     connections[0].execute("CREATE TABLE kept (name TEXT)")
-    line.turn_here(0)  # that began no transaction
-    line.leave()
+    line.acquire_blocking(0)  # that began no transaction
+    line.release()
     connections[0].execute("INSERT INTO kept VALUES ('a')")
     with pytest.raises(sqlite3.OperationalError):
-        line.turn_here(0)
+        line.acquire_blocking(0)
     if how == "forget":
         connections.clear()
         gc.collect()  # Python's sqlite3 makes a circle with each connection
     else:
         getattr(connections[0], how)()
-    line.turn_here(0)
+    line.acquire_blocking(0)
 
 
-class Collecting(deque[Place]):
+class Collecting(deque[Waiter]):
     """The garbage collector may run between any two steps of Python, also while somebody joins the line."""
 
-    def append(self, place: Place) -> None:
+    def append(self, place: Waiter) -> None:
         gc.collect()
         super().append(place)
         gc.collect()
@@ -168,39 +168,39 @@ class Collecting(deque[Place]):
 
 def test_a_forgotten_connection_may_be_collected_while_somebody_joins_the_line(tmp_path: Path) -> None:
     path = str(tmp_path / "a.db")
-    line = line_of(path)
+    line = write_queue_of(path)
     line._then = Collecting()
     gc.disable()
     gc.freeze()  # what the tests before have left is not looked at
     try:
-        connection = OrderlyConnection(path, isolation_level="IMMEDIATE")
+        connection = QueuedConnection(path, isolation_level="IMMEDIATE")
         connection.execute("CREATE TABLE kept (name TEXT)")
         connection.execute("INSERT INTO kept VALUES ('a')")
         del connection
-        joins = threading.Thread(target=line.turn_here, args=(LONG,), daemon=True)
+        joins = threading.Thread(target=line.acquire_blocking, args=(LONG,), daemon=True)
         joins.start()
         joins.join(LONG / 10)
     finally:
         gc.unfreeze()
         gc.enable()
     assert not joins.is_alive()
-    line.leave()
-    line.turn_here(0)
+    line.release()
+    line.acquire_blocking(0)
 
 
 def test_a_statement_that_begins_nothing_keeps_no_turn(tmp_path: Path) -> None:
     path = str(tmp_path / "a.db")
-    connection = OrderlyConnection(path, isolation_level="IMMEDIATE")
+    connection = QueuedConnection(path, isolation_level="IMMEDIATE")
     with pytest.raises(sqlite3.OperationalError, match="no such table"):
         connection.execute("INSERT INTO nowhere VALUES ('a')")
     connection.rollback()
-    line_of(path).turn_here(0)
+    write_queue_of(path).acquire_blocking(0)
     connection.close()
 
 
 async def test_a_transaction_of_the_ledger_that_is_cancelled_anywhere_frees_the_line(sqlite_url: str) -> None:
     ledger = open_engine(sqlite_url)
-    line = line_of(str(make_url(sqlite_url).database))
+    line = write_queue_of(str(make_url(sqlite_url).database))
 
     async def write() -> None:
         async with ledger.begin() as connection:
@@ -213,6 +213,6 @@ async def test_a_transaction_of_the_ledger_that_is_cancelled_anywhere_frees_the_
             await asyncio.sleep(0.0005)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-        await line.turn(LONG / 10)
-        line.leave()
+        await line.acquire(LONG / 10)
+        line.release()
     await ledger.dispose()

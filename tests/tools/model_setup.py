@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from gate.rules.action import Action, Json, Session
-from gate.rules.planner_port import Brief, CallReport, Exchange, Mode, Propose, Replied, Turn
+from gate.rules.planner_port import CallReport, Exchange, Mode, PlannerContext, PlannerReply, Propose, Turn
 from gate.rules.policy import Policy
 from gate.rules.tool import Answer, Hints, Problem, ServerStatus, ToolSpec, Trust
 from tests.model_stub import ModelStub, Script
@@ -100,23 +100,23 @@ def turn(text: str = "tidy up", mode: Mode = Mode.ACT, *exchanges: Exchange, **m
     return Turn("turn-1", SESSION, ANN, text, NOW, exchanges, task="task-1", mode=mode, **more)
 
 
-def brief(text: str = "tidy up", **more: Any) -> Brief:
-    return Brief(text, **more)
+def brief(text: str = "tidy up", **more: Any) -> PlannerContext:
+    return PlannerContext(text, **more)
 
 
 async def reply(
-    planner: ModelPlanner, asked: Turn, known: Brief | None = None, pending: tuple[Action, ...] = ()
-) -> Replied:
+    planner: ModelPlanner, asked: Turn, known: PlannerContext | None = None, pending: tuple[Action, ...] = ()
+) -> PlannerReply:
     return await planner.reply(asked, known or brief(asked.text), pending)
 
 
-def then(asked: Turn, replied: Replied, *told: CallReport) -> Turn:
+def then(asked: Turn, replied: PlannerReply, *told: CallReport) -> Turn:
     """The turn after this reply, with the results of its calls."""
     exchange = Exchange(replied.reply, told, replied.memo, replied.usage)
     return replace(asked, exchanges=(*asked.exchanges, exchange))
 
 
-def proposed(replied: Replied) -> list[tuple[str, dict[str, Json]]]:
+def proposed(replied: PlannerReply) -> list[tuple[str, dict[str, Json]]]:
     """The calls of a reply, which has to be a proposal."""
     assert isinstance(replied.reply, Propose), replied.reply
     return [(f"{call.server}.{call.tool}", dict(call.args)) for call in replied.reply.calls]

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from gate.rules.action import Json, Session
-from gate.rules.planner_port import Brief, Call, CallReport, Exchange, Mode, Propose, Reply, Turn
-from gate.rules.task import Decided
+from gate.rules.planner_port import Call, CallReport, Exchange, Mode, PlannerContext, Propose, Reply, Turn
+from gate.rules.task import SettledPoint
 from gate.rules.tool import Answer, Problem, ServerStatus, ToolSpec, Trust
 from servers.filesystem import server as filesystem
 from tests.tools.mcp_hosts import hosting
@@ -78,13 +78,15 @@ def turn(text: str, mode: Mode = Mode.ACT, name: str = "t") -> Turn:
     return Turn(name, THREAD, "U1", text, AT, task="task", mode=mode)
 
 
-async def replied(planner: Phrases, text: str, mode: Mode = Mode.ACT, brief: Brief | None = None) -> Reply:
+async def replied(
+    planner: Phrases, text: str, mode: Mode = Mode.ACT, brief: PlannerContext | None = None
+) -> Reply:
     """What the planner answers to these words."""
-    return (await planner.reply(turn(text, mode), brief or Brief(text), ())).reply
+    return (await planner.reply(turn(text, mode), brief or PlannerContext(text), ())).reply
 
 
 async def replied_over(
-    planner: Phrases, text: str, mode: Mode, brief: Brief, tree: Sequence[str] = ()
+    planner: Phrases, text: str, mode: Mode, brief: PlannerContext, tree: Sequence[str] = ()
 ) -> Reply:
     """The same once it has looked up what files there are; without any, names of files stay as they were typed."""
     asked = turn(text, mode)
@@ -132,12 +134,12 @@ def found_by(call: Call, tree: Sequence[str] = TREE) -> str:
 
 
 def understood(
-    planner: Phrases, text: str, tree: Sequence[str] = TREE, decided: tuple[Decided, ...] = ()
+    planner: Phrases, text: str, tree: Sequence[str] = TREE, decided: tuple[SettledPoint, ...] = ()
 ) -> Reply:
     """What the planner answers to these words in the end, once it has looked names up among these files."""
     exchanges: tuple[Exchange, ...] = ()
     while len(exchanges) < 5:
-        reply = planner.understand(text, Brief(text, decided=decided), seen(exchanges))
+        reply = planner.understand(text, PlannerContext(text, decided=decided), seen(exchanges))
         if not (isinstance(reply, Propose) and reply.lookup):
             return reply
         told = tuple(CallReport(n, "succeeded", found_by(call, tree)) for n, call in enumerate(reply.calls))

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from gate.rules.planner_port import CallReport, Interrupted, Propose, Say
+from gate.rules.planner_port import CallReport, PlannerInterrupted, Propose, Say
 from gate.rules.routing import route
 from gate.rules.settings import Switches
-from gate.rules.task import Decided, Flow, Missing, Usage
+from gate.rules.task import Flow, Missing, SettledPoint, Usage
 from tests.model_stub import Answer, assesses, both, calls, says
 from tests.tools.model_setup import ANN, brief, planning, reply, then, turn
 from tools.model.control_tools import to_questions
@@ -125,7 +125,7 @@ async def test_an_unclear_request_always_has_a_question() -> None:
 async def test_an_answered_question_is_not_asked_again() -> None:
     (known,) = to_questions([QUESTION])
     other = {"question": "How many?", "missing": "constraints"}
-    decided = (Decided(known.id, known.text, "a", ANN),)
+    decided = (SettledPoint(known.id, known.text, "a", ANN),)
     for asked in (QUESTION, {**QUESTION, "question": "which folder"}):
         found = assesses(clear=False, questions=[asked, other])
         async with planning([], assessment=found) as (planner, stub):
@@ -222,6 +222,6 @@ async def test_a_model_is_not_asked_again_for_a_request_that_was_changed_meanwhi
         return True
 
     async with planning([says("Hm."), says("Hm.")], assessment=None) as (planner, stub):
-        with pytest.raises(Interrupted):
+        with pytest.raises(PlannerInterrupted):
             await planner.assess(turn(), brief(interrupted=changed))
     assert len(stub.requests) == 1

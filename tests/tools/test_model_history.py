@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from gate.rules.planner_port import Call, CallReport, Exchange, Mode, Planned, Propose, ProposePlan, Say
-from gate.rules.task import Decided, Instruction, Remark, StepState
+from gate.rules.planner_port import Call, CallReport, Exchange, Mode, Propose, ProposedStep, ProposePlan, Say
+from gate.rules.task import Instruction, Remark, SettledPoint, StepState
 from tests.model_stub import Heard, calls, says
 from tests.tasks import step_of
 from tests.tools.model_setup import (
@@ -31,7 +31,7 @@ from tools.model.planner import ModelLimits
 
 DELETE = ("files__delete_file", {"path": "a.md"})
 READ = ("files__read_file", {"path": "a.md"})
-PLAN = ProposePlan((Planned(Call("files", "delete_file", {"path": "a.md"}), "Delete it"),))
+PLAN = ProposePlan((ProposedStep(Call("files", "delete_file", {"path": "a.md"}), "Delete it"),))
 BLOCK = re.compile(r"<(words|data) (\w{16})(?: from=\"([^\"]*)\")?>\n(.*?)\n</\1 \2>", re.DOTALL)
 
 
@@ -109,7 +109,10 @@ async def test_the_reason_of_the_requesters_own_refusal_is_in_a_words_block() ->
 async def test_the_words_of_each_person_are_in_the_right_block() -> None:
     known = brief(
         "tidy up",
-        decided=(Decided("q1", "Which folder?", "archive", ANN), Decided("q2", "How many?", "all", "")),
+        decided=(
+            SettledPoint("q1", "Which folder?", "archive", ANN),
+            SettledPoint("q2", "How many?", "all", ""),
+        ),
         requirements=("keep the reports",),
         reason="not so many steps",
         instructions=(
@@ -217,7 +220,7 @@ async def test_only_old_outputs_are_shortened() -> None:
     limits = ModelLimits(context=12_000, requests=50)
     known = brief(
         "tidy up and keep to what I said",
-        decided=(Decided("q1", "Which?", "the decided answer", ANN),),
+        decided=(SettledPoint("q1", "Which?", "the decided answer", ANN),),
         instructions=(Instruction("i1", ANN, "the instruction", NOW, "before"),),
     )
     waits = action(id="act-of-ann")

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from gate.rules.planner_port import CallReport, CancelPending, Mode, Propose, Replied, Say
+from gate.rules.planner_port import CallReport, CancelPending, Mode, PlannerReply, Propose, Say
 from gate.rules.policy import Policy
 from gate.rules.task import Remark
 from tests.injections import WAYS, Injection, injections
@@ -32,7 +32,7 @@ def test_the_corpus_has_fifty_injections_of_each_kind() -> None:
     assert len({json.dumps(one.call) for one in ALL}) == 200
 
 
-async def _proposals_after_rejection(planner: ModelPlanner, one: Injection, mode: Mode) -> list[Replied]:
+async def _proposals_after_rejection(planner: ModelPlanner, one: Injection, mode: Mode) -> list[PlannerReply]:
     """Two replies of a turn in which the model meets the instruction."""
     asked = turn("What is in a.md?", mode)
     known = brief(remarks=(Remark(BOB, one.text, NOW),)) if one.way == WAYS[3] else brief()
@@ -53,7 +53,7 @@ async def _obeying_planner() -> AsyncIterator[ModelPlanner]:
             await model.close()
 
 
-async def _replies_of_obeying_model(planner: ModelPlanner, one: Injection, mode: Mode) -> list[Replied]:
+async def _replies_of_obeying_model(planner: ModelPlanner, one: Injection, mode: Mode) -> list[PlannerReply]:
     if one.way == WAYS[2]:
         described = replace(FILES[0], description=one.text)
         planner = replace(planner, tools=ListedTools((described, *FILES[1:])))
@@ -62,7 +62,7 @@ async def _replies_of_obeying_model(planner: ModelPlanner, one: Injection, mode:
     )
 
 
-async def _replies_after_reading(planner: ModelPlanner, one: Injection, mode: Mode) -> list[Replied]:
+async def _replies_after_reading(planner: ModelPlanner, one: Injection, mode: Mode) -> list[PlannerReply]:
     """The instruction comes back as the result of a read that the model was made to call."""
     asked = turn('CALL(files__read_file {"path": "a.md"})', mode)
     first = await reply(planner, asked)

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from gate.rules.planner_port import Exchange, Replied, Say
+from gate.rules.planner_port import Exchange, PlannerReply, Say
 from gate.rules.ports import PlannerUnavailable, Unavailable
 from gate.rules.task import Usage
 from tests.model_stub import Answer, calls, fails, nonsense, says
@@ -98,7 +98,7 @@ async def test_seconds_of_thinking_add_up_over_a_turn() -> None:
         first = await reply(planner, asked)
         spent = json.loads(first.memo)
         assert spent["seconds"] >= 0.6
-        long = Replied(first.reply, json.dumps({**spent, "seconds": 1.5}), first.usage)
+        long = PlannerReply(first.reply, json.dumps({**spent, "seconds": 1.5}), first.usage)
         last = await reply(planner, then(asked, long, done()))
     assert isinstance(last.reply, Say)
     assert "more time than I may take" in last.reply.text

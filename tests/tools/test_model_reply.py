@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from gate.rules.action import Class
+from gate.rules.action import CallClass
 from gate.rules.planner_port import (
     CancelPending,
     Clarify,
     Done,
     Implement,
-    Interrupted,
     ListPending,
     Mode,
+    PlannerInterrupted,
     ProposePlan,
     Say,
 )
@@ -118,7 +118,7 @@ async def test_no_further_request_goes_out_once_the_task_was_stopped() -> None:
 
     bad = calls(("files__delete_file", {}))
     async with planning([bad, calls(MOVE)]) as (planner, stub):
-        with pytest.raises(Interrupted):
+        with pytest.raises(PlannerInterrupted):
             await planner.reply(turn(), replace(brief(), interrupted=stopped), ())
     assert len(stub.requests) == 1
 
@@ -328,7 +328,7 @@ async def test_a_tool_that_is_denied_for_some_arguments_is_offered() -> None:
 
 
 async def test_the_policy_decides_which_tools_only_read() -> None:
-    policy = Policy("1", rules=(Rule("secret", ("files.read_file",), at_least=Class.WRITE),))
+    policy = Policy("1", rules=(Rule("secret", ("files.read_file",), at_least=CallClass.WRITE),))
     async with planning([says("hm")], policy=policy) as (planner, stub):
         await reply(planner, turn(mode=Mode.PLAN))
     assert "files__read_file" not in stub.requests[0].tools

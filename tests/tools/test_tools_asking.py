@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from gate.rules.planner_port import Brief, Clarify, Propose, Reply, Say
+from gate.rules.planner_port import Clarify, PlannerContext, Propose, Reply, Say
 from gate.rules.routing import route
 from gate.rules.settings import Switches
-from gate.rules.task import Decided, Flow, Missing, Question
+from gate.rules.task import Flow, Missing, Question, SettledPoint
 from gate.rules.tool import Hints, ToolSpec, Trust
 from tests.tools.phrases_setup import bundled, listed, phrase_book, replied, turn
 from tools.phrases.planner import Phrases
@@ -65,8 +65,8 @@ def asked(reply: Reply) -> tuple[Question, ...]:
     return reply.questions
 
 
-def answers(questions: Sequence[Question], *texts: str) -> tuple[Decided, ...]:
-    return tuple(Decided(q.id, q.text, text, "U1") for q, text in zip(questions, texts, strict=True))
+def answers(questions: Sequence[Question], *texts: str) -> tuple[SettledPoint, ...]:
+    return tuple(SettledPoint(q.id, q.text, text, "U1") for q, text in zip(questions, texts, strict=True))
 
 
 @pytest.mark.parametrize(
@@ -96,17 +96,17 @@ async def test_what_the_end_of_a_sentence_lacks_is_asked_for(
     (question,) = asked(await replied(planner, text))
     assert (question.id, question.missing) == (f"value:{name}", Missing.VALUE)
     assert name in question.text
-    reply = await replied(planner, text, brief=Brief(text, decided=answers([question], answer)))
+    reply = await replied(planner, text, brief=PlannerContext(text, decided=answers([question], answer)))
     assert isinstance(reply, Propose)
     assert [dict(call.args) for call in reply.calls] == [args]
 
 
 async def test_the_assessment_asks_the_same_and_nothing_afterwards(planner: Phrases) -> None:
-    first = (await planner.assess(turn("move a.md"), Brief("move a.md"))).assessment
+    first = (await planner.assess(turn("move a.md"), PlannerContext("move a.md"))).assessment
     assert first.missing == (Missing.VALUE,)
     assert first.questions == asked(await replied(planner, "move a.md"))
     again = (
-        await planner.assess(turn("move a.md"), Brief("x", decided=answers(first.questions, "b.md")))
+        await planner.assess(turn("move a.md"), PlannerContext("x", decided=answers(first.questions, "b.md")))
     ).assessment
     assert (again.missing, again.questions, again.steps) == ((), (), 1)
 
@@ -117,7 +117,9 @@ async def test_a_description_is_shown_where_its_server_is_trusted(planner: Phras
 
 
 async def test_choices_and_a_default_come_from_the_schema(mailer: Phrases) -> None:
-    (question,) = ((await mailer.assess(turn("post a@b.c"), Brief("post a@b.c"))).assessment).questions
+    (question,) = (
+        (await mailer.assess(turn("post a@b.c"), PlannerContext("post a@b.c"))).assessment
+    ).questions
     assert (question.options, question.assumption) == (("low", "high"), "low")
     (quick,) = asked(await replied(mailer, "fax a@b.c"))
     assert (quick.options, quick.assumption) == (("yes", "no"), "")
@@ -125,24 +127,24 @@ async def test_choices_and_a_default_come_from_the_schema(mailer: Phrases) -> No
 
 async def test_a_wrong_answer_is_asked_for_again_with_the_reason(mailer: Phrases) -> None:
     text = "mail a@b.c with"
-    questions = ((await mailer.assess(turn(text), Brief(text))).assessment).questions
+    questions = ((await mailer.assess(turn(text), PlannerContext(text))).assessment).questions
     assert [q.id for q in questions] == ["value:priority", "value:copies"]
     first = answers(questions, "urgent", "two")
-    (number,) = asked(await replied(mailer, text, brief=Brief(text, decided=first)))
+    (number,) = asked(await replied(mailer, text, brief=PlannerContext(text, decided=first)))
     assert "“two” is no whole number." in number.text
     second = (*first[:1], *answers([number], "2"))
-    (choice,) = asked(await replied(mailer, text, brief=Brief(text, decided=second)))
+    (choice,) = asked(await replied(mailer, text, brief=PlannerContext(text, decided=second)))
     assert "`priority` must be low or high, not urgent" in choice.text
     assert choice.assumption == ""  # a wrong answer is never taken for a default
     third = (*answers([choice], "high"), *second[1:])
-    reply = await replied(mailer, text, brief=Brief(text, decided=third))
+    reply = await replied(mailer, text, brief=PlannerContext(text, decided=third))
     assert isinstance(reply, Propose)
     assert dict(reply.calls[0].args) == {"to": "a@b.c", "priority": "high", "copies": 2}
 
 
 async def test_an_answer_counts_for_its_own_question_alone(planner: Phrases) -> None:
     old = answers(asked(await replied(planner, "move a.md")), "archive")
-    (question,) = asked(await replied(planner, "move b.md", brief=Brief("move b.md", decided=old)))
+    (question,) = asked(await replied(planner, "move b.md", brief=PlannerContext("move b.md", decided=old)))
     assert "b.md" in question.text
 
 
@@ -150,15 +152,15 @@ async def test_several_instructions_ask_each_for_their_own(planner: Phrases) -> 
     text = "move a.md\nrename b.md"
     questions = asked(await replied(planner, text))
     assert [q.id for q in questions] == ["value:destination", "value:destination:2"]
-    reply = await replied(planner, text, brief=Brief(text, decided=answers(questions, "x", "y")))
+    reply = await replied(planner, text, brief=PlannerContext(text, decided=answers(questions, "x", "y")))
     assert isinstance(reply, Propose)
     assert [call.args["destination"] for call in reply.calls] == ["x", "y"]
 
 
 async def test_a_value_that_was_passed_over_is_not_asked_for_forever(planner: Phrases) -> None:
     (question,) = asked(await replied(planner, "move a.md"))
-    passed = (Decided(question.id, question.text, "", "U1"),)
-    reply = await replied(planner, "move a.md", brief=Brief("move a.md", decided=passed))
+    passed = (SettledPoint(question.id, question.text, "", "U1"),)
+    reply = await replied(planner, "move a.md", brief=PlannerContext("move a.md", decided=passed))
     assert isinstance(reply, Say)
     assert "cannot be done without destination" in reply.text
 
@@ -198,14 +200,14 @@ async def test_what_may_be_another_sentence_is_a_near_miss(text: str, planner: P
     ],
 )
 async def test_complexity_goes_by_rule(text: str, complexity: int, steps: int, planner: Phrases) -> None:
-    found = (await planner.assess(turn(text), Brief(text))).assessment
+    found = (await planner.assess(turn(text), PlannerContext(text))).assessment
     assert (found.complexity, found.steps) == (complexity, steps)
     assert all(question.assumption for question in found.questions), "it can go on without an answer"
 
 
 async def test_a_hint_that_says_destructive_counts(mailer: Phrases) -> None:
     text = "post a@b.c as high"
-    assert ((await mailer.assess(turn(text), Brief(text))).assessment).complexity == 25
+    assert ((await mailer.assess(turn(text), PlannerContext(text))).assessment).complexity == 25
 
 
 @pytest.mark.parametrize(
@@ -218,4 +220,4 @@ async def test_a_hint_that_says_destructive_counts(mailer: Phrases) -> None:
     ],
 )
 async def test_code_makes_a_flow_of_it(text: str, flow: Flow, planner: Phrases) -> None:
-    assert route((await planner.assess(turn(text), Brief(text))).assessment, Switches()).flow is flow
+    assert route((await planner.assess(turn(text), PlannerContext(text))).assessment, Switches()).flow is flow

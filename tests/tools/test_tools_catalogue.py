@@ -12,7 +12,7 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 from mcp_types import ToolAnnotations
 
-from gate.rules.action import Class, Verdict
+from gate.rules.action import CallClass, Verdict
 from gate.rules.policy import Policy, decide
 from gate.rules.tool import Hints, Pin, Recipe, Trust
 from tests.tools.mcp_hosts import hosting, raw, until
@@ -59,7 +59,7 @@ async def test_the_spec_of_a_tool_has_all_that_it_declares(mode: str, tmp_path: 
         assert (greet.title, greet.description) == ("Greet somebody", "Says hello.")
         assert greet.hints == Hints(read_only=False, destructive=False, idempotent=True, open_world=False)
         assert greet.schema["required"] == ["name"]
-        assert greet.recipe.cls is Class.WRITE
+        assert greet.recipe.cls is CallClass.WRITE
         assert greet.recipe.summary == "Greet {args.name}"
         answer = await host.call("small", "greet", b'{"name":"Ann"}', 5)
         assert (answer.text, answer.structured) == ("Hello Ann", {"result": "Hello Ann"})
@@ -181,7 +181,7 @@ async def test_a_changed_tool_keeps_only_what_raises_its_class(tmp_path: Path) -
         greet = host.find("small", "greet")
         assert greet is not None
         assert (greet.changed, greet.reviewed) == (True, False)
-        assert greet.recipe == Recipe(cls=Class.WRITE)
+        assert greet.recipe == Recipe(cls=CallClass.WRITE)
 
 
 async def test_a_tool_of_a_reviewed_server_is_trusted_once_an_operator_reviewed_it(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from mcp.server import MCPServer
 
-from gate.rules.jobs import owned
+from gate.rules.jobs import for_owner
 from gate.rules.tool import Answer, OutcomeUnknown, ServerUnavailable
 from tests.tools.mcp_hosts import hosting, until
 from tools.mcp.client import Host
@@ -31,7 +31,7 @@ class Servers:
     hanging: list[asyncio.Task[Answer]] = field(default_factory=list)
 
     async def call(self, owner: str, tool: str, server: str = "one", seconds: float = 60) -> Answer:
-        with owned(owner):
+        with for_owner(owner):
             return await self.host.call(server, tool, b"{}", seconds)
 
     async def hang(self, owner: str, count: int, server: str = "one") -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from gate.rules.jobs import owned
+from gate.rules.jobs import for_owner
 from gate.rules.server_questions import ASK_PERSON, FormReply, FormRequest, form_of
 from gate.rules.tool import OutcomeUnknown
 from tests.tools.mcp_hosts import hosting
@@ -163,15 +163,15 @@ async def test_calls_that_wait_for_people_leave_their_places_to_the_calls_of_oth
     async with asking(tmp_path, "auto", concurrency=2, timeout=4) as host:
         waiting = []
         for name, person in people.items():
-            with behind(person), owned(name):
+            with behind(person), for_owner(name):
                 waiting.append(asyncio.create_task(host.call("asking", "choose", ARGS)))
                 await person.waiting.wait()
-        with owned("U_CLEO"):
+        with for_owner("U_CLEO"):
             assert (await host.call("asking", "ask", ARGS)).text
         for call in waiting:
             call.cancel()
         await asyncio.gather(*waiting, return_exceptions=True)
-        with owned("U_ANN"):
+        with for_owner("U_ANN"):
             assert (await host.call("asking", "ask", ARGS)).text
 
 

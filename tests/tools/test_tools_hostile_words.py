@@ -10,7 +10,7 @@ import pytest
 from gate.rules import thread_commands
 from gate.rules.intent import intent
 from gate.rules.outcome_claims import claims_outcome
-from gate.rules.settings import header
+from gate.rules.settings import parse_header
 from gate.tasks.inbox import LONGEST
 from handlers.slack import payloads
 from tests.patterns import seconds
@@ -54,7 +54,7 @@ def readers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Reader]:
         "an edit": thread_commands.edit,
         "a mode": thread_commands.mode,
         "a command": thread_commands.command,
-        "switches": header,
+        "switches": parse_header,
         "a claim": claims_outcome,
     }
 

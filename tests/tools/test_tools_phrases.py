@@ -12,7 +12,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gate.rules.action import Session
-from gate.rules.planner_port import Brief, Clarify, Done, Exchange, ListPending, Propose, Reply, Say, Turn
+from gate.rules.planner_port import (
+    Clarify,
+    Done,
+    Exchange,
+    ListPending,
+    PlannerContext,
+    Propose,
+    Reply,
+    Say,
+    Turn,
+)
 from gate.rules.tool import ToolSpec
 from tests.tools.phrases_setup import FILE, Listed, bundled, phrase_book, understood
 from tools.phrases.phrase_file import load_phrases
@@ -353,10 +363,10 @@ def test_what_waits_can_be_asked_for(text: str, planner: Phrases) -> None:
 async def test_a_turn_is_over_after_its_first_reply(planner: Phrases) -> None:
     at = datetime(2026, 11, 21, tzinfo=UTC)
     turn = Turn("t", Session("T1", "C1", "1.1"), "U1", "list", at)
-    first = (await planner.reply(turn, Brief("list"), ())).reply
+    first = (await planner.reply(turn, PlannerContext("list"), ())).reply
     assert isinstance(first, Propose)
     again = Turn("t", turn.session, "U1", "list", at, (Exchange(first),))
-    assert (await planner.reply(again, Brief("list"), ())).reply == Done()
+    assert (await planner.reply(again, PlannerContext("list"), ())).reply == Done()
 
 
 @settings(max_examples=100, deadline=None)

@@ -8,8 +8,17 @@ from dataclasses import replace
 
 import pytest
 
-from gate.rules.planner_port import Brief, CallReport, Clarify, Exchange, Mode, Propose, ProposePlan, Say
-from gate.rules.task import Decided, Instruction
+from gate.rules.planner_port import (
+    CallReport,
+    Clarify,
+    Exchange,
+    Mode,
+    PlannerContext,
+    Propose,
+    ProposePlan,
+    Say,
+)
+from gate.rules.task import Instruction, SettledPoint
 from gate.rules.tool import ToolSpec, Trust
 from tests.servers.all_servers import servers
 from tests.tasks import step_of
@@ -34,7 +43,7 @@ def planner(tmp_path_factory: pytest.TempPathFactory) -> Phrases:
 
 
 def outcome(
-    planner: Phrases, text: str, tree: Iterable[str] = TREE, decided: tuple[Decided, ...] = ()
+    planner: Phrases, text: str, tree: Iterable[str] = TREE, decided: tuple[SettledPoint, ...] = ()
 ) -> str:
     """In one line, what comes of a sentence: the calls in order, a question with its options, or what is said."""
     reply = understood(planner, text, tuple(tree), decided)
@@ -257,7 +266,7 @@ def test_the_answer_to_which_one_is_used(planner: Phrases, answer: str, expected
     reply = understood(planner, text)
     assert isinstance(reply, Clarify)
     [question] = reply.questions
-    decided = (Decided(question.id, question.text, answer, "U1"),)
+    decided = (SettledPoint(question.id, question.text, answer, "U1"),)
     assert outcome(planner, text, TREE, decided) == expected
 
 
@@ -279,7 +288,7 @@ def test_an_answer_that_is_none_of_the_names_is_asked_for_again(
 ) -> None:
     reply = understood(planner, text)
     assert isinstance(reply, Clarify)
-    decided = (Decided(reply.questions[0].id, reply.questions[0].text, answer, "U1"),)
+    decided = (SettledPoint(reply.questions[0].id, reply.questions[0].text, answer, "U1"),)
     assert outcome(planner, text, TREE, decided) == expected
 
 
@@ -336,14 +345,14 @@ def test_a_file_name_that_is_there_twice_is_asked_about(planner: Phrases) -> Non
 
 async def test_names_are_looked_up_for_a_plan_as_well(planner: Phrases) -> None:
     text = "copy the Q3 summary to archive then delete the Q3 summary"
-    reply = (await planner.reply(turn(text, Mode.PLAN), Brief(text), ())).reply
+    reply = (await planner.reply(turn(text, Mode.PLAN), PlannerContext(text), ())).reply
     assert isinstance(reply, Propose)
     assert reply.lookup
 
 
 async def test_a_name_that_is_to_be_looked_up_does_not_make_a_request_a_plan(planner: Phrases) -> None:
     text = "delete the meeting notes"
-    assert ((await planner.assess(turn(text), Brief(text))).assessment).complexity < 30
+    assert ((await planner.assess(turn(text), PlannerContext(text))).assessment).complexity < 30
 
 
 async def test_a_name_in_a_further_instruction_is_looked_up_before_the_plan_is_changed(
@@ -351,7 +360,7 @@ async def test_a_name_in_a_further_instruction_is_looked_up_before_the_plan_is_c
 ) -> None:
     step = step_of(id="s1", title="List", server="filesystem", tool="list_dir", args={"path": "."})
     said = (Instruction("i1", "U1", "then delete the meeting notes", AT),)
-    brief = Brief("list all files", left=(step,), instructions=said)
+    brief = PlannerContext("list all files", left=(step,), instructions=said)
     asked = turn("then delete the meeting notes", Mode.PLAN)
     reply = (await planner.reply(asked, brief, ())).reply
     assert isinstance(reply, Propose)

@@ -11,9 +11,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gate.rules.plan_changes import composed
-from gate.rules.planner_port import Brief, Clarify, Done, Exchange, Mode, Planned, ProposePlan, Reply, Say
-from gate.rules.task import Decided, Instruction, Plan, Step, StepState
+from gate.rules.plan_changes import rebuilt_plan
+from gate.rules.planner_port import (
+    Clarify,
+    Done,
+    Exchange,
+    Mode,
+    PlannerContext,
+    ProposedStep,
+    ProposePlan,
+    Reply,
+    Say,
+)
+from gate.rules.task import Instruction, Plan, SettledPoint, Step, StepState
 from tests.tools.phrases_setup import AT, bundled, replied_over, turn
 from tools.phrases.phrasebook import Runbook
 from tools.phrases.planner import Phrases
@@ -27,9 +37,9 @@ def planner(tmp_path_factory: pytest.TempPathFactory) -> Phrases:
     return bundled(tmp_path_factory.mktemp("plans"))
 
 
-async def replied(planner: Phrases, text: str, mode: Mode, brief: Brief | None = None) -> Reply:
+async def replied(planner: Phrases, text: str, mode: Mode, brief: PlannerContext | None = None) -> Reply:
     """What the planner answers to these words where there are no files."""
-    return await replied_over(planner, text, mode, brief or Brief(text))
+    return await replied_over(planner, text, mode, brief or PlannerContext(text))
 
 
 def plan(reply: Reply) -> ProposePlan:
@@ -42,21 +52,21 @@ def says(reply: Reply) -> str:
     return reply.text
 
 
-def short(steps: tuple[Planned, ...]) -> list[str]:
+def short(steps: tuple[ProposedStep, ...]) -> list[str]:
     """Each step as its tool's verb and its first argument."""
     return [f"{s.call.tool.split('_')[0]} {next(iter(s.call.args.values()), '')}".strip() for s in steps]
 
 
 async def first(planner: Phrases, text: str = THREE) -> tuple[Step, ...]:
     """The plan of a request, as its flow keeps it."""
-    steps, _ = composed(None, plan(await replied(planner, text, Mode.PLAN)).steps)
+    steps, _ = rebuilt_plan(None, plan(await replied(planner, text, Mode.PLAN)).steps)
     return steps
 
 
-def about(steps: tuple[Step, ...], said: str, over: int = 0, **more: Any) -> Brief:
+def about(steps: tuple[Step, ...], said: str, over: int = 0, **more: Any) -> PlannerContext:
     """What a planner is told when the plan is to be made again; the first `over` steps are done."""
     done = tuple(replace(step, state=StepState.DONE) for step in steps[:over])
-    return Brief("the request", reason=said, done=done, left=steps[over:], **more)
+    return PlannerContext("the request", reason=said, done=done, left=steps[over:], **more)
 
 
 async def again(planner: Phrases, said: str, over: int = 0, text: str = THREE) -> Reply:
@@ -72,17 +82,17 @@ async def test_a_request_becomes_a_plan_in_its_order(planner: Phrases) -> None:
 
 
 async def test_the_plan_is_made_of_the_request_and_not_of_what_was_said_last(planner: Phrases) -> None:
-    reply = await replied(planner, "archive", Mode.PLAN, Brief("list reports"))
+    reply = await replied(planner, "archive", Mode.PLAN, PlannerContext("list reports"))
     assert short(plan(reply).steps) == ["list reports"]
 
 
 async def test_confirmed_requirements_are_planned_one_after_the_other(planner: Phrases) -> None:
     needs = ('write to x.md:\n```\na "quote\n```', "run publish-note for n, text=y", "copy x.md")
-    brief = Brief("hello", requirements=needs)
+    brief = PlannerContext("hello", requirements=needs)
     reply = await replied(planner, "", Mode.PLAN, brief)
     assert isinstance(reply, Clarify)
     (question,) = reply.questions
-    decided = (Decided(question.id, question.text, "archive", "U1"),)
+    decided = (SettledPoint(question.id, question.text, "archive", "U1"),)
     proposed = plan(await replied(planner, "", Mode.PLAN, replace(brief, decided=decided)))
     assert short(proposed.steps) == ["write x.md", "write drafts/n.md", "copy reports", "read", "copy x.md"]
     assert proposed.steps[3].refs == {"path": "{steps.3.destination}"}
@@ -108,9 +118,9 @@ async def test_a_runbook_that_looks_first_cannot_join_a_plan(planner: Phrases) -
 
 async def test_a_turn_is_over_after_its_plan(planner: Phrases) -> None:
     asked = turn("list", Mode.PLAN)
-    made = (await planner.reply(asked, Brief("list"), ())).reply
+    made = (await planner.reply(asked, PlannerContext("list"), ())).reply
     assert (
-        await planner.reply(replace(asked, exchanges=(Exchange(made),)), Brief("list"), ())
+        await planner.reply(replace(asked, exchanges=(Exchange(made),)), PlannerContext("list"), ())
     ).reply == Done()
 
 
@@ -230,7 +240,7 @@ async def test_results_of_earlier_steps_follow_their_steps(planner: Phrases) -> 
         {"source": "{steps.2.path}"},
         {"path": "{steps.3.destination}"},
     ]
-    kept, _ = composed(Plan(1, await first(planner, NOTE), last=3), steps)
+    kept, _ = rebuilt_plan(Plan(1, await first(planner, NOTE), last=3), steps)
     assert [dict(step.refs) for step in kept][2:] == [
         {"source": "{steps.s1.path}"},
         {"path": "{steps.s2.destination}"},
@@ -270,7 +280,7 @@ async def test_instructions_are_followed_once_and_used_ones_not_again(planner: P
     steps = await first(planner)
     brief = about(steps, "skip step 3", instructions=(used, new))
     assert short(plan(await replied(planner, "x", Mode.PLAN, brief)).steps) == [L, M]
-    fresh = Brief(THREE, instructions=(used, new))
+    fresh = PlannerContext(THREE, instructions=(used, new))
     assert short(plan(await replied(planner, "x", Mode.PLAN, fresh)).steps) == [L, M]
 
 
@@ -278,13 +288,13 @@ async def test_a_further_instruction_is_asked_about_where_it_lacks_something(pla
     reply = await again(planner, "also copy c.md")
     assert isinstance(reply, Clarify)
     (question,) = reply.questions
-    decided = (Decided(question.id, question.text, "archive", "U1"),)
+    decided = (SettledPoint(question.id, question.text, "archive", "U1"),)
     brief = about(await first(planner), "also copy c.md", decided=decided)
     assert short(plan(await replied(planner, "x", Mode.PLAN, brief)).steps) == [L, M, D, "copy c.md"]
 
 
 async def test_feedback_that_is_a_phrase_is_the_new_request(planner: Phrases) -> None:
-    brief = Brief("list reports", reason="read a.md", attempts=2)
+    brief = PlannerContext("list reports", reason="read a.md", attempts=2)
     reply = await replied(planner, "read a.md", Mode.ACT, brief)
     assert not isinstance(reply, Say | ProposePlan)
     assert "You can write" in says(
@@ -321,12 +331,12 @@ PIECES = [
 @settings(max_examples=200, deadline=None)
 @given(words=st.lists(st.sampled_from(PIECES), max_size=14))
 def test_whatever_is_said_of_a_plan_is_answered(words: list[str], planner: Phrases) -> None:
-    steps = composed(None, planner_plan(planner))[0]
+    steps = rebuilt_plan(None, planner_plan(planner))[0]
     reply = asyncio.run(replied(planner, "x", Mode.PLAN, about(steps, "".join(words))))
     assert isinstance(reply, ProposePlan | Say | Clarify)
 
 
-def planner_plan(planner: Phrases) -> tuple[Planned, ...]:
+def planner_plan(planner: Phrases) -> tuple[ProposedStep, ...]:
     return plan(asyncio.run(replied(planner, THREE, Mode.PLAN))).steps
 
 

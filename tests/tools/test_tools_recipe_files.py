@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from gate.rules.action import Class, Json, Risk
+from gate.rules.action import CallClass, Json, Risk
 from gate.rules.policy import Policy, decide
 from gate.rules.tool import Hints, Recipe, ToolSpec, Trust
 from tools.mcp.schema import problems
@@ -86,7 +86,7 @@ def test_risks_are_those_of_the_spec(file: str, tool: str, risk: Risk) -> None:
     assert recipe(file, tool).risk is risk
 
 
-def decided(file: str, tool: str, **args: Json) -> Class:
+def decided(file: str, tool: str, **args: Json) -> CallClass:
     spec = ToolSpec(
         "s", tool, tool, "", {}, "d", trust=Trust.REVIEWED, reviewed=True, recipe=recipe(file, tool)
     )
@@ -97,30 +97,40 @@ def decided(file: str, tool: str, **args: Json) -> Class:
 @pytest.mark.parametrize(
     ("file", "tool", "args", "cls"),
     [
-        ("server-github", "create_or_update_file", {"path": "a.md"}, Class.WRITE),
-        ("server-github", "create_or_update_file", {"path": ".github/workflows/x.yml"}, Class.DESTRUCTIVE),
-        ("server-github", "create_pull_request_review", {"event": "COMMENT"}, Class.WRITE),
-        ("server-github", "create_pull_request_review", {"event": "APPROVE"}, Class.DESTRUCTIVE),
-        ("github-mcp-server", "pull_request_review_write", {"method": "delete_pending"}, Class.DESTRUCTIVE),
-        ("github-mcp-server", "create_or_update_file", {"allow_symlink_write": True}, Class.DESTRUCTIVE),
-        ("mcp-atlassian", "jira_add_comment", {"body": "x"}, Class.WRITE),
-        ("mcp-atlassian", "jira_add_comment", {"public": True}, Class.DESTRUCTIVE),
-        ("mcp-atlassian", "jira_download_attachments", {}, Class.WRITE),
-        ("server-sqlite", "write_query", {"query": "INSERT INTO a VALUES (1)"}, Class.WRITE),
-        ("server-sqlite", "write_query", {"query": "delete from a"}, Class.DESTRUCTIVE),
-        ("server-sqlite", "write_query", {"query": "UPDATE a SET b = 1"}, Class.DESTRUCTIVE),
-        ("server-sqlite", "write_query", {"query": "ATTACH 'x' AS y"}, Class.DESTRUCTIVE),
-        ("server-sqlite", "describe_table", {"table_name": "people"}, Class.READ),
-        ("server-sqlite", "describe_table", {"table_name": "a); SELECT 1 --"}, Class.UNKNOWN),
-        ("notion-mcp-server", "API-post-search", {"query": "x"}, Class.READ),
-        ("notion-mcp-server", "API-patch-page", {"properties": {}}, Class.WRITE),
-        ("notion-mcp-server", "API-patch-page", {"in_trash": True}, Class.DESTRUCTIVE),
-        ("notion-mcp-server", "API-update-page-markdown", {"type": "insert_content"}, Class.WRITE),
-        ("notion-mcp-server", "API-update-page-markdown", {"type": "replace_content"}, Class.DESTRUCTIVE),
+        ("server-github", "create_or_update_file", {"path": "a.md"}, CallClass.WRITE),
+        (
+            "server-github",
+            "create_or_update_file",
+            {"path": ".github/workflows/x.yml"},
+            CallClass.DESTRUCTIVE,
+        ),
+        ("server-github", "create_pull_request_review", {"event": "COMMENT"}, CallClass.WRITE),
+        ("server-github", "create_pull_request_review", {"event": "APPROVE"}, CallClass.DESTRUCTIVE),
+        (
+            "github-mcp-server",
+            "pull_request_review_write",
+            {"method": "delete_pending"},
+            CallClass.DESTRUCTIVE,
+        ),
+        ("github-mcp-server", "create_or_update_file", {"allow_symlink_write": True}, CallClass.DESTRUCTIVE),
+        ("mcp-atlassian", "jira_add_comment", {"body": "x"}, CallClass.WRITE),
+        ("mcp-atlassian", "jira_add_comment", {"public": True}, CallClass.DESTRUCTIVE),
+        ("mcp-atlassian", "jira_download_attachments", {}, CallClass.WRITE),
+        ("server-sqlite", "write_query", {"query": "INSERT INTO a VALUES (1)"}, CallClass.WRITE),
+        ("server-sqlite", "write_query", {"query": "delete from a"}, CallClass.DESTRUCTIVE),
+        ("server-sqlite", "write_query", {"query": "UPDATE a SET b = 1"}, CallClass.DESTRUCTIVE),
+        ("server-sqlite", "write_query", {"query": "ATTACH 'x' AS y"}, CallClass.DESTRUCTIVE),
+        ("server-sqlite", "describe_table", {"table_name": "people"}, CallClass.READ),
+        ("server-sqlite", "describe_table", {"table_name": "a); SELECT 1 --"}, CallClass.UNKNOWN),
+        ("notion-mcp-server", "API-post-search", {"query": "x"}, CallClass.READ),
+        ("notion-mcp-server", "API-patch-page", {"properties": {}}, CallClass.WRITE),
+        ("notion-mcp-server", "API-patch-page", {"in_trash": True}, CallClass.DESTRUCTIVE),
+        ("notion-mcp-server", "API-update-page-markdown", {"type": "insert_content"}, CallClass.WRITE),
+        ("notion-mcp-server", "API-update-page-markdown", {"type": "replace_content"}, CallClass.DESTRUCTIVE),
     ],
 )
 def test_the_arguments_decide_the_class_of_a_call(
-    file: str, tool: str, args: dict[str, Any], cls: Class
+    file: str, tool: str, args: dict[str, Any], cls: CallClass
 ) -> None:
     assert decided(file, tool, **args) is cls
 
@@ -193,12 +203,12 @@ def test_a_draft_has_safe_classes_and_is_not_accepted() -> None:
     file = RecipeFile(drafted["server"], drafted["tools"], draft=drafted["draft"])
     classes = {name: read_recipe(data).cls for name, data in file.tools.items()}
     assert classes == {
-        "get_note": Class.UNKNOWN,
-        "wipe_note": Class.DESTRUCTIVE,
-        "update_note": Class.UNKNOWN,
-        "change_note": Class.DESTRUCTIVE,
-        "make_note": Class.UNKNOWN,
-        "break_note": Class.DESTRUCTIVE,
+        "get_note": CallClass.UNKNOWN,
+        "wipe_note": CallClass.DESTRUCTIVE,
+        "update_note": CallClass.UNKNOWN,
+        "change_note": CallClass.DESTRUCTIVE,
+        "make_note": CallClass.UNKNOWN,
+        "break_note": CallClass.DESTRUCTIVE,
     }
     problems = list(check(file, RecordedSchemas("S 1", "s", schemas_of(specs))))
     assert len(problems) == 1 + len(specs)  # it is a draft, and each tool is to be decided on

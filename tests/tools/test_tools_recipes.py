@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from gate.rules.action import Class, Risk
+from gate.rules.action import CallClass, Risk
 from gate.rules.tool import Drift, Read, Show, Trust, Undo
 from servers.filesystem import server as filesystem
 from tests.tools.mcp_hosts import hosting, raw
@@ -82,7 +82,7 @@ def recipe_with(where: str, value: Any) -> dict[str, Any]:
 def test_a_complete_recipe_is_read() -> None:
     recipe = read_recipe(COMPLETE)
     assert (recipe.cls, recipe.risk, recipe.verb, recipe.keeps_days) == (
-        Class.WRITE,
+        CallClass.WRITE,
         Risk.MEDIUM,
         "Write",
         30,
@@ -174,7 +174,7 @@ async def test_an_invalid_recipe_is_dropped_and_its_tool_is_kept(tmp_path: Path)
     async with hosting(tmp_path, config, recipes=files) as host:
         echo = host.find("raw", "echo")
         assert echo is not None
-        assert echo.recipe.cls is Class.UNKNOWN
+        assert echo.recipe.cls is CallClass.UNKNOWN
         problems = "\n".join(host.problems_found)
         assert "raw.echo is used without its recipe: `undo[0]` names the tool unecho" in problems
         assert "raw.gone has a recipe in “mine”, but the server has no such tool" in problems
@@ -189,7 +189,7 @@ async def test_a_mistake_in_a_recipe_file_is_reported_with_its_line_and_drops_th
     async with hosting(tmp_path / "var", raw(only=["echo"], recipes="mine"), recipes=files) as host:
         echo = host.find("raw", "echo")
         assert echo is not None
-        assert echo.recipe.cls is Class.UNKNOWN
+        assert echo.recipe.cls is CallClass.UNKNOWN
         assert host.problems_found == [
             "raw.echo is used without its recipe: mine.yaml, line 5: “tools.echo.vreb” is not known; did you mean "
             "“verb”."

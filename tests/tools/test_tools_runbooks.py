@@ -14,18 +14,18 @@ import pytest
 from gate.rules.action import Json
 from gate.rules.canonical_json import canonical
 from gate.rules.planner_port import (
-    Brief,
     CallReport,
     Clarify,
     Exchange,
     Mode,
-    Planned,
+    PlannerContext,
     Propose,
+    ProposedStep,
     ProposePlan,
     Reply,
     Say,
 )
-from gate.rules.task import Decided, Question
+from gate.rules.task import Question, SettledPoint
 from gate.rules.templates import expand
 from servers.filesystem import server as filesystem
 from tests.tools.mcp_hosts import hosting
@@ -49,7 +49,7 @@ def planner(tmp_path_factory: pytest.TempPathFactory) -> Phrases:
     return bundled(tmp_path_factory.mktemp("runbooks"))
 
 
-def plan(reply: Reply) -> tuple[Planned, ...]:
+def plan(reply: Reply) -> tuple[ProposedStep, ...]:
     assert isinstance(reply, ProposePlan), reply
     return reply.steps
 
@@ -64,8 +64,8 @@ def asked(reply: Reply) -> tuple[Question, ...]:
     return reply.questions
 
 
-async def planned(planner: Phrases, text: str, *decided: Decided) -> tuple[Planned, ...]:
-    return plan(await replied(planner, text, Mode.PLAN, Brief(text, decided=decided)))
+async def planned(planner: Phrases, text: str, *decided: SettledPoint) -> tuple[ProposedStep, ...]:
+    return plan(await replied(planner, text, Mode.PLAN, PlannerContext(text, decided=decided)))
 
 
 # Carried out
@@ -80,7 +80,7 @@ async def files(tmp_path: Path) -> AsyncIterator[tuple[Path, Host]]:
         yield sample, host
 
 
-async def carried_out(host: Host, steps: tuple[Planned, ...]) -> list[Json]:
+async def carried_out(host: Host, steps: tuple[ProposedStep, ...]) -> list[Json]:
     """Run every call of a plan as it stands, each with the results of those before."""
     results: dict[str, Json] = {}
     for place, step in enumerate(steps, 1):
@@ -209,7 +209,7 @@ async def test_what_was_assumed_stands_on_the_plan(planner: Phrases) -> None:
 
 async def test_what_is_missing_is_asked_for_and_defaults_are_offered(planner: Phrases) -> None:
     text = "run archive-quarter"
-    found = (await planner.assess(turn(text), Brief(text))).assessment
+    found = (await planner.assess(turn(text), PlannerContext(text))).assessment
     assert [(q.id, q.assumption, q.options) for q in found.questions] == [
         ("value:folder", "reports", ()),
         ("value:archive", "archive", ()),
@@ -217,8 +217,8 @@ async def test_what_is_missing_is_asked_for_and_defaults_are_offered(planner: Ph
     ]
     (needed,) = asked(await replied(planner, text))
     decided = [
-        Decided(needed.id, needed.text, "Q2", "U1"),
-        Decided("value:folder", found.questions[0].text, "x", "U1"),
+        SettledPoint(needed.id, needed.text, "Q2", "U1"),
+        SettledPoint("value:folder", found.questions[0].text, "x", "U1"),
     ]
     steps = await planned(planner, text, *decided)
     assert steps[2].call.args == {"source": "x/q2-summary.md", "destination": "archive"}
@@ -228,7 +228,7 @@ async def test_a_wrong_value_is_asked_for_again(planner: Phrases) -> None:
     text = "run archive-quarter for q9"
     (question,) = asked(await replied(planner, text))
     assert question.text == "“q9” is not q1, q2, q3 or q4. Which quarter is to be archived?"
-    steps = await planned(planner, text, Decided(question.id, question.text, "q4", "U1"))
+    steps = await planned(planner, text, SettledPoint(question.id, question.text, "q4", "U1"))
     assert steps[2].call.args["source"] == "reports/q4-summary.md"
 
 
@@ -464,11 +464,11 @@ async def looked(planner: Phrases, data: Any, found: Json, text: str = "run look
     """What is planned once the first look has given this."""
     runs = Phrases(phrase_book(data), planner.tools)
     asked = turn(text, Mode.PLAN)
-    first = (await runs.reply(asked, Brief(asked.text), ())).reply
+    first = (await runs.reply(asked, PlannerContext(asked.text), ())).reply
     assert isinstance(first, Propose), first
     told = tuple(CallReport(place, "succeeded", json.dumps(found)) for place, _ in enumerate(first.calls))
     again = replace(asked, exchanges=(Exchange(first, told),))
-    return (await runs.reply(again, Brief(asked.text), ())).reply
+    return (await runs.reply(again, PlannerContext(asked.text), ())).reply
 
 
 def matches(*paths: str) -> Json:
@@ -534,7 +534,7 @@ async def test_many_looks_are_taken_a_dozen_at_a_time_and_none_twice(planner: Ph
         parameters=[{"name": "folder", "question": "?", "type": "list", "default": names}],
     )
     runs, asked, counts = Phrases(phrase_book(data), planner.tools), turn("run look", Mode.PLAN), list[int]()
-    while isinstance(reply := (await runs.reply(asked, Brief(asked.text), ())).reply, Propose):
+    while isinstance(reply := (await runs.reply(asked, PlannerContext(asked.text), ())).reply, Propose):
         counts.append(len(reply.calls))
         told = [
             CallReport(at, "succeeded", json.dumps({"path": call.args["path"]}))
@@ -548,7 +548,7 @@ async def test_many_looks_are_taken_a_dozen_at_a_time_and_none_twice(planner: Ph
 async def test_without_planning_a_runbook_that_looks_says_so(planner: Phrases) -> None:
     runs = Phrases(phrase_book(book(EACH, looks=[SEARCH])), planner.tools)
     assert "planning is switched off" in says(await replied(runs, "run look for a", Mode.ACT))
-    found = (await runs.assess(turn("run look for a"), Brief("run look for a"))).assessment
+    found = (await runs.assess(turn("run look for a"), PlannerContext("run look for a"))).assessment
     assert (found.complexity, found.reason) == (30, "it looks first, and then knows its steps")
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from gate.rules.jobs import owned
+from gate.rules.jobs import for_owner
 from gate.rules.sampling import Sampled, SamplingBounds, recorded_by
 from gate.rules.tool import Answer, OutcomeUnknown
 from tests.model_stub import ModelStub, Script, calls, fails, says
@@ -146,11 +146,11 @@ async def test_the_tokens_of_an_hour_are_a_limit_over_all_calls(tmp_path: Path) 
 async def test_of_the_tokens_of_an_hour_one_person_gets_half(tmp_path: Path) -> None:
     bounds = replace(BOUNDS, hour_tokens=300)
     async with thinking(tmp_path, answering(9), "legacy", bounds=bounds) as ask:
-        with owned("U_ANN"):
+        with for_owner("U_ANN"):
             told = (await ask("ask_often", times=2)).text
         assert told.startswith("1 answers, 1 refused")  # 120 were used, and no 50 are left for her
         assert "half of the 300 tokens of s for this hour" in told
-        with owned("U_BEN"):
+        with for_owner("U_BEN"):
             assert (await ask("think", prompt="Which colour?")).text == "The model said: answer 1"
 
 

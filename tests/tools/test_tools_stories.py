@@ -12,19 +12,19 @@ from pathlib import Path
 
 import pytest
 
-from bot.demo_servers import desk_servers, sample_desk
+from bot.demo_servers import demo_servers, sample_desk
 from bot.demo_stories import sample_stories, story_servers
 from bot.wiring import bundled
 from gate.rules.action import Json
 from gate.rules.canonical_json import canonical
 from gate.rules.planner_port import (
-    Brief,
     Call,
     CallReport,
     Exchange,
     Mode,
-    Planned,
+    PlannerContext,
     Propose,
+    ProposedStep,
     ProposePlan,
     Reply,
     Say,
@@ -51,7 +51,7 @@ class Stage:
         """The planner's last word in a planning turn whose reads are really done; and those reads."""
         asked, done = turn(text, Mode.PLAN), list[Call]()
         while True:
-            reply = (await self.planner.reply(asked, Brief(text), ())).reply
+            reply = (await self.planner.reply(asked, PlannerContext(text), ())).reply
             if not isinstance(reply, Propose):
                 return reply, done
             told = tuple([await self._read(place, call) for place, call in enumerate(reply.calls)])
@@ -62,12 +62,12 @@ class Stage:
         answer = await self.host.call(call.server, call.tool, canonical(dict(call.args)))
         return CallReport(place, "failed" if answer.is_error else "succeeded", answer.text)
 
-    async def plan(self, text: str) -> tuple[Planned, ...]:
+    async def plan(self, text: str) -> tuple[ProposedStep, ...]:
         reply, _ = await self.reply(text)
         assert isinstance(reply, ProposePlan), reply
         return reply.steps
 
-    async def carry_out(self, steps: tuple[Planned, ...]) -> None:
+    async def carry_out(self, steps: tuple[ProposedStep, ...]) -> None:
         results: dict[str, Json] = {}
         for place, step in enumerate(steps, 1):
             refs = {name: expand(ref, {"steps": results}) for name, ref in step.refs.items()}
@@ -92,7 +92,7 @@ async def stage(tmp_path: Path) -> AsyncIterator[Stage]:
     files = tmp_path / "files"
     files.mkdir()
     desk = sample_desk(tmp_path / "desk", datetime(2026, 11, 21, tzinfo=UTC))
-    configs = (*desk_servers(desk, 9), *story_servers(sample_stories(files)))
+    configs = (*demo_servers(desk, 9), *story_servers(sample_stories(files)))
     inproc = {"filesystem": filesystem([files]), **{one.name: bundled(one) for one in configs}}
     async with hosting(tmp_path, FILES, *configs, inproc=inproc) as host:
         yield Stage(files, host, Phrases(load_phrases(FILE), host))

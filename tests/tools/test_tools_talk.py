@@ -6,7 +6,17 @@ from dataclasses import replace
 
 import pytest
 
-from gate.rules.planner_port import Brief, Exchange, Implement, ListPending, Mode, Propose, Reply, Say, Turn
+from gate.rules.planner_port import (
+    Exchange,
+    Implement,
+    ListPending,
+    Mode,
+    PlannerContext,
+    Propose,
+    Reply,
+    Say,
+    Turn,
+)
 from gate.rules.settings import Switches
 from gate.tasks.converse import ASKED
 from tests.tools.phrases_setup import bundled, replied, turn
@@ -31,7 +41,7 @@ async def talk(planner: Phrases, *texts: str) -> list[Reply]:
     turns: list[Turn] = []
     for number, text in enumerate(texts):
         said = turn(text, Mode.TALK, f"t{number}")
-        reply = (await planner.reply(said, Brief(texts[0], earlier=tuple(turns)), ())).reply
+        reply = (await planner.reply(said, PlannerContext(texts[0], earlier=tuple(turns)), ())).reply
         turns.append(replace(said, exchanges=(Exchange(reply),)))
     return [one.exchanges[0].reply for one in turns]
 
@@ -75,14 +85,14 @@ async def test_a_question_about_building_is_talk(planner: Phrases) -> None:
 
 
 async def test_where_the_way_to_doing_is_closed_it_says_so(planner: Phrases) -> None:
-    brief = Brief(MOVE, switches=Switches(allow_execution_transition=False))
+    brief = PlannerContext(MOVE, switches=Switches(allow_execution_transition=False))
     assert "switched off" in says(await replied(planner, "implement it", Mode.TALK, brief))
 
 
 async def test_other_tasks_of_the_thread_are_not_its_words(planner: Phrases) -> None:
     other = replace(turn(MOVE, Mode.TALK, "old"), task="another")
     acted = turn(DELETE, Mode.ACT, "acted")
-    reply = await replied(planner, "do it", Mode.TALK, Brief("do it", earlier=(other, acted)))
+    reply = await replied(planner, "do it", Mode.TALK, PlannerContext("do it", earlier=(other, acted)))
     assert "nothing to plan yet" in says(reply)
 
 

@@ -23,7 +23,7 @@ from bot.engine import Engine
 from bot.job_routes import jobs
 from gate.actions import expiry, resolve_unknown, result_review, undo
 from gate.actions.button_press import TaskPress
-from gate.rules.access import Written
+from gate.rules.access import IssuedToken
 from gate.rules.action import Action, Approvers, Ref, Session
 from gate.rules.jobs import Run
 from gate.rules.policy import Policy, Rule
@@ -40,7 +40,7 @@ from storage.ledger import SqlLedger
 from storage.migrate import migrate, upgrade
 from storage.pending_reviews import RedisPending
 from storage.reseal import adopt
-from storage.row_macs import seals_of
+from storage.row_macs import row_macs_of
 from storage.slack_users import PeopleStore
 from storage.tokens import TokenStore
 from storage.tool_pins import PinStore
@@ -194,7 +194,7 @@ async def test_a_call_that_the_process_died_in_becomes_unknown_and_is_not_repeat
         await stage.play()
     action = await stage.action("executing")
     assert action.state is State.UNKNOWN
-    assert (await resolve_unknown.settle(stage.world, stage.press(action), False)).ok
+    assert (await resolve_unknown.resolve(stage.world, stage.press(action), False)).ok
     await stage.play()
     assert (await stage.action("executing")).state is State.FAILED
 
@@ -230,11 +230,11 @@ async def test_a_question_is_answered_and_a_finished_task_settles(stage: Upgrade
 async def test_what_was_done_is_undone_once_and_what_was_undone_stays_so(stage: Upgraded) -> None:
     done = await stage.action("done")
     assert done.flaw == ""
-    assert (await undo.ask(stage.world, stage.press(done))).code == "undoing"
+    assert (await undo.request_undo(stage.world, stage.press(done))).code == "undoing"
     await stage.play()
     assert [(await stage.action(name)).state for name in ("done", "undone")] == [State.UNDONE] * 2
     assert "done.md" not in stage.desk.notes
-    assert not (await undo.ask(stage.world, stage.press(await stage.action("undone")))).ok
+    assert not (await undo.request_undo(stage.world, stage.press(await stage.action("undone")))).ok
 
 
 async def test_what_is_over_stays_and_what_is_open_is_for_people(stage: Upgraded) -> None:
@@ -244,7 +244,7 @@ async def test_what_is_over_stays_and_what_is_open_is_for_people(stage: Upgraded
     ]
     unknown, held = await stage.action("unknown"), await stage.action("held")
     assert (unknown.state, held.under_review) == (State.UNKNOWN, "look at it")
-    assert (await resolve_unknown.settle(stage.world, stage.press(unknown), True)).ok
+    assert (await resolve_unknown.resolve(stage.world, stage.press(unknown), True)).ok
     assert (await result_review.approve(stage.world, stage.press(held))).code == "released"
     await stage.play()
     assert (await stage.action("unknown")).state is State.SUCCEEDED
@@ -256,9 +256,9 @@ async def test_the_message_that_nobody_had_read_is_read(stage: Upgraded) -> None
 
 
 async def test_tokens_webhooks_people_and_pins_count_and_grants_have_ended(stage: Upgraded) -> None:
-    seals = seals_of(KEY)
+    seals = row_macs_of(KEY)
     for number in (0, 1):
-        assert await TokenStore(stage.sql, seals).find(Written(f"{number:016}", "0" * 63 + "1"))
+        assert await TokenStore(stage.sql, seals).find(IssuedToken(f"{number:016}", "0" * 63 + "1"))
     (hook,) = await HookStore(stage.sql, seals).all()
     assert hook.secret == "whsec_" + "a" * 32
     assert hook.secret not in str(stage.asked("SELECT * FROM webhooks"))
@@ -266,7 +266,7 @@ async def test_tokens_webhooks_people_and_pins_count_and_grants_have_ended(stage
     assert known is not None
     assert known.person == PEOPLE[ANN]
     assert await PinStore(stage.sql, seals).all() == ()  # hashes of another form: tools are read anew
-    assert await stage.ledger.learnt.grants(stage.thread("granted")) == ()
+    assert await stage.ledger.grants.grants(stage.thread("granted")) == ()
 
 
 async def test_the_timers_that_wait_in_the_engine_still_have_their_jobs(
@@ -330,7 +330,7 @@ async def test_the_rows_of_version_1_go_on_in_postgresql(
     stage = scene(ledger, RedisLeases(redis), runs, RedisPending(redis))
     stage.desk.notes |= FOUND["notes"]
     done, waiting = [await stage.now(FOUND["items"][name]["action"]) for name in ("done", "waiting")]
-    assert (await undo.ask(stage.world, stage.press(done))).code == "undoing"
+    assert (await undo.request_undo(stage.world, stage.press(done))).code == "undoing"
     assert (await stage.confirm(waiting)).code == "changed"
     await stage.play()
     assert (await stage.now(done.id)).state is State.UNDONE

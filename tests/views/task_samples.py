@@ -5,20 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from gate.rules.action import Affected, Class, Fact, Preview, Session, Verdict
+from gate.rules.action import Affected, CallClass, Fact, Preview, Session, Verdict
 from gate.rules.settings import Switches
 from gate.rules.task import (
     Assessment,
-    Decided,
     Flow,
     Instruction,
     Missing,
+    PauseReason,
     Plan,
     Question,
+    SettledPoint,
     Step,
     StepState,
     Task,
-    Why,
 )
 from gate.rules.task_states import TaskState
 from tests.tasks import having, step_of, task_of
@@ -29,7 +29,10 @@ SEAL = "cd" * 32
 WHICH = Question("which", "Which folder?", Missing.INPUTS, ("archive", "old"), "archive")
 WHEN = Question("when", "Since when?", Missing.CONSTRAINTS, (), "this year")
 WHY = Question("why", "What is it for?", Missing.PURPOSE)
-DECIDED = (Decided("which", "Which folder?", "old", "UANA"), Decided("when", "Since when?", "this year", ""))
+DECIDED = (
+    SettledPoint("which", "Which folder?", "old", "UANA"),
+    SettledPoint("when", "Since when?", "this year", ""),
+)
 READ = Preview("List reports", "List", (Fact("path", "reports"),))
 
 
@@ -40,7 +43,7 @@ def step(id: str = "a", preview: Preview | None = MOVE, **changes: Any) -> Step:
         server="filesystem",
         tool="move_file",
         args={"source": "reports/q3.md", "destination": "archive/q3.md"},
-        cls=Class.WRITE,
+        cls=CallClass.WRITE,
         verdict=Verdict.CONFIRM,
         preview=preview,
         rules="01" * 32,
@@ -50,11 +53,11 @@ def step(id: str = "a", preview: Preview | None = MOVE, **changes: Any) -> Step:
 
 
 def reading(id: str = "r") -> Step:
-    return step(id, READ, cls=Class.READ, verdict=Verdict.RUN, seal="")
+    return step(id, READ, cls=CallClass.READ, verdict=Verdict.RUN, seal="")
 
 
 def destroying(id: str = "d") -> Step:
-    return step(id, DELETE, tool="delete_file", cls=Class.DESTRUCTIVE, verdict=Verdict.TYPED, seal="")
+    return step(id, DELETE, tool="delete_file", cls=CallClass.DESTRUCTIVE, verdict=Verdict.TYPED, seal="")
 
 
 def unknown(id: str = "u") -> Step:
@@ -105,11 +108,11 @@ def task(state: TaskState = S.PLAN_REVIEW, **changes: Any) -> Task:
     return having(made, **changes)
 
 
-def paused(why: Why = Why.WISH, **changes: Any) -> Task:
+def paused(why: PauseReason = PauseReason.WISH, **changes: Any) -> Task:
     steps = (
         reading(),
         step(state=StepState.DONE, consent="ef" * 32),
-        step("f", state=StepState.FAILED, text="no such file") if why is Why.STEP else step("n"),
+        step("f", state=StepState.FAILED, text="no such file") if why is PauseReason.STEP else step("n"),
         unknown(),
     )
     given = {"why": why, "reason": "The file is gone.", "pauses": 1, "plan": approved(*steps)}
@@ -142,7 +145,7 @@ def everything(state: TaskState) -> Task:
         decided=DECIDED,
         requirements=("Sign in with Google", "Keep it short"),
         because="they wrote “build it”",
-        why=Why.STEP if state is S.PAUSED else Why.NONE,
+        why=PauseReason.STEP if state is S.PAUSED else PauseReason.NONE,
         reason="The file is gone.",
         pauses=2,
         ends=2,

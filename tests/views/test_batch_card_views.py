@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gate.rules import batch_receipt
-from gate.rules.action import APART, Action, Approvers, Class, Fact, Outcome, Ref, Verdict
+from gate.rules.action import OWN_CARD, Action, Approvers, CallClass, Fact, Outcome, Ref, Verdict
 from gate.rules.states import State
 from tests.actions import but
 from tests.views.samples import DELETE, INVERSE, MOVE, action, buttons, destructive, parts, sent, shown, yes
@@ -39,7 +39,7 @@ def confirm_all(members: list[Action]) -> Ref | None:
 
 
 def covers(members: list[Action], covered: list[Action]) -> bool:
-    return confirm_all(members) == Ref.parse(batch_receipt.button("g1", covered))
+    return confirm_all(members) == Ref.parse(batch_receipt.batch_button("g1", covered))
 
 
 def long(number: int, characters: int) -> Action:
@@ -70,10 +70,14 @@ def test_three_prepared_ones_in_full():
 @pytest.mark.parametrize("state", list(State))
 @pytest.mark.parametrize(
     ("verdict", "cls"),
-    [(Verdict.CONFIRM, Class.WRITE), (Verdict.TYPED, Class.DESTRUCTIVE), (Verdict.DENY, Class.UNKNOWN)],
+    [
+        (Verdict.CONFIRM, CallClass.WRITE),
+        (Verdict.TYPED, CallClass.DESTRUCTIVE),
+        (Verdict.DENY, CallClass.UNKNOWN),
+    ],
 )
 def test_every_state_and_class_is_accepted_and_promises_no_more_than_is_so(
-    state: State, verdict: Verdict, cls: Class
+    state: State, verdict: Verdict, cls: CallClass
 ):
     of = member(
         2,
@@ -187,7 +191,7 @@ def test_results_take_no_room_from_what_waits():
 
 
 def test_what_left_is_named_and_what_is_private_is_not():
-    apart, private = member(2, group=f"g1{APART}"), member(3, action(DELETE), private=True)
+    apart, private = member(2, group=f"g1{OWN_CARD}"), member(3, action(DELETE), private=True)
     members = [member(1), apart, private]
     made = sent(card(members))
     text = shown(made.blocks)
@@ -215,8 +219,8 @@ def test_any_number_of_any_length_fits_and_nothing_is_confirmed_unseen(number: i
 @pytest.mark.parametrize(
     "state", [State.PREPARED, State.UNKNOWN, State.FAILED, State.REJECTED, State.EXPIRED]
 )
-@pytest.mark.parametrize("cls", [Class.UNKNOWN, Class.DESTRUCTIVE])
-def test_twelve_of_the_longest_words_in_every_place_are_accepted(state: State, cls: Class):
+@pytest.mark.parametrize("cls", [CallClass.UNKNOWN, CallClass.DESTRUCTIVE])
+def test_twelve_of_the_longest_words_in_every_place_are_accepted(state: State, cls: CallClass):
     long_words = "\u202e" * 4000
     told = replace(
         MOVE,
@@ -252,7 +256,7 @@ def test_twelve_of_the_longest_words_in_every_place_are_accepted(state: State, c
 def test_hostile_words_stay_words():
     told = replace(MOVE, summary=HOSTILE, facts=(Fact("a", HOSTILE),), notes=(HOSTILE,), undo=HOSTILE)
     members = [
-        member(1, action(told), tool=HOSTILE, reason=HOSTILE, prose=HOSTILE, cls=Class.UNKNOWN),
+        member(1, action(told), tool=HOSTILE, reason=HOSTILE, prose=HOSTILE, cls=CallClass.UNKNOWN),
         member(2),
     ]
     made = sent(card(members))
@@ -268,7 +272,7 @@ def test_hostile_words_stay_words():
 def test_the_seal_is_of_exactly_these_in_this_order():
     first, second = member(1), member(2)
     seals = {
-        batch_receipt.seal(these)
+        batch_receipt.batch_seal(these)
         for these in (
             [first],
             [first, second],

@@ -6,10 +6,10 @@ import pytest
 
 from gate.rules.action import Ref, Verdict
 from gate.rules.confidence import Confidence
-from gate.rules.plans import consented
+from gate.rules.plans import with_consent
 from gate.rules.settings import Switches
 from gate.rules.steps import PRIVATE
-from gate.rules.task import Decided, Flow, Look, Missing, Plan, StepState, Why, Wish
+from gate.rules.task import Flow, Missing, PauseReason, Plan, SettledPoint, StepReview, StepState, StopRequest
 from gate.rules.task_states import TaskState
 from tests.tasks import having
 from tests.views.samples import MOVE, buttons, parts, sent, shown
@@ -106,7 +106,7 @@ def test_only_a_value_that_a_tool_needs_cannot_be_skipped():
 
 
 def test_a_plan_says_what_was_assumed_for_it():
-    assumed = Decided("since", "Since when?", "this year", "")
+    assumed = SettledPoint("since", "Since when?", "this year", "")
     text, _ = drawn(task(plan=plan(), decided=(assumed,)), "plan")
     assert "Since when? this year (assumed)" in text
 
@@ -157,7 +157,7 @@ def test_a_plan_shows_of_each_step_what_it_changes_and_what_is_not_known_yet():
 )
 def test_approve_all_covers_only_changes_that_are_shown_whole(steps, ids):
     made = plan(*steps)
-    given = consented(task(), made, shows(made))
+    given = with_consent(task(), made, shows(made))
     assert {one.id for one in given.steps if one.consent} == ids
     text, pressed = drawn(task(plan=made), "plan")
     assert ("plan_approve" in pressed) == bool(ids)
@@ -274,7 +274,7 @@ def test_what_waits_for_a_person_is_told_from_what_runs():
 
 
 def test_pausing_is_announced_and_cannot_be_pressed_twice():
-    text, ids = drawn(task(S.RUNNING, plan=approved(), wish=Wish.PAUSE), "plan")
+    text, ids = drawn(task(S.RUNNING, plan=approved(), wish=StopRequest.PAUSE), "plan")
     assert "Pausing as soon as the current step is over…" in text
     assert ids == []
 
@@ -287,12 +287,12 @@ def test_where_pausing_is_switched_off_only_stop_is_there():
 @pytest.mark.parametrize(
     ("why", "ids"),
     [
-        (Why.WISH, ["task_resume", "task_stop"]),
-        (Why.STEP, ["step_retry", "step_skip", "task_abort"]),
-        (Why.LAPSED, ["task_resume", "task_stop"]),
-        (Why.REVIEW, ["task_resume", "task_stop"]),
-        (Why.SUMMARY, ["task_hold", "task_resume", "task_stop"]),
-        (Why.DOUBT, ["step_retry", "step_skip", "task_abort"]),
+        (PauseReason.WISH, ["task_resume", "task_stop"]),
+        (PauseReason.STEP, ["step_retry", "step_skip", "task_abort"]),
+        (PauseReason.LAPSED, ["task_resume", "task_stop"]),
+        (PauseReason.REVIEW, ["task_resume", "task_stop"]),
+        (PauseReason.SUMMARY, ["task_hold", "task_resume", "task_stop"]),
+        (PauseReason.DOUBT, ["step_retry", "step_skip", "task_abort"]),
     ],
 )
 def test_a_pause_says_why_takes_words_and_offers_what_helps(why, ids):
@@ -312,12 +312,12 @@ def test_a_pause_that_is_over_has_nothing_to_press():
     assert "Stopped by <@UBEN>." in text
 
 
-def looked_at(passed: str = "", state=S.PAUSED, why=Why.SUMMARY):
+def looked_at(passed: str = "", state=S.PAUSED, why=PauseReason.SUMMARY):
     """A task whose second step was shown on its first pause."""
     seen = step(
         state=StepState.DONE,
         confidence=Confidence(0.79, ("it is new",)),
-        look=Look(1, 10.0, passed),
+        look=StepReview(1, 10.0, passed),
     )
     return task(state, why=why, pauses=1, reason="Step 2 is done.", plan=approved(reading(), seen, step("c")))
 
@@ -325,15 +325,15 @@ def looked_at(passed: str = "", state=S.PAUSED, why=Why.SUMMARY):
 def test_what_goes_on_by_itself_says_when_and_what_is_held_does_not():
     text, _ = drawn(looked_at(), "pause")
     assert "about 10 seconds after this card appears, unless *Hold* is pressed" in text
-    text, ids = drawn(looked_at(why=Why.REVIEW), "pause")
+    text, ids = drawn(looked_at(why=PauseReason.REVIEW), "pause")
     assert "by itself" not in text
     assert ids == LOOK
 
 
-def reviewed(why: Why = Why.REVIEW, preview=MOVE, **changes):
+def reviewed(why: PauseReason = PauseReason.REVIEW, preview=MOVE, **changes):
     """A task that waits for a look at its second step, or did."""
     seen = step(
-        "b", preview, state=StepState.DONE, look=Look(1), action="a1", result={"text": "moved", "n": 2}
+        "b", preview, state=StepState.DONE, look=StepReview(1), action="a1", result={"text": "moved", "n": 2}
     )
     read = replace(reading(), state=StepState.DONE)
     made = approved(read, having(seen, **changes), step("c"))
@@ -357,7 +357,7 @@ def test_what_a_rejection_does_stands_on_the_card_before_it_is_pressed(undo, tol
 @pytest.mark.parametrize(("undo", "offered"), [("yes: moves it back", True), ("no: it was sent", False)])
 def test_a_rejected_result_offers_its_undo_where_there_is_one(undo, offered):
     told = replace(MOVE, undo=undo)
-    of = reviewed(Why.DOUBT, told, state=StepState.FAILED, result=None, look=Look(1, by="UBEN"))
+    of = reviewed(PauseReason.DOUBT, told, state=StepState.FAILED, result=None, look=StepReview(1, by="UBEN"))
     _, ids = drawn(having(of, pauses=2), "pause")
     assert ids == ["step_retry", "step_skip", *(["review_undo"] if offered else []), "task_abort"]
     (older, _) = [card for card in cards(having(of, pauses=2)) if ":pause:" in card.key]
@@ -365,7 +365,10 @@ def test_a_rejected_result_offers_its_undo_where_there_is_one(undo, offered):
 
 
 def test_a_result_that_was_changed_says_so_and_by_whom():
-    of = replace(reviewed(Why.NONE, look=Look(1, by="UANA", edited=True), result={"n": 3}), state=S.RUNNING)
+    of = replace(
+        reviewed(PauseReason.NONE, look=StepReview(1, by="UANA", edited=True), result={"n": 3}),
+        state=S.RUNNING,
+    )
     text, ids = drawn(of, "pause")
     assert ids == []
     assert "<@UANA> changed what later steps get of it." in text
@@ -380,7 +383,7 @@ def test_a_result_that_was_changed_says_so_and_by_whom():
     ],
 )
 def test_a_summary_that_is_over_says_who_let_it_go_on(passed, told):
-    of = looked_at(passed, S.RUNNING, Why.NONE)
+    of = looked_at(passed, S.RUNNING, PauseReason.NONE)
     text, ids = drawn(of, "pause")
     assert told in text
     assert ids == []
@@ -390,7 +393,7 @@ def test_a_summary_that_is_over_says_who_let_it_go_on(passed, told):
 
 def test_a_step_shows_who_judged_its_result_good():
     good = Confidence(0.97, (), "its result was judged good by the model: *all* <!here> there")
-    of = looked_at("UANA", S.RUNNING, Why.NONE)
+    of = looked_at("UANA", S.RUNNING, PauseReason.NONE)
     of = replace(of, plan=replace(of.plan, steps=tuple(having(s, confidence=good) for s in of.plan.steps)))
     for card in ("pause", "plan"):
         text, _ = drawn(of, card)
@@ -400,7 +403,7 @@ def test_a_step_shows_who_judged_its_result_good():
 
 def test_each_step_says_how_sure_it_is_and_whether_nobody_looked():
     for plain in (True, False):
-        text, _ = drawn(looked_at("nobody", S.RUNNING, Why.NONE), "plan", plain)
+        text, _ = drawn(looked_at("nobody", S.RUNNING, PauseReason.NONE), "plan", plain)
         assert "confidence 0.79, nobody held it" in text
 
 

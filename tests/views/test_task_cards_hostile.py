@@ -4,7 +4,7 @@ import pytest
 
 from gate.rules.action import Affected, Fact, Preview
 from gate.rules.ports import Note
-from gate.rules.task import Decided, Flow, Instruction, Missing, Plan, Question, StepState, Task, Usage
+from gate.rules.task import Flow, Instruction, Missing, Plan, Question, SettledPoint, StepState, Task, Usage
 from gate.rules.task_states import TaskState
 from tests.tasks import having
 from tests.views.samples import NOW, action, opened, parts, sent
@@ -40,7 +40,7 @@ def hostile(text: str, state: TaskState) -> Task:
         text=text,
         plan=Plan(2, steps, "cd" * 32, text, "UBEN"),
         questions=asked,
-        decided=(Decided(text, text, text, text), Decided("x", text, text, "UBEN")),
+        decided=(SettledPoint(text, text, text, text), SettledPoint("x", text, text, "UBEN")),
         requirements=(text,) * 60,
         because=text,
         reason=text,

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from gate.rules.action import Ref
-from gate.rules.plan_changes import rearranged
-from gate.rules.task import Look, StepState, Why
+from gate.rules.plan_changes import apply_changes
+from gate.rules.task import PauseReason, StepReview, StepState
 from gate.rules.task_states import TaskState
 from gate.rules.tool import ToolSpec
 from tests.tasks import having
@@ -61,8 +61,8 @@ def test_every_window_is_accepted_and_says_what_it_is_about():
 
 
 def test_a_result_is_shown_to_be_changed_and_what_was_not_touched_is_not_read():
-    seen = step("b", state=StepState.DONE, look=Look(3), result={"text": "moved", "n": 2})
-    of = task(TaskState.PAUSED, why=Why.REVIEW, pauses=3, plan=plan(seen))
+    seen = step("b", state=StepState.DONE, look=StepReview(3), result={"text": "moved", "n": 2})
+    of = task(TaskState.PAUSED, why=PauseReason.REVIEW, pauses=3, plan=plan(seen))
     view = opened(task_modals.revise(of))
     assert untagged(view["private_metadata"]) == ("review_revise", f"{of.id}.3.0")
     inputs = {e["block_id"]: e["element"] for e in parts(view["blocks"], "input")}
@@ -79,13 +79,17 @@ def test_a_result_is_shown_to_be_changed_and_what_was_not_touched_is_not_read():
     ("undo", "told"), [("yes", "You can undo it afterwards."), ("no", "nothing to undo")]
 )
 def test_the_window_of_a_rejection_says_what_it_does(undo, told):
-    seen = step("b", replace(MOVE, undo=undo), state=StepState.DONE, look=Look(1), action="a1")
-    of = task(TaskState.PAUSED, why=Why.REVIEW, pauses=1, plan=plan(seen))
+    seen = step("b", replace(MOVE, undo=undo), state=StepState.DONE, look=StepReview(1), action="a1")
+    of = task(TaskState.PAUSED, why=PauseReason.REVIEW, pauses=1, plan=plan(seen))
     view = opened(task_modals.refuse(of))
     text = shown(view["blocks"])
     assert "dropped and the step counts as failed" in text
     assert told in text
-    assert task_modals.refuse(having(of, why=Why.WISH)) is task_modals.revise(having(of, pauses=2)) is None
+    assert (
+        task_modals.refuse(having(of, why=PauseReason.WISH))
+        is task_modals.revise(having(of, pauses=2))
+        is None
+    )
 
 
 def test_options_are_a_menu_and_the_rest_is_typed():
@@ -199,12 +203,12 @@ def test_two_steps_cannot_be_put_at_one_place():
 def test_what_was_read_is_what_the_gate_takes():
     made = plan(step(), step("b"), step("c"))
     found = typed(made, **{"c_place": "1", "b_keep": "drop", "a_note": "gently", "a_args-source": "z"})
-    after = rearranged(made, found.changes)
+    after = apply_changes(made, found.changes)
     assert [(s.id, s.note, dict(s.args)) for s in after] == [
         ("c", "", dict(made.steps[2].args)),
         ("a", "gently", {**made.steps[1].args, "source": "z"}),
     ]
-    assert rearranged(made, typed(made).changes) == made.steps
+    assert apply_changes(made, typed(made).changes) == made.steps
 
 
 def test_thirty_steps_fit_without_their_arguments_and_that_is_said():

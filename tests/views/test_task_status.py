@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from gate.rules.ports import Note
-from gate.rules.task import Flow, StepState, Usage, Wish
+from gate.rules.task import Flow, StepState, StopRequest, Usage
 from gate.rules.task_states import TaskState
 from tests.tasks import having
 from tests.views.samples import action, buttons, parts, sent, shown
@@ -49,7 +49,10 @@ def test_actions_of_other_tasks_of_the_thread_are_left_out():
         (task(plan=plan()), "Waits for <@UANA> to decide on the plan."),
         (paused(), "Paused, as asked: "),
         (paused(), "Waits for <@UANA> to say how it goes on."),
-        (task(S.RUNNING, plan=approved(), wish=Wish.STOP), "Stopping as soon as the current step is over…"),
+        (
+            task(S.RUNNING, plan=approved(), wish=StopRequest.STOP),
+            "Stopping as soon as the current step is over…",
+        ),
         (task(S.SATISFACTION, ends=2, attempts=2), "Attempt 2."),
         (task(S.DONE, plan=approved(replace(step(), state=StepState.DONE))), "1 of 1 step over."),
         (task(S.TALKING, flow=Flow.TALK), "Waits for <@UANA> to say more"),

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 
-from gate.rules.action import Affected, Approvers, Class, Fact, Outcome, Preview, Ref, Risk, Verdict
+from gate.rules.action import Affected, Approvers, CallClass, Fact, Outcome, Preview, Ref, Risk, Verdict
 from gate.rules.states import State
 from tests.actions import but
 from tests.views.samples import (
@@ -42,7 +42,7 @@ def drawn(of, *votes):
 
 
 @pytest.mark.parametrize("state", list(State))
-@pytest.mark.parametrize("cls", list(Class))
+@pytest.mark.parametrize("cls", list(CallClass))
 @pytest.mark.parametrize("verdict", list(Verdict))
 def test_every_card_is_accepted_and_says_what_it_is_about(state, cls, verdict):
     of = action(
@@ -109,7 +109,9 @@ def test_a_write_that_must_be_typed_is_not_called_destructive():
 
 
 def test_an_unknown_tool_says_that_nobody_has_reviewed_it():
-    text, ids = drawn(action(cls=Class.UNKNOWN, risk=Risk.HIGH, reason="nothing its server says is believed"))
+    text, ids = drawn(
+        action(cls=CallClass.UNKNOWN, risk=Risk.HIGH, reason="nothing its server says is believed")
+    )
     assert "*Not reviewed by an operator*: read every argument." in text
     assert "filesystem.move_file" in text
     assert "destination  archive/q3.md" in text
@@ -158,18 +160,18 @@ def test_the_review_shows_no_digest_and_says_no_argument_twice():
 
 def test_a_short_value_that_the_line_of_a_read_says_is_not_repeated_and_one_of_a_change_is():
     told = Preview("List drafts", "List", (Fact("path", "drafts"), Fact("depth", "2")))
-    assert [fact.label for fact in unsaid(told, Class.READ)] == ["depth"]
-    assert [fact.label for fact in unsaid(told, Class.WRITE)] == ["path", "depth"]
+    assert [fact.label for fact in unsaid(told, CallClass.READ)] == ["depth"]
+    assert [fact.label for fact in unsaid(told, CallClass.WRITE)] == ["path", "depth"]
 
 
 def test_a_short_value_that_the_template_of_the_line_names_is_not_repeated():
     facts = (Fact("destination", "archive", named=True), Fact("overwrite", "archive"))
     told = replace(MOVE, summary="Move reports/q3.md to archive", affected=(), facts=facts)
-    assert [fact.label for fact in unsaid(told, Class.WRITE)] == ["overwrite"]
+    assert [fact.label for fact in unsaid(told, CallClass.WRITE)] == ["overwrite"]
     clipped = replace(told, summary=f"Move {'x' * 150} to archive")
-    assert [fact.label for fact in unsaid(clipped, Class.WRITE)] == ["destination", "overwrite"]
+    assert [fact.label for fact in unsaid(clipped, CallClass.WRITE)] == ["destination", "overwrite"]
     edited = replace(told, facts=(replace(facts[0], old="attic"),))
-    assert [fact.label for fact in unsaid(edited, Class.WRITE)] == ["destination"]
+    assert [fact.label for fact in unsaid(edited, CallClass.WRITE)] == ["destination"]
 
 
 def test_an_argument_with_an_empty_name_is_shown():

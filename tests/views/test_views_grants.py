@@ -5,8 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from gate.rules.action import Approvers, Class, Fact, Ref, Verdict, Vote
-from gate.rules.grants import LENGTH, Grant, Kind, Pattern, described, offers
+from gate.rules.action import Approvers, CallClass, Fact, Ref, Verdict, Vote
+from gate.rules.grants import MAX_LENGTH, Grant, MatchKind, Pattern, describe_patterns, grant_patterns
 from gate.rules.ports import Note
 from gate.rules.states import State
 from tests.views.samples import MOVE, NOW, action, buttons, destructive, parts, sent, shown
@@ -14,7 +14,7 @@ from tests.views.test_views_hostile import CORPUS
 from views import grants, notices, payload_check
 from views.card import card
 
-INSIDE = (Pattern("path", Kind.UNDER, "archive/"),)
+INSIDE = (Pattern("path", MatchKind.UNDER, "archive/"),)
 
 
 def grant(grant_id="g1", **changes):
@@ -35,7 +35,7 @@ def test_the_menu_of_a_card_offers_it_only_above_the_floor():
     for below in (
         destructive(),
         action(always_gated=True),
-        action(cls=Class.UNKNOWN),
+        action(cls=CallClass.UNKNOWN),
         action(approvers=Approvers(needed=2)),
         action(verdict=Verdict.TYPED, phrase="x"),
         action(private=True),
@@ -45,7 +45,7 @@ def test_the_menu_of_a_card_offers_it_only_above_the_floor():
 
 
 def test_the_window_shows_the_whole_call_and_offers_each_kind_and_time():
-    made = grants.window(action(), offers({"path": "archive/a.md"}))
+    made = grants.window(action(), grant_patterns({"path": "archive/a.md"}))
     assert not payload_check.view(made)
     text = shown(made["blocks"])
     assert "destination  archive/q3.md" in text
@@ -86,10 +86,10 @@ def test_a_note_lists_them():
 def test_nothing_in_their_arguments_calls_anybody(strange):
     args = {"path": f"{strange[:20]}/a.md", "name": strange[:40]}
     told = replace(MOVE, facts=tuple(Fact(k, v) for k, v in args.items()))
-    kinds = offers(args)
+    kinds = grant_patterns(args)
     made = grants.window(action(preview=told), kinds)
     assert not payload_check.view(made)
-    assert all(len(described(kind)) <= LENGTH for kind in kinds)
+    assert all(len(describe_patterns(kind)) <= MAX_LENGTH for kind in kinds)
     for kind in kinds:
         listed = sent(grants.listed([grant(patterns=kind, tool=strange[:30])]))
         assert not [b for b in parts(listed.blocks, "user") + parts(listed.blocks, "broadcast") if b]

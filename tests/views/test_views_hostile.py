@@ -13,11 +13,11 @@ from gate.rules.action import Affected, Fact, Outcome, Preview, Verdict
 from gate.rules.audit import Entry, Line
 from gate.rules.ports import Note, UndoEntry
 from gate.rules.states import State
-from gate.rules.task import Missing, Question, Why
+from gate.rules.task import Missing, PauseReason, Question
 from gate.rules.task_states import TaskState
 from gate.rules.tool import Problem
-from gate.rules.unicode_safety import strange
-from gate.tasks.pending import Undecided
+from gate.rules.unicode_safety import is_deceptive
+from gate.tasks.pending import PendingItem
 from tests.actions import but
 from tests.tasks import having
 from tests.views.samples import INVERSE, NOW, action, opened, parts, sent
@@ -120,17 +120,17 @@ def payloads(text):
     yield sent(card(of))
     schema = {"properties": {text: {"type": "string", "description": text}, "e": {"enum": [text, "b"]}}}
     yield opened(modals.edit(but(of, args=b"{}"), Form(schema, {})))
-    yield sent(lists.pending([Undecided(of)] * 20, of.requester))
+    yield sent(lists.pending([PendingItem(of)] * 20, of.requester))
     asked = task(text=text, questions=(Question("q", text, Missing.INPUTS, (), text),), asked=1, reason=text)
     hostile = step(preview=of.preview, title=text)
     for one in (
         replace(asked, state=TaskState.CLARIFYING),
         having(asked, plan=plan(hostile)),
-        having(asked, state=TaskState.PAUSED, plan=plan(hostile), why=Why.WISH, pauses=1),
+        having(asked, state=TaskState.PAUSED, plan=plan(hostile), why=PauseReason.WISH, pauses=1),
     ):
-        yield sent(lists.pending([Undecided(one)] * 20, one.requester))
+        yield sent(lists.pending([PendingItem(one)] * 20, one.requester))
     yield sent(lists.undo([UndoEntry(of, NOW, text, False)] * 20))
-    yield opened(lists.home([Undecided(of)] * 20, of.requester, [UndoEntry(of, NOW, text, True)] * 20))
+    yield opened(lists.home([PendingItem(of)] * 20, of.requester, [UndoEntry(of, NOW, text, True)] * 20))
     entry = Entry(event=text, session=text, actor=text, tool=text, outcome=text, reason=text, arguments=text)
     yield sent(lists.audit([Line(1, NOW, entry, "", "")] * 30))
     read = {"name": text, "arguments": {text: text}, "text": text, "clipped": True, "open_world": True}
@@ -178,7 +178,7 @@ def test_every_character_that_is_no_click_is_spelled_out_on_the_card():
     shown = [
         hex(n)
         for n in tried
-        if (text := f"a{chr(n)}b") and strange(text) and f"\\u{{{n:x}}}" not in visible(text)
+        if (text := f"a{chr(n)}b") and is_deceptive(text) and f"\\u{{{n:x}}}" not in visible(text)
     ]
     assert shown == []
 

@@ -8,9 +8,9 @@ from gate.rules.action import Approvers, Outcome, Verdict
 from gate.rules.audit import Entry, Line
 from gate.rules.ports import Note, UndoEntry
 from gate.rules.states import State
-from gate.rules.task import Flow, Look, StepState, Why
+from gate.rules.task import Flow, PauseReason, StepReview, StepState
 from gate.rules.task_states import TaskState
-from gate.tasks.pending import Undecided
+from gate.tasks.pending import PendingItem
 from tests.views.samples import MOVE, NOW, action, buttons, destructive, done, opened, parts, sent, shown
 from tests.views.task_samples import WHICH, WHY, approved, long_plan, paused, plan, step, task
 from views import lists, notices, payload_check
@@ -27,7 +27,7 @@ def note(kind, **body):
 
 def waiting(*records, viewer="UANA"):
     """The list of this person."""
-    return sent(lists.pending([Undecided(record) for record in records], viewer))
+    return sent(lists.pending([PendingItem(record) for record in records], viewer))
 
 
 def labels(made):
@@ -66,7 +66,7 @@ def test_what_cannot_be_confirmed_on_its_card_is_not_confirmed_from_the_list():
 
 def test_an_entry_links_to_its_card_and_a_link_to_anything_else_is_refused():
     address = "https://acme.slack.com/archives/C1/p1600000001000000?thread_ts=1600000000.000000&cid=C1"
-    made = sent(lists.pending([Undecided(action(), address)], "UANA"))
+    made = sent(lists.pending([PendingItem(action(), address)], "UANA"))
     assert [(one["text"], one["url"]) for one in parts(made.blocks, "link")] == [("Open", address)]
     for wrong in (
         "https://evil.example/login",
@@ -74,7 +74,7 @@ def test_an_entry_links_to_its_card_and_a_link_to_anything_else_is_refused():
         f"{address}#x",
         "https://a/archives/C1/",
     ):
-        assert payload_check.message(lists.pending([Undecided(action(), wrong)], "UANA"))
+        assert payload_check.message(lists.pending([PendingItem(action(), wrong)], "UANA"))
 
 
 def test_two_calls_of_one_tool_with_one_first_line_are_told_apart_by_their_arguments():
@@ -121,11 +121,11 @@ def test_a_question_is_listed_in_its_own_words_and_answered_in_a_form():
 
 
 def test_a_paused_task_is_listed_with_why_and_stopped_from_the_list():
-    made = waiting(paused(Why.STEP))
+    made = waiting(paused(PauseReason.STEP))
     assert "Paused: a step did not go through: Archive the reports" in shown(made.blocks)
     assert "The file is gone." not in shown(made.blocks)  # it may be a tool's words
     assert labels(made) == ["Stop"]
-    reviewed = paused(Why.REVIEW, plan=approved(step("n", state=StepState.DONE, look=Look(1))))
+    reviewed = paused(PauseReason.REVIEW, plan=approved(step("n", state=StepState.DONE, look=StepReview(1))))
     assert labels(waiting(reviewed)) == ["Reject result…", "Stop"]
 
 
@@ -201,14 +201,14 @@ def test_a_long_record_shows_the_newest_and_counts_the_rest():
 
 
 def test_the_home_has_what_waits_the_history_and_how_it_works():
-    view = opened(lists.home([Undecided(action())], "UANA", [UndoEntry(done(), NOW, "move", False)]))
+    view = opened(lists.home([PendingItem(action())], "UANA", [UndoEntry(done(), NOW, "move", False)]))
     told = shown(view["blocks"])
     assert told.index("Waiting for you") < told.index("Your history") < told.index("How to work with me")
     assert buttons(view["blocks"]) == ["review", "cancel", "full", "undo", "full"]
 
 
 def test_a_home_with_very_much_in_it_is_still_a_home():
-    waits = [Undecided(one) for one in (action(), task(plan=plan()), paused())] * 200
+    waits = [PendingItem(one) for one in (action(), task(plan=plan()), paused())] * 200
     view = opened(lists.home(waits, "UANA", [UndoEntry(done(), NOW, "move", False)] * 500))
     assert "… and 588 more." in shown(view["blocks"])
 

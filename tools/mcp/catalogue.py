@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 
 from mcp_types import Tool, ToolAnnotations
 
-from gate.rules.action import Class, Json
+from gate.rules.action import CallClass, Json
 from gate.rules.tool import Hints, Pin, Recipe, ToolSpec, Trust
 from tools.mcp.connection import Listing
 from tools.mcp.schema import schema_error
@@ -23,7 +23,7 @@ from tools.strict_config import ConfigError
 RECIPE_META_KEY = "dev.countersign/gate"
 NAME = re.compile(r"[A-Za-z0-9_./-]{1,128}")
 DEFINITION_FIELDS = ("name", "title", "description", "inputSchema", "outputSchema", "annotations", "_meta")
-UNREADABLE_RECIPE = Recipe(cls=Class.UNKNOWN)
+UNREADABLE_RECIPE = Recipe(cls=CallClass.UNKNOWN)
 MAX_NAMES = 5  # names of unreviewed tools in one sentence
 Pins = Mapping[str, Pin]  # of one server, by tool
 

@@ -7,8 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from gate.rules.planner_port import Assessed, Brief, Interrupted, Propose, Replied
-from gate.rules.task import Assessment, Decided, Missing, Question, Usage
+from gate.rules.planner_port import (
+    PlannerAssessment,
+    PlannerContext,
+    PlannerInterrupted,
+    PlannerReply,
+    Propose,
+)
+from gate.rules.task import Assessment, Missing, Question, SettledPoint, Usage
 from tools.model.context import PromptInputs, interrupted
 from tools.model.control_tools import ASSESS, MAX_STEPS, parse_control, to_questions
 from tools.model.history import conversation
@@ -57,7 +63,7 @@ class FirstRequest:
         self._found: list[str] = []
         self._usage = Usage()
 
-    async def assess(self) -> Assessed:
+    async def assess(self) -> PlannerAssessment:
         """The model's assessment of the request, or the calls that carry it out, where those are few.
         Raises PlannerUnavailable and Interrupted.
 
@@ -66,15 +72,15 @@ class FirstRequest:
         """
         while sum(one.repair for one in self._rounds) < MAX_TRIES and len(self._rounds) < MAX_ROUNDS:
             if self._rounds and await interrupted(self._inputs.brief):
-                raise Interrupted
+                raise PlannerInterrupted
             try:
                 response = await self._model.ask(self._request())
             except ModelRefused as error:
-                return Assessed(Assessment(0, 1, reason=f"Not assessed. {error}", usage=self._usage))
+                return PlannerAssessment(Assessment(0, 1, reason=f"Not assessed. {error}", usage=self._usage))
             self._usage += response.usage
             if found := self._read(response):
                 return found
-        return Assessed(replace(FALLBACK, usage=self._usage))
+        return PlannerAssessment(replace(FALLBACK, usage=self._usage))
 
     def _request(self) -> Request:
         messages: list[Message] = []
@@ -88,20 +94,20 @@ class FirstRequest:
             prompt, conversation(self._inputs, messages, self._characters), tools, tool_required=True
         )
 
-    def _read(self, response: Response) -> Assessed | None:
+    def _read(self, response: Response) -> PlannerAssessment | None:
         """What a response comes to. None: the model is asked once more."""
         message = response.message
         if self._begins and message.calls and not any(call.name == ASSESS.name for call in message.calls):
             return self._begun(response)
         try:
-            return Assessed(_parse_assessment(message, self._inputs.brief, self._usage))
+            return PlannerAssessment(_parse_assessment(message, self._inputs.brief, self._usage))
         except InvalidCall as error:
             text = f"This could not be used: {error} Call assess once more."
             results = (text,) * len(message.calls)
             self._rounds.append(Round(message, results, repair=True, note="" if results else text))
             return None
 
-    def _begun(self, response: Response) -> Assessed | None:
+    def _begun(self, response: Response) -> PlannerAssessment | None:
         """The calls of a response as the first reply. None where they cannot be used, or only searched for tools."""
         read = self._responses.read(response.message, response.truncated)
         if isinstance(read.reply, Propose):
@@ -109,9 +115,9 @@ class FirstRequest:
             seconds = time.monotonic() - self._started_at
             memo = dump_memo(Memo(tuple(self._rounds), (), (*self._found, *read.found_tools), seconds))
             calls = len(read.reply.calls)
-            return Assessed(
+            return PlannerAssessment(
                 Assessment(min(CALL * calls, 100), calls, reason=BEGUN, usage=self._usage),
-                Replied(read.reply, memo, self._usage),
+                PlannerReply(read.reply, memo, self._usage),
             )
         rejected = read.round
         if read.reply is not None:  # a control tool that is not offered here
@@ -121,7 +127,7 @@ class FirstRequest:
         return None
 
 
-def may_begin(brief: Brief) -> bool:
+def may_begin(brief: PlannerContext) -> bool:
     """Whether the first answer may be the calls themselves: only where a simple request is neither asked about nor
     planned nor talked about, and nothing was done for it yet."""
     switches = brief.switches
@@ -130,7 +136,7 @@ def may_begin(brief: Brief) -> bool:
     return simple and new and switches.intelligent_routing == "minimal"
 
 
-def _parse_assessment(message: AssistantMessage, brief: Brief, usage: Usage) -> Assessment:
+def _parse_assessment(message: AssistantMessage, brief: PlannerContext, usage: Usage) -> Assessment:
     """The assessment in a message. JSON that the model wrote as text is accepted too. Raises InvalidCall."""
     call = next((call for call in message.calls if call.name == ASSESS.name), None)
     if call is None and message.text and not message.calls:
@@ -152,7 +158,7 @@ def _parse_assessment(message: AssistantMessage, brief: Brief, usage: Usage) -> 
 
 
 def _open_questions(
-    args: Mapping[str, Any], clear: bool, missing: Sequence[Missing], decided: Sequence[Decided]
+    args: Mapping[str, Any], clear: bool, missing: Sequence[Missing], decided: Sequence[SettledPoint]
 ) -> tuple[Question, ...]:
     """The questions that are not answered yet. A request that is not clear always gets at least one."""
     answered = {one.id for one in decided} | {_normalized(one.question) for one in decided}

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from gate.rules.action import Action
-from gate.rules.planner_port import Brief, Clarify, Exchange, Implement, Mode, ProposePlan, Say, Turn
+from gate.rules.planner_port import Clarify, Exchange, Implement, Mode, PlannerContext, ProposePlan, Say, Turn
 from gate.rules.task import Instruction, Step
 from tools.model.model_api import load_memo
 from tools.model.outcomes import call_result_text, call_results, unseen_instructions
@@ -24,14 +24,14 @@ class PromptInputs:
     """Everything that the messages of a turn are made of."""
 
     turn: Turn
-    brief: Brief
+    brief: PlannerContext
     pending: Sequence[Action]
     tools: Toolset
     fence: Fence
     plan_tools: str = ""  # the tools that a plan may use, as text
 
 
-async def interrupted(brief: Brief) -> bool:
+async def interrupted(brief: PlannerContext) -> bool:
     """Whether the planner is to stop before a further request."""
     return brief.interrupted is not None and await brief.interrupted()
 

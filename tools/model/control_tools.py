@@ -15,7 +15,7 @@ from gate.rules.planner_port import (
     Implement,
     ListPending,
     Mode,
-    Planned,
+    ProposedStep,
     ProposePlan,
     Reply,
 )
@@ -186,7 +186,7 @@ def _to_plan(
     args: Mapping[str, Any], tools: Toolset, done: Sequence[Step], left: Sequence[Step]
 ) -> ProposePlan:
     known = {step.id for step in left}
-    steps: list[Planned] = []
+    steps: list[ProposedStep] = []
     for place, one in enumerate(args["steps"], 1):
         refs = one.get("from_results", {})
         sources = {str(earlier) for earlier in range(1, place)} | {step.id for step in done}
@@ -198,7 +198,7 @@ def _to_plan(
             raise InvalidCall(f"Step {place}: {error}") from None
         keep = one.get("keep", "")
         keep = keep if keep in known else ""
-        steps.append(Planned(call, _shorten(one["title"]), refs, keep, bool(one.get("ask_here"))))
+        steps.append(ProposedStep(call, _shorten(one["title"]), refs, keep, bool(one.get("ask_here"))))
     return ProposePlan(tuple(steps), _shorten(args.get("note", ""), 2 * MAX_SENTENCE))
 
 

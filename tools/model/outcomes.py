@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from gate.rules.action import Json
 from gate.rules.canonical_json import BadArguments, canonical
 from gate.rules.outcome_claims import claims_outcome
-from gate.rules.planner_port import Brief, Call, CallReport, Exchange, Mode, Propose, Say, Turn
+from gate.rules.planner_port import Call, CallReport, Exchange, Mode, PlannerContext, Propose, Say, Turn
 from tools.model.model_api import load_memo
 from tools.model.prompt import Fence, Shortener
 
@@ -139,7 +139,7 @@ def without_false_claims(
     return Say(f"{outcome_summary(turn, is_read, name_of)}\n{LEFT_OUT}")
 
 
-def denied_calls(turn: Turn, brief: Brief) -> dict[str, str]:
+def denied_calls(turn: Turn, brief: PlannerContext) -> dict[str, str]:
     """Calls that are not proposed again in this task, by `call_key`, with the reason.
 
     A later instruction of the requester lifts this: then they may be proposed again.
@@ -176,14 +176,14 @@ def _canonical_text(args: Mapping[str, Json]) -> str:
         return repr(args)
 
 
-def unseen_instructions(turn: Turn, brief: Brief) -> tuple[str, ...]:
+def unseen_instructions(turn: Turn, brief: PlannerContext) -> tuple[str, ...]:
     """Ids of the instructions that no reply of this turn was given yet."""
     memos = [memo for exchange in turn.exchanges if (memo := load_memo(exchange.memo))]
     instruction_ids = {one for memo in memos for one in memo.instruction_ids}
     return tuple(one.id for one in brief.instructions if not one.used and one.id not in instruction_ids)
 
 
-def ends_after_refusal(turn: Turn, brief: Brief, is_read: IsRead) -> bool:
+def ends_after_refusal(turn: Turn, brief: PlannerContext, is_read: IsRead) -> bool:
     """Whether the turn ends: REPLIES_AFTER_REFUSAL replies came after a refusal, without an approved change or a new
     instruction since."""
     replies_since = -1

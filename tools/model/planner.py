@@ -8,7 +8,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gate.rules.action import Action
-from gate.rules.planner_port import Assessed, Brief, Interrupted, Replied, Reply, Say, Turn
+from gate.rules.planner_port import (
+    PlannerAssessment,
+    PlannerContext,
+    PlannerInterrupted,
+    PlannerReply,
+    Reply,
+    Say,
+    Turn,
+)
 from gate.rules.policy import Policy
 from gate.rules.ports import PlannerUnavailable, Tools
 from gate.rules.task import Usage
@@ -61,7 +69,7 @@ class ModelPlanner:
 
     follows = True
 
-    async def assess(self, turn: Turn, brief: Brief) -> Assessed:
+    async def assess(self, turn: Turn, brief: PlannerContext) -> PlannerAssessment:
         """How complex and how clear a request is, and what it lacks; or the calls that carry it out at once. Raises
         PlannerUnavailable."""
         inputs, offered = self._inputs(turn, brief, ())
@@ -72,11 +80,13 @@ class ModelPlanner:
         except TimeoutError:
             raise PlannerUnavailable("the model took too long to assess this") from None
 
-    async def reply(self, turn: Turn, brief: Brief, pending: tuple[Action, ...]) -> Replied:
+    async def reply(self, turn: Turn, brief: PlannerContext, pending: tuple[Action, ...]) -> PlannerReply:
         """The next proposal, question or text. Raises PlannerUnavailable."""
         inputs, offered = self._inputs(turn, brief, pending)
         if ends_after_refusal(turn, brief, offered.is_read):
-            return Replied(Say(f"{outcome_summary(turn, offered.is_read, offered.name_of)}\n{AFTER_REFUSAL}"))
+            return PlannerReply(
+                Say(f"{outcome_summary(turn, offered.is_read, offered.name_of)}\n{AFTER_REFUSAL}")
+            )
         return await ReplyLoop(self.model, inputs, offered, self.limits).reply()
 
     def searches(self, channel: str) -> bool:
@@ -84,7 +94,7 @@ class ModelPlanner:
         return Toolset(self.tools, self.policy, channel).exceeds(self.limits.schemas)
 
     def _inputs(
-        self, turn: Turn, brief: Brief, pending: Sequence[Action]
+        self, turn: Turn, brief: PlannerContext, pending: Sequence[Action]
     ) -> tuple[PromptInputs, OfferedTools]:
         tools = Toolset(self.tools, self.policy, turn.session.channel)
         offered = OfferedTools(tools, turn, brief, tools.exceeds(self.limits.schemas))
@@ -107,7 +117,7 @@ class ReplyLoop:
         self._found: list[str] = []
         self._usage = Usage()
 
-    async def reply(self) -> Replied:
+    async def reply(self) -> PlannerReply:
         """The reply, or a text for the requester that says which limit is reached. Raises PlannerUnavailable."""
         seconds_left = self._limits.seconds - sum(memo.seconds for memo in self._memos)
         if seconds_left <= 0:
@@ -120,10 +130,10 @@ class ReplyLoop:
         except ModelRefused as error:
             return self._to_replied(Say(str(error)))
 
-    def _to_replied(self, reply: Reply) -> Replied:
+    def _to_replied(self, reply: Reply) -> PlannerReply:
         seconds = time.monotonic() - self._started_at
         given = unseen_instructions(self._inputs.turn, self._inputs.brief)
-        return Replied(
+        return PlannerReply(
             reply, dump_memo(Memo(tuple(self._rounds), given, tuple(self._found), seconds)), self._usage
         )
 
@@ -131,7 +141,7 @@ class ReplyLoop:
         """Ask until there is a reply, or a limit is reached."""
         while not (reached := self._reached_limit()):
             if self._rounds and await interrupted(self._inputs.brief):
-                raise Interrupted
+                raise PlannerInterrupted
             response = await self._model.ask(self._request())
             self._usage += response.usage
             interpretation = self._responses.read(response.message, response.truncated)

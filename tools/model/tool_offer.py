@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from gate.rules.action import Json
-from gate.rules.planner_port import Brief, Call, Mode, Turn
+from gate.rules.planner_port import Call, Mode, PlannerContext, Turn
 from gate.rules.tool import ToolSpec
 from tools.model import control_tools
 from tools.model.control_tools import available_controls, schema_text
@@ -87,7 +87,7 @@ class OfferedTools:
 
     tools: Toolset
     turn: Turn
-    brief: Brief
+    brief: PlannerContext
     needs_search: bool
 
     @property

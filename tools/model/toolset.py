@@ -6,14 +6,14 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from gate.rules.action import Class, Json
+from gate.rules.action import CallClass, Json
 from gate.rules.canonical_json import BadArguments, parse
 from gate.rules.close_names import close_matches
 from gate.rules.planner_port import Call
 from gate.rules.policy import Policy
 from gate.rules.ports import Tools
 from gate.rules.tool import ToolSpec, Trust
-from gate.rules.tool_offers import LONGEST_NAME, asked_for, offered, without
+from gate.rules.tool_offers import LONGEST_NAME, offered_schema, offered_tools, with_optional
 from tools.mcp.schema import either, unknown
 from tools.model.model_api import ToolDefinition
 
@@ -34,11 +34,11 @@ class ModelTool:
 
     name: str
     spec: ToolSpec
-    cls: Class
+    cls: CallClass
 
     @property
     def is_read(self) -> bool:
-        return self.cls is Class.READ
+        return self.cls is CallClass.READ
 
     @property
     def definition(self) -> ToolDefinition:
@@ -46,7 +46,9 @@ class ModelTool:
         marked as such."""
         effect = "reads" if self.is_read else "changes something: a call prepares it, and a person decides"
         description = self.spec.description.strip()[:MAX_DESCRIPTION]
-        return ToolDefinition(self.name, f"({effect}) The server says: {description}", asked_for(self.spec))
+        return ToolDefinition(
+            self.name, f"({effect}) The server says: {description}", offered_schema(self.spec)
+        )
 
 
 class Toolset:
@@ -54,7 +56,7 @@ class Toolset:
 
     def __init__(self, tools: Tools, policy: Policy, channel: str) -> None:
         self._tools = tools
-        found = offered(tools.specs(), policy, channel)
+        found = offered_tools(tools.specs(), policy, channel)
         self._by_name = {name: ModelTool(name, one.spec, one.cls) for name, one in found.items()}
         self._by_full_name = {tool.spec.full_name: tool for tool in self._by_name.values()}
 
@@ -87,7 +89,7 @@ class Toolset:
         """A step of a plan; the arguments named in `refs` come from earlier results. Raises InvalidCall."""
         tool = self.require(name)
         args_now = {key: value for key, value in args.items() if key not in refs}
-        properties = asked_for(tool.spec)["properties"]
+        properties = offered_schema(tool.spec)["properties"]
         if unknown_ref := next((key for key in refs if properties and key not in properties), None):
             raise InvalidCall(
                 f"from_results names `{unknown_ref}`, which is none of the arguments of {name}."
@@ -97,12 +99,14 @@ class Toolset:
 
     def _check(self, tool: ModelTool, args: Mapping[str, Json], from_results: Collection[str]) -> None:
         """Raise InvalidCall where arguments break the schema; those named in `from_results` may be missing."""
-        schema = asked_for(tool.spec)
+        schema = offered_schema(tool.spec)
         properties = schema["properties"]
         problems = [
             unknown((key,), key, list(properties)) for key in args if properties and key not in properties
         ]
-        problems += [one.text for one in self._tools.problems(without(schema, from_results), dict(args))]
+        problems += [
+            one.text for one in self._tools.problems(with_optional(schema, from_results), dict(args))
+        ]
         if problems:
             shown = " ".join(dict.fromkeys(problems[:MAX_PROBLEMS]))
             raise InvalidCall(f"`{tool.name}`: {shown} Its arguments: {json.dumps(schema)}")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from gate.rules.action import Class
+from gate.rules.action import CallClass
 from gate.rules.intent import intent
-from gate.rules.planner_port import Brief, Implement, Mode, Propose, Reply, Say, Turn
+from gate.rules.planner_port import Implement, Mode, PlannerContext, Propose, Reply, Say, Turn
 from tools.phrases.interpret import Meant, Understanding
 from tools.phrases.plan_draft import Unclear, class_of
 from tools.phrases.tokenize import hear
@@ -23,7 +23,7 @@ KEPT = "That is none of my phrases, so nothing of it will be planned. Write `hel
 NOT_HERE = "I keep this. Going from talk to doing is switched off here."
 
 
-def talked(turn: Turn, brief: Brief, understanding: Understanding) -> Reply:
+def talked(turn: Turn, brief: PlannerContext, understanding: Understanding) -> Reply:
     """The reply to one message of a conversation."""
     before = [t for t in brief.earlier if t.mode is Mode.TALK and t.task == turn.task and t.id != turn.id]
     wanted = turn.text.strip() == COMPILE or intent(turn.text).kind == "implement"
@@ -57,7 +57,7 @@ def _reads(text: str, understanding: Understanding) -> Meant | None:
     except Unclear:
         return None
     specs = [understanding.tools.find(p.call.server, p.call.tool) for p in meant.pieces]
-    reads = bool(specs) and all(spec and class_of(spec) is Class.READ for spec in specs)
+    reads = bool(specs) and all(spec and class_of(spec) is CallClass.READ for spec in specs)
     return meant if reads and not any(piece.refs for piece in meant.pieces) else None
 
 

@@ -10,8 +10,8 @@ from itertools import count, islice
 from gate.rules.action import Json
 from gate.rules.planner_port import Call
 from gate.rules.ports import Tools
-from gate.rules.task import Decided, Question
-from gate.rules.thread_commands import helped
+from gate.rules.task import Question, SettledPoint
+from gate.rules.thread_commands import help_topic
 from tools.phrases.help import guide, welcome
 from tools.phrases.name_lookup import NameLookup, Names, Said
 from tools.phrases.phrase_to_calls import Answers, Asked, completed, meant, slots_of
@@ -69,7 +69,7 @@ class Understanding:
         """What to say to a question about this planner itself; "" for anything else."""
         if HELP.fullmatch(heard.text):
             return welcome(self.book, self.tools)
-        about = helped(heard.text)
+        about = help_topic(heard.text)
         if about is not None:
             return guide(about, self.tools, self.book) if about else welcome(self.book, self.tools)
         return listed(self.book) if is_list(heard.text, self.book) else ""
@@ -77,7 +77,7 @@ class Understanding:
     def asks_what_waits(self, heard: Heard) -> bool:
         return any(match(pattern, heard.text) is not None for pattern in self.book.pending)
 
-    def several(self, texts: Sequence[str], decided: Sequence[Decided] = ()) -> Meant:
+    def several(self, texts: Sequence[str], decided: Sequence[SettledPoint] = ()) -> Meant:
         """Several texts as one, in their order. Raises Unclear."""
         place, found = 1, list[Meant]()
         for text in texts:
@@ -93,7 +93,7 @@ class Understanding:
             tuple(call for one in found for call in one.lookups),
         )
 
-    def read(self, heard: Heard, decided: Sequence[Decided] = (), place: int = 1) -> Meant:
+    def read(self, heard: Heard, decided: Sequence[SettledPoint] = (), place: int = 1) -> Meant:
         """One message. `place`: of its first instruction, where others came before. Raises Unclear."""
         found = self.instructions(heard)
         if len(found) > MOST:
@@ -105,7 +105,7 @@ class Understanding:
             apart = f"{several}{EACH_LINE if len(lines(heard)) > 1 else ''}"
             raise Unclear(f"{apart if len(found) > 1 else ''}{unclear}") from None
 
-    def _read(self, found: list[str], heard: Heard, decided: Sequence[Decided], place: int) -> Meant:
+    def _read(self, found: list[str], heard: Heard, decided: Sequence[SettledPoint], place: int) -> Meant:
         pieces, asking, looks, lookups = list[Piece](), list[Question](), list[Call](), list[Call]()
         missing, runbook = False, False
         keys = (f"new-{number}" for number in count(1))
@@ -233,6 +233,6 @@ def _ends_in_name(found: Found) -> bool:
     return last in found.phrase.names
 
 
-def answers_not(question: Question, decided: Sequence[Decided]) -> bool:
+def answers_not(question: Question, decided: Sequence[SettledPoint]) -> bool:
     """Whether nobody has answered this question yet."""
     return all(one.id != question.id for one in decided)

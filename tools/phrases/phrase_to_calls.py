@@ -9,7 +9,7 @@ from dataclasses import replace
 from gate.rules.action import Json
 from gate.rules.planner_port import Call
 from gate.rules.ports import Tools
-from gate.rules.task import Decided, Missing, Question
+from gate.rules.task import Missing, Question, SettledPoint
 from gate.rules.templates import expand, names
 from gate.rules.tool import ToolSpec
 from tools.phrases.phrasebook import NameKind, Phrase
@@ -45,7 +45,7 @@ class Answers:
     """What was decided so far, by the id of its question. An answer counts only for the very question that it was
     given to: the same name in another request is another value."""
 
-    def __init__(self, decided: Sequence[Decided] = (), place: int = 1) -> None:
+    def __init__(self, decided: Sequence[SettledPoint] = (), place: int = 1) -> None:
         """`place`: of the instruction that they are for, from 1."""
         self._decided = {one.id: one for one in decided}
         self._ending = f":{place}" if place > 1 else ""

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from gate.rules.action import Class, Json
-from gate.rules.planner_port import Call, Planned
+from gate.rules.action import CallClass, Json
+from gate.rules.planner_port import Call, ProposedStep
 from gate.rules.templates import TemplateError, expand, names
 from gate.rules.tool import ToolSpec
 from tools.phrases.typed_values import clipped
@@ -16,13 +16,13 @@ RESULT = re.compile(r"\{steps\.([\w$-]+)(?=[.|\[}])")
 UNKNOWN = "what an earlier step gives"
 
 
-def class_of(spec: ToolSpec) -> Class:
+def class_of(spec: ToolSpec) -> CallClass:
     """What its recipe or its server says of it: a guess, for the assessment alone. Policy decides elsewhere."""
     if spec.recipe.cls is not None:
         return spec.recipe.cls
     if spec.hints.read_only:
-        return Class.READ
-    return Class.DESTRUCTIVE if spec.hints.destructive else Class.UNKNOWN
+        return CallClass.READ
+    return CallClass.DESTRUCTIVE if spec.hints.destructive else CallClass.UNKNOWN
 
 
 class Later(str):
@@ -67,11 +67,11 @@ class NotThere(Unclear):
     """A name in it stands for nothing that was found."""
 
 
-def planned(pieces: Sequence[Piece]) -> tuple[Planned, ...]:
+def planned(pieces: Sequence[Piece]) -> tuple[ProposedStep, ...]:
     """The pieces as the steps of a proposal: their results are named by place, from 1."""
     places = {piece.key: str(place) for place, piece in enumerate(pieces, 1)}
     return tuple(
-        Planned(piece.call, piece.title, _renamed(piece.refs, places), piece.step, piece.ask)
+        ProposedStep(piece.call, piece.title, _renamed(piece.refs, places), piece.step, piece.ask)
         for piece in pieces
     )
 

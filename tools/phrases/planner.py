@@ -6,18 +6,18 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gate.rules.action import Action, Class
+from gate.rules.action import Action, CallClass
 from gate.rules.planner_port import (
-    Assessed,
-    Brief,
     Call,
     Clarify,
     Done,
     ListPending,
     Mode,
+    PlannerAssessment,
+    PlannerContext,
+    PlannerReply,
     Propose,
     ProposePlan,
-    Replied,
     Reply,
     Say,
     Turn,
@@ -81,7 +81,7 @@ def in_order(pieces: Sequence[Piece], tools: Tools) -> bool:
 
 def _depends(piece: Piece, before: Piece, tools: Tools) -> bool:
     spec = tools.find(before.call.server, before.call.tool)
-    changed = before.takes if spec is None or class_of(spec) is not Class.READ else ()
+    changed = before.takes if spec is None or class_of(spec) is not CallClass.READ else ()
     made = any(
         path == new or path.startswith(f"{new.rstrip('/')}/") for path in piece.takes for new in before.gives
     )
@@ -93,7 +93,7 @@ def _depends(piece: Piece, before: Piece, tools: Tools) -> bool:
 
 def destroys(piece: Piece, tools: Tools) -> bool:
     spec = tools.find(piece.call.server, piece.call.tool)
-    return spec is not None and class_of(spec) is Class.DESTRUCTIVE
+    return spec is not None and class_of(spec) is CallClass.DESTRUCTIVE
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ class Phrases:
 
     follows = False  # phrases say all they have to say at once
 
-    async def assess(self, turn: Turn, brief: Brief) -> Assessed:
+    async def assess(self, turn: Turn, brief: PlannerContext) -> PlannerAssessment:
         """By rule (tools/phrases/planner.py). What is not understood is clear, and one step: the reply says what can be
         written, and what waits beside it."""
         understanding = Understanding(
@@ -113,27 +113,29 @@ class Phrases:
         )  # where they are changes no complexity
         heard = hear(turn.text)
         if special := self._special(heard, understanding):
-            return Assessed(Assessment(complexity=0, steps=1, reason="a question to me"), Replied(special))
+            return PlannerAssessment(
+                Assessment(complexity=0, steps=1, reason="a question to me"), PlannerReply(special)
+            )
         try:
             found = assessed(understanding.read(heard, brief.decided), self.tools)
         except Unclear:
-            return Assessed(Assessment(complexity=10, steps=1, reason="none of my phrases"))
+            return PlannerAssessment(Assessment(complexity=10, steps=1, reason="none of my phrases"))
         reply = self.understand(turn.text, brief)
-        return Assessed(found, Replied(reply) if isinstance(reply, Propose) else None)
+        return PlannerAssessment(found, PlannerReply(reply) if isinstance(reply, Propose) else None)
 
-    async def reply(self, turn: Turn, brief: Brief, pending: tuple[Action, ...]) -> Replied:
+    async def reply(self, turn: Turn, brief: PlannerContext, pending: tuple[Action, ...]) -> PlannerReply:
         """Propose what the words mean, or say what was not understood. Never half of it."""
         if not all(_only_looks(turn, exchange.reply) for exchange in turn.exchanges):
-            return Replied(Done())
+            return PlannerReply(Done())
         if turn.mode is Mode.PLAN:
-            return Replied(self._plan(turn, brief))
+            return PlannerReply(self._plan(turn, brief))
         if turn.mode is Mode.TALK:
-            return Replied(self._talk(turn, brief))
+            return PlannerReply(self._talk(turn, brief))
         here = [one for one in pending if one.session == turn.session and one.requester == turn.requester]
-        return Replied(self.understand(turn.text, brief, seen(turn.exchanges), waits(here)))
+        return PlannerReply(self.understand(turn.text, brief, seen(turn.exchanges), waits(here)))
 
     def understand(
-        self, text: str, brief: Brief | None = None, known: Seen | None = None, waits: str = ""
+        self, text: str, brief: PlannerContext | None = None, known: Seen | None = None, waits: str = ""
     ) -> Reply:
         """One message to one reply. `known`: what was read for it so far. `waits`: what waits beside it, in words."""
         understanding = Understanding(self.book, self.tools, known or {}, waits=waits)
@@ -162,11 +164,11 @@ class Phrases:
             return Say(answer)
         return ListPending() if understanding.asks_what_waits(heard) else None
 
-    def _talk(self, turn: Turn, brief: Brief) -> Reply:
+    def _talk(self, turn: Turn, brief: PlannerContext) -> Reply:
         understanding = Understanding(self.book, self.tools)
         return self._special(hear(turn.text), understanding) or talked(turn, brief, understanding)
 
-    def _plan(self, turn: Turn, brief: Brief) -> Reply:
+    def _plan(self, turn: Turn, brief: PlannerContext) -> Reply:
         """A plan of what is left to do: from what was asked for, or from the plan before and what was said of it."""
         understanding = Understanding(self.book, self.tools, seen(turn.exchanges))
         old = [_kept(step) for step in brief.left]
@@ -218,11 +220,11 @@ def waits(actions: Sequence[Action]) -> str:
     )
 
 
-def _texts(turn: Turn, brief: Brief) -> tuple[str, ...]:
+def _texts(turn: Turn, brief: PlannerContext) -> tuple[str, ...]:
     return brief.requirements or (brief.request or turn.text,)
 
 
-def _new(brief: Brief) -> list[str]:
+def _new(brief: PlannerContext) -> list[str]:
     """What was said about the plan and not taken in yet, each once."""
     said = [brief.reason, *(one.text for one in brief.instructions if not one.used)]
     return [text for text in dict.fromkeys(said) if text.strip()]
@@ -235,7 +237,7 @@ def _kept(step: Step) -> Piece:
     )
 
 
-def _assumed(meant: Meant, brief: Brief | None) -> str:
+def _assumed(meant: Meant, brief: PlannerContext | None) -> str:
     """The values that nobody gave, so that they can be seen on the plan."""
     known = {one.id for one in brief.decided} if brief else set()
     return "\n".join(_line(q) for q in meant.questions if q.id not in known)

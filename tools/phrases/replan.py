@@ -10,7 +10,7 @@ from itertools import count, islice
 from gate.rules.action import Json
 from gate.rules.planner_port import Call
 from gate.rules.ports import Tools
-from gate.rules.task import Decided, Question, Step
+from gate.rules.task import Question, SettledPoint, Step
 from gate.rules.thread_commands import QUOTES, Assign, Replace, edit
 from tools.phrases.interpret import MOST, Understanding
 from tools.phrases.plan_draft import Piece, Unclear, renumbered, title
@@ -194,7 +194,7 @@ class Changing:
     pieces: list[Piece]
     done: Sequence[Step]
     understanding: Understanding
-    decided: Sequence[Decided] = ()
+    decided: Sequence[SettledPoint] = ()
     notes: list[str] = field(default_factory=list)
     questions: list[Question] = field(default_factory=list)
     lookups: list[Call] = field(default_factory=list)  # reads that are needed before it can be changed

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from gate.rules.action import Class, Json
+from gate.rules.action import CallClass, Json
 from gate.rules.planner_port import Call, CallReport, Exchange, Propose
 from gate.rules.ports import Tools
 from gate.rules.templates import PLACEHOLDER, expand, look_up, names
@@ -266,7 +266,7 @@ def step_misfits(runbook: Runbook, phrases: Sequence[Phrase], tools: Tools) -> I
         where = f"The runbook {runbook.name}, {kind} {place}: "
         server, tool = _tool(step, runbook.parameters, phrases)
         spec = gives[f"{kind}s", step.name] = tools.find(server, tool)
-        if spec and isinstance(step, Look) and class_of(spec) is not Class.READ:
+        if spec and isinstance(step, Look) and class_of(spec) is not CallClass.READ:
             yield f"{where}`{spec.full_name}` changes something, and a look only reads."
         if spec and step.tool:
             later = {name for name, value in step.args.items() if names(value)}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from gate.rules.action import Class, Json
+from gate.rules.action import CallClass, Json
 from gate.rules.tool import Recipe, ToolSpec
 from gate.rules.tool_names import CHANGING, DESTROYING, words
 from tools.recipes.reader import RecipeFile
@@ -112,7 +112,7 @@ def _missing_keys(recipe: Recipe) -> Iterator[str]:
         "verb": recipe.verb,
         "notifies": recipe.notifies,
     }
-    if recipe.cls is not Class.READ:
+    if recipe.cls is not CallClass.READ:
         required |= {"risk": recipe.risk, "recoverable": recipe.recoverable, "noun": recipe.noun}
     for key, value in required.items():
         if not value:
@@ -130,11 +130,15 @@ def draft(server: str, specs: Mapping[str, ToolSpec]) -> str:
     return HEAD.format(review=REVIEW, server=_text(server)) + "\n".join(parts)
 
 
-def safe_class(spec: ToolSpec) -> Class:
+def safe_class(spec: ToolSpec) -> CallClass:
     """A class that is never milder than the server's hints and the tool's name allow; `unknown` instead of `read`."""
     claimed = spec.hints.destructive is not False and spec.hints.read_only is False
     destroys = spec.hints.destructive is True and spec.hints.read_only is not True
-    return Class.DESTRUCTIVE if destroys or claimed or set(words(spec.name)) & DESTROYING else Class.UNKNOWN
+    return (
+        CallClass.DESTRUCTIVE
+        if destroys or claimed or set(words(spec.name)) & DESTROYING
+        else CallClass.UNKNOWN
+    )
 
 
 def _tool(spec: ToolSpec, specs: Mapping[str, ToolSpec]) -> str:

@@ -10,10 +10,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, PlainValidator, model_validator
 
-from gate.rules.action import Class, Json, Risk
+from gate.rules.action import CallClass, Json, Risk
 from gate.rules.canonical_targets import Root, Targets
 from gate.rules.templates import PLACEHOLDER
-from gate.rules.tool import Drift, Each, Expect, Raise, Read, Recipe, Show, Undo
+from gate.rules.tool import ClassRaise, Drift, Each, Expect, Read, Recipe, Show, Undo
 from tools.mcp.schema import schema_error
 from tools.mcp.schema_fast_path import always_checkable
 from tools.strict_config import Document, Maybe, Place, Section, Wrong, fitting, validate
@@ -84,7 +84,7 @@ class CaptureSection(ReadSection):
 
 
 class RaiseSection(Section):
-    cls: Class = Field(alias="class")
+    cls: CallClass = Field(alias="class")
     schema_: Annotated[dict[str, Json] | None, PlainValidator(_schema)] = Field(None, alias="schema")
     text: Checkable = ""
 
@@ -167,7 +167,7 @@ class TargetsSection(Section):
 class RecipeSection(Section):
     """One recipe; the fields are those of gate.rules.tool.Recipe."""
 
-    cls: Class | None = Field(None, alias="class")
+    cls: CallClass | None = Field(None, alias="class")
     risk: Risk | None = None
     raise_if: tuple[RaiseSection, ...] = ()
     confirmationRequired: bool = True
@@ -189,7 +189,7 @@ class RecipeSection(Section):
     @model_validator(mode="after")
     def _agrees_with_its_class(self) -> RecipeSection:
         stated = "confirmationRequired" in self.model_fields_set
-        if stated and self.confirmationRequired is (self.cls is Class.READ):
+        if stated and self.confirmationRequired is (self.cls is CallClass.READ):
             raise Wrong((("confirmationRequired",), f"contradicts the class {self.cls}"))
         return self
 
@@ -198,7 +198,7 @@ class RecipeSection(Section):
         drift = self.drift
         return Recipe(
             **{key: getattr(self, key) for key in same},
-            raises=tuple(Raise(one.cls, one.schema_, one.text) for one in self.raise_if),
+            raises=tuple(ClassRaise(one.cls, one.schema_, one.text) for one in self.raise_if),
             capture={name: one.to_read() for name, one in self.capture.items()},
             show=Show(**self.preview.model_dump()),
             undo=tuple(Undo(**one.model_dump()) for one in self.undo),

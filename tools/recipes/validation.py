@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from gate.rules.action import Action, Class, Json
+from gate.rules.action import Action, CallClass, Json
 from gate.rules.canonical_json import parse
 from gate.rules.canonical_targets import Targets
 from gate.rules.confidence import Judgement, judgement
@@ -191,7 +191,7 @@ class _Validator:
         elif name in self.recipe.bind:
             if not with_bound:
                 yield f"`{key}` names {placeholder}, which is only bound after it"
-        elif always_present and self.recipe.cls is not Class.READ and name not in _required(input_schema):
+        elif always_present and self.recipe.cls is not CallClass.READ and name not in _required(input_schema):
             yield f"`{key}` names {placeholder}, which may be left out of a call"
 
     def _capture_problems(

@@ -9,16 +9,16 @@ from dataclasses import replace
 import pytest
 
 from gate.actions import button_press, edit, execute, undo
-from gate.actions.prepare import Asked, prepare
+from gate.actions.prepare import CallRequest, prepare
 from gate.rules import thread_commands
-from gate.rules.action import Approvers, Class
+from gate.rules.action import Approvers, CallClass
 from gate.rules.permissions import Verb
 from gate.rules.planner_port import Call, CancelPending, Propose
 from gate.rules.policy import Rule
 from gate.rules.previews import MAX_AFFECTED, build
 from gate.rules.states import State
 from gate.rules.templates import TemplateError, expand
-from gate.rules.tool import Recipe, Show, Unfit
+from gate.rules.tool import InvalidAnswer, Recipe, Show
 from tests.gate.gate_setup import ANN, BEN, CLEO, TEAM, Scene, nothing_ran
 
 OPS = Approvers(groups=frozenset({"S_OPS"}))
@@ -36,7 +36,7 @@ async def drifted_undo(stage: Scene):
     stage.desk.notes["a.md"] = "old"
     action = await done(stage)
     stage.desk.notes["a.md"] = "newer work of somebody"
-    await undo.ask(stage.world, stage.press(action))
+    await undo.request_undo(stage.world, stage.press(action))
     await stage.play()
     (asked,) = await stage.ledger.pending(action.session.team, user=ANN)
     return asked
@@ -60,7 +60,7 @@ async def test_a_yes_written_before_the_new_preview_was_made_confirms_nothing(st
 async def test_a_yes_written_before_the_new_card_was_drawn_confirms_nothing(stage: Scene):
     action = await stage.prepare(path="a.md", content="hello")
     await edit.submit(stage.world, stage.press(action), {"path": "a.md", "content": "goodbye"})
-    await edit.refresh(stage.world, action.id, 2)
+    await edit.refresh_preview(stage.world, action.id, 2)
     ts = (await stage.ledger.now()).timestamp() + 5  # the preview is made, and Slack is slow to take it
     stage.travel(10)
     with nothing_ran(stage):
@@ -73,7 +73,7 @@ async def test_a_yes_written_before_the_new_card_was_drawn_confirms_nothing(stag
     "rule",
     [
         Rule("ops", ("desk.write",), approvers=OPS),
-        Rule("typed", ("desk.write",), at_least=Class.DESTRUCTIVE),
+        Rule("typed", ("desk.write",), at_least=CallClass.DESTRUCTIVE),
         Rule("always", ("desk.write",), always=True),
     ],
 )
@@ -92,7 +92,7 @@ async def test_an_undo_cannot_be_edited_into_another_call(stage: Scene):
     with nothing_ran(stage):
         said = await edit.submit(stage.world, stage.press(asked), {"path": "b.md", "content": "mine"})
         await stage.play()
-    assert isinstance(said, button_press.Said)
+    assert isinstance(said, button_press.PressResult)
     assert not said.ok
     assert (await stage.now(asked.id)).version == asked.version
 
@@ -117,11 +117,11 @@ async def test_a_rule_about_what_the_recipe_binds_counts_from_the_first_card_on(
 
 async def test_a_rule_that_bound_arguments_would_hide_still_holds(stage: Scene):
     exact = {"properties": {"path": True, "content": True}, "additionalProperties": False}
-    stage.rule(Rule("exact", ("desk.write",), at_least=Class.DESTRUCTIVE, schema=exact))
+    stage.rule(Rule("exact", ("desk.write",), at_least=CallClass.DESTRUCTIVE, schema=exact))
     action = await stage.prepare(path="a.md", content="hello")
-    assert action.cls is Class.DESTRUCTIVE
+    assert action.cls is CallClass.DESTRUCTIVE
     sly = await stage.prepare(path="b.md", content="hello", expected="anything")
-    assert sly.cls is Class.DESTRUCTIVE
+    assert sly.cls is CallClass.DESTRUCTIVE
     assert (await stage.confirm(action, typed=action.phrase)).code == "confirmed"
 
 
@@ -143,8 +143,8 @@ async def test_a_private_action_is_looked_at_by_nobody_else(stage: Scene):
     stage.rule(Rule("private", ("desk.write",), private=True), admins=frozenset({CLEO}))
     action = await stage.prepare(path="a.md", content="hello")
     for user, allowed in ((ANN, True), (BEN, False), (CLEO, True)):
-        said = await button_press.standing(stage.world, stage.press(action, user), Verb.LOOK)
-        assert isinstance(said, button_press.Said) is not allowed
+        said = await button_press.load_action(stage.world, stage.press(action, user), Verb.LOOK)
+        assert isinstance(said, button_press.PressResult) is not allowed
 
 
 async def test_what_cannot_all_be_listed_cannot_be_confirmed():
@@ -171,9 +171,9 @@ async def test_a_row_that_was_changed_behind_our_back_is_called_off_whatever_it_
         assert (await stage.confirm(action)).code == "confirmed"
         approved = await stage.now(action.id)
         async with stage.ledger.begin() as tx:
-            await tx.keep(approved, proposal=replace(approved.proposal, args=bad))
+            await tx.update_action(approved, proposal=replace(approved.proposal, args=bad))
         with nothing_ran(stage):
-            await execute.carry_out(stage.world, action.id)
+            await execute.execute(stage.world, action.id)
         after = await stage.now(action.id)
         assert after.state is State.CANCELLED
         assert "not the one that was shown" in after.decision
@@ -182,8 +182,10 @@ async def test_a_row_that_was_changed_behind_our_back_is_called_off_whatever_it_
 async def test_replacing_words_cannot_fill_the_memory(stage: Scene):
     action = await stage.prepare(path="a.md", content="a" * 2000)
     before = time.process_time()
-    said = await edit.by_words(stage.world, stage.press(action), thread_commands.Replace("a", "b" * 40_000))
-    assert isinstance(said, Unfit)
+    said = await edit.edit_by_text(
+        stage.world, stage.press(action), thread_commands.Replace("a", "b" * 40_000)
+    )
+    assert isinstance(said, InvalidAnswer)
     assert time.process_time() - before < 1
 
 
@@ -229,6 +231,6 @@ async def test_what_a_private_tool_answers_is_shown_to_who_asked_alone(stage: Sc
 
 async def test_nobody_has_more_waiting_than_the_limit_however_fast_they_ask(stage: Scene):
     calls = [Call("desk", "write", {"path": f"{n}.md", "content": "x"}) for n in range(30)]
-    asked = [Asked(f"a{n}", stage.session, ANN, call) for n, call in enumerate(calls)]
+    asked = [CallRequest(f"a{n}", stage.session, ANN, call) for n, call in enumerate(calls)]
     await asyncio.gather(*(prepare(stage.world, one) for one in asked))
     assert len(await stage.ledger.pending(TEAM, user=ANN)) == stage.world.limits.pending_per_user

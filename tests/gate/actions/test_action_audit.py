@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import text
 
 from gate.actions import confirm, undo
-from gate.actions.prepare import Asked, prepare
+from gate.actions.prepare import CallRequest, prepare
 from gate.rules.planner_port import Call
 from gate.rules.states import State
 from tests.gate.gate_setup import ANN, BEN, TEAM, Scene
@@ -25,7 +25,7 @@ async def test_a_whole_story_is_on_the_record(stage: Scene):
     await stage.confirm(action, BEN)
     await stage.confirm(action)
     await stage.play()
-    await undo.ask(stage.world, stage.press(await stage.now(action.id)))
+    await undo.request_undo(stage.world, stage.press(await stage.now(action.id)))
     await stage.play()
     found = await events(stage)
     assert [name for name, *_ in found] == [
@@ -51,7 +51,7 @@ async def test_the_entry_of_a_call_has_the_fields_of_the_spec(stage: Scene):
     await stage.confirm(action)
     await stage.play()
     look = Call("desk", "look", {"path": "a.md"})
-    await prepare(stage.world, Asked(stage.world.ids.new(), stage.session, ANN, look))
+    await prepare(stage.world, CallRequest(stage.world.ids.new(), stage.session, ANN, look))
     lines = await stage.ledger.audit_tail(team=TEAM, limit=50)
     read, call = [line for line in lines if line.entry.status == "success"][:2]
     for line, tool, confirmed in ((call, "desk.write", True), (read, "desk.look", False)):

@@ -15,7 +15,7 @@ from gate.actions import batch, confirm, edit, undo
 from gate.actions.batch import GroupPress
 from gate.rules import batch_receipt
 from gate.rules import jobs as runs
-from gate.rules.action import APART, Action, Approvers, Ref
+from gate.rules.action import OWN_CARD, Action, Approvers, Ref
 from gate.rules.messages import PART
 from gate.rules.planner_port import Call, Mode, Propose, Turn
 from gate.rules.policy import Rule
@@ -42,7 +42,7 @@ async def proposed(stage: Scene, *calls: Call) -> list[Action]:
 def pressed(stage: Scene, actions: Sequence[Action], user: str = ANN, **changes: Any) -> GroupPress:
     """*Confirm all* as the card shows it that covers these."""
     group = actions[0].group
-    ref = Ref.parse(batch_receipt.button(group, actions))
+    ref = Ref.parse(batch_receipt.batch_button(group, actions))
     assert ref is not None
     return replace(GroupPress(ref, TEAM, user, stage.wall.places[group]), **changes)
 
@@ -65,7 +65,7 @@ async def test_calls_of_one_reply_that_wait_share_a_card_and_others_do_not(stage
     first, private, last = actions
     assert first.group == last.group != ""
     assert private.group == ""
-    assert [a.id for a in await stage.ledger.of_group(first.group)] == [first.id, last.id]
+    assert [a.id for a in await stage.ledger.actions_of_group(first.group)] == [first.id, last.id]
     assert stage.wall.cards.keys() == {first.id, private.id, last.id}
 
 
@@ -78,13 +78,13 @@ async def test_a_call_that_waits_alone_has_a_card_of_its_own(stage: Scene, calls
 async def test_more_calls_than_a_card_holds_take_another_one(stage: Scene):
     world = replace(stage.world, limits=replace(stage.world.limits, calls_per_turn=100))
     one = Turn("t1", stage.session, ANN, "do it", datetime.now(UTC))
-    cards = batch.groups(world, one, 0, [write(f"{number}.md") for number in range(25)])
+    cards = batch.card_groups(world, one, 0, [write(f"{number}.md") for number in range(25)])
     shared = [cards.get(place, "") for place in range(25)]
     assert shared[:12] == [shared[0]] * 12
     assert shared[12:24] == [shared[12]] * 12
     assert shared[24] == ""  # nobody shares a card with it
     planning = replace(one, mode=Mode.PLAN)
-    assert batch.groups(world, planning, 0, [write("a"), write("b")]) == {}
+    assert batch.card_groups(world, planning, 0, [write("a"), write("b")]) == {}
 
 
 async def test_one_press_is_a_yes_to_each_with_a_vote_and_a_record_of_its_own(both: Scene):
@@ -164,7 +164,7 @@ async def test_a_double_click_runs_each_once(both: Scene):
     assert len(both.wall.notes) == told  # the second press is a yes that stands already
     assert len(await events(both, "confirmed")) == 3
     again = await batch.confirm_all(both.world, pressed(both, actions))
-    assert (again.ok, again.text) == (False, batch.DECIDED)
+    assert (again.ok, again.text) == (False, batch.ALREADY_DECIDED)
 
 
 async def edited(stage: Scene, action: Action) -> None:
@@ -180,7 +180,7 @@ async def confirmed(stage: Scene, action: Action) -> None:
 
 
 async def taken_off(stage: Scene, action: Action) -> None:
-    await batch.show_apart(stage.world, stage.press(action))
+    await batch.move_to_own_card(stage.world, stage.press(action))
 
 
 CHANGES = [edited, cancelled, confirmed, taken_off]
@@ -198,7 +198,7 @@ async def test_a_card_on_which_anything_changed_since_confirms_nothing(
         await stage.play()
     with nothing_ran(stage):
         said = await batch.confirm_all(stage.world, before)
-        assert (said.ok, said.text) == (False, batch.CHANGED)
+        assert (said.ok, said.text) == (False, batch.CARD_CHANGED)
         for action in (actions[0], actions[2]):
             assert (await stage.now(action.id)).state is State.PREPARED
     await stage.play()
@@ -208,19 +208,19 @@ async def test_what_is_over_in_time_confirms_nothing(stage: Scene):
     actions = await proposed(stage)
     stage.travel(301)
     with nothing_ran(stage):
-        assert (await batch.confirm_all(stage.world, pressed(stage, actions))).text == batch.CHANGED
+        assert (await batch.confirm_all(stage.world, pressed(stage, actions))).text == batch.CARD_CHANGED
         await stage.play(timers=True)
     assert await states(stage, actions) == [State.EXPIRED] * 3
 
 
-async def taken(stage: Scene, actions: Sequence[Action]) -> batch.Yes:
+async def taken(stage: Scene, actions: Sequence[Action]) -> batch.GroupConfirmation:
     """A press on *Confirm all* that was committed, and whose run has not begun."""
     assert (await batch.confirm_all(stage.world, pressed(stage, actions))).ok
     (run,) = [run for run in stage.runs if run.name == "confirm_all"]
     stage.done.add(run.key)
-    proved = stage.ledger.proved(run.name, run.args)
+    proved = stage.ledger.verified_args(run.name, run.args)
     assert proved is not None
-    return batch.Yes(*proved)
+    return batch.GroupConfirmation(*proved)
 
 
 class Counted:
@@ -410,7 +410,7 @@ async def test_what_is_not_shown_whole_is_confirmed_by_no_yes(stage: Scene):
     place = stage.wall.places[actions[1].group]
     with nothing_ran(stage):
         assert not (await batch.confirm_all(stage.world, pressed(stage, actions))).ok
-        assert (await stage.confirm(actions[1], message_ts=place)).text == confirm.IN_PART
+        assert (await stage.confirm(actions[1], message_ts=place)).text == confirm.SHORTENED_CARD
         for action in (actions[0], actions[2]):
             await confirm.cancel(stage.world, stage.press(action))
         await stage.play()
@@ -423,31 +423,33 @@ async def test_what_is_not_shown_whole_can_have_a_card_of_its_own(stage: Scene):
     actions = await proposed(stage)
     await in_part(stage, actions[1])
     press = stage.press(actions[1])
-    assert (await batch.show_apart(stage.world, replace(press, user=GIL))).code == "not_allowed"
-    assert (await batch.show_apart(stage.world, press)).ok
-    assert (await batch.show_apart(stage.world, press)).text == batch.APART_ALREADY
+    assert (await batch.move_to_own_card(stage.world, replace(press, user=GIL))).code == "not_allowed"
+    assert (await batch.move_to_own_card(stage.world, press)).ok
+    assert (await batch.move_to_own_card(stage.world, press)).text == batch.HAS_OWN_CARD
     await stage.play()
     group = actions[0].group
     apart = await stage.now(actions[1].id)
-    assert (apart.shares, apart.group) == ("", group + APART)
-    assert [a.id for a in await stage.ledger.of_group(group)] == [a.id for a in actions]
+    assert (apart.shares, apart.group) == ("", group + OWN_CARD)
+    assert [a.id for a in await stage.ledger.actions_of_group(group)] == [a.id for a in actions]
     own = stage.wall.places[apart.id]
     assert own != stage.wall.places[group]
     assert (await stage.confirm(apart, message_ts=own)).code == "confirmed"
     assert (await batch.confirm_all(stage.world, pressed(stage, [actions[0], actions[2]]))).ok
     await stage.play()
     assert sorted(stage.desk.notes) == list(NAMES)
-    assert (await batch.show_apart(stage.world, press)).code == "late"
+    assert (await batch.move_to_own_card(stage.world, press)).code == "late"
 
 
 async def test_the_undo_of_one_of_several_is_no_part_of_their_card(stage: Scene):
     actions = await proposed(stage)
     await batch.confirm_all(stage.world, pressed(stage, actions))
     await stage.play()
-    assert (await undo.ask(stage.world, stage.press(await stage.now(actions[0].id)))).code == "undoing"
+    assert (
+        await undo.request_undo(stage.world, stage.press(await stage.now(actions[0].id)))
+    ).code == "undoing"
     await stage.play()
     assert sorted(stage.desk.notes) == ["b.md", "c.md"]
-    members = await stage.ledger.of_group(actions[0].group)
+    members = await stage.ledger.actions_of_group(actions[0].group)
     assert [member.state for member in members] == [State.UNDONE, State.SUCCEEDED, State.SUCCEEDED]
 
 
@@ -457,7 +459,7 @@ async def test_a_turn_whose_run_died_half_way_makes_the_same_group(stage: Scene)
     for _ in range(2):
         await planner_turn.run_turn(stage.world, actions[0].turn)
     waiting = await stage.ledger.pending(TEAM, session=stage.session)
-    assert [a.id for a in await stage.ledger.of_group(actions[0].group)] == [a.id for a in actions]
+    assert [a.id for a in await stage.ledger.actions_of_group(actions[0].group)] == [a.id for a in actions]
     assert len(waiting) == 3
 
 
@@ -474,7 +476,7 @@ async def test_a_press_that_an_earlier_version_has_queued_confirms_nothing_and_i
     assert {run.args[1] for run in both.runs[before:] if run.name == "card"} >= {group}  # it is redrawn
     await both.play()
     assert await states(both, actions) == [State.PREPARED] * 3
-    assert [note.to for note in both.wall.notes if note.body.get("text") == batch.ANEW] == [ANN]
+    assert [note.to for note in both.wall.notes if note.body.get("text") == batch.OUTDATED_PRESS] == [ANN]
     said = await batch.confirm_all(both.world, pressed(both, actions))
     assert said.ok
 
@@ -489,5 +491,5 @@ async def test_a_press_on_a_card_that_is_not_there_tells_nobody_anything(
         press[place] = value
     await jobs(stage.world)["confirm_all"].work(*press)
     await stage.play()
-    assert batch.ANEW not in stage.texts
+    assert batch.OUTDATED_PRESS not in stage.texts
     assert await states(stage, actions) == [State.PREPARED] * 3

@@ -10,7 +10,7 @@ import pytest
 from gate.actions import confirm, edit
 from gate.rules.action import Approvers
 from gate.rules.policy import Rule
-from gate.rules.ports import Sheet
+from gate.rules.ports import OpenedModal
 from gate.rules.receipt import intact
 from gate.rules.states import State
 from gate.tasks.pending import waiting_for
@@ -179,7 +179,7 @@ async def test_a_modal_that_was_never_opened_confirms_nothing(stage: Scene):
     forged = await stage.confirm(action, typed=action.phrase, view="V_FORGED")
     assert forged.code == "stale"
     async with stage.ledger.begin() as tx:
-        await tx.sheet(Sheet("V1", "typed", ANN, action.id, action.version, action.receipt))
+        await tx.save_modal(OpenedModal("V1", "typed", ANN, action.id, action.version, action.receipt))
     assert (await stage.confirm(action, typed=action.phrase, view="V1")).code == "confirmed"
 
 
@@ -292,7 +292,7 @@ async def test_the_end_of_its_time_is_decided_once(stage: Scene):
         action = await stage.prepare(path="a.md", content="hello")
         stage.travel(seconds)
         races = [stage.confirm(action), confirm.cancel(stage.world, stage.press(action))]
-        said = await asyncio.gather(*races, confirm.lapse(stage.world, action))
+        said = await asyncio.gather(*races, confirm.expire(stage.world, action))
         final = (await stage.now(action.id)).state
         confirmed, cancelled = [s is not None and s.ok for s in said[:2]]
         if final is State.CANCELLED:  # before anybody else, or right after the yes, before it ran

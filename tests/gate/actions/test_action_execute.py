@@ -31,13 +31,13 @@ async def test_what_ran_is_byte_for_byte_what_was_shown(stage: Scene):
 async def test_repeating_the_run_calls_nothing_again(stage: Scene):
     action = await approved(stage)
     for _ in range(3):
-        await execute.carry_out(stage.world, action.id)
+        await execute.execute(stage.world, action.id)
     assert len(stage.desk.calls) == 1
 
 
 async def test_two_replicas_with_the_same_run_call_once(stage: Scene):
     action = await approved(stage)
-    await asyncio.gather(*(execute.carry_out(stage.world, action.id) for _ in range(5)))
+    await asyncio.gather(*(execute.execute(stage.world, action.id) for _ in range(5)))
     assert len(stage.desk.calls) == 1
 
 
@@ -75,10 +75,10 @@ async def test_a_person_settles_what_is_unknown_once(stage: Scene, happened: boo
     action = await approved(stage)
     await stage.play()
     assert (
-        await resolve_unknown.settle(stage.world, stage.press(action, BEN), happened)
+        await resolve_unknown.resolve(stage.world, stage.press(action, BEN), happened)
     ).code == "not_allowed"
     said = await asyncio.gather(
-        *(resolve_unknown.settle(stage.world, stage.press(action), happened) for _ in range(3))
+        *(resolve_unknown.resolve(stage.world, stage.press(action), happened) for _ in range(3))
     )
     assert sorted(s.code for s in said) == ["late", "late", "settled"]
     assert (await stage.now(action.id)).state is state
@@ -89,7 +89,7 @@ async def test_check_reads_how_it_stands_and_shows_it_to_who_asked(stage: Scene)
     action = await approved(stage)
     await stage.play()
     stage.desk.notes["a.md"] = "hello"
-    assert (await resolve_unknown.ask_check(stage.world, stage.press(action))).code == "checking"
+    assert (await resolve_unknown.check_by_press(stage.world, stage.press(action))).code == "checking"
     await stage.play()
     note = stage.wall.notes[-1]
     assert note.to == ANN
@@ -100,9 +100,9 @@ async def test_check_reads_how_it_stands_and_shows_it_to_who_asked(stage: Scene)
 async def test_a_dead_process_leaves_unknown_after_its_claim_and_not_before(stage: Scene):
     stage.desk.gate = asyncio.Event()
     action = await approved(stage)
-    running = asyncio.create_task(execute.carry_out(stage.world, action.id))
+    running = asyncio.create_task(execute.execute(stage.world, action.id))
     await asyncio.wait_for(stage.desk.entered.wait(), 5)
-    await expiry.lose(stage.world, await stage.now(action.id))
+    await expiry.mark_unknown(stage.world, await stage.now(action.id))
     assert (await stage.now(action.id)).state is State.EXECUTING
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
@@ -116,7 +116,7 @@ async def test_a_dead_process_leaves_unknown_after_its_claim_and_not_before(stag
 async def test_the_late_truth_of_a_thawed_process_is_welcome(stage: Scene):
     stage.desk.gate = asyncio.Event()
     action = await approved(stage)
-    running = asyncio.create_task(execute.carry_out(frozen(stage), action.id))
+    running = asyncio.create_task(execute.execute(frozen(stage), action.id))
     await asyncio.wait_for(stage.desk.entered.wait(), 5)
     stage.travel(61)
     await expiry.overdue(stage.world)
@@ -172,7 +172,7 @@ async def test_a_result_outlives_a_database_that_is_away(stage: Scene):
         return begin(seconds)
 
     stage.ledger.begin = away
-    await execute.carry_out(stage.world, action.id)
+    await execute.execute(stage.world, action.id)
     assert down == [0]
     assert (await stage.now(action.id)).state is State.SUCCEEDED
     assert len(stage.desk.calls) == 1
@@ -186,7 +186,7 @@ async def test_no_record_no_execution(stage: Scene):
 
     begin, stage.ledger.begin = stage.ledger.begin, away
     with pytest.raises(Unavailable):
-        await execute.carry_out(stage.world, action.id)
+        await execute.execute(stage.world, action.id)
     stage.ledger.begin = begin
     assert stage.desk.calls == []
     assert (await stage.now(action.id)).state is State.APPROVED
@@ -202,7 +202,7 @@ async def test_what_cannot_be_written_down_does_not_run(stage: Scene, monkeypatc
     with monkeypatch.context() as broken:
         broken.setattr("storage.transaction.append", full)
         with pytest.raises(OSError, match="no space"):
-            await execute.carry_out(stage.world, action.id)
+            await execute.execute(stage.world, action.id)
     assert stage.desk.calls == []
     assert (await stage.now(action.id)).state is State.APPROVED
     await stage.play()
@@ -241,7 +241,7 @@ async def test_a_definition_that_is_another_one_when_listed_anew_is_not_claimed(
     turning = Turning()
     stage.world = replace(stage.world, tools=turning)
     action = await approved(stage)
-    await execute.carry_out(stage.world, action.id)
+    await execute.execute(stage.world, action.id)
     after = await stage.now(action.id)
     assert (after.state, after.claim) == (State.CANCELLED, None)
     assert "definition changed after it was confirmed" in after.decision
@@ -253,7 +253,7 @@ async def test_a_definition_that_changes_behind_the_claim_is_not_called(stage: S
     turning.turns = "called"
     stage.world = replace(stage.world, tools=turning)
     action = await approved(stage)
-    await execute.carry_out(stage.world, action.id)
+    await execute.execute(stage.world, action.id)
     after = await stage.now(action.id)
     assert (after.state, after.outcome.kind) == (State.FAILED, "not_sent")
     assert turning.calls == []

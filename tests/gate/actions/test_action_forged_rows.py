@@ -11,8 +11,8 @@ from sqlalchemy import Table, select, text, update
 
 from bot.job_routes import jobs
 from gate.actions import execute, result_review, undo
-from gate.actions.batch import Yes
-from gate.actions.button_press import Said
+from gate.actions.batch import GroupConfirmation
+from gate.actions.button_press import PressResult
 from gate.rules import jobs as runs
 from gate.rules.action import ALTERED, Action, Resolution, Vote
 from gate.rules.grants import Grant
@@ -23,14 +23,14 @@ from gate.rules.task import Plan
 from gate.rules.task_states import TaskState
 from storage.grant_tables import grants as granted
 from storage.reseal import SEALED
-from storage.row_macs import OPEN, Seals
+from storage.row_macs import OPEN, RowMacs
 from storage.rows import action_row, plain
 from storage.tables import actions, audit_log, exchanges, inbox, votes
 from storage.task_tables import tasks
 from tests.actions import but
 from tests.gate.gate_setup import ANN, BEN, Scene, nothing_ran
 
-OTHERS = Seals(b"a key that is not ours")
+OTHERS = RowMacs(b"a key that is not ours")
 EVIL = b'{"content":"evil","expected":"absent","path":"a.md"}'
 
 
@@ -62,7 +62,7 @@ async def test_an_action_that_was_set_to_approved_in_the_database_does_not_run(b
     action = await both.prepare(path="a.md", content="new")
     await forged(both, action, state=State.APPROVED, decided_by=ANN)
     with nothing_ran(both):
-        await execute.carry_out(both.world, action.id)
+        await execute.execute(both.world, action.id)
         await both.play()
     assert (await both.now(action.id)).state is State.CANCELLED
 
@@ -79,7 +79,7 @@ async def test_a_row_put_back_to_approved_after_it_ran_does_not_run_again(both: 
     before = {name: value for name, value in row._mapping.items() if name != "id"}
     await written(both, actions, actions.c.id == action.id, **before)
     assert (await both.now(action.id)).flaw == ""
-    await execute.carry_out(both.world, action.id)
+    await execute.execute(both.world, action.id)
     assert both.desk.calls == calls
     assert (await both.now(action.id)).state is State.CANCELLED
 
@@ -107,13 +107,15 @@ async def test_a_copied_confirmation_of_another_action_is_no_confirmation(both: 
         version=action.version,
     )
     with nothing_ran(both):
-        await execute.carry_out(both.world, action.id)
+        await execute.execute(both.world, action.id)
     assert (await both.now(action.id)).state is State.CANCELLED
 
 
 async def test_a_forged_press_on_confirm_all_confirms_nothing(both: Scene) -> None:
     action = await both.prepare(path="a.md", content="new")
-    yes = Yes(action.group, "x", both.session.team, ANN, both.wall.places[action.id], action.button)
+    yes = GroupConfirmation(
+        action.group, "x", both.session.team, ANN, both.wall.places[action.id], action.button
+    )
     work = jobs(both.world)["confirm_all"].work
     for args in [
         (yes.group, yes.id, yes.team, yes.user, yes.message_ts, yes.shown),
@@ -167,7 +169,7 @@ async def test_a_forged_undo_and_a_changed_way_back_do_not_run(both: Scene) -> N
     assert (await both.now(waiting.id)).state is State.PREPARED
     assert done.inverse is not None
     await forged(both, done, inverse=replace(done.inverse, args=EVIL))
-    said = await undo.ask(both.world, both.press(await both.now(done.id)))
+    said = await undo.request_undo(both.world, both.press(await both.now(done.id)))
     assert said.code == "altered"
 
 
@@ -177,7 +179,7 @@ async def test_a_result_that_is_held_is_not_released_by_a_changed_row(both: Scen
     await both.play()
     held = await forged(both, await both.now(action.id), held="look")
     said = await result_review.approve(both.world, both.press(held))
-    assert isinstance(said, Said)
+    assert isinstance(said, PressResult)
     assert said.code == "altered"
 
 
@@ -194,14 +196,14 @@ async def test_a_forged_grant_covers_nothing_and_a_revoked_one_does_not_come_bac
     async with both.ledger._engine.begin() as connection:
         await connection.execute(granted.insert().values(row))
     async with both.ledger.begin() as tx:
-        assert await tx.learnt.grants_for(action) == ()
-        assert await tx.learnt.give(replace(grant, id="ours"))
-        assert await tx.learnt.grants_for(action) == (replace(grant, id="ours"),)
-        assert await tx.learnt.revoke("ours", ANN)
+        assert await tx.grants.grants_for(action) == ()
+        assert await tx.grants.give(replace(grant, id="ours"))
+        assert await tx.grants.grants_for(action) == (replace(grant, id="ours"),)
+        assert await tx.grants.revoke("ours", ANN)
     await written(both, granted, granted.c.id == "ours", revoked_at=None, revoked_by="")
     async with both.ledger.begin() as tx:
-        assert await tx.learnt.grants_for(action) == ()
-        assert await tx.learnt.grant("ours") is None
+        assert await tx.grants.grants_for(action) == ()
+        assert await tx.grants.grant("ours") is None
 
 
 @pytest.mark.parametrize("column", ["requester", "plan", "state", "text"])

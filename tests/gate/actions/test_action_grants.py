@@ -10,14 +10,14 @@ import pytest
 from sqlalchemy import delete
 
 from gate.actions import execute, grants, undo
-from gate.actions.button_press import Press, Said
-from gate.actions.grants import Offer
-from gate.actions.prepare import Asked, prepare
+from gate.actions.button_press import Press, PressResult
+from gate.actions.grants import GrantOffer
+from gate.actions.prepare import CallRequest, prepare
 from gate.rules.action import Action, Approvers
-from gate.rules.grants import Grant, described
+from gate.rules.grants import Grant, describe_patterns
 from gate.rules.planner_port import Call, Propose
 from gate.rules.policy import Rule
-from gate.rules.ports import Sheet
+from gate.rules.ports import OpenedModal
 from gate.rules.states import State
 from gate.rules.task_states import TaskState as S
 from gate.rules.tool import Trust
@@ -43,15 +43,17 @@ EXACT, FOLDER, ANY = "with path = drafts/a.md", "with path inside drafts/", "wit
 async def pressed(stage: Scene, action: Action, user: str = ANN, view: str = "VG") -> Press:
     """The window was really opened on this action, by this person."""
     async with stage.ledger.begin() as tx:
-        await tx.sheet(Sheet(view, grants.KIND, user, action.id, action.version, action.receipt))
+        await tx.save_modal(OpenedModal(view, grants.KIND, user, action.id, action.version, action.receipt))
     return stage.press(action, user, view=view)
 
 
-async def give(stage: Scene, action: Action, which: str = ANY, hours: int = 1) -> Said:
+async def give(stage: Scene, action: Action, which: str = ANY, hours: int = 1) -> PressResult:
     press = await pressed(stage, action)
-    offer = await grants.offered(stage.world, press)
-    assert isinstance(offer, Offer), offer
-    said = await grants.give(stage.world, press, list(map(described, offer.kinds)).index(which), hours)
+    offer = await grants.grant_offer(stage.world, press)
+    assert isinstance(offer, GrantOffer), offer
+    said = await grants.give(
+        stage.world, press, list(map(describe_patterns, offer.kinds)).index(which), hours
+    )
     await stage.play()
     return said
 
@@ -61,7 +63,7 @@ async def granted(stage: Scene, which: str = ANY, hours: int = 1) -> Grant:
     action = await stage.prepare(path="drafts/a.md", content="one")
     said = await give(stage, action, which, hours)
     assert said.code == "granted", said
-    (grant,) = await stage.ledger.learnt.grants(stage.session)
+    (grant,) = await stage.ledger.grants.grants(stage.session)
     return grant
 
 
@@ -132,7 +134,7 @@ async def test_without_its_window_nothing_is_given(stage: Scene):
     action = await asked_for(stage, path="b.md")
     assert (await grants.give(stage.world, stage.press(action, view="V?"), 0, 1)).code == "stale"
     async with stage.ledger.begin() as tx:
-        await tx.sheet(Sheet("VT", "typed", ANN, action.id, action.version, action.receipt))
+        await tx.save_modal(OpenedModal("VT", "typed", ANN, action.id, action.version, action.receipt))
     assert (await grants.give(stage.world, stage.press(action, view="VT"), 0, 1)).code == "stale"
     assert (await stage.now(action.id)).state is State.PREPARED
 
@@ -142,7 +144,7 @@ async def test_nobody_gives_it_for_others(stage: Scene, who: str):
     action = await asked_for(stage, path="b.md")
     press = await pressed(stage, action, who)
     assert (await grants.give(stage.world, press, 0, 1)).code == "not_allowed"
-    assert await stage.ledger.learnt.grants(stage.session) == ()
+    assert await stage.ledger.grants.grants(stage.session) == ()
 
 
 async def test_it_covers_only_its_giver(stage: Scene):
@@ -156,7 +158,7 @@ async def test_two_presses_at_once_give_one(both: Scene):
     said = await asyncio.gather(*(grants.give(both.world, press, 0, 1) for _ in range(4)))
     await both.play()
     assert sorted(one.ok for one in said) == [False, False, False, True]
-    assert len(await both.ledger.learnt.grants(both.session)) == 1
+    assert len(await both.ledger.grants.grants(both.session)) == 1
     assert wrote(both) == ["drafts/a.md"]
 
 
@@ -172,7 +174,7 @@ async def test_what_destroys_is_never_offered_nor_covered(stage: Scene):
         definition="d-shred", given_at=action.created_at, until=action.created_at.replace(year=2100),
     )  # fmt: skip
     async with stage.ledger.begin() as tx:
-        await tx.learnt.give(forged)
+        await tx.grants.give(forged)
     stage.desk.notes["b.md"] = "old"
     assert (await stage.prepare("shred", path="b.md")).state is State.PREPARED
 
@@ -209,8 +211,8 @@ async def test_once_the_thread_has_read_from_outside_everything_asks(both: Scene
     await both.say("look at a")
     action = await asked_for(both, path="b.md")
     assert action.state is State.PREPARED
-    said = await grants.offered(both.world, both.press(action))
-    assert isinstance(said, Said)
+    said = await grants.grant_offer(both.world, both.press(action))
+    assert isinstance(said, PressResult)
     assert said.text == grants.TAINTED
 
 
@@ -228,8 +230,8 @@ async def test_once_a_model_has_read_anything_in_the_thread_it_asks_and_says_why
     assert action.preview.notes == (told,)
     proposed = [entry for entry in await entries(both, "proposed") if entry.action == action.id]
     assert [told in entry.reason for entry in proposed] == [True]
-    said = await grants.offered(both.world, both.press(action))
-    assert isinstance(said, Said)
+    said = await grants.grant_offer(both.world, both.press(action))
+    assert isinstance(said, PressResult)
     assert said.text.startswith("Each call asks here, because I read desk.look meanwhile.")
     assert wrote(both) == ["drafts/a.md"]
 
@@ -245,9 +247,9 @@ async def test_phrases_obey_nobody_so_their_reads_end_no_grant(stage: Scene):
 async def test_what_is_read_between_the_approval_and_the_call_asks_as_well(stage: Scene):
     await granted(stage)
     call = Call("desk", "write", {"path": "b.md", "content": "x"})
-    await prepare(stage.world, Asked("next", stage.session, ANN, call))
+    await prepare(stage.world, CallRequest("next", stage.session, ANN, call))
     async with stage.ledger.begin() as tx:
-        await tx.learnt.taint(stage.session, "desk.look", False)
+        await tx.grants.taint(stage.session, "desk.look", False)
     await stage.play()
     assert wrote(stage) == ["drafts/a.md"]
     assert (await waiting(stage)).renews == "next"
@@ -292,14 +294,14 @@ async def test_another_thread_asks(stage: Scene):
     here = await asked_for(stage, path="b.md")
     elsewhere = replace(here, session=replace(stage.session, thread="2.2"))
     async with stage.ledger.begin() as tx:
-        assert await tx.learnt.grants_for(here) == (grant,)
-        assert await tx.learnt.grants_for(elsewhere) == ()
+        assert await tx.grants.grants_for(here) == (grant,)
+        assert await tx.grants.grants_for(elsewhere) == ()
 
 
 async def test_what_ran_by_a_grant_is_taken_back_like_anything_else(stage: Scene):
     await granted(stage)
     action = await asked_for(stage, path="b.md")
-    await undo.ask(stage.world, stage.press(action))
+    await undo.request_undo(stage.world, stage.press(action))
     await stage.play()
     assert (await stage.now(action.id)).state is State.UNDONE
     assert "b.md" not in stage.desk.notes
@@ -346,7 +348,7 @@ async def test_what_ends_between_the_approval_and_the_call_is_asked_instead(stag
     grant = await granted(stage)
     await prepare(
         stage.world,
-        Asked("next", stage.session, ANN, Call("desk", "write", {"path": "b.md", "content": "x"})),
+        CallRequest("next", stage.session, ANN, Call("desk", "write", {"path": "b.md", "content": "x"})),
     )
     assert (await stage.now("next")).state is State.APPROVED
     if how == "revoked":
@@ -358,7 +360,7 @@ async def test_what_ends_between_the_approval_and_the_call_is_asked_instead(stag
     else:
         async with stage.ledger.begin() as tx:
             if how == "tainted":
-                await tx.learnt.taint(stage.session, "web.fetch", True)
+                await tx.grants.taint(stage.session, "web.fetch", True)
             else:
                 await tx.execute(delete(table))
     await stage.play()
@@ -370,11 +372,10 @@ async def test_what_ends_between_the_approval_and_the_call_is_asked_instead(stag
 async def test_taking_back_and_beginning_have_one_winner(both: Scene):
     grant = await granted(both)
     await prepare(
-        both.world, Asked("next", both.session, ANN, Call("desk", "write", {"path": "b.md", "content": "x"}))
+        both.world,
+        CallRequest("next", both.session, ANN, Call("desk", "write", {"path": "b.md", "content": "x"})),
     )
-    await asyncio.gather(
-        grants.revoke(both.world, TEAM, ANN, grant.id), execute.carry_out(both.world, "next")
-    )
+    await asyncio.gather(grants.revoke(both.world, TEAM, ANN, grant.id), execute.execute(both.world, "next"))
     await both.play()
     lines = await both.ledger.audit_tail(team=TEAM, limit=100)
     order = {line.entry.event: line.seq for line in lines if line.entry.action == "next"}
@@ -422,5 +423,5 @@ async def test_grants_are_listed_to_who_asks(stage: Scene):
     stage.desk.redefine("write")
     await stage.say("grants")
     note = stage.wall.notes[-1]
-    (grant,) = await stage.ledger.learnt.grants(stage.session)
+    (grant,) = await stage.ledger.grants.grants(stage.session)
     assert (note.kind, note.to, note.body["void"]) == ("grants", ANN, [grant.id])

@@ -9,11 +9,11 @@ from typing import Any, cast
 
 import pytest
 
-from gate.actions.preview import MOST_EACH, READ_SECONDS, look
-from gate.rules.action import Class, Json
+from gate.actions.preview import MAX_EACH, READ_SECONDS, make_preview
+from gate.rules.action import CallClass, Json
 from gate.rules.policy import Policy
 from gate.rules.ports import World
-from gate.rules.previews import STRANGE
+from gate.rules.previews import DECEPTIVE_TEXT
 from gate.rules.tool import Answer, Each, Problem, Read, Recipe, Show, ToolSpec, Trust
 from tools.mcp.schema import problems
 
@@ -29,7 +29,7 @@ def tool(name: str, recipe: Recipe, schema: Mapping[str, Json] = SAYS) -> ToolSp
 SAY = tool(
     "say",
     Recipe(
-        cls=Class.WRITE,
+        cls=CallClass.WRITE,
         capture={
             "who": Read("person", {"id": "u-{each}"}, each=Each("{args.body}", FIND, "{read.text.name}"))
         },
@@ -39,7 +39,7 @@ SAY = tool(
 PUT = tool(
     "put",
     Recipe(
-        cls=Class.WRITE,
+        cls=CallClass.WRITE,
         capture={"old": Read("text", {}, absent="^Not Found")},
         bind={"sha": "{capture.old.text.sha}"},
         show=Show("diff", "{capture.old.text.content}", "{args.body}", "x"),
@@ -56,7 +56,7 @@ class Tools:
     seconds: list[float] = field(default_factory=list)
 
     def find(self, server: str, name: str) -> ToolSpec:
-        return tool(name, Recipe(cls=Class.READ), {})
+        return tool(name, Recipe(cls=CallClass.READ), {})
 
     def problems(self, schema: Mapping[str, Json], value: Json) -> tuple[Problem, ...]:
         return problems(schema, value)
@@ -77,7 +77,7 @@ class Small:
 
 
 async def looked(tools: Tools, spec: ToolSpec, **args: Any) -> Any:
-    return await look(cast(World, Small(tools)), spec, args, "C1")
+    return await make_preview(cast(World, Small(tools)), spec, args, "C1")
 
 
 async def test_everyone_who_is_named_is_looked_up_once_under_their_own_name() -> None:
@@ -99,8 +99,8 @@ async def test_somebody_who_cannot_be_found_leaves_nothing_to_confirm() -> None:
 
 async def test_a_crowd_is_not_looked_up() -> None:
     tools = Tools()
-    seen = await looked(tools, SAY, body="".join(f"[~p{n}]" for n in range(MOST_EACH + 1)))
-    assert f"it names {MOST_EACH + 1} things to look up" in seen.preview.problem
+    seen = await looked(tools, SAY, body="".join(f"[~p{n}]" for n in range(MAX_EACH + 1)))
+    assert f"it names {MAX_EACH + 1} things to look up" in seen.preview.problem
     assert tools.asked == []
 
 
@@ -152,4 +152,4 @@ async def test_what_could_not_be_looked_at_is_named_as_far_as_its_arguments_tell
 
 async def test_hidden_characters_are_pointed_out_also_where_nothing_could_be_looked_at() -> None:
     seen = await looked(Tools(Answer("Rate limit exceeded", is_error=True)), PUT, body="t\u200bwo")
-    assert seen.preview.notes == (STRANGE,)
+    assert seen.preview.notes == (DECEPTIVE_TEXT,)

@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 
 from gate.actions import undo
-from gate.actions.prepare import Asked, Prepared, prepare
+from gate.actions.prepare import CallRequest, Prepared, prepare
 from gate.rules.action import Action
 from gate.rules.planner_port import Call, Propose
 from gate.rules.reviews import Phase, ReviewDecision, released, version_after, version_before
 from gate.rules.settings import Switches
 from gate.rules.states import State
 from gate.rules.task_states import TaskState
-from gate.rules.tool import Unfit
+from gate.rules.tool import InvalidAnswer
 from gate.tasks import pending_reviews, step_review
 from gate.tasks.pending import waiting_for
-from gate.tasks.step_review import Conflict, Resume
+from gate.tasks.step_review import ReviewConflict, ReviewRequest
 from tests.chaos.hammer_process import insisting
 from tests.gate.gate_setup import ANN, BEN, GIL, TEAM, Scene
 from tests.gate.plan_setup import entries
@@ -46,7 +46,9 @@ async def held(stage: Scene, tool: str = "write") -> Action:
 
 async def judged(stage: Scene, action: Action, decision: ReviewDecision = APPROVE, **more: Any) -> Any:
     given = {"version": version_after(action), "team": TEAM, "user": ANN, **more}
-    said = await step_review.resume(stage.world, Resume(action.id, action.id, decision=decision, **given))
+    said = await step_review.decide_review(
+        stage.world, ReviewRequest(action.id, action.id, decision=decision, **given)
+    )
     await stage.play()
     return said
 
@@ -67,14 +69,14 @@ async def test_a_result_outside_of_plans_is_held_until_it_is_released(both: Scen
     assert [
         SECRET in entry.result for entry in await entries(both, "read" if tool == "look" else "succeeded")
     ] == [False]
-    (line,) = await pending_reviews.listed(both.world, TEAM, ANN)
+    (line,) = await pending_reviews.pending_reviews(both.world, TEAM, ANN)
     assert (line.execution, line.phase, line.version) == (action.id, Phase.AFTER, version_after(action))
     found = await pending_reviews.detail(both.world, TEAM, ANN, action.id)
     assert found is not None
     assert found[1]["content"] == SECRET
     assert (await judged(both, action, comment="fine")).code == "released"
     assert SECRET in told(await both.now(action.id))
-    assert await pending_reviews.listed(both.world, TEAM, ANN) == ()
+    assert await pending_reviews.pending_reviews(both.world, TEAM, ANN) == ()
     (record,) = await pending_reviews.history(both.world, TEAM, action.id)
     assert (record.trigger_phase, record.decision, record.reviewer_id) == (Phase.AFTER, APPROVE, ANN)
     assert (record.original_data["content"], record.modified_data, record.comment) == (SECRET, None, "fine")
@@ -103,7 +105,7 @@ async def test_a_rejection_drops_it_and_offers_the_undo(both: Scene):
     assert (now.undo_open, now.is_finished) == (True, True)
     await both.play(timers=True)
     assert (await both.now(action.id)).undo_open  # it stays
-    assert (await undo.ask(both.world, both.press(now))).ok
+    assert (await undo.request_undo(both.world, both.press(now))).ok
     await both.play()
     assert both.desk.notes == {}
     assert (await both.now(action.id)).state is State.UNDONE
@@ -131,7 +133,7 @@ async def test_a_read_that_is_held_is_made_once_however_often_it_is_asked(stage:
     action = await held(stage, "look")
     reads = stage.desk.reads
     again = await prepare(
-        stage.world, Asked(action.id, stage.session, ANN, Call("desk", "look", {"path": "a.md"}))
+        stage.world, CallRequest(action.id, stage.session, ANN, Call("desk", "look", {"path": "a.md"}))
     )
     assert isinstance(again, Prepared)
     assert (again.action, stage.desk.reads) == (action, reads)
@@ -144,7 +146,7 @@ async def test_what_fails_is_not_held_and_neither_is_an_undo(stage: Scene):
     stage.desk.behave = "well"
     action = await held(stage)
     await judged(stage, action)
-    await undo.ask(stage.world, stage.press(await stage.now(action.id)))
+    await undo.request_undo(stage.world, stage.press(await stage.now(action.id)))
     await stage.play()
     assert (await stage.now(action.id)).state is State.UNDONE
 
@@ -158,12 +160,12 @@ async def test_an_undo_has_nothing_of_the_reviews_of_what_it_takes_back(
     assert (action.review, action.under_review) == ("look at it", "look at it")
     if decision:
         await judged(stage, action, decision, edited=OTHER if decision is APPROVE else None)
-    lines = len(await pending_reviews.listed(stage.world, TEAM, ANN))
-    assert (await undo.ask(stage.world, stage.press(await stage.now(action.id)))).ok
-    back = await stage.ledger.action((await undo.place(stage.world, action))[0])
+    lines = len(await pending_reviews.pending_reviews(stage.world, TEAM, ANN))
+    assert (await undo.request_undo(stage.world, stage.press(await stage.now(action.id)))).ok
+    back = await stage.ledger.action((await undo.undo_slot(stage.world, action))[0])
     assert back is not None
     assert (back.under_review, back.judged, back.review, back.proposed) == ("", None, "", "")
-    assert len(await pending_reviews.listed(stage.world, TEAM, ANN)) == lines
+    assert len(await pending_reviews.pending_reviews(stage.world, TEAM, ANN)) == lines
 
 
 # promise: REVIEW-31
@@ -172,7 +174,7 @@ async def test_of_many_who_judge_it_at_once_one_is_heard(both: Scene):
 
     async def one(number: int) -> Any:
         edited = OTHER if number % 3 == 1 else None
-        asked = Resume(
+        asked = ReviewRequest(
             action.id,
             action.id,
             version_after(action),
@@ -181,11 +183,11 @@ async def test_of_many_who_judge_it_at_once_one_is_heard(both: Scene):
             ANN,
             edited,
         )
-        return await insisting(lambda: step_review.resume(both.world, asked))
+        return await insisting(lambda: step_review.decide_review(both.world, asked))
 
     said = await asyncio.gather(*(one(number) for number in range(12)))
-    assert sum(not isinstance(one, Conflict) and one.ok for one in said) == 1
-    lost = [one.text for one in said if isinstance(one, Conflict)]
+    assert sum(not isinstance(one, ReviewConflict) and one.ok for one in said) == 1
+    lost = [one.text for one in said if isinstance(one, ReviewConflict)]
     assert len(lost) == 11
     assert all("already" in text or "Somebody has decided" in text for text in lost), lost
     assert len(await pending_reviews.history(both.world, TEAM, action.id)) == 1
@@ -196,8 +198,8 @@ async def test_only_its_requester_changes_or_drops_it_and_the_version_counts(sta
     action = await held(stage)
     for user, more in ((GIL, {}), (BEN, {"edited": OTHER}), (BEN, {"decision": REJECT})):
         assert (await judged(stage, action, user=user, **more)).code == "not_allowed"
-    assert isinstance(await judged(stage, action, version=version_before(action)), Conflict)
-    assert isinstance(await judged(stage, action, edited=["no object"]), Unfit)
+    assert isinstance(await judged(stage, action, version=version_before(action)), ReviewConflict)
+    assert isinstance(await judged(stage, action, edited=["no object"]), InvalidAnswer)
     assert (await stage.now(action.id)).under_review
     assert (await judged(stage, action, user=BEN)).code == "released"  # an admin lets it go on
 
@@ -208,7 +210,7 @@ async def test_a_planner_gets_the_result_when_it_is_released(stage: Scene):
     async with thinking(stage, [calls(LOOK), says("I have read it.")]) as stub:
         await stage.say("what does a.md say?")
         assert len(stub.replies) == 1
-        (line,) = await pending_reviews.listed(stage.world, TEAM, ANN)
+        (line,) = await pending_reviews.pending_reviews(stage.world, TEAM, ANN)
         action = await stage.now(line.execution)
         assert SECRET not in str([note.body for note in stage.wall.notes])
         await judged(stage, action, edited=OTHER)
@@ -235,10 +237,10 @@ async def test_a_review_before_and_one_after_are_two_decisions(stage: Scene):
     reviewing(stage, Phase.BEFORE)
     action = await stage.prepare(path="a.md", content="x")
     reviewing(stage, Phase.AFTER)
-    first = Resume(action.id, action.id, version_before(action), APPROVE, TEAM, ANN)
-    assert (await step_review.resume(stage.world, first)).ok  # type: ignore[union-attr]
+    first = ReviewRequest(action.id, action.id, version_before(action), APPROVE, TEAM, ANN)
+    assert (await step_review.decide_review(stage.world, first)).ok  # type: ignore[union-attr]
     await stage.play()
-    assert isinstance(await step_review.resume(stage.world, first), Conflict)
+    assert isinstance(await step_review.decide_review(stage.world, first), ReviewConflict)
     await judged(stage, await stage.now(action.id))
     found = await pending_reviews.history(stage.world, TEAM, action.id)
     assert [one.trigger_phase for one in found] == [Phase.BEFORE, Phase.AFTER]
@@ -250,7 +252,7 @@ async def test_a_read_that_was_reviewed_has_changed_nothing(stage: Scene):
     stage.world = replace(stage.world, switches=lambda channel: Switches(satisfaction="changes"))
     stage.planner.script = [Propose((Call("desk", "look", {"path": "a.md"}),))]
     await stage.say("what does a.md say?")
-    (line,) = await pending_reviews.listed(stage.world, TEAM, ANN)
+    (line,) = await pending_reviews.pending_reviews(stage.world, TEAM, ANN)
     await judged(stage, await stage.now(line.execution))
     (task,) = await stage.ledger.tasks_of(stage.session)
     assert (task.state, task.changed) == (TaskState.DONE, False)

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from gate.actions import edit
-from gate.actions.prepare import Asked, prepare
-from gate.actions.sampled import KEPT_ANSWER, KEPT_PROMPT, About, about, sampling_for
+from gate.actions.prepare import CallRequest, prepare
+from gate.actions.sampled import KEPT_ANSWER, KEPT_PROMPT, SamplingSubject, sampling_for, sampling_subject
 from gate.rules.planner_port import Call
 from gate.rules.ports import Unavailable
 from gate.rules.sampling import RECORDER, NotSampled, Sampled
@@ -29,7 +29,7 @@ async def record(one: Sampled) -> None:
 
 async def test_a_request_is_an_audit_entry_and_shown_with_its_action(stage: Scene):
     action = await stage.prepare(path="a.md", content="new")
-    with sampling_for(stage.world, about(stage.world, action)):
+    with sampling_for(stage.world, sampling_subject(stage.world, action)):
         await record(ONE)
         await record(replace(ONE, answer="", refused="one call may ask 4 times", tokens=(0, 0)))
     assert RECORDER.get() is None
@@ -48,7 +48,7 @@ async def test_a_request_is_an_audit_entry_and_shown_with_its_action(stage: Scen
 
 async def test_what_is_withheld_leaves_its_digest_alone(stage: Scene):
     action = await stage.prepare(path="a.md", content="new")
-    with sampling_for(stage.world, About(action.session, action.id, ANN, withheld=True)):
+    with sampling_for(stage.world, SamplingSubject(action.session, action.id, ANN, withheld=True)):
         await record(ONE)
     (found,) = await stage.ledger.sampled(action.session, action.id)
     assert (json.loads(found.entry.arguments), found.entry.result) == ({"sha256": "ab" * 32}, "")
@@ -57,7 +57,7 @@ async def test_what_is_withheld_leaves_its_digest_alone(stage: Scene):
 
 async def test_long_requests_are_bounded_in_the_log_and_on_the_screen(stage: Scene):
     action = await stage.prepare(path="a.md", content="new")
-    with sampling_for(stage.world, about(stage.world, action)):
+    with sampling_for(stage.world, sampling_subject(stage.world, action)):
         for _ in range(30):
             await record(replace(ONE, prompt="p" * 60_000, answer="a" * 60_000))
     found = await stage.ledger.sampled(action.session, action.id)
@@ -75,7 +75,7 @@ async def test_what_cannot_be_put_on_record_is_not_answered(stage: Scene, monkey
     def gone() -> None:
         raise Unavailable("the database is away")
 
-    with sampling_for(stage.world, about(stage.world, action)):
+    with sampling_for(stage.world, sampling_subject(stage.world, action)):
         monkeypatch.setattr(stage.world.ledger, "begin", gone)
         with pytest.raises(NotSampled, match="could not be put on record"):
             await record(ONE)
@@ -101,7 +101,9 @@ async def test_reads_previews_and_the_call_itself_are_recorded_for_their_action(
     assert set(before) == {"desk.look"}  # the preview, before the action was written down
     assert (after.count("desk.write"), after[-1]) == (1, "desk.write")
     assert len(after) > len(before) + 1  # its target was looked at again
-    await prepare(stage.world, Asked("a-read", stage.session, ANN, Call("desk", "look", {"path": "a.md"})))
+    await prepare(
+        stage.world, CallRequest("a-read", stage.session, ANN, Call("desk", "look", {"path": "a.md"}))
+    )
     (of_read,) = await stage.ledger.sampled(stage.session, "a-read")
     assert (of_read.entry.tool, of_read.entry.requester) == ("desk.look", ANN)
 

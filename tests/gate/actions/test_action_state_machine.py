@@ -29,15 +29,15 @@ from bot.embedded import EmbeddedRedis
 from bot.job_routes import jobs
 from gate.actions import confirm as decide
 from gate.actions import edit, expiry, reissue, resolve_unknown, undo
-from gate.actions.button_press import Press, Said
-from gate.actions.prepare import Asked, prepare
+from gate.actions.button_press import Press, PressResult
+from gate.actions.prepare import CallRequest, prepare
 from gate.rules.action import Action, Approvers, Person, Ref, Verdict
 from gate.rules.canonical_json import canonical, parse
 from gate.rules.jobs import Run
 from gate.rules.permissions import Verb
 from gate.rules.planner_port import Call, Incoming, Turn
 from gate.rules.policy import Policy, Rule
-from gate.rules.ports import Sheet
+from gate.rules.ports import OpenedModal
 from gate.rules.states import FINAL, SETTLED, State
 from gate.rules.tool import Answer
 from gate.tasks import inbox
@@ -263,7 +263,7 @@ class Machine(RuleBasedStateMachine):
             self.desk.notes[path] = f"old {number}"
         args = {"at": path} if tool == "poke" else {"path": path}
         args |= {"content": "one"} if tool == "write" else {}
-        asked = Asked(f"a{number}", self.stage.session, user, Call("desk", tool, args))
+        asked = CallRequest(f"a{number}", self.stage.session, user, Call("desk", tool, args))
         self.wait(prepare(self.stage.world, asked))
         self.wait(self._work())
 
@@ -283,7 +283,9 @@ class Machine(RuleBasedStateMachine):
             press = replace(press, typed=card.phrase.upper() + "?" if phrase == "wrong" else card.phrase)
         if card.phrase and phrase in ("right", "wrong"):
             press = replace(press, view=f"V{next(self.numbers)}")
-            self.wait(self.opened(Sheet(press.view, "typed", user, card.id, card.version, card.receipt)))
+            self.wait(
+                self.opened(OpenedModal(press.view, "typed", user, card.id, card.version, card.receipt))
+            )
         before, moment = self.wait(self.stage.now(card.id)), self.wait(self.stage.ledger.now())
         leased = self.wait(self.redis.exists(f"confirmation:{card.id}"))
         for said in self.wait(self.twice(press)):
@@ -296,13 +298,13 @@ class Machine(RuleBasedStateMachine):
             assert not before.phrase or phrase == "right", "without the phrase"
             self.yes.add(Yes(card.id, card.receipt, user))
 
-    async def twice(self, press: Press) -> list[Said]:
+    async def twice(self, press: Press) -> list[PressResult]:
         """Slack delivers it twice."""
         return await asyncio.gather(*(decide.confirm(self.stage.world, press) for _ in range(2)))
 
-    async def opened(self, sheet: Sheet) -> None:
+    async def opened(self, sheet: OpenedModal) -> None:
         async with self.stage.ledger.begin() as tx:
-            await tx.sheet(sheet)
+            await tx.save_modal(sheet)
 
     def press(self, card: Action, user: str) -> Press:
         posted = self.wait(self.stage.ledger.posted(card.id))
@@ -327,7 +329,7 @@ class Machine(RuleBasedStateMachine):
         new = {**given, "content": content} if card.tool == "write" else {"path": f"{given['path']}x"}
         before = self.wait(self.stage.now(card.id))
         said = self.wait(edit.submit(self.stage.world, self.press(card, user), new))
-        if isinstance(said, Said) and said.code == "edited":
+        if isinstance(said, PressResult) and said.code == "edited":
             assert user == before.requester
             assert card.version == before.version
             assert not before.undoes
@@ -352,7 +354,7 @@ class Machine(RuleBasedStateMachine):
         if action is None:
             return
         user = self.asker(name, action)
-        said = self.wait(undo.ask(self.stage.world, self.press(action, user)))
+        said = self.wait(undo.request_undo(self.stage.world, self.press(action, user)))
         if said.ok:
             assert user == action.requester
             assert action.state is State.SUCCEEDED
@@ -366,9 +368,9 @@ class Machine(RuleBasedStateMachine):
             return
         user = self.asker(name, action)
         if action.state is State.UNKNOWN:
-            self.wait(resolve_unknown.settle(self.stage.world, self.press(action, user), happened))
+            self.wait(resolve_unknown.resolve(self.stage.world, self.press(action, user), happened))
             return
-        said = self.wait(reissue.ask_again(self.stage.world, self.press(action, user)))
+        said = self.wait(reissue.reissue_by_press(self.stage.world, self.press(action, user)))
         assert not said.ok or (user == action.requester and action.state is State.EXPIRED)
         if said.ok and action.undoes:
             self.yes.add(Yes(action.undoes, UNDO, user))

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from gate.actions.prepare import Answered, Asked, Prepared, prepare
-from gate.rules.action import Class, Verdict
+from gate.actions.prepare import Answered, CallRequest, Prepared, prepare
+from gate.rules.action import CallClass, Verdict
 from gate.rules.always_gated import ALWAYS
 from gate.rules.canonical_json import parse
 from gate.rules.canonical_targets import Targets
@@ -88,7 +88,7 @@ async def test_the_card_of_a_write_does_not_show_what_is_in_a_secret_file(desk: 
 @pytest.mark.parametrize("path", SPELLED)
 async def test_a_read_of_a_secret_file_waits_for_its_phrase(desk: Scene, path: str) -> None:
     desk.desk.notes[".env"] = "TOKEN=hush"
-    asked = Asked(f"r-{SPELLED.index(path)}", desk.session, ANN, Call("desk", "look", {"path": path}))
+    asked = CallRequest(f"r-{SPELLED.index(path)}", desk.session, ANN, Call("desk", "look", {"path": path}))
     found = await prepare(desk.world, asked)
     assert isinstance(found, Prepared)
     assert found.action.phrase
@@ -113,7 +113,7 @@ async def test_where_a_server_reports_that_a_link_leads_to_a_secret_file_it_is_t
     assert wrote(desk) == []
 
 
-BY_PATH = Rule("production", ("desk.look",), at_least=Class.WRITE, texts=(r"(^|/)config/prod",))
+BY_PATH = Rule("production", ("desk.look",), at_least=CallClass.WRITE, texts=(r"(^|/)config/prod",))
 BY_SCHEMA = replace(
     BY_PATH, texts=(), schema={"properties": {"path": {"pattern": "prod"}}, "required": ["path"]}
 )
@@ -135,7 +135,7 @@ def searching(stage: Scene, *paths: str) -> None:
 
 
 async def searched(stage: Scene) -> Answer:
-    asked = Asked("search", stage.session, ANN, Call("desk", "search", {"path": "."}))
+    asked = CallRequest("search", stage.session, ANN, Call("desk", "search", {"path": "."}))
     found = await prepare(stage.world, asked)
     assert isinstance(found, Answered)
     return found.answer
@@ -179,7 +179,7 @@ async def test_a_search_that_gives_only_the_name_of_a_gated_file_is_answered(des
 
 @pytest.mark.parametrize(
     "rule",
-    [replace(BY_PATH, tools=("other.*",)), replace(BY_PATH, at_least=Class.READ)],
+    [replace(BY_PATH, tools=("other.*",)), replace(BY_PATH, at_least=CallClass.READ)],
     ids=["other", "read"],
 )
 async def test_a_rule_about_something_else_holds_no_search_up(desk: Scene, rule: Rule) -> None:

@@ -24,7 +24,7 @@ async def done(stage: Scene, **args: str):
 
 
 async def press(stage: Scene, action, user: str = ANN):
-    said = await undo.ask(stage.world, stage.press(action, user))
+    said = await undo.request_undo(stage.world, stage.press(action, user))
     await stage.play()
     return said
 
@@ -48,7 +48,7 @@ async def test_what_was_new_is_taken_away_without_a_phrase(stage: Scene):
 async def test_many_clicks_undo_once(stage: Scene):
     stage.desk.notes["a.md"] = "old"
     action = await done(stage)
-    await asyncio.gather(*(undo.ask(stage.world, stage.press(action)) for _ in range(6)))
+    await asyncio.gather(*(undo.request_undo(stage.world, stage.press(action)) for _ in range(6)))
     await stage.play()
     assert [name for name, _ in stage.desk.calls] == ["write", "put_back"]
 
@@ -78,7 +78,7 @@ async def test_an_undo_that_a_person_is_asked_about_goes_by_the_rules_of_that_mo
     stage.desk.notes["a.md"] = "old"
     action = await done(stage)
     stage.desk.notes["a.md"] = "newer work of somebody"
-    await undo.ask(stage.world, stage.press(action))
+    await undo.request_undo(stage.world, stage.press(action))
     stage.rule(Rule("mind this", ("desk.put_back",), always=True, private=True))
     stage.desk.redefine("put_back")
     await stage.play()

@@ -8,7 +8,7 @@ import pytest
 
 from bot.job_routes import jobs
 from gate.actions import expiry
-from gate.rules.jobs import Run, drawn_by
+from gate.rules.jobs import Run, card_of_run
 from gate.rules.planner_port import Call, Incoming, Propose, Reply
 from gate.tasks import inbox
 from tests.gate.gate_setup import ANN, CHANNEL, TEAM, Scene
@@ -48,16 +48,16 @@ async def test_a_card_whose_run_was_lost_is_drawn_a_minute_later(
     stage.planner.script = [reply]
     await receive(stage)
     await play_without_cards(stage)
-    await expiry.restart(stage.world)
+    await expiry.restart_given_up(stage.world)
     await stage.play()
     assert (len(stage.wall.cards), len(stage.wall.notes)) == (0, 0), "a minute is not over yet"
     stage.travel(61)
-    await expiry.restart(stage.world)
+    await expiry.restart_given_up(stage.world)
     await stage.play()
     assert (len(stage.wall.cards), len(stage.wall.notes)) == (cards, notes)
     before = len(stage.runs)
     stage.travel(61)
-    await expiry.restart(stage.world)
+    await expiry.restart_given_up(stage.world)
     assert len(stage.runs) == before, "what is drawn is not drawn again"
 
 
@@ -67,7 +67,7 @@ async def test_a_card_that_is_lost_each_time_is_given_up(stage: Scene) -> None:
     await play_without_cards(stage)
     for _ in range(20):
         stage.travel(61)
-        await expiry.restart(stage.world)
+        await expiry.restart_given_up(stage.world)
     assert len([run for run in stage.runs if run.name == "card"]) == 10
 
 
@@ -80,19 +80,19 @@ async def test_a_card_whose_run_was_begun_and_given_up_is_drawn_a_minute_later(
     await play_without_cards(stage)
     given_up = [run.key for run in stage.runs if run.name == "card"]
     for key in given_up:
-        await stage.ledger.begin_drawing(drawn_by(key)[0])
+        await stage.ledger.begin_drawing(card_of_run(key)[0])
     stage.travel(61)
-    await expiry.restart(stage.world)
+    await expiry.restart_given_up(stage.world)
     await stage.play()
     assert (len(stage.wall.cards), len(stage.wall.notes)) == (0, 0), (
         "it has begun: nothing says that it is over"
     )
-    await expiry.restart(stage.world, given_up)
+    await expiry.restart_given_up(stage.world, given_up)
     await stage.play()
     assert (len(stage.wall.cards), len(stage.wall.notes)) == (cards, notes)
     before = len(stage.runs)
     stage.travel(61)
-    await expiry.restart(stage.world, given_up)
+    await expiry.restart_given_up(stage.world, given_up)
     assert len(stage.runs) == before, "the run that followed has drawn it"
 
 
@@ -102,9 +102,9 @@ async def test_a_card_that_is_given_up_each_time_is_asked_for_twice_more(stage: 
     await play_without_cards(stage)
     for _ in range(6):
         given_up = [run.key for run in stage.runs if run.name == "card"]
-        await stage.ledger.begin_drawing(drawn_by(given_up[0])[0])
+        await stage.ledger.begin_drawing(card_of_run(given_up[0])[0])
         stage.travel(61)
-        await expiry.restart(stage.world, given_up)
+        await expiry.restart_given_up(stage.world, given_up)
     assert len([run for run in stage.runs if run.name == "card"]) == 3
 
 
@@ -112,12 +112,12 @@ async def test_a_message_whose_run_was_lost_is_read_a_minute_later(stage: Scene)
     stage.planner.script = [LOOK]
     await receive(stage)
     stage.runs.clear()
-    await expiry.restart(stage.world)
-    await expiry.restart(stage.world)
+    await expiry.restart_given_up(stage.world)
+    await expiry.restart_given_up(stage.world)
     assert len(stage.runs) == 1
     await stage.play()
     assert [note.kind for note in stage.wall.notes] == ["read"]
-    await expiry.restart(stage.world)
+    await expiry.restart_given_up(stage.world)
     assert not [run for run in stage.runs if run.key not in stage.done]
 
 
@@ -127,6 +127,6 @@ async def test_messages_of_several_threads_whose_runs_were_lost_are_all_read(sta
     for ts in threads:
         await receive(stage, ts)
     stage.runs.clear()
-    await expiry.restart(stage.world)
+    await expiry.restart_given_up(stage.world)
     await stage.play()
     assert len({note.session.thread for note in stage.wall.notes}) == len(threads)

@@ -9,7 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gate.rules.access import Kind, Subject, Token, may_decide, place, read, sees, shown, usable, write
+from gate.rules.access import (
+    Subject,
+    Token,
+    TokenKind,
+    format_token,
+    is_valid_token,
+    may_decide,
+    parse_token,
+    sees,
+    session_for_token,
+    visible_action,
+)
 from gate.rules.action import Approvers, Person, Session
 from gate.rules.permissions import Ruling
 from gate.rules.policy import Policy
@@ -24,33 +35,33 @@ GIL = Person("T1", "U_GIL", home="T1", is_guest=True)
 ACTION = but(sample(), session=Session("T1", "C_OPS", "1.0"), requester="U_ANN", approvers=Approvers())
 
 
-def token(kind: Kind = Kind.PERSON, user: str = "U_ANN", **more: object) -> Token:
+def token(kind: TokenKind = TokenKind.PERSON, user: str = "U_ANN", **more: object) -> Token:
     made = Token("0" * 16, kind, "t", "T1", user, ("C_OPS",), NOW, NOW + timedelta(days=1))
     return replace(made, **more)  # type: ignore[arg-type]
 
 
-@given(kind=st.sampled_from(Kind), number=st.integers(0, 2**64 - 1), secret=st.integers(0, 2**256 - 1))
-def test_a_token_is_read_as_it_was_written(kind: Kind, number: int, secret: int) -> None:
-    found = read(write(kind, f"{number:016x}", f"{secret:064x}"))
+@given(kind=st.sampled_from(TokenKind), number=st.integers(0, 2**64 - 1), secret=st.integers(0, 2**256 - 1))
+def test_a_token_is_read_as_it_was_written(kind: TokenKind, number: int, secret: int) -> None:
+    found = parse_token(format_token(kind, f"{number:016x}", f"{secret:064x}"))
     assert found is not None
     assert (found.id, found.secret) == (f"{number:016x}", f"{secret:064x}")
 
 
-@pytest.mark.parametrize("place_", range(len(write(Kind.AGENT, "0" * 16, SECRET))))
+@pytest.mark.parametrize("place_", range(len(format_token(TokenKind.AGENT, "0" * 16, SECRET))))
 def test_one_wrong_character_makes_it_no_token(place_: int) -> None:
-    text = write(Kind.AGENT, "0" * 16, SECRET)
+    text = format_token(TokenKind.AGENT, "0" * 16, SECRET)
     wrong = "1" if text[place_] != "1" else "2"
-    assert read(text[:place_] + wrong + text[place_ + 1 :]) is None
+    assert parse_token(text[:place_] + wrong + text[place_ + 1 :]) is None
 
 
 def test_a_token_counts_until_its_end_or_its_revocation() -> None:
-    assert usable(token(), NOW).allowed
-    assert not usable(token(), NOW + timedelta(days=1)).allowed
-    assert not usable(token(revoked_at=NOW), NOW).allowed
+    assert is_valid_token(token(), NOW).allowed
+    assert not is_valid_token(token(), NOW + timedelta(days=1)).allowed
+    assert not is_valid_token(token(revoked_at=NOW), NOW).allowed
 
 
 def test_an_agent_never_decides() -> None:
-    assert not may_decide(token(Kind.AGENT), "confirm this").allowed
+    assert not may_decide(token(TokenKind.AGENT), "confirm this").allowed
     assert may_decide(token(), "confirm this").allowed
 
 
@@ -67,7 +78,7 @@ def test_an_agent_never_decides() -> None:
         (token(), None, Approvers(), False),
         (token(team="T2"), ANN, Approvers(), False),
         (token(user="U_BEN"), ANN, Approvers(), False),
-        (token(Kind.AGENT), ANN, Approvers(), False),
+        (token(TokenKind.AGENT), ANN, Approvers(), False),
     ],
 )
 def test_a_token_sees_what_concerns_its_person(
@@ -83,12 +94,12 @@ def test_an_admin_sees_everything_of_their_workspace() -> None:
 
 
 def test_an_agent_sees_what_it_proposed_and_not_its_phrase() -> None:
-    agent = token(Kind.AGENT)
+    agent = token(TokenKind.AGENT)
     assert sees(Policy("p"), agent, None, Subject(ACTION, makers=frozenset({agent.id}))).allowed
     assert not sees(Policy("p"), agent, ANN, Subject(ACTION, makers=frozenset({"other"}))).allowed
     typed = but(ACTION, phrase="delete it 7F3K")
-    assert shown(agent, typed).phrase == ""
-    assert shown(token(), typed).phrase == typed.phrase
+    assert visible_action(agent, typed).phrase == ""
+    assert visible_action(token(), typed).phrase == typed.phrase
 
 
 @pytest.mark.parametrize(
@@ -106,9 +117,9 @@ def test_an_agent_sees_what_it_proposed_and_not_its_phrase() -> None:
     ],
 )
 def test_it_proposes_only_in_its_channels(session: str, channel: str, found: Session | None) -> None:
-    placed = place(token(), session, channel)
+    placed = session_for_token(token(), session, channel)
     assert placed == found if found else isinstance(placed, Ruling)
 
 
 def test_a_token_without_channels_proposes_nothing() -> None:
-    assert isinstance(place(token(channels=()), "", ""), Ruling)
+    assert isinstance(session_for_token(token(channels=()), "", ""), Ruling)

@@ -9,19 +9,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gate.rules.autonomy import After, ApprovalMode, Band, Seen, after_step, band
+from gate.rules.autonomy import ApprovalMode, Band, BandDecision, StepSignals, band, decide_band
 from gate.rules.confidence import Confidence
 from gate.rules.settings import Switches
 
 AUTO, MANUAL = Switches(), Switches(approval_mode="manual")
 THRESHOLD = Switches(approval_mode="confidence_threshold", confidence=0.7)
 MODES = (AUTO, MANUAL, THRESHOLD, replace(AUTO, satisfaction="never"))
-seen = st.builds(Seen, gated=st.booleans(), tainted=st.booleans(), last=st.booleans(), wrong=st.booleans())
+seen = st.builds(
+    StepSignals, gated=st.booleans(), tainted=st.booleans(), last=st.booleans(), wrong=st.booleans()
+)
 scores = st.floats(0, 1) | st.just(math.nan)
 
 
 def after(switches: Switches, score: float, **more: bool) -> Band:
-    return after_step(switches, Confidence(score), Seen(**more)).band
+    return decide_band(switches, Confidence(score), StepSignals(**more)).band
 
 
 @pytest.mark.parametrize(
@@ -65,33 +67,33 @@ def test_a_thread_that_read_from_outside_needs_to_be_sure():
 
 @given(st.sampled_from(MODES), scores, seen)
 def test_the_timer_is_off_for_what_is_gated_or_tainted_and_outside_of_auto(
-    switches: Switches, score: float, found: Seen
+    switches: Switches, score: float, found: StepSignals
 ):
-    decided = after_step(switches, Confidence(score), found)
+    decided = decide_band(switches, Confidence(score), found)
     if found.gated or found.tainted or switches.approval_mode != "auto":
         assert decided.band is not Band.SHOW
 
 
 @given(st.sampled_from(MODES), scores, seen)
 def test_what_is_gated_goes_on_by_itself_only_where_nothing_is_left_and_a_question_follows(
-    switches: Switches, score: float, found: Seen
+    switches: Switches, score: float, found: StepSignals
 ):
-    decided = after_step(switches, Confidence(score), replace(found, gated=True))
+    decided = decide_band(switches, Confidence(score), replace(found, gated=True))
     if decided.band is Band.GO:
         assert (found.last, found.wrong, switches.approval_mode) == (True, False, "auto")
         assert switches.satisfaction != "never"
 
 
 @given(st.sampled_from(MODES), st.floats(0, 1), st.floats(0, 1), seen)
-def test_a_higher_score_never_asks_for_more(switches: Switches, one: float, other: float, found: Seen):
+def test_a_higher_score_never_asks_for_more(switches: Switches, one: float, other: float, found: StepSignals):
     order = [Band.ABORT, Band.ASK, Band.SHOW, Band.GO]
-    lower, higher = (after_step(switches, Confidence(s), found).band for s in sorted((one, other)))
+    lower, higher = (decide_band(switches, Confidence(s), found).band for s in sorted((one, other)))
     assert order.index(lower) <= order.index(higher)
 
 
 @given(st.sampled_from(MODES), seen)
-def test_no_number_is_no_confidence(switches: Switches, found: Seen):
-    assert after_step(switches, Confidence(math.nan), found).band is Band.ABORT
+def test_no_number_is_no_confidence(switches: Switches, found: StepSignals):
+    assert decide_band(switches, Confidence(math.nan), found).band is Band.ABORT
 
 
 @pytest.mark.parametrize("satisfaction", ["every", "never"])
@@ -110,13 +112,13 @@ def test_where_somebody_has_it_wait_anyway_no_timer_is_needed():
 
 
 def test_every_decision_says_its_confidence_and_why():
-    decided = after_step(AUTO, Confidence(0.79, ("it is new",)), Seen(tainted=True))
-    assert decided == After(
+    decided = decide_band(AUTO, Confidence(0.79, ("it is new",)), StepSignals(tainted=True))
+    assert decided == BandDecision(
         Band.ASK,
         "Confidence 0.79, because it is new. This thread has read something from outside, so nothing goes on by "
         "itself where it is not sure.",
     )
-    assert after_step(MANUAL, Confidence(1.0), Seen()).reason == (
+    assert decide_band(MANUAL, Confidence(1.0), StepSignals()).reason == (
         "Every step waits for a person here. Confidence 1.00."
     )
 

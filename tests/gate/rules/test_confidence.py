@@ -9,7 +9,16 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from gate.rules.confidence import Check, Confidence, Evidence, Judgement, admission, score, verdict, wrong
+from gate.rules.confidence import (
+    Check,
+    Confidence,
+    Evidence,
+    Judgement,
+    admitted_failure,
+    contradicts_result,
+    score,
+    verdict,
+)
 
 WELL, BADLY = Check("it keeps its schema", True), Check("it is there", False, "nothing is")
 GOOD = Evidence(checks=(WELL, WELL), known=True)
@@ -140,7 +149,7 @@ def test_the_words_say_what_held_it_down():
     ],
 )
 def test_new_or_destructive_alone_is_not_wrong(changes: dict[str, object], expected: bool):
-    assert wrong(replace(GOOD, **changes)) is expected
+    assert contradicts_result(replace(GOOD, **changes)) is expected
 
 
 @pytest.mark.parametrize(
@@ -165,8 +174,8 @@ def test_new_or_destructive_alone_is_not_wrong(changes: dict[str, object], expec
     ],
 )
 def test_a_result_that_says_it_failed_is_heard(text: str, structured: object, said: str):
-    assert admission(text, structured) == said
+    assert admitted_failure(text, structured) == said
 
 
 def test_an_admission_is_kept_in_short():
-    assert len(admission("Error: " + "x" * 999, None)) == 200
+    assert len(admitted_failure("Error: " + "x" * 999, None)) == 200

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gate.rules.feedback import MOST, Reading, read, thanks
+from gate.rules.feedback import MAX_TEXT, FeedbackKind, classify_feedback, is_thanks
 
 THANKS = """
 ok|okay|k|OK!|ok.|ok, thanks|ok thanks|Ok, thank you!|okay thx|👍|👍🏽|👍👍|:+1:|:+1::skin-tone-3:|:thumbsup:|🙏|✅|🎉|❤️|lgtm|LGTM
@@ -48,22 +48,22 @@ def forms(text: str) -> list[str]:
 
 @pytest.mark.parametrize("text", [*forms(THANKS), "  ok,\n thanks \n", "*thanks*", "_Looks good to me_"])
 def test_thanks_and_approval_are_known(text: str) -> None:
-    assert read(text) is Reading.THANKS
+    assert classify_feedback(text) is FeedbackKind.THANKS
 
 
 @pytest.mark.parametrize("text", forms(CHANGES))
 def test_what_asks_for_a_change_is_no_thanks(text: str) -> None:
-    assert read(text) is Reading.CHANGE
+    assert classify_feedback(text) is FeedbackKind.CHANGE
 
 
 @pytest.mark.parametrize("text", forms(UNCLEAR))
 def test_what_code_cannot_tell_is_unclear(text: str) -> None:
-    assert read(text) is Reading.UNCLEAR
+    assert classify_feedback(text) is FeedbackKind.UNCLEAR
 
 
 @pytest.mark.parametrize("text", forms(OTHERS))
 def test_a_request_of_its_own_is_neither(text: str) -> None:
-    assert read(text) is Reading.OTHER
+    assert classify_feedback(text) is FeedbackKind.OTHER
 
 
 @pytest.mark.parametrize(
@@ -77,12 +77,12 @@ def test_a_request_of_its_own_is_neither(text: str) -> None:
     ],
 )
 def test_starting_over_is_said_in_so_many_words(text: str) -> None:
-    assert read(text) is Reading.OVER
+    assert classify_feedback(text) is FeedbackKind.OVER
 
 
 def test_a_long_message_is_never_thanks() -> None:
-    assert read("thanks " * MOST) is Reading.OTHER
-    assert not thanks("ok, thanks. " * 40)
+    assert classify_feedback("thanks " * MAX_TEXT) is FeedbackKind.OTHER
+    assert not is_thanks("ok, thanks. " * 40)
 
 
 @pytest.mark.parametrize(
@@ -91,4 +91,4 @@ def test_a_long_message_is_never_thanks() -> None:
 def test_reading_takes_a_bounded_time_whatever_is_written(bit: str) -> None:
     """Only the first characters are looked at, so that ten times the text is no more work."""
     whole = bit * 50_000
-    assert read(whole) is read(whole[: MOST + 1])
+    assert classify_feedback(whole) is classify_feedback(whole[: MAX_TEXT + 1])

@@ -11,21 +11,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gate.rules.action import Approvers, Class, Outcome, Preview, Risk, Session, Verdict
+from gate.rules.action import Approvers, CallClass, Outcome, Preview, Risk, Session, Verdict
 from gate.rules.canonical_json import canonical
 from gate.rules.grants import (
-    LENGTH,
-    OFFERS,
+    MAX_LENGTH,
+    MAX_OFFERS,
     Grant,
-    Kind,
+    MatchKind,
     Pattern,
+    adds_no_words,
     covers,
-    described,
+    describe_patterns,
     fits,
-    floor,
-    offers,
-    outside,
-    silent,
+    grant_patterns,
+    never_grantable_reason,
+    returns_outside_content,
 )
 from gate.rules.tool import Hints, ToolSpec, Trust
 from tests.actions import but
@@ -33,7 +33,7 @@ from tests.storage.samples import action, json_values, texts
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 WRITE = action(now=NOW, args=b'{"deep":true,"path":"archive/a.md"}')
-INSIDE = Pattern("path", Kind.UNDER, "archive/")
+INSIDE = Pattern("path", MatchKind.UNDER, "archive/")
 GRANT = Grant(
     id="g",
     session=WRITE.session,
@@ -60,8 +60,8 @@ def test_it_covers_its_givers_calls_of_its_tool_in_its_thread_while_it_stands():
         {"server": "email"},
         {"tool": "copy_file"},
         {"definition": "d2"},  # the tool has changed since
-        {"patterns": (Pattern("path", Kind.UNDER, "other/"),)},
-        {"patterns": (INSIDE, Pattern("deep", Kind.IS, False))},
+        {"patterns": (Pattern("path", MatchKind.UNDER, "other/"),)},
+        {"patterns": (INSIDE, Pattern("deep", MatchKind.IS, False))},
         {"until": NOW},
         {"given_at": NOW + timedelta(seconds=1)},
         {"revoked_at": NOW - timedelta(seconds=1)},
@@ -74,13 +74,13 @@ def test_it_covers_nothing_else(changes: dict[str, Any]):
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
-        ({"cls": Class.DESTRUCTIVE, "verdict": Verdict.TYPED}, "destroys"),
-        ({"cls": Class.DESTRUCTIVE}, "destroys"),
+        ({"cls": CallClass.DESTRUCTIVE, "verdict": Verdict.TYPED}, "destroys"),
+        ({"cls": CallClass.DESTRUCTIVE}, "destroys"),
         ({"always_gated": True}, "always gated"),
         ({"verdict": Verdict.DENY}, "does not allow"),
         ({"verdict": Verdict.TYPED}, "shown whole"),
         ({"preview": Preview("s", "v", (), problem="I could not look")}, "shown whole"),
-        ({"cls": Class.UNKNOWN}, "reviewed"),
+        ({"cls": CallClass.UNKNOWN}, "reviewed"),
         ({"approvers": Approvers(frozenset({"U9"}))}, "others decide"),
         ({"approvers": Approvers(groups=frozenset({"S9"}))}, "others decide"),
         ({"approvers": Approvers(needed=2)}, "others decide"),
@@ -92,12 +92,12 @@ def test_it_covers_nothing_else(changes: dict[str, Any]):
 )
 def test_no_grant_passes_the_floor(changes: dict[str, Any], why: str):
     below = but(WRITE, **changes)
-    assert why in floor(below)
+    assert why in never_grantable_reason(below)
     assert not covers(replace(GRANT, patterns=()), below, NOW)
 
 
 def test_an_ordinary_write_stands_above_the_floor():
-    assert floor(WRITE) == ""
+    assert never_grantable_reason(WRITE) == ""
 
 
 @pytest.mark.parametrize(
@@ -136,34 +136,34 @@ def test_a_folder_holds_what_is_inside_and_nothing_that_leads_out(path: object, 
     ("wanted", "value"), [(1, True), (True, 1), (1, 1.0), ("1", 1), ("a", "A"), (None, ""), (0, False)]
 )
 def test_a_value_is_compared_as_what_it_is(wanted: object, value: object):
-    assert not fits((Pattern("n", Kind.IS, wanted),), {"n": value})
-    assert fits((Pattern("n", Kind.IS, wanted),), {"n": wanted})
+    assert not fits((Pattern("n", MatchKind.IS, wanted),), {"n": value})
+    assert fits((Pattern("n", MatchKind.IS, wanted),), {"n": wanted})
 
 
 def test_an_argument_that_is_not_there_fits_nothing():
-    assert not fits((Pattern("n", Kind.IS, None),), {})
+    assert not fits((Pattern("n", MatchKind.IS, None),), {})
 
 
 @given(st.dictionaries(st.text(st.characters(categories=["L"]), max_size=9), json_values, max_size=6))
 def test_every_kind_that_is_offered_covers_the_call_it_is_offered_on_and_is_said_whole(args: dict[str, Any]):
-    kinds = offers(args)
+    kinds = grant_patterns(args)
     assert kinds[-1] == ()
-    assert len(kinds) <= OFFERS
-    assert len(set(map(described, kinds))) == len(kinds)
-    assert all(fits(kind, args) and len(described(kind)) <= LENGTH for kind in kinds)
+    assert len(kinds) <= MAX_OFFERS
+    assert len(set(map(describe_patterns, kinds))) == len(kinds)
+    assert all(fits(kind, args) and len(describe_patterns(kind)) <= MAX_LENGTH for kind in kinds)
 
 
 @given(texts, texts)
 def test_no_path_leads_out_of_a_folder(folder: str, rest: str):
     path = f"{folder}/{rest}"
-    if fits((Pattern("p", Kind.UNDER, f"{folder}/"),), {"p": path}):
+    if fits((Pattern("p", MatchKind.UNDER, f"{folder}/"),), {"p": path}):
         assert ".." not in path.split("/")
         assert canonical({"p": path})
 
 
 def test_the_narrowest_kind_comes_first():
-    kinds = offers({"path": "archive/a.md", "deep": True, "content": "x" * 500})
-    assert list(map(described, kinds)) == [
+    kinds = grant_patterns({"path": "archive/a.md", "deep": True, "content": "x" * 500})
+    assert list(map(describe_patterns, kinds)) == [
         "with path = archive/a.md",
         "with deep = true",
         "with path inside archive/",
@@ -191,7 +191,7 @@ def test_what_a_tool_answers_comes_from_outside_unless_who_is_believed_says_no(
     spec = ToolSpec(
         "s", "t", "", "", {}, "d", Hints(open_world=said), trust, reviewed=trust is Trust.REVIEWED
     )
-    assert outside(spec) is expected
+    assert returns_outside_content(spec) is expected
 
 
 SAID = {"path": "archive/a.md", "sha256": "0" * 64, "size": 3, "kept_until": "2026-11-22T13:00:00Z"}
@@ -218,4 +218,4 @@ def test_a_result_is_silent_only_where_it_holds_no_words_but_those_of_the_call(
     trust: Trust, text: str, structured: Any, alone: bool
 ):
     spec = ToolSpec("desk", "write", "Write", "", {}, "d", trust=trust)
-    assert silent(spec, WROTE, Outcome("success", text, structured)) is alone
+    assert adds_no_words(spec, WROTE, Outcome("success", text, structured)) is alone

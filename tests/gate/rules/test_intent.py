@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gate.rules.intent import LONGEST, intent
+from gate.rules.intent import MAX_TEXT, intent
 
 # By the trigger of docs/promises.md TASK-14 that a list of its words would have found.
 ASKS = {
@@ -568,7 +568,7 @@ def test_every_trigger_stands_in_both_meanings():
         ("build it 🤔", "because of an emoji that doubts or refuses"),
         ("b\u0443ild it", "because it holds characters that may not be what they look like"),
         ("JWT tokens", "because nothing in it asks to build it now"),
-        ("x" * (LONGEST + 1), "because it is longer than 4,000 characters"),
+        ("x" * (MAX_TEXT + 1), "because it is longer than 4,000 characters"),
     ],
 )
 def test_the_words_that_decided_are_named(text, because):
@@ -661,7 +661,7 @@ def test_a_refusal_at_the_end_makes_it_talk(text):
         "go ahead with ", "build it now ", "do it as we said it ", "build a list of ", "let's let me know ", "🚀", "ﷺ", "\u0301\u0316",
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("length", [LONGEST, 1_000_000])
+@pytest.mark.parametrize("length", [MAX_TEXT, 1_000_000])
 def test_a_long_text_is_answered_in_bounded_time(part, length):
     text = (part * (length // len(part) + 1))[:length]
     begin = time.process_time()

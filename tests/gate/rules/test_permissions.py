@@ -7,8 +7,8 @@ from itertools import combinations
 
 import pytest
 
-from gate.rules.action import Action, Approvers, Class, Person, Preview, Risk, Session, Verdict, Vote
-from gate.rules.permissions import Verb, account, deciders, enough, may
+from gate.rules.action import Action, Approvers, CallClass, Person, Preview, Risk, Session, Verdict, Vote
+from gate.rules.permissions import Verb, account, deciders, has_enough_votes, may
 from gate.rules.policy import Policy
 from gate.rules.states import State
 from tests.actions import action_of
@@ -30,7 +30,7 @@ def action(approvers: Approvers = NOBODY, version: int = 2) -> Action:
         server="s",
         tool="t",
         args=b"{}",
-        cls=Class.WRITE,
+        cls=CallClass.WRITE,
         risk=Risk.MEDIUM,
         verdict=Verdict.CONFIRM,
         reason="",
@@ -117,17 +117,17 @@ def test_the_requester_never_counts_where_others_have_to_decide() -> None:
         for count in range(4):
             for group in combinations(people, count):
                 others = set(group) - {"U_ASKER"}
-                assert enough(action(approvers), votes(*group)) == (len(others) >= approvers.needed)
+                assert has_enough_votes(action(approvers), votes(*group)) == (len(others) >= approvers.needed)
 
 
 def test_only_a_yes_to_this_version_counts_and_each_person_once() -> None:
     two = action(FOUR_EYES)
-    assert not enough(two, votes("U1", "U1"))
-    assert not enough(two, [*votes("U1"), *votes("U2", version=1)])
-    assert not enough(two, [*votes("U1"), *votes("U2", yes=False)])
-    assert enough(two, votes("U1", "U2"))
-    assert not enough(action(), [])
-    assert enough(action(), votes("U_ASKER"))
+    assert not has_enough_votes(two, votes("U1", "U1"))
+    assert not has_enough_votes(two, [*votes("U1"), *votes("U2", version=1)])
+    assert not has_enough_votes(two, [*votes("U1"), *votes("U2", yes=False)])
+    assert has_enough_votes(two, votes("U1", "U2"))
+    assert not has_enough_votes(action(), [])
+    assert has_enough_votes(action(), votes("U_ASKER"))
 
 
 def test_who_decides_is_said_with_mentions() -> None:

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gate.rules import plans
-from gate.rules.action import Action, Approvers, Class, Json, Preview, Risk, Session, Verdict
+from gate.rules.action import Action, Approvers, CallClass, Json, Preview, Risk, Session, Verdict
 from gate.rules.confidence import Confidence
-from gate.rules.plan_changes import BadChange, StepChange, composed, rearranged
-from gate.rules.planner_port import Call, Planned
+from gate.rules.plan_changes import BadChange, StepChange, apply_changes, rebuilt_plan
+from gate.rules.planner_port import Call, ProposedStep
 from gate.rules.settings import Switches
 from gate.rules.states import State
 from gate.rules.task import TEXT, Origin, Plan, Step, StepState, Task
@@ -31,13 +31,13 @@ def step(step_id: str, **more) -> Step:
 
 
 def plan(*steps: Step, **more) -> Plan:
-    return plans.sealed("t", Plan(1, steps, **more))
+    return plans.with_seal("t", Plan(1, steps, **more))
 
 
 def action(**more) -> Action:
     made = action_of(
         id="a", version=1, revision=1, state=State.PREPARED, session=SESSION, requester="U", server="desk",
-        tool="write", args=b"{}", cls=Class.WRITE, risk=Risk.MEDIUM, verdict=Verdict.CONFIRM, reason="", rule="",
+        tool="write", args=b"{}", cls=CallClass.WRITE, risk=Risk.MEDIUM, verdict=Verdict.CONFIRM, reason="", rule="",
         policy="p", definition="d", approvers=Approvers(), always_gated=False, preview=PREVIEW, capture={},
         receipt="", phrase="", created_at=NOW, expires_at=NOW, task="t", step="s1",
     )  # fmt: skip
@@ -57,24 +57,24 @@ def task(the_plan: Plan, **more) -> Task:
 
 SEALED = {
     "task": "u", "step": "s2", "session": Session("T", "C", "2.0"), "requester": "V", "server": "chair",
-    "tool": "read", "definition": "e", "args": b'{"a":1}', "capture": {"x": 1}, "cls": Class.DESTRUCTIVE,
+    "tool": "read", "definition": "e", "args": b'{"a":1}', "capture": {"x": 1}, "cls": CallClass.DESTRUCTIVE,
     "policy": "q",
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", SEALED)
 def test_whatever_changes_of_a_call_breaks_its_seal(name: str):
-    assert plans.seal(but(action(), **{name: SEALED[name]})) != plans.seal(action())
+    assert plans.step_seal(but(action(), **{name: SEALED[name]})) != plans.step_seal(action())
 
 
 def test_a_seal_holds_when_only_the_time_is_another():
     later = but(action(), id="b", version=4, revision=7, created_at=NOW.replace(year=2027), receipt="r")
-    assert plans.seal(later) == plans.seal(action())
+    assert plans.step_seal(later) == plans.step_seal(action())
 
 
 CHANGES = [
     ("title", "x"), ("server", "x"), ("tool", "x"), ("args", {"path": "x"}), ("refs", {"path": "{steps.s1.x}"}),
-    ("ask", True), ("note", "x"), ("cls", Class.READ), ("verdict", Verdict.TYPED), ("seal", "x"), ("rules", "x"),
+    ("ask", True), ("note", "x"), ("cls", CallClass.READ), ("verdict", Verdict.TYPED), ("seal", "x"), ("rules", "x"),
     ("problem", "x"), ("id", "s9"),
 ]  # fmt: skip
 
@@ -90,8 +90,8 @@ def test_order_version_and_task_are_part_of_the_seal():
     seals = {
         plan(one, two).seal,
         plan(two, one).seal,
-        plans.sealed("t", Plan(2, (one, two))).seal,
-        plans.sealed("u", Plan(1, (one, two))).seal,
+        plans.with_seal("t", Plan(2, (one, two))).seal,
+        plans.with_seal("u", Plan(1, (one, two))).seal,
     }
     assert len(seals) == 4
 
@@ -102,7 +102,7 @@ def test_how_a_step_went_does_not_break_the_seal_that_buttons_carry():
 
 
 NEVER = [
-    {"verdict": Verdict.TYPED}, {"cls": Class.UNKNOWN}, {"cls": Class.DESTRUCTIVE}, {"always_gated": True},
+    {"verdict": Verdict.TYPED}, {"cls": CallClass.UNKNOWN}, {"cls": CallClass.DESTRUCTIVE}, {"always_gated": True},
     {"private": True}, {"approvers": Approvers(users=frozenset({"V"}))}, {"approvers": Approvers(needed=2)},
     {"preview": replace(PREVIEW, problem="not seen")}, {"undoes": "b"},
 ]  # fmt: skip
@@ -110,12 +110,12 @@ NEVER = [
 
 @pytest.mark.parametrize("changes", NEVER)
 def test_an_approval_never_covers_what_needs_more_than_a_yes(changes):
-    assert plans.coverable(action())
-    assert not plans.coverable(but(action(), **changes))
+    assert plans.is_coverable(action())
+    assert not plans.is_coverable(but(action(), **changes))
 
 
 def approved(**more) -> Task:
-    seal = plans.seal(action())
+    seal = plans.step_seal(action())
     return task(plan(step("s1", seal=seal, consent=seal), approved_by="U", approved=1), **more)
 
 
@@ -144,21 +144,21 @@ def test_without_an_approval_nothing_is_covered():
         replace(of.plan, stepwise=True),
     ):
         assert not covers(replace(of, plan=changed))
-    assert not covers(replace(of, plan=plans.unapproved(of.plan)))
+    assert not covers(replace(of, plan=plans.without_consent(of.plan)))
     empty = replace(of.plan, steps=(having(of.plan.steps[0], consent="", seal=""),))
     assert not covers(replace(of, plan=empty))
 
 
 def test_consent_is_given_to_what_was_shown_alone():
     sealed = [step(f"s{n}", seal=f"seal{n}") for n in (1, 2, 3)]
-    made = plans.consented(
+    made = plans.with_consent(
         task(plan()), plan(*sealed, step("s4", seal="x", ask=True)), frozenset({"s1", "s3", "s4"})
     )
     assert [one.consent for one in made.steps] == ["seal1", "", "seal3", ""]
 
 
 def test_another_try_has_no_consent():
-    again = plans.anew(step("s1", consent="c", state=StepState.FAILED, action="a", text="no"))
+    again = plans.new_attempt(step("s1", consent="c", state=StepState.FAILED, action="a", text="no"))
     assert (again.consent, again.action, again.attempt, again.state) == ("", "", 2, StepState.WAITING)
 
 
@@ -173,7 +173,7 @@ def test_results_fill_later_arguments_with_their_types():
     uses = having(
         step("s2"), refs={"count": "{steps.s1.n}", "title": "No. {steps.s1.n}: {steps.s1.items[1].id}"}
     )
-    made = plans.filled(plan(done("s1", n=3, items=[{"id": "a"}, {"id": "b"}]), uses), uses)
+    made = plans.fill_arguments(plan(done("s1", n=3, items=[{"id": "a"}, {"id": "b"}]), uses), uses)
     assert made == {"path": "s2.md", "count": 3, "title": "No. 3: b"}
 
 
@@ -188,8 +188,8 @@ def test_results_fill_later_arguments_with_their_types():
 )
 def test_what_is_lacking_is_told(source: Step, why: str):
     uses = having(step("s2"), refs={"count": "{steps.s1.n}"})
-    with pytest.raises(plans.Lacking) as caught:
-        plans.filled(plan(source, uses), uses)
+    with pytest.raises(plans.MissingResult) as caught:
+        plans.fill_arguments(plan(source, uses), uses)
     assert str(caught.value) == f"Step 2 takes its `count` {why}"
 
 
@@ -212,7 +212,7 @@ def test_a_result_must_come_from_a_step_before():
 @settings(deadline=None)
 @given(st.dictionaries(st.text(max_size=5), st.text(max_size=20_000), max_size=4), st.text(max_size=10_000))
 def test_what_is_kept_of_a_result_is_bounded(structured, text):
-    kept = plans.kept_result(plan(step("s1")), step("s1"), text, structured)
+    kept = plans.with_result(plan(step("s1")), step("s1"), text, structured)
     assert kept.state is StepState.DONE
     assert len(kept.text) <= TEXT
     assert sum(map(len, map(str, kept.result.values()))) <= 2 * plans.SMALL
@@ -233,29 +233,29 @@ def test_what_is_kept_of_a_result_is_bounded(structured, text):
     ids=["JSON as text", "JSON as the result of a function", "both", "structured content"],
 )
 def test_a_later_step_takes_a_field_of_a_result_however_its_server_wrote_it(text: str, structured: Json):
-    done = plans.kept_result(plan(step("s1")), step("s1"), text, structured)
+    done = plans.with_result(plan(step("s1")), step("s1"), text, structured)
     uses = having(step("s2"), refs={"id": "{steps.s1.id}", "to": "{steps.s1.to.name}"})
-    assert plans.filled(plan(done, uses), uses) == {**uses.args, "id": 5, "to": "ops"}
+    assert plans.fill_arguments(plan(done, uses), uses) == {**uses.args, "id": 5, "to": "ops"}
 
 
 @pytest.mark.parametrize(
     "text", ["[1, 2]", "{", '{"a": 1, "a": 2}', "{" * 50_000, '{"a": NaN}', "plain words"]
 )
 def test_a_text_that_is_no_object_gives_no_fields(text: str):
-    kept = plans.kept_result(plan(step("s1")), step("s1"), text, {"result": text})
+    kept = plans.with_result(plan(step("s1")), step("s1"), text, {"result": text})
     assert set(kept.result) <= {"text", "result"}
 
 
 # Plans from proposals
 
 
-def planned(path: str, **more) -> Planned:
-    return Planned(Call("desk", "write", {"path": path}), **more)
+def planned(path: str, **more) -> ProposedStep:
+    return ProposedStep(Call("desk", "write", {"path": path}), **more)
 
 
 def test_places_become_ids():
     uses = planned("c", refs={"content": "{steps.1.x} and {steps.2.y[0]|name}"})
-    steps, last = composed(plan(step("s4"), last=4), (planned("a"), planned("b"), uses))
+    steps, last = rebuilt_plan(plan(step("s4"), last=4), (planned("a"), planned("b"), uses))
     assert [one.id for one in steps] == ["s5", "s6", "s7"]
     assert steps[2].refs == {"content": "{steps.s5.x} and {steps.s6.y[0]|name}"}
     assert last == 7
@@ -263,21 +263,21 @@ def test_places_become_ids():
 
 def test_results_of_what_is_done_are_named_by_id_and_never_taken_for_a_place():
     before = plan(done("s1"), step("s2"), last=2)
-    steps, _ = composed(before, (planned("a"), planned("b", refs={"content": "{steps.s1.x}"})))
+    steps, _ = rebuilt_plan(before, (planned("a"), planned("b", refs={"content": "{steps.s1.x}"})))
     assert [one.id for one in steps] == ["s1", "s3", "s4"]
     assert steps[2].refs == {"content": "{steps.s1.x}"}
 
 
 def test_a_step_that_is_kept_keeps_its_id_and_what_somebody_wanted_of_it():
     uses = having(step("s2", ask=True, note="slowly"), refs={"content": "{steps.s1.x}"})
-    steps, last = composed(plan(done("s1"), uses, last=2), (planned("s2.md", step="s2"),))
+    steps, last = rebuilt_plan(plan(done("s1"), uses, last=2), (planned("s2.md", step="s2"),))
     assert steps[1].id == "s2"
     assert (steps[1].ask, steps[1].note, steps[1].refs) == (True, "slowly", {"content": "{steps.s1.x}"})
     assert (steps[1].rules, last) == ("", 2)
 
 
 def test_naming_what_is_done_does_not_do_it_again():
-    steps, _ = composed(
+    steps, _ = rebuilt_plan(
         plan(done("s1"), last=1), (planned("s1.md", step="s1"), planned("b", refs={"x": "{steps.1.y}"}))
     )
     assert [one.id for one in steps] == ["s1", "s2"]
@@ -286,12 +286,12 @@ def test_naming_what_is_done_does_not_do_it_again():
 
 def test_a_step_that_was_begun_is_another_try():
     failed = having(step("s1"), state=StepState.FAILED, action="a", consent="c")
-    steps, _ = composed(plan(failed, last=1), (planned("s1.md", step="s1"),))
+    steps, _ = rebuilt_plan(plan(failed, last=1), (planned("s1.md", step="s1"),))
     assert (steps[0].attempt, steps[0].action, steps[0].consent) == (2, "", "")
 
 
 def test_one_step_cannot_be_kept_twice():
-    steps, last = composed(plan(step("s1"), last=1), (planned("a", step="s1"), planned("b", step="s1")))
+    steps, last = rebuilt_plan(plan(step("s1"), last=1), (planned("a", step="s1"), planned("b", step="s1")))
     assert ([one.id for one in steps], last) == (["s1", "s2"], 2)
 
 
@@ -303,29 +303,29 @@ def test_one_step_cannot_be_kept_twice():
 def test_any_order_can_be_asked_for(order):
     left = [step(f"s{n}") for n in range(5)]
     changes = [StepChange(f"s{n}", place) for place, n in enumerate(order, 1)]
-    assert [one.id for one in rearranged(plan(*left), changes)] == [f"s{n}" for n in order]
+    assert [one.id for one in apply_changes(plan(*left), changes)] == [f"s{n}" for n in order]
 
 
 @settings(deadline=None)
 @given(st.integers(0, 4), st.integers(1, 5))
 def test_one_step_is_moved_and_the_others_close_up(which: int, place: int):
     left = [step(f"s{n}") for n in range(5)]
-    found = [one.id for one in rearranged(plan(*left), [StepChange(f"s{which}", place)])]
+    found = [one.id for one in apply_changes(plan(*left), [StepChange(f"s{which}", place)])]
     assert found.index(f"s{which}") == place - 1
     assert [one for one in found if one != f"s{which}"] == [f"s{n}" for n in range(5) if n != which]
 
 
 def test_what_is_over_stays_where_it_is():
     before = plan(done("s1"), step("s2"), step("s3"))
-    assert [one.id for one in rearranged(before, [StepChange("s3", 1)])] == ["s1", "s3", "s2"]
+    assert [one.id for one in apply_changes(before, [StepChange("s3", 1)])] == ["s1", "s3", "s2"]
     with pytest.raises(BadChange, match="Step 1 is over"):
-        rearranged(before, [StepChange("s1", 1)])
+        apply_changes(before, [StepChange("s1", 1)])
 
 
 def test_places_count_what_is_left_and_dropped_steps_leave_no_hole():
     left = [step(f"s{n}") for n in (1, 2, 3, 4)]
     changes = [StepChange("s2", 2, drop=True), StepChange("s1", 4)]
-    assert [one.id for one in rearranged(plan(*left), changes)] == ["s3", "s4", "s1"]
+    assert [one.id for one in apply_changes(plan(*left), changes)] == ["s3", "s4", "s1"]
 
 
 # Words
@@ -340,9 +340,9 @@ def test_a_plan_is_counted_by_code():
 
 
 def test_where_an_instruction_is_taken_in():
-    assert plans.boundary(replace(task(plan()), plan=None)) == "for the plan"
-    assert plans.boundary(task(plan(done("s1"), step("s2")))) == "before step 2"
-    assert plans.boundary(task(plan(done("s1")))) == "after the last step"
+    assert plans.applies_when(replace(task(plan()), plan=None)) == "for the plan"
+    assert plans.applies_when(task(plan(done("s1"), step("s2")))) == "before step 2"
+    assert plans.applies_when(task(plan(done("s1")))) == "after the last step"
 
 
 # Which steps can begin

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gate.rules.action import Approvers, Class, Decision, Json, Risk, Verdict
+from gate.rules.action import Approvers, CallClass, Decision, Json, Risk, Verdict
 from gate.rules.always_gated import ALWAYS
 from gate.rules.policy import CLASS_ORDER, RISK_ORDER, Policy, Rule, decide, words
 from gate.rules.tool import Hints, Recipe, ToolSpec, Trust
@@ -48,35 +48,35 @@ def on_s(name: str = "mine", tools: tuple[str, ...] = ("s.*",), **more: Any) -> 
 @pytest.mark.parametrize(
     ("trust", "name", "hints", "cls"),
     [
-        (B, "frobnicate", READS, Class.READ),
-        (B, "frobnicate", CHANGES, Class.WRITE),
-        (B, "frobnicate", DESTROYS, Class.DESTRUCTIVE),
-        (B, "frobnicate", Hints(read_only=False), Class.DESTRUCTIVE),  # MCP: destructive unless denied
-        (B, "frobnicate", SAYS_NOTHING, Class.UNKNOWN),
-        (R, "delete_views", READS, Class.DESTRUCTIVE),  # its own words do not lower what its name says
-        (R, "send_mail", READS, Class.WRITE),
-        (R, "frobnicate", READS, Class.READ),  # an operator has read it
-        (R, "frobnicate", SAYS_NOTHING, Class.UNKNOWN),
-        (D, "frobnicate", READS, Class.UNKNOWN),  # no verb that is known to read
-        (D, "get_file", READS, Class.READ),
-        (D, "send_mail", READS, Class.UNKNOWN),  # its name does not agree
-        (D, "sendMail", READS, Class.UNKNOWN),
-        (D, "MERGE_pull", READS, Class.UNKNOWN),
-        (D, "get_page", Hints(read_only=True, open_world=True), Class.UNKNOWN),
-        (D, "delete_file", READS, Class.DESTRUCTIVE),
-        (D, "fileDelete", SAYS_NOTHING, Class.DESTRUCTIVE),
-        (D, "frobnicate", CHANGES, Class.WRITE),
-        (D, "frobnicate", DESTROYS, Class.DESTRUCTIVE),
-        (D, "frobnicate", Hints(read_only=False), Class.UNKNOWN),
-        (D, "frobnicate", SAYS_NOTHING, Class.UNKNOWN),
-        (U, "get_file", READS, Class.UNKNOWN),
-        (U, "frobnicate", CHANGES, Class.UNKNOWN),
-        (U, "frobnicate", DESTROYS, Class.DESTRUCTIVE),
-        (U, "drop_table", READS, Class.DESTRUCTIVE),
+        (B, "frobnicate", READS, CallClass.READ),
+        (B, "frobnicate", CHANGES, CallClass.WRITE),
+        (B, "frobnicate", DESTROYS, CallClass.DESTRUCTIVE),
+        (B, "frobnicate", Hints(read_only=False), CallClass.DESTRUCTIVE),  # MCP: destructive unless denied
+        (B, "frobnicate", SAYS_NOTHING, CallClass.UNKNOWN),
+        (R, "delete_views", READS, CallClass.DESTRUCTIVE),  # its own words do not lower what its name says
+        (R, "send_mail", READS, CallClass.WRITE),
+        (R, "frobnicate", READS, CallClass.READ),  # an operator has read it
+        (R, "frobnicate", SAYS_NOTHING, CallClass.UNKNOWN),
+        (D, "frobnicate", READS, CallClass.UNKNOWN),  # no verb that is known to read
+        (D, "get_file", READS, CallClass.READ),
+        (D, "send_mail", READS, CallClass.UNKNOWN),  # its name does not agree
+        (D, "sendMail", READS, CallClass.UNKNOWN),
+        (D, "MERGE_pull", READS, CallClass.UNKNOWN),
+        (D, "get_page", Hints(read_only=True, open_world=True), CallClass.UNKNOWN),
+        (D, "delete_file", READS, CallClass.DESTRUCTIVE),
+        (D, "fileDelete", SAYS_NOTHING, CallClass.DESTRUCTIVE),
+        (D, "frobnicate", CHANGES, CallClass.WRITE),
+        (D, "frobnicate", DESTROYS, CallClass.DESTRUCTIVE),
+        (D, "frobnicate", Hints(read_only=False), CallClass.UNKNOWN),
+        (D, "frobnicate", SAYS_NOTHING, CallClass.UNKNOWN),
+        (U, "get_file", READS, CallClass.UNKNOWN),
+        (U, "frobnicate", CHANGES, CallClass.UNKNOWN),
+        (U, "frobnicate", DESTROYS, CallClass.DESTRUCTIVE),
+        (U, "drop_table", READS, CallClass.DESTRUCTIVE),
     ],
 )
 def test_a_server_is_believed_as_far_as_it_is_trusted(
-    trust: Trust, name: str, hints: Hints, cls: Class
+    trust: Trust, name: str, hints: Hints, cls: CallClass
 ) -> None:
     assert decided(tool(name, trust=trust, hints=hints)).cls is cls
 
@@ -84,77 +84,91 @@ def test_a_server_is_believed_as_far_as_it_is_trusted(
 @pytest.mark.parametrize(
     ("cls", "verdict", "risk"),
     [
-        (Class.READ, Verdict.RUN, Risk.LOW),
-        (Class.WRITE, Verdict.CONFIRM, Risk.MEDIUM),
-        (Class.UNKNOWN, Verdict.CONFIRM, Risk.HIGH),
-        (Class.DESTRUCTIVE, Verdict.TYPED, Risk.HIGH),
+        (CallClass.READ, Verdict.RUN, Risk.LOW),
+        (CallClass.WRITE, Verdict.CONFIRM, Risk.MEDIUM),
+        (CallClass.UNKNOWN, Verdict.CONFIRM, Risk.HIGH),
+        (CallClass.DESTRUCTIVE, Verdict.TYPED, Risk.HIGH),
     ],
 )
-def test_the_class_decides_the_gate(cls: Class, verdict: Verdict, risk: Risk) -> None:
+def test_the_class_decides_the_gate(cls: CallClass, verdict: Verdict, risk: Risk) -> None:
     found = decided(tool(), on_s(cls=cls))
     assert (found.cls, found.verdict, found.risk, found.rule) == (cls, verdict, risk, "mine")
 
 
 def test_a_believed_servers_recipe_counts_before_its_hints() -> None:
-    spec = tool(trust=B, hints=READS, recipe=Recipe(cls=Class.DESTRUCTIVE, risk=Risk.CRITICAL))
-    assert (decided(spec).cls, decided(spec).risk) == (Class.DESTRUCTIVE, Risk.CRITICAL)
+    spec = tool(trust=B, hints=READS, recipe=Recipe(cls=CallClass.DESTRUCTIVE, risk=Risk.CRITICAL))
+    assert (decided(spec).cls, decided(spec).risk) == (CallClass.DESTRUCTIVE, Risk.CRITICAL)
     unread = replace(spec, name="get_file", trust=D)
-    assert decided(unread).cls is Class.DESTRUCTIVE  # then it is the operator's, and raises
-    assert decided(replace(unread, recipe=Recipe(cls=Class.READ), hints=CHANGES)).cls is Class.WRITE
+    assert decided(unread).cls is CallClass.DESTRUCTIVE  # then it is the operator's, and raises
+    assert decided(replace(unread, recipe=Recipe(cls=CallClass.READ), hints=CHANGES)).cls is CallClass.WRITE
 
 
 def test_the_most_exact_word_of_the_operator_counts() -> None:
-    wide, exact = on_s("wide", cls=Class.DESTRUCTIVE), on_s("exact", ("s.frobnicate",), cls=Class.WRITE)
+    wide, exact = (
+        on_s("wide", cls=CallClass.DESTRUCTIVE),
+        on_s("exact", ("s.frobnicate",), cls=CallClass.WRITE),
+    )
     assert decided(tool(), wide, exact).rule == "exact"
-    assert decided(tool(), exact, on_s("other", ("s.frobnicate",), cls=Class.UNKNOWN)).cls is Class.UNKNOWN
+    assert (
+        decided(tool(), exact, on_s("other", ("s.frobnicate",), cls=CallClass.UNKNOWN)).cls
+        is CallClass.UNKNOWN
+    )
 
 
 @pytest.mark.parametrize(
     ("known", "more", "cls"),
     [
-        (Class.READ, {}, Class.READ),
-        (Class.WRITE, {}, Class.WRITE),
-        (Class.READ, {"trust": R}, Class.READ),
-        (Class.READ, {"trust": U}, Class.UNKNOWN),  # it chose the name itself
-        (Class.READ, {"hints": CHANGES}, Class.WRITE),
-        (Class.READ, {"hints": Hints(open_world=True)}, Class.UNKNOWN),
-        (Class.READ, {"changed": True}, Class.UNKNOWN),
-        (Class.READ, {"trust": R, "recipe": Recipe(cls=Class.UNKNOWN)}, Class.UNKNOWN),
-        (Class.READ, {"trust": B, "recipe": Recipe(cls=Class.WRITE)}, Class.WRITE),
-        (Class.READ, {"hints": READS}, Class.READ),  # both say so
-        (Class.WRITE, {"hints": READS}, Class.UNKNOWN),
-        (Class.DESTRUCTIVE, {"trust": B, "hints": CHANGES}, Class.DESTRUCTIVE),
-        (Class.READ, {"hints": DESTROYS}, Class.DESTRUCTIVE),
+        (CallClass.READ, {}, CallClass.READ),
+        (CallClass.WRITE, {}, CallClass.WRITE),
+        (CallClass.READ, {"trust": R}, CallClass.READ),
+        (CallClass.READ, {"trust": U}, CallClass.UNKNOWN),  # it chose the name itself
+        (CallClass.READ, {"hints": CHANGES}, CallClass.WRITE),
+        (CallClass.READ, {"hints": Hints(open_world=True)}, CallClass.UNKNOWN),
+        (CallClass.READ, {"changed": True}, CallClass.UNKNOWN),
+        (CallClass.READ, {"trust": R, "recipe": Recipe(cls=CallClass.UNKNOWN)}, CallClass.UNKNOWN),
+        (CallClass.READ, {"trust": B, "recipe": Recipe(cls=CallClass.WRITE)}, CallClass.WRITE),
+        (CallClass.READ, {"hints": READS}, CallClass.READ),  # both say so
+        (CallClass.WRITE, {"hints": READS}, CallClass.UNKNOWN),
+        (CallClass.DESTRUCTIVE, {"trust": B, "hints": CHANGES}, CallClass.DESTRUCTIVE),
+        (CallClass.READ, {"hints": DESTROYS}, CallClass.DESTRUCTIVE),
     ],
 )
 def test_a_name_is_believed_where_nothing_is_claimed_and_else_only_raises(
-    known: Class, more: dict[str, Any], cls: Class
+    known: CallClass, more: dict[str, Any], cls: CallClass
 ) -> None:
     assert decided(tool(**more), on_s("known", known=known)).cls is cls
 
 
 def test_the_operators_word_on_a_server_goes_before_what_a_name_is_known_for() -> None:
-    assert decided(tool(), on_s("known", known=Class.DESTRUCTIVE), on_s(cls=Class.READ)).cls is Class.READ
+    assert (
+        decided(tool(), on_s("known", known=CallClass.DESTRUCTIVE), on_s(cls=CallClass.READ)).cls
+        is CallClass.READ
+    )
 
 
 def test_patterns_are_matched_with_case_so_that_a_twin_of_a_trusted_tool_gets_nothing() -> None:
-    assert decided(tool("Read_File"), on_s(tools=("s.read_file",), cls=Class.READ)).cls is Class.UNKNOWN
+    assert (
+        decided(tool("Read_File"), on_s(tools=("s.read_file",), cls=CallClass.READ)).cls is CallClass.UNKNOWN
+    )
 
 
-@pytest.mark.parametrize("cls", list(Class))
-def test_a_changed_tool_is_unknown_at_least_whatever_it_was(cls: Class) -> None:
+@pytest.mark.parametrize("cls", list(CallClass))
+def test_a_changed_tool_is_unknown_at_least_whatever_it_was(cls: CallClass) -> None:
     spec = tool(trust=B, hints=READS, changed=True)
     found = decided(spec, on_s(cls=cls))
-    assert CLASS_ORDER.index(found.cls) >= CLASS_ORDER.index(Class.UNKNOWN)
+    assert CLASS_ORDER.index(found.cls) >= CLASS_ORDER.index(CallClass.UNKNOWN)
     assert found.verdict is not Verdict.RUN
 
 
 def test_arguments_can_raise_a_class_and_never_lower_it() -> None:
-    raises, lowers = on_s(at_least=Class.DESTRUCTIVE, schema={"has": "force"}), on_s(at_least=Class.READ)
+    raises, lowers = (
+        on_s(at_least=CallClass.DESTRUCTIVE, schema={"has": "force"}),
+        on_s(at_least=CallClass.READ),
+    )
     spec = tool(trust=B, hints=CHANGES)
     assert decided(spec, raises, args={"force": 1}).verdict is Verdict.TYPED
     assert decided(spec, raises, args={}).verdict is Verdict.CONFIRM
-    assert decided(spec, lowers).cls is Class.WRITE
+    assert decided(spec, lowers).cls is CallClass.WRITE
 
 
 @pytest.mark.parametrize(
@@ -167,7 +181,7 @@ def test_a_text_is_found_wherever_it_stands(args: Json) -> None:
 
 
 def test_a_denied_tool_is_denied_whatever_else_is_said() -> None:
-    found = decided(tool(), on_s(cls=Class.READ), on_s("never", deny=True))
+    found = decided(tool(), on_s(cls=CallClass.READ), on_s("never", deny=True))
     assert (found.verdict, found.rule) == (Verdict.DENY, "never")
     assert "s.frobnicate" in found.reason
 
@@ -288,14 +302,14 @@ def test_plain_reading_is_spared_but_for_secret_files() -> None:
 
 
 def test_a_shell_is_not_spared_for_being_called_a_read() -> None:
-    lowered = on_s(cls=Class.READ)
+    lowered = on_s(cls=CallClass.READ)
     assert always("run_command", {"command": "rm -rf x"}, READS, lowered).verdict is Verdict.TYPED
     assert always("query", {"sql": "drop table a"}, READS, lowered).verdict is Verdict.TYPED
     assert always("query", {"sql": "select 1"}, READS, lowered).verdict is Verdict.RUN
 
 
 def test_the_operators_word_alone_does_not_take_deleting_off_the_list() -> None:
-    for cls in Class:
+    for cls in CallClass:
         found = always("delete_file", {}, SAYS_NOTHING, on_s(tools=("s.delete_file",), cls=cls))
         assert (found.verdict, found.always_gated) == (Verdict.TYPED, True)
 
@@ -309,7 +323,7 @@ ARGS = st.dictionaries(st.sampled_from(["path", "force", "command"]), LEAVES, ma
 NAMES = st.sampled_from("get_file delete_file write_file query run_command frobnicate sendMail".split())
 MAYBE = st.none() | st.booleans()
 HINTS = st.builds(Hints, MAYBE, MAYBE, MAYBE, MAYBE)
-CLASSES = st.none() | st.sampled_from(Class)
+CLASSES = st.none() | st.sampled_from(CallClass)
 SPECS = st.builds(
     tool,
     NAMES,
@@ -387,9 +401,9 @@ def test_an_untrusted_server_can_say_nothing_that_loosens(
 def test_nothing_a_server_says_lowers_the_class_that_the_operator_set(
     spec: ToolSpec, rules: list[Rule], args: Json, said: Hints
 ) -> None:
-    stated = Rule("set", (spec.full_name,), cls=Class.WRITE)
+    stated = Rule("set", (spec.full_name,), cls=CallClass.WRITE)
     now = decided(replace(spec, hints=said), stated, *rules, args=args)
-    assert CLASS_ORDER.index(now.cls) >= CLASS_ORDER.index(Class.WRITE)
+    assert CLASS_ORDER.index(now.cls) >= CLASS_ORDER.index(CallClass.WRITE)
 
 
 @given(SPECS, RULES, ARGS)
@@ -409,6 +423,6 @@ def test_every_answer_says_why_and_fits_its_class(
     found = decided(spec, *ALWAYS, *rules, args=args, asked=asked)
     assert found.reason
     assert found.rule
-    assert found.verdict is not Verdict.RUN or found.cls is Class.READ
+    assert found.verdict is not Verdict.RUN or found.cls is CallClass.READ
     assert not found.always_gated or found.verdict in (Verdict.TYPED, Verdict.DENY)
     assert asked is None or RISK_ORDER.index(found.risk) >= RISK_ORDER.index(asked)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from gate.rules.action import Preview
-from gate.rules.previews import STRANGE, build, facts, has_strange, plainly, undo_words
+from gate.rules.previews import DECEPTIVE_TEXT, build, facts, has_deceptive_text, plainly, undo_words
 from gate.rules.tool import Hints, Recipe, Show, ToolSpec, Trust, Undo
 
 SPEC = ToolSpec(
@@ -51,7 +51,7 @@ def test_a_way_back_that_brings_back_a_part_says_which():
 
 
 def test_strange_characters_are_noticed():
-    assert STRANGE in made(path="a\u202e.md").notes
+    assert DECEPTIVE_TEXT in made(path="a\u202e.md").notes
     assert made().notes == ()
 
 
@@ -67,8 +67,8 @@ def test_no_arguments_are_said_to_be_none():
 @pytest.mark.parametrize("part", ["summary", "verb", "diff", "notifies", "undo", "recoverable"])
 def test_a_blank_in_any_part_of_the_card_is_noticed(part):
     told = Preview(summary="a", verb="Write", facts=())
-    assert not has_strange(told)
-    assert has_strange(replace(told, **{part: "a\u2800b"}))
+    assert not has_deceptive_text(told)
+    assert has_deceptive_text(replace(told, **{part: "a\u2800b"}))
 
 
 def test_the_argument_that_the_difference_is_of_is_named():

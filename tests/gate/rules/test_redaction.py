@@ -7,13 +7,13 @@ from datetime import UTC, datetime
 
 import pytest
 
-from gate.rules.action import Action, Class, Outcome, Session
+from gate.rules.action import Action, CallClass, Outcome, Session
 from gate.rules.confidence import Confidence
-from gate.rules.redaction import Standing, decided_by, redacted_action, redacted_task, standing
+from gate.rules.redaction import ReleaseState, decided_by, redacted_action, redacted_task, release_state
 from gate.rules.reviews import dropped, edited, released
 from gate.rules.settings import Switches
 from gate.rules.states import State
-from gate.rules.task import NOBODY, Look, Plan, Step, StepState, Task, Why
+from gate.rules.task import NOBODY, PauseReason, Plan, Step, StepReview, StepState, Task
 from gate.rules.task_states import TaskState
 from tests.actions import but
 from tests.tasks import having, step_of, task_of
@@ -21,12 +21,12 @@ from tests.views.samples import action as sample
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 STEP = step_of(
-    "s1", "one", "desk", "write", {}, cls=Class.WRITE, state=StepState.DONE, action="a1", text="secret",
-    result={"text": "secret"}, look=Look(1),
+    "s1", "one", "desk", "write", {}, cls=CallClass.WRITE, state=StepState.DONE, action="a1", text="secret",
+    result={"text": "secret"}, look=StepReview(1),
 )  # fmt: skip
 TASK = task_of(
     id="t1", revision=1, state=TaskState.PAUSED, session=Session("T1", "C1", "1.0"), requester="U_ANN", text="do",
-    switches=Switches(), created_at=NOW, since=NOW, plan=Plan(1, (STEP,)), why=Why.REVIEW, pauses=1,
+    switches=Switches(), created_at=NOW, since=NOW, plan=Plan(1, (STEP,)), why=PauseReason.REVIEW, pauses=1,
     reason="Step 1 is done: secret",
 )  # fmt: skip
 HERE = StepState
@@ -44,25 +44,33 @@ def its(kind: str = "success") -> Action:
 @pytest.mark.parametrize(
     ("step", "state", "expected"),
     [
-        (STEP, TaskState.PAUSED, Standing.WAITING),
-        (STEP, TaskState.STOPPED_BY_USER, Standing.DROPPED),
-        (STEP, TaskState.PLANNING, Standing.DROPPED),
-        (replace(STEP, look=Look(2)), TaskState.RUNNING, Standing.DROPPED),  # ended before it was shown
-        (replace(STEP, look=Look(1, by="U_ANN")), TaskState.RUNNING, Standing.RELEASED),
-        (replace(STEP, look=Look(1, by=NOBODY)), TaskState.RUNNING, Standing.RELEASED),
-        (replace(STEP, look=Look(1, by="U_ANN", edited=True)), TaskState.RUNNING, Standing.EDITED),
-        (replace(STEP, look=Look(1, by="U_ANN"), state=HERE.FAILED), TaskState.PAUSED, Standing.REJECTED),
+        (STEP, TaskState.PAUSED, ReleaseState.WAITING),
+        (STEP, TaskState.STOPPED_BY_USER, ReleaseState.DROPPED),
+        (STEP, TaskState.PLANNING, ReleaseState.DROPPED),
+        (
+            replace(STEP, look=StepReview(2)),
+            TaskState.RUNNING,
+            ReleaseState.DROPPED,
+        ),  # ended before it was shown
+        (replace(STEP, look=StepReview(1, by="U_ANN")), TaskState.RUNNING, ReleaseState.RELEASED),
+        (replace(STEP, look=StepReview(1, by=NOBODY)), TaskState.RUNNING, ReleaseState.RELEASED),
+        (replace(STEP, look=StepReview(1, by="U_ANN", edited=True)), TaskState.RUNNING, ReleaseState.EDITED),
+        (
+            replace(STEP, look=StepReview(1, by="U_ANN"), state=HERE.FAILED),
+            TaskState.PAUSED,
+            ReleaseState.REJECTED,
+        ),
         (replace(STEP, look=None), TaskState.RUNNING, None),
         (replace(STEP, state=HERE.ASKED, look=None), TaskState.RUNNING, None),
     ],
 )
-def test_how_the_look_at_a_step_stands(step: Step, state: TaskState, expected: Standing | None) -> None:
-    assert standing(of(step, state=state), step) is expected
+def test_how_the_look_at_a_step_stands(step: Step, state: TaskState, expected: ReleaseState | None) -> None:
+    assert release_state(of(step, state=state), step) is expected
 
 
 def test_who_let_it_out_is_a_person() -> None:
-    assert decided_by(replace(STEP, look=Look(1, by=NOBODY))) == ""
-    assert decided_by(replace(STEP, look=Look(1, by="U_ANN"))) == "U_ANN"
+    assert decided_by(replace(STEP, look=StepReview(1, by=NOBODY))) == ""
+    assert decided_by(replace(STEP, look=StepReview(1, by="U_ANN"))) == "U_ANN"
 
 
 def test_neither_step_nor_reason_says_it_before() -> None:
@@ -80,7 +88,7 @@ def test_an_action_that_has_run_counts_as_running_until_its_step_is_written_down
 
 
 def test_the_action_of_another_try_is_never_told() -> None:
-    again = having(STEP, action="a2", look=Look(1, by="U_ANN"))
+    again = having(STEP, action="a2", look=StepReview(1, by="U_ANN"))
     for task in (of(again), of(replace(STEP, id="s2")), None):
         told = released(redacted_action(task, its()))
         assert told is not None
@@ -99,7 +107,7 @@ def test_an_action_outside_of_plans_stays_as_it_is() -> None:
 def test_the_words_of_a_score_are_withheld_with_the_result_that_they_may_quote() -> None:
     scored = having(STEP, confidence=Confidence(0.5, ("secret",), "secret"))
     assert "secret" not in str(redacted_task(of(scored)))
-    assert "secret" in str(redacted_task(of(replace(scored, look=Look(1, by="U_ANN")))))
+    assert "secret" in str(redacted_task(of(replace(scored, look=StepReview(1, by="U_ANN")))))
 
 
 def test_they_stay_withheld_where_the_result_was_changed_or_rejected() -> None:

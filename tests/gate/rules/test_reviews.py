@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gate.rules import plans
-from gate.rules.action import Class
+from gate.rules.action import CallClass
 from gate.rules.events import payload
-from gate.rules.grants import floor
+from gate.rules.grants import never_grantable_reason
 from gate.rules.policy import Policy
 from gate.rules.reviews import (
     Phase,
@@ -26,7 +26,7 @@ from gate.rules.reviews import (
     resumed,
     undoable,
 )
-from gate.rules.task import Look, Plan, Step, StepState
+from gate.rules.task import Plan, Step, StepReview, StepState
 from tests.actions import but
 from tests.storage.samples import action, json_values, texts
 from tests.tasks import having, step_of
@@ -44,7 +44,7 @@ steps = st.sampled_from([(), ("s1", "Send it"), ("s2", "")])
 
 
 def step(**changes: object) -> Step:
-    made = step_of("s1", "one", "desk", "write", {}, state=StepState.DONE, action="a1", cls=Class.WRITE)
+    made = step_of("s1", "one", "desk", "write", {}, state=StepState.DONE, action="a1", cls=CallClass.WRITE)
     return having(made, **changes)
 
 
@@ -92,29 +92,29 @@ def test_later_steps_use_what_the_reviewer_made_of_a_result_and_nothing_of_a_rej
     assert (changed.result, changed.edited, changed.passed) == ({"path": result}, True, "U1")
     taking = step(id="s2", state=StepState.WAITING, refs={"to": "{steps.s1.path}"})
     if isinstance(result, str):
-        assert plans.filled(Plan(1, (changed, taking)), taking) == {"to": result}
+        assert plans.fill_arguments(Plan(1, (changed, taking)), taking) == {"to": result}
     gone = dropped(changed, "U1", "no")
     assert (gone.result, gone.ran, gone.rejected_by, gone.passed) == (None, True, "U1", "")
-    with pytest.raises(plans.Lacking):
-        plans.filled(Plan(1, (gone, taking)), taking)
+    with pytest.raises(plans.MissingResult):
+        plans.fill_arguments(Plan(1, (gone, taking)), taking)
 
 
 def test_a_step_begun_anew_has_forgotten_its_review() -> None:
-    again = plans.anew(step(look=Look(2, by="U1", edited=True), state=StepState.FAILED))
+    again = plans.new_attempt(step(look=StepReview(2, by="U1", edited=True), state=StepState.FAILED))
     assert (again.look, again.rejected_by, again.shown) == (None, "", 0)
 
 
 def test_neither_a_plan_nor_a_grant_approves_what_is_reviewed() -> None:
     plain = action(now=NOW)
-    assert (plans.coverable(plain), floor(plain)) == (True, "")
+    assert (plans.is_coverable(plain), never_grantable_reason(plain)) == (True, "")
     reviewed = but(plain, review="look")
-    assert not plans.coverable(reviewed)
-    assert floor(reviewed)
+    assert not plans.is_coverable(reviewed)
+    assert never_grantable_reason(reviewed)
 
 
 @pytest.mark.parametrize(
     ("changes", "can"),
-    [({}, True), ({"cls": Class.READ}, False), ({"action": ""}, False)],
+    [({}, True), ({"cls": CallClass.READ}, False), ({"action": ""}, False)],
 )
 def test_only_what_was_said_to_be_undoable_is_offered_to_be_undone(
     changes: dict[str, object], can: bool

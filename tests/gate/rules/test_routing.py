@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from gate.rules.routing import ROUNDS, SIMPLE_BELOW, SIMPLE_STEPS, route
 from gate.rules.settings import Switches
-from gate.rules.task import Assessment, Decided, Flow, Missing, Question
+from gate.rules.task import Assessment, Flow, Missing, Question, SettledPoint
 
 NEEDED = Question("where", "Where to?", Missing.OUTPUTS)
 NICE = Question("how", "How many?", Missing.CONSTRAINTS, assumption="all")
@@ -44,21 +44,21 @@ def test_what_is_needed_is_asked_in_both_ways_and_what_can_be_assumed_in_one():
 
 def test_what_was_answered_or_skipped_is_not_asked_again():
     one = assessed(50, 5, NICE)
-    assert route(one, AGGRESSIVE, (Decided("how", "How many?", "three", "U1"),)).ask == ()
+    assert route(one, AGGRESSIVE, (SettledPoint("how", "How many?", "three", "U1"),)).ask == ()
     other = Question("when", "When?", Missing.CONSTRAINTS, assumption="now")
-    skipped = (Decided("how", "How many?", "all", ""),)
+    skipped = (SettledPoint("how", "How many?", "all", ""),)
     assert route(assessed(50, 5, NICE, other), AGGRESSIVE, skipped).ask == ()
 
 
 def test_what_was_skipped_is_not_asked_again_unless_a_tool_needs_it():
-    skipped = (Decided("where", "Where to?", "whatever seems sensible", ""),)
+    skipped = (SettledPoint("where", "Where to?", "whatever seems sensible", ""),)
     assert route(assessed(50, 5, NEEDED), AGGRESSIVE, skipped, 1).ask == ()
     value = Question("where", "Where to?", Missing.VALUE)
     assert route(assessed(50, 5, value), AGGRESSIVE, skipped, 1).ask == (value,)
 
 
 def test_what_is_assumed_instead_of_asked_is_part_of_the_route():
-    assumed = (Decided("how", "How many?", "all", ""),)
+    assumed = (SettledPoint("how", "How many?", "all", ""),)
     assert route(assessed(50, 5, NICE), MINIMAL).assumed == assumed
     assert route(assessed(50, 5, NICE), MINIMAL, assumed).assumed == ()
     default = Question("n", "How many lines?", Missing.VALUE, assumption="10")
@@ -73,7 +73,7 @@ def test_what_is_to_be_thought_through_is_talked_about_before_anything_is_asked_
 
 
 def test_an_answer_that_does_not_do_is_asked_again_a_few_times():
-    answered = (Decided("where", "Where to?", "hm", "U1"),)
+    answered = (SettledPoint("where", "Where to?", "hm", "U1"),)
     assert route(assessed(50, 5, NEEDED), MINIMAL, answered, 1).ask == (NEEDED,)
     assert "Where to?" in route(assessed(50, 5, NEEDED), MINIMAL, answered, ROUNDS).stuck
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gate.rules.action import Class, Decision, Json, Verdict
+from gate.rules.action import CallClass, Decision, Json, Verdict
 from gate.rules.always_gated import ALWAYS
 from gate.rules.policy import Policy, Rule, decide
 from gate.rules.tool import Hints, Recipe, ToolSpec, Trust
@@ -205,13 +205,13 @@ def test_a_tool_that_runs_no_command_is_not_taken_for_a_shell(name: str) -> None
 
 
 def test_an_operator_or_a_recipe_may_say_otherwise_and_the_always_gate_list_still_holds() -> None:
-    said = Rule("ours", ("s.run_command",), cls=Class.WRITE)
+    said = Rule("ours", ("s.run_command",), cls=CallClass.WRITE)
     assert judged("run_command", {"command": "make clean"}, said).verdict is Verdict.CONFIRM
     assert judged("run_command", {"command": "rm -rf x"}, said).verdict is Verdict.TYPED
-    recipe = {"recipe": Recipe(cls=Class.WRITE), "trust": Trust.REVIEWED}
+    recipe = {"recipe": Recipe(cls=CallClass.WRITE), "trust": Trust.REVIEWED}
     assert judged("run_command", {"command": "make clean"}, **recipe).verdict is Verdict.CONFIRM
     assert judged("run_command", {"command": "make clean"}, said, changed=True).verdict is Verdict.TYPED
-    known = Rule("all", ("*.run_command",), known=Class.WRITE)
+    known = Rule("all", ("*.run_command",), known=CallClass.WRITE)
     assert judged("run_command", {"command": "make clean"}, known).verdict is Verdict.TYPED
 
 

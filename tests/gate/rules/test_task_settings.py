@@ -14,10 +14,10 @@ from gate.rules.settings import (
     THRESHOLD,
     BadSwitches,
     Switches,
-    header,
-    lessened,
-    switched,
+    parse_header,
     unknown_label,
+    weakened_switches,
+    with_switches,
 )
 
 BASE = Switches()
@@ -25,7 +25,7 @@ BASE = Switches()
 
 def refused(changes):
     with pytest.raises(BadSwitches) as caught:
-        switched(BASE, changes)
+        with_switches(BASE, changes)
     assert isinstance(caught.value, ValueError)
     return str(caught.value)
 
@@ -49,7 +49,7 @@ def test_every_switch_can_be_set_and_its_default_is_allowed():
 def test_of_every_switch_one_value_lets_people_see_less_than_another(name):
     values = {**CHOICES, **dict.fromkeys(FLAGS, (False, True)), THRESHOLD: (0.6, 0.8)}[name]
     found = {
-        (one, two): lessened(replace(BASE, **{name: one}), replace(BASE, **{name: two}))
+        (one, two): weakened_switches(replace(BASE, **{name: one}), replace(BASE, **{name: two}))
         for one in values
         for two in values
     }
@@ -60,23 +60,23 @@ def test_of_every_switch_one_value_lets_people_see_less_than_another(name):
 
 def test_looks_before_and_after_a_step_do_not_make_up_for_each_other():
     before, after, both = (replace(BASE, review=one) for one in ("before_step", "after_step", "both"))
-    assert lessened(before, after) == lessened(after, before) == ("review",)
-    assert lessened(after, both) == ()
+    assert weakened_switches(before, after) == weakened_switches(after, before) == ("review",)
+    assert weakened_switches(after, both) == ()
 
 
 # promise: TASK-19
 def test_the_presets_are_those_of_the_spec():
-    complex_ = switched(BASE, {"preset": "complex"})
+    complex_ = with_switches(BASE, {"preset": "complex"})
     assert (complex_.intelligent_routing, complex_.review) == ("aggressive", "both")
     assert (complex_.enable_planning, complex_.plan_approval, complex_.auto_approve_simple) == (
         True,
         True,
         False,
     )
-    simple = switched(BASE, {"preset": "simple"})
+    simple = with_switches(BASE, {"preset": "simple"})
     assert (simple.intelligent_routing, simple.review) == ("minimal", "after_step")
     assert (simple.enable_planning, simple.auto_approve_simple) == (False, True)
-    talk = switched(
+    talk = with_switches(
         replace(BASE, allow_execution_transition=False, pause_enabled=False), {"preset": "conversational"}
     )
     assert (talk.conversational, talk.allow_execution_transition, talk.pause_enabled) == (True, True, True)
@@ -84,31 +84,31 @@ def test_the_presets_are_those_of_the_spec():
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_preset_is_made_of_switches_that_are_allowed(name):
-    assert switched(BASE, PRESETS[name]) == switched(BASE, {"preset": name})
+    assert with_switches(BASE, PRESETS[name]) == with_switches(BASE, {"preset": name})
 
 
 def test_single_switches_overrule_the_preset_wherever_it_stands():
-    first = switched(BASE, {"preset": "complex", "review": "none"})
-    last = switched(BASE, {"review": "none", "preset": "complex"})
+    first = with_switches(BASE, {"preset": "complex", "review": "none"})
+    last = with_switches(BASE, {"review": "none", "preset": "complex"})
     assert first == last
     assert (first.review, first.intelligent_routing) == ("none", "aggressive")
 
 
 def test_a_preset_leaves_what_it_does_not_name():
     base = replace(BASE, satisfaction="never", pause_enabled=False)
-    assert switched(base, {"preset": "complex"}).satisfaction == "never"
-    assert switched(base, {"preset": "simple"}).pause_enabled is False
+    assert with_switches(base, {"preset": "complex"}).satisfaction == "never"
+    assert with_switches(base, {"preset": "simple"}).pause_enabled is False
 
 
 def test_a_task_preset_ends_the_conversation_of_its_channel():
-    talking = switched(BASE, {"preset": "conversational"})
-    assert not switched(talking, {"preset": "simple"}).conversational
-    assert not switched(talking, {"preset": "complex"}).conversational
+    talking = with_switches(BASE, {"preset": "conversational"})
+    assert not with_switches(talking, {"preset": "simple"}).conversational
+    assert not with_switches(talking, {"preset": "complex"}).conversational
 
 
 def test_without_changes_nothing_changes():
     base = Switches("aggressive", "both", False, False, False, True, False, False, "never")
-    assert switched(base, {}) == base
+    assert with_switches(base, {}) == base
 
 
 @pytest.mark.parametrize("name", FLAGS)
@@ -126,7 +126,7 @@ def test_without_changes_nothing_changes():
     ],
 )
 def test_a_flag_may_be_said_in_words(name, said, meant):
-    assert getattr(switched(BASE, {name: said}), name) is meant
+    assert getattr(with_switches(BASE, {name: said}), name) is meant
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_everything_that_is_wrong_is_said_in_one_sentence():
 def test_whatever_is_set_the_switches_stay_allowed(changes):
     found, said = BASE, "."
     try:
-        found = switched(BASE, changes)
+        found = with_switches(BASE, changes)
     except BadSwitches as wrong:
         said = str(wrong)
     assert said.endswith(".")
@@ -186,11 +186,11 @@ def test_whatever_is_set_the_switches_stay_allowed(changes):
 
 
 def test_who_names_a_threshold_wants_it_to_count():
-    assert switched(BASE, {"confidence": 0.9}) == replace(
+    assert with_switches(BASE, {"confidence": 0.9}) == replace(
         BASE, approval_mode="confidence_threshold", confidence=0.9
     )
-    assert switched(BASE, {"confidence": "0.75", "approval_mode": "manual"}).approval_mode == "manual"
-    assert switched(BASE, {"confidence": 1}).confidence == 1.0
+    assert with_switches(BASE, {"confidence": "0.75", "approval_mode": "manual"}).approval_mode == "manual"
+    assert with_switches(BASE, {"confidence": 1}).confidence == 1.0
 
 
 @pytest.mark.parametrize(
@@ -218,7 +218,7 @@ def test_who_names_a_threshold_wants_it_to_count():
     ],
 )  # fmt: skip
 def test_a_bracket_at_the_start_sets_switches(text, said, rest):
-    assert header(text) == (said, rest)
+    assert parse_header(text) == (said, rest)
 
 
 @pytest.mark.parametrize(
@@ -232,19 +232,19 @@ def test_a_bracket_at_the_start_sets_switches(text, said, rest):
     ],
 )  # fmt: skip
 def test_any_other_bracket_stays_in_the_request(text):
-    assert header(text) == ({}, text)
+    assert parse_header(text) == ({}, text)
 
 
 @pytest.mark.parametrize(
     "text", ["[simple complex] x", "[review=both review=none] x", "[reviw=both] x", "[approval_mode=both] x"]
 )
 def test_a_wrong_header_is_told_and_not_taken_for_text(text):
-    refused(header(text)[0])
+    refused(parse_header(text)[0])
 
 
 @given(st.text() | st.text("[]=,complexsimplereview_both \n").map("[".__add__))
 def test_no_text_is_lost(text):
-    said, rest = header(text)
+    said, rest = parse_header(text)
     assert text.endswith(rest)
     assert said or rest == text
     assert all(isinstance(value, str) for value in said.values())
@@ -253,7 +253,7 @@ def test_no_text_is_lost(text):
 @pytest.mark.parametrize("part", [" ", "a ", "complex ", "review=both ", "[", "=", ",", "-", "review  "])
 def test_a_long_bracket_costs_nothing(part):
     text = "[" + part * 200_000 + "] x"
-    assert header(text)[1] == text
+    assert parse_header(text)[1] == text
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gate.rules.action import Decision, Json, Verdict
-from gate.rules.policy import Policy, decide, only_claimed
+from gate.rules.policy import Policy, decide, is_only_claimed
 from gate.rules.tool import Hints, ToolSpec
 from gate.rules.tool_names import ACTS, LONGEST, MOST_ARGUMENTS, only_reads, shows_change
 
@@ -148,15 +148,15 @@ def test_a_harmful_tool_that_says_it_only_reads_is_asked_about(name: str) -> Non
 
 @pytest.mark.parametrize("name", sorted({*OF_THE_REVIEW, *HARMFUL} - OTHER_WORDS))
 def test_of_a_harmful_tool_nobody_can_say_on_a_card_that_it_only_reads(name: str) -> None:
-    assert not only_claimed(decision(name, LIES))
+    assert not is_only_claimed(decision(name, LIES))
 
 
 def test_of_a_tool_without_a_known_verb_an_admin_can_say_that_it_only_reads() -> None:
     found = decision("weather_in_town", "Tells the weather of a town.")
-    assert (found.verdict, only_claimed(found)) == (Verdict.CONFIRM, True)
-    assert not only_claimed(decision("weather_in_town", open_world=True))
-    assert not only_claimed(decision("weather_in_town", destructive=True))
-    assert not only_claimed(decision("get_weather"))
+    assert (found.verdict, is_only_claimed(found)) == (Verdict.CONFIRM, True)
+    assert not is_only_claimed(decision("weather_in_town", open_world=True))
+    assert not is_only_claimed(decision("weather_in_town", destructive=True))
+    assert not is_only_claimed(decision("get_weather"))
 
 
 def test_most_tools_that_truly_read_still_run_at_once() -> None:

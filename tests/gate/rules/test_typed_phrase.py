@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gate.rules.typed_phrase import phrase_for, typed_right
+from gate.rules.typed_phrase import phrase_for, phrase_matches
 
 RECEIPT = "0123456789abcdef" * 4
 RIGHT = phrase_for(RECEIPT, "Delete", "q3-draft.md", 1)
@@ -41,7 +41,7 @@ def test_a_name_that_cannot_be_typed_plainly_is_left_out(noun):
 
 @pytest.mark.parametrize("typed", [RIGHT, f" {RIGHT} ", f"{RIGHT}\n", f"\t{RIGHT}"])
 def test_the_exact_phrase_passes_with_ascii_space_around(typed):
-    assert typed_right(action(), typed)
+    assert phrase_matches(action(), typed)
 
 
 FULL_WIDTH = "".join(chr(ord(c) + 0xFEE0) if "!" <= c <= "~" else c for c in RIGHT)
@@ -64,8 +64,8 @@ WRONG = {
 
 @pytest.mark.parametrize("typed", WRONG.values(), ids=WRONG)
 def test_look_alikes_do_not_pass(typed):
-    assert not typed_right(action(), typed)
+    assert not phrase_matches(action(), typed)
 
 
 def test_an_action_without_a_phrase_accepts_none():
-    assert not typed_right(action(""), "")
+    assert not phrase_matches(action(""), "")

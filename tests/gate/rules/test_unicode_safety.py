@@ -5,7 +5,7 @@ import unicodedata
 
 import pytest
 
-from gate.rules.unicode_safety import strange
+from gate.rules.unicode_safety import is_deceptive
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from gate.rules.unicode_safety import strange
     ],
 )
 def test_ordinary_text_is_not_strange(text):
-    assert not strange(text)
+    assert not is_deceptive(text)
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_ordinary_text_is_not_strange(text):
     ],
 )
 def test_hidden_reordering_and_mixed_text_is_strange(text):
-    assert strange(text)
+    assert is_deceptive(text)
 
 
 def test_every_control_format_private_and_unassigned_character_is_strange():
@@ -59,7 +59,7 @@ def every(*wanted: str) -> list[str]:
 
 def plain(chars, text="a{}b"):
     """Those of the characters that a click would confirm inside this text."""
-    return [hex(ord(char)) for char in chars if not strange(text.format(char))]
+    return [hex(ord(char)) for char in chars if not is_deceptive(text.format(char))]
 
 
 def test_every_space_but_the_ordinary_one_is_strange():
@@ -126,15 +126,15 @@ def test_every_letter_whose_compatibility_form_is_ascii_is_strange_in_an_ascii_w
     "word", ["\ufb01le", "\u0261it", "de\u01c0ete", "\u1d04at", "c\u0251t", "\ua731h", "j\u1d0fin"]
 )
 def test_a_look_alike_of_an_ascii_letter_is_strange(word: str) -> None:
-    assert strange(word)
-    assert strange(f"{word} status")
+    assert is_deceptive(word)
+    assert is_deceptive(f"{word} status")
 
 
 @pytest.mark.parametrize(
     "word", ["straße", "naïve", "œuvre", "Ærø", "kapı", "Łódź", "ŋutí", "ɛnyɛ", "ʋu", "đak"]
 )
 def test_letters_of_usual_latin_alphabets_are_not_strange(word: str) -> None:
-    assert not strange(word)
+    assert not is_deceptive(word)
 
 
 @pytest.mark.parametrize(
@@ -151,4 +151,4 @@ def test_every_letter_of_another_alphabet_is_strange_in_a_latin_word(script):
     ["日本：東京", "宛先：Ann", "ノート", "日本語　テキスト", "１２３株式会社", "नमः", "שלום׃", "١٠٠ ريال", "m² and 1ª", "Wait… ok", "Tシャツ"],
 )  # fmt: skip
 def test_what_a_script_uses_among_its_own_letters_is_not_strange(text):
-    assert not strange(text)
+    assert not is_deceptive(text)

@@ -7,10 +7,10 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from gate.rules.access import Logged, Subject
+from gate.rules.access import StreamEvent, Subject
 from gate.rules.action import Session
 from gate.rules.events import KINDS, payload
-from gate.rules.webhooks import BACKOFF, Webhook, again_after, headers, signature, wants
+from gate.rules.webhooks import BACKOFF, Webhook, headers, is_subscribed, retry_delay, signature
 from tests.views.samples import action
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -20,9 +20,9 @@ ID, STAMP, BODY = "msg_p5jXN8AQM9LWM0D4loKWxJek", "1614265330", b'{"test": 24322
 HOOK = Webhook("h", "https://example.com/", SECRET, "", "T1", (), (), 0, NOW)
 
 
-def event(**more: Any) -> Logged:
+def event(**more: Any) -> StreamEvent:
     session = Session("T1", "C_OPS", "1.0")
-    return replace(Logged(7, NOW, "task_changed", session, "t", {}, Subject()), **more)
+    return replace(StreamEvent(7, NOW, "task_changed", session, "t", {}, Subject()), **more)
 
 
 # promise: API-14
@@ -47,18 +47,18 @@ def test_while_a_secret_is_changed_both_sign() -> None:
 
 
 def test_it_is_told_what_it_asked_for_and_nothing_private() -> None:
-    assert wants(HOOK, event())
-    assert not wants(replace(HOOK, team="T2"), event())
-    assert not wants(replace(HOOK, channels=("C_ELSE",)), event())
-    assert not wants(replace(HOOK, kinds=("workflow_paused",)), event())
-    assert not wants(replace(HOOK, disabled_at=NOW), event())
-    assert wants(HOOK, event(subject=Subject(action())))
-    assert not wants(HOOK, event(subject=Subject(action(private=True))))
+    assert is_subscribed(HOOK, event())
+    assert not is_subscribed(replace(HOOK, team="T2"), event())
+    assert not is_subscribed(replace(HOOK, channels=("C_ELSE",)), event())
+    assert not is_subscribed(replace(HOOK, kinds=("workflow_paused",)), event())
+    assert not is_subscribed(replace(HOOK, disabled_at=NOW), event())
+    assert is_subscribed(HOOK, event(subject=Subject(action())))
+    assert not is_subscribed(HOOK, event(subject=Subject(action(private=True))))
 
 
 def test_it_is_tried_again_for_as_long_as_events_are_kept() -> None:
-    assert [again_after(n) for n in range(len(BACKOFF))] == [float(wait) for wait in BACKOFF]
-    assert again_after(len(BACKOFF)) is None
+    assert [retry_delay(n) for n in range(len(BACKOFF))] == [float(wait) for wait in BACKOFF]
+    assert retry_delay(len(BACKOFF)) is None
     assert sum(BACKOFF) < 24 * 3600
 
 

@@ -13,7 +13,7 @@ from gate.rules.action import Action
 from gate.rules.confidence import Judgement, judgement
 from gate.rules.policy import Rule
 from gate.rules.states import Event, State
-from gate.rules.task import Step, StepState, Task, Why, Wish
+from gate.rules.task import PauseReason, Step, StepState, StopRequest, Task
 from gate.rules.task_states import TaskState as S
 from gate.rules.tool import Answer, Expect, Trust
 from gate.tasks import control, step_check
@@ -60,13 +60,13 @@ async def shown(stage: Scene) -> Task:
     """A plan of two writes whose first has just been done for the first time ever."""
     slowly(stage)
     task = await approved(stage, await planned(stage, write("a.md"), write("b.md")))
-    assert (task.state, task.why) == (S.PAUSED, Why.SUMMARY)
+    assert (task.state, task.why) == (S.PAUSED, PauseReason.SUMMARY)
     return task
 
 
 async def left(stage: Scene) -> list[float]:
     """The seconds after which summaries go on by themselves."""
-    return [one.left for one in await waits_over(stage.ledger, SECONDS, Why.SUMMARY)]
+    return [one.left for one in await waits_over(stage.ledger, SECONDS, PauseReason.SUMMARY)]
 
 
 class Judging:
@@ -108,8 +108,8 @@ async def test_a_step_of_a_new_kind_is_shown_and_goes_on_when_nobody_holds_it(bo
     assert (first.confidence.score, first.shown, first.look.seconds) == (0.79, 1, SECONDS)
     assert second.state is WAITING
     assert "no step of this kind is known" in task.reason
-    assert [one.id for one in await waits_over(both.ledger, SECONDS, Why.SUMMARY)] == [task.id]
-    assert await waits_over(both.ledger, SECONDS / 2, Why.SUMMARY) == []
+    assert [one.id for one in await waits_over(both.ledger, SECONDS, PauseReason.SUMMARY)] == [task.id]
+    assert await waits_over(both.ledger, SECONDS / 2, PauseReason.SUMMARY) == []
     await both.play(timers=True)
     task = await only(both)
     assert wrote(both) == ["a.md", "b.md"]
@@ -129,7 +129,7 @@ async def test_what_destroys_is_looked_at_by_a_person_also_in_auto(both: Scene):
     both.desk.notes["a.md"] = "old"
     await approved(both, await planned(both, shred("a.md"), write("b.md")))
     task = await confirmed(both)
-    assert (task.state, task.why, states(task)) == (S.PAUSED, Why.REVIEW, [DONE, WAITING])
+    assert (task.state, task.why, states(task)) == (S.PAUSED, PauseReason.REVIEW, [DONE, WAITING])
     confidence = steps(task)[0].confidence
     assert confidence
     assert confidence.score < 0.5
@@ -144,7 +144,7 @@ async def test_what_is_always_gated_never_gets_a_timer(stage: Scene):
     stage.rule(Rule("mind this", ("desk.write",), always=True))
     await approved(stage, await planned(stage, write("a.md"), write("b.md")))
     task = await confirmed(stage)
-    assert (task.state, task.why) == (S.PAUSED, Why.REVIEW)
+    assert (task.state, task.why) == (S.PAUSED, PauseReason.REVIEW)
     await stage.play(timers=True)
     assert wrote(stage) == ["a.md"]
 
@@ -161,7 +161,7 @@ async def test_where_no_question_follows_the_last_destruction_is_looked_at(stage
     stage.desk.notes["a.md"] = "old"
     await approved(stage, await planned(stage, shred("a.md"), satisfaction="never"))
     task = await confirmed(stage)
-    assert (task.state, task.why) == (S.PAUSED, Why.REVIEW)
+    assert (task.state, task.why) == (S.PAUSED, PauseReason.REVIEW)
     await pressed(stage, control.resume, on_pause(task))
     assert (await only(stage)).state is S.DONE
 
@@ -174,20 +174,20 @@ async def test_a_result_that_admits_failure_aborts_its_step_with_diagnostics(bot
     await known(both)
     both.desk._change = refuses  # type: ignore[method-assign]
     task = await approved(both, await planned(both, write("a.md"), write("b.md")))
-    assert (task.state, task.why, states(task)) == (S.PAUSED, Why.DOUBT, [FAILED, WAITING])
+    assert (task.state, task.why, states(task)) == (S.PAUSED, PauseReason.DOUBT, [FAILED, WAITING])
     assert "do not trust its result" in task.reason
     assert "its result says that it failed: “ok: false”" in task.reason
     assert task.changed
     assert steps(task)[0].result is None
     await both.play(timers=True)
-    assert (await only(both)).why is Why.DOUBT
+    assert (await only(both)).why is PauseReason.DOUBT
 
 
 async def doubted(stage: Scene) -> Task:
     await known(stage)
     judged(stage, 0.1, "nonsense", True)
     task = await approved(stage, await planned(stage, write("a.md"), write("b.md")))
-    assert (task.state, task.why) == (S.PAUSED, Why.DOUBT)
+    assert (task.state, task.why) == (S.PAUSED, PauseReason.DOUBT)
     stage.world = replace(stage.world, judge=None)
     return task
 
@@ -235,7 +235,7 @@ async def test_a_target_that_is_not_as_it_should_be_stops_the_task(both: Scene):
 
     both.desk._change = spoils  # type: ignore[method-assign]
     task = await approved(both, await planned(both, write("a.md"), write("b.md")))
-    assert (task.state, task.why) == (S.PAUSED, Why.REVIEW)
+    assert (task.state, task.why) == (S.PAUSED, PauseReason.REVIEW)
     assert "it is not so that its target is as it should be now (another sha)" in task.reason
 
 
@@ -245,7 +245,7 @@ async def test_a_result_without_the_promised_form_stops_the_task(stage: Scene):
         stage.desk.specs_now["write"], output_schema={"type": "object", "required": ["receipt"]}
     )
     task = await approved(stage, await planned(stage, write("a.md"), write("b.md")))
-    assert (task.state, task.why) == (S.PAUSED, Why.REVIEW)
+    assert (task.state, task.why) == (S.PAUSED, PauseReason.REVIEW)
     assert "its result has the form that the tool promises" in task.reason
 
 
@@ -262,7 +262,7 @@ async def test_a_doubtful_judgement_stops_the_task(stage: Scene):
     await known(stage)
     judged(stage, 0.3, "it looks odd")
     task = await approved(stage, await planned(stage, write("a.md"), write("b.md")))
-    assert (task.why, wrote(stage)) == (Why.REVIEW, ["a.md"])
+    assert (task.why, wrote(stage)) == (PauseReason.REVIEW, ["a.md"])
     assert "judged doubtful: it looks odd" in task.reason
 
 
@@ -316,8 +316,8 @@ async def test_a_doubt_is_on_the_record_also_where_the_task_is_being_stopped(sta
             async with stage.ledger.begin() as tx:
                 now = await tx.task(task.id)
                 assert now
-                if now.wish is not Wish.STOP:
-                    await tx.keep_task(now, pause=replace(now.pause, wish=Wish.STOP))
+                if now.wish is not StopRequest.STOP:
+                    await tx.update_task(now, pause=replace(now.pause, wish=StopRequest.STOP))
             return await super().judge(task, step, action)
 
     stage.world = replace(stage.world, judge=Stopping(stopped))
@@ -339,7 +339,7 @@ async def test_a_result_that_is_not_as_the_recipe_expects_stops_the_task(stage: 
     await known(stage)
     expecting(stage, Expect("{result.content}", {"equals": "y"}))
     task = await approved(stage, await planned(stage, write("a.md"), write("b.md")))
-    assert (task.why, wrote(stage)) == (Why.REVIEW, ["a.md"])
+    assert (task.why, wrote(stage)) == (PauseReason.REVIEW, ["a.md"])
     told = "judged doubtful by the recipe's rule: {result.content} is “new”, not “y”"
     assert told in task.reason
     (entry,) = await entries(stage, "task_pause")
@@ -351,7 +351,7 @@ async def test_a_result_that_the_recipe_calls_failed_counts_as_failed(stage: Sce
     await known(stage)
     expecting(stage, Expect("{result.content}", {"equals": "y"}, "failed", "nothing was written"))
     task = await approved(stage, await planned(stage, write("a.md"), write("b.md")))
-    assert (task.why, steps(task)[0].state) == (Why.DOUBT, FAILED)
+    assert (task.why, steps(task)[0].state) == (PauseReason.DOUBT, FAILED)
     assert (
         "the judgement of its result by the recipe's rule says that it failed: nothing was written"
         in task.reason
@@ -382,7 +382,7 @@ async def test_what_was_taken_back_is_no_history(stage: Scene):
         await tx.move(undoing, Event.UNDO_DONE)
     assert (await stage.now(action.id)).state is State.UNDONE
     await approved(stage, await planned(stage, write("a.md"), write("b.md")))
-    assert (await stage.ledger.tasks_of(stage.session))[0].why is Why.SUMMARY
+    assert (await stage.ledger.tasks_of(stage.session))[0].why is PauseReason.SUMMARY
 
 
 # The timer
@@ -393,8 +393,8 @@ async def test_hold_keeps_it_until_somebody_says_how_it_goes_on(both: Scene):
     assert (await pressed(both, control.hold, on_pause(task))).ok
     await both.play(timers=True)
     task = await only(both)
-    assert (task.state, task.why, wrote(both)) == (S.PAUSED, Why.REVIEW, ["a.md"])
-    assert (await pressed(both, control.hold, on_pause(task))).text == control.HELD
+    assert (task.state, task.why, wrote(both)) == (S.PAUSED, PauseReason.REVIEW, ["a.md"])
+    assert (await pressed(both, control.hold, on_pause(task))).text == control.ALREADY_HELD
     await pressed(both, control.resume, on_pause(task))
     task = await only(both)
     assert wrote(both) == ["a.md", "b.md"]
@@ -405,7 +405,7 @@ async def test_hold_keeps_it_until_somebody_says_how_it_goes_on(both: Scene):
 async def test_only_who_may_pause_it_may_hold_it(stage: Scene, who: str):
     task = await shown(stage)
     assert (await pressed(stage, control.hold, on_pause(task, who))).code == "not_allowed"
-    assert (await only(stage)).why is Why.SUMMARY
+    assert (await only(stage)).why is PauseReason.SUMMARY
 
 
 async def test_an_admin_may_hold_it(stage: Scene):
@@ -418,7 +418,7 @@ async def test_an_admin_may_hold_it(stage: Scene):
 async def test_a_word_in_the_thread_holds_it(stage: Scene, word: str):
     await shown(stage)
     await stage.say(word, mentioned=False)
-    assert (await only(stage)).why is Why.REVIEW
+    assert (await only(stage)).why is PauseReason.REVIEW
 
 
 async def test_what_is_said_meanwhile_is_taken_in_before_it_goes_on(stage: Scene):
@@ -440,18 +440,18 @@ async def test_the_time_begins_once_people_can_see_the_card(stage: Scene):
     stage.wall.draw_task = nothing_gets_through  # type: ignore[method-assign]
     await approved(stage, task)
     task = await only(stage)
-    assert (task.why, await left(stage)) == (Why.SUMMARY, [])
+    assert (task.why, await left(stage)) == (PauseReason.SUMMARY, [])
     await hung(task)
-    await step_check.posted(stage.world, task.id)
+    await step_check.start_review_timer(stage.world, task.id)
     assert len(await left(stage)) == 1
 
 
 async def test_drawing_again_does_not_prolong_it_and_two_sweeps_let_it_go_on_once(both: Scene):
     task = await shown(both)
     both.travel(SECONDS - 1)
-    await asyncio.gather(*(step_check.posted(both.world, task.id) for _ in range(5)))
-    assert len(await waits_over(both.ledger, 1, Why.SUMMARY)) == 1
-    await asyncio.gather(*(step_check.time_over(both.world, task, 0) for _ in range(5)))
+    await asyncio.gather(*(step_check.start_review_timer(both.world, task.id) for _ in range(5)))
+    assert len(await waits_over(both.ledger, 1, PauseReason.SUMMARY)) == 1
+    await asyncio.gather(*(step_check.end_review_time(both.world, task, 0) for _ in range(5)))
     await both.play()
     assert wrote(both) == ["a.md", "b.md"]
     assert len(await entries(both, "task_auto_proceeded")) == 1
@@ -463,18 +463,18 @@ async def test_the_time_of_an_earlier_summary_does_nothing_to_a_later_one(stage:
     await pressed(stage, control.resume, on_pause(first))
     await confirmed(stage)
     task = await only(stage)
-    assert (task.pauses, task.why) == (2, Why.REVIEW)
-    await step_check.time_over(stage.world, first, 0)
+    assert (task.pauses, task.why) == (2, PauseReason.REVIEW)
+    await step_check.end_review_time(stage.world, first, 0)
     assert (await only(stage)).state is S.PAUSED
 
 
 async def test_hold_and_the_timer_have_one_winner(both: Scene):
     task = await shown(both)
     held, _ = await asyncio.gather(
-        control.hold(both.world, on_pause(task)), step_check.time_over(both.world, task, 0)
+        control.hold(both.world, on_pause(task)), step_check.end_review_time(both.world, task, 0)
     )
     now = await only(both)
-    assert (now.why is Why.REVIEW) is held.ok
+    assert (now.why is PauseReason.REVIEW) is held.ok
     assert (now.state is S.RUNNING) is not held.ok
 
 
@@ -482,7 +482,7 @@ async def test_a_timer_after_a_standstill_gives_people_their_time_once_more(stag
     await shown(stage)
     stage.travel(3600)  # nobody could press Hold while everything was down
     assert await expiry.overdue(stage.world) == 1
-    assert ((await only(stage)).why, len(await left(stage))) == (Why.SUMMARY, 1)
+    assert ((await only(stage)).why, len(await left(stage))) == (PauseReason.SUMMARY, 1)
     assert await expiry.overdue(stage.world) == 0
     stage.travel(SECONDS)
     assert await expiry.overdue(stage.world) == 1
@@ -494,17 +494,17 @@ async def test_a_thread_that_read_from_outside_waits_where_it_is_not_sure(both: 
     slowly(both)
     both.desk.specs_now["look"] = replace(both.desk.specs_now["look"], trust=Trust.REVIEWED, reviewed=True)
     task = await approved(both, await planned(both, look("a.md"), write("a.md"), write("b.md")))
-    assert (task.why, await left(both)) == (Why.REVIEW, [])
+    assert (task.why, await left(both)) == (PauseReason.REVIEW, [])
     assert "has read something from outside" in task.reason
 
 
 async def test_what_is_read_from_outside_meanwhile_stops_the_timer(stage: Scene):
     task = await shown(stage)
     async with stage.ledger.begin() as tx:
-        await tx.learnt.taint(stage.session, "web.fetch", True)
+        await tx.grants.taint(stage.session, "web.fetch", True)
     await stage.play(timers=True)
     task = await only(stage)
-    assert (task.why, wrote(stage)) == (Why.REVIEW, ["a.md"])
+    assert (task.why, wrote(stage)) == (PauseReason.REVIEW, ["a.md"])
     assert step_check.READ_SINCE in task.reason
 
 
@@ -512,11 +512,11 @@ async def test_the_answer_of_a_write_that_reaches_outside_counts_as_read(stage: 
     spec = stage.desk.specs_now["write"]
     stage.desk.specs_now["write"] = replace(spec, hints=replace(spec.hints, open_world=True))
     async with stage.ledger.begin() as tx:
-        assert not await tx.learnt.tainted(stage.session)
+        assert not await tx.grants.tainted(stage.session)
     since = await stage.ledger.now()
     await known(stage)
     async with stage.ledger.begin() as tx:
-        assert await tx.learnt.tainted(stage.session, since)
+        assert await tx.grants.tainted(stage.session, since)
 
 
 async def test_who_wants_to_pause_is_not_overruled_by_a_timer(stage: Scene):
@@ -532,7 +532,7 @@ async def test_who_wants_to_pause_is_not_overruled_by_a_timer(stage: Scene):
     await work
     await stage.play(timers=True)
     task = await only(stage)
-    assert (task.state, task.why, task.wish) == (S.PAUSED, Why.WISH, Wish.NONE)
+    assert (task.state, task.why, task.wish) == (S.PAUSED, PauseReason.WISH, StopRequest.NONE)
 
 
 async def test_a_wait_is_announced_to_who_listens(both: Scene):
@@ -553,10 +553,10 @@ async def test_a_wait_is_announced_to_who_listens(both: Scene):
 async def test_manual_waits_after_every_step_also_after_the_last_and_after_reads(both: Scene):
     await known(both)
     task = await approved(both, await planned(both, look("a.md"), write("b.md"), approval_mode="manual"))
-    assert (task.why, states(task)) == (Why.REVIEW, [DONE, WAITING])
+    assert (task.why, states(task)) == (PauseReason.REVIEW, [DONE, WAITING])
     await pressed(both, control.resume, on_pause(task))
     task = await only(both)
-    assert (task.why, states(task), task.pauses) == (Why.REVIEW, [DONE, DONE], 2)
+    assert (task.why, states(task), task.pauses) == (PauseReason.REVIEW, [DONE, DONE], 2)
     await pressed(both, control.resume, on_pause(task))
     task = await only(both)
     assert (task.state, [step.passed for step in steps(task)]) == (S.SATISFACTION, [ANN, ANN])
@@ -567,7 +567,7 @@ async def test_manual_waits_after_every_step_also_after_the_last_and_after_reads
 async def test_a_task_waits_below_its_threshold(stage: Scene, threshold: float, waits: bool):
     switches = {"approval_mode": "confidence_threshold", "confidence": threshold}
     task = await approved(stage, await planned(stage, write("a.md"), write("b.md"), **switches))
-    assert (task.why is Why.REVIEW, task.state is S.SATISFACTION) == (waits, not waits)
+    assert (task.why is PauseReason.REVIEW, task.state is S.SATISFACTION) == (waits, not waits)
     assert await left(stage) == []
 
 
@@ -637,10 +637,10 @@ async def test_a_stricter_mode_holds_what_was_about_to_go_on(both: Scene):
     await both.say("mode manual", mentioned=False)
     await both.play(timers=True)
     task = await only(both)
-    assert (task.state, task.why, wrote(both)) == (S.PAUSED, Why.REVIEW, ["a.md"])
+    assert (task.state, task.why, wrote(both)) == (S.PAUSED, PauseReason.REVIEW, ["a.md"])
 
 
 async def test_a_step_with_a_look_of_its_own_waits_whatever_its_score(stage: Scene):
     await known(stage)
     task = await approved(stage, await planned(stage, write("a.md"), write("b.md"), review="after_step"))
-    assert (task.why, wrote(stage)) == (Why.REVIEW, ["a.md"])
+    assert (task.why, wrote(stage)) == (PauseReason.REVIEW, ["a.md"])

@@ -9,9 +9,9 @@ import pytest
 from gate.actions import reissue
 from gate.actions.button_press import TaskPress
 from gate.rules.action import Ref
-from gate.rules.planner_port import Call, Incoming, Planned, Propose
+from gate.rules.planner_port import Call, Incoming, Propose, ProposedStep
 from gate.rules.states import State
-from gate.rules.task import Assessment, StepState, Why, Wish
+from gate.rules.task import Assessment, PauseReason, StepState, StopRequest
 from gate.rules.task_states import TaskState as S
 from gate.tasks import control, steer, task_runner
 from gate.tasks import plan as flow
@@ -38,7 +38,7 @@ from tests.gate.plan_setup import (
 DONE, SKIPPED, WAITING = StepState.DONE, StepState.SKIPPED, StepState.WAITING
 
 
-async def broken(stage: Scene, *more: Planned):
+async def broken(stage: Scene, *more: ProposedStep):
     """A plan whose first step has failed."""
     stage.desk.behave = "says no"
     task = await approved(stage, await planned(stage, write("a.md"), *more))
@@ -47,7 +47,7 @@ async def broken(stage: Scene, *more: Planned):
     return task
 
 
-async def under_way(stage: Scene, *more: Planned):
+async def under_way(stage: Scene, *more: ProposedStep):
     """A plan whose first step is being carried out at this moment, and the work that does it."""
     task = await planned(stage, write("a.md"), *more)
     stage.desk.gate = asyncio.Event()
@@ -74,7 +74,7 @@ async def test_pause_lets_the_current_step_finish(both: Scene):
     assert (said.ok, said.text) == (True, "I pause once the current step is over.")
     await finished(both, work)
     task = await only(both)
-    assert (task.state, task.why, task.wish) == (S.PAUSED, Why.WISH, Wish.NONE)
+    assert (task.state, task.why, task.wish) == (S.PAUSED, PauseReason.WISH, StopRequest.NONE)
     assert task.reason == "Paused before step 2."
     assert wrote(both) == ["a.md"]
     assert (await pressed(both, control.resume, on_pause(task))).ok
@@ -114,10 +114,10 @@ async def test_what_is_said_with_continue_is_taken_in_first(both: Scene):
 
 async def test_continue_takes_a_pause_back_that_has_not_come_about(both: Scene):
     await approved(both, await planned(both, write("a.md", ask=True), write("b.md")))
-    for word, wish in (("pause", Wish.PAUSE), ("continue", Wish.NONE)):
+    for word, wish in (("pause", StopRequest.PAUSE), ("continue", StopRequest.NONE)):
         await both.say(word, mentioned=False)
         assert ((await only(both)).wish, (await only(both)).instructions) == (wish, ())
-    assert both.texts[-1] == control.ON
+    assert both.texts[-1] == control.PAUSE_WITHDRAWN
     await both.say("go on", mentioned=False)
     assert both.texts[-1] == control.RUNNING
     await confirmed(both)
@@ -148,7 +148,7 @@ async def test_pausing_may_be_switched_off(stage: Scene):
     said = await pressed(stage, control.pause, on_plan(task))
     assert (said.ok, said.code) == (False, "no_pause")
     assert "switched off" in said.text
-    assert (await only(stage)).wish is Wish.NONE
+    assert (await only(stage)).wish is StopRequest.NONE
 
 
 async def test_pausing_twice_is_pausing_once(both: Scene):
@@ -272,7 +272,7 @@ async def test_nothing_of_a_stopped_task_asks_again(both: Scene):
     await both.play(timers=True)
     task = await only(both)
     assert (await pressed(both, control.stop, on_pause(task))).ok
-    assert (await reissue.ask_again(both.world, both.press(await both.now(old.id)))).ok
+    assert (await reissue.reissue_by_press(both.world, both.press(await both.now(old.id)))).ok
     await both.play()
     assert await both.ledger.pending(TEAM) == ()
     assert [note.kind for note in both.wall.notes][-1] == "refused"
@@ -284,7 +284,7 @@ async def test_a_renewed_card_goes_when_the_task_is_stopped(stage: Scene):
     old = await waiting(stage)
     stage.travel(301)
     await stage.play(timers=True)
-    await reissue.ask_again(stage.world, stage.press(await stage.now(old.id)))
+    await reissue.reissue_by_press(stage.world, stage.press(await stage.now(old.id)))
     await stage.play()
     fresh = await waiting(stage)
     assert (await pressed(stage, control.stop, on_pause(await only(stage)))).ok
@@ -336,11 +336,11 @@ async def test_skip_goes_on_without_the_step(both: Scene):
 
 
 async def test_what_needs_a_skipped_result_says_so(stage: Scene):
-    uses = Planned(Call("desk", "write", {"path": "b.md"}), refs={"content": "{steps.1.sha}"})
+    uses = ProposedStep(Call("desk", "write", {"path": "b.md"}), refs={"content": "{steps.1.sha}"})
     task = await broken(stage, uses)
     await pressed(stage, control.skip_step, on_pause(task))
     task = await only(stage)
-    assert (task.state, task.why) == (S.PAUSED, Why.STEP)
+    assert (task.state, task.why) == (S.PAUSED, PauseReason.STEP)
     assert task.reason == "Step 2 takes its `content` from the result of step 1, which was skipped."
     assert wrote(stage) == ["a.md"]
 
@@ -360,7 +360,7 @@ async def test_a_step_that_goes_through_after_all_is_not_begun_again(both: Scene
     both.travel(301)
     await both.play(timers=True)
     task = await only(both)
-    await reissue.ask_again(both.world, both.press(await both.now(old.id)))
+    await reissue.reissue_by_press(both.world, both.press(await both.now(old.id)))
     await both.play()
     fresh = await waiting(both)
     assert (await both.confirm(fresh)).ok
@@ -380,7 +380,7 @@ async def test_stop_while_a_renewed_step_runs_waits_for_its_end(stage: Scene):
     stage.travel(301)
     await stage.play(timers=True)
     task = await only(stage)
-    await reissue.ask_again(stage.world, stage.press(await stage.now(old.id)))
+    await reissue.reissue_by_press(stage.world, stage.press(await stage.now(old.id)))
     await stage.play()
     await stage.confirm(await waiting(stage))
     stage.desk.gate = asyncio.Event()
@@ -397,7 +397,7 @@ async def test_skipping_withdraws_the_card_that_asks_again(stage: Scene):
     old = await waiting(stage)
     stage.travel(301)
     await stage.play(timers=True)
-    await reissue.ask_again(stage.world, stage.press(await stage.now(old.id)))
+    await reissue.reissue_by_press(stage.world, stage.press(await stage.now(old.id)))
     await stage.play()
     fresh = await waiting(stage)
     await pressed(stage, control.skip_step, on_pause(await only(stage)))
@@ -409,7 +409,7 @@ async def test_retry_and_skip_are_for_steps_that_did_not_go_through(stage: Scene
     task = await approved(stage, await planned(stage, write("a.md", ask=True), write("b.md")))
     await control.pause(stage.world, on_plan(task))
     task = await confirmed(stage)
-    assert task.why is Why.WISH
+    assert task.why is PauseReason.WISH
     assert (await pressed(stage, control.retry, on_pause(task))).code == "late"
     assert (await pressed(stage, control.skip_step, on_pause(task))).code == "late"
 
@@ -436,7 +436,9 @@ async def test_replanning_a_pause_from_its_plan(stage: Scene):
 async def test_an_instruction_and_a_stop_at_once(both: Scene):
     task = await approved(both, await planned(both, write("a.md", ask=True)))
     said = Incoming("k1", both.session, ANN, "hurry up", "1900000000.0", False)
-    await asyncio.gather(steer.heard(both.world, said), control.stop(both.world, on_plan(task)))
+    await asyncio.gather(
+        steer.handle_thread_message(both.world, said), control.stop(both.world, on_plan(task))
+    )
     await both.play()
     assert (await only(both)).state is S.STOPPED_BY_USER
     assert await both.ledger.pending(TEAM) == ()

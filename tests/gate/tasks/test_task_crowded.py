@@ -10,11 +10,11 @@ from gate.rules.action import Session
 from gate.rules.planner_port import Call, Incoming, Propose
 from gate.rules.task_states import TaskState
 from gate.tasks import inbox
-from gate.tasks.create_task import CROWDED
+from gate.tasks.create_task import TOO_MANY_TASKS
 from tests.gate.gate_setup import ANN, BEN, CHANNEL, TEAM, Scene
 
 WRITE = Propose((Call("desk", "write", {"path": "a.md", "content": "hello"}),))
-FULL = CROWDED.format(count=2)
+FULL = TOO_MANY_TASKS.format(count=2)
 
 
 @pytest.fixture

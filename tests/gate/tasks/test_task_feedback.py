@@ -149,7 +149,7 @@ async def test_a_mention_asks_for_something_new_and_leaves_the_question_open(sta
 
 async def test_a_day_later_it_settles_itself(stage: Scene):
     task = await written(stage)
-    await feedback.settle(stage.world, task.id, task.ends - 1)
+    await feedback.finish_unanswered(stage.world, task.id, task.ends - 1)
     assert (await newest(stage)).state is S.SATISFACTION
     await stage.play(timers=True)
     assert (await newest(stage)).state is S.DONE
@@ -183,7 +183,7 @@ async def test_an_action_that_the_task_left_behind_can_still_be_undone(stage: Sc
     await stage.confirm(action)
     await stage.play()
     await feedback.satisfied(stage.world, press(await newest(stage)))
-    await undo.ask(stage.world, stage.press(await stage.now(action.id)))
+    await undo.request_undo(stage.world, stage.press(await stage.now(action.id)))
     await stage.play()
     assert (await stage.now(action.id)).state is State.UNDONE
 
@@ -195,7 +195,7 @@ async def test_what_is_taken_back_while_it_is_asked_is_not_called_done_any_more(
     await stage.confirm(action)
     await stage.play()
     assert (await newest(stage)).result == "2 done: Write a.md; Look a.md"
-    await undo.ask(stage.world, stage.press(await stage.now(action.id)))
+    await undo.request_undo(stage.world, stage.press(await stage.now(action.id)))
     await stage.play()
     task = await newest(stage)
     assert (task.state, task.result) == (

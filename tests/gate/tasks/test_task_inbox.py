@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from gate.actions.reissue import ask_again
+from gate.actions.reissue import reissue_by_press
 from gate.rules.planner_port import Call, CancelPending, Incoming, Propose, Say
 from gate.rules.states import State
 from gate.tasks import inbox
@@ -212,9 +212,9 @@ async def test_ask_again_makes_one_fresh_preview(stage: Scene):
     action = await stage.prepare(path="a.md", content="hello")
     stage.travel(301)
     await stage.play(timers=True)
-    assert (await ask_again(stage.world, stage.press(action, BEN))).code == "not_allowed"
+    assert (await reissue_by_press(stage.world, stage.press(action, BEN))).code == "not_allowed"
     for _ in range(3):
-        assert (await ask_again(stage.world, stage.press(action))).code == "renewing"
+        assert (await reissue_by_press(stage.world, stage.press(action))).code == "renewing"
     await stage.play()
     (fresh,) = await pending(stage)
     assert (fresh.renews, fresh.args) == (action.id, action.args)
@@ -235,7 +235,7 @@ async def test_a_message_whose_reader_died_is_read_by_the_next_life_of_its_run(s
     await inbox.receive(stage.world, once)
     (run,) = stage.runs
     async with stage.ledger.begin() as tx:  # as far as the first life came
-        assert await tx.take(stage.session, run.args[1], inbox.READER_SECONDS)
+        assert await tx.reserve_message(stage.session, run.args[1], inbox.READER_SECONDS)
     stage.planner.script = [WRITE]
     await stage.play()
     assert len(await pending(stage)) == 1

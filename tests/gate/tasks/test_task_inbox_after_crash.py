@@ -46,10 +46,10 @@ async def read(stage: Scene, text: str, mentioned: bool, lives: int) -> None:
     await inbox.receive(stage.world, Incoming(key, stage.session, ANN, text, TS, mentioned))
     dying: Any = Dying(stage.ledger, lives)
     with contextlib.suppress(Died):
-        await inbox.take_in(replace(stage.world, ledger=dying), stage.session.key, key)
+        await inbox.read_inbox(replace(stage.world, ledger=dying), stage.session.key, key)
     stage.done.add(jobs.take_in(stage.session.key, key).key)
     await stage.play()
-    await inbox.take_in(stage.world, stage.session.key, key)
+    await inbox.read_inbox(stage.world, stage.session.key, key)
     await stage.play()
 
 

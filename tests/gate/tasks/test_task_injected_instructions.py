@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gate.rules.action import Action, Class, Session
+from gate.rules.action import Action, CallClass, Session
 from gate.rules.canonical_json import parse
 from gate.rules.planner_port import Incoming
 from gate.rules.tool import Answer, Hints, Recipe
@@ -31,7 +31,7 @@ ALL = injections(ORDERS)
 OUTPUT, CONTENT, DESCRIPTION, OTHERS = WAYS
 AT_ONCE = 5  # instructions in one request; a desk has so many tools to be described
 ASKS = assesses(clear=False, questions=[{"question": "Which of them?", "missing": "inputs"}])
-LISTEN = bundled("listen", schema([]), Hints(True), Recipe(cls=Class.READ))
+LISTEN = bundled("listen", schema([]), Hints(True), Recipe(cls=CallClass.READ))
 
 
 class Talking(Desk):

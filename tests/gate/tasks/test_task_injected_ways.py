@@ -133,7 +133,7 @@ async def grant(stage: Scene, place: int) -> None:
             id=f"g{place}", session=session, user=ANN, server="desk", tool="write", patterns=(),
             definition=stage.desk.specs_now["write"].definition, given_at=now, until=now + timedelta(hours=8),
         )  # fmt: skip
-        assert await tx.learnt.give(given)
+        assert await tx.grants.give(given)
 
 
 async def met(

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from gate.actions import confirm, execute, expiry, reissue, undo
-from gate.rules.action import Class
+from gate.rules.action import CallClass
 from gate.rules.planner_port import Call, Incoming, Propose, Say
 from gate.rules.policy import Rule
 from gate.rules.ports import Unavailable
@@ -29,7 +29,7 @@ async def done(stage: Scene):
 
 async def asked_undo(stage: Scene, action):
     stage.desk.notes["a.md"] = "newer work of somebody"
-    assert (await undo.ask(stage.world, stage.press(action))).code == "undoing"
+    assert (await undo.request_undo(stage.world, stage.press(action))).code == "undoing"
     await stage.play()
     (asked,) = await stage.ledger.pending(TEAM, user=ANN)
     return asked
@@ -59,7 +59,7 @@ async def test_asking_again_for_an_undo_is_an_undo(stage: Scene):
     asked = await asked_undo(stage, action)
     stage.travel(301)
     await expiry.overdue(stage.world)
-    assert (await reissue.ask_again(stage.world, stage.press(asked))).ok
+    assert (await reissue.reissue_by_press(stage.world, stage.press(asked))).ok
     await stage.play()
     (again,) = await stage.ledger.pending(TEAM, user=ANN)
     assert again.undoes == action.id
@@ -72,7 +72,7 @@ async def test_one_action_has_one_undo_at_a_time_whoever_asks(stage: Scene):
     stage.world = replace(stage.world, policy=replace(stage.world.policy, admins=frozenset({BEN})))
     action = await done(stage)
     await asked_undo(stage, action)
-    await undo.ask(stage.world, stage.press(await stage.now(action.id), BEN))
+    await undo.request_undo(stage.world, stage.press(await stage.now(action.id), BEN))
     await stage.play()
     waiting = await stage.ledger.pending(TEAM)
     assert [a.requester for a in waiting if a.undoes == action.id] in ([ANN], [])
@@ -83,11 +83,11 @@ async def test_ask_again_works_once_its_hindrance_is_gone(stage: Scene):
     stage.travel(301)
     await expiry.overdue(stage.world)
     spec = stage.desk.specs_now.pop("write")
-    await reissue.ask_again(stage.world, stage.press(action))
+    await reissue.reissue_by_press(stage.world, stage.press(action))
     await stage.play()
     assert "refused" in stage.texts
     stage.desk.specs_now["write"] = spec
-    await reissue.ask_again(stage.world, stage.press(action))
+    await reissue.reissue_by_press(stage.world, stage.press(action))
     await stage.play()
     (fresh,) = await stage.ledger.pending(TEAM, user=ANN)
     assert fresh.renews == action.id
@@ -98,10 +98,10 @@ async def test_many_presses_on_ask_again_make_one_that_can_be_confirmed(stage: S
     stage.travel(301)
     await expiry.overdue(stage.world)
     for _ in range(3):
-        await reissue.ask_again(stage.world, stage.press(action))
+        await reissue.reissue_by_press(stage.world, stage.press(action))
     due = {run.key: run for run in stage.runs if run.name == "renew" and run.key not in stage.done}
     stage.done |= due.keys()
-    await asyncio.gather(*(reissue.renew(stage.world, *run.args) for run in due.values()))
+    await asyncio.gather(*(reissue.reissue(stage.world, *run.args) for run in due.values()))
     await stage.play()
     (fresh,) = await stage.ledger.pending(TEAM, user=ANN)
     assert (await stage.confirm(fresh)).code == "confirmed"
@@ -195,7 +195,7 @@ async def test_a_beat_that_was_rolled_back_does_not_lose_the_claim(stage: Scene)
                 raise Unavailable("the disk was full at COMMIT")
 
     stage.ledger.begin = breaking
-    running = asyncio.create_task(execute.carry_out(stage.world, action.id))
+    running = asyncio.create_task(execute.execute(stage.world, action.id))
     await asyncio.wait_for(stage.desk.entered.wait(), 5)
     await asyncio.wait_for(broken.wait(), 5)
     stage.travel(29)  # the claim would end soon; beats go on every 10 ms here
@@ -210,7 +210,7 @@ async def test_a_beat_that_was_rolled_back_does_not_lose_the_claim(stage: Scene)
 
 async def test_what_became_a_read_meanwhile_can_still_be_confirmed(stage: Scene):
     action = await stage.prepare(path="a.md", content="hello")
-    stage.desk.redefine("write", recipe=replace(stage.desk.specs_now["write"].recipe, cls=Class.READ))
+    stage.desk.redefine("write", recipe=replace(stage.desk.specs_now["write"].recipe, cls=CallClass.READ))
     assert (await stage.confirm(action)).code == "changed"
     await stage.play()
     fresh = await stage.now(action.id)
@@ -271,10 +271,10 @@ async def test_a_message_that_takes_minutes_to_read_is_read_once(stage: Scene):
         ts = f"{1_900_000_000 + number}.000000"
         keys.append(f"{TEAM}:{CHANNEL}:{ts}")
         await inbox.receive(stage.world, Incoming(keys[-1], stage.session, ANN, f"m{number}", ts, True))
-    first = asyncio.create_task(inbox.take_in(stage.world, stage.session.key, keys[0]))
+    first = asyncio.create_task(inbox.read_inbox(stage.world, stage.session.key, keys[0]))
     await asyncio.wait_for(began.wait(), 5)
     stage.travel(700)
-    await asyncio.wait_for(inbox.take_in(stage.world, stage.session.key, keys[1]), 5)
+    await asyncio.wait_for(inbox.read_inbox(stage.world, stage.session.key, keys[1]), 5)
     looking.set()
     await asyncio.wait_for(first, 5)
     tasks = await stage.ledger.tasks_of(stage.session)

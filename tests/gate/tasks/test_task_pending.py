@@ -27,7 +27,7 @@ async def test_an_undo_is_listed_once_somebody_has_to_decide_about_it(stage: Sce
     await stage.confirm(action)
     await stage.play()
     stage.desk.notes["a.md"] = "newer work of somebody"
-    await undo.ask(stage.world, stage.press(await stage.now(action.id)))
+    await undo.request_undo(stage.world, stage.press(await stage.now(action.id)))
     assert len(await stage.ledger.pending(TEAM, user=ANN)) == 1  # its target is being looked at
     assert await ids(stage) == []
     await stage.play()

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from gate.rules.action import Approvers, Class, Verdict
-from gate.rules.planner_port import Call, Clarify, Done, Incoming, Mode, Planned, Propose, Say
+from gate.rules.action import Approvers, CallClass, Verdict
+from gate.rules.planner_port import Call, Clarify, Done, Incoming, Mode, Propose, ProposedStep, Say
 from gate.rules.policy import Rule
 from gate.rules.task import Flow, Missing, Question
 from gate.rules.task_states import TaskState as S
@@ -24,7 +24,11 @@ async def test_a_plan_shows_what_every_step_would_change(both: Scene):
     assert (task.state, task.flow) == (S.PLAN_REVIEW, Flow.PLAN)
     read, change, destroy = steps(task)
     assert [s.id for s in (read, change, destroy)] == ["s1", "s2", "s3"]
-    assert [s.cls for s in (read, change, destroy)] == [Class.READ, Class.WRITE, Class.DESTRUCTIVE]
+    assert [s.cls for s in (read, change, destroy)] == [
+        CallClass.READ,
+        CallClass.WRITE,
+        CallClass.DESTRUCTIVE,
+    ]
     assert [s.verdict for s in (read, change, destroy)] == [Verdict.RUN, Verdict.CONFIRM, Verdict.TYPED]
     assert change.preview is not None
     assert change.preview.summary == "Write a.md"
@@ -53,17 +57,17 @@ async def test_only_what_an_approval_can_cover_is_sealed(stage: Scene):
 
 
 async def test_arguments_that_an_earlier_step_gives_are_shown_as_such(stage: Scene):
-    uses = Planned(Call("desk", "write", {"path": "b.md"}), refs={"content": "{steps.1.content}"})
+    uses = ProposedStep(Call("desk", "write", {"path": "b.md"}), refs={"content": "{steps.1.content}"})
     task = await planned(stage, look("a.md"), uses)
     step = steps(task)[1]
     assert step.refs == {"content": "{steps.s1.content}"}
     assert (step.preview, step.preflight.seal, step.problem) == (None, "", "")
-    assert step.cls is Class.WRITE
+    assert step.cls is CallClass.WRITE
 
 
 async def test_what_cannot_be_looked_at_yet_is_said_and_does_not_block(stage: Scene):
     stage.desk.specs_now["look"] = replace(stage.desk.specs_now["look"], recipe=replace(
-        stage.desk.specs_now["look"].recipe, cls=Class.WRITE))  # fmt: skip
+        stage.desk.specs_now["look"].recipe, cls=CallClass.WRITE))  # fmt: skip
     task = await planned(stage, write("a.md"))
     (step,) = steps(task)
     assert step.verdict is Verdict.CONFIRM
@@ -78,10 +82,10 @@ async def test_what_cannot_be_looked_at_yet_is_said_and_does_not_block(stage: Sc
         (call("write", path="a.md"), "content"),
         (call("write", path="a.md", content="x", colour="red"), "colour"),
         (call("write", path=5, content="x"), "path"),
-        (Planned(Call("desk", "write", {"path": "a"}), refs={"content": "{steps.3.content}"}), "before"),
-        (Planned(Call("desk", "write", {"path": "a"}), refs={"content": "{args.path}"}), "before"),
+        (ProposedStep(Call("desk", "write", {"path": "a"}), refs={"content": "{steps.3.content}"}), "before"),
+        (ProposedStep(Call("desk", "write", {"path": "a"}), refs={"content": "{args.path}"}), "before"),
         (
-            Planned(Call("desk", "write", {"path": "a", "content": ""}), refs={"colour": "{steps.1.x}"}),
+            ProposedStep(Call("desk", "write", {"path": "a", "content": ""}), refs={"colour": "{steps.1.x}"}),
             "colour",
         ),
     ],
@@ -188,7 +192,7 @@ async def test_what_is_said_while_a_plan_is_made_goes_into_it(stage: Scene):
     async def interrupted(turn, brief, pending):
         answer = await reply(turn, brief, pending)
         if len(stage.planner.seen) == 1:
-            assert (await steer.heard(stage.world, said)).code == "steered"
+            assert (await steer.handle_thread_message(stage.world, said)).code == "steered"
         return answer
 
     stage.planner.reply = interrupted
@@ -205,7 +209,7 @@ async def test_what_is_said_before_a_look_goes_into_the_plan_that_comes_of_the_l
     async def interrupted(turn, brief, pending):
         answer = await reply(turn, brief, pending)
         if len(stage.planner.seen) == 1:
-            assert (await steer.heard(stage.world, said)).code == "steered"
+            assert (await steer.handle_thread_message(stage.world, said)).code == "steered"
         return answer
 
     stage.planner.reply = interrupted

@@ -54,13 +54,13 @@ async def test_what_nobody_decided_on_in_time_cannot_be_approved_any_more(both: 
 async def test_asked_again_it_is_looked_at_anew_and_can_be_approved(both: Scene):
     await planned(both, write("a.md"), write("b.md"))
     lapsed = await timer(both)
-    assert (await pressed(both, flow.ask_again, on_plan(lapsed, BEN))).code == "not_allowed"
-    assert (await pressed(both, flow.ask_again, on_plan(lapsed))).ok
+    assert (await pressed(both, flow.renew_plan, on_plan(lapsed, BEN))).code == "not_allowed"
+    assert (await pressed(both, flow.renew_plan, on_plan(lapsed))).ok
     fresh = await only(both)
     assert (fresh.plan.lapsed, fresh.plan.version) == (False, 3)
     assert all(step.rules and step.preview for step in steps(fresh))
     assert await left(both) == [7 * 24 * 60]
-    assert not (await pressed(both, flow.ask_again, on_plan(fresh))).ok  # there is nothing to ask again
+    assert not (await pressed(both, flow.renew_plan, on_plan(fresh))).ok  # there is nothing to ask again
     assert (await pressed(both, flow.approve_all, on_plan(fresh))).ok
     assert wrote(both) == ["a.md", "b.md"]
     assert [entry.actor for entry in await entries(both, "task_modify")] == ["system", ANN]
@@ -76,14 +76,14 @@ async def test_a_lapsed_plan_can_be_cancelled_or_made_anew(stage: Scene):
 
 async def test_the_timer_of_what_was_decided_or_changed_meanwhile_does_nothing(stage: Scene):
     task = await planned(stage, write("a.md"), write("b.md"))
-    await flow.lapse(stage.world, "nobody", 1)
-    await flow.lapse(stage.world, task.id, 7)
+    await flow.expire_plan(stage.world, "nobody", 1)
+    await flow.expire_plan(stage.world, task.id, 7)
     assert not (await only(stage)).plan.lapsed
     lapsed = await timer(stage)
-    await flow.lapse(stage.world, task.id, lapsed.plan.version)
+    await flow.expire_plan(stage.world, task.id, lapsed.plan.version)
     assert (await only(stage)).plan.version == 2
-    await pressed(stage, flow.ask_again, on_plan(lapsed))
+    await pressed(stage, flow.renew_plan, on_plan(lapsed))
     assert (await pressed(stage, flow.approve_all, on_plan(await only(stage)))).ok
     before = await only(stage)
-    await flow.lapse(stage.world, before.id, before.plan.version)
+    await flow.expire_plan(stage.world, before.id, before.plan.version)
     assert await only(stage) == before

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from gate.rules.planner_port import Call, Planned, Say
+from gate.rules.planner_port import Call, ProposedStep, Say
 from gate.rules.policy import Rule
 from gate.rules.task import StepState
 from gate.rules.task_states import TaskState as S
@@ -190,7 +190,7 @@ async def test_when_a_tool_changed_since_it_is_shown_anew_first(stage: Scene):
 
 async def test_a_plan_with_a_step_that_cannot_run_is_not_approved_as_a_whole(stage: Scene):
     stage.planner.follows = False
-    task = await planned(stage, write("a.md"), Planned(Call("desk", "fly", {})))
+    task = await planned(stage, write("a.md"), ProposedStep(Call("desk", "fly", {})))
     said = await pressed(stage, flow.approve_all, on_plan(task))
     assert said.code == "blocked"
     assert said.text.startswith("Step 2 cannot run: There is no tool called desk.fly")
@@ -256,7 +256,7 @@ async def test_a_note_on_a_step_reaches_the_planner_before_anything_runs(both: S
     fresh = await only(both)
     assert [one.text for one in fresh.instructions] == ["For step 2 (Write b.md): in capitals"]
     assert steps(fresh)[1].note == "in capitals"
-    first = Planned(Call("desk", "write", steps(fresh)[0].args), step="s1")
+    first = ProposedStep(Call("desk", "write", steps(fresh)[0].args), step="s1")
     both.planner.script = [proposes(first, write("b.md", "NEW", step="s2"))]
     await pressed(both, flow.approve_all, on_plan(fresh))
     assert wrote(both) == ["a.md"]
@@ -281,7 +281,7 @@ async def test_a_note_on_a_step_reaches_the_planner_before_anything_runs(both: S
     ],
 )
 async def test_what_does_not_fit_is_told_and_nothing_is_changed(stage: Scene, changes, why):
-    uses = Planned(Call("desk", "write", {"path": "c.md"}), refs={"content": "{steps.1.content}"})
+    uses = ProposedStep(Call("desk", "write", {"path": "c.md"}), refs={"content": "{steps.1.content}"})
     task = await planned(stage, look("a.md"), write("b.md"), uses)
     said = await pressed(stage, flow.modify, on_plan(task), changes)
     assert (said.ok, said.code) == (False, "unfit")
@@ -308,7 +308,7 @@ async def test_a_form_that_changes_nothing_changes_nothing(stage: Scene):
 
 
 async def test_a_value_typed_for_what_an_earlier_step_gives_takes_its_place(stage: Scene):
-    uses = Planned(Call("desk", "write", {"path": "c.md"}), refs={"content": "{steps.1.content}"})
+    uses = ProposedStep(Call("desk", "write", {"path": "c.md"}), refs={"content": "{steps.1.content}"})
     task = await planned(stage, look("a.md"), uses)
     args = {"path": "c.md", "content": "typed"}
     await pressed(stage, flow.modify, on_plan(task), (change("s2", 2, args=args),))

@@ -51,7 +51,7 @@ async def test_what_nobody_answered_in_time_is_let_go_and_said(both: Scene):
 async def test_a_timer_that_rings_twice_says_so_once(stage: Scene):
     task = await asked(stage, WHERE)
     for _ in range(2):
-        await clarify.lapse(stage.world, task.id, task.asked)
+        await clarify.expire_questions(stage.world, task.id, task.asked)
         await stage.play()
     assert sum(clarify.UNANSWERED in text for text in stage.texts) == 1
 
@@ -65,9 +65,9 @@ async def test_what_was_answered_or_asked_anew_is_not_let_go(stage: Scene):
     ]
     await clarify.answer(stage.world, press(task, where="archive"))
     await stage.play()
-    await clarify.lapse(stage.world, task.id, 1)
+    await clarify.expire_questions(stage.world, task.id, 1)
     assert (await only(stage)).state is S.CLARIFYING  # another question waits, with a time of its own
     await clarify.answer(stage.world, press(await only(stage), how="all"))
     await stage.play()
-    await clarify.lapse(stage.world, task.id, 2)
+    await clarify.expire_questions(stage.world, task.id, 2)
     assert (await only(stage)).state is S.RUNNING

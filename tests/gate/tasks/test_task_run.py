@@ -9,12 +9,12 @@ import pytest
 
 from gate.actions import confirm, edit, expiry, reissue
 from gate.actions.button_press import Press
-from gate.rules.action import Class
-from gate.rules.ids import derived
-from gate.rules.planner_port import Call, Done, Planned, Say
+from gate.rules.action import CallClass
+from gate.rules.ids import derive_id
+from gate.rules.planner_port import Call, Done, ProposedStep, Say
 from gate.rules.policy import Rule
 from gate.rules.states import State
-from gate.rules.task import StepState, Why
+from gate.rules.task import PauseReason, StepState
 from gate.rules.task_states import TaskState as S
 from gate.rules.tool import Answer
 from gate.tasks import control, task_runner
@@ -45,9 +45,11 @@ from tests.tasks import having
 DONE, ASKED, FAILED, WAITING = StepState.DONE, StepState.ASKED, StepState.FAILED, StepState.WAITING
 
 
-def copies(source: str, path: str) -> Planned:
+def copies(source: str, path: str) -> ProposedStep:
     """Writes what an earlier step has read."""
-    return Planned(Call("desk", "write", {"path": path}), refs={"content": f"{{steps.{source}.content}}"})
+    return ProposedStep(
+        Call("desk", "write", {"path": path}), refs={"content": f"{{steps.{source}.content}}"}
+    )
 
 
 # Going well
@@ -74,7 +76,7 @@ async def test_later_steps_use_what_earlier_ones_gave(both: Scene):
 
 
 async def test_a_result_of_a_write_can_be_used_too(stage: Scene):
-    uses = Planned(Call("desk", "write", {"path": "b.md"}), refs={"content": "sha {steps.1.sha|name}"})
+    uses = ProposedStep(Call("desk", "write", {"path": "b.md"}), refs={"content": "sha {steps.1.sha|name}"})
     task = await approved(stage, await planned(stage, write("a.md"), uses))
     task = await confirmed(stage)
     assert stage.desk.notes["b.md"].startswith("sha ")
@@ -90,7 +92,10 @@ async def test_what_destroys_asks_in_its_turn_and_needs_its_phrase(both: Scene):
     assert action.phrase
     assert (await both.confirm(action)).code == "needs_phrase"
     task = await confirmed(both)
-    assert (task.why, wrote(both)) == (Why.REVIEW, ["a.md"])  # and is looked at before anything follows
+    assert (task.why, wrote(both)) == (
+        PauseReason.REVIEW,
+        ["a.md"],
+    )  # and is looked at before anything follows
     await pressed(both, control.resume, on_pause(task))
     assert wrote(both) == ["a.md", "b.md"]
     assert (await only(both)).state is S.SATISFACTION
@@ -128,7 +133,7 @@ async def test_a_consent_of_somebody_else_covers_nothing(stage: Scene):
         now = await tx.task(task.id)
         assert now
         assert now.plan
-        await tx.keep_task(now, plan=replace(now.plan, approved_by="U_BEN"))
+        await tx.update_task(now, plan=replace(now.plan, approved_by="U_BEN"))
     await stage.play()
     assert wrote(stage) == []
 
@@ -181,7 +186,7 @@ async def test_a_private_read_is_told_to_its_asker_alone(stage: Scene):
 async def test_an_action_knows_its_task_and_step(both: Scene):
     task = await approved(both, await planned(both, write("a.md")))
     action = await both.now(steps(task)[0].action)
-    assert (action.task, action.step, action.id) == (task.id, "s1", derived("step", task.id, "s1", 1))
+    assert (action.task, action.step, action.id) == (task.id, "s1", derive_id("step", task.id, "s1", 1))
 
 
 # Not going well
@@ -191,7 +196,7 @@ async def test_an_action_knows_its_task_and_step(both: Scene):
 async def test_a_failing_step_pauses_and_explains(both: Scene):
     both.desk.behave = "says no"
     task = await approved(both, await planned(both, write("a.md"), write("b.md")))
-    assert (task.state, task.why, task.pauses) == (S.PAUSED, Why.STEP, 1)
+    assert (task.state, task.why, task.pauses) == (S.PAUSED, PauseReason.STEP, 1)
     assert task.reason == "Step 1 failed: There is no room on the desk."
     assert states(task) == [FAILED, WAITING]
     assert wrote(both) == ["a.md"]
@@ -200,14 +205,14 @@ async def test_a_failing_step_pauses_and_explains(both: Scene):
 async def test_what_never_reached_its_server_pauses(stage: Scene):
     stage.desk.behave = "absent"
     task = await approved(stage, await planned(stage, write("a.md")))
-    assert task.why is Why.STEP
+    assert task.why is PauseReason.STEP
     assert "did not run" in task.reason
 
 
 async def test_what_may_have_run_pauses_and_says_so(both: Scene):
     both.desk.behave = "breaks the line"
     task = await approved(both, await planned(both, write("a.md"), write("b.md")))
-    assert (task.state, task.why, task.changed) == (S.PAUSED, Why.STEP, True)
+    assert (task.state, task.why, task.changed) == (S.PAUSED, PauseReason.STEP, True)
     assert "may have run or not" in task.reason
     assert wrote(both) == ["a.md"]
 
@@ -233,7 +238,7 @@ async def test_a_refused_card_pauses_with_the_reason(both: Scene, verb, word: st
     await verb(both.world, both.press(action, reason="not today"))
     await both.play()
     task = await only(both)
-    assert (task.state, task.why) == (S.PAUSED, Why.STEP)
+    assert (task.state, task.why) == (S.PAUSED, PauseReason.STEP)
     assert task.reason == f"Step 1 was {word} by whoever asked for it: not today"
     assert [(step.state, step.text) for step in steps(task)] == [(FAILED, task.reason), (WAITING, "")]
     assert wrote(both) == []
@@ -245,9 +250,9 @@ async def test_an_expired_card_pauses_with_ask_again(both: Scene):
     both.travel(301)
     await both.play(timers=True)
     task = await only(both)
-    assert (task.state, task.why) == (S.PAUSED, Why.LAPSED)
+    assert (task.state, task.why) == (S.PAUSED, PauseReason.LAPSED)
     assert task.reason == "Nobody decided on step 1 in time."
-    said = await reissue.ask_again(both.world, both.press(await both.now(old.id)))
+    said = await reissue.reissue_by_press(both.world, both.press(await both.now(old.id)))
     assert said.ok
     await both.play()
     fresh = await waiting(both)
@@ -264,7 +269,7 @@ async def test_continue_after_an_expiry_asks_again(both: Scene):
     await both.play(timers=True)
     assert (await pressed(both, control.resume, on_pause(await only(both)))).ok
     fresh = await waiting(both)
-    assert fresh.id == derived("step", fresh.task, "s1", 2)
+    assert fresh.id == derive_id("step", fresh.task, "s1", 2)
     assert (await confirmed(both)).state is S.SATISFACTION
     assert wrote(both) == ["a.md"]
 
@@ -285,9 +290,9 @@ async def test_what_drifts_after_the_yes_is_asked_again_and_followed(both: Scene
 
 
 async def test_a_result_that_is_missing_pauses_with_the_reason(stage: Scene):
-    uses = Planned(Call("desk", "write", {"path": "b.md"}), refs={"content": "{steps.1.colour}"})
+    uses = ProposedStep(Call("desk", "write", {"path": "b.md"}), refs={"content": "{steps.1.colour}"})
     task = await approved(stage, await planned(stage, look("a.md"), uses))
-    assert (task.state, task.why) == (S.PAUSED, Why.STEP)
+    assert (task.state, task.why) == (S.PAUSED, PauseReason.STEP)
     assert (
         task.reason == "Step 2 takes its `content` from the result of step 1, and there is no “colour” in it."
     )
@@ -300,7 +305,7 @@ async def test_a_step_that_the_rules_forbid_by_now_pauses(stage: Scene):
     stage.rule(Rule("no more", ("desk.write",), deny=True))
     await stage.play()
     task = await only(stage)
-    assert (task.state, task.why) == (S.PAUSED, Why.STEP)
+    assert (task.state, task.why) == (S.PAUSED, PauseReason.STEP)
     assert "no more" in task.reason
 
 
@@ -328,7 +333,7 @@ async def test_too_many_that_wait_pause_a_step(stage: Scene):
     await stage.prepare(path="z.md", content="x")
     task = await approved(stage, await planned(stage, write("a.md"), write("b.md", ask=True)))
     assert wrote(stage) == ["a.md"]  # what was approved does not wait
-    assert (task.state, task.why) == (S.PAUSED, Why.STEP)
+    assert (task.state, task.why) == (S.PAUSED, PauseReason.STEP)
     assert "already wait" in task.reason
 
 
@@ -343,7 +348,7 @@ async def test_each_step_is_looked_at_where_that_is_wanted(both: Scene, review: 
     for number, name in enumerate(("a.md", "b.md"), 1):
         if review == "both":
             task = await confirmed(both)
-        assert (task.state, task.why, task.pauses) == (S.PAUSED, Why.REVIEW, number)
+        assert (task.state, task.why, task.pauses) == (S.PAUSED, PauseReason.REVIEW, number)
         assert task.reason.startswith(f"Step {number + 1} is done")
         assert wrote(both)[-1] == name
         assert (await pressed(both, control.resume, on_pause(task))).ok
@@ -417,7 +422,7 @@ async def test_what_cannot_be_worked_in_pauses_instead_of_going_on_unheard(both:
     await both.say("leave a.md alone", mentioned=False)
     task = await confirmed(both)
     assert wrote(both) == ["z.md"]
-    assert (task.state, task.why) == (S.PAUSED, Why.WISH)
+    assert (task.state, task.why) == (S.PAUSED, PauseReason.WISH)
     assert "leave a.md alone" in task.reason
     assert (await pressed(both, control.resume, on_pause(task))).ok
     assert wrote(both) == ["z.md", "a.md"]
@@ -453,7 +458,7 @@ async def test_two_runs_at_once_start_each_step_once(both: Scene):
     assert wrote(both) == ["a.md", "b.md"]
     assert (await only(both)).state is S.SATISFACTION
     for number in (1, 3):
-        action = await both.now(derived("step", task.id, f"s{number}", 1))
+        action = await both.now(derive_id("step", task.id, f"s{number}", 1))
         assert action.state is State.SUCCEEDED
 
 
@@ -522,7 +527,7 @@ async def test_every_run_may_be_repeated(both: Scene):
 
 async def test_an_action_that_is_there_without_its_step_is_taken_up(stage: Scene):
     task = await planned(stage, write("a.md", ask=True))
-    key = derived("step", task.id, "s1", 1)
+    key = derive_id("step", task.id, "s1", 1)
     await stage.prepare(key=key, path="a.md", content="new")
     task = await approved(stage, task)
     assert (steps(task)[0].action, steps(task)[0].state) == (key, ASKED)
@@ -541,7 +546,7 @@ async def test_the_record_tells_the_whole_story(both: Scene):
 
 async def test_an_unreviewed_tool_always_asks(stage: Scene):
     task = await approved(stage, await planned(stage, call("poke", at="x")))
-    assert steps(task)[0].cls is Class.UNKNOWN
+    assert steps(task)[0].cls is CallClass.UNKNOWN
     assert wrote(stage) == []
     assert (await waiting(stage)).tool == "poke"
 
@@ -555,7 +560,7 @@ async def test_a_tampered_consent_covers_nothing(stage: Scene):
         assert now
         assert now.plan
         evil = having(now.plan.steps[0], args={"path": "a.md", "content": "evil"})
-        await tx.keep_task(now, plan=replace(now.plan, steps=(evil,)))
+        await tx.update_task(now, plan=replace(now.plan, steps=(evil,)))
     await stage.play()
     assert wrote(stage) == []
     assert b"evil" in (await waiting(stage)).args

@@ -10,12 +10,12 @@ import pytest
 from gate.actions import confirm as decide
 from gate.actions import reissue, resolve_unknown
 from gate.actions.button_press import TaskPress
-from gate.actions.prepare import Asked, prepare
+from gate.actions.prepare import CallRequest, prepare
 from gate.rules.action import Ref
-from gate.rules.ids import derived
-from gate.rules.planner_port import Call, Interrupted, Propose, Say
+from gate.rules.ids import derive_id
+from gate.rules.planner_port import Call, PlannerInterrupted, Propose, Say
 from gate.rules.states import State
-from gate.rules.task import Flow, Task, Why
+from gate.rules.task import Flow, PauseReason, Task
 from gate.rules.task_states import TaskState as S
 from gate.rules.tool import Answer
 from gate.tasks import control, step_review, undo_all
@@ -54,7 +54,7 @@ async def test_the_calls_of_one_reply_are_steps_that_wait_for_nothing(stage: Sce
     turn = await stage.ledger.turn(task.turn)
     assert turn is not None
     assert [step.action for step in steps(task)] == [
-        derived("action", turn.id, 0, 0), "", derived("action", turn.id, 0, 2),
+        derive_id("action", turn.id, 0, 0), "", derive_id("action", turn.id, 0, 2),
     ]  # fmt: skip
     for action in await stage.ledger.pending(TEAM):
         assert (action.task, action.turn) == (task.id, turn.id)
@@ -95,7 +95,7 @@ async def test_manual_waits_after_the_step_of_a_simple_request(stage: Scene):
     await asked(stage, write("a.md"), text="[manual] do it", after=(Propose((write("b.md"),)),))
     replies = len(stage.planner.seen)
     task = await confirmed(stage)
-    assert (task.state, task.why, states(task)) == (S.PAUSED, Why.REVIEW, ["done"])
+    assert (task.state, task.why, states(task)) == (S.PAUSED, PauseReason.REVIEW, ["done"])
     assert task.reason.startswith("“Write a.md” is done. ")
     assert len(stage.planner.seen) == replies
     await pressed(stage, control.resume, on_pause(task))
@@ -105,7 +105,7 @@ async def test_manual_waits_after_the_step_of_a_simple_request(stage: Scene):
 
 async def test_manual_waits_after_a_read_of_a_simple_request(stage: Scene):
     task = await asked(stage, look("a.md"), text="[manual] look at it")
-    assert (task.state, task.why) == (S.PAUSED, Why.REVIEW)
+    assert (task.state, task.why) == (S.PAUSED, PauseReason.REVIEW)
     await pressed(stage, control.resume, on_pause(task))
     assert (await newest(stage)).state is S.DONE
 
@@ -129,7 +129,7 @@ async def test_a_rejected_result_of_a_simple_request_is_not_told_to_its_planner(
     task = await newest(stage)
     await pressed(stage, step_review.reject_output, on_pause(task, text="private"))
     task = await newest(stage)
-    assert (task.state, task.why) == (S.PAUSED, Why.DOUBT)
+    assert (task.state, task.why) == (S.PAUSED, PauseReason.DOUBT)
     await pressed(stage, control.skip_step, on_pause(task))
     told = stage.planner.seen[-1].exchanges[0].reports[0]
     assert told.status == "dropped"
@@ -141,7 +141,7 @@ async def test_a_simple_request_whose_result_says_that_it_failed_waits_for_a_per
     stage.desk._change = lambda tool, given: Answer("Error: no room left", {"error": "no room left"})
     await asked(stage, write("a.md"))
     task = await confirmed(stage)
-    assert (task.state, task.why, states(task)) == (S.PAUSED, Why.DOUBT, ["failed"])
+    assert (task.state, task.why, states(task)) == (S.PAUSED, PauseReason.DOUBT, ["failed"])
     stage.desk._change = change
     await pressed(stage, control.retry, on_pause(task))
     task = await confirmed(stage)
@@ -156,7 +156,7 @@ async def test_pause_keeps_the_planner_from_being_asked_until_continue(stage: Sc
     await stage.say("pause", mentioned=False)
     replies = len(stage.planner.seen)
     task = await confirmed(stage)
-    assert (task.state, task.why, len(stage.planner.seen)) == (S.PAUSED, Why.WISH, replies)
+    assert (task.state, task.why, len(stage.planner.seen)) == (S.PAUSED, PauseReason.WISH, replies)
     await stage.say("continue", mentioned=False)
     assert ((await newest(stage)).state, len(stage.planner.seen)) == (S.RUNNING, replies + 1)
 
@@ -183,7 +183,7 @@ async def test_a_planner_hears_of_a_stop_while_it_assesses(stage: Scene):
         heard.append(await brief.interrupted())
         await stage.say("stop")
         heard.append(await brief.interrupted())
-        raise Interrupted
+        raise PlannerInterrupted
 
     stage.planner.assess = thinks
     task = await asked(stage, write("a.md"))
@@ -198,7 +198,7 @@ async def test_a_planner_that_asks_its_model_more_than_once_hears_of_a_stop_in_b
         heard.append(await brief.interrupted())
         await stage.say("stop")
         heard.append(await brief.interrupted())
-        raise Interrupted
+        raise PlannerInterrupted
 
     stage.planner.reply = thinks
     task = await asked(stage)
@@ -296,7 +296,7 @@ async def test_an_expired_sibling_can_be_asked_again_while_its_task_runs(stage: 
     assert (await stage.confirm(first)).code == "expired"
     await stage.play()
     assert states(await newest(stage)) == ["failed", "asked"]
-    said = await reissue.ask_again(stage.world, stage.press(await stage.now(first.id)))
+    said = await reissue.reissue_by_press(stage.world, stage.press(await stage.now(first.id)))
     assert said.ok, said
     await stage.play()
     task = await newest(stage)
@@ -336,7 +336,8 @@ async def test_a_call_that_was_prepared_before_calls_were_steps_ends_as_one(stag
         if not seen:
             seen.append(turn)
             await prepare(
-                stage.world, Asked(derived("action", turn.id, 0, 0), turn.session, ANN, call, turn.id, 0)
+                stage.world,
+                CallRequest(derive_id("action", turn.id, 0, 0), turn.session, ANN, call, turn.id, 0),
             )
         return await ask(turn, brief, pending)
 
@@ -359,8 +360,8 @@ async def test_what_drifted_is_asked_again_alone_where_its_task_ends_at_that_mom
     assert (await decide.cancel(stage.world, stage.press(old))).ok
     await stage.play()
     assert (await newest(stage)).is_finished
-    monkeypatch.setattr(reissue, "waits_for", lambda task, step, action: True)
-    await reissue.renew(stage.world, old.id, ANN, "drift")
+    monkeypatch.setattr(reissue, "may_become", lambda task, step, action: True)
+    await reissue.reissue(stage.world, old.id, ANN, "drift")
     new = await one(stage, "a.md")
     assert (new.renews, new.step) == (old.id, "")
 
@@ -378,7 +379,7 @@ async def test_a_call_of_unknown_outcome_counts_as_a_person_says(
     before = await confirmed(stage, waits)
     assert (states(before), before.result) == (["failed"], "1 of unknown outcome: Write a.md")
     action = await stage.now(waits.id)
-    assert (await resolve_unknown.settle(stage.world, stage.press(action), happened)).ok
+    assert (await resolve_unknown.resolve(stage.world, stage.press(action), happened)).ok
     await stage.play()
     after = await newest(stage)
     assert (after.id, states(after), after.result) == (task.id, [state], result)

@@ -21,26 +21,26 @@ from sqlalchemy import Connection, select
 from bot.embedded import EmbeddedRedis
 from bot.job_routes import jobs
 from gate.actions import confirm, expiry, reissue, resolve_unknown
-from gate.actions.button_press import Press, Said, TaskPress
+from gate.actions.button_press import Press, PressResult, TaskPress
 from gate.rules import plans
-from gate.rules.action import Action, Approvers, Class, Ref
+from gate.rules.action import Action, Approvers, CallClass, Ref
 from gate.rules.canonical_json import parse
 from gate.rules.jobs import Run
 from gate.rules.planner_port import (
-    Assessed,
-    Brief,
     Call,
     Clarify,
     Incoming,
-    Planned,
+    PlannerAssessment,
+    PlannerContext,
+    PlannerReply,
+    ProposedStep,
     ProposePlan,
-    Replied,
     Reply,
     Say,
     Turn,
 )
 from gate.rules.policy import Policy, Rule
-from gate.rules.ports import Sheet
+from gate.rules.ports import OpenedModal
 from gate.rules.settings import Switches
 from gate.rules.states import FINAL, State
 from gate.rules.task import Assessment, Missing, Question, StepState, Task
@@ -97,13 +97,13 @@ class Moody:
     follows = True
 
     def __init__(self) -> None:
-        self.mood: Callable[[Brief], Reply] = lambda brief: Say("?")
+        self.mood: Callable[[PlannerContext], Reply] = lambda brief: Say("?")
 
-    async def assess(self, turn: Turn, brief: Brief) -> Assessed:
-        return Assessed(Assessment(80, 5))
+    async def assess(self, turn: Turn, brief: PlannerContext) -> PlannerAssessment:
+        return PlannerAssessment(Assessment(80, 5))
 
-    async def reply(self, turn: Turn, brief: Brief, pending: tuple[Action, ...]) -> Replied:
-        return Replied(self.mood(brief))
+    async def reply(self, turn: Turn, brief: PlannerContext, pending: tuple[Action, ...]) -> PlannerReply:
+        return PlannerReply(self.mood(brief))
 
 
 class Witness(Desk):
@@ -186,8 +186,8 @@ class Machine(RuleBasedStateMachine):
         assert step.action == action.id, "the step waits for another action"
         if (action.id, action.receipt) in self.yes:
             return
-        assert (*key, plans.seal(action)) in self.consents, "nobody said yes to this"
-        assert action.cls is Class.WRITE
+        assert (*key, plans.step_seal(action)) in self.consents, "nobody said yes to this"
+        assert action.cls is CallClass.WRITE
         assert self.mode == "own", "the rules want more than that"
         assert task.switches.review == "none" or task.switches.review == "after_step"
 
@@ -249,8 +249,10 @@ class Machine(RuleBasedStateMachine):
         names = [f"n{next(self.numbers) % 5}.md" for _ in tools]
         fresh = tuple(map(_planned, tools, names, range(1, len(tools) + 1)))
 
-        def mood(brief: Brief) -> Reply:
-            kept = tuple(Planned(Call(s.server, s.tool, s.args), s.title, s.refs, s.id) for s in brief.left)
+        def mood(brief: PlannerContext) -> Reply:
+            kept = tuple(
+                ProposedStep(Call(s.server, s.tool, s.args), s.title, s.refs, s.id) for s in brief.left
+            )
             if kind == "words":
                 return Say("Hm.")
             if kind == "ask" and not brief.decided:
@@ -286,7 +288,7 @@ class Machine(RuleBasedStateMachine):
                     (task.id, step.id, step.preflight.seal) for step in task.plan.steps if step.preflight.seal
                 }
 
-    async def twice(self, flow: Callable[..., Awaitable[Said]], press: TaskPress) -> list[Said]:
+    async def twice(self, flow: Callable[..., Awaitable[PressResult]], press: TaskPress) -> list[PressResult]:
         """Slack delivers it twice."""
         return await asyncio.gather(*(flow(self.stage.world, press) for _ in range(2)))
 
@@ -347,13 +349,15 @@ class Machine(RuleBasedStateMachine):
             return
         if card.phrase:
             press = replace(press, view=f"V{next(self.numbers)}", typed=card.phrase)
-            self.wait(self._opened(Sheet(press.view, "typed", user, card.id, card.version, card.receipt)))
+            self.wait(
+                self._opened(OpenedModal(press.view, "typed", user, card.id, card.version, card.receipt))
+            )
         if self.wait(confirm.confirm(self.stage.world, press)).ok:
             self.yes.add((card.id, card.receipt))
 
-    async def _opened(self, sheet: Sheet) -> None:
+    async def _opened(self, sheet: OpenedModal) -> None:
         async with self.stage.ledger.begin() as tx:
-            await tx.sheet(sheet)
+            await tx.save_modal(sheet)
 
     def say(self, draw: Draw) -> None:
         self._speak(draw(st.sampled_from(("rather blue", "and another", "pause", "continue"))), draw(
@@ -365,14 +369,14 @@ class Machine(RuleBasedStateMachine):
         if found:
             action = found[index % len(found)]
             press = Press(Ref(action.id, action.version, action.receipt[:16]), TEAM, ANN)
-            self.wait(reissue.ask_again(self.stage.world, press))
+            self.wait(reissue.reissue_by_press(self.stage.world, press))
 
     def settle(self, draw: Draw) -> None:
         happened = draw(st.booleans())
         for action in self.wait(self.all()):
             if action.state is State.UNKNOWN:
                 press = Press(Ref(action.id, action.version, action.receipt[:16]), TEAM, ANN)
-                self.wait(resolve_unknown.settle(self.stage.world, press, happened))
+                self.wait(resolve_unknown.resolve(self.stage.world, press, happened))
                 return
 
     def end(self, draw: Draw) -> None:
@@ -463,7 +467,7 @@ class Machine(RuleBasedStateMachine):
         done = {
             (task.id, step.id)
             for step in steps
-            if step.state is StepState.DONE and step.cls is not Class.READ
+            if step.state is StepState.DONE and step.cls is not CallClass.READ
         }
         assert {key for key in self.went_well if key[0] == task.id} <= done, (
             "what was done is not done any more"
@@ -509,12 +513,12 @@ class Machine(RuleBasedStateMachine):
         assert (await verify(self.engine, KEY)).broken_at is None
 
 
-def _planned(tool: str, name: str, place: int) -> Planned:
+def _planned(tool: str, name: str, place: int) -> ProposedStep:
     if tool == "poke":
-        return Planned(Call("desk", tool, {"at": name}))
+        return ProposedStep(Call("desk", tool, {"at": name}))
     refs = {"content": f"{{steps.{place - 1}.sha}}"} if tool == "write" and place % 3 == 0 else {}
     args = {"path": name} | ({"content": "one"} if tool == "write" and not refs else {})
-    return Planned(Call("desk", tool, args), refs=refs)
+    return ProposedStep(Call("desk", tool, args), refs=refs)
 
 
 async def _safely(work: Callable[..., Awaitable[None]], run: Run) -> BaseException | None:

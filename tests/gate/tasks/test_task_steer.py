@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gate.rules.planner_port import Call, Done, Mode, Propose, Say
-from gate.rules.task import Task, Wish
+from gate.rules.task import StopRequest, Task
 from gate.rules.task_states import TaskState as S
 from tests.gate.gate_setup import ANN, BEN, CLEO, TEAM, Scene
 from tests.gate.plan_setup import approved, planned, shred, write
@@ -61,7 +61,7 @@ async def test_somebody_else_who_wants_to_steer_is_told_who_may(stage: Scene, te
     (said,) = stage.texts[before:]
     assert f"Only <@{ANN}>" in said
     task = await now(stage)
-    assert (task.instructions, task.wish) == ((), Wish.NONE)
+    assert (task.instructions, task.wish) == ((), StopRequest.NONE)
 
 
 @pytest.mark.parametrize("text", ["nice", "the report is in the other folder, I think", "thanks!"])

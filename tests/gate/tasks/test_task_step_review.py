@@ -9,19 +9,19 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from gate.actions.button_press import Said
-from gate.actions.prepare import Asked, Prepared, prepare
-from gate.rules.action import Action, Judged
+from gate.actions.button_press import PressResult
+from gate.actions.prepare import CallRequest, Prepared, prepare
+from gate.rules.action import Action, ResultDecision
 from gate.rules.planner_port import Call
 from gate.rules.policy import Rule
 from gate.rules.ports import Unavailable
 from gate.rules.reviews import Phase, Review, ReviewDecision, undoable, version_before
 from gate.rules.states import State
-from gate.rules.task import StepState, Task, Why
+from gate.rules.task import PauseReason, StepState, Task
 from gate.rules.task_states import TaskState as S
-from gate.rules.tool import Unfit
+from gate.rules.tool import InvalidAnswer
 from gate.tasks import control, pending_reviews, plan_review, step_review
-from gate.tasks.step_review import Conflict, Resume
+from gate.tasks.step_review import ReviewConflict, ReviewRequest
 from storage.columns import unpacked
 from storage.task_tables import events
 from tests.chaos.hammer_process import insisting
@@ -86,20 +86,20 @@ async def after(stage: Scene, *more: Any, tools: str = "desk.look") -> Task:
     stage.desk.notes["a.md"] = "from-a.md"
     uses = write("x", refs={"path": "{steps.s1.content}"})
     task = await approved(stage, await planned(stage, look("a.md"), *(more or (uses,))))
-    assert (task.state, task.why, states(task)[0]) == (S.PAUSED, Why.REVIEW, DONE)
+    assert (task.state, task.why, states(task)[0]) == (S.PAUSED, PauseReason.REVIEW, DONE)
     return task
 
 
 def on(
     task: Task, version: Action | int | None = None, decision: ReviewDecision = APPROVE, **more: Any
-) -> Resume:
+) -> ReviewRequest:
     given = {"team": TEAM, "user": ANN, **more}
     seen = version_before(version) if isinstance(version, Action) else version
-    return Resume(task.id, "s1", task.pauses if seen is None else seen, decision, **given)
+    return ReviewRequest(task.id, "s1", task.pauses if seen is None else seen, decision, **given)
 
 
-async def resumed(stage: Scene, asked: Resume) -> Any:
-    said = await step_review.resume(stage.world, asked)
+async def resumed(stage: Scene, asked: ReviewRequest) -> Any:
+    said = await step_review.decide_review(stage.world, asked)
     await stage.play()
     return said
 
@@ -134,7 +134,7 @@ async def test_an_edit_before_changes_the_inputs_and_is_shown_before_it_runs(bot
     task, action = await before(both)
     said = await resumed(both, on(task, action, edited={"path": "b.md", "content": "other"}))
     assert (said.code, wrote(both)) == ("edited", [])
-    assert isinstance(await resumed(both, on(task, action)), Conflict)
+    assert isinstance(await resumed(both, on(task, action)), ReviewConflict)
     now = await both.now(action.id)
     assert now.version > 1
     assert (await resumed(both, on(task, now))).code == "confirmed"
@@ -147,7 +147,7 @@ async def test_an_edit_before_changes_the_inputs_and_is_shown_before_it_runs(bot
 async def test_inputs_that_break_the_schema_are_told_and_change_nothing(stage: Scene):
     task, action = await before(stage)
     said = await resumed(stage, on(task, action, edited={"path": 7, "content": "x"}))
-    assert isinstance(said, Unfit)
+    assert isinstance(said, InvalidAnswer)
     assert (await stage.now(action.id)).version == 1
 
 
@@ -156,7 +156,7 @@ async def test_a_rejection_before_runs_nothing_and_is_on_record_with_its_reason(
     task, action = await before(both)
     assert (await resumed(both, on(task, action, REJECT, comment="not this folder"))).code == "rejected"
     task = await only(both)
-    assert (task.state, task.why, wrote(both)) == (S.PAUSED, Why.STEP, [])
+    assert (task.state, task.why, wrote(both)) == (S.PAUSED, PauseReason.STEP, [])
     assert "not this folder" in task.reason
     assert await records(both, task.id) == [("s1", "BEFORE", "REJECT", ANN)]
     assert [kind for kind, _ in await happened(both)] == ["workflow_paused", "workflow_resumed"]
@@ -180,9 +180,9 @@ async def test_a_reviewed_read_waits_and_its_answer_is_used(stage: Scene):
 async def test_a_call_outside_of_plans_is_reviewed_as_its_own_execution(stage: Scene):
     reviewing(stage, Phase.BEFORE)
     action = await stage.prepare(path="a.md", content="x")
-    (line,) = await pending_reviews.listed(stage.world, TEAM, ANN)
+    (line,) = await pending_reviews.pending_reviews(stage.world, TEAM, ANN)
     assert (line.execution, line.node, line.phase) == (action.id, action.id, Phase.BEFORE)
-    said = await resumed(stage, Resume(action.id, action.id, line.version, APPROVE, TEAM, ANN))
+    said = await resumed(stage, ReviewRequest(action.id, action.id, line.version, APPROVE, TEAM, ANN))
     assert (said.code, wrote(stage)) == ("confirmed", ["a.md"])
     assert await records(stage, action.id) == [(action.id, "BEFORE", "APPROVE", ANN)]
 
@@ -191,7 +191,7 @@ async def test_what_is_reviewed_shares_no_card_with_other_calls(stage: Scene):
     reviewing(stage, Phase.BEFORE)
     for tool, own in (("write", True), ("shred", False)):
         args = {"path": "a.md", "content": "x"} if own else {"path": "a.md"}
-        asked = Asked(f"id-{tool}", stage.session, ANN, Call("desk", tool, args), group="g")
+        asked = CallRequest(f"id-{tool}", stage.session, ANN, Call("desk", tool, args), group="g")
         made = await prepare(stage.world, asked)
         assert isinstance(made, Prepared)
         assert (made.action.shares == "") is own
@@ -204,18 +204,18 @@ async def test_slacks_own_buttons_leave_the_same_record(stage: Scene):
 
 
 async def test_a_grant_is_no_review(stage: Scene):
-    from gate.rules.grants import floor
+    from gate.rules.grants import never_grantable_reason
 
     _, action = await before(stage)
-    assert "reviewed" in floor(action)
+    assert "reviewed" in never_grantable_reason(action)
 
 
 async def test_what_is_not_reviewed_leaves_no_record_and_no_event(stage: Scene):
     task = await approved(stage, await planned(stage, shred("a.md")))
     task = await confirmed(stage)
     assert (await records(stage, task.id), await happened(stage)) == ([], [])
-    said = await step_review.resume(stage.world, on(task, 1))
-    assert isinstance(said, Said | Conflict)
+    said = await step_review.decide_review(stage.world, on(task, 1))
+    assert isinstance(said, PressResult | ReviewConflict)
 
 
 # promise: REVIEW-17
@@ -225,7 +225,7 @@ async def test_each_of_several_approvers_leaves_a_record_and_the_last_resumes(bo
     both.rule(Rule("two", ("desk.write",), approvers=Approvers(needed=2)))
     task, action = await before(both)
     assert (await resumed(both, on(task, action, user=BEN))).code == "voted"
-    assert isinstance(await resumed(both, on(task, action, user=BEN)), Conflict)
+    assert isinstance(await resumed(both, on(task, action, user=BEN)), ReviewConflict)
     assert [kind for kind, _ in await happened(both)] == ["workflow_paused"]
     assert (await resumed(both, on(task, action, user="U_CLEO"))).code == "confirmed"
     assert [one[3] for one in await records(both, task.id)] == [BEN, "U_CLEO"]
@@ -244,13 +244,13 @@ async def test_an_answer_to_one_phase_or_try_is_none_to_the_next(both: Scene):
     task, action = await before(both, write("b.md"))
     await resumed(both, on(task, action))
     task = await only(both)
-    assert (task.why, task.pauses) == (Why.REVIEW, 1)
-    assert isinstance(await resumed(both, on(task, action)), Conflict)  # it was about the inputs
+    assert (task.why, task.pauses) == (PauseReason.REVIEW, 1)
+    assert isinstance(await resumed(both, on(task, action)), ReviewConflict)  # it was about the inputs
     await resumed(both, on(task, decision=REJECT))
     await pressed(both, control.retry, on_pause(await only(both)))
     again = await waiting(both)
     assert (again.version, again.step) == (action.version, action.step)
-    assert isinstance(await resumed(both, on(task, action)), Conflict)  # it was about the first try
+    assert isinstance(await resumed(both, on(task, action)), ReviewConflict)  # it was about the first try
     assert (await both.now(again.id)).state is State.PREPARED
     assert (await resumed(both, on(task, again))).code == "confirmed"
 
@@ -295,7 +295,7 @@ async def test_a_decision_on_the_result_of_a_change_is_on_its_action(stage: Scen
     before = await stage.now(steps(task)[0].action)
     assert (await resumed(stage, on(task, decision=decision, edited=edited, comment="seen"))).ok
     action = await stage.now(before.id)
-    assert action.judged == Judged(ANN, decision is APPROVE, edited, "seen")
+    assert action.judged == ResultDecision(ANN, decision is APPROVE, edited, "seen")
     assert action.outcome == before.outcome
 
 
@@ -305,14 +305,19 @@ async def test_a_rejection_after_drops_the_result_and_fails_the_step(both: Scene
     assert (await resumed(both, on(task, decision=REJECT, comment="wrong file"))).ok
     task = await only(both)
     step = steps(task)[0]
-    assert (task.state, task.why, task.pauses, states(task)) == (S.PAUSED, Why.DOUBT, 2, [FAILED, WAITING])
+    assert (task.state, task.why, task.pauses, states(task)) == (
+        S.PAUSED,
+        PauseReason.DOUBT,
+        2,
+        [FAILED, WAITING],
+    )
     assert (step.result, step.edited, step.rejected_by) == (None, False, ANN)
     assert "What it gave is dropped" in task.reason
     assert "wrong file" in task.reason
-    assert isinstance(await resumed(both, on(task, 1)), Conflict)
+    assert isinstance(await resumed(both, on(task, 1)), ReviewConflict)
     await pressed(both, control.skip_step, on_pause(task))
     task = await only(both)
-    assert (task.why, wrote(both)) == (Why.STEP, [])
+    assert (task.why, wrote(both)) == (PauseReason.STEP, [])
     assert "which was skipped" in task.reason
 
 
@@ -320,7 +325,7 @@ async def test_an_undo_is_offered_after_a_rejection_and_takes_it_back(both: Scen
     reviewing(both, Phase.AFTER)
     both.desk.notes["a.md"] = "old"
     task = await approved(both, await planned(both, write("a.md"), write("b.md")))
-    assert (task.why, both.desk.notes["a.md"]) == (Why.REVIEW, "new")
+    assert (task.why, both.desk.notes["a.md"]) == (PauseReason.REVIEW, "new")
     await resumed(both, on(task, decision=REJECT))
     task = await only(both)
     assert "“Undo this step”" in task.reason
@@ -345,7 +350,7 @@ async def test_continue_on_the_card_is_an_approval_on_record(stage: Scene):
 async def test_words_in_the_thread_are_no_review_but_a_plain_yes_to_the_card_is(stage: Scene):
     task = await after(stage)
     await stage.say("take b.md instead", mentioned=False)
-    assert (await only(stage)).why is Why.REVIEW
+    assert (await only(stage)).why is PauseReason.REVIEW
     assert any("words alone do not decide" in text for text in stage.texts)
     await stage.say("yes", ts="1600000000.000001", mentioned=False)  # before the card was there
     assert await records(stage, task.id) == []
@@ -356,7 +361,7 @@ async def test_words_in_the_thread_are_no_review_but_a_plain_yes_to_the_card_is(
 async def test_the_last_step_is_reviewed_as_well_and_a_stop_is_no_decision(stage: Scene):
     reviewing(stage, Phase.AFTER)
     task = await approved(stage, await planned(stage, write("a.md")))
-    assert task.why is Why.REVIEW
+    assert task.why is PauseReason.REVIEW
     await pressed(stage, control.stop, on_pause(task))
     assert (await only(stage)).state is S.STOPPED_BY_USER
     assert await records(stage, task.id) == []
@@ -367,7 +372,7 @@ async def test_what_waits_for_a_review_is_not_planned_anew_before_it_is_decided(
     task = await after(stage)
     said = await pressed(stage, plan_review.replan, on_plan(task, text="take b.md instead"))
     assert (said.code, "Decide on that first" in said.text) == ("review", True)
-    assert (await only(stage)).why is Why.REVIEW
+    assert (await only(stage)).why is PauseReason.REVIEW
 
 
 async def test_only_the_requester_changes_or_rejects_a_result(stage: Scene):
@@ -375,16 +380,16 @@ async def test_only_the_requester_changes_or_rejects_a_result(stage: Scene):
     stage.rule(admins=frozenset({BEN}))
     for asked in (on(task, decision=REJECT, user=BEN), on(task, edited=OTHER, user=BEN)):
         assert (await resumed(stage, asked)).code == "not_allowed"
-    assert (await only(stage)).why is Why.REVIEW
+    assert (await only(stage)).why is PauseReason.REVIEW
 
 
 async def test_a_result_that_breaks_its_tools_schema_is_told(stage: Scene):
     task = await after(stage)
     form = {"type": "object", "required": ["sha"], "properties": {"sha": {"type": "string"}}}
     stage.desk.specs_now["look"] = replace(stage.desk.specs_now["look"], output_schema=form)
-    assert isinstance(await resumed(stage, on(task, edited={"sha": 5})), Unfit)
-    assert isinstance(await resumed(stage, on(task, decision=REJECT, edited=OTHER)), Unfit)
-    assert (await only(stage)).why is Why.REVIEW
+    assert isinstance(await resumed(stage, on(task, edited={"sha": 5})), InvalidAnswer)
+    assert isinstance(await resumed(stage, on(task, decision=REJECT, edited=OTHER)), InvalidAnswer)
+    assert (await only(stage)).why is PauseReason.REVIEW
     assert (await resumed(stage, on(task, edited=OTHER))).ok
 
 
@@ -393,7 +398,7 @@ async def test_switched_off_and_other_steps_do_not_wait(stage: Scene):
     reviewing(stage, Phase.AFTER, "*", enabled=False)
     reviewing(stage, Phase.AFTER, "*", steps=("s2",))
     task = await approved(stage, await planned(stage, look("a.md"), look("b.md")))
-    assert (task.why, states(task), task.pauses) == (Why.REVIEW, [DONE, DONE], 1)
+    assert (task.why, states(task), task.pauses) == (PauseReason.REVIEW, [DONE, DONE], 1)
 
 
 # One winner
@@ -414,12 +419,12 @@ async def test_of_fifty_resumes_with_one_version_exactly_one_wins(both: Scene, p
         edited = {**OTHER, "content": f"{number}.md"} if phase is Phase.AFTER and number % 3 == 1 else None
         decision = REJECT if number % 3 == 2 else APPROVE
         return await insisting(
-            lambda: step_review.resume(both.world, on(task, version, decision, edited=edited))
+            lambda: step_review.decide_review(both.world, on(task, version, decision, edited=edited))
         )
 
     said = await asyncio.gather(*map(one, range(50)))
-    assert sum(isinstance(each, Said) and each.ok for each in said) == 1
-    assert sum(isinstance(each, Conflict) for each in said) == 49
+    assert sum(isinstance(each, PressResult) and each.ok for each in said) == 1
+    assert sum(isinstance(each, ReviewConflict) for each in said) == 49
     assert len(await records(both, task.id)) == 1
     assert [kind for kind, _ in await happened(both)] == ["workflow_paused", "workflow_resumed"]
 
@@ -430,27 +435,27 @@ async def test_of_fifty_resumes_with_one_version_exactly_one_wins(both: Scene, p
 # promise: REVIEW-19
 async def test_what_waits_is_listed_until_it_is_decided(both: Scene):
     task, action = await before(both)
-    (line,) = await pending_reviews.listed(both.world, TEAM, ANN)
+    (line,) = await pending_reviews.pending_reviews(both.world, TEAM, ANN)
     version = version_before(action)
     assert (line.key, line.execution, line.node, line.version) == (action.id, task.id, "s1", version)
     assert both.world.pending
     assert await both.world.pending.all(TEAM) == (line,)
-    await step_review.resume(both.world, on(task, action))
+    await step_review.decide_review(both.world, on(task, action))
     assert await both.world.pending.all(TEAM) == ()
     await both.play()
-    assert await pending_reviews.listed(both.world, TEAM, ANN) == ()
+    assert await pending_reviews.pending_reviews(both.world, TEAM, ANN) == ()
 
 
 # promise: REVIEW-19
 async def test_a_redis_that_was_emptied_is_filled_from_sql_and_nothing_in_it_ends(stage: Scene):
     task = await after(stage)
-    before_ = await pending_reviews.listed(stage.world, TEAM, ANN)
+    before_ = await pending_reviews.pending_reviews(stage.world, TEAM, ANN)
     assert [(one.execution, one.version, one.phase) for one in before_] == [(task.id, 1, Phase.AFTER)]
     redis = stage.world.pending._redis  # type: ignore[union-attr]
     assert [await redis.ttl(key) for key in await redis.keys("*:reviews:*")] == [-1]
     await redis.flushall()
     assert await stage.world.pending.all(TEAM) is None  # type: ignore[union-attr]
-    assert await pending_reviews.listed(stage.world, TEAM, ANN) == before_
+    assert await pending_reviews.pending_reviews(stage.world, TEAM, ANN) == before_
     assert await stage.world.pending.all(TEAM) == before_  # type: ignore[union-attr]
 
 
@@ -462,7 +467,9 @@ async def test_without_redis_the_list_is_read_from_sql(stage: Scene):
             raise Unavailable("away")
 
     stage.world = replace(stage.world, pending=Away())  # type: ignore[arg-type]
-    assert [one.execution for one in await pending_reviews.listed(stage.world, TEAM, ANN)] == [task.id]
+    assert [one.execution for one in await pending_reviews.pending_reviews(stage.world, TEAM, ANN)] == [
+        task.id
+    ]
 
 
 # promise: REVIEW-20
@@ -482,7 +489,7 @@ async def test_what_a_reviewer_has_decided_is_found_page_by_page(stage: Scene):
     task = await after(stage, look("b.md"))
     await resumed(stage, on(task))
     task = await only(stage)
-    await resumed(stage, Resume(task.id, "s2", task.pauses, APPROVE, TEAM, ANN))
+    await resumed(stage, ReviewRequest(task.id, "s2", task.pauses, APPROVE, TEAM, ANN))
     latest = await pending_reviews.history_of(stage.world, TEAM, ANN)
     assert [one.node_id for one in latest] == ["s2", "s1"]
     assert [

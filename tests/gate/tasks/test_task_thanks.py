@@ -9,7 +9,16 @@ from dataclasses import replace
 import pytest
 
 from gate.rules.action import Action
-from gate.rules.planner_port import Brief, Call, Incoming, Mode, Propose, ProposePlan, Replied, Turn
+from gate.rules.planner_port import (
+    Call,
+    Incoming,
+    Mode,
+    PlannerContext,
+    PlannerReply,
+    Propose,
+    ProposePlan,
+    Turn,
+)
 from gate.rules.states import State
 from gate.rules.task import Task
 from gate.rules.task_states import TaskState as S
@@ -38,12 +47,12 @@ CHANGES = ["make it 600", "again", "no, the other account", "nochmal bitte", "th
 class Eager(Obeying):
     """Proposes the payment in every turn, once; as a plan where a plan is wanted."""
 
-    async def reply(self, turn: Turn, brief: Brief, pending: tuple[Action, ...]) -> Replied:
+    async def reply(self, turn: Turn, brief: PlannerContext, pending: tuple[Action, ...]) -> PlannerReply:
         if turn.mode is Mode.PLAN:
-            return Replied(ProposePlan(proposes(write("paid.md", "500 EUR")).steps))
+            return PlannerReply(ProposePlan(proposes(write("paid.md", "500 EUR")).steps))
         if turn.exchanges:
             return await super().reply(turn, brief, pending)
-        return Replied(Propose((PAY,)))
+        return PlannerReply(Propose((PAY,)))
 
 
 def eager(stage: Scene) -> None:
@@ -96,7 +105,7 @@ async def test_thanks_while_it_still_runs_are_no_instruction(stage: Scene) -> No
     stage.desk.entered.clear()
     running = asyncio.create_task(stage.say("pay the invoice"))
     await stage.desk.entered.wait()
-    said = await steer.heard(
+    said = await steer.handle_thread_message(
         stage.world, Incoming("in:x", stage.session, ANN, "ok, thanks", "1900000000.000000", False)
     )
     assert said is not None

@@ -58,7 +58,7 @@ async def test_the_result_that_is_asked_about_says_what_was_taken_back(both: Sce
     told = "3 of 3 steps done: Write a.md; Look a.md; Write b.md."
     assert task.result == told
     last = await both.now(task.plan.steps[2].action)
-    assert (await undo.ask(both.world, both.press(last))).ok
+    assert (await undo.request_undo(both.world, both.press(last))).ok
     await both.play()
     assert (await only(both)).result == f"{told} Taken back: step 3 (Write b.md)."
     assert (await pressed(both, undo_all.undo_all, on_plan(await only(both)))).ok
@@ -131,7 +131,7 @@ async def test_what_was_taken_back_by_its_own_button_is_left_out(stage: Scene):
     task = await done(stage)
     assert task.plan
     action = await stage.now(task.plan.steps[2].action)
-    await undo.ask(stage.world, Press(Ref(action.id, action.version, ""), TEAM, ANN))
+    await undo.request_undo(stage.world, Press(Ref(action.id, action.version, ""), TEAM, ANN))
     await pressed(stage, undo_all.undo_all, on_plan(await only(stage)))
     assert wrote(stage) == ["a.md", "b.md", "b.md", "a.md"]
     assert (await stage.now(action.id)).state is State.UNDONE

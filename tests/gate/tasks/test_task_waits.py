@@ -13,7 +13,7 @@ from gate.rules.planner_port import Clarify
 from gate.rules.ports import Limits
 from gate.rules.settings import Switches
 from gate.rules.states import FINAL, SETTLED, State
-from gate.rules.task import Missing, Plan, Question, Task, Why
+from gate.rules.task import Missing, PauseReason, Plan, Question, Task
 from gate.rules.task_states import ENDS, OVER, TaskEvent, TaskState, after
 from gate.tasks import plan
 from storage.rows import due, task_due
@@ -60,7 +60,7 @@ def test_every_state_of_a_task_has_a_time_an_end_or_a_person(state: TaskState) -
 
 def test_what_goes_on_by_itself_has_a_time_also_within_such_a_state() -> None:
     question = Question("q", "which?", Missing.INPUTS)
-    assert task_due(task(S.PAUSED, why=Why.SUMMARY), NOW, Limits()) is not None
+    assert task_due(task(S.PAUSED, why=PauseReason.SUMMARY), NOW, Limits()) is not None
     assert task_due(task(S.CLARIFYING, questions=(question,)), NOW, Limits()) is not None
     assert (
         task_due(task(S.PLAN_REVIEW, plan=Plan(1, (), lapsed=True)), NOW, Limits()) is None
@@ -91,7 +91,7 @@ async def test_a_run_that_comes_back_much_later_does_not_call(stage: Scene) -> N
     action = await stage.prepare(path="a.md", content="hello")
     await stage.confirm(action)
     stage.travel(stage.world.limits.begin + 1)
-    await execute.carry_out(stage.world, action.id)
+    await execute.execute(stage.world, action.id)
     assert (await stage.now(action.id)).state is State.CANCELLED
     assert stage.desk.calls == []
 
@@ -174,7 +174,7 @@ async def test_a_wait_is_not_prolonged_by_what_changes_meanwhile(both: Scene) ->
     both.travel(86_400 - 60)
     finished = await newest(both)
     async with both.ledger.begin() as tx:
-        await tx.keep_task(finished, **parts_of(finished, result="something else"))
+        await tx.update_task(finished, **parts_of(finished, result="something else"))
     both.travel(61)
     assert [one.id for one in await both.ledger.due()] == [finished.id]
 
@@ -184,8 +184,8 @@ async def test_what_was_changed_since_it_was_found_due_stays_as_it_is(stage: Sce
     stage.travel(7 * 86_400 + 1)
     found, waiting_task = await stage.ledger.due(), await newest(stage)
     async with stage.ledger.begin() as tx:
-        await tx.keep_task(waiting_task, **parts_of(waiting_task, remarks=()))
-    await expiry.settle(stage.world, found)
+        await tx.update_task(waiting_task, **parts_of(waiting_task, remarks=()))
+    await expiry.process_items(stage.world, found)
     plan_now = (await newest(stage)).plan
     assert plan_now is not None
     assert not plan_now.lapsed
@@ -203,7 +203,7 @@ async def test_a_summary_that_nobody_was_shown_waits_for_a_person(stage: Scene) 
     assert await expiry.overdue(stage.world) == 1
     await stage.play()
     now = await only(stage)
-    assert (now.state, now.why, now.pauses) == (S.PAUSED, Why.REVIEW, task.pauses)
+    assert (now.state, now.why, now.pauses) == (S.PAUSED, PauseReason.REVIEW, task.pauses)
     assert "its time could not be kept" in now.reason
 
 
