@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gate.rules.action import CallClass
-from gate.rules.canonical_targets import SECRET_FILE
 from gate.rules.policy import Rule
+from gate.rules.secret_files import SECRET_FILE
 
 FILES = "file folder dir path document object blob"
 SHELLS = "shell bash command cmd exec terminal console process powershell script run"

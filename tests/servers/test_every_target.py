@@ -22,8 +22,6 @@ from gate.rules.canonical_targets import (
     MAX_ALTERNATIVES,
     MOST_WORK_OF_A_CALL,
     PLAIN,
-    SECRET_FILE,
-    SECRET_NAMES,
     Targets,
     _candidate_secrets,
     _long,
@@ -37,6 +35,7 @@ from gate.rules.canonical_targets import (
     with_resolved_paths,
 )
 from gate.rules.policy import Policy, decide
+from gate.rules.secret_files import SECRET_FILE, SECRET_NAMES
 from gate.rules.tool import Hints, ToolSpec, Trust
 from servers.filesystem import paths
 from servers.filesystem import server as filesystem
