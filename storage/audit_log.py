@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
 
@@ -12,7 +13,7 @@ from sqlalchemy import Table, bindparam, insert, literal, select, union_all, upd
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from gate.rules.audit import ROTATED, Checker, Entry, Keyring, Line, is_genuine, mac, team_of
-from storage.columns import clock
+from storage.columns import EPOCH, clock
 from storage.database import reading
 from storage.events import event_of_row
 from storage.rows import entry_row, to_line
@@ -24,6 +25,12 @@ AT_ONCE = 8  # rows that are written by one statement, which is built once for e
 # Built once, as every change there is needs them.
 ADDED = insert(audit_log)
 MOVED = update(audit_head).values(mac=bindparam("end"))
+MOVED_ON = (
+    update(audit_head)
+    .where(audit_head.c.seq == bindparam("was_seq"), audit_head.c.mac == bindparam("was_mac"))
+    .values(seq=bindparam("new_seq"), mac=bindparam("new_mac"))
+    .returning(audit_head.c.seq)
+)
 LOCKED = select(audit_head.c.seq).with_for_update()
 
 
@@ -44,32 +51,90 @@ class Verified:
     head: Head
 
 
+@dataclass(slots=True)
+class Chain:
+    """What entries are chained with: the key, and the end of the log as this process has left it, None where it does
+    not know it."""
+
+    key: bytes
+    end: Head | None = None
+
+
 async def append(
     connection: AsyncConnection,
-    key: bytes,
+    chain: Chain,
     entries: Sequence[Entry],
     offset: timedelta,
     event_rows: Sequence[Mapping[str, Any]] = (),
 ) -> None:
     """Write the entries at the end of the log, and then these rows of the table `events`. Locks the end until the
     transaction is over: do it last."""
-    head = (await connection.execute(_taken(offset), {"more": len(entries)})).one()
-    seq, prev, at = head[0] - len(entries), head[1], head[2]
-    rows = []
-    for entry in entries:
-        seq += 1
+    if connection.dialect.name == "postgresql":
+        await _append_on_postgres(connection, chain.key, entries, offset, event_rows)
+        return
+    rows = await _after_known_end(connection, chain, entries, offset)
+    if rows is None:
+        rows = await _numbered_rows(connection, chain.key, entries, offset)
+        await connection.execute(MOVED, {"end": rows[-1]["mac"]})
+    chain.end = Head(
+        rows[-1]["seq"], rows[-1]["mac"]
+    )  # should this not be committed, it is not found there again
+    await connection.execute(ADDED, rows)
+    if event_rows:
+        await connection.execute(event_of_row(offset), event_rows)
+
+
+async def _append_on_postgres(
+    connection: AsyncConnection,
+    key: bytes,
+    entries: Sequence[Entry],
+    offset: timedelta,
+    event_rows: Sequence[Mapping[str, Any]],
+) -> None:
+    rows = await _numbered_rows(connection, key, entries, offset)
+    end = {"end": rows[-1]["mac"]}
+    if len(rows) + len(event_rows) <= AT_ONCE:
+        given = [*_numbered("entry", rows), *_numbered("event", event_rows)]
+        named = {f"{kind}_{name}": value for kind, row in given for name, value in row.items()}
+        await connection.execute(_at_once(offset, len(rows), len(event_rows)), {**end, **named})
+        return
+    await connection.execute(ADDED, rows)
+    await connection.execute(MOVED, end)
+    if event_rows:
+        await connection.execute(event_of_row(offset), event_rows)
+
+
+async def _numbered_rows(
+    connection: AsyncConnection, key: bytes, entries: Sequence[Entry], offset: timedelta
+) -> list[dict[str, Any]]:
+    """The rows of the entries, whose numbers are taken with this."""
+    seq, prev, at = (await connection.execute(_taken(offset), {"more": len(entries)})).one()
+    return _chained(key, Head(seq - len(entries), prev), entries, at)
+
+
+async def _after_known_end(
+    connection: AsyncConnection, chain: Chain, entries: Sequence[Entry], offset: timedelta
+) -> list[dict[str, Any]] | None:
+    """The same with the end moved already, in one statement, where the log still ends as this process left it; None
+    where it does not, as another process has written to it. For SQLite, whose clock is that of this process."""
+    if chain.end is None:
+        return None
+    at = EPOCH + time.time_ns() // 1_000_000 * timedelta(milliseconds=1) + offset
+    rows = _chained(chain.key, chain.end, entries, at)
+    was = {"was_seq": chain.end.seq, "was_mac": chain.end.mac}
+    given = {**was, "new_seq": rows[-1]["seq"], "new_mac": rows[-1]["mac"]}
+    moved = (await connection.execute(MOVED_ON, given)).first()
+    return rows if moved else None
+
+
+def _chained(key: bytes, end: Head, entries: Sequence[Entry], at: datetime) -> list[dict[str, Any]]:
+    """The rows of entries that come after this end of the log."""
+    rows, prev = [], end.mac
+    for seq, entry in enumerate(entries, end.seq + 1):
         value = mac(key, prev, seq, at, entry)
         rows.append(_row(Line(seq, at, entry, prev, value, team_of(entry.session))))
         prev = value
-    if connection.dialect.name == "postgresql" and len(rows) + len(event_rows) <= AT_ONCE:
-        given = [*_numbered("entry", rows), *_numbered("event", event_rows)]
-        named = {f"{kind}_{name}": value for kind, row in given for name, value in row.items()}
-        await connection.execute(_at_once(offset, len(rows), len(event_rows)), {"end": prev, **named})
-        return
-    await connection.execute(ADDED, rows)
-    await connection.execute(MOVED, {"end": prev})
-    if event_rows:
-        await connection.execute(event_of_row(offset), event_rows)
+    return rows
 
 
 async def in_turn(connection: AsyncConnection) -> None:

@@ -22,6 +22,7 @@ from gate.rules.ports import DueItem, Limits, Note, OpenedModal, Posted, ThreadC
 from gate.rules.states import State
 from gate.rules.task import Task
 from storage import api_tables, tables, task_tables
+from storage.audit_log import Chain
 from storage.columns import clock
 from storage.database import CHECKPOINTS, READ_SECONDS, reached, reading
 from storage.grants import Grants
@@ -128,7 +129,7 @@ class SqlLedger:
         self._engine = engine
         self._reader = reading(engine)
         self._enqueue = enqueue
-        self._key, self.seals = audit_key, row_macs_of(audit_key)
+        self._chain, self.seals = Chain(audit_key), row_macs_of(audit_key)
         self._sqlite = engine.dialect.name == "sqlite"
         # On SQLite they stand in line (storage/write_queue.py), and need no connection until it is their turn.
         self._background, self._priority = asyncio.Semaphore(MAX_BACKGROUND), ForegroundPriority()
@@ -155,7 +156,7 @@ class SqlLedger:
             if seconds is None and not self._sqlite:
                 await self._priority.wait_for_foreground()
             async with turn, limit, self._connected(limit) as connection:
-                tx = SqlTx(connection, self.offset, self._key, self.limits, self._token)
+                tx = SqlTx(connection, self.offset, self._chain, self.limits, self._token)
                 yield tx
                 await tx.finish(self._enqueue)
                 limit.reschedule(None)

@@ -13,7 +13,7 @@ from gate.rules.audit import ADOPTED, FORMAT, ROTATED, Entry, key_id
 from gate.rules.states import State
 from gate.rules.webhooks import PREFIX, Webhook
 from storage.api_tables import tokens, webhooks
-from storage.audit_log import append, last
+from storage.audit_log import Chain, append, last
 from storage.columns import clock
 from storage.grant_tables import grants
 from storage.question_tables import server_questions
@@ -63,7 +63,7 @@ async def adopt(engine: AsyncEngine, key: bytes) -> bool:
     try:
         async with engine.begin() as connection:
             entry = Entry(event=ADOPTED, session="", actor="system", reason="by a new version")
-            await append(connection, key, [entry], timedelta())
+            await append(connection, Chain(key), [entry], timedelta())
             await _first(connection)
             for table in SEALED:
                 await _resealed(connection, table, seals, fresh)
@@ -88,7 +88,7 @@ async def rotate(engine: AsyncEngine, old: bytes, new: bytes) -> int:
     before, after = row_macs_of(old), row_macs_of(new)
     entry = Entry(event=ROTATED, session="", actor="operator", outcome=key_id(new), user_confirmed=True)
     async with engine.begin() as connection:
-        await append(connection, old, [entry], timedelta())
+        await append(connection, Chain(old), [entry], timedelta())
         for table in SEALED:
             await _resealed(connection, table, after, lambda table, row: before.holds(table, row))
         for row in (await connection.execute(select(webhooks))).all():

@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from gate.rules.action import ALTERED
 from gate.rules.audit import Entry
 from gate.rules.tool import Pin
-from storage.audit_log import append
+from storage.audit_log import Chain, append
 from storage.database import reached, reading
 from storage.row_macs import RowMacs
 from storage.rows import insert, plain
@@ -70,7 +70,7 @@ class PinStore:
         with reached():
             async with self._engine.begin() as connection:
                 await connection.execute(read, rows)
-                await append(connection, audit_key, [_reviewed(pin) for pin in pins], timedelta())
+                await append(connection, Chain(audit_key), [_reviewed(pin) for pin in pins], timedelta())
 
 
 def _reviewed(pin: Pin) -> Entry:

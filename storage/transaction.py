@@ -28,7 +28,7 @@ from gate.rules.task_states import after as follow
 from storage import statements, tables
 from storage.allowed_changes import action_with_changes, task_with_changes
 from storage.api_tables import made
-from storage.audit_log import append, decisive, in_turn
+from storage.audit_log import Chain, append, decisive, in_turn
 from storage.columns import Words, clock
 from storage.events import event_of_row
 from storage.grants import GrantsTx
@@ -65,11 +65,11 @@ class SqlTx:
     """gate.rules.ports.Tx over one connection. Entries and runs are kept until `finish`, which the ledger calls."""
 
     def __init__(
-        self, connection: AsyncConnection, offset: timedelta, key: bytes, limits: Limits, token: str = ""
+        self, connection: AsyncConnection, offset: timedelta, chain: Chain, limits: Limits, token: str = ""
     ) -> None:
-        self._connection, self._key, self._token = connection, key, token
+        self._connection, self._chain, self._token = connection, chain, token
         self._limits = limits
-        self._seals = row_macs_of(key)
+        self._seals = row_macs_of(chain.key)
         self._offset = offset
         self._clock = clock(offset)
         self._locked_at: datetime | None = None  # the database's clock when the last row was locked
@@ -171,7 +171,7 @@ class SqlTx:
             await self._connection.run_sync(enqueue_all)
         event_rows = self._event_rows()
         if self._entries:
-            await append(self._connection, self._key, self._entries, self._offset, event_rows)
+            await append(self._connection, self._chain, self._entries, self._offset, event_rows)
         elif event_rows:
             await in_turn(self._connection)
             await self.execute(event_of_row(self._offset), event_rows)
@@ -233,7 +233,7 @@ class SqlTx:
             action.name,
             action.decided_by,
         )
-        return same and is_genuine(self._key, line)
+        return same and is_genuine(self._chain.key, line)
 
     async def move(
         self, action: Action, event: Event, *, lost: bool = False, **changes: Unpack[ActionParts]

@@ -104,8 +104,8 @@ MUTANTS = (
     ),
     one(
         "audit_late", CARRY_OUT + "test_what_cannot_be_written_down_does_not_run",
-        "storage/transaction.py", "            await append(self._connection, self._key, self._entries, self._offset, event_rows)",
-        "            try:\n                await append(self._connection, self._key, self._entries, self._offset, event_rows)\n"
+        "storage/transaction.py", "            await append(self._connection, self._chain, self._entries, self._offset, event_rows)",
+        "            try:\n                await append(self._connection, self._chain, self._entries, self._offset, event_rows)\n"
         "            except Exception:\n                pass",
     ),
     Mutant(

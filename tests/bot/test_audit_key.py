@@ -22,7 +22,7 @@ from gate.rules.audit import GENESIS, Entry, mac
 from gate.rules.states import State
 from gate.rules.webhooks import Webhook
 from storage.api_tables import tokens, webhooks
-from storage.audit_log import append, last, verify
+from storage.audit_log import Chain, append, last, verify
 from storage.database import DatabaseInUse, open_engine, serve_alone
 from storage.ledger import SqlLedger
 from storage.migrate import migrate
@@ -49,7 +49,7 @@ async def filled(settings: Settings, count: int = 3) -> None:
         entries = [
             Entry(event="confirmed", session="T1:C1:1.1", actor="U1", reason=str(n)) for n in range(count)
         ]
-        await append(connection, key, entries, timedelta())
+        await append(connection, Chain(key), entries, timedelta())
     await engine.dispose()
 
 
@@ -129,7 +129,10 @@ async def test_whoever_has_the_old_key_cannot_go_on_with_it(tmp_path: Path) -> N
     async def forged(engine: AsyncEngine) -> None:
         async with engine.begin() as connection:
             await append(
-                connection, old, [Entry(event="confirmed", session="T1:C1:1.1", actor="U1")], timedelta()
+                connection,
+                Chain(old),
+                [Entry(event="confirmed", session="T1:C1:1.1", actor="U1")],
+                timedelta(),
             )
         assert (await verify(engine, keyring(settings))).broken_at == 5
         with pytest.raises(SettingsError):

@@ -16,7 +16,7 @@ import pytest
 from bot.cli.main import main
 from bot.settings import Settings
 from gate.rules.audit import Entry
-from storage.audit_log import append
+from storage.audit_log import Chain, append
 from storage.database import open_engine
 from tests.forks import bot
 
@@ -66,7 +66,7 @@ def written(home: Path, *reasons: str) -> None:
             entries = [
                 Entry(event="confirmed", session="T1:C1:1.1", actor="U1", reason=reason) for reason in reasons
             ]
-            await append(connection, settings.audit_key(), entries, timedelta())
+            await append(connection, Chain(settings.audit_key()), entries, timedelta())
         await engine.dispose()
 
     asyncio.run(write())

@@ -8,11 +8,12 @@ import random
 from datetime import UTC, datetime
 
 import pytest
-from sqlalchemy import insert, text, update
+from sqlalchemy import event, insert, text, update
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from gate.rules.audit import GENESIS, mac
+from gate.rules.ports import LedgerEvent
 from storage.audit_log import CHUNK, Head, head, verify
 from storage.database import open_engine
 from storage.ledger import SqlLedger
@@ -20,7 +21,7 @@ from storage.migrate import migrate, upgrade
 from storage.rows import entry_row
 from storage.tables import audit_head, audit_log
 from tests.storage.conftest import KEY
-from tests.storage.samples import said
+from tests.storage.samples import THREAD, said
 
 DROP_TRIGGERS = {
     "sqlite": [f"DROP TRIGGER audit_log_no_{what}" for what in ("update", "delete", "replace")],
@@ -92,6 +93,40 @@ async def test_entries_are_chained_in_the_order_of_their_transactions(
     verified = await verify(engine, KEY)
     assert (verified.count, verified.broken_at) == (24, None)
     assert verified.head == await head(engine) == Head(24, lines[-1].mac)
+
+
+async def test_entries_follow_the_committed_end_after_a_transaction_was_rolled_back(
+    ledger: SqlLedger, other: SqlLedger, engine: AsyncEngine
+) -> None:
+    await fill(ledger, 2)
+
+    async def write_and_break_off() -> None:
+        async with ledger.begin() as tx:
+            tx.audit(said(reason="never committed"))
+            await tx.finish(lambda *_: False)
+            raise ConnectionError
+
+    with pytest.raises(ConnectionError):
+        await write_and_break_off()
+    for by in (other, ledger, ledger):
+        await fill(by, 1)
+    verified = await verify(engine, KEY)
+    assert (verified.count, verified.broken_at) == (5, None)
+    assert "never committed" not in [line.entry.reason for line in await ledger.audit_tail(team="T1")]
+
+
+async def test_an_entry_takes_three_statements_on_sqlite_and_two_on_postgresql(
+    ledger: SqlLedger, engine: AsyncEngine
+) -> None:
+    await fill(ledger, 1)
+    sent: list[str] = []
+    event.listen(engine.sync_engine, "before_cursor_execute", lambda *given: sent.append(given[2]))
+    async with ledger.begin() as tx:
+        tx.audit(said(reason="told to clients, too"))
+        tx.publish(LedgerEvent("task_changed", THREAD, "", {}))
+    statements = [one for one in sent if not one.startswith("BEGIN")]
+    assert len(statements) == (3 if engine.dialect.name == "sqlite" else 2), statements
+    assert (await verify(engine, KEY)).count == 2
 
 
 async def test_an_empty_log_verifies(engine: AsyncEngine) -> None:
