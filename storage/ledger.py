@@ -18,7 +18,16 @@ from gate.rules.action import OWN_CARD, Action, Session, Vote
 from gate.rules.audit import Line
 from gate.rules.messages import CardKey, CardKind
 from gate.rules.planner_port import Turn
-from gate.rules.ports import DueItem, Limits, Note, OpenedModal, Posted, ThreadContext, UndoEntry
+from gate.rules.ports import (
+    ActionContext,
+    DueItem,
+    Limits,
+    Note,
+    OpenedModal,
+    Posted,
+    ThreadContext,
+    UndoEntry,
+)
 from gate.rules.states import State
 from gate.rules.task import Task
 from storage import api_tables, tables, task_tables
@@ -52,6 +61,7 @@ from storage.statements import (
     TURN,
     UNREAD,
     VOTES,
+    before_action,
     due,
     opening,
 )
@@ -263,6 +273,11 @@ class SqlLedger:
             waiting = waiting.where(actions.c.session == session)
         (rows,) = await self._ask(waiting.order_by(actions.c.created_at, actions.c.id))
         return self._actions(rows)
+
+    async def before_action(self, action_id: str, team: str, requester: str) -> ActionContext:
+        given = {"of": action_id, "team": team, "requester": requester}
+        ((row,),) = await self._ask(before_action(self.offset), **given)
+        return ActionContext(bool(row.known), row.waiting)
 
     async def actions_of_turn(self, turn_id: str) -> tuple[Action, ...]:
         (rows,) = await self._ask(OF_TURN, of=turn_id)

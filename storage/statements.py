@@ -15,7 +15,7 @@ from gate.rules.task_states import TaskState
 from storage.api_tables import made
 from storage.columns import clock
 from storage.rows import insert
-from storage.tables import actions, exchanges, inbox, turns, votes
+from storage.tables import PREPARED, actions, exchanges, inbox, turns, votes
 from storage.task_tables import tasks
 
 ID: Any = bindparam("of")
@@ -38,6 +38,18 @@ def locked(table: Table, offset: timedelta) -> Any:
 def locked_task(offset: timedelta) -> Any:
     """The same of a task, and the API token that opened it (`token`)."""
     return locked(tasks, offset).add_columns(TOKEN_OF_TASK.scalar_subquery().label("token"))
+
+
+_KNOWN = select(actions.c.id).where(actions.c.id == ID).exists().label("known")
+
+
+@cache
+def before_action(offset: timedelta) -> Any:
+    """Whether an action is there, and how many of a person wait, in one row."""
+    own = (PREPARED, actions.c.team == bindparam("team"), actions.c.requester == bindparam("requester"))
+    now = select(clock(offset)).scalar_subquery()
+    waiting = select(func.count()).select_from(actions).where(*own, actions.c.expires_at > now)
+    return select(_KNOWN, waiting.scalar_subquery().label("waiting"))
 
 
 OF_TURN = (

@@ -125,16 +125,19 @@ async def prepare(
     name = f"{asked.call.server}.{asked.call.tool}"
     runs = isinstance(found, CheckedCall) and found.decision.verdict is Verdict.RUN
     runs = runs and not world.policy.review(Phase.BEFORE, name, asked.names)
+    waiting = 0
     if not runs or world.policy.review(Phase.AFTER, name, asked.names):  # else nothing of it ever waits
-        before = await world.ledger.action(asked.id)
+        seen = await world.ledger.before_action(asked.id, asked.session.team, asked.requester)
+        before = await world.ledger.action(asked.id) if seen.known else None
         if before is not None:
             return Prepared(before)
+        waiting = seen.waiting
     if not isinstance(found, CheckedCall):
         return await record_refusal(world, asked, name, found)
     with sampling_for(world, _sampling_subject(world, found.asked, found.decision)):
         if runs:
             return await execute_read(world, found.asked, found.spec, found.decision)
-        return await store_pending(world, found.asked, found.spec, write or pending_action)
+        return await _store_pending(world, found.asked, found.spec, waiting, write or pending_action)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,11 +180,13 @@ def _sampling_subject(world: World, asked: CallRequest, decision: Decision) -> S
     return SamplingSubject(asked.session, asked.id, asked.requester, withheld)
 
 
-async def store_pending(world: World, asked: CallRequest, spec: ToolSpec, write: Write) -> Prepared | Refused:
-    """Make the pending action: first its lease, then its row (an orphan lease is harmless)."""
-    waiting = await world.ledger.pending(asked.session.team, user=asked.requester)
+async def _store_pending(
+    world: World, asked: CallRequest, spec: ToolSpec, waiting: int, write: Write
+) -> Prepared | Refused:
+    """Make the pending action: first its lease, then its row (an orphan lease is harmless). `waiting`: how many of its
+    requester wait already."""
     asks = write is pending_action or bool(asked.turn)
-    if asks and len(waiting) >= world.limits.pending_per_user:  # before anything is looked at
+    if asks and waiting >= world.limits.pending_per_user:  # before anything is looked at
         return await record_refusal(world, asked, spec.full_name, (TOO_MANY_PENDING,))
     seen = await make_preview(world, spec, asked.call.args, asked.session.channel)
     if seen.unseen:

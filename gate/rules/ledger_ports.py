@@ -69,6 +69,14 @@ class ThreadContext:
 
 
 @dataclass(frozen=True, slots=True)
+class ActionContext:
+    """`known`: whether there is an action with its id. `waiting`: those of its requester that wait already."""
+
+    known: bool
+    waiting: int
+
+
+@dataclass(frozen=True, slots=True)
 class DueItem:
     """A row that the sweep has to look at. `left`: seconds until then by the database's clock, negative after it."""
 
@@ -301,6 +309,10 @@ class Ledger(Protocol):
         self, team: str, *, user: str | None = None, session: Session | None = None
     ) -> tuple[Action, ...]:
         """Actions in `prepared` that have not expired, oldest first."""
+
+    async def before_action(self, action_id: str, team: str, requester: str) -> ActionContext:
+        """What a call of this person has to know that may become the action with this id."""
+        ...
 
     async def actions_of_turn(self, turn_id: str) -> tuple[Action, ...]: ...
     async def actions_of_group(self, group: str) -> tuple[Action, ...]:

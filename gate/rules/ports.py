@@ -9,6 +9,7 @@ from typing import Protocol
 
 from gate.rules.action import Action, Json, Person
 from gate.rules.confidence import Judgement
+from gate.rules.ledger_ports import ActionContext as ActionContext
 from gate.rules.ledger_ports import DueItem as DueItem
 from gate.rules.ledger_ports import Ledger as Ledger
 from gate.rules.ledger_ports import PlannerUnavailable as PlannerUnavailable

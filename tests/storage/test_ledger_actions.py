@@ -12,7 +12,7 @@ import pytest
 from gate.rules.action import Action, Claim, Execution, Undo, Vote
 from gate.rules.audit import Entry
 from gate.rules.jobs import undo
-from gate.rules.ports import Stale
+from gate.rules.ports import ActionContext, Stale
 from gate.rules.states import ARROWS, Event, NoSuchArrow, State, after
 from storage.ledger import SqlLedger
 from tests.actions import but
@@ -186,6 +186,8 @@ async def test_pending_are_those_that_can_still_be_decided_oldest_first(ledger: 
     assert [a.id for a in await ledger.pending("T1", user="U1")] == ["a2", "a0"]
     assert [a.id for a in await ledger.pending("T1", session=THREAD)] == ["a0", "a1"]
     assert [a.id for a in await ledger.pending("T1", user="U2", session=THREAD)] == ["a1"]
+    assert await ledger.before_action("a0", "T1", "U1") == ActionContext(known=True, waiting=2)
+    assert await ledger.before_action("a9", "T1", "U2") == ActionContext(known=False, waiting=1)
 
 
 async def test_the_janitor_is_given_what_is_overdue_and_nothing_else(ledger: SqlLedger) -> None:
