@@ -20,6 +20,8 @@ from storage.slack_users import PeopleStore
 log = logging.getLogger(__name__)
 
 KEPT = timedelta(hours=24)  # for which a click may lean on what is known; the effect asks again
+REWRITTEN = timedelta(hours=1)  # after which it is written down again though nothing of it has changed
+RECENT = 60.0  # seconds for which an answer of Slack needs no look at the record, nor another question
 WAIT = 1.0  # seconds that a click waits for Slack to say who somebody new is
 MOST = 10_000  # accounts in memory
 NO_GROUP = "no_such_subteam"
@@ -45,14 +47,18 @@ class SlackPeople:
         self._groups = groups
         self._now = now
         self._recent: dict[tuple[str, str], tuple[datetime, Person]] = {}
+        self._written: dict[tuple[str, str], tuple[datetime, Person]] = {}
         self._members: dict[str, tuple[datetime, frozenset[str]]] = {}
         self._asking: dict[tuple[str, str], asyncio.Task[Person | None]] = {}
 
     async def known(self, team: str, user: str) -> Person | None:
-        """What is on record; of somebody new, what Slack says within a second. None when nothing is known.
+        """What Slack said here just now, else what is on record; of somebody new, what Slack says within a second. None
+        when nothing is known.
 
         Raises Unavailable when the record cannot be read.
         """
+        if recent := self._said_recently(team, user, RECENT):
+            return recent
         kept = await self._store.get(team, user)
         if kept and self._now() - kept.at <= KEPT:
             return kept.person
@@ -63,17 +69,20 @@ class SlackPeople:
             log.warning("nothing is known of %s yet: %s", user, error)
             return None
 
-    async def fresh(self, team: str, user: str, seconds: float = 60) -> Person | None:
+    async def fresh(self, team: str, user: str, seconds: float = RECENT) -> Person | None:
         """No older than `seconds`. None when Slack knows no such account; raises Unavailable when it is silent."""
-        at, person = self._recent.get((team, user), (None, None))
-        if at and person and self._now() - at < timedelta(seconds=seconds):
-            return person
+        if recent := self._said_recently(team, user, seconds):
+            return recent
         task = self._asking.get((team, user))
         if task is None:  # several runs about one person ask once
             task = asyncio.create_task(self._ask(team, user, seconds))
             self._asking[team, user] = task
             task.add_done_callback(lambda done: self._asked((team, user), done))
         return await asyncio.shield(task)
+
+    def _said_recently(self, team: str, user: str, seconds: float) -> Person | None:
+        at, person = self._recent.get((team, user), (None, None))
+        return person if at and self._now() - at < timedelta(seconds=seconds) else None
 
     def _asked(self, who: tuple[str, str], task: asyncio.Task[Person | None]) -> None:
         self._asking.pop(who, None)
@@ -94,9 +103,18 @@ class SlackPeople:
             raise Unavailable(f"Slack does not say who {user} is: {type(error).__name__}") from error
         if len(self._recent) >= MOST:
             self._recent.clear()
+            self._written.clear()
         self._recent[team, user] = (asked, person)
-        await self._store.put(person, asked)
+        await self._write_down(person, asked)
         return person
+
+    async def _write_down(self, person: Person, asked: datetime) -> None:
+        """Put it on record, unless this process has written just this within the last hour. What another process has
+        written since is then believed for no longer than any record."""
+        at, written = self._written.get((person.team, person.id), (None, None))
+        if at is None or written != person or asked - at >= REWRITTEN:
+            await self._store.put(person, asked)
+            self._written[person.team, person.id] = (asked, person)
 
     async def _groups_of(self, user: str, seconds: float) -> frozenset[str]:
         return frozenset([g for g in sorted(self._groups) if user in await self._list(g, seconds)])

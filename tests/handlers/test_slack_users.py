@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from datetime import datetime
 
 import pytest
+from sqlalchemy import event
 
 from gate.rules.ports import Unavailable
 from tests.slack_app import ANN, BEN, DORA, GIL, OPS, ROBOT, SAM, TEAM, Edge
@@ -75,6 +77,41 @@ async def test_a_known_account_is_stored_for_a_day(http: Edge) -> None:
     http.travel(2 * 3600)
     assert (await http.people.known(TEAM, ANN)).id == ANN
     assert asked(http) == 2
+
+
+async def test_an_account_is_written_down_when_it_has_changed_or_after_an_hour(http: Edge) -> None:
+    async def written_at() -> datetime:
+        found = await http.people._store.get(TEAM, ANN)
+        assert found is not None
+        return found.at
+
+    await http.people.fresh(TEAM, ANN)
+    first = await written_at()
+    http.travel(61)
+    await http.people.fresh(TEAM, ANN)
+    assert (asked(http), await written_at()) == (2, first)
+    deactivate(http, ANN)
+    http.travel(61)
+    await http.people.fresh(TEAM, ANN)
+    changed = await written_at()
+    assert changed > first
+    http.travel(3601)
+    await http.people.fresh(TEAM, ANN)
+    assert await written_at() > changed
+
+
+async def test_what_slack_said_within_a_minute_is_known_without_a_look_at_the_record(http: Edge) -> None:
+    sent: list[str] = []
+    await http.people.fresh(TEAM, BEN)
+    event.listen(
+        http.people._store._engine.sync_engine, "before_cursor_execute", lambda *of: sent.append(of[2])
+    )
+    assert (await http.people.known(TEAM, BEN)).groups == {"S_OPS"}
+    assert not [one for one in sent if "people" in one]
+    http.travel(61)
+    deactivate(http, BEN)
+    assert not (await http.people.known(TEAM, BEN)).is_deleted  # the record is believed for a day
+    assert [one for one in sent if "people" in one]
 
 
 @pytest.mark.parametrize("fault", SILENT, ids=repr)
