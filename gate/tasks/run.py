@@ -271,7 +271,7 @@ async def _read(world: World, task: Task, step: Step, read: Answered, seen: Prog
             await _show_alone(tx, task, step, read)
         if answer.is_error:
             return await _fail(tx, task, plans.with_failure(done, done.text), done.text)
-        return await _store_read(tx, world, task, done)
+        return await _store_read(tx, world, task, done, seen.turns.get(turn.id) if turn else None)
 
 
 async def _turn_of(world: World, step: Step, seen: Progress) -> Turn | None:
@@ -292,15 +292,33 @@ def _with_read_result(plan: Plan, step: Step, read: Answered) -> Step:
     return replace(done, title=title, preflight=seen, output=output)
 
 
-async def _store_read(tx: Tx, world: World, task: Task, done: Step) -> Task:
-    """Write a read down that went through; let somebody look at it where they want that."""
+async def _store_read(tx: Tx, world: World, task: Task, done: Step, turn: Turn | None) -> Task:
+    """Write a read down that went through; let somebody look at it where they want that. `turn`: whose reply called
+    for it, told of it."""
     asks = task.wish is not StopRequest.STOP and done.origin is None
     wanted = world.policy.review(Phase.AFTER, done.name, matched_names(done)) if asks else ""
     if wanted or (task.switches.approval_mode == ApprovalMode.MANUAL and task.wish is StopRequest.NONE):
         return await step_check.wait_for_review(
             tx, task, done, step_check.review_reason(wanted) or EACH_STEP_ASKS
         )
+    after = with_step(task, done)
+    if turn is not None and _ends_turn(world, after, turn):
+        return await _close_turn(tx, after, turn, replies.turn_result(after, turn))
     return await update_step(tx, task, done, "step_done", plans.step_sentence(done))
+
+
+def _ends_turn(world: World, task: Task, turn: Turn) -> bool:
+    """Whether nothing of a task comes after this step of the one reply that its planner gives: then its end is written
+    down with the step."""
+    assert task.plan is not None
+    return (
+        (task.state, task.flow, task.turn, task.wish)
+        == (TaskState.RUNNING, Flow.SIMPLE, turn.id, StopRequest.NONE)
+        and not world.planner.follows
+        and not task.plan.undoing
+        and all(step.is_finished for step in task.plan.steps)
+        and replies.is_finished(world.planner, turn)
+    )
 
 
 async def _show_alone(tx: Tx, task: Task, step: Step, read: Answered) -> None:
@@ -325,10 +343,21 @@ async def _follow_action(world: World, task: Task, step: Step, seen: Progress) -
         return None
     seen.ended[action.id] = action
     found = await _assess_result(world, task, step, action)
+    turn = await _turn_told_of(world, step, action, seen)
     async with world.ledger.begin() as tx:
         if found is not None:
-            return await _store_success(tx, world, task, step, found)
+            return await _store_success(tx, world, (task, turn), step, found)
         return await _store_failure(tx, task, step, action)
+
+
+async def _turn_told_of(world: World, step: Step, action: Action, seen: Progress) -> Turn | None:
+    """The turn whose one reply called for this alone, as it stands once its planner is told what became of it; None of
+    every other, and where it is not known here."""
+    turn = seen.turns.get(step.origin.turn) if step.origin else None
+    if turn is None or len(turn.exchanges) != 1 or not replies.is_single(turn, 0):
+        return None
+    told = await replies.report_of_action(world, action, 0)
+    return replace(turn, exchanges=(replace(turn.exchanges[0], reports=(told,)),))
 
 
 async def _assess_result(world: World, task: Task, step: Step, action: Action) -> StepAssessment | None:
@@ -338,10 +367,22 @@ async def _assess_result(world: World, task: Task, step: Step, action: Action) -
     return await step_check.assess_step(world, task, step, action) if well else None
 
 
-async def _store_success(tx: Tx, world: World, task: Task, step: Step, found: StepAssessment) -> Task:
-    """Write down that a step went through, and go on or let somebody look at it."""
+async def _store_success(
+    tx: Tx, world: World, of: tuple[Task, Turn | None], step: Step, found: StepAssessment
+) -> Task:
+    """Write down that a step of a task went through, and go on, end, or let somebody look at it. The turn: see
+    `_turn_told_of`."""
+    task, turn = of
     assert task.plan is not None
-    return await step_check.finish_step(tx, world, task, step_done(task.plan, step, found.action), found)
+
+    async def end(now: Task) -> Task | None:
+        if turn is None or not _ends_turn(world, now, turn):
+            return None
+        await tx.record_reports(turn.id, 0, turn.exchanges[0].reports)
+        return await _close_turn(tx, now, turn, replies.turn_result(now, turn))
+
+    done = step_done(task.plan, step, found.action)
+    return await step_check.finish_step(tx, world, task, done, found, end)
 
 
 async def _store_failure(tx: Tx, task: Task, step: Step, action: Action) -> Task:
@@ -368,7 +409,7 @@ async def recheck_failed_step(world: World, task: Task) -> bool:
         now = await lock_unchanged(tx, task)
         if found is not None:
             running = await move_task(tx, now, TaskEvent.CONTINUE, **without_pause(now, now.plan))
-            await _store_success(tx, world, running, step, found)
+            await _store_success(tx, world, (running, None), step, found)
             return True
         return await _update_failure(tx, now, step, action)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
@@ -46,6 +46,9 @@ NOT_TRUSTED = "What it gave is not trusted, and a person is to decide."
 TIMED_OUT = "no person decided: nobody pressed Hold within {seconds:g} s"
 TIMER_LOST = "its time could not be kept, so it waits for a person"
 READ_SINCE = "something from outside was read in this thread meanwhile"
+
+# Ends a task in the same transaction as its last step, or gives None where something comes after it.
+EndTask = Callable[[Task], Awaitable[Task | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +130,11 @@ async def _check_target(world: World, spec: ToolSpec, action: Action) -> Check:
     return Check(name, not other, f"another {', '.join(other)}" if other else "")
 
 
-async def finish_step(tx: Tx, world: World, task: Task, done: Step, found: StepAssessment) -> Task:
-    """Write a step down that went through, and do what its confidence asks for."""
+async def finish_step(
+    tx: Tx, world: World, task: Task, done: Step, found: StepAssessment, end: EndTask
+) -> Task:
+    """Write a step down that went through, and do what its confidence asks for: where it asks for nothing, end the
+    task where nothing comes after it."""
     done = replace(done, output=replace(done.output, confidence=found.confidence))
     plan = with_step(task, done).plan
     assert plan is not None
@@ -150,7 +156,8 @@ async def finish_step(tx: Tx, world: World, task: Task, done: Step, found: StepA
         and task.wish is not StopRequest.STOP
     ):
         reason = f"{plans.step_sentence(done)}. {after.reason}"
-        return await update_step(tx, task, done, "step_done", reason, outcome=outcome)
+        ended = await end(replace(with_step(task, done), outcome=outcome))
+        return ended or await update_step(tx, task, done, "step_done", reason, outcome=outcome)
     task = await tx.update_task(task, outcome=outcome)
     if task.wish is StopRequest.STOP:
         looks = wanted or after.band is not Band.GO or plans.reviews_each(task)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import Any
 
 import pytest
+from sqlalchemy import event
 
 from gate.actions import confirm as decide
 from gate.actions import reissue, resolve_unknown
@@ -86,6 +88,53 @@ async def test_later_replies_append_steps_that_ask_for_themselves(stage: Scene):
     task = await confirmed(stage)
     assert ([step.id for step in steps(task)], states(task)) == (["s1", "s2"], ["done", "asked"])
     assert (task.state, wrote(stage)) == (S.RUNNING, ["a.md"])
+
+
+def transactions(stage: Scene) -> list[list[str]]:
+    """The tables that each transaction from now on inserts into or updates, in order."""
+    done: list[list[str]] = [[]]
+
+    def sent(_conn: Any, _cursor: Any, text: str, *_: Any) -> None:
+        done[-1] += re.findall(r"^(?:INSERT INTO|UPDATE) (\w+)", text)
+
+    engine = stage.ledger._engine.sync_engine
+    event.listen(engine, "before_cursor_execute", sent)
+    event.listen(engine, "commit", lambda _conn: done.append([]))
+    return done
+
+
+async def test_a_read_without_a_model_ends_its_request_in_one_transaction(stage: Scene):
+    stage.planner.follows = False
+    written = transactions(stage)
+    task = await asked(stage, look("a.md"), text="look at it")
+    assert (task.state, states(task), task.result) == (S.DONE, ["done"], "1 done: Look a.md")
+    (end,) = [tables for tables in written if "exchanges" in tables and "notes" in tables]
+    assert (end.count("tasks"), "audit_log" in end) == (1, True)
+
+
+async def test_a_write_without_a_model_ends_its_request_in_one_transaction(stage: Scene):
+    stage.planner.follows = False
+    await asked(stage, write("a.md"))
+    written = transactions(stage)
+    task = await confirmed(stage)
+    assert (task.state, task.result) == (S.SATISFACTION, "1 done: Write a.md")
+    assert task.changed
+    (end,) = [tables for tables in written if "tasks" in tables]
+    assert (end.count("tasks"), end.count("exchanges"), "audit_log" in end) == (1, 1, True)
+    turn = await stage.ledger.turn(task.turn)
+    assert turn is not None
+    assert [one.status for one in turn.exchanges[0].reports] == ["succeeded"]
+
+
+async def test_a_request_without_a_model_ends_once_all_calls_of_its_reply_have(stage: Scene):
+    stage.planner.follows = False
+    task = await asked(stage, look("a.md"), write("b.md"), look("c.md"))
+    assert (task.state, states(task)) == (S.RUNNING, ["done", "asked", "done"])
+    task = await confirmed(stage)
+    assert (task.state, states(task)) == (S.SATISFACTION, ["done", "done", "done"])
+    turn = await stage.ledger.turn(task.turn)
+    assert turn is not None
+    assert [one.status for one in turn.exchanges[0].reports] == ["succeeded"] * 3
 
 
 # Modes
