@@ -285,8 +285,12 @@ class SqlTx:
             raise TooManyWaiting
         return False
 
-    async def reserve_message(self, session: Session, reader: str, seconds: float) -> Incoming | None:
+    async def reserve_message(
+        self, session: Session, reader: str, seconds: float, done: str = ""
+    ) -> Incoming | None:
         await self._in_turn(session.key)  # so that no reader misses what another has just put down
+        if done:
+            await self.finish_message(done)
         waiting = and_(inbox.c.session == session, inbox.c.done_at.is_(None))
         held = and_(waiting, inbox.c.reader != reader, inbox.c.held_until > self._clock)
         oldest = select(inbox.c.key).where(waiting).order_by(inbox.c.ts, inbox.c.key).limit(1)
@@ -296,8 +300,7 @@ class SqlTx:
         row = (await self.execute(taken.values(reader=reader, held_until=until).returning(inbox))).first()
         if row and not self._seals.holds(inbox, row):  # nobody of whom we know has said that
             log.error("A message in the inbox is not as it was written, and is not read.")
-            await self.finish_message(row.key)
-            return await self.reserve_message(session, reader, seconds)
+            return await self.reserve_message(session, reader, seconds, row.key)
         return Incoming(row.key, row.session, row.user, row.text, row.ts, row.mentioned) if row else None
 
     async def finish_message(self, key: str) -> None:

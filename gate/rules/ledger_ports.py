@@ -187,9 +187,12 @@ class Tx(Protocol):
 
         Raises Crowded when it is new and `most` messages of its author are there unread."""
 
-    async def reserve_message(self, session: Session, reader: str, seconds: float) -> Incoming | None:
-        """The oldest message of the session (by ts) not done with, reserved for this reader for `seconds`.
-        None when there is none, or when another reader still holds it: that one goes on with the rest."""
+    async def reserve_message(
+        self, session: Session, reader: str, seconds: float, done: str = ""
+    ) -> Incoming | None:
+        """The oldest message of the session (by ts) not done with, reserved for this reader for `seconds`, once it is
+        done with the message that has the key `done`. None when there is none, or when another reader still holds it:
+        that one goes on with the rest. Locks the reading of the session until the transaction is over: do it last."""
 
     async def finish_message(self, key: str) -> None: ...
 

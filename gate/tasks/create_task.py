@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import datetime
 
@@ -10,13 +11,16 @@ from gate.rules.action import Session
 from gate.rules.feedback import FeedbackKind, classify_feedback
 from gate.rules.ids import derive_id
 from gate.rules.planner_port import Incoming
-from gate.rules.ports import World
+from gate.rules.ports import Tx, World
 from gate.rules.settings import Switches
 from gate.rules.task import Request, Task
 from gate.rules.task_states import TaskState
 from gate.tasks.task_log import record
 
 TOO_MANY_TASKS = "You have {count} requests waiting: wait until some are done, or stop them with `stop`."
+
+# Is done with the message that has this key, as the last of a transaction.
+Proceed = Callable[[Tx, str], Awaitable[None]]
 
 
 def new_task(
@@ -34,7 +38,11 @@ def new_task(
     )
 
 
-async def open_task(world: World, incoming: Incoming, switches: Switches) -> str:
+async def _finish(tx: Tx, key: str) -> None:
+    await tx.finish_message(key)
+
+
+async def open_task(world: World, incoming: Incoming, switches: Switches, proceed: Proceed = _finish) -> str:
     """Open a task for a message. Everything said in the thread since the last *Start over* is its context. A reply
     that does not address the bot, or one about a result, is no new request: no grant covers what comes of it.
 
@@ -50,7 +58,6 @@ async def open_task(world: World, incoming: Incoming, switches: Switches) -> str
         if stored is task:
             record(tx, task, "opened", incoming.user)
             tx.enqueue(jobs.task(task.id, "open", task))
-        await tx.finish_message(
-            incoming.key
-        )  # read once more, it would be taken for an instruction to this very task
+        # Read once more, it would be taken for an instruction to this very task.
+        await proceed(tx, incoming.key)
     return ""

@@ -24,7 +24,7 @@ from gate.rules.timestamps import is_later
 from gate.rules.tool import InvalidAnswer
 from gate.rules.unicode_safety import quoted
 from gate.tasks import approval_mode, steer
-from gate.tasks.create_task import TOO_MANY_TASKS, open_task
+from gate.tasks.create_task import TOO_MANY_TASKS, Proceed, open_task
 
 LONGEST = 40_000  # characters of a message, as many as Slack lets a person write
 TOO_LONG = (
@@ -91,41 +91,45 @@ async def read_inbox(world: World, session_key: str, reader: str) -> None:
     run, so that after a crash its next life goes on with what it had reserved.
 
     Raises Unavailable; and what else went wrong with one message once the others are read."""
-    session, done, wrong = Session.of(session_key), "", None
-    while True:
-        async with world.ledger.begin() as tx:
-            if done:
-                await tx.finish_message(done)
-            incoming = await tx.reserve_message(session, reader, READER_SECONDS)
-        if incoming is None:
-            break
+    session, wrong = Session.of(session_key), None
+    reserved: list[Incoming | None] = []
+
+    async def proceed(tx: Tx, done: str) -> None:
+        reserved.append(await tx.reserve_message(session, reader, READER_SECONDS, done))
+
+    async with world.ledger.begin() as tx:
+        await proceed(tx, "")
+    while (incoming := reserved.pop()) is not None:
         try:
-            opened = await _read(world, incoming)
+            await _read(world, incoming, proceed)
         except Unavailable:
             raise
         except Exception as error:  # the messages behind it must not wait for ever
-            wrong, opened = error, False
+            wrong = error
+            reserved.clear()  # what was reserved in the transaction that failed is not
             await post_note(world, incoming, "answer", {"text": BROKEN}, to=incoming.user)
-        done = "" if opened else incoming.key
+        if not reserved:
+            async with world.ledger.begin() as tx:
+                await proceed(tx, incoming.key)
     if wrong:
         raise wrong
 
 
-async def _read(world: World, incoming: Incoming) -> bool:
-    """Do what a message asks for. Whether that was to open a task: then it is done with."""
+async def _read(world: World, incoming: Incoming, proceed: Proceed) -> None:
+    """Do what a message asks for. `proceed`: for the transaction that opens a task for it."""
     person = await world.people.fresh(incoming.session.team, incoming.user)
     listed_bot = person is not None and person.is_bot and person.id in world.policy.listed_bots
     ruling = account(person)
     if not ruling.allowed and not (listed_bot and incoming.mentioned):
         if incoming.mentioned and person is not None and not person.is_bot:
             await post_note(world, incoming, "answer", {"text": ruling.reason}, to=incoming.user)
-        return False
+        return
     if person is None or await _is_handled(world, incoming, person):
-        return False
+        return
     starter = incoming.mentioned or await world.ledger.thread_starter(incoming.session) == incoming.user
     if not starter or await _is_answer_to_nothing(world, incoming) or await _is_thanks(world, incoming):
-        return False
-    return await _open(world, incoming)
+        return
+    await _open(world, incoming, proceed)
 
 
 async def _is_answer_to_nothing(world: World, incoming: Incoming) -> bool:
@@ -163,23 +167,22 @@ async def _is_thanks(world: World, incoming: Incoming) -> bool:
     return True
 
 
-async def _open(world: World, incoming: Incoming) -> bool:
+async def _open(world: World, incoming: Incoming, proceed: Proceed) -> None:
     """A request becomes a task, unless too many are under way. It may begin with switches for itself: `[complex] …`."""
     set_here, text = parse_header(incoming.text)
     try:
         switches = with_switches(world.switches(incoming.session.channel), set_here)
     except BadSwitches as wrong:
         await post_note(world, incoming, "answer", {"text": str(wrong)}, to=incoming.user)
-        return False
+        return
     if not world.planner.follows and (
         label := unknown_label(incoming.text)
     ):  # a model may know what it means
         await post_note(world, incoming, "answer", {"text": label}, to=incoming.user)
-        return False
-    crowded = await open_task(world, replace(incoming, text=text), switches)
+        return
+    crowded = await open_task(world, replace(incoming, text=text), switches, proceed)
     if crowded:
         await _post_result(world, incoming, PressResult(False, "crowded", crowded))
-    return not crowded
 
 
 async def _post_result(world: World, incoming: Incoming, said: PressResult) -> None:

@@ -65,6 +65,22 @@ async def test_messages_are_read_in_the_order_of_their_ts(ledger: SqlLedger) -> 
     assert await take(ledger, "r1", OTHER) == "9"
 
 
+async def test_a_reader_is_done_with_one_message_and_reserves_the_next_in_one_transaction(
+    ledger: SqlLedger, other: SqlLedger
+) -> None:
+    await receive(ledger, message("1"), message("2"))
+    assert await take(ledger, "r1") == "1"
+    async with ledger.begin() as tx:
+        found = await tx.reserve_message(THREAD, "r1", 60, message("1").key)
+        assert found is not None
+        assert found.ts == "2"
+    assert await take(other, "r2") is None
+    async with ledger.begin() as tx:
+        assert await tx.reserve_message(THREAD, "r1", 60, message("2").key) is None
+    await receive(ledger, message("1"))
+    assert await take(other, "r2") is None
+
+
 async def test_a_second_reader_leaves_the_thread_to_the_first(ledger: SqlLedger, other: SqlLedger) -> None:
     await receive(ledger, message("1"), message("2"), message("3", OTHER))
     assert await take(ledger, "r1") == "1"

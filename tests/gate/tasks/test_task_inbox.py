@@ -10,6 +10,7 @@ from gate.actions.reissue import reissue_by_press
 from gate.rules.planner_port import Call, CancelPending, Incoming, Propose, Say
 from gate.rules.states import State
 from gate.tasks import inbox
+from storage.transaction import Enqueue, SqlTx
 from tests.gate.gate_setup import ANN, BEN, BOT, CHANNEL, GIL, SAM, TEAM, Scene, nothing_ran
 
 WRITE = Propose((Call("desk", "write", {"path": "a.md", "content": "hello"}),))
@@ -239,6 +240,31 @@ async def test_a_message_whose_reader_died_is_read_by_the_next_life_of_its_run(s
     stage.planner.script = [WRITE]
     await stage.play()
     assert len(await pending(stage)) == 1
+
+
+async def test_the_messages_behind_one_that_could_not_be_stored_as_a_task_are_read(
+    stage: Scene, monkeypatch: pytest.MonkeyPatch
+):
+    """The transaction that failed had reserved the next message."""
+    for second, text in enumerate(["first", "second", "third"]):
+        ts = f"180000000{second}.000000"
+        await inbox.receive(
+            stage.world, Incoming(f"{TEAM}:{CHANNEL}:{ts}", stage.session, ANN, text, ts, True)
+        )
+    finish = SqlTx.finish
+
+    async def fails_once(tx: SqlTx, enqueue: Enqueue) -> None:
+        if any(entry.event == "task_opened" for entry in tx._entries):
+            monkeypatch.setattr(SqlTx, "finish", finish)
+            raise ValueError("the first is not stored")
+        await finish(tx, enqueue)
+
+    monkeypatch.setattr(SqlTx, "finish", fails_once)
+    with pytest.raises(ValueError, match="the first is not stored"):
+        await inbox.read_inbox(stage.world, stage.session.key, "reader")
+    assert [task.text for task in await stage.ledger.tasks_of(stage.session)] == ["third", "second"]
+    async with stage.ledger.begin() as tx:
+        assert await tx.reserve_message(stage.session, "another reader", 1) is None
 
 
 @pytest.mark.parametrize(("ts", "beside"), [("1700000000.000000", True), ("1800000000.000000", False)])
