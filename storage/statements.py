@@ -181,8 +181,9 @@ GUARDED = {"actions": ("id", "version", "revision", "state"), "tasks": ("id", "r
 
 
 @cache
-def guarded(table: Table) -> Any:
-    """Replace a row that stands as it did, and say so. Its values are given by name, those before as `was_`."""
+def guarded(table: Table, offset: timedelta) -> Any:
+    """Replace a row that stands as it did, and say when by the database's clock (`locked_at`). Its values are given by
+    name, those before as `was_`."""
     names = GUARDED[table.name]
     was = [table.c[name] == bindparam(f"was_{name}", type_=table.c[name].type) for name in names]
-    return update(table).where(*was).returning(table.c.id)
+    return update(table).where(*was).returning(clock(offset).label("locked_at"))

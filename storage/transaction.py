@@ -419,18 +419,20 @@ class SqlTx:
 
     async def _added(self, table: Any, row: dict[str, Any]) -> bool:
         """Insert a row as it is unless it is there already; whether it was inserted."""
-        return await self._wrote(statements.unless_there(table, self._dialect), row)
+        return await self._wrote(statements.unless_there(table, self._dialect), row) is not None
 
     async def _replaced(self, table: Any, before: Any, row: dict[str, Any], *conditions: Any) -> bool:
         """Update the row of an action or a task; False where it does not stand as it did `before`."""
-        statement = statements.guarded(table)
+        statement = statements.guarded(table, self._offset)
         was = {f"was_{name}": getattr(before, name) for name in statements.GUARDED[table.name]}
-        return await self._wrote(statement.where(*conditions) if conditions else statement, row, was)
+        written = await self._wrote(statement.where(*conditions) if conditions else statement, row, was)
+        self._locked_at = written.locked_at if written else self._locked_at
+        return written is not None
 
-    async def _wrote(self, statement: Any, row: dict[str, Any], given: Mapping[str, Any] = NOTHING) -> bool:
-        """Execute a statement that was built once, with the values of a row. What the database has to work out is
-        built into it: that costs more than to send it."""
+    async def _wrote(self, statement: Any, row: dict[str, Any], given: Mapping[str, Any] = NOTHING) -> Any:
+        """Execute a statement that was built once, with the values of a row; the first row that it returns. What the
+        database has to work out is built into it: that costs more than to send it."""
         made = {name: value for name, value in row.items() if isinstance(value, ClauseElement)}
         values = {name: value for name, value in row.items() if name not in made}
         written = await self.execute(statement.values(made) if made else statement, {**values, **given})
-        return written.first() is not None
+        return written.first()

@@ -147,7 +147,8 @@ class Tx(Protocol):
         """The id of the API token that it is made for; "" elsewhere."""
 
     async def now(self) -> datetime:
-        """The database's clock, as it was when the last row was locked in this transaction, or it was asked first."""
+        """The database's clock, as it was when the last row was locked or changed in this transaction, or it was
+        asked first."""
         ...
 
     async def insert(self, action: Action) -> Action:

@@ -110,11 +110,11 @@ async def _store_first_reply(
         planning = replace(planning, turn=await start_turn(tx, task, mode, task.text))
         await move_task(tx, task, event, note=way.reason, flow=flow, clarification=clear, planning=planning)
         return
-    turn = await tx.open_turn(replace(first.turn, at=await tx.now()))
-    planning = replace(planning, turn=turn.id)
+    planning = replace(planning, turn=first.turn.id)
     now = await move_task(
         tx, task, event, note=way.reason, flow=flow, clarification=clear, planning=planning, plan=first.plan
     )
+    turn = await tx.open_turn(replace(first.turn, at=await tx.now()))
     tx.enqueue(jobs.turn(turn.id, "begin", turn, now))
 
 

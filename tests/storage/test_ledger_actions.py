@@ -8,12 +8,16 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from sqlalchemy import select
+from sqlalchemy.event import listen
+from sqlalchemy.ext.asyncio import AsyncEngine
 
 from gate.rules.action import Action, Claim, Execution, Undo, Vote
 from gate.rules.audit import Entry
 from gate.rules.jobs import undo
 from gate.rules.ports import ActionContext, Stale
 from gate.rules.states import ARROWS, Event, NoSuchArrow, State, after
+from storage.columns import clock
 from storage.ledger import SqlLedger
 from tests.actions import but
 from tests.storage.samples import THREAD, TTL, action, inverse
@@ -102,6 +106,21 @@ async def test_the_clock_that_decides_is_the_databases(ledger: SqlLedger, event:
     assert stale.value.action == before
     ledger.offset = TTL + SECOND if event is Event.EXPIRE else TTL - SECOND
     assert (await move(ledger, before, event)).state is after(State.PREPARED, event)
+
+
+async def test_a_transaction_that_has_changed_an_action_knows_the_time(
+    ledger: SqlLedger, engine: AsyncEngine
+) -> None:
+    before, sent = await stored(ledger), list[str]()
+    listen(engine.sync_engine, "before_cursor_execute", lambda *given: sent.append(given[2]))
+    earliest = await ledger.now()
+    async with ledger.begin() as tx:
+        await tx.move(before, Event.CANCEL)
+        moved = len(sent)
+        assert earliest <= await tx.now()
+        assert len(sent) == moved
+        latest = (await tx.execute(select(clock(ledger.offset)))).scalar_one()
+        assert await tx.now() <= latest
 
 
 async def test_half_a_second_after_its_time_is_too_late(ledger: SqlLedger) -> None:
