@@ -9,7 +9,7 @@ from datetime import timedelta
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Table, bindparam, func, literal, select, union_all, update
+from sqlalchemy import Table, and_, bindparam, case, func, literal, or_, select, union_all, update
 
 from gate.rules.task_states import TaskState
 from storage.api_tables import made
@@ -107,6 +107,24 @@ def unless_crowded(dialect: str) -> Any:
     given = select(*(bindparam(column.name, type_=column.type) for column in _FIELDS))
     put = insert(inbox, dialect).from_select(_FIELDS, given.where(bindparam("most") > _UNREAD_BY))
     return put.on_conflict_do_nothing().returning(inbox.c.key)
+
+
+@cache
+def reserve_after(offset: timedelta, held: timedelta) -> Any:
+    """Be done with one message (`done`), and reserve the oldest other one of its session for a reader, unless another
+    reader holds one there; the rows of both."""
+    is_done, reader = inbox.c.key == bindparam("done"), bindparam("by", type_=inbox.c.reader.type)
+    waiting = (inbox.c.session == bindparam("of_session"), inbox.c.done_at.is_(None), ~is_done)
+    oldest = select(inbox.c.key).where(*waiting).order_by(inbox.c.ts, inbox.c.key).limit(1).scalar_subquery()
+    other = select(inbox.c.key).where(*waiting, inbox.c.reader != reader, inbox.c.held_until > clock(offset))
+    free = and_(inbox.c.key == oldest, ~other.exists())
+    changes = {
+        "done_at": case((is_done, clock(offset)), else_=inbox.c.done_at),
+        "reader": case((is_done, inbox.c.reader), else_=reader),
+        "held_until": case((is_done, inbox.c.held_until), else_=clock(offset + held)),
+    }
+    ended = and_(is_done, inbox.c.done_at.is_(None))
+    return update(inbox).where(or_(ended, free)).values(changes).returning(inbox)
 
 
 UNDER_WAY = (TaskState.CLARIFYING, TaskState.PLANNING, TaskState.RUNNING)

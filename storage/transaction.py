@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any, Unpack
 
-from sqlalchemy import ClauseElement, Connection, CursorResult, and_, bindparam, func, select, update
+from sqlalchemy import ClauseElement, Connection, CursorResult, bindparam, func, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gate.rules.action import Action, Inverse, Json, Session, Vote
@@ -289,15 +289,9 @@ class SqlTx:
         self, session: Session, reader: str, seconds: float, done: str = ""
     ) -> Incoming | None:
         await self._in_turn(session.key)  # so that no reader misses what another has just put down
-        if done:
-            await self.finish_message(done)
-        waiting = and_(inbox.c.session == session, inbox.c.done_at.is_(None))
-        held = and_(waiting, inbox.c.reader != reader, inbox.c.held_until > self._clock)
-        oldest = select(inbox.c.key).where(waiting).order_by(inbox.c.ts, inbox.c.key).limit(1)
-        until = clock(self._offset + timedelta(seconds=seconds))
-        other = select(inbox.c.key).where(held)
-        taken = update(inbox).where(inbox.c.key == oldest.scalar_subquery(), ~other.exists())
-        row = (await self.execute(taken.values(reader=reader, held_until=until).returning(inbox))).first()
+        reserve = statements.reserve_after(self._offset, timedelta(seconds=seconds))
+        rows = await self.execute(reserve, {"of_session": session, "by": reader, "done": done})
+        row = next((row for row in rows if row.key != done), None)
         if row and not self._seals.holds(inbox, row):  # nobody of whom we know has said that
             log.error("A message in the inbox is not as it was written, and is not read.")
             return await self.reserve_message(session, reader, seconds, row.key)

@@ -24,7 +24,7 @@ Question = Callable[[SqlLedger], Awaitable[object]]
 
 async def in_transaction(ledger: SqlLedger) -> None:
     async with ledger.begin() as tx:
-        await tx.reserve_message(THREAD, "r1", 10)
+        await tx.reserve_message(THREAD, "r1", 10, "k0")
         await tx.finish_message("k")
         await tx.mark_undone("a1")
         await tx.votes("a1", 1)
