@@ -43,7 +43,7 @@ from gate.rules.grants import returns_outside_content
 from gate.rules.permissions import Ruling, account
 from gate.rules.planner_port import Call
 from gate.rules.policy import is_only_claimed, without_claim_offer
-from gate.rules.ports import Tx, World
+from gate.rules.ports import Tx, Unavailable, World
 from gate.rules.reviews import Phase
 from gate.rules.states import State
 from gate.rules.tool import Answer, AnswerTooLong, OutcomeUnknown, ServerUnavailable, ToolSpec, Trust
@@ -110,16 +110,19 @@ class Answered:
 
 # Writes a new action down, in a transaction of its own; None when too many of its requester's wait already.
 Write = Callable[[World, Action], Awaitable[Action | None]]
+# Writes down what comes of a read, in the transaction that puts it on record; where it raises, the read is put on
+# record alone.
+Keep = Callable[[Tx, Answered], Awaitable[None]]
 
 
 async def prepare(
-    world: World, asked: CallRequest, write: Write | None = None
+    world: World, asked: CallRequest, write: Write | None = None, keep: Keep | None = None
 ) -> Prepared | Refused | Answered:
     """Validate the arguments, ask the policy, make the preview and the receipt, write the lease, store the action.
     Safe to repeat.
 
-    `write` may write it down in another way than to wait for its person.
-    Raises Unavailable when a store is out of reach; nothing is pending then.
+    `write` may write it down in another way than to wait for its person; `keep` is for a read that is answered.
+    Raises Unavailable when a store is out of reach, nothing is pending then; and what these raise.
     """
     found = await _check_call(world, asked)
     name = f"{asked.call.server}.{asked.call.tool}"
@@ -136,7 +139,7 @@ async def prepare(
         return await record_refusal(world, asked, name, found)
     with sampling_for(world, _sampling_subject(world, found.asked, found.decision)):
         if runs:
-            return await execute_read(world, found.asked, found.spec, found.decision)
+            return await execute_read(world, found.asked, found.spec, found.decision, keep)
         return await _store_pending(world, found.asked, found.spec, waiting, write or pending_action)
 
 
@@ -277,7 +280,7 @@ def draft_action(
 
 
 async def execute_read(
-    world: World, asked: CallRequest, spec: ToolSpec, decision: Decision
+    world: World, asked: CallRequest, spec: ToolSpec, decision: Decision, keep: Keep | None = None
 ) -> Answered | Prepared:
     """Run a read at once. Its answer is released only once it is on the record, and where the operator wants it
     reviewed, outside of plans, only by a person."""
@@ -297,27 +300,49 @@ async def execute_read(
     held = "" if of_plan or answer.is_error else world.policy.review(Phase.AFTER, spec.full_name)
     outcome = Outcome("success", answer.text, answer.structured, took, world.clock.now())
     waiting = await _read_under_review(world, asked, spec, decision, (held, outcome)) if held else None
+    entry = Entry(
+        event="read",
+        session=asked.session.key,
+        actor=asked.requester,
+        action=asked.id,
+        tool=spec.full_name,
+        arguments=args.decode(),
+        result=answer.text[:1000] if waiting is None else "",
+        status="error" if answer.is_error else "success",
+        outcome="error" if answer.is_error else "read",
+        execution_ms=took,
+        reason=decision.reason,
+    )
+    answered = Answered(spec, asked.call.args, answer, decision.private)
+    if waiting is None:
+        await _record_kept(world, asked, entry, answered, keep)
+        return answered
     async with world.ledger.begin() as tx:
-        if waiting is not None:
-            waiting = await _insert_read(tx, waiting)
-        await tx.grants.taint(asked.session, spec.full_name, returns_outside_content(spec))
-        tx.audit(
-            Entry(
-                event="read",
-                session=asked.session.key,
-                actor=asked.requester,
-                action=asked.id,
-                tool=spec.full_name,
-                arguments=args.decode(),
-                result=answer.text[:1000] if waiting is None else "",
-                status="error" if answer.is_error else "success",
-                outcome="error" if answer.is_error else "read",
-                execution_ms=took,
-                reason=decision.reason,
-                token=await tx.token_of(asked.task, asked.turn),
-            )
-        )
-    return Answered(spec, asked.call.args, answer, decision.private) if waiting is None else Prepared(waiting)
+        waiting = await _insert_read(tx, waiting)
+        await _record_read(tx, asked, entry, spec)
+    return Prepared(waiting)
+
+
+async def _record_kept(
+    world: World, asked: CallRequest, entry: Entry, read: Answered, keep: Keep | None
+) -> None:
+    """Put a read on record, and what comes of it. What has run stays on record where nothing comes of it."""
+    try:
+        async with world.ledger.begin() as tx:
+            await _record_read(tx, asked, entry, read.spec)
+            if keep is not None:
+                await keep(tx, read)
+    except Unavailable:
+        raise
+    except Exception:
+        if keep is not None:
+            await _record_kept(world, asked, entry, read, None)
+        raise
+
+
+async def _record_read(tx: Tx, asked: CallRequest, entry: Entry, spec: ToolSpec) -> None:
+    await tx.grants.taint(asked.session, spec.full_name, returns_outside_content(spec))
+    tx.audit(replace(entry, token=await tx.token_of(asked.task, asked.turn)))
 
 
 def _without_gated_files(world: World, asked: CallRequest, spec: ToolSpec, answer: Answer) -> Answer:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from gate.actions.confirm import drop_lease
-from gate.actions.prepare import Answered, Refused, prepare
+from gate.actions.prepare import Answered, Keep, Refused, prepare
 from gate.rules import jobs, plans
 from gate.rules.action import Action, CallClass, Verdict
 from gate.rules.autonomy import ApprovalMode
@@ -203,14 +203,16 @@ async def _begin(world: World, task: Task, step: Step, seen: Progress) -> Task |
     except plans.MissingResult as lacking:
         return await _pause_before(world, task, step, str(lacking))
     asked = call_of_step(task, step, args)
+    kept: list[Task] = []
     try:
-        made = await prepare(world, asked, step_inserter(task, step, seen.begun))
+        keep = _read_keeper(world, task, step, seen, kept)
+        made = await prepare(world, asked, step_inserter(task, step, seen.begun), keep)
     except NotPreviewable as unseen:
         return await _pause_before(world, task, step, f"{plans.label(task.plan, step)} cannot run: {unseen}")
     if isinstance(made, Refused):
         return await _refused(world, task, step, made)
     if isinstance(made, Answered):
-        return await _read(world, task, step, made, seen)
+        return kept[0] if kept else await _read(world, task, step, made, seen)
     if made.action.state is State.APPROVED:
         await drop_lease(world, made.action)
     if step.id in seen.begun:
@@ -255,33 +257,51 @@ async def _fail(tx: Tx, task: Task, step: Step, reason: str, why: PauseReason = 
 async def _read(world: World, task: Task, step: Step, read: Answered, seen: Progress) -> Task:
     """A read has run: keep its answer for later steps. Reads never pause, unless they fail or each step is to be
     looked at by a person."""
-    answer = read.answer
-    assert task.plan is not None
-    if answer.is_error and step.origin is None:
-        reason = f"{plans.label(task.plan, step)} failed: {answer.text}"
+    if read.answer.is_error and step.origin is None:
+        reason = f"{plans.label(task.plan or Plan(0, ()), step)} failed: {read.answer.text}"
         return await _pause_before(world, task, step, reason)
-    turn = await _turn_of(world, step, seen)
+    turn = _single_turn(step, seen)
+    if turn is None and step.origin is not None:
+        turn = await world.ledger.turn(step.origin.turn)
     async with world.ledger.begin() as tx:
-        done = _with_read_result(task.plan, step, read)
-        if turn is not None:
-            seen.turns[turn.id] = await replies.report_step_read(
-                tx, turn, step, read, not world.planner.follows
-            )
-        elif read.private:
-            await _show_alone(tx, task, step, read)
-        if answer.is_error:
-            return await _fail(tx, task, plans.with_failure(done, done.text), done.text)
-        return await _store_read(tx, world, task, done, seen.turns.get(turn.id) if turn else None)
+        return await _store_answer(tx, world, (task, turn), step, read, seen)
 
 
-async def _turn_of(world: World, step: Step, seen: Progress) -> Turn | None:
-    """The turn whose reply called for a read. Of several calls, another one may have been reported on meanwhile."""
-    if step.origin is None:
+def _read_keeper(world: World, task: Task, step: Step, seen: Progress, kept: list[Task]) -> Keep | None:
+    """Keeps the answer of a read in the transaction that puts it on record, and puts the task as it stands then into
+    `kept`. None where more has to be read for that."""
+    turn = _single_turn(step, seen)
+    if turn is None:
         return None
-    known = seen.turns.get(step.origin.turn)
-    if known is not None and replies.is_single(known, step.origin.reply):
-        return known
-    return await world.ledger.turn(step.origin.turn)
+
+    async def keep(tx: Tx, read: Answered) -> None:
+        kept.append(await _store_answer(tx, world, (task, turn), step, read, seen))
+
+    return keep
+
+
+def _single_turn(step: Step, seen: Progress) -> Turn | None:
+    """The turn whose reply called for a read, where it is known. Of several calls, another one may have been reported
+    on meanwhile."""
+    turn = seen.turns.get(step.origin.turn) if step.origin else None
+    return turn if turn and step.origin and replies.is_single(turn, step.origin.reply) else None
+
+
+async def _store_answer(
+    tx: Tx, world: World, of: tuple[Task, Turn | None], step: Step, read: Answered, seen: Progress
+) -> Task:
+    """Write down the answer of a step of a task, and tell the planner whose turn called for it."""
+    task, turn = of
+    assert task.plan is not None
+    done = _with_read_result(task.plan, step, read)
+    if turn is not None:
+        turn = await replies.report_step_read(tx, turn, step, read, not world.planner.follows)
+        seen.turns[turn.id] = turn
+    elif read.private:
+        await _show_alone(tx, task, step, read)
+    if read.answer.is_error:
+        return await _fail(tx, task, plans.with_failure(done, done.text), done.text)
+    return await _store_read(tx, world, task, done, turn)
 
 
 def _with_read_result(plan: Plan, step: Step, read: Answered) -> Step:

@@ -12,10 +12,11 @@ from sqlalchemy import event
 from gate.actions import confirm as decide
 from gate.actions import reissue, resolve_unknown
 from gate.actions.button_press import TaskPress
-from gate.actions.prepare import CallRequest, prepare
+from gate.actions.prepare import Answered, CallRequest, prepare
 from gate.rules.action import Ref
 from gate.rules.ids import derive_id
 from gate.rules.planner_port import Call, PlannerInterrupted, Propose, Say
+from gate.rules.ports import Note, StaleTask, Tx
 from gate.rules.states import State
 from gate.rules.task import Flow, PauseReason, Task
 from gate.rules.task_states import TaskState as S
@@ -108,8 +109,22 @@ async def test_a_read_without_a_model_ends_its_request_in_one_transaction(stage:
     written = transactions(stage)
     task = await asked(stage, look("a.md"), text="look at it")
     assert (task.state, states(task), task.result) == (S.DONE, ["done"], "1 done: Look a.md")
-    (end,) = [tables for tables in written if "exchanges" in tables and "notes" in tables]
-    assert (end.count("tasks"), "audit_log" in end) == (1, True)
+    (end,) = [tables for tables in written if "taints" in tables]
+    assert (end.count("tasks"), end.count("notes"), end.count("exchanges")) == (1, 1, 1)
+    assert len(await entries(stage, "read")) == 1
+
+
+async def test_a_read_stays_on_record_where_its_task_has_changed_meanwhile(stage: Scene):
+    async def keep(tx: Tx, read: Answered) -> None:
+        await tx.note(Note("n1", stage.session, "read", {"text": read.answer.text}))
+        raise StaleTask(None)
+
+    wanted = CallRequest("r1", stage.session, ANN, look("a.md"))
+    with pytest.raises(StaleTask):
+        await prepare(stage.world, wanted, keep=keep)
+    (entry,) = await entries(stage, "read")
+    assert (entry.action, entry.tool) == ("r1", "desk.look")
+    assert await stage.ledger.note("n1") is None
 
 
 async def test_a_write_without_a_model_ends_its_request_in_one_transaction(stage: Scene):
