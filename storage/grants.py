@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from datetime import datetime, timedelta
+from functools import cache
 from typing import Any, Protocol
 
-from sqlalchemy import CursorResult, Row, exists, or_, select, update
+from sqlalchemy import CursorResult, Row, bindparam, exists, or_, select, update
 
 from gate.rules.access import TokenKind
 from gate.rules.action import Action, Session
@@ -20,6 +21,22 @@ from storage.row_macs import RowMacs
 from storage.rows import insert, loaded, plain
 from storage.tables import SUCCEEDED, actions, tool_pins, turns
 from storage.task_tables import tasks
+
+_LIKE_IT = [actions.c[name] == bindparam(name) for name in ("team", "server", "tool", "definition")]
+_OUTSIDE = (taints.c.session == bindparam("session"), taints.c.outside, taints.c.at >= bindparam("since"))
+# Whether a tool went well before, and whether its thread has read from outside since a moment.
+PAST = select(
+    exists().where(SUCCEEDED, *_LIKE_IT, actions.c.id != bindparam("id")).label("went_well"),
+    exists().where(*_OUTSIDE).label("tainted"),
+)
+
+
+@cache
+def _standing_for(offset: timedelta) -> Any:
+    """The grants that stand for a person, a thread and a tool, the earliest first."""
+    of = [grants.c[name] == bindparam(name) for name in ("session", "server", "tool")]
+    found = select(grants).where(STANDING, *of, grants.c.until > clock(offset))
+    return found.where(grants.c.user == bindparam("requester")).order_by(grants.c.given_at, grants.c.id)
 
 
 def to_grants(rows: Iterable[Row[Any]], seals: RowMacs) -> tuple[Grant, ...]:
@@ -41,6 +58,7 @@ class GrantsTx:
 
     def __init__(self, tx: Executing, dialect: str, offset: timedelta, seals: RowMacs) -> None:
         self._tx, self._dialect, self._clock, self._seals = tx, dialect, clock(offset), seals
+        self._offset = offset
 
     async def give(self, grant: Grant) -> bool:
         row = self._seals.sealed(grants, {**plain(grant), "team": grant.session.team})
@@ -52,15 +70,8 @@ class GrantsTx:
         return next(iter(to_grants(await self._tx.execute(found), self._seals)), None)
 
     async def grants_for(self, action: Action) -> tuple[Grant, ...]:
-        found = select(grants).where(
-            STANDING,
-            grants.c.session == action.session,
-            grants.c.until > self._clock,
-            grants.c.user == action.requester,
-            grants.c.server == action.server,
-            grants.c.tool == action.tool,
-        )
-        rows = await self._tx.execute(found.order_by(grants.c.given_at, grants.c.id))
+        of = {name: getattr(action, name) for name in ("session", "requester", "server", "tool")}
+        rows = await self._tx.execute(_standing_for(self._offset), of)
         return to_grants(rows, self._seals)
 
     async def requested(self, action: Action) -> bool:
@@ -147,13 +158,6 @@ class Grants:
         return frozenset(row.id for row in rows)
 
     async def past(self, action: Action, since: datetime) -> Past:
-        like_it = (
-            actions.c.team == action.session.team,
-            actions.c.server == action.server,
-            actions.c.tool == action.tool,
-            actions.c.definition == action.definition,
-        )
-        other = exists().where(SUCCEEDED, *like_it, actions.c.id != action.id)
-        outside = exists().where(taints.c.session == action.session, taints.c.outside, taints.c.at >= since)
-        (rows,) = await self._ask(select(other.label("went_well"), outside.label("tainted")))
+        of = {name: getattr(action, name) for name in ("id", "server", "tool", "definition", "session")}
+        (rows,) = await self._ask(PAST, **of, team=action.session.team, since=since)
         return Past(bool(rows[0].went_well), bool(rows[0].tainted))

@@ -40,16 +40,27 @@ def locked_task(offset: timedelta) -> Any:
     return locked(tasks, offset).add_columns(TOKEN_OF_TASK.scalar_subquery().label("token"))
 
 
+@cache
+def count_waiting(offset: timedelta) -> Any:
+    """How many actions of a person wait."""
+    own = (PREPARED, actions.c.team == bindparam("team"), actions.c.requester == bindparam("requester"))
+    now = select(clock(offset)).scalar_subquery()
+    return select(func.count()).select_from(actions).where(*own, actions.c.expires_at > now)
+
+
+# What the planner was told of the calls of a reply.
+REPORTS = (
+    update(exchanges)
+    .where(exchanges.c.turn == ID, exchanges.c.index == bindparam("place"))
+    .values(reports=bindparam("told", type_=exchanges.c.reports.type))
+)
 _KNOWN = select(actions.c.id).where(actions.c.id == ID).exists().label("known")
 
 
 @cache
 def before_action(offset: timedelta) -> Any:
     """Whether an action is there, and how many of a person wait, in one row."""
-    own = (PREPARED, actions.c.team == bindparam("team"), actions.c.requester == bindparam("requester"))
-    now = select(clock(offset)).scalar_subquery()
-    waiting = select(func.count()).select_from(actions).where(*own, actions.c.expires_at > now)
-    return select(_KNOWN, waiting.scalar_subquery().label("waiting"))
+    return select(_KNOWN, count_waiting(offset).scalar_subquery().label("waiting"))
 
 
 OF_TURN = (

@@ -262,9 +262,8 @@ class SqlTx:
 
     async def count_pending(self, team: str, user: str) -> int:
         await self._in_turn(f"{team}:{user}")
-        own = (tables.PREPARED, actions.c.team == team, actions.c.requester == user)
-        count = select(func.count()).select_from(actions).where(*own, actions.c.expires_at > self._clock)
-        found: int = (await self.execute(count)).scalar_one()
+        count = statements.count_waiting(self._offset)
+        found: int = (await self.execute(count, {"team": team, "requester": user})).scalar_one()
         return found
 
     async def vote(self, vote: Vote) -> bool:
@@ -320,8 +319,7 @@ class SqlTx:
         )
 
     async def record_reports(self, turn_id: str, index: int, reports: tuple[CallReport, ...]) -> None:
-        place = (tables.exchanges.c.turn == turn_id, tables.exchanges.c.index == index)
-        await self.execute(update(tables.exchanges).where(*place).values(reports=reports))
+        await self.execute(statements.REPORTS, {"of": turn_id, "place": index, "told": reports})
 
     async def open_task(self, task: Task) -> Task | None:
         inserted = await self._put(tasks, {**task_row(task), "due": self._task_due(task)})
