@@ -140,10 +140,9 @@ class Cards(Messages):
         self, key: CardKey, posted: Posted | None, again: set[str], seen: OnDraw
     ) -> set[str]:
         """The card of an action, or of a group."""
-        found = await self._members(key)
+        found, votes = await self._members(key)
         if not found:
             return set()
-        votes = [vote for action in found for vote in await self._votes(action)]
         if key.kind is CardKind.GROUP:
             card = rendering.of_group(key.id, found, votes)
         else:
@@ -163,11 +162,13 @@ class Cards(Messages):
         await self.statuses.set(card.session, rendering.status_of_actions(found) if wanted else "")
         return outrun
 
-    async def _members(self, key: CardKey) -> Sequence[Action]:
+    async def _members(self, key: CardKey) -> tuple[Sequence[Action], Sequence[Vote]]:
+        """The actions of a card, and the votes on them."""
         if key.kind is CardKind.GROUP:
-            return await self._ledger.actions_of_group(key.id)
-        action = await self._ledger.action(key.id)
-        return [action] if action else []
+            found = await self._ledger.actions_of_group(key.id)
+            return found, [vote for action in found for vote in await self._votes(action)]
+        voted = await self._ledger.voted(key.id)
+        return ([voted[0]], voted[1]) if voted else ((), ())
 
     async def _votes(self, action: Action) -> Sequence[Vote]:
         """Nobody has said yes yet to what waits for a single one."""

@@ -47,7 +47,7 @@ from storage.posted import (
 from storage.question_tables import OPEN_QUESTION, server_questions
 from storage.reviews import Reviews
 from storage.row_macs import row_macs_of
-from storage.rows import loaded, to_action, to_joined_turn, to_line, to_task, to_turn, to_votes
+from storage.rows import loaded, to_action, to_joined_turn, to_line, to_task, to_turn, to_voted, to_votes
 from storage.server_questions import Questions
 from storage.statements import (
     ACTION,
@@ -60,6 +60,7 @@ from storage.statements import (
     TASKS_OF,
     TURN,
     UNREAD,
+    VOTED,
     VOTES,
     before_action,
     due,
@@ -236,6 +237,10 @@ class SqlLedger:
     async def action(self, action_id: str) -> Action | None:
         row = await self._one(ACTION, of=action_id)
         return to_action(row, self.seals) if row else None
+
+    async def voted(self, action_id: str) -> tuple[Action, tuple[Vote, ...]] | None:
+        (rows,) = await self._ask(VOTED, of=action_id)
+        return to_voted(rows, self.seals) if rows else None
 
     def verified_args(self, name: str, args: Sequence[str]) -> tuple[str, ...] | None:
         *given, proof = args or ("",)

@@ -119,6 +119,12 @@ def to_votes(rows: Iterable[Row[Any]], seals: RowMacs) -> tuple[Vote, ...]:
     return tuple(loaded(Vote, row) for row in rows if seals.holds(votes, row))
 
 
+def to_voted(rows: Sequence[Row[Any]], seals: RowMacs) -> tuple[Action, tuple[Vote, ...]]:
+    """The action of rows that each have one vote beside it, or none, and its votes. There is a row at least."""
+    given = [_side(row, votes) for row in rows if row._mapping[votes.c.action] is not None]
+    return to_action(_side(rows[0], actions), seals), to_votes(given, seals)
+
+
 def to_turn(row: Row[Any], said: Sequence[Row[Any]], seals: RowMacs) -> Turn | None:
     """The turn with what was said in it; None where any of it is not as it was written."""
     if not seals.holds(turns, row) or not all(seals.holds(exchanges, one) for one in said):

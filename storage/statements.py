@@ -72,6 +72,18 @@ VOTES = (
     .where(votes.c.action == ID, votes.c.version == bindparam("version"))
     .order_by(votes.c.at, votes.c.person)
 )
+# An action with the votes on its version, for storage.rows.to_voted.
+VOTED = (
+    select(actions, votes)
+    .join_from(
+        actions,
+        votes,
+        and_(votes.c.action == actions.c.id, votes.c.version == actions.c.version),
+        isouter=True,
+    )
+    .where(actions.c.id == ID)
+    .order_by(votes.c.at, votes.c.person)
+)
 # A turn with its exchanges, for storage.rows.to_joined_turn.
 TURN = (
     select(turns, exchanges)

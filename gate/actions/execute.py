@@ -61,15 +61,15 @@ class _CallRefused(Exception):
 
 async def execute(world: World, action_id: str) -> None:
     """Run an approved action. Safe to repeat: only the holder of a fresh claim ever calls the tool."""
-    action = await world.ledger.action(action_id)
+    action, votes = await world.ledger.voted(action_id) or (None, ())
     if action is None or action.state is not State.APPROVED:
         return  # decided otherwise, or somebody else's claim: the janitor judges that by its lease
     with sampling_for(world, sampling_subject(world, action)):
-        await _execute(world, action)
+        await _execute(world, action, votes)
 
 
-async def _execute(world: World, action: Action) -> None:
-    hindrance = await _refusal_reason(world, action)
+async def _execute(world: World, action: Action, votes: Sequence[Vote]) -> None:
+    hindrance = await _refusal_reason(world, action, votes)
     if hindrance:
         return await cancel_approved(world, action, hindrance)
     try:
@@ -83,7 +83,7 @@ async def _execute(world: World, action: Action) -> None:
     await _retry_until_stored(world, lambda: record_outcome(world, begun, outcome, task))
 
 
-async def _refusal_reason(world: World, action: Action) -> str:
+async def _refusal_reason(world: World, action: Action, votes: Sequence[Vote]) -> str:
     """Why this must not run after all, although it was approved; "" when it may."""
     if not intact(action):
         return EARLIER_VERSION if action.flaw == EARLIER else TAMPERED
@@ -99,7 +99,6 @@ async def _refusal_reason(world: World, action: Action) -> str:
         return decision.reason
     if not rules_unchanged(world, action):
         return "the rules for it changed after it was confirmed"
-    votes = await world.ledger.votes(action.id, action.version)
     return (
         await _grant_refusal(world, action)
         or await _deciders_changed(world, action, votes)

@@ -291,6 +291,8 @@ class Ledger(Protocol):
         """The database's clock."""
 
     async def action(self, action_id: str) -> Action | None: ...
+    async def voted(self, action_id: str) -> tuple[Action, tuple[Vote, ...]] | None:
+        """An action, and the votes on it as it stands."""
 
     def verified_args(self, name: str, args: Sequence[str]) -> tuple[str, ...] | None:
         """The arguments of a run that was enqueued as `proved`, without their MAC; None where it does not fit them."""

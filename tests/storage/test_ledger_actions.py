@@ -209,6 +209,19 @@ async def test_pending_are_those_that_can_still_be_decided_oldest_first(ledger: 
     assert await ledger.before_action("a9", "T1", "U2") == ActionContext(known=False, waiting=1)
 
 
+async def test_an_action_is_read_with_the_votes_on_its_version_in_their_order(ledger: SqlLedger) -> None:
+    now = await ledger.now()
+    assert await ledger.voted("a1") is None
+    kept = await stored(ledger, version=2)
+    assert await ledger.voted("a1") == (kept, ())
+    second = Vote("a1", 2, "U2", True, now + SECOND)
+    first = Vote("a1", 2, "U3", True, now)
+    async with ledger.begin() as tx:
+        for vote in (second, first, Vote("a1", 1, "U4", True, now)):
+            await tx.vote(vote)
+    assert await ledger.voted("a1") == (kept, (first, second))
+
+
 async def test_the_janitor_is_given_what_is_overdue_and_nothing_else(ledger: SqlLedger) -> None:
     now, kept = await ledger.now(), dict[State, Action]()
     for state in State:

@@ -35,6 +35,7 @@ async def in_transaction(ledger: SqlLedger) -> None:
 
 QUESTIONS: dict[str, Question] = {
     "action": lambda ledger: ledger.action("a1"),
+    "voted": lambda ledger: ledger.voted("a1"),
     "votes": lambda ledger: ledger.votes("a1", 1),
     "due": lambda ledger: ledger.due(),
     "pending": lambda ledger: ledger.pending("T1"),
