@@ -26,7 +26,7 @@ ALLOWED = {
     "they set what another library reads": "isolation_level text_factory row_factory database_backed_queue "
     "validate_tool_result matching_blocks opcodes wss_uri data_type compress_type tesseract_cmd MAX_IMAGE_PIXELS "
     "tempdir val superscript",
-    "html.parser calls it": "handle_data handle_starttag handle_endtag",
+    "html.parser and xml.sax call them": "handle_data handle_starttag handle_endtag startElement endElement",
     "a parameter of aiohttp's AbstractResolver": "family",
     "bot.cli.main finds a command's function by its name": "doctor export rotate_key",
     "tools.mcp.schema_fast_path finds the check of a keyword by its name": "_ref _const _additionalProperties _anyOf _allOf "

@@ -25,7 +25,10 @@ from servers.sandbox.protocol import Refused
 MOST_ENTRIES = 5_000
 MOST_BYTES = 50 << 20  # of all parts, unpacked
 MOST_RATIO = 100
+MOST_NAMED = 5  # cells that a note names
 _XML = (".xml", ".rels", ".vml")
+_FORMULA_TAG = re.compile(rb"<(?:\w{1,20}:)?f[\s/>]")
+_WORK_OUT = re.compile(rb"<(?:\w{1,20}:)?calcPr\b[^<>]*\bfullCalcOnLoad=[\"'](?:1|true)")
 
 
 def opened(data: bytes) -> zipfile.ZipFile:
@@ -116,6 +119,84 @@ def _values(sheet: Any) -> Iterator[list[Cell]]:
             yield [_value(value) for value in row[:MOST_COLUMNS]]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise Refused("has a sheet that is broken. Save it anew.") from error
+
+
+def unworked(data: bytes, sheet: str | None = None) -> str:
+    """What is to be said of formulas whose value is not in the file, as the end of a sentence; "" for none.
+
+    `sheet`: only those of this one, "" for the first; None for all.
+    """
+    book = _book(data)
+    one = book.sheetnames[0] if sheet == "" and book.sheetnames else sheet
+    empty, told = list[str](), 0
+    with opened(data) as archive:
+        for page in book.worksheets:
+            content = archive.read(page._worksheet_path) if one in (None, page.title) else b""
+            if _FORMULA_TAG.search(content):
+                found = _Formulas()
+                parseString(content, found, forbid_dtd=True)
+                place = f"{page.title}!" if len(book.sheetnames) > 1 else ""
+                empty += [place + cell for cell in found.empty]
+                told += found.told
+        left = (
+            told if _WORK_OUT.search(_book_part(archive)) else 0
+        )  # XlsxWriter stores 0 as the value of each
+    book.close()
+    return "; it ".join(filter(None, [_empty(empty), _left(left)]))
+
+
+def _book_part(archive: zipfile.ZipFile) -> bytes:
+    return archive.read("xl/workbook.xml") if "xl/workbook.xml" in archive.namelist() else b""
+
+
+def _empty(cells: Sequence[str]) -> str:
+    if not cells:
+        return ""
+    named = ", ".join(cells[:MOST_NAMED]) + (", …" if cells[MOST_NAMED:] else "")
+    many = f"{len(cells):,} cells" if len(cells) > 1 else "a cell"
+    return (
+        f"has {many} with a formula and no value in the file ({named}), read as empty: open and save it once in a "
+        "spreadsheet program"
+    )
+
+
+def _left(count: int) -> str:
+    if not count:
+        return ""
+    return (
+        f"leaves {count:,} formula{'s' if count > 1 else ''} to be worked out when it is opened: the values in the "
+        "file may be wrong until a spreadsheet program has saved it"
+    )
+
+
+class _Formulas(ContentHandler):
+    """Looks for formulas in the XML of a sheet. `empty`: the cells without a value; `told`: how many have one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.empty, self.told = list[str](), 0
+        self._cell, self._formula, self._in_value, self._value = "", False, False, False
+
+    def startElement(self, name: str, attrs: Any) -> None:
+        match name.rpartition(":")[2]:
+            case "c":
+                self._cell, self._formula = attrs.get("r", "?"), False
+                self._value = attrs.get("t") == "str"  # a formula may say "" and mean it
+            case "f":
+                self._formula = True
+            case "v":
+                self._in_value = True
+
+    def characters(self, content: str) -> None:
+        self._value |= self._in_value
+
+    def endElement(self, name: str) -> None:
+        match name.rpartition(":")[2]:
+            case "v":
+                self._in_value = False
+            case "c" if self._formula:
+                self.told += self._value
+                self.empty += [] if self._value else [self._cell]
 
 
 def _value(value: Any) -> Cell:

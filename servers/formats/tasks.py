@@ -86,15 +86,19 @@ def captions(content: str, ending: str) -> str:
     return "\n".join(lines)
 
 
-def _guessed(data: bytes, ending: str) -> str:
+def _guessed(data: bytes, ending: str, sheet: str | None = None) -> str:
+    if ending == ".xlsx":
+        return office.unworked(data, sheet)
     return tables.guessed(data) if ending in TEXTS else ""
 
 
 def _unread(pages: Sequence[str]) -> str:
-    """What is to be said of pages that gave no text, as the end of a sentence; "" where all did, or none."""
+    """What is to be said of pages that gave no text, as the end of a sentence; "" where all did."""
     empty = [str(number) for number, page in enumerate(pages, 1) if not page.strip()]
-    if not empty or len(empty) == len(pages):
+    if not empty:
         return ""
+    if len(empty) == len(pages):
+        return "has no text: it is blank, or holds pictures of text (try the OCR tools)"
     named = ", ".join(empty[:MOST_NAMED]) + (
         f" and {len(empty) - MOST_NAMED} more" if empty[MOST_NAMED:] else ""
     )
@@ -196,7 +200,7 @@ def sheet(data: bytes, ending: str, name: str, first: int, limit: int) -> Result
     every = []
     if ending == ".xlsx":
         every = office.sheet_names(data)
-    guess = _guessed(data, ending)
+    guess = _guessed(data, ending, named)
     return {"sheet": named, "sheets": every, "rows": rows, "more": more, "guessed": guess}, b""
 
 
@@ -204,9 +208,9 @@ def convert(data: bytes, ending: str, to: str, title: str) -> Result:
     """A document in another format."""
     if to in (".csv", ".tsv", ".xlsx", ".json"):
         rows = _rows(data, ending)
-        others = office.sheet_names(data)[1:] if ending == ".xlsx" != to else []
+        others = office.sheet_names(data)[1:] if ending == ".xlsx" else []
         counted = formulas.formulas(rows) if to in (".csv", ".tsv") else 0
-        guess = _guessed(data, ending)
+        guess = _guessed(data, ending, "")
         return {"formulas": counted, "left_out": others, "guessed": guess}, _as_table(rows, to)
     if ending == ".pdf":
         read, found = text(data, ending)

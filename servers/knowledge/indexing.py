@@ -278,7 +278,8 @@ def _texts(roots: Roots, files: list[Seen], change: Change) -> list[bytes]:
 
 
 def _text(roots: Roots, one: Seen, change: Change) -> str:
-    """The text of a file; of one that cannot be opened nothing, and it is named among the skipped."""
+    """The text of a file; of one that cannot be opened nothing. It is named among the skipped then, and also where a
+    part of it could not be read."""
     with spot(roots.find(one.said)) as here, disk.reading(here) as file:
         data = text.read_at(file, 0, LARGEST_DOCUMENT + 1)
     if disk.sha256(data) != one.sha256:
@@ -288,7 +289,10 @@ def _text(roots: Roots, one: Seen, change: Change) -> str:
         return found.decoded(data) if found else ""
     try:
         ending = one.said[one.said.rindex(".") :].lower()
-        return run("formats.text", one.said, [data], ending=ending)[1].decode()
+        told, made = run("formats.text", one.said, [data], ending=ending)
     except ToolError:
         change.skipped.append(f"{one.said} (broken, or too much to open)")
         return ""
+    why = told["guessed"] or ("" if made.strip() else "has no text")
+    change.skipped += [f"{one.said} ({why})"] if why else []
+    return made.decode()

@@ -78,7 +78,9 @@ class Plan(BaseModel):
     changed: int
     removed: int
     unchanged: int
-    skipped: list[str] = Field(description="files that are left out, each with the reason, at most 50")
+    skipped: list[str] = Field(
+        description="files that are left out, whole or in part, each with the reason, at most 50"
+    )
     expected_index: Sha256
     expected_files: str
 

@@ -52,7 +52,9 @@ class Scan(BaseModel):
     findings: list[Finding]
     paths: list[str] = Field(description="the files with findings, each once")
     kinds: dict[str, int]
-    skipped: list[str] = Field(description="files that could not be looked into, at most 50")
+    skipped: list[str] = Field(
+        description="files that could not be looked into, or only in part, with the reason, at most 50"
+    )
     truncated: bool = False
     next_cursor: str = Field(default="", description="where to go on; empty at the end")
     note: str = ""
@@ -142,6 +144,7 @@ class Looked:
     at: str = ""  # the file that is looked into
     told: int = 0  # how many findings in it an earlier look told
     skipped: list[str] = field(default_factory=list)
+    partly: list[str] = field(default_factory=list)  # files of which some was not read
 
 
 def scan_files(roots: Roots, path: str, find: Finder, cursor: str) -> Scan:
@@ -154,6 +157,8 @@ def scan_files(roots: Roots, path: str, find: Finder, cursor: str) -> Scan:
     notes = ["Not all was looked through: go on with next_cursor."] if stopped else []
     if looked.skipped:
         notes.append(f"{len(looked.skipped)} files could not be looked into: see skipped.")
+    if looked.partly:
+        notes.append(f"{len(looked.partly)} files were looked into in part: see skipped.")
     done = looked.told + sum(one.path == looked.at for one in found)
     return Scan(
         path=place.said,
@@ -161,7 +166,7 @@ def scan_files(roots: Roots, path: str, find: Finder, cursor: str) -> Scan:
         findings=found,
         paths=list(dict.fromkeys(one.path for one in found)),
         kinds=dict(kinds),
-        skipped=looked.skipped[:50],
+        skipped=[*looked.skipped, *looked.partly][:50],
         truncated=stopped,
         next_cursor=(f"{done}:{looked.at}" if looked.at else cursor) if stopped else "",
         note=" ".join(notes),
@@ -213,7 +218,7 @@ def files(place: Place, budget: listing.Budget) -> Iterator[tuple[Spot, int]]:
 def of_file(here: Spot, find: Finder, looked: Looked) -> Iterator[Finding]:
     """The findings in one file; one that cannot be read goes to `skipped`, with the reason."""
     try:
-        content = _content(here)
+        content = _content(here, looked)
     except ToolError as error:
         said = str(error)
         looked.skipped.append(said[:200] if here.said in said else f"{here.said}: {said[:200]}")
@@ -225,7 +230,7 @@ def of_file(here: Spot, find: Finder, looked: Looked) -> Iterator[Finding]:
         yield Finding(path=here.said, line=line, kind=hit.kind, sure=hit.sure, shown=hit.shown)
 
 
-def _content(here: Spot) -> str:
+def _content(here: Spot, looked: Looked) -> str:
     """The text of a file, also of a document. Raises ToolError for what has none, or too much."""
     with disk.reading(here) as file:
         data = text.read_at(file, 0, LARGEST + 1)
@@ -233,7 +238,11 @@ def _content(here: Spot) -> str:
         raise ToolError(f"{here.said} is larger than {LARGEST >> 20} MB")
     ending = next((one for one in DOCUMENTS if here.name.lower().endswith(one)), "")
     if ending:
-        return run("formats.text", here.said, [data], ending=ending)[1].decode()
+        told, made = run("formats.text", here.said, [data], ending=ending)
+        if not made.strip():
+            raise ToolError(f"{here.said} {told['guessed'] or 'has no text'}")
+        looked.partly += [f"{here.said} {told['guessed']}"] if told["guessed"] else []
+        return made.decode()
     found = text.encoding(data)
     if found is None:
         raise ToolError(f"{here.said} is not text")

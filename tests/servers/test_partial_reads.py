@@ -6,12 +6,14 @@ import io
 import re
 import shutil
 import sqlite3
+import zipfile
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
+from openpyxl import Workbook
 from PIL import Image, ImageDraw
 from reportlab.pdfgen.canvas import Canvas
 
@@ -167,11 +169,11 @@ async def test_columns_beyond_those_that_are_read_are_not_dropped_in_silence(
         assert "more than 500 columns" in await said("preview_document", make="convert_format", call=call)
 
 
-def papers_of_three_pages() -> bytes:
-    """A PDF with words on its second page alone."""
+def papers_with(*pages: str) -> bytes:
+    """A PDF with these words on its pages."""
     out = io.BytesIO()
     canvas = Canvas(out)
-    for words in ("", "Words", ""):
+    for words in pages:
         canvas.drawString(100, 700, words)
         canvas.showPage()
     canvas.save()
@@ -180,7 +182,7 @@ def papers_of_three_pages() -> bytes:
 
 async def test_pages_of_a_pdf_that_give_no_text_are_named(tmp_path: Path) -> None:
     call = {"source": "a.pdf", "destination": "new.md"}
-    async with over(written(tmp_path, {"files/a.pdf": papers_of_three_pages()}), "document") as said:
+    async with over(written(tmp_path, {"files/a.pdf": papers_with("", "Words", "")}), "document") as said:
         assert "a.pdf has no text on page 1, 3: " in await said("extract_text", path="a.pdf")
         assert "has no text on page 1, 3: " in await said(
             "preview_document", make="convert_format", call=call
@@ -189,3 +191,98 @@ async def test_pages_of_a_pdf_that_give_no_text_are_named(tmp_path: Path) -> Non
         unavailable("there is no Tesseract: apt-get install tesseract-ocr", "REQUIRE_TESSERACT")
     async with over(tmp_path, "ocr") as said:
         assert "No text was found on page 1, 3." in await said("extract_text_from_pdf", path="a.pdf")
+
+
+async def test_a_pdf_without_any_text_is_said_to_have_none_by_all_who_read_it(tmp_path: Path) -> None:
+    blank = papers_with("", "")
+    call = {"source": "a.pdf", "destination": "new.md"}
+    async with over(written(tmp_path, {"files/a.pdf": blank, "files/b.pdf": blank}), "document") as said:
+        assert "a.pdf has no text: " in await said("diff_documents", first="a.pdf", second="b.pdf")
+        assert "(it has no text: " in await said("preview_document", make="convert_format", call=call)
+    async with over(tmp_path, "security") as said:
+        assert "b.pdf has no text: " in await said("scan_for_pii", path=".")
+        assert "b.pdf has no text: " in await said("scan_for_secrets", path="b.pdf")
+    async with over(tmp_path, "knowledge") as said:
+        assert "b.pdf (has no text: " in await said("index_folder", path=".")
+
+
+async def test_a_document_of_which_a_part_has_no_text_is_looked_through_and_named(tmp_path: Path) -> None:
+    data = papers_with("", "mail to ann@example.org", "")
+    async with over(written(tmp_path, {"files/a.pdf": data}), "security") as said:
+        for path in (".", "a.pdf"):
+            told = await said("scan_for_pii", path=path)
+            assert "a.pdf has no text on page 1, 3: " in told
+            assert "1 files were looked into in part: see skipped." in told
+            assert "email" in told
+    async with over(tmp_path, "knowledge") as said:
+        assert "a.pdf (has no text on page 1, 3: " in await said("index_folder", path=".")
+
+
+def workbook(values: dict[str, tuple[str, str]] | None = None, calculation: str = "") -> bytes:
+    """A workbook of two sheets with formulas, as a program writes it that does not calculate. `values`: type and value
+    that others store for the formula of a cell; `calculation`: attributes of the element about calculating."""
+    book = Workbook()
+    costs, others = book.active, book.create_sheet("Others")
+    assert costs is not None
+    costs.append(["what", "sum"])
+    costs.append(["rent", "=450*2"])
+    costs.append(["none", "=T(A1)"])
+    others.append([None, None, "=Sheet!B2"])
+    out = io.BytesIO()
+    book.save(out)
+    with zipfile.ZipFile(io.BytesIO(out.getvalue())) as archive:
+        parts = {name: archive.read(name).decode() for name in archive.namelist()}
+    parts["xl/workbook.xml"] = re.sub("<calcPr[^>]*/>", f"<calcPr {calculation}/>", parts["xl/workbook.xml"])
+    for cell, (kind, value) in (values or {}).items():
+        name = f"xl/worksheets/sheet{1 + (cell == 'C1')}.xml"
+        stored = rf'<c r="{cell}" t="{kind}">\1<v>{value}</v>'
+        parts[name], count = re.subn(rf'<c r="{cell}">(<f>[^<]*</f>)<v(?: ?/|></v)>', stored, parts[name])
+        assert count == 1, parts[name]
+    return papers.package(*((name, part.encode()) for name, part in parts.items()))
+
+
+NO_VALUE = "cells with a formula and no value in the file"
+
+
+async def test_formulas_without_a_stored_value_are_named_by_all_who_read_a_workbook(tmp_path: Path) -> None:
+    home = written(tmp_path, {"files/a.xlsx": workbook(), "files/b.txt": b"what\tsum\n"})
+    convert = {"source": "a.xlsx", "destination": "new.csv"}
+    async with over(home, "document") as said:
+        for told in (
+            await said("extract_text", path="a.xlsx"),
+            await said("diff_documents", first="a.xlsx", second="b.txt"),
+        ):
+            assert f"a.xlsx has 3 {NO_VALUE} (Sheet!B2, Sheet!B3, Others!C1), read as empty" in told
+        assert f"has 2 {NO_VALUE} (Sheet!B2, Sheet!B3)" in await said("read_spreadsheet", path="a.xlsx")
+        assert "a cell with a formula and no value in the file (Others!C1)" in await said(
+            "read_spreadsheet", path="a.xlsx", sheet="Others"
+        )
+        assert f"(it has 2 {NO_VALUE}" in await said("preview_document", make="convert_format", call=convert)
+    async with over(home, "security") as said:
+        assert f"a.xlsx has 3 {NO_VALUE}" in await said("scan_for_pii", path=".")
+    async with over(home, "knowledge") as said:
+        assert f"a.xlsx (has 3 {NO_VALUE}" in await said("index_folder", path=".")
+
+
+async def test_formulas_with_a_stored_value_are_read_without_a_word(tmp_path: Path) -> None:
+    values = {"B2": ("n", "900"), "B3": ("str", ""), "C1": ("n", "900")}
+    async with over(written(tmp_path, {"files/a.xlsx": workbook(values)}), "document") as said:
+        told = await said("read_spreadsheet", path="a.xlsx")
+        assert "900" in told
+        assert "formula" not in told
+    zeros = dict.fromkeys(("B2", "B3", "C1"), ("n", "0"))
+    data = workbook(zeros, 'calcId="1" fullCalcOnLoad="1"')
+    async with over(written(tmp_path, {"files/a.xlsx": data}), "document") as said:
+        told = await said("read_spreadsheet", path="a.xlsx")
+        assert (
+            "a.xlsx leaves 2 formulas to be worked out when it is opened: the values in the file may be"
+            in told
+        )
+
+
+async def test_sheets_that_a_conversion_leaves_out_are_named(tmp_path: Path) -> None:
+    async with over(written(tmp_path, {"files/a.xlsx": workbook()}), "document") as said:
+        for ending in ("csv", "json", "xlsx"):
+            call = {"source": "a.xlsx", "destination": f"new.{ending}"}
+            told = await said("preview_document", make="convert_format", call=call)
+            assert "(the first sheet alone: left out is Others)" in told
