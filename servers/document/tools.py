@@ -170,8 +170,8 @@ class Tools:
     ) -> Made:
         """Make a PDF of A4 pages from text with Markdown headings, lists and tables.
 
-        Chinese, Japanese and Korean are shown in a font of whoever reads it; Arabic, Hebrew and scripts that join
-        letters need a .docx file.
+        Chinese, Japanese and Korean are shown in a font of whoever reads it. Hebrew, Arabic and Persian run from right
+        to left; with vowel signs they need a .docx file, and so do other scripts that join letters.
         """
         call = {"path": path, "content": content, "title": title}
         return self._make("create_pdf", call, expected_target, expected_made)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, suppress
 from dataclasses import replace
 from functools import cache
 from itertools import groupby
@@ -12,16 +13,18 @@ from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
 
+import pypdfium2
 import reportlab
 from pypdf import PdfReader, PdfWriter
 from pypdf.errors import PyPdfError
 from pypdf.generic import NameObject
 from reportlab.lib import colors
+from reportlab.lib.enums import TA_RIGHT
 from reportlab.lib.pagesizes import A4
 from reportlab.lib.styles import ParagraphStyle
 from reportlab.lib.units import mm
 from reportlab.pdfbase.cidfonts import UnicodeCIDFont
-from reportlab.pdfbase.pdfmetrics import registerFont, registerFontFamily
+from reportlab.pdfbase.pdfmetrics import getFont, registerFont, registerFontFamily
 from reportlab.pdfbase.ttfonts import TTFont
 from reportlab.platypus import (
     Flowable,
@@ -34,6 +37,7 @@ from reportlab.platypus import (
     Spacer,
 )
 
+from servers.formats import right_to_left
 from servers.formats.blocks import FORMS, Block, Run, Text, plain, unstyled
 from servers.sandbox.protocol import Refused
 
@@ -65,18 +69,16 @@ def standard_font() -> TTFont:
 
 
 def unknown_letters(blocks: Sequence[Block], font: TTFont) -> list[str]:
-    """The letters of these blocks that their run's font does not have, which is `font` where none is named, or that are
-    written from right to left: nothing here orders or joins such letters."""
+    """The letters of these blocks that their run's font does not have, which is `font` where none is named, or that run
+    from right to left and are not ordered or joined here, as in code."""
     known = font.face.charToGlyph
     pairs = {(c, next(iter(asian_fonts(run)), "")) for run in _runs(blocks) for c in run.text}
     unknown = {
         c for c, asian in pairs if c not in _SPACES and not (_has(asian, c) if asian else ord(c) in known)
     }
-    return sorted(unknown | {c for c, _ in pairs if _to_the_left(c)})
-
-
-def _to_the_left(char: str) -> bool:
-    return unicodedata.bidirectional(char) in ("R", "AL", "AN")
+    left = {c for c, _ in pairs if right_to_left.runs_left(c)}
+    code = {c for block in blocks if block.kind == "code" for c in plain(block.text)}
+    return sorted(unknown | {c for c in left if c in code or not right_to_left.can_be_set(c)})
 
 
 def numbered(blocks: Sequence[Block], letters: Sequence[str]) -> list[Block]:
@@ -178,11 +180,29 @@ def reader(data: bytes) -> PdfReader:
 
 
 def text(data: bytes) -> list[str]:
-    """The text of each page."""
+    """The text of each page; of one with letters that run from right to left, in the order in which PDFium reads it."""
     try:
-        return [page.extract_text().translate(_CONTROLS) for page in reader(data).pages]
+        pages = [page.extract_text().translate(_CONTROLS) for page in reader(data).pages]
     except _BROKEN as error:
         raise Refused("has a page that cannot be read. Save it anew.") from error
+    if right_to_left_pages(pages):
+        with suppress(pypdfium2.PdfiumError), closing(pypdfium2.PdfDocument(data)) as document:
+            return [_in_order(document, n) if _runs_left(page) else page for n, page in enumerate(pages)]
+    return pages
+
+
+def right_to_left_pages(pages: Sequence[str]) -> list[int]:
+    """The numbers of the pages with letters that run from right to left."""
+    return [n for n, page in enumerate(pages, 1) if _runs_left(page)]
+
+
+def _runs_left(said: str) -> bool:
+    return any(map(right_to_left.runs_left, set(said)))
+
+
+def _in_order(document: pypdfium2.PdfDocument, number: int) -> str:
+    said: str = document[number].get_textpage().get_text_range().replace("\r\n", "\n").translate(_CONTROLS)
+    return unicodedata.normalize("NFKC", said)
 
 
 def merged(files: Sequence[bytes]) -> tuple[bytes, list[int]]:
@@ -265,8 +285,11 @@ MOST_COLUMNS = 20
 _SIZES = {1: 20, 2: 16, 3: 14, 4: 12, 5: 11, 6: 10}
 _TAGS = {
     "bold": "<b>{}</b>", "italic": "<i>{}</i>", "code": '<font name="mono">{}</font>', "struck": "<strike>{}</strike>",
-    "note": "<super>{}</super>",
+    "note": "<super>{}</super>", right_to_left.RAISED: '<super rise="25%" size="100%">{}</super>',
 }  # fmt: skip
+
+
+_STYLE_FONTS = {"bold": "bold", "code": "mono"}
 
 
 def write(blocks: Sequence[Block], title: str, lenient: bool = False) -> bytes:
@@ -276,10 +299,11 @@ def write(blocks: Sequence[Block], title: str, lenient: bool = False) -> bytes:
     Raises Refused for such letters, and for more pages than anybody reads.
     """
     shown = [*([Block("heading", unstyled(title), 1)] if title else []), *blocks]
-    shown = with_asian_fonts(shown)
+    shown = with_asian_fonts(_changed(shown, right_to_left.joined))
     missing = unknown_letters(shown, standard_font())
     if missing and not lenient:
-        named = " ".join(c if c.isprintable() else repr(c) for c in missing[:8])
+        written = dict.fromkeys(unicodedata.normalize("NFKC", c) for c in missing)
+        named = " ".join(c if c.isprintable() else repr(c) for c in [*written][:8])
         raise Refused(
             f"cannot be made: these letters cannot be set here: {named}. Make a .docx file instead."
         )
@@ -310,30 +334,30 @@ def _parts(block: Block) -> list[Flowable]:
         fontSize=10,
         leading=14,
         spaceAfter=6,
-        wordWrap="CJK" if asian_fonts(*block.text) else None,  # then lines end between any two signs
     )
     match block.kind:
         case "heading":
             size = _SIZES[block.level]
+            own = "".join(run.text for run in block.text if not asian_fonts(run))
             style = ParagraphStyle(
                 "heading",
                 body,
-                fontName="bold",
+                fontName=_that_knows(own, "bold"),
                 fontSize=size,
                 leading=size * 1.25,
                 spaceBefore=8,
                 keepWithNext=1,
             )
-            return [Paragraph(_marked(block.text), style)]
+            return [_paragraph(block.text, style)]
         case "item":
             indent = 14 * (block.level + 1) + 14 * block.quote
             label = max(12, 6 * len(block.number))
             style = ParagraphStyle(
                 "item", body, leftIndent=indent + label - 12, bulletIndent=indent - 12, spaceAfter=2
             )
-            return [Paragraph(_marked(block.text), style, bulletText=block.number or "•")]
+            return [_paragraph(block.text, style, number=block.number or "•")]
         case "code":
-            font = next(iter(asian_fonts(*block.text)), "mono")
+            font = next(iter(asian_fonts(*block.text)), _that_knows(plain(block.text), "mono"))
             style = ParagraphStyle("code", body, fontName=font, fontSize=8, leading=10)
             return [Preformatted(plain(block.text), style, maxLineLength=100), Spacer(1, 6)]
         case "break":
@@ -344,10 +368,25 @@ def _parts(block: Block) -> list[Flowable]:
                 Spacer(1, 6),
             ]
         case "note":
-            return [Paragraph(f"<super>{escape(block.number)}</super> {_marked(block.text)}", body)]
+            return [_paragraph(block.text, body, before=f"<super>{escape(block.number)}</super> ")]
         case _:
             aside = ParagraphStyle("aside", body, leftIndent=14 * (block.level + block.quote))
-            return [Paragraph(_marked(block.text), aside)]
+            return [_paragraph(block.text, aside)]
+
+
+def _paragraph(text: Text, style: ParagraphStyle, before: str = "", number: str | None = None) -> Paragraph:
+    """A text with what stands before it in its first line, and before all lines; at the right where it begins there."""
+    letters = plain(text)
+    marked = before + _marked(text)
+    if asian_fonts(*text):
+        style = ParagraphStyle("asian", style, wordWrap="CJK")  # then lines end between any two signs
+    if not any(map(right_to_left.runs_left, letters)):
+        return Paragraph(marked, style, bulletText=number)
+    if right_to_left.begins_right(letters):
+        indent = {"leftIndent": 0, "rightIndent": style.leftIndent}
+        style = ParagraphStyle("right", style, alignment=TA_RIGHT, wordWrap="RTL", **indent)
+        number = number and right_to_left.bullet(number, to_left=True)
+    return right_to_left.Turned(marked, style, bulletText=number)
 
 
 def _table(rows: list[list[Text]], style: ParagraphStyle) -> LongTable:
@@ -355,10 +394,7 @@ def _table(rows: list[list[Text]], style: ParagraphStyle) -> LongTable:
         raise Refused(
             f"cannot be made: a table has {len(rows[0])} columns, and {MOST_COLUMNS} fit on a page."
         )
-    asian = ParagraphStyle("asian", style, wordWrap="CJK")
-    cells = [
-        [Paragraph(_marked(cell), asian if asian_fonts(*cell) else style) for cell in row] for row in rows
-    ]
+    cells = [[_paragraph(cell, style) for cell in row] for row in right_to_left.columns(rows)]
     width = (A4[0] - 42 * mm) / len(rows[0])
     lines = [("GRID", (0, 0), (-1, -1), 0.4, colors.grey), ("VALIGN", (0, 0), (-1, -1), "TOP")]
     return LongTable(cells, colWidths=[width] * len(rows[0]), repeatRows=1, style=lines)
@@ -374,11 +410,18 @@ def _piece(run: Run) -> str:
         said = FORMS[style].format(said) if style in run.style else said
     said = escape(said)
     for style, tag in _TAGS.items():
-        said = tag.format(said) if style in run.style else said
+        font = _STYLE_FONTS.get(style, "text")
+        said = tag.format(said) if style in run.style and _that_knows(run.text, font) == font else said
     for font in asian_fonts(run):
         said = f'<font name="{font}">{said}</font>'
     shown = run.link.startswith(("http://", "https://", "mailto:"))
     return f'<a href="{escape(run.link, _QUOTE)}" color="#0645ad">{said}</a>' if shown else said
+
+
+def _that_knows(letters: str, font: str) -> str:
+    """The font, or the one for texts where it does not have all of these letters."""
+    known = getFont(font).face.charToGlyph
+    return font if all(c in _SPACES or ord(c) in known for c in letters) else "text"
 
 
 _QUOTE = {'"': "&quot;"}

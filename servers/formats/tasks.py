@@ -40,7 +40,7 @@ def text(data: bytes, ending: str, changes: str = "both") -> Result:
         case ".pdf":
             pages = pdf.text(data)
             told["pages"], found = len(pages), "\n\f\n".join(pages)
-            told["guessed"] = _unread(pages)
+            told["guessed"] = "; it ".join(filter(None, [_unread(pages), _turned(pages)]))
         case ".docx":
             blocks, told["found"] = word.read(data, changes)
             found = to_plain(blocks)
@@ -103,6 +103,13 @@ def _unread(pages: Sequence[str]) -> str:
         f" and {len(empty) - MOST_NAMED} more" if empty[MOST_NAMED:] else ""
     )
     return f"has no text on page {named}: it is blank, a picture of text (try the OCR tools) or damaged"
+
+
+def _turned(pages: Sequence[str]) -> str:
+    """What is to be said of letters that run from right to left, as the end of a sentence; "" where there are none."""
+    if not pdf.right_to_left_pages(pages):
+        return ""
+    return "has text that runs from right to left: the order of words, numbers and brackets in a line may be wrong"
 
 
 def _tabbed(rows: Sequence[Sequence[tables.Cell]]) -> str:
