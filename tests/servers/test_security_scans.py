@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import string
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,12 @@ def test_a_key_that_counts_up_is_told_as_a_placeholder_perhaps(line: str) -> Non
 )
 def test_an_alphabet_and_a_key_that_says_it_is_none_are_not_told(line: str) -> None:
     assert [*hits(line, credentials)] == []
+
+
+def test_an_example_that_google_publishes_is_not_told_and_another_key_of_its_form_is() -> None:
+    rest = credential_texts.signs(random.Random(4), string.ascii_letters + string.digits, 27)
+    assert [*hits(f'key: "AIzaSyAnLA7N{rest}"', credentials)] == []
+    assert [hit.kind for hit in hits(f'key: "AIzaSyAnLA7M{rest}"', credentials)] == ["google api key"]
 
 
 async def test_a_placeholder_is_no_reason_to_encrypt_a_file(tmp_path: Path) -> None:
