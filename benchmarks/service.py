@@ -23,10 +23,10 @@ from mcp.server import MCPServer
 
 from benchmarks.slack import INSTALLED, Slack
 from bot.cli.serve import serve_as
+from bot.priority import take_turns
 from bot.settings import Secret, Settings
 from gate.rules.tool import Trust
 from servers.data.sources import looked
-from servers.detection.credentials import credentials
 from servers.filesystem import server as filesystem
 from servers.filesystem.paths import Roots
 from servers.security.scan import scan_files
@@ -127,7 +127,7 @@ def _beside(work: Path) -> None:
 def _scan_through(roots: Roots) -> None:
     cursor, begun = "", False
     while cursor or not begun:
-        cursor, begun = scan_files(roots, ".", credentials, cursor).next_cursor, True
+        cursor, begun = scan_files(roots, ".", "credentials", cursor).next_cursor, True
 
 
 def began(home: Path) -> dict[str, float]:
@@ -177,6 +177,7 @@ def started(port: int, target: Callable[..., None], *args: Any) -> Iterator[Bot]
 
 def _serve(settings: Settings, roles: frozenset[str]) -> None:
     end_with_parent()
+    take_turns()  # as `bot serve` does
     logging.basicConfig(filename=settings.home / "bot.log", level=logging.WARNING)
     asyncio.run(serve_as(settings, roles))
 

@@ -23,15 +23,13 @@ class Hit(NamedTuple):
 Finder = Callable[[bytes], Iterator[Hit]]
 
 
-def hits(text: str, find: Finder, go_on: Callable[[], bool] = lambda: True) -> Iterator[Hit]:
-    """What a finder sees in a text, in order; of two at one place the one it names first. Stops when told to."""
+def hits(text: str, find: Finder) -> Iterator[Hit]:
+    """What a finder sees in a text, in order; of two at one place the one it names first."""
     done = 0
     for start in range(0, max(len(text), 1), PIECE - OVERLAP):
         piece = text[start : start + PIECE].encode("utf-8", "replace")
         taken: list[Hit] = []
         for hit in find(piece):
-            if not go_on():
-                return
             if not any(hit.start < other.end and other.start < hit.end for other in taken[-50:]):
                 taken.append(hit)
         for hit in sorted(_placed(taken, piece, start)):

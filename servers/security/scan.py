@@ -5,21 +5,21 @@ from __future__ import annotations
 import re
 import stat
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from itertools import islice
+from itertools import groupby
+from operator import attrgetter
 from typing import Annotated, Literal
 
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import BaseModel, Field
 
-from servers.detection.credentials import credentials
-from servers.detection.hits import Finder, hits
 from servers.filesystem import answers, disk, listing, text
 from servers.filesystem.models import Item, Sha256, Strict, Written
 from servers.filesystem.paths import Place, Roots, Spot, opened, spot
-from servers.sandbox.calling import run
+from servers.sandbox.calling import Job, Portions, run
 
 PlaceArg = Annotated[str, Field(description="A file, or a folder with all below it, in the allowed folders.")]
 CursorArg = Annotated[
@@ -130,8 +130,12 @@ class CryptCall(Strict):
 
 SECONDS = 10.0
 LARGEST = 8 << 20  # bytes of a text that is looked through
+PORTION = 1 << 20  # bytes of files that are looked through at once, in a process of their own
+MOST_AT_ONCE = 200  # files
 MOST_FINDINGS = 1_000
 MOST_NAMES = 1_000_000
+Content = tuple[str, bytes]  # what a file is called, and what is in it
+_NOTHING: Mapping[str, int] = {}
 DOCUMENTS = (".pdf", ".docx", ".xlsx")
 
 
@@ -147,10 +151,11 @@ class Looked:
     partly: list[str] = field(default_factory=list)  # files of which some was not read
 
 
-def scan_files(roots: Roots, path: str, find: Finder, cursor: str) -> Scan:
-    """Every finding in a file, or in all files below a folder, from `cursor` on. Raises ToolError."""
+def scan_files(roots: Roots, path: str, finder: str, cursor: str) -> Scan:
+    """Every finding in a file, or in all files below a folder, from `cursor` on. `finder`: one of FINDERS of
+    servers.security.tasks. Raises ToolError."""
     place, looked = roots.find(path), Looked()
-    found, more = answers.fitting(_findings(place, find, looked, cursor), MOST_FINDINGS)
+    found, more = answers.fitting(_findings(place, finder, looked, cursor), MOST_FINDINGS)
     kinds = Counter(one.kind for one in found)
     told = ", ".join(f"{count} × {kind}" for kind, count in kinds.most_common()) or "nothing"
     stopped = more or bool(looked.budget.spent)
@@ -174,19 +179,17 @@ def scan_files(roots: Roots, path: str, find: Finder, cursor: str) -> Scan:
     )
 
 
-def _findings(place: Place, find: Finder, looked: Looked, cursor: str) -> Iterator[Finding]:
+def _findings(place: Place, finder: str, looked: Looked, cursor: str) -> Iterator[Finding]:
     told, _, first = cursor.partition(":")
     if cursor and not (told.isdecimal() and len(told) < 10 and first):
         raise ToolError("That is no cursor. Leave it out, or give next_cursor as it was told.")
+    done = {first: int(told or 0)}
     if folder(place):
-        for here, _ in files(place, looked.budget):
-            if _order(here.said) >= _order(first):
-                looked.at, looked.told = here.said, int(told) if here.said == first else 0
-                yield from islice(of_file(here, find, looked), looked.told, None)
+        spots = (here for here, _ in files(place, looked.budget) if _order(here.said) >= _order(first))
+        yield from _of_files(spots, finder, looked, done)
         return
     with spot(place) as here:
-        looked.at, looked.told = here.said, int(told or 0)
-        yield from islice(of_file(here, find, looked), looked.told, None)
+        yield from _of_files([here], finder, looked, {here.said: int(told or 0)})
         if looked.skipped:
             raise ToolError(f"{looked.skipped[0]}, so it was not looked through. Name another file.")
 
@@ -215,41 +218,72 @@ def files(place: Place, budget: listing.Budget) -> Iterator[tuple[Spot, int]]:
                 yield here, info.st_size
 
 
-def of_file(here: Spot, find: Finder, looked: Looked) -> Iterator[Finding]:
-    """The findings in one file; one that cannot be read goes to `skipped`, with the reason."""
+def _of_files(
+    spots: Iterable[Spot], finder: str, looked: Looked, done: Mapping[str, int] = _NOTHING
+) -> Iterator[Finding]:
+    """The findings in each file, but for the first ones that an earlier look told (`done`); of one that cannot be read
+    the reason goes to `skipped`. Many small ones are looked through at once."""
+    portion, last = list[Content](), ""
+    for here in spots:
+        last = here.said
+        content = _content_or_reason(here, looked)
+        portion += [(here.said, content)] if content is not None else []
+        if len(portion) >= MOST_AT_ONCE or sum(len(each) for _, each in portion) >= PORTION:
+            yield from _of_portion(portion, finder, looked, done)
+            portion = []
+    yield from _of_portion(portion, finder, looked, done)
+    if last not in ("", looked.at):
+        looked.at, looked.told = last, 0
+
+
+def _of_portion(
+    portion: list[Content], finder: str, looked: Looked, done: Mapping[str, int]
+) -> Iterator[Finding]:
+    """In a process of its own, which others go before: the patterns take much of a processor."""
+    most = MOST_FINDINGS + 1 + max(done.values(), default=0)
+
+    def job(some: list[Content]) -> Job:
+        return Job("security.find", [each for _, each in some], {"finder": finder, "most": most})
+
+    for some, result in Portions(job, MOST_AT_ONCE).results(portion):
+        each_found = result.told.get("found", [None] * len(some))
+        for (said, _), found in zip(some, each_found, strict=True):
+            if found is None:
+                looked.skipped.append(f"{said} {result.refused or 'is not text'}")
+                continue
+            looked.files += 1
+            looked.at, looked.told = said, done.get(said, 0)
+            for line, kind, sure, shown in found[looked.told :]:
+                yield Finding(path=said, line=line, kind=kind, sure=sure, shown=shown)
+
+
+def _content_or_reason(here: Spot, looked: Looked) -> bytes | None:
     try:
-        content = _content(here, looked)
+        return _content(here, looked)
     except ToolError as error:
         said = str(error)
         looked.skipped.append(said[:200] if here.said in said else f"{here.said}: {said[:200]}")
-        return
-    looked.files += 1
-    line, at = 1, 0
-    for hit in hits(content, find, looked.budget.left):
-        line, at = line + content.count("\n", at, hit.start), hit.start
-        yield Finding(path=here.said, line=line, kind=hit.kind, sure=hit.sure, shown=hit.shown)
+        return None
 
 
-def _content(here: Spot, looked: Looked) -> str:
-    """The text of a file, also of a document. Raises ToolError for what has none, or too much."""
+def _content(here: Spot, looked: Looked) -> bytes:
+    """What is in a file; of a document its text. Raises ToolError for too much, or a document without text."""
     with disk.reading(here) as file:
         data = text.read_at(file, 0, LARGEST + 1)
     if len(data) > LARGEST:
         raise ToolError(f"{here.said} is larger than {LARGEST >> 20} MB")
     ending = next((one for one in DOCUMENTS if here.name.lower().endswith(one)), "")
-    if ending:
-        told, made = run("formats.text", here.said, [data], ending=ending)
-        if not made.strip():
-            raise ToolError(f"{here.said} {told['guessed'] or 'has no text'}")
-        looked.partly += [f"{here.said} {told['guessed']}"] if told["guessed"] else []
-        return made.decode()
-    found = text.encoding(data)
-    if found is None:
-        raise ToolError(f"{here.said} is not text")
-    return found.decoded(data)
+    if not ending:
+        return data
+    told, made = run("formats.text", here.said, [data], ending=ending)
+    if not made.strip():
+        raise ToolError(f"{here.said} {told['guessed'] or 'has no text'}")
+    looked.partly += [f"{here.said} {told['guessed']}"] if told["guessed"] else []
+    return made
 
 
 CLEANUP_SECONDS = 15.0
+MOST_CHECKED = 1 << 20  # bytes of a file that is looked into for what should be encrypted
 _TEMPORARY = re.compile(
     r"~\$.*|.*(~|\.(tmp|temp|bak|old|swp|part|crdownload|log\.\d+))|\.DS_Store|Thumbs\.db|desktop\.ini",
     re.IGNORECASE,
@@ -379,21 +413,20 @@ def _kept(paths: list[str]) -> str:
 
 
 def _sensitive(roots: Roots, seen: list[Seen], named: set[str], looked: Looked) -> Iterator[Proposal]:
-    for one in seen:
-        if one.said in named or one.size > 1 << 20 or not looked.budget.left():
-            continue
-        if kinds := _secrets(roots, one.said, looked):
-            yield _proposal("sensitive", [one.said], one.size, f"It holds: {', '.join(kinds)}.", "encrypt")
+    sizes = {one.said: one.size for one in seen if one.said not in named and one.size <= MOST_CHECKED}
+    found = _of_files(_spots(roots, [*sizes], looked), "credentials", looked)
+    for said, some in groupby((one for one in found if one.sure != "perhaps"), key=attrgetter("path")):
+        kinds = sorted({one.kind for one in some})
+        yield _proposal("sensitive", [said], sizes[said], f"It holds: {', '.join(kinds)}.", "encrypt")
 
 
-def _secrets(roots: Roots, said: str, looked: Looked) -> list[str]:
-    try:
-        with spot(roots.find(said)) as here:
-            here = Spot(here.folder, here.name, said)
-            found = of_file(here, credentials, looked)
-            return sorted({one.kind for one in found if one.sure != "perhaps"})
-    except (ToolError, OSError):
-        return []
+def _spots(roots: Roots, names: list[str], looked: Looked) -> Iterator[Spot]:
+    """The files of these names, each until the next one is asked for; those that are gone are left out."""
+    for said in names:
+        if not looked.budget.left():
+            return
+        with suppress(ToolError, OSError), spot(roots.find(said)) as here:
+            yield Spot(here.folder, here.name, said)
 
 
 def _proposal(kind: str, paths: list[str], size: int, why: str, action: str) -> Proposal:

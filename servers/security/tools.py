@@ -16,8 +16,6 @@ from pydantic import Field
 
 from servers.cards import ITEMS, Card, bound, call, reading
 from servers.command_line import Clock
-from servers.detection.credentials import credentials
-from servers.detection.personal import personal
 from servers.filesystem import disk, path_arguments
 from servers.filesystem.answers import spoken
 from servers.filesystem.models import ExpectedTarget, Item
@@ -168,12 +166,12 @@ class Tools:
     @spoken
     def scan_for_pii(self, path: PlaceArg, cursor: CursorArg = "") -> Scan:
         """Find personal data in files: addresses, phone numbers, cards, accounts. What is found is shown masked."""
-        return scan_files(self.roots, path, personal, cursor)
+        return scan_files(self.roots, path, "personal", cursor)
 
     @spoken
     def scan_for_secrets(self, path: PlaceArg, cursor: CursorArg = "") -> Scan:
         """Find keys, tokens and passwords in files. What is found is shown masked."""
-        return scan_files(self.roots, path, credentials, cursor)
+        return scan_files(self.roots, path, "credentials", cursor)
 
     @spoken
     def find_duplicates(

@@ -11,6 +11,9 @@ import pytest
 from servers.detection.credentials import credentials, invented
 from servers.detection.hits import OVERLAP, PIECE, hits
 from servers.detection.personal import personal
+from servers.sandbox import calling
+from servers.sandbox.calling import Limits
+from servers.security import scan, tasks
 from tests.servers import credential_texts, papers, people
 from tests.servers.figures import FIGURES, told
 from tests.servers.test_security_tools import FOUND_SECRET, security
@@ -130,6 +133,31 @@ async def test_a_scan_of_many_files_goes_on_where_it_stopped(tmp_path: Path) -> 
         assert "no cursor" in await ask.refused("scan_for_secrets", path=".", cursor="x")
     assert calls > 1
     assert len(seen) == len(set(seen)) == 15 * 200 + 15
+
+
+async def test_patterns_are_tried_in_a_process_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a thread of the bot they would hold up whoever clicks: the click took twice as long."""
+    monkeypatch.setattr(tasks, "FINDERS", {})
+    monkeypatch.setattr(scan, "MOST_AT_ONCE", 2)
+    files = {f"f{n}_txt": b"ann@example.org" if n % 2 else b"\0\1\2" for n in range(7)}
+    async with security(tmp_path, **files) as ask:
+        found = await ask("scan_for_pii", path=".")
+    assert [one["path"] for one in found["findings"]] == ["f1.txt", "f3.txt", "f5.txt"]
+    assert found["skipped"] == [f"f{n}.txt is not text" for n in (0, 2, 4, 6)]
+    assert found["files"] == 3
+
+
+async def test_a_file_that_cannot_be_looked_through_in_time_hides_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calling, "LIMITS", Limits(seconds=1))
+    (tmp_path / "b.txt").write_bytes(b"1234567812345670 +49 30 1234567 " * (7 << 15))
+    async with security(tmp_path, a_txt=b"ann@example.org", c_txt=b"bob@example.org") as ask:
+        found = await ask("scan_for_pii", path=".")
+    assert [one["path"] for one in found["findings"]] == ["a.txt", "c.txt"]
+    assert found["skipped"] == [f"b.txt {calling.TOO_MUCH}"]
 
 
 async def test_a_workbook_and_a_pdf_in_a_folder_are_opened(tmp_path: Path) -> None:
