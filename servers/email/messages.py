@@ -8,10 +8,16 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from email.errors import MessageError
+from email.errors import (
+    CloseBoundaryNotFoundDefect,
+    MessageError,
+    MissingHeaderBodySeparatorDefect,
+    StartBoundaryNotFoundDefect,
+)
 from email.headerregistry import Address
 from email.message import EmailMessage
 from email.utils import format_datetime, getaddresses, parsedate_to_datetime
+from functools import lru_cache
 from typing import Any, cast
 
 from mailparser_reply import EmailReplyParser
@@ -70,6 +76,8 @@ def message(data: bytes, said: str) -> EmailMessage:
     except Exception as error:  # the parser over foreign bytes may raise anything
         raise ToolError(f"{said} is no mail that can be read ({type(error).__name__}).") from error
     assert isinstance(found, EmailMessage)
+    if not BLANK.search(data):
+        found.defects.append(MissingHeaderBodySeparatorDefect())
     return found
 
 
@@ -136,15 +144,38 @@ def is_text(part: EmailMessage) -> bool:
 
 
 def content(part: EmailMessage) -> str:
-    """The text of a text part, also under a charset that nobody knows."""
+    """The text of a text part, also under a charset that nobody knows, or that is not the one it is in."""
+    return _decoded_text(part)[0]
+
+
+@lru_cache(MOST_PARTS)
+def _decoded_text(part: EmailMessage) -> tuple[str, bool]:
+    """The text of a part, and whether it is in the charset that the part names, if any."""
     payload = part.get_payload(decode=True)
     data = payload if isinstance(payload, bytes) else b""
+    named = part.get_content_charset("")
     try:
-        text = data.decode(part.get_content_charset(""), "replace")
-    except LookupError:  # none is named, or one that nobody knows
+        text, right = data.decode(named), True
+    except (LookupError, UnicodeError):  # none is named, or one that nobody knows, or another one
         text = (detect(data, whole=True) or Encoding("latin-1")).decoded(data)
+        right = not named
     whole = text.encode("utf-8", "replace").decode()  # a charset may make halves of characters
-    return whole.replace("\r\n", "\n").replace("\r", "\n")
+    return whole.replace("\r\n", "\n").replace("\r", "\n"), right
+
+
+CUT_OFF = (StartBoundaryNotFoundDefect, CloseBoundaryNotFoundDefect, MissingHeaderBodySeparatorDefect)
+
+
+def unread(mail: EmailMessage) -> str:
+    """What of a mail could not be read, or is a guess, as the end of a sentence; "" where nothing is."""
+    why = []
+    if any(isinstance(defect, CUT_OFF) for part in mail.walk() for defect in part.defects):
+        why.append("is cut off: its end is missing")
+    if not all(_decoded_text(part)[1] for part in parts(mail) if is_text(part)):
+        why.append("is not in the encoding that it names: another one was guessed")
+    if any("\ufffd" in header(mail, name) for name in ("Subject", "From", "To", "Cc")):
+        why.append("has letters in its headers that cannot be read, shown as �")
+    return "; it ".join(why)
 
 
 def said(mail: EmailMessage) -> str:
@@ -248,6 +279,12 @@ def attachments(mail: EmailMessage) -> Iterator[str]:
         data = _bytes(part)
         kind = part.get_content_type()
         yield f"[attachment: {name_of(part)}, {kind}, {len(data):,} bytes, SHA-256 {disk.sha256(data)}]"
+
+
+def partly(mail: EmailMessage) -> list[str]:
+    """A line about what could not be read, where there is something."""
+    why = unread(mail)
+    return [f"[This mail {why}.]"] if why else []
 
 
 def attached(mail: EmailMessage) -> Iterator[EmailMessage]:
@@ -439,7 +476,7 @@ def _from(mail: EmailMessage, sender: Address) -> None:
 
 def _shown(mail: EmailMessage, lists: Lists) -> str:
     """All that people should see before: headers, text, HTML as it is written, and a line for each attachment."""
-    return "\n".join([*_headers(mail, lists), "", *_bodies(mail), *attachments(mail)])
+    return "\n".join([*_headers(mail, lists), "", *_bodies(mail), *attachments(mail), *partly(mail)])
 
 
 def _headers(mail: EmailMessage, lists: Lists) -> Iterator[str]:

@@ -20,7 +20,8 @@ from servers.filesystem.paths import shown
 SEARCHED = 4 << 20  # bytes of a message that are searched
 SHORTEST = 3  # letters that the index finds, inside of words too; for fewer, every text is looked through
 _SCHEMA = f"""PRAGMA cache_size = -65536; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;
-CREATE TABLE letter(id INTEGER PRIMARY KEY, name TEXT UNIQUE, version TEXT, facts TEXT, wrong TEXT);
+CREATE TABLE letter(id INTEGER PRIMARY KEY, name TEXT UNIQUE, version TEXT, facts TEXT, wrong TEXT,
+    partly BOOLEAN);
 CREATE VIRTUAL TABLE word USING fts5({", ".join(TEXTS)}, tokenize = 'trigram');"""
 
 
@@ -47,6 +48,10 @@ class Index:
             left = self._take_in(named, budget, wrong)
             rows = self._base.execute(*_query(wanted.terms)).fetchall()
             wrong += [why for name, why in self._base.execute(_BAD) if name in named]
+            partly = sum(name in named for (name,) in self._base.execute(_PARTLY))
+        if partly:
+            many = f"{partly:,} messages were" if partly > 1 else "1 message was"
+            wrong.insert(0, f"{many} searched in part ({_REASONS}).")
         if left:
             budget.spent = f"{left:,} of {len(named):,} messages are not read yet: search again to go on."
         found = [(named[name], json.loads(facts)) for name, facts in rows if name in named]
@@ -80,13 +85,17 @@ class Index:
         return len(new) - done - (len(wrong) - before)
 
     def _add(self, letter: Letter, facts: Facts, texts: Sequence[str]) -> None:
-        row = (_name(letter), _version(letter), json.dumps(facts), facts.get("wrong"))
-        added = self._base.execute("INSERT INTO letter(name, version, facts, wrong) VALUES (?, ?, ?, ?)", row)
+        partly = bool(facts.get("unread")) or letter.size > SEARCHED
+        row = (_name(letter), _version(letter), json.dumps(facts), facts.get("wrong"), partly)
+        added = self._base.execute(_LETTER, row)
         if texts:
             self._base.execute(_WORDS, (added.lastrowid, *texts))
 
 
 _WORDS = f"INSERT INTO word(rowid, {', '.join(TEXTS)}) VALUES (?{', ?' * len(TEXTS)})"
+_LETTER = "INSERT INTO letter(name, version, facts, wrong, partly) VALUES (?, ?, ?, ?, ?)"
+_PARTLY = "SELECT name FROM letter WHERE partly AND wrong IS NULL"
+_REASONS = f"cut off, larger than {SEARCHED >> 20} MB, or not in the encoding that they name"
 _BAD = "SELECT name, wrong FROM letter WHERE wrong IS NOT NULL"
 
 

@@ -94,7 +94,7 @@ def _indexed(mail: EmailMessage) -> dict[str, Any]:
     recipients = " ".join(messages.header(mail, name) for name in ("To", "Cc", "Bcc"))
     subject, sender = messages.header(mail, "Subject"), messages.header(mail, "From")
     texts = [subject, messages.said(mail), "\n".join(_attached(mail)), sender, recipients]
-    return {**_shown(mail), "texts": [*map(plain, texts)]}
+    return {**_shown(mail), "texts": [*map(plain, texts)], "unread": messages.unread(mail)}
 
 
 def _date(mail: EmailMessage) -> str | None:
@@ -121,6 +121,7 @@ def _written(mail: EmailMessage) -> dict[str, Any]:
         "decisions": _decisions(words),
         "attached": _attached(mail),
         "words": words[:LAST_WORDS],
+        "unread": messages.unread(mail),
     }
 
 
@@ -153,7 +154,7 @@ def mail(data: bytes, said: str) -> Result:
     found = messages.message(data, said)
     headers = {name: messages.headers(found, name) for name in SHOWN}
     told = [f"{name}: {value}" for name, values in headers.items() for value in values if value]
-    text = "\n".join([*told, "", messages.said(found), *messages.attachments(found)])
+    text = "\n".join([*told, "", messages.said(found), *messages.attachments(found), *messages.partly(found)])
     return {
         "subject": next(iter(headers["Subject"]), "")[:LONGEST_LINE] or messages.NO_SUBJECT,
         "to": next(iter(headers["To"]), "")[:LONGEST_LINE],

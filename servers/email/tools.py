@@ -172,10 +172,10 @@ class Tools:
         _, ids = heads.pop(start.id)
         keys = sorted(threads.related(ids, {key: ids for key, (_, ids) in heads.items()}))
         letters = [start, *(heads[key][0] for key in keys[: threads.MOST_MESSAGES])]
-        mails = [
-            Written.model_validate(facts)
-            for _, facts in mailboxes.each("email.written", letters, SEARCHED, budget, wrong)
-        ]
+        mails = []
+        for letter, facts in mailboxes.each("email.written", letters, SEARCHED, budget, wrong):
+            mails.append(Written.model_validate(facts))
+            wrong += _partly(letter, facts["unread"])
         if not mails:
             raise ToolError(wrong[-1])
         return mails, _note(budget, wrong, True)
@@ -301,6 +301,13 @@ class Tools:
             header_id=out.header_id,
             note=note,
         )
+
+
+def _partly(letter: Letter, unread: str) -> list[str]:
+    """A sentence about a message of which some was not read."""
+    if letter.size > SEARCHED:
+        unread = f"is larger than {SEARCHED >> 20} MB: only its beginning was read"
+    return [f"{letter.place.said} {unread}."] if unread else []
 
 
 def _note(budget: listing.Budget, wrong: list[str], any_: bool) -> str:

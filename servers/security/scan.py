@@ -373,9 +373,28 @@ def cleanup(roots: Roots, path: str, now: datetime, old_days: int, large: int) -
         proposals=listed,
         size=free,
         truncated=more or bool(looked.budget.spent),
-        note="There are more. Look at a smaller folder." if more else looked.budget.spent,
+        note=" ".join(
+            filter(
+                None,
+                [
+                    "There are more. Look at a smaller folder." if more else looked.budget.spent,
+                    _unchecked(seen, looked),
+                ],
+            )
+        ),
         summary=f"{len(seen)} files looked at, {len(proposals)} proposals; deleting would free {free} bytes. "
         "Nothing was changed.",
+    )
+
+
+def _unchecked(seen: list[Seen], looked: Looked) -> str:
+    """What is said of files that were not looked into for secrets."""
+    count = sum(one.size > MOST_CHECKED for one in seen) + len(looked.skipped) + len(looked.partly)
+    return (
+        f"Not looked into for secrets, or only in part, because they are no text, cannot be read, or are larger than "
+        f"{MOST_CHECKED >> 20} MB: {count:,} of {len(seen):,} files."
+        if count
+        else ""
     )
 
 

@@ -17,6 +17,7 @@ from openpyxl import Workbook
 from PIL import Image, ImageDraw
 from reportlab.pdfgen.canvas import Canvas
 
+from servers.email.mailboxes import identified
 from tests.servers import papers
 from tests.servers.all_servers import servers
 from tests.servers.gate_around_server import META
@@ -25,13 +26,20 @@ from tests.services import unavailable
 
 pytestmark = pytest.mark.slow
 Args = dict[str, Any]
-FILE = "{file}"  # in arguments: the name of the file
+FILE, ID, DRAFT = "{file}", "{id}", "{draft}"  # in arguments: the name of the file, and the ids of mails
+PLACES = {"calendar": ("calendar/a{}",), "email": ("mail/cur/a{}", "mail/.Drafts/cur/b{}")}
 SAYS = {
-    "cut off": r"cut off|broken|cannot be read|cannot be opened|can be read|breaks off|is not a|not closed|No text was found|no picture|no PDF",
+    "cut off": r"cut off|is not JSON|broken|cannot be read|cannot be opened|can be read|breaks off|is not a|not closed|No text was found|no picture|no PDF",
     "huge": r"larger than|more than|too large|too long|There is more|There are more|go on|too much|holds [\d,]+ characters",
-    "mis-encoded": r"is not text|not UTF-8|Not UTF-8|Not text|is not a|cannot be read|broken|No text|not UTF|are not text",
+    "mis-encoded": r"encoding that|is not text|not UTF-8|Not UTF-8|Not text|is not a|cannot be read|broken|No text|not UTF|are not text",
 }
 EVENT = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:x\r\nBEGIN:VEVENT\r\nUID:one\r\nDTSTAMP:20200101T000000Z\r\nDTSTART:20200101T100000Z\r\nDTEND:20200101T110000Z\r\nSUMMARY:Größe\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
+MAIL = (
+    "From: Bob <bob@example.com>\r\nTo: ann@example.com\r\nSubject: =?utf-8?q?Gr=C3=B6=C3=9Fe?=\r\nMessage-ID: <x@example.com>\r\n"
+    "MIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\nContent-Type: text/plain; charset=utf-8\r\n"
+    "Content-Transfer-Encoding: 8bit\r\n\r\nDecision: the price is 5 € for Jürgen.\r\n--b\r\nContent-Type: application/pdf; name=a.pdf\r\n"
+    f"Content-Transfer-Encoding: base64\r\n\r\n{'QUJD' * 200}\r\n--b--\r\n"
+)
 NOTES = "Attendees: Ann, Jürgen\nDecision: the price is 5 €.\n"
 
 
@@ -41,18 +49,25 @@ def base() -> bytes:
         return made.serialize()
 
 
-def picture() -> bytes:
+def picture(kind: str = "PNG") -> bytes:
     page, out = Image.effect_noise((300, 200), 40), io.BytesIO()
     ImageDraw.Draw(page).text((20, 20), "Total: 12.50", 0)
-    page.save(out, "PNG")
+    page.save(out, kind)
     return out.getvalue()
 
 
 WHOLE: dict[str, Callable[[], bytes]] = {
     ".csv": lambda: 'a,b\n1,Größe €\n1,Größe €\n2,"x"\n'.encode(), ".txt": NOTES.encode, ".sqlite": base, ".pdf": papers.pdf,
     ".docx": papers.docx, ".xlsx": lambda: papers.xlsx([["a", "b"], [1, 2]]), ".png": picture, ".ics": EVENT.encode,
+    ".eml": MAIL.encode, ".html": lambda: "<h1>Größe</h1><p>The price is 5 €.</p>".encode(), ".md": lambda: "# Größe\n\n5 €\n".encode(),
+    ".json": lambda: '[{"a": 1, "b": "Größe €"}, {"a": 1, "b": "Größe €"}]'.encode(), ".tsv": lambda: "a\tb\n1\tGröße €\n".encode(),
+    ".jsonl": lambda: '{"a": 1, "b": "Größe €"}\n{"a": 1, "b": "Größe €"}\n'.encode(), ".jpg": lambda: picture("JPEG"), ".tiff": lambda: picture("TIFF"),
+    ".vtt": lambda: "WEBVTT\n\n00:01.000 --> 00:02.000\n<v Jürgen>Decision: the price is 5 €.\n".encode(),
 }  # fmt: skip
-MANY = {".csv": b"a,b\n1,2\n", ".txt": b"Decision: to wait.\n", ".ics": b"BEGIN:VEVENT\r\n"}
+MANY = {
+    ".csv": b"a,b\n1,2\n", ".txt": b"Decision: to wait.\n", ".ics": b"BEGIN:VEVENT\r\n", ".md": b"word word\n", ".html": b"<p>word word\n",
+    ".tsv": b"a\tb\n", ".vtt": b"00:01.000 --> 00:02.000\nword\n\n",
+}  # fmt: skip
 
 
 def made(kind: str, ending: str) -> bytes:
@@ -74,43 +89,52 @@ INDEX = {"call": {"path": "."}}
 READS: dict[str, tuple[Args, dict[str, tuple[str, ...]]]] = {
     "data.query_sqlite": ({"path": FILE, "sql": "SELECT * FROM t"}, {".sqlite": ("cut off",)}),
     "data.describe_database": ({"path": FILE}, {".sqlite": ("cut off",)}),
-    "data.deduplicate_records": ({"path": FILE}, {".csv": ALL}),
-    "data.summarize_anomalies": ({"path": FILE}, {".csv": ALL}),
+    "data.deduplicate_records": ({"path": FILE}, {".csv": ALL, ".json": ALL, ".jsonl": ("cut off", "mis-encoded"), ".tsv": TEXT}),
+    "data.summarize_anomalies": ({"path": FILE}, {".csv": ALL, ".json": ALL, ".jsonl": ("cut off", "mis-encoded"), ".tsv": TEXT}),
     "data.preview_csv": ({"path": FILE, "columns": ["a"], "rows": [["1"]]}, {".csv": TEXT}),
     "data.preview_without_duplicates": ({"call": {"source": FILE, "destination": "new.csv"}}, {".csv": ALL}),
     "data.preview_write_sqlite": (
         {"path": FILE, "changes": [{"table": "t", "op": "delete", "where": {"a": 1}}]}, {".sqlite": ("cut off",)},
     ),
-    "document.extract_text": ({"path": FILE}, {".pdf": BINARY, ".docx": BINARY, ".xlsx": BINARY, ".txt": TEXT, ".csv": TEXT}),
+    "document.extract_text": ({"path": FILE}, {".pdf": BINARY, ".docx": BINARY, ".xlsx": BINARY, ".txt": TEXT, ".csv": TEXT, ".html": TEXT, ".md": TEXT}),
     "document.diff_documents": ({"first": FILE, "second": "other.txt"}, {".pdf": BINARY, ".docx": BINARY, ".txt": TEXT}),
     "document.read_spreadsheet": ({"path": FILE}, {".xlsx": BINARY, ".csv": TEXT}),
     "document.list_form_fields": ({"path": FILE}, {".pdf": BINARY}),
     "document.preview_document": (CONVERT, {".pdf": BINARY, ".docx": BINARY, ".txt": TEXT}),
-    "meeting.preview_minutes": ({"call": {"source": FILE, "destination": "new.md"}}, {".docx": BINARY, ".txt": TEXT}),
-    "ocr.extract_text_from_image": ({"path": FILE}, {".png": BINARY}),
+    "meeting.preview_minutes": ({"call": {"source": FILE, "destination": "new.md"}}, {".docx": BINARY, ".txt": TEXT, ".vtt": TEXT}),
+    "ocr.extract_text_from_image": ({"path": FILE}, {".png": BINARY, ".jpg": BINARY, ".tiff": BINARY}),
     "ocr.extract_table": ({"path": FILE}, {".png": BINARY, ".pdf": BINARY}),
     "ocr.extract_structured_data": ({"path": FILE}, {".png": BINARY, ".pdf": BINARY}),
     "ocr.extract_text_from_pdf": ({"path": FILE}, {".pdf": BINARY}),
-    "security.scan_for_pii": ({"path": "."}, {".docx": BINARY, ".pdf": BINARY, ".txt": ("huge",)}),
+    "security.scan_for_pii": ({"path": "."}, {".docx": BINARY, ".xlsx": BINARY, ".pdf": BINARY, ".txt": ("huge",)}),
     "security.scan_for_secrets": ({"path": "."}, {".docx": BINARY, ".txt": ("huge",)}),
+    "security.propose_cleanup": ({"path": "."}, {".docx": BINARY, ".pdf": BINARY, ".txt": ("huge",)}),
     "filesystem.read_file": ({"path": FILE}, {".txt": TEXT}),
     "filesystem.preview_write": ({"path": FILE}, {".txt": TEXT}),
     "calendar.list_events": ({"start": "2020-01-01", "days": 1}, {".ics": BINARY}),
     "calendar.find_free_slots": ({"start": "2030-01-01", "days": 1}, {".ics": BINARY}),
+    "calendar.get_event": ({"event_id": "one"}, {".ics": BINARY}),
+    "calendar.preview_event": ({"event": {"title": "x", "start": "2030-01-01T10:00"}}, {".ics": BINARY}),
+    "calendar.preview_time_block": ({"block": {"title": "x", "start": "2030-01-01T10:00"}}, {".ics": BINARY}),
+    "email.search_emails": ({"text": "price"}, {".eml": ALL}),
+    "email.read_email": ({"message_id": ID}, {".eml": ALL}),
+    "email.summarize_thread": ({"message_id": ID}, {".eml": ALL}),
+    "email.preview_delete": ({"draft_id": DRAFT}, {".eml": ALL}),
+    "email.preview_send": ({"sending": {"draft_id": DRAFT}}, {".eml": ALL}),
     "knowledge.preview_index": (INDEX, {".txt": ("huge",)}),
 }  # fmt: skip
 # Those that open no file of people, or only say that it is there.
 OTHERS = {
     "the size and hash of a file alone": "get_metadata describe_paths preview_restore list_dir find_duplicates preview_transfer preview_folder "
-    "list_changes list_trash preview_purge preview_encrypt propose_cleanup",
+    "list_changes list_trash preview_purge preview_encrypt",
     "what the server wrote itself": "get_tool_log get_session_summary generate_audit_report preview_export clipboard_history "
     "preview_restore_clipboard preview_restore_rows check_rows search_documents ask_about_files get_related_chunks "
     "check_index preview_update preview_restore_index show_recipient list_tasks get_overdue daily_briefing get_task "
     "preview_task preview_delete",
     "the host": "get_clipboard preview_clipboard get_system_info list_processes take_screenshot preview_open",
     "a folder, whose large files it skips and names (tests of searching)": "search_files",
-    "test_hostile_files": "get_event preview_event preview_time_block list_drafts search_emails summarize_thread read_email "
-    "preview_draft preview_send preview_decrypt",
+    "a file that the server encrypted itself, else a refusal (test_hostile_files)": "preview_decrypt",
+    "the headers of drafts alone, and the Message-ID of a mail": "list_drafts preview_draft",
 }
 CASES = [
     (tool, ending, kind)
@@ -124,7 +148,8 @@ def filled(value: Any, name: str) -> Any:
     """Arguments with the name of the file in them."""
     if isinstance(value, dict):
         return {key: filled(each, name) for key, each in value.items()}
-    return name if value == FILE else value
+    known = {FILE: name, ID: identified(name), DRAFT: identified(name.replace("a", "b", 1))}
+    return known.get(value, value) if isinstance(value, str) else value
 
 
 @pytest.mark.parametrize("server", sorted({tool.partition(".")[0] for tool in READS}))
@@ -134,13 +159,17 @@ async def test_what_is_partly_read_or_not_at_all_is_said_in_words(tmp_path: Path
     silent = []
     for number, (tool, ending, kind) in enumerate(case for case in CASES if case[0].startswith(f"{server}.")):
         name, home = f"a{ending}", tmp_path / str(number)
-        part = "calendar" if server == "calendar" else "files"
-        written(home, {f"{part}/{name}": made(kind, ending), f"{part}/other.txt": b"Other.\n"})
+        places = PLACES.get(server, ("files/a{}",))
+        written(
+            home,
+            {place.format(ending): made(kind, ending) for place in places} | {"files/other.txt": b"Other.\n"},
+        )
         async with over(home, server) as said:
             told = await said(tool.partition(".")[2], **filled(READS[tool][0], name))
-        if not (name in told or "The file" in told or "the file" in told) or not re.search(SAYS[kind], told):
+        named = re.search(rf"[ab]{re.escape(ending)}|[Tt]he file|of 2 files|This mail|message was", told)
+        if not named or not re.search(SAYS[kind], told):
             silent.append((tool, ending, kind, told[:300]))
-    assert not silent
+    assert not silent, "\n".join(map(str, silent))
 
 
 async def test_every_reading_tool_is_tried_or_has_a_reason(tmp_path: Path) -> None:
