@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from pydantic_core import to_json
@@ -23,6 +24,7 @@ Cell = str | int | float | bool | None
 MOST_DESCRIPTORS = 256  # more than the process may have open
 _STEPS = 10_000  # of SQLite's machine between two looks at the clock
 _BATCH = 10_000  # rows of a table that are made JSON together
+_PLAIN = {str, int, type(None)}  # what is the same in JSON
 _LIMITS = {
     sqlite3.SQLITE_LIMIT_ATTACHED: 0,
     sqlite3.SQLITE_LIMIT_LENGTH: 16 << 20,
@@ -195,11 +197,25 @@ def table(
         raise Refused(f"{asked.said} is a database. Say which table: {listed}.")
     if name not in names:
         raise Refused(f"There is no table “{name}”. The tables are: {listed}.")
+    try:
+        base.text_factory = str
+        return _rows(base, asked, name, most)
+    except sqlite3.OperationalError as error:
+        if "UTF-8" not in str(error):
+            raise
+    base.text_factory = _text  # which takes twice as long
+    return _rows(base, asked, name, most)
+
+
+def _rows(
+    base: sqlite3.Connection, asked: Asked, name: str, most: tuple[int, int]
+) -> tuple[list[str], bytes]:
     limit, room = most
     found = base.execute(f"SELECT * FROM {quoted(name)}")
     lines: list[bytes] = []
     while rows := found.fetchmany(_BATCH):
-        lines.append(to_json([[*map(_cell, row)] for row in rows]))
+        plain = {*map(type, chain.from_iterable(rows))} <= _PLAIN
+        lines.append(to_json(rows if plain else [[*map(_cell, row)] for row in rows]))
         limit, room = limit - len(rows), room - len(lines[-1])
         if limit < 0 or room < 0:
             raise Refused(f"{asked.said} has too many records. Take a part of it with query_sqlite.")

@@ -368,3 +368,20 @@ async def test_numbers_and_words_are_no_formulas(tmp_path: Path) -> None:
     async with data(tmp_path) as ask:
         plan = await ask("preview_csv", path="new.csv", columns=["a"], rows=[[cell] for cell in cells])
     assert plan["note"] == ""
+
+
+async def test_values_of_a_database_that_json_does_not_know_are_read_like_all_others(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "t.sqlite")) as base, base:
+        base.execute("CREATE TABLE t(a, b)")
+        for value in ("'x'", "1", "NULL", "9e999", "x'00ff'", "CAST(x'41ff' AS TEXT)"):
+            base.execute(f"INSERT INTO t VALUES ({value}, 1), ({value}, 1)")
+        base.execute("CREATE TABLE plain(a, b)")
+        base.executemany("INSERT INTO plain VALUES (?, ?)", [("x", 1), ("x", 1), (None, 2)])
+    async with data(tmp_path) as ask:
+        told = await ask("deduplicate_records", path="t.sqlite", table="t")
+        plain = await ask("deduplicate_records", path="t.sqlite", table="plain")
+    assert (told["records"], len(told["groups"])) == (12, 6)
+    assert (plain["records"], len(plain["groups"])) == (3, 1)
+    shown = json.dumps(told["groups"], ensure_ascii=False)
+    for value in ("inf", "(binary, 2 bytes, SHA-256", "A\ufffd"):
+        assert value in shown
