@@ -114,7 +114,7 @@ class Tools:
         if task is None:
             what = f"task {task_id}"
             return Found(exists=False, what=what, noun=what, sha256=ABSENT, task=None, items=[])
-        thing = Thing(name=f"{task.id} {task.title}", kind=task.status, modified=task.updated_at)
+        thing = Thing(name=f"{task.id} {task.title}", kind="task", modified=task.updated_at)
         return Found(
             exists=True,
             what=store.named(task),
