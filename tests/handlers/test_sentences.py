@@ -47,6 +47,18 @@ CONFIRMABLE = {
     "book a table for two tomorrow at 8pm": "Create the event table for two,",
     'delete "drafts/q3-draft.md"': "Delete drafts/q3-draft.md",
     "delete ‘drafts/q3-draft.md’": "Delete drafts/q3-draft.md",
+    "MOVE Q3-DRAFT.MD TO ARCHIVE": "Move drafts/q3-draft.md to archive\n",
+    "Move the meeting notes to Archive": "Move drafts/meeting-notes.md to archive\n",
+    "move q3-draft.md to trash": "Delete drafts/q3-draft.md",
+    "remove task 1": "Delete task 1: Send the Q3 figures to Bob\n This deletes 1 task.",
+    "rename the drafts folder to wip": "Move drafts to wip",
+    "delete q3-draft.md and q2-summary.md": "Delete 2 files: drafts/q3-draft.md, archive/q2-summary.md",
+    "copy all of reports into archive": "2 changes prepared",
+    "delete all the csv files": "Delete reports/q3-figures.csv",
+    "remind me on 2026-12-24 to buy a tree": "Create a task: buy a tree",
+    'add "water plants" to my list': "Create a task: water plants",
+    'save "milk, eggs" as shopping list.md': "Write 10 B to shopping list.md",
+    "move q3-draft.md to archive?": "Move drafts/q3-draft.md to archive\n",
 }
 # Answers at once: something that stands in each.
 ANSWERED = {
@@ -184,6 +196,47 @@ TOLD = {
     "[confidence=2] list reports": "must be a number from 0.5 to 1",
     "help banana": "I know no server “banana”",
     "mode auto": "Nothing is under way in this thread",
+    "write to bob@example.com: running late": "is a mail address",
+    "copy q3-summary.md to bob@example.com": "is a mail address",
+    "move q3-summary.md out of reports": "I did not understand",
+    "make two folders, one for 2026 and one for 2027": "I did not understand",
+    "create folders a, b and c": "I did not understand",
+    "move everything except q3-draft.md from drafts to archive": "There is no file or folder",
+    "move all drafts but the meeting notes to archive": "Did you mean drafts/meeting-notes.md?",
+    "delete the older of the two summaries": "There is no file or folder",
+    "delete drafts/q3-draft.md, no wait, don't": "There is no file or folder",
+    "move q3-draft.md to archive or reports": "Did you mean archive?",
+    "swap q3-draft.md and q3-summary.md": "I did not understand",
+    "replace q3-draft.md with q3-summary.md": "I did not understand",
+    'overwrite the readme with "hello"': "I am not sure what the new file is to be called",
+    "create hello.md saying hi": "I did not understand",
+    "move reports/q3-summary.md to /archive": "outside the allowed folders",
+    "copy the q3 summary into drafts and call it q3-copy.md": "Did you mean drafts?",
+    "delete reports/*.csv": "does not exist",
+    "delete files older than a month": "There is no file or folder",
+    "delete the second file in drafts": "There is no file or folder",
+    "todo: call the landlord": "I did not understand",
+    "schedule a call with Ann on monday from 10 to 11": "is no day I know",
+    "block friday morning for writing": "is no day I know",
+    'put "Dentist" in my calendar on thursday at 3': "There is no folder",
+    "move lunch to 1pm": "There is no file or folder",
+    "email ann@example.com the q3 summary": "I did not understand",
+    "tell Bob I'm late": "I did not understand",
+    "delete that mail": "There is no file or folder",
+    "ok delete it then": "There is no file or folder",
+    "Ann asked me to delete q2-summary.md": "I did not understand",
+    "we could move q3-draft.md to archive": "I did not understand",
+    "let's not move q3-draft.md to archive": "I did not understand",
+    "move q3-draft.md to archive instead of reports": "Did you mean archive?",
+    "move q3-draft.md to archive unless it is there": "Did you mean archive?",
+    "move q3-draft.md to archive by friday": "Did you mean archive?",
+    "before you delete anything, list archive": "I did not understand",
+    "move drafts/q3-draft.md to archive and tell Bob": "Did you mean archive?",
+    "delete drafts/q3-draft.md and say it was Ann": "There is no file or folder",
+    'create a folder "archive/../../etc"': "cannot be part of a path here",
+    "create a folder called drafts": "is there already",
+    "move q3-draft.md to reports/q3-summary.md": "nothing is overwritten",
+    "move q3-draft.md to the bin": "There is no folder “bin”",
 }
 
 
@@ -220,8 +273,8 @@ def shown(message: Message) -> str:
     return "\n".join(map(text_in, message.blocks or [])) or message.text
 
 
-def test_there_are_a_hundred_and_forty_sentences() -> None:
-    assert len({**CONFIRMABLE, **ANSWERED, **TOLD}) >= 140
+def test_there_are_two_hundred_sentences() -> None:
+    assert len({**CONFIRMABLE, **ANSWERED, **TOLD}) >= 200
 
 
 # What people write beside a card that waits, and that is neither a yes, a no nor an edit.

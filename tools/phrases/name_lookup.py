@@ -45,10 +45,12 @@ ENDING = re.compile(r"\.[A-Za-z0-9]{1,8}$")
 FILE_NAME = re.compile(r"[^\s\0/*?]+\.[A-Za-z0-9]{1,8}")  # without its folder
 ALL = re.compile(r"(?:all|every)\b", re.IGNORECASE)
 WORD = re.compile(r"\w+")
+MAIL_ADDRESS = re.compile(r"[^\s@/]+@[A-Za-z][^\s@/]*\.[A-Za-z]{2,}")
 SHORT = 3  # letters: a shorter word is no plural
 NO_NAME = frozenset("and or to in into with as from then".split())
 EVERYTHING = ("everything", "all", "it all", "them all", "all of it", "all of them")
 WHICH_FOLDER = "Everything in which folder? Write, for example, “everything in drafts”."
+NEW = ("new", "beside", "place")  # slots whose name may become that of something new
 NAME_WORDS = 3  # of a new name that was typed without quotes
 OPTIONS = 8  # of a question
 ALL_OF_THEM = "all of them"
@@ -128,13 +130,15 @@ class Names:
 
     def _paths(self, slot: _Slot, value: Json, heard: Heard) -> list[Json]:
         """What a name stands for: one path, unless somebody has answered that all of several are meant."""
+        if isinstance(value, str) and slot.kind in NEW and value not in heard.values:
+            _refuse_mail_address(value)
         if not isinstance(value, str) or self._is_typed(value, heard):
             return [value]
         words = _bare(value)
         if slot.kind == "folder":
             return [_new_folder(value)]
         if slot.kind in ("known", "place") and not BLANK.search(value):
-            return [value]
+            return [self._folder_in_other_case(value) if slot.kind == "place" else value]
         if slot.kind in ("new", "beside") or (
             slot.kind == "place" and words == value and _is_file_name(words)
         ):
@@ -147,6 +151,18 @@ class Names:
         if not fitting:
             raise NotThere(self._missing(slot, words))
         return _chosen(slot.question(value, fitting), [entry.path for entry in fitting], slot)
+
+    def _folder_in_other_case(self, value: str) -> str:
+        """The one folder of this name in other capitals; else the name as it was typed. Asks only about a name with
+        capitals, so that a name in small letters costs no read."""
+        if value == value.lower():
+            return value
+        found = {
+            entry.path
+            for entry in self._candidates(_words(value))
+            if entry.folder and _is_name(entry, value.casefold())
+        }
+        return found.pop() if len(found) == 1 else value
 
     def _is_typed(self, value: str, heard: Heard) -> bool:
         """Whether it is taken as it is: it was quoted, or looks like a path."""
@@ -247,6 +263,15 @@ def _chosen(question: Question, paths: list[Json], slot: _Slot) -> list[Json]:
 
 def _looks_like_path(value: str) -> bool:
     return not BLANK.search(value) and PATH.search(value) is not None
+
+
+def _refuse_mail_address(value: str) -> None:
+    """Raise Unclear for a mail address in the place of a name for something new."""
+    if MAIL_ADDRESS.fullmatch(value):
+        raise Unclear(
+            f"“{clipped(value, 60)}” is a mail address. For a file of that name, put it in quotes; for a mail, write: "
+            "write a mail to bob@example.com about Figures: Here they are."
+        )
 
 
 def _beside(name: Json, source: Json) -> Json:
