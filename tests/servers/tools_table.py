@@ -110,7 +110,7 @@ def _final(listed: Mapping[str, Sequence[Tool]]) -> str:
 def _measured() -> str:
     rows = [[name, what, figure] for name, (what, figure) in FIGURES.items()]
     head = "\n## What was measured\n\nEach figure is held against what its test measures.\n\n"
-    said = "\nPrinted by `python -m benchmarks tools` on 2026-11-23; no test holds these.\n\n"
+    said = "\nPrinted by `python -m benchmarks tools` on 2026-11-25; no test holds these.\n\n"
     quality = _table(["Tool", "On", "Figure", "Goal", "Why not more"], MEASURED)
     sizes = _table(["Tool", "On", "Time", "Memory", "Limit"], SIZES)
     return head + _table(["Tool", "On", "Figure"], rows) + "\n" + BY_HAND + said + quality + "\n" + sizes
