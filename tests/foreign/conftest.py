@@ -28,7 +28,7 @@ async def read_by_ann(product: Product, server: str) -> None:
     book = host._options.pins
     now = datetime.now(UTC)
     read = [Pin(spec.server, spec.name, spec.definition, "ann", now) for spec in host.specs()]
-    await book._pins.review(read, product.parts.world.ledger._key)
+    await book._pins.review(read, product.parts.world.ledger._chain.key)
     await host.refresh(server)
     assert not any(spec.unread for spec in host.specs())
 

@@ -223,8 +223,8 @@ class Behind:
     async def begin_drawing(self, key: str) -> Posted | None:
         return self._old
 
-    async def action(self, key: str) -> Action | None:
-        return self._action.pop() if self._action else await self._ledger.action(key)
+    async def voted(self, key: str) -> Any:
+        return (self._action.pop(), ()) if self._action else await self._ledger.voted(key)
 
 
 async def test_an_older_state_that_comes_to_slack_last_does_not_stay(hasty_http: Edge) -> None:

@@ -49,7 +49,7 @@ async def written(url: str, entries: Sequence[Entry], ago: timedelta = timedelta
     async with engine.begin() as connection:
         if engine.dialect.name == "sqlite":
             await connection.execute(text("SELECT 1"))
-        await audit_log.append(connection, KEY, entries, offset)
+        await audit_log.append(connection, audit_log.Chain(KEY), entries, offset)
     await engine.dispose()
 
 
