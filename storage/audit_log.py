@@ -76,9 +76,8 @@ async def append(
     if rows is None:
         rows = await _numbered_rows(connection, chain.key, entries, offset)
         await connection.execute(MOVED, {"end": rows[-1]["mac"]})
-    chain.end = Head(
-        rows[-1]["seq"], rows[-1]["mac"]
-    )  # should this not be committed, it is not found there again
+    # Should this not be committed, the next append does not find it there, and asks for the end.
+    chain.end = Head(rows[-1]["seq"], rows[-1]["mac"])
     await connection.execute(ADDED, rows)
     if event_rows:
         await connection.execute(event_of_row(offset), event_rows)

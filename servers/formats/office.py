@@ -138,9 +138,8 @@ def unworked(data: bytes, sheet: str | None = None) -> str:
                 place = f"{page.title}!" if len(book.sheetnames) > 1 else ""
                 empty += [place + cell for cell in found.empty]
                 told += found.told
-        left = (
-            told if _WORK_OUT.search(_book_part(archive)) else 0
-        )  # XlsxWriter stores 0 as the value of each
+        # XlsxWriter stores 0 as the value of each formula, and asks for all to be worked out.
+        left = told if _WORK_OUT.search(_book_part(archive)) else 0
     book.close()
     return "; it ".join(filter(None, [_empty(empty), _left(left)]))
 
