@@ -269,8 +269,8 @@ def _refuse_mail_address(value: str) -> None:
     """Raise Unclear for a mail address in the place of a name for something new."""
     if MAIL_ADDRESS.fullmatch(value):
         raise Unclear(
-            f"“{clipped(value, 60)}” is a mail address. For a file of that name, put it in quotes; for a mail, write: "
-            "write a mail to bob@example.com about Figures: Here they are."
+            f"“{clipped(value, 60)}” is a mail address. For a file of that name, put it in quotes; for a mail, write "
+            "`write a mail to bob@example.com about Figures: Here they are.`"
         )
 
 
