@@ -25,10 +25,8 @@ from gate.rules.unicode_safety import is_invisible
 PLAIN = re.compile(r"/?[A-Za-z0-9_]+([./ -][A-Za-z0-9_]+)*")
 WILD = re.compile(r"[*?\[{]")
 BRACES = re.compile(r"\{([^{},\s\":]*,[^{}\s\":]*)\}")
-MAX_ALTERNATIVES = 64
-MAX_ALTERNATIVES_OF_A_CALL = (
-    2_000  # alternatives; each takes up to 0.3 ms to be held against the names of secret files
-)
+MAX_ALTERNATIVES, MOST_CHOICES = 64, 6  # 2 ** 6 names
+MAX_ALTERNATIVES_OF_A_CALL = 2_000  # each takes up to 0.03 ms to be held against the names of secret files
 MOST_WORK_OF_A_CALL = 6_000  # targets that are not plain, each of which takes up to 0.015 ms
 COST_OF_A_FORM = 3  # as against a target without other forms
 LONG_FORM, COPIES = (
@@ -37,7 +35,7 @@ LONG_FORM, COPIES = (
 )  # characters that take as long as one form, and copies of a text as long as one target
 ANY_OF = re.compile(r"\[!?[^\[\]]*\]|[*?]")
 BEFORE_A_NAME = re.compile(r"[=\s@,;&|]")
-COST_OF_A_PATTERN = 4
+COST_OF_A_PATTERN = 8  # as against a name that is none
 LONGEST_JSON, DEEPEST_JSON = (
     1 << 20,
     3,
@@ -211,16 +209,28 @@ def _candidate_secrets(pattern: str) -> tuple[str, ...]:
     last = pattern.rpartition("/")[2]
     begin, end = last.find("["), last.rfind("]")
     plain = f"{last[:begin]}*{last[end + 1 :]}" if 0 <= begin < end else last
-    runs = [run for run in re.split(r"[*?]", plain) if run]
+    first, *inner = re.split(r"[*?]", plain)
+    end_of_name = inner.pop() if inner else first
+    runs = [run for run in (first, *inner, end_of_name) if run]
     if not last or any(run not in ALL_LAST_NAMES for run in runs):
         return ()
-    return tuple(secret for secret, last in LAST_NAMES if all(run in last for run in runs))
+    return tuple(
+        secret
+        for secret, name in LAST_NAMES
+        if name.startswith(first) and name.endswith(end_of_name) and all(run in name for run in runs)
+    )
 
 
 def _alternatives_of(form: str) -> int:
-    if BRACES.search(form):
-        return min(1 << min(form.count(","), 7), MAX_ALTERNATIVES + 1)
-    name = BEFORE_A_NAME.split(form[-SHORT:].lower())[-1]
+    """How many names a form of a text stands for; one that is a pattern of secret names counts for several."""
+    if not BRACES.search(form):
+        return _cost_of_name(BEFORE_A_NAME.split(form[-SHORT:].lower())[-1])
+    if form.count(",") > MOST_CHOICES:
+        return MAX_ALTERNATIVES + 1
+    return sum(max(1, _cost_of_name(one)) for one in _alternatives(form[-SHORT:].lower()))
+
+
+def _cost_of_name(name: str) -> int:
     return COST_OF_A_PATTERN if ANY_OF.search(name) and _candidate_secrets(name) else 0
 
 

@@ -424,6 +424,18 @@ def test_a_call_that_stands_for_more_names_than_can_be_checked_runs_no_pattern_o
     assert _secrets_of_name.cache_info().misses == 0
 
 
+@pytest.mark.parametrize("pattern", ["{number}/[a-z0-9][a-z0-9]e[{number}]*", "{{a{number},[b]e*}}"])
+def test_a_call_has_at_most_some_hundred_patterns_held_against_the_names_of_secret_files(
+    pattern: str,
+) -> None:
+    few, many = ([pattern.format(number=number) for number in range(count)] for count in (100, 260))
+    spec = undeclared("store")
+    _secrets_of_name.cache_clear()
+    assert "name fewer at a time" not in judged(spec, {"paths": few}).reason
+    assert _secrets_of_name.cache_info().misses >= 100
+    assert "name fewer at a time" in judged(spec, {"paths": many}).reason
+
+
 MANY_FORMS = [f"%2525{number}?a#b:c,d" for number in range(2_500)]  # 14 forms each, 50 kB
 
 
@@ -503,7 +515,7 @@ def test_no_matcher_is_made_for_a_pattern_whose_letters_are_in_no_secret_name() 
 
 def test_a_call_with_more_patterns_than_matchers_are_made_for_is_denied() -> None:
     spec = undeclared("store")
-    few, many = ([f"[{number}a]*[{number}b]" for number in range(n)] for n in (400, 600))
+    few, many = ([f"[{number}a]*[{number}b]" for number in range(n)] for n in (200, 300))
     assert judged(spec, {"path": few}).verdict is not Verdict.DENY
     assert judged(spec, {"path": many}).verdict is Verdict.DENY
     assert judged(spec, {"path": [f"{number}*" for number in range(5_000)]}).verdict is not Verdict.DENY
