@@ -55,7 +55,7 @@ class WakeEvent:
 
 
 class QueueWaker:
-    """DBOS's own queue worker on a thread of ours, with a Bell.
+    """DBOS's own queue worker on a thread of ours, with a WakeEvent.
 
     `worker` is private to DBOS, so it may be gone or another one day: `is_known_worker` says whether it is as expected.
     """
@@ -64,7 +64,7 @@ class QueueWaker:
         self._wake_event = WakeEvent()
         self._worker = worker
         self._args = args
-        self._thread = threading.Thread(target=self._work, name="lookout", daemon=True)
+        self._thread = threading.Thread(target=self._work, name="queue waker", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
@@ -93,7 +93,7 @@ class QueueWaker:
 
 
 class Listener:
-    """Calls `heard` when another process has put runs into the queue of a PostgreSQL database (CALLED). While its
+    """Calls `heard` when another process has put runs into the queue of a PostgreSQL database (NOTIFY). While its
     connection is lost, the poll finds them."""
 
     def __init__(self, sql: sa.Engine, heard: Callable[[], None]) -> None:
@@ -131,5 +131,5 @@ class Listener:
 
 
 def is_known_worker(worker: object) -> bool:
-    """Whether this is a worker as Lookout knows it: called with what ends it, with DBOS and with a queue."""
+    """Whether this is a worker as QueueWaker calls it: with what ends it, with DBOS and with a queue."""
     return callable(worker) and list(inspect.signature(worker).parameters) == ["stop_event", "dbos", "queue"]

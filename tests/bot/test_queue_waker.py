@@ -89,7 +89,7 @@ def test_a_worker_that_ends_by_itself_is_begun_again(
     assert "cannot look" in caplog.text
 
 
-def test_the_installed_worker_is_the_one_that_the_lookout_knows() -> None:
+def test_the_installed_worker_is_the_one_that_the_queue_waker_calls() -> None:
     assert is_known_worker(_queue.queue_worker_thread)
 
 
