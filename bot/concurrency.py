@@ -14,12 +14,10 @@ from tools.mcp.limits import FairSlots
 MAX_RUNNING = 2  # of one kind; more gain nothing, they share one core
 MAX_PER_OWNER = 1  # of them; so whoever asks beside a busy person begins at once
 BUSY_OWNER_RUNS = 4  # runs of one person that work or wait here; with more the person is a crowd
-LONG_RUN_SECONDS = (
-    0.25  # seconds after which a run is taken to wait for something outside: another one may pass
-)
-BUSY_OWNER_SECONDS = (
-    0.05  # the same for the next run of a crowd, which all of that person's runs wait for, "stop" included
-)
+# Seconds after which a run is taken to wait for something outside: another one may pass
+LONG_RUN_SECONDS = 0.25
+# The same for the next run of a crowd, which all of that person's runs wait for, "stop" included
+BUSY_OWNER_SECONDS = 0.05
 YIELD_SECONDS = 0.1  # seconds for which a run of a crowd lets the runs of others go first
 # Gives back the place of the run at hand.
 RELEASE: ContextVar[Callable[[], None]] = ContextVar("leave", default=lambda: None)

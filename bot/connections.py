@@ -24,9 +24,8 @@ from handlers.gateway.app import error_response
 log = logging.getLogger(__name__)
 http_log = logging.getLogger("countersign.http")
 
-RESERVED = (
-    256  # descriptors for everything else: databases, child processes, and one burst of accepted sockets
-)
+# Descriptors for everything else: databases, child processes, and one burst of accepted sockets
+RESERVED = 256
 FEWEST = 16  # connections below which serving makes no sense
 REPORT_SECONDS = 60.0
 LATE, STALLED, CROWDED, BUSY, MALFORMED = (

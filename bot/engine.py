@@ -315,9 +315,8 @@ class Engine:
             log.warning("This DBOS has another queue worker: runs begin later, each when it is looked for.")
             return None
         DBOS.listen_queues([])
-        self._queue.database_backed_queue = (
-            False  # its settings are ours: no need to read them before each look
-        )
+        # Its settings are ours: no need to read them before each look
+        self._queue.database_backed_queue = False
         return QueueWaker(worker, launched, self._queue)
 
     def _leave(self) -> None:

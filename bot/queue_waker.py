@@ -13,9 +13,8 @@ import sqlalchemy as sa
 
 BURST_LOOKS = 4  # looks that may follow each other at once: a click's run, and those that it asks for
 LOOK_SECONDS = 0.05  # seconds between looks in the long run: each costs CPU, and finds all that waits
-RESTART_SECONDS = (
-    1.0  # seconds until DBOS's worker is begun again, should it end by itself; and until listening is
-)
+# Seconds until DBOS's worker is begun again, should it end by itself; and until listening is
+RESTART_SECONDS = 1.0
 CHANNEL = "countersign_runs"
 NOTIFY = sa.text(f"NOTIFY {CHANNEL}")  # in the transaction that puts a run into the queue
 LISTEN_SECONDS = 0.5  # seconds after which a listener looks whether it is to end

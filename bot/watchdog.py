@@ -30,7 +30,8 @@ log = logging.getLogger(__name__)
 
 LIMIT = 0.1  # seconds that one turn of the loop may take
 PERIOD = 0.04  # seconds between two looks while a turn goes on
-IDLE_PERIOD = 0.08  # and while the loop waits: a stall is still looked at between LIMIT / 2 and LIMIT after its start
+# The same while the loop waits: a stall is still looked at between LIMIT / 2 and LIMIT after its start
+IDLE_PERIOD = 0.08
 ENDLESS = 5.0  # seconds after which a stall is told while it goes on
 FRAMES = 30  # of a stack, the innermost
 

@@ -70,9 +70,8 @@ from storage.tables import actions, audit_log, inbox, undo_stack
 from storage.transaction import Enqueue, SqlTx
 
 YIELD_SECONDS = 0.3  # seconds for which such a transaction lets those go first that somebody waits for
-MAX_BACKGROUND = (
-    6  # transactions at once that nobody waits for, on PostgreSQL: the other connections are for those
-)
+# Transactions at once that nobody waits for, on PostgreSQL: the other connections are for those
+MAX_BACKGROUND = 6
 
 
 class NestedTransaction(RuntimeError):

@@ -19,9 +19,8 @@ Block = dict[str, Any]
 PAGE = 3_000  # characters in one rich text block
 ELEMENTS = 40  # elements in one rich text block
 MOST_PIECES = 90  # Slack takes 100 in one section
-SHORT = (
-    4_096  # characters of a text whose visible form is remembered: 256 of them take 10 MB at the very most
-)
+# Characters of a text whose visible form is remembered: 256 of them take 10 MB at the very most
+SHORT = 4_096
 CODE = re.compile(r"`([^`\n]{1,200})`")
 USER = re.compile(r"[UW][A-Z0-9_]+")
 NAMED = re.compile(r"<@([UW][A-Z0-9_]+)>")

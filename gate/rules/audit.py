@@ -106,9 +106,8 @@ class Checker:
 
     def __init__(self, keys: Keyring) -> None:
         self._keys = keys
-        self._key: bytes | None = (
-            None  # that the next entry has to be chained with; None: the first shows which
-        )
+        # That the next entry has to be chained with; None: the first shows which
+        self._key: bytes | None = None
         self._lost = False  # it would have to be chained with a key that is not here
         self.prev, self.read, self._format = GENESIS, 0, 1
 

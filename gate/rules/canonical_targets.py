@@ -29,17 +29,13 @@ MAX_ALTERNATIVES, MOST_CHOICES = 64, 6  # 2 ** 6 names
 MAX_ALTERNATIVES_OF_A_CALL = 2_000  # each takes up to 0.03 ms to be held against the names of secret files
 MOST_WORK_OF_A_CALL = 6_000  # targets that are not plain, each of which takes up to 0.015 ms
 COST_OF_A_FORM = 3  # as against a target without other forms
-LONG_FORM, COPIES = (
-    600,
-    13,
-)  # characters that take as long as one form, and copies of a text as long as one target
+# Characters that take as long as one form, and copies of a text as long as one target
+LONG_FORM, COPIES = 600, 13
 ANY_OF = re.compile(r"\[!?[^\[\]]*\]|[*?]")
 BEFORE_A_NAME = re.compile(r"[=\s@,;&|]")
 COST_OF_A_PATTERN = 8  # as against a name that is none
-LONGEST_JSON, DEEPEST_JSON = (
-    1 << 20,
-    3,
-)  # characters of a text that is looked through as JSON; JSON in JSON in JSON
+# Characters of a text that is looked through as JSON; JSON in JSON in JSON
+LONGEST_JSON, DEEPEST_JSON = 1 << 20, 3
 REPORTED = "reported targets"  # in place of an argument's name
 DEFAULT_PORTS = {"http": 80, "https": 443}
 SHORT = 256  # characters of a path as they usually are

@@ -10,9 +10,8 @@ from gate.rules import intent_vocabulary as words
 from gate.rules.tokenize import DOUBT, LISTED, OPEN, SOMEBODY, Piece, Sentence, sentences, visible_text
 from gate.rules.unicode_safety import is_deceptive, quoted
 
-MAX_TEXT = (
-    4000  # characters: who asks to build it does so in fewer, and reading more would hold up everybody else
-)
+# Characters: who asks to build it does so in fewer, and reading more would hold up everybody else
+MAX_TEXT = 4000
 
 
 @dataclass(frozen=True, slots=True)

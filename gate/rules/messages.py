@@ -9,9 +9,8 @@ from enum import StrEnum
 
 from gate.rules.action import OWN_CARD, Action, Json, Session
 
-PROGRESS_DELAY = (
-    0.7  # seconds until a card shows that something has begun; what is over before is not shown to run
-)
+# Seconds until a card shows that something has begun; what is over before is not shown to run
+PROGRESS_DELAY = 0.7
 PART = "part"  # the digest of an action that a card names without showing it whole: no yes counts there
 
 

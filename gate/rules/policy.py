@@ -45,9 +45,8 @@ class Rule:
     name: str
     tools: tuple[str, ...]  # patterns on "server.tool"
     cls: CallClass | None = None  # may lower: this is the operator speaking
-    known: CallClass | None = (
-        None  # of a tool of this name on any server that says nothing of it; else only raises
-    )
+    # Of a tool of this name on any server that says nothing of it; else only raises
+    known: CallClass | None = None
     at_least: CallClass | None = None
     schema: Mapping[str, Json] | None = None  # holds only where the arguments keep this schema
     texts: tuple[str, ...] = ()  # and where each of these patterns is found in some text among the arguments

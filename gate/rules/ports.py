@@ -155,9 +155,8 @@ class World:
     guide: Callable[[str], str] = lambda about: ""
     judge: Judge | None = None  # of the results of steps; without one, their score is made of the rest
     address: str = ""  # of the Slack workspace, as auth.test tells it, for links to messages
-    pending: Pending | None = (
-        None  # the list of what waits for a review; without one, it is read from the ledger
-    )
+    # The list of what waits for a review; without one, it is read from the ledger
+    pending: Pending | None = None
 
     def for_token(self, token: str) -> World:
         """The same world, for what comes through the API with this token: the record names it, by its id."""

@@ -17,9 +17,8 @@ from gate.rules.unicode_safety import quoted
 class Switches:
     """How a task is handled. None of them opens the gate before a call."""
 
-    intelligent_routing: str = (
-        "minimal"  # ask only where it cannot go on; "aggressive": whenever something is missing
-    )
+    # Ask only where it cannot go on; "aggressive": whenever something is missing
+    intelligent_routing: str = "minimal"
     review: str = "none"  # "before_step", "after_step", "both"; docs/promises.md TASK-08
     enable_planning: bool = True
     plan_approval: bool = True

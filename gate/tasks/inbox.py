@@ -30,9 +30,8 @@ LONGEST = 40_000  # characters of a message, as many as Slack lets a person writ
 TOO_LONG = (
     f"Your message is longer than {LONGEST:,} characters, so I did not read it. Please send a shorter one."
 )
-READER_SECONDS = (
-    900.0  # longer than a turn may take; a run that crashed goes on with what it had, without waiting
-)
+# Longer than a turn may take; a run that crashed goes on with what it had, without waiting
+READER_SECONDS = 900.0
 BROKEN = "Something went wrong on my side when I read this. If no card came of it, please ask in other words."
 
 

@@ -8,9 +8,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 
-LONG_REQUEST_SECONDS = (
-    0.25  # seconds after which a request is taken to wait for something outside: the next one begins
-)
+# Seconds after which a request is taken to wait for something outside: the next one begins
+LONG_REQUEST_SECONDS = 0.25
 # Gives back the turn of the request at hand.
 RELEASE: ContextVar[Callable[[], None]] = ContextVar("leave the turn", default=lambda: None)
 

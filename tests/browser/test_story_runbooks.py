@@ -26,9 +26,8 @@ from workspace.state import Message
 pytestmark = pytest.mark.browser
 
 NOWHERE = 9  # a port at which nobody takes mail: nothing is sent here
-READING_MS = (
-    90_000  # three pictures are read before there is a plan: seconds each where the machine does much else
-)
+# Three pictures are read before there is a plan: seconds each where the machine does much else
+READING_MS = 90_000
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")

@@ -37,9 +37,8 @@ POINTS = [*BEFORE, *AFTER]
 # In the suite one kill on the way into a review, one inside, one on the way out; in the soak all on both databases, 5 times.
 ON_SQLITE = [(Phase.AFTER, "after pause commit"), (Phase.BEFORE, WHILE)]
 ON_POSTGRES = [(Phase.AFTER, "before look redrawn")]
-AT_ONCE = (
-    2  # stories side by side, with up to three replicas each: more only wait for each other on two cores
-)
+# Stories side by side, with up to three replicas each: more only wait for each other on two cores
+AT_ONCE = 2
 OFTEN = pytest.param(POINTS * 5, marks=[pytest.mark.soak, pytest.mark.timeout(0)])
 
 

@@ -17,12 +17,10 @@ FAST_SCHEMA_STEPS = 20_000  # the same for schema_fast_path.py: one microsecond 
 PATTERN_WORK = 10_000_000  # characters that one pattern may look at: 20 to 50 milliseconds
 MIN_RELIST_GAP = 0.5  # seconds between two listings that changes ask for
 MAX_RELIST_GAP = 60.0
-LISTING_SHARE = (
-    20  # the gap is this many times the duration of a listing: one server takes 5 % of the time at most
-)
-PARSE_SHARE = (
-    0.1  # of the loop's time for the messages of one server, once it has used up PARSE_BURST seconds
-)
+# The gap is this many times the duration of a listing: one server takes 5 % of the time at most
+LISTING_SHARE = 20
+# Of the loop's time for the messages of one server, once it has used up PARSE_BURST seconds
+PARSE_SHARE = 0.1
 PARSE_BURST = 0.5
 MAX_MESSAGE_BYTES = 4 * 1024 * 1024  # of one message of a server; pictures in an answer take the most
 MAX_CONTAINERS = 40_000  # lists and objects in it

@@ -32,9 +32,8 @@ SDK_ERROR_WORDS = (
     "Unexpected content type",
     "server answered a request with 202",
 )
-CLIENT_CLOSED = (
-    "Client must be used within an async context manager"  # the connection task has just closed it
-)
+# The connection task has just closed it
+CLIENT_CLOSED = "Client must be used within an async context manager"
 SAMPLING_REFUSED = "Sampling was refused"
 ELICITATION_REFUSED = "Elicitation not supported"
 TOO_LONG_WORDS = (TOO_LONG, "Server-sent event exceeded")  # ours, and those of the SDK's HTTP client

@@ -31,9 +31,8 @@ from gate.rules.sampling import Recorder
 from tools.mcp.limits import MAX_TOOLS, TOO_LONG, MessageSize, ParseThrottle, definition_too_large
 
 MAX_HEAD_BYTES = 128 * 1024  # of one answer up to its body, 1xx responses before it included
-HEAD_PIECE = (
-    4096  # bytes that are parsed at once: 64 KiB of 1xx responses would stop the event loop for 0.1 s
-)
+# Bytes that are parsed at once: 64 KiB of 1xx responses would stop the event loop for 0.1 s
+HEAD_PIECE = 4096
 HEAD_TOO_LONG = f"what comes before its answer is longer than {MAX_HEAD_BYTES >> 10} KiB"
 Item = SessionMessage | Exception
 REJECTING_STATUSES = {401, 403, 404, 405, 429}  # an HTTP server sends these before it reads the message

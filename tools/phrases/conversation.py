@@ -12,9 +12,8 @@ from tools.phrases.plan_draft import Unclear, class_of
 from tools.phrases.tokenize import hear
 from tools.phrases.typed_values import bullets, clipped
 
-COMPILE = (
-    "Please compile what is to be built now."  # what *Implement now* stands for in gate/tasks/converse.py
-)
+# What *Implement now* stands for in gate/tasks/converse.py
+COMPILE = "Please compile what is to be built now."
 ONCE = "A free conversation needs a model. I note each line that is one of my phrases, until you write “implement it”."
 NOTHING = (
     "None of what you said is one of my phrases, so there is nothing to plan yet. Write `help` to see them."

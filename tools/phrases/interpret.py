@@ -61,9 +61,8 @@ class Understanding:
     tools: Tools
     seen: Seen = field(default_factory=dict)
     files: bool = True  # the name of a file without its folder is looked up
-    waits: str = (
-        ""  # what is said beside “I did not understand”, where a card waits; "" for what can be written
-    )
+    # What is said beside “I did not understand”, where a card waits; "" for what can be written
+    waits: str = ""
 
     def answer(self, heard: Heard) -> str:
         """What to say to a question about this planner itself; "" for anything else."""

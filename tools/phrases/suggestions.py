@@ -28,9 +28,8 @@ MOST_WORDS = 16  # of the line
 LETTERS = 160  # of the line, for the comparison by letters
 ALIKE = 0.82  # of two words' letters: a slip of the finger; `remove` is no `move`
 SAME_BEGINNING = 4  # letters
-HINTED = (
-    0.6  # what a word counts that stands in a tool's name or in a description, not in the sentence itself
-)
+# What a word counts that stands in a tool's name or in a description, not in the sentence itself
+HINTED = 0.6
 STRANGE = 0.5  # what a word counts that nothing here knows: a name, most likely
 BY_WORDS, BY_LETTERS = 0.8, 0.2
 ENOUGH = 0.52
