@@ -12,6 +12,7 @@ from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.resolve import Resolve, Sample
 from mcp_types import CreateMessageResult, SamplingMessage, TextContent
 
+PROMPT_FILES = "countersign.files"  # in the metadata of a request
 REFUSED = "refused"  # the stop reason by which the gate says that no model answers
 SHORTEST = 8  # characters of a quotation
 MOST_LINES = 30
@@ -34,6 +35,7 @@ class Cited:
 
     text: str
     source: int
+    quotation: str
 
 
 def asking(tool: Callable[..., Any], question: Callable[..., Sample | None]) -> Callable[..., Any]:
@@ -55,14 +57,17 @@ def samples(context: Context[Any, Any]) -> bool:
     return found is not None and found.sampling is not None
 
 
-def about(task: str, sources: Sequence[str]) -> Sample | None:
-    """The question about numbered sources; None where they are too long to be asked about."""
+def about(task: str, sources: Sequence[str], files: Sequence[str] = ()) -> Sample | None:
+    """The question about numbered sources; None where they are too long to be asked about. `files`: those whose content
+    is in the sources, where the tool's arguments do not name them: the gate gives a model none that its policy keeps
+    from being read."""
     numbered = "\n\n".join(f"[{number}] {text}" for number, text in enumerate(sources, 1))
     if not numbered or len(numbered) > PROMPT_CHARS:
         return None
     message = SamplingMessage(role="user", content=TextContent(type="text", text=numbered))
     system = f"{task}\n{FORM.format(most=MOST_LINES)}"
-    return Sample([message], max_tokens=ASKED_TOKENS, system_prompt=system)
+    metadata = {PROMPT_FILES: list(files)} if files else None
+    return Sample([message], max_tokens=ASKED_TOKENS, system_prompt=system, metadata=metadata)
 
 
 def answer_text(told: Answer) -> str:
@@ -87,7 +92,7 @@ def cited(text: str, sources: Sequence[str]) -> tuple[list[Cited], int]:
         quotation = _plain(found[3]) if found else ""
         true = 0 < number <= len(plain) and len(quotation) >= SHORTEST and quotation in plain[number - 1]
         if found and true and len(kept) < MOST_LINES:
-            kept.append(Cited(" ".join(found[1].split()), number))
+            kept.append(Cited(" ".join(found[1].split()), number, quotation))
         else:
             dropped += 1
     return kept, dropped

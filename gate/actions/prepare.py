@@ -38,7 +38,7 @@ from gate.rules.audit import Entry
 from gate.rules.canonical_json import BadArguments, canonical
 from gate.rules.canonical_targets import with_canonical_paths
 from gate.rules.close_names import close_matches
-from gate.rules.gated_files import found_files, gated_file
+from gate.rules.gated_files import file_readers, found_files, gated_file
 from gate.rules.grants import returns_outside_content
 from gate.rules.permissions import Ruling, account
 from gate.rules.planner_port import Call
@@ -352,24 +352,12 @@ def _without_gated_files(world: World, asked: CallRequest, spec: ToolSpec, answe
     paths = found_files(targets, answer.structured) if targets and not answer.is_error else ()
     if not paths:
         return answer
-    gated = gated_file(world.policy, _readers(world, spec), paths, asked.session.channel, matching(world))
+    readers = file_readers(spec, world.tools.specs())
+    gated = gated_file(world.policy, readers, paths, asked.session.channel, matching(world))
     if gated is None:
         return answer
     path, rule = gated
     return Answer(GATED_FILE.format(path=path, rule=rule.name), is_error=True)
-
-
-def _readers(world: World, spec: ToolSpec) -> list[ToolSpec]:
-    """The tool, and those that give what is in a file by its name: of the server, and of a bundled one all bundled
-    ones, as they share folders."""
-    return [spec] + [
-        one
-        for one in world.tools.specs()
-        if (one.server == spec.server or one.trust is spec.trust is Trust.BUNDLED)
-        and one.recipe.cls is CallClass.READ
-        and one.recipe.targets
-        and one.recipe.targets.paths
-    ]
 
 
 def _subject(asked: CallRequest, spec: ToolSpec, decision: Decision) -> QuestionSubject:

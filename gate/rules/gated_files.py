@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from gate.rules.action import Json
+from gate.rules.action import CallClass, Json
 from gate.rules.canonical_targets import Targets, path_variants
 from gate.rules.policy import Matches, Policy, Rule
-from gate.rules.tool import ToolSpec
+from gate.rules.tool import ToolSpec, Trust
 
 
 def found_files(targets: Targets, result: Json) -> tuple[str, ...]:
@@ -25,6 +25,19 @@ def _found(value: Json, steps: Sequence[str]) -> Iterator[Json]:
     for one in inner if listed and isinstance(inner, list) else [inner]:
         if not needed or (isinstance(one, Mapping) and one.get(needed) is not None):
             yield from _found(one, steps[1:])
+
+
+def file_readers(spec: ToolSpec, specs: Sequence[ToolSpec]) -> list[ToolSpec]:
+    """The tool, and those of `specs` that give what is in a file by its name: of its server, and of a bundled one all
+    bundled ones, as they share folders."""
+    return [spec] + [
+        one
+        for one in specs
+        if (one.server == spec.server or one.trust is spec.trust is Trust.BUNDLED)
+        and one.recipe.cls is CallClass.READ
+        and one.recipe.targets
+        and one.recipe.targets.paths
+    ]
 
 
 def gated_file(

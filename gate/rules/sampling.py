@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -72,16 +72,24 @@ class Sampler(Protocol):
         """The model's answer, without any tools. Raises NotSampled."""
 
 
-Recorder = Callable[[Sampled], Awaitable[None]]
-# Where the sampling requests of the calls that are made now are written down; None: these calls may not sample.
-RECORDER: ContextVar[Recorder | None] = ContextVar("sampling recorder", default=None)
+@dataclass(frozen=True, slots=True)
+class SamplingRecord:
+    """What holds for the sampling requests of one call. `write` puts one on record, or raises NotSampled.
+    `refusal` takes a server, its tool, and the files whose content is in a prompt: why no model is given it, or ""."""
+
+    write: Callable[[Sampled], Awaitable[None]]
+    refusal: Callable[[str, str, Sequence[str]], str] = lambda server, tool, files: ""
+
+
+# Of the calls that are made now; None: these may not sample.
+RECORD: ContextVar[SamplingRecord | None] = ContextVar("sampling record", default=None)
 
 
 @contextmanager
-def recorded_by(recorder: Recorder) -> Iterator[None]:
+def recorded_by(record: SamplingRecord) -> Iterator[None]:
     """Within it, sampling requests of called tools go on this record."""
-    before = RECORDER.set(recorder)
+    before = RECORD.set(record)
     try:
         yield
     finally:
-        RECORDER.reset(before)
+        RECORD.reset(before)

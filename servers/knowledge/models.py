@@ -56,7 +56,10 @@ class Source(BaseModel):
 class Answered(BaseModel):
     question: str
     found: bool
-    answer: str = Field(description="sentences of the sources, word for word")
+    answer: str = Field(
+        description="sentences of the sources, word for word; with sampling, lines of a model, each with the number of "
+        "the source whose quote was found in its file"
+    )
     sources: list[Source]
     note: str = ""
 

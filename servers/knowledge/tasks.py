@@ -363,6 +363,17 @@ def quotes(data: bytes, *, question: str, within: str, limit: int) -> Answer:
         return {"files": _count(base, "file"), "found": found}, b""
 
 
+def passages(data: bytes, *, question: str, within: str, limit: int) -> Answer:
+    """Parts that hold some of the question's words, best first, with their text and the SHA-256 of their file."""
+    with _opened(data) as base:
+        known = dict(base.execute("SELECT path, sha256 FROM file"))
+        rows = _rows(base, telling(question)[:MOST_WORDS], " OR ", within, limit)
+        found = [
+            {"hit": hit.model_dump(), "text": text, "sha256": known.get(hit.path, "")} for hit, text in rows
+        ]
+        return {"found": found}, b""
+
+
 def related(data: bytes, *, path: str, number: int, limit: int) -> Answer:
     """Parts about the same as one part; None for “hits” where there is no such part."""
     with _opened(data) as base:
@@ -413,6 +424,7 @@ def changed(
 TASKS: dict[str, Callable[..., Answer]] = {
     "search": search,
     "quotes": quotes,
+    "passages": passages,
     "related": related,
     "counts": counts,
     "known": known,

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
+from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.resolve import Sample
 from pydantic import Field
 
 from servers.cards import ITEMS, Card, bound, call, change, reading, unchanged
@@ -35,11 +38,24 @@ from servers.knowledge.models import (
     UpdateCall,
     WithinArg,
 )
+from servers.model_answers import Answer, about, answer_text, asking, cited, refusal, samples
 
 Limit = Annotated[int, Field(ge=1, le=50, description="At most this many.")]
 QueryArg = Annotated[str, Field(min_length=1, max_length=500, description="Words to look for.")]
 QuestionArg = Annotated[str, Field(min_length=1, max_length=500, description="A question in plain words.")]
+PASSAGES = 12  # parts that a model is asked about
+TASK = """\
+Answer the question from the numbered parts of files, in the language of the question and as briefly as it allows. Where
+they do not answer it, write nothing. The question: """
 _EMPTY = "Nothing is in the index yet. Index a folder first, with index_folder."
+
+
+class _Passage(NamedTuple):
+    """A part of a file. `changed`: the file is another one now than when it was indexed."""
+
+    hit: Hit
+    text: str
+    changed: bool
 
 
 @dataclass(frozen=True)
@@ -77,9 +93,57 @@ class Reading:
         note = _EMPTY if not files else "" if hits else "No indexed file holds these words."
         return Hits(asked=query, hits=hits, files=files, truncated=more, note=note)
 
+    @property
+    def ask_about_files(self) -> Callable[..., Answered]:
+        """The tool, which asks the client's model where there is one."""
+        return asking(self._ask_about_files, self._asked_of_model)
+
     @spoken
-    def ask_about_files(self, question: QuestionArg, path: WithinArg = "", limit: Limit = 3) -> Answered:
-        """Answer a question with sentences from the indexed files, word for word, each with its source."""
+    def _ask_about_files(
+        self, question: QuestionArg, path: WithinArg = "", limit: Limit = 3, told: Answer = None
+    ) -> Answered:
+        """Answer a question with sentences from the indexed files, word for word, each with its source.
+
+        With sampling, a model answers in lines of its own, each with a quotation that was found in its source."""
+        if told is None:
+            return self._by_quotes(question, path, limit)
+        passages = self._passages(question, path)
+        kept, dropped = cited(answer_text(told), [passage.text for passage in passages])
+        count = "One line of its was" if dropped == 1 else f"{dropped} of its lines were"
+        lost = f"{count} dropped: what they quote is not there." if dropped else ""
+        if not kept:
+            why = (
+                f"no model answered ({refused})" if (refused := refusal(told)) else "a model found no answer"
+            )
+            found = self._by_quotes(question, path, limit)
+            note = " ".join(filter(None, [found.note, f"Found by its words alone: {why}.", lost]))
+            return found.model_copy(update={"note": note})
+        cites = [(passages[one.source - 1], one.quotation) for one in kept]
+        sources = [_source(passage.hit, quote, passage.changed) for passage, quote in cites]
+        answer = "\n".join(f"{one.text} [{number}]" for number, one in enumerate(kept, 1))
+        note = " ".join(filter(None, ["Answered by a model from the quotes.", lost, _changed(sources)]))
+        return Answered(question=question, found=True, answer=answer, sources=sources, note=note)
+
+    def _asked_of_model(self, question: str, ctx: Context[Any, Any], path: str = "") -> Sample | None:
+        """What the model is asked; None where there is no model, or nothing to ask it about."""
+        passages = self._passages(question, path) if samples(ctx) else []
+        files = list(dict.fromkeys(passage.hit.path for passage in passages))
+        return about(TASK + question, [passage.text for passage in passages], files)
+
+    def _passages(self, question: str, path: str) -> list[_Passage]:
+        """The parts of files that a model is asked about, best first."""
+        found = []
+        for root, within in self._scopes(path):
+            data = indexing.stored(root)
+            told, _ = indexing.ask(data, "passages", question=question, within=within, limit=PASSAGES)
+            for one in told["found"]:
+                hit = Hit.model_validate(one["hit"])
+                changed = one["sha256"] != _now(self.roots, root, hit.path)
+                found.append(_Passage(self._said(root, hit), one["text"], changed))
+        return sorted(found, key=lambda passage: -passage.hit.score)[:PASSAGES]
+
+    def _by_quotes(self, question: str, path: str, limit: int) -> Answered:
+        """The sentences that say most about the question."""
         sources, files = [], 0
         for root, within in self._scopes(path):
             told, _ = indexing.ask(
@@ -91,8 +155,7 @@ class Reading:
                 changed = one["sha256"] != _now(self.roots, root, hit.path)
                 sources.append(_source(self._said(root, hit), one["quote"], changed))
         note = _EMPTY if not files else "" if sources else "No indexed file says something about that."
-        if any(source.changed_since for source in sources):
-            note = "Some of these files have changed since: run update_index, then ask again."
+        note = _changed(sources) or note
         answer = " ".join(source.quote for source in sources[:limit])
         return Answered(
             question=question, found=bool(sources), answer=answer, sources=sources[:limit], note=note
@@ -201,6 +264,12 @@ def _now(roots: Roots, root: Root, inner: str) -> str:
             return disk.examine(here).sha256
     except ToolError:
         return ""
+
+
+def _changed(sources: Sequence[Source]) -> str:
+    """A sentence where a source is no longer what was indexed."""
+    changed = any(source.changed_since for source in sources)
+    return "Some of these files have changed since: run update_index, then ask again." if changed else ""
 
 
 def _source(hit: Hit, quote: str, changed: bool) -> Source:

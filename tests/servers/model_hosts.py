@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Any
 
 from mcp.server import MCPServer
 
-from gate.rules.sampling import Sampled, recorded_by
+from gate.rules.sampling import Sampled, SamplingRecord, recorded_by
 from gate.rules.tool import Trust
 from tests.model_stub import ModelStub, Script
 from tests.tools.mcp_hosts import hosting
@@ -23,12 +23,13 @@ from tools.model.sampling import ModelSampler
 
 @dataclass
 class Sampling:
-    """The host of one server; `record`: what was put on record."""
+    """The host of one server; `record`: what was put on record. `gated`: files that no model is given."""
 
     host: Host
     name: str
     stub: ModelStub
     record: list[Sampled] = field(default_factory=list)
+    gated: tuple[str, ...] = ()
 
     async def keep(self, one: Sampled) -> None:
         """Put a request on record."""
@@ -36,11 +37,15 @@ class Sampling:
 
     async def __call__(self, tool: str, /, **args: Any) -> dict[str, Any]:
         """The structured answer of a call that has a record."""
-        with recorded_by(self.keep):
+        with recorded_by(SamplingRecord(self.keep, self._refusal)):
             answer = await self.host.call(self.name, tool, json.dumps(args).encode(), 30)
         assert not answer.is_error, answer.text
         assert isinstance(answer.structured, dict)
         return answer.structured
+
+    def _refusal(self, server: str, tool: str, files: Sequence[str]) -> str:
+        found = [one for one in files if one in self.gated]
+        return f"it would be given {found[0]} by {server}.{tool}" if found else ""
 
 
 @asynccontextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gate.rules.sampling import recorded_by
+from gate.rules.sampling import SamplingRecord, recorded_by
 from servers.meeting import minutes, server
 from tests.model_stub import fails, says
 from tests.servers.gate_around_server import Gate
@@ -57,7 +57,7 @@ async def test_minutes_with_lines_of_a_model_are_shown_and_then_written_as_they_
     (tmp_path / "notes.txt").write_text(NOTES)
     call = {"source": "notes.txt", "destination": "minutes.md"}
     async with sampling(tmp_path / "logs", "meeting", server([tmp_path]), [says(TOLD)]) as asked:
-        with recorded_by(asked.keep):
+        with recorded_by(SamplingRecord(asked.keep)):
             done = await Gate(asked.host, "meeting").do("generate_minutes", **call)
     assert "The offer of Miller is taken (line 4, by a model)" in done.preview.diff
     assert "by a model" in (tmp_path / "minutes.md").read_text()

@@ -67,7 +67,7 @@ async def test_without_sampling_the_rules_are_used_and_no_model_is_asked(tmp_pat
 @pytest.mark.parametrize(
     ("line", "kept"),
     [
-        ('- It is so [2: "the second  source"]', [Cited("It is so", 2)]),
+        ('- It is so [2: "the second  source"]', [Cited("It is so", 2, "the second source")]),
         ('- It is so [1: "the second source"]', []),
         ('- It is so [3: "the second source"]', []),
         ('- It is so [0: "the second source"]', []),

@@ -30,6 +30,17 @@ async def think(prompt: str, answer: Annotated[CreateMessageResult, Resolve(aske
     return f"The model said: {answer.content.text}"
 
 
+def asked_about(files: list[str]) -> Sample:
+    return Sample(words("What is in them?"), max_tokens=50, metadata={"countersign.files": files})
+
+
+@server.tool(structured_output=False)
+async def read(files: list[str], answer: Annotated[CreateMessageResult, Resolve(asked_about)]) -> str:
+    """Names files whose content is in its question."""
+    assert isinstance(answer.content, TextContent)
+    return answer.content.text
+
+
 @server.tool(structured_output=False)
 async def announced(ctx: Context[Any, Any]) -> str:
     """Whether the client says that it samples."""

@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import json
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from gate.rules.jobs import for_owner
-from gate.rules.sampling import Sampled, SamplingBounds, recorded_by
+from gate.rules.sampling import Sampled, SamplingBounds, SamplingRecord, recorded_by
 from gate.rules.tool import Answer, OutcomeUnknown
 from tests.model_stub import ModelStub, Script, calls, fails, says
 from tests.tools.mcp_hosts import hosting, until
@@ -38,12 +38,16 @@ class Thinking:
     host: Host
     stub: ModelStub
     record: list[Sampled] = field(default_factory=list)
+    gated: str = ""  # a file that no model is given
 
     async def __call__(self, tool: str, **args: Any) -> Answer:
         async def record(one: Sampled) -> None:
             self.record.append(one)
 
-        with recorded_by(record):
+        def refusal(server: str, tool: str, files: Sequence[str]) -> str:
+            return f"{server}.{tool} names {self.gated}" if self.gated in files else ""
+
+        with recorded_by(SamplingRecord(record, refusal)):
             return await self.host.call("s", tool, json.dumps(args).encode())
 
 
@@ -190,6 +194,25 @@ async def test_without_a_record_or_a_model_a_request_is_refused(tmp_path: Path) 
         told = await ask.host.call("s", "ask_often", b'{"times": 1}')
         assert NO_RECORD in told.text
         assert NO_MODEL in (await ask("ask_often", times=1)).text
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_a_prompt_with_text_of_a_gated_file_reaches_no_model_and_no_log(
+    tmp_path: Path, mode: str
+) -> None:
+    async with thinking(tmp_path, [says("Words.")], mode) as ask:
+        ask.gated = "prod.yaml"
+        assert (await ask("read", files=["a.md"])).text == "Words."
+        for files in (["a.md", "prod.yaml"], ["a.md"] * 51, ["a" * 5_000]):
+            with pytest.raises(OutcomeUnknown):
+                await ask("read", files=files)
+        assert len(ask.stub.requests) == 1
+    assert [one.refused.partition(" of ")[0] for one in ask.record] == [
+        "",
+        "s.read names prod.yaml",
+        *["a prompt may hold text"] * 2,
+    ]
+    assert [one.prompt for one in ask.record[1:]] == ["", "", ""]
 
 
 async def test_a_refusal_ends_a_call_of_the_modern_version_as_unknown(tmp_path: Path) -> None:

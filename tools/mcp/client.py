@@ -16,7 +16,7 @@ from mcp_types import CallToolResult
 
 from gate.rules.action import Json
 from gate.rules.jobs import OWNER
-from gate.rules.sampling import RECORDER, Sampler, SamplingBounds
+from gate.rules.sampling import RECORD, Sampler, SamplingBounds
 from gate.rules.tool import Answer, Pin, Problem, ServerStatus, ServerUnavailable, ToolSpec
 from tools.mcp.catalogue import Catalogue, Pins
 from tools.mcp.connection import MAX_WAITING_CALLS, Connection, Listing, Timeouts
@@ -227,7 +227,7 @@ class Host:
     async def _call(
         self, connection: Connection, client: OpenClient, tool: str, args: bytes, seconds: float
     ) -> Answer:
-        trace = CallTrace(tool=tool, owner=OWNER.get(), recorder=RECORDER.get())
+        trace = CallTrace(tool=tool, owner=OWNER.get(), record=RECORD.get())
         sampling = self._samplings.get(connection.name)
         try:
             with sampling.during(trace) if sampling else nullcontext():

@@ -25,7 +25,15 @@ from mcp_types import (
     TextContent,
 )
 
-from gate.rules.sampling import Completion, NotSampled, Prompt, Sampled, Sampler, SamplingBounds
+from gate.rules.sampling import (
+    Completion,
+    NotSampled,
+    Prompt,
+    Sampled,
+    Sampler,
+    SamplingBounds,
+    SamplingRecord,
+)
 from gate.rules.server_questions import ASK_PERSON, FormReply, FormRequest, PersonAsker
 from gate.rules.tool import AnswerTooLong, OutcomeUnknown
 from tools.mcp.limits import Slot
@@ -46,6 +54,8 @@ MAX_KEPT_ANSWERS = 100
 CHARS_PER_TOKEN = 3  # to estimate a prompt before the model has counted it
 REFUSED = "refused"  # the stop reason of an answer that is a refusal
 NO_MODEL = "no model is configured: the operator has to name one"
+PROMPT_FILES = "countersign.files"  # in the metadata of a sampling request
+MOST_FILES, LONGEST_PATH = 50, 4096
 NO_CALL = "sampling is answered in the middle of a tool call only, and none is running"
 MANY_CALLS = "several calls are running, and it is not known which of them asks: call one after the other"
 NO_RECORD = "this call has no record that the request could go on"
@@ -229,7 +239,7 @@ class Sampling:
 
     async def _answer(self, params: CreateMessageRequestParams) -> Completion:
         call = self._call()
-        if call.recorder is None:
+        if call.record is None:
             raise NotSampled(NO_RECORD)
         call.samples += 1
         prompt = self._prompt(params)
@@ -238,16 +248,27 @@ class Sampling:
         try:
             if call.samples > self.bounds.requests:
                 raise NotSampled(f"one call may ask {self.bounds.requests} times")
+            if refusal := self._gated(call.record, call.tool, params):
+                entry = replace(entry, prompt="")  # nor is it written down
+                raise NotSampled(refusal)
             found, again = await self._completion(params, prompt, call.owner)
-        except NotSampled as refusal:
+        except NotSampled as refused:
             # Further refusals of a call are not written down: there may be thousands.
             if not call.sampling_refused:
                 call.sampling_refused = True
-                await call.recorder(replace(entry, refused=str(refusal)))
+                await call.record.write(replace(entry, refused=str(refused)))
             raise
         tokens = (0, 0) if again else (found.input_tokens, found.output_tokens)
-        await call.recorder(replace(entry, answer=found.text, tokens=tokens, again=again))
+        await call.record.write(replace(entry, answer=found.text, tokens=tokens, again=again))
         return found
+
+    def _gated(self, record: SamplingRecord, tool: str, params: CreateMessageRequestParams) -> str:
+        """Why a prompt with text of files reaches no model, or "". The server says which: it can only lose by it."""
+        named = (params.metadata or {}).get(PROMPT_FILES)
+        files = [one for one in named if isinstance(one, str)] if isinstance(named, list) else []
+        if len(files) > MOST_FILES or any(len(one) > LONGEST_PATH for one in files):
+            return f"a prompt may hold text of {MOST_FILES} files, with paths of {LONGEST_PATH} characters"
+        return record.refusal(self.server, tool, files)
 
     def _call(self) -> CallTrace:
         """The call that a request belongs to. With 2026-07-28 it is answered in the task of its call. Before, it

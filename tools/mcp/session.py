@@ -27,7 +27,7 @@ from mcp_types import (
 )
 from pydantic import ValidationError
 
-from gate.rules.sampling import Recorder
+from gate.rules.sampling import SamplingRecord
 from tools.mcp.limits import MAX_TOOLS, TOO_LONG, MessageSize, ParseThrottle, definition_too_large
 
 MAX_HEAD_BYTES = 128 * 1024  # of one answer up to its body, 1xx responses before it included
@@ -152,7 +152,7 @@ class CallTrace:
     has_answer: bool = False  # the server itself replied with an error
     tool: str = ""
     owner: str = ""  # the person or token that it is made for
-    recorder: Recorder | None = None  # where its sampling requests are written down
+    record: SamplingRecord | None = None  # of its sampling requests; None: it may not sample
     samples: int = 0  # sampling requests so far
     sampling_refused: bool = False  # a refused one is on the record
 

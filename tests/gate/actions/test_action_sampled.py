@@ -12,7 +12,7 @@ from gate.actions.prepare import CallRequest, prepare
 from gate.actions.sampled import KEPT_ANSWER, KEPT_PROMPT, SamplingSubject, sampling_for, sampling_subject
 from gate.rules.planner_port import Call
 from gate.rules.ports import Unavailable
-from gate.rules.sampling import RECORDER, NotSampled, Sampled
+from gate.rules.sampling import RECORD, NotSampled, Sampled
 from gate.rules.tool import Answer
 from tests.gate.fake_tools import Desk
 from tests.gate.gate_setup import ANN, Scene
@@ -22,9 +22,9 @@ ONE = Sampled("desk", "write", "user: Which colour?", "ab" * 32, "Blue.", tokens
 
 
 async def record(one: Sampled) -> None:
-    recorder = RECORDER.get()
-    assert recorder
-    await recorder(one)
+    found = RECORD.get()
+    assert found
+    await found.write(one)
 
 
 async def test_a_request_is_an_audit_entry_and_shown_with_its_action(stage: Scene):
@@ -32,7 +32,7 @@ async def test_a_request_is_an_audit_entry_and_shown_with_its_action(stage: Scen
     with sampling_for(stage.world, sampling_subject(stage.world, action)):
         await record(ONE)
         await record(replace(ONE, answer="", refused="one call may ask 4 times", tokens=(0, 0)))
-    assert RECORDER.get() is None
+    assert RECORD.get() is None
     first, second = await stage.ledger.sampled(action.session, action.id)
     told = json.loads(first.entry.arguments)
     assert told == {"sha256": "ab" * 32, "prompt": "user: Which colour?"}

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from gate.actions.prepare import Answered, CallRequest, Prepared, prepare
+from gate.actions.sampled import SamplingSubject, sampling_for
 from gate.rules.action import CallClass, Verdict
 from gate.rules.always_gated import ALWAYS
 from gate.rules.canonical_json import parse
@@ -15,6 +16,7 @@ from gate.rules.canonical_targets import Targets
 from gate.rules.planner_port import Call
 from gate.rules.policy import Rule
 from gate.rules.previews import COVERED
+from gate.rules.sampling import RECORD
 from gate.rules.states import State
 from gate.rules.task import StepState
 from gate.rules.tool import Answer, Recipe
@@ -186,3 +188,15 @@ async def test_a_rule_about_something_else_holds_no_search_up(desk: Scene, rule:
     desk.rule(rule)
     searching(desk, "config/prod.yaml")
     assert "hush" in (await searched(desk)).text
+
+
+@pytest.mark.parametrize("path", ["config/prod.yaml", "a/../config/prod.env", "deep/.env"])
+async def test_no_model_is_given_what_a_rule_keeps_from_being_read_at_once(desk: Scene, path: str) -> None:
+    desk.rule(BY_PATH)
+    searching(desk, path)
+    with sampling_for(desk.world, SamplingSubject(desk.session, "search", ANN)):
+        record = RECORD.get()
+    assert record
+    assert path in record.refusal("desk", "search", ["notes.md", path])
+    assert record.refusal("desk", "search", ["notes.md"]) == ""
+    assert record.refusal("desk", "search", []) == ""
