@@ -116,6 +116,7 @@ class LimitsSection(Section):
     proceed: Annotated[float, within(3, 3600)] = DEFAULT.limits.proceed
     server_question: Annotated[float, within(10, 1800)] = DEFAULT.limits.server_question
     server_questions: Annotated[int, within(0, 100, whole=True)] = DEFAULT.limits.server_questions
+    follow: Annotated[float, within(5, 3600)] = DEFAULT.limits.follow
 
 
 class ConfirmationSection(Section):

@@ -9,7 +9,7 @@ from dataclasses import fields
 from weakref import WeakValueDictionary
 
 from bot.engine import Job
-from gate.actions import batch, edit, execute, expiry, reissue, resolve_unknown, undo
+from gate.actions import batch, edit, execute, expiry, follow, reissue, resolve_unknown, undo
 from gate.actions.batch import GroupConfirmation
 from gate.rules.action import Action
 from gate.rules.messages import CardKey, CardKind, cards_of
@@ -64,6 +64,7 @@ def jobs(world: World) -> dict[str, Job]:
         "take_in": Job("events", _work_of_flow(world, inbox.read_inbox)),
         "refresh": Job("events", refresh),
         "renew": Job("events", _work_of_flow(world, reissue.reissue)),
+        "follow": Job("calls", _work_of_flow(world, follow.follow)),
         "undo": Job("calls", _work_of_flow(world, undo.run_undo)),
         "check": Job("calls", _work_of_flow(world, resolve_unknown.check_target)),
         "carry_out": Job("calls", _work_of_flow(world, execute.execute), follows=True),

@@ -51,6 +51,7 @@ AWAITED = {
     TaskState.PAUSED: "say how it goes on",
     TaskState.SATISFACTION: "say whether this meets their needs",
 }
+OVER = "No more of this is told here."
 TEXT = 300
 ASKED = 2_000  # characters of what was asked for over the API
 SAID = 6_000  # characters of a text or an answer in one message
@@ -160,6 +161,8 @@ def message(
             return _read(note)
         case "refused":
             return _refused(note)
+        case "news":
+            return _news(note)
         case "talk":
             return talk(_paragraphs(str(note.body["text"])), _text(note).text, task)
         case "status":
@@ -237,6 +240,15 @@ def _refused(note: Note) -> Message:
     return Message(
         start + escaped(name, TEXT - len(start)), [head, *([rich(bullets(listed))] if listed else [])]
     )
+
+
+def _news(note: Note) -> Message:
+    """What has changed since an action, in a tool's words, which nobody has checked."""
+    title, end = str(note.body["title"]), str(note.body["end"])
+    listed = [line(words(str(one), most=TEXT)) for one in note.body["lines"]]
+    head = rich(line(words(title, "bold", most=200)), *([bullets(listed)] if listed else []))
+    over = [rich(line(words(f"{OVER} {end}", "italic", most=400)))] if end else []
+    return Message(escaped(title, TEXT), [head, *over])
 
 
 def _cut(text: str) -> tuple[str, list[Block]]:

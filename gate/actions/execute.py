@@ -11,6 +11,7 @@ from datetime import timedelta
 
 from gate.actions.confirm import decision_now, notify_ended, rules_unchanged
 from gate.actions.edit import without_bound_args
+from gate.actions.follow import begin_following
 from gate.actions.grant_consent import grant_withdrawn_reason
 from gate.actions.preview import PreviewReadFailed, run_capture
 from gate.actions.review_log import announce_review, result_review_name
@@ -269,6 +270,8 @@ async def store_outcome(
     came = spec is not None and returns_outside_content(spec) and outcome.kind != "not_sent"
     if came or spec is None or not adds_no_words(spec, moved.args, outcome):
         await tx.grants.taint(moved.session, moved.name, came)
+    if outcome.kind == "success" and not held:
+        begin_following(tx, world, spec, moved)
     if inverse:
         await tx.push_undo(moved, inverse, undo_kind(moved), moved.capture, outcome.structured)
     if moved.undoes and outcome.kind != "unknown":

@@ -46,7 +46,7 @@ from gate.rules.policy import is_only_claimed, without_claim_offer
 from gate.rules.ports import Tx, Unavailable, World
 from gate.rules.reviews import Phase
 from gate.rules.states import State
-from gate.rules.tool import Answer, AnswerTooLong, OutcomeUnknown, ServerUnavailable, ToolSpec, Trust
+from gate.rules.tool import Answer, AnswerTooLong, OutcomeUnknown, ServerUnavailable, ToolSpec
 
 MAX_SUGGESTIONS = 3  # reasons given with a refusal
 TOO_MANY_PENDING = "Too many of your actions already wait. Decide some of them first: `/pending` lists them."
@@ -124,7 +124,7 @@ async def prepare(
     `write` may write it down in another way than to wait for its person; `keep` is for a read that is answered.
     Raises Unavailable when a store is out of reach, nothing is pending then; and what these raise.
     """
-    found = await _check_call(world, asked)
+    found = await check_call(world, asked)
     name = f"{asked.call.server}.{asked.call.tool}"
     runs = isinstance(found, CheckedCall) and found.decision.verdict is Verdict.RUN
     runs = runs and not world.policy.review(Phase.BEFORE, name, asked.names)
@@ -152,8 +152,9 @@ class CheckedCall:
     decision: Decision
 
 
-async def _check_call(world: World, asked: CallRequest) -> CheckedCall | tuple[str, ...]:
-    """The call, or the sentences why it is refused. Nothing is written."""
+async def check_call(world: World, asked: CallRequest) -> CheckedCall | tuple[str, ...]:
+    """The call as the policy judges it now and as its person may ask for it, or the sentences why it is refused.
+    Nothing is written."""
     call = asked.call
     spec = world.tools.find(call.server, call.tool)
     if spec is None:
@@ -279,22 +280,30 @@ def draft_action(
     return with_receipt(world, spec, action)
 
 
+async def read_answer(world: World, checked: CheckedCall) -> Answer:
+    """What a read gives, without what the policy keeps from being read at once; a failure is a sentence. Nothing is
+    written: the caller puts it on record before anybody sees it."""
+    asked, spec = checked.asked, checked.spec
+    args = canonical(asked.call.args)
+    try:
+        answer = await world.tools.call(spec.server, spec.name, args, world.limits.call, spec.definition)
+    except AnswerTooLong as error:
+        text = f"{as_sentence(str(error))} Nothing was changed; ask for less of it."
+        answer = Answer(text, is_error=True)
+    except (ServerUnavailable, OutcomeUnknown) as error:
+        text = f"{spec.server} did not answer: {error}. Nothing was changed; try again in a moment."
+        answer = Answer(text, is_error=True)
+    return _without_gated_files(world, asked, spec, answer)
+
+
 async def execute_read(
     world: World, asked: CallRequest, spec: ToolSpec, decision: Decision, keep: Keep | None = None
 ) -> Answered | Prepared:
     """Run a read at once. Its answer is released only once it is on the record, and where the operator wants it
     reviewed, outside of plans, only by a person."""
     started = world.clock.now()
-    args = canonical(asked.call.args)
-    try:
-        with answered_in_thread(world, _subject(asked, spec, decision)):
-            answer = await world.tools.call(spec.server, spec.name, args, world.limits.call, spec.definition)
-    except AnswerTooLong as error:
-        answer = Answer(f"{as_sentence(str(error))} Nothing was changed; ask for less of it.", is_error=True)
-    except (ServerUnavailable, OutcomeUnknown) as error:
-        text = f"{spec.server} did not answer: {error}. Nothing was changed; try again in a moment."
-        answer = Answer(text, is_error=True)
-    answer = _without_gated_files(world, asked, spec, answer)
+    with answered_in_thread(world, _subject(asked, spec, decision)):
+        answer = await read_answer(world, CheckedCall(asked, spec, decision))
     took = round((world.clock.now() - started).total_seconds() * 1000)
     of_plan = asked.step and not asked.turn
     held = "" if of_plan or answer.is_error else world.policy.review(Phase.AFTER, spec.full_name)
@@ -306,7 +315,7 @@ async def execute_read(
         actor=asked.requester,
         action=asked.id,
         tool=spec.full_name,
-        arguments=args.decode(),
+        arguments=canonical(asked.call.args).decode(),
         result=answer.text[:1000] if waiting is None else "",
         status="error" if answer.is_error else "success",
         outcome="error" if answer.is_error else "read",

@@ -16,6 +16,7 @@ from gate.actions.button_press import (
     mark_message_handled,
 )
 from gate.actions.confirm import notify_ended
+from gate.actions.follow import begin_following
 from gate.actions.review_log import record_review
 from gate.actions.versioning import audit_entry
 from gate.rules.action import Action, Json, ResultDecision, ResultReview
@@ -88,6 +89,8 @@ async def _record_decision(
             await record_review(tx, moved, judged)
             tx.audit(_entry(moved, judged))
             notify_ended(tx, moved)
+            if judged.kept and moved.state is State.SUCCEEDED:
+                begin_following(tx, world, world.tools.find(moved.server, moved.tool), moved)
             await mark_message_handled(tx, press)
     except Stale as stale:
         return already_reviewed(stale.action)

@@ -86,6 +86,12 @@ def carry_out(action_id: str, again: int | str | None = None) -> Run:
     return Run("carry_out", f"carry_out:{action_id}" + (f":{again}" if again else ""), (action_id,))
 
 
+def follow(action_id: str, look: int = 1, told: str = "", delay: float = 0.0) -> Run:
+    """Look the how manieth time whether there is news of what an action has begun. `told`: what the looks before have
+    come to (gate/actions/follow.py)."""
+    return Run("follow", f"follow:{action_id}:{look}", (action_id, str(look), told), delay)
+
+
 def undo(undo_id: str) -> Run:
     """Look whether the target is still as the action left it, then go on or ask."""
     return Run("undo", f"undo:{undo_id}", (undo_id,))

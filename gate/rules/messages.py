@@ -59,7 +59,8 @@ class Note:
     kind: "text" {text} in a planner's words, "answer" {text} in ours, "read" {name, arguments, text, clipped,
     open_world, error}, "pending" {}, "undo" {},
     "audit" {count}, "help" {text}, "refused" {name, reasons}, "talk" {text, task}: words in a conversation with
-    *Implement now* under them, "status" {task}, "grants" {void}: ids of those whose tool has changed.
+    *Implement now* under them, "status" {task}, "grants" {void}: ids of those whose tool has changed, "news" {title,
+    lines, end}: what has changed since an action, and why no more is told.
     """
 
     id: str

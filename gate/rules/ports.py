@@ -114,6 +114,7 @@ class Limits:
     proceed: float = 10.0  # seconds for which a summary can be held before the task goes on
     server_question: float = 300.0  # seconds for which a call waits for the answer to what its server asks
     server_questions: int = 5  # that the server of one call may ask
+    follow: float = 30.0  # seconds between two looks at what an action has begun, such as a watch
 
     @property
     def requests_per_user(self) -> int:

@@ -89,6 +89,17 @@ class Drift:
 
 
 @dataclass(frozen=True, slots=True)
+class Follow:
+    """A read that is made again and again after the action, for so many hours. Of its result, each of `news` (a list of
+    {text, mark}) with another mark than before is told in the thread, and `over`, a sentence, ends it. `title`: a
+    template, of those messages."""
+
+    read: Read
+    title: str
+    hours: int
+
+
+@dataclass(frozen=True, slots=True)
 class Expect:
     """What a good result looks like: `that` is a template, `tests` what must hold of it, all of them.
 
@@ -133,6 +144,7 @@ class Recipe:
     idempotent: bool = False
     undo: Sequence[Undo] = ()
     drift: Drift | None = None
+    follow: Follow | None = None
     expect: Sequence[Expect] = ()
     targets: Targets | None = None  # None: nothing is known of its arguments
 

@@ -22,6 +22,8 @@ from servers.filesystem.paths import Place, Root, Roots, Spot, opened, private
 
 MOST_WATCHED = 5_000  # names in one watched folder
 LOOKS_KEPT = 4
+MOST_NEWS = 50
+HOURS = 8  # for which the gate looks for changes
 LARGEST = 32 << 20  # bytes of them
 
 Mark = tuple[
@@ -34,6 +36,13 @@ class Change(BaseModel):
     change: Literal["added", "changed", "removed"]
 
 
+class News(BaseModel):
+    """One change for people. `mark` is another one where the same file changes once more."""
+
+    text: str
+    mark: str
+
+
 class Changes(BaseModel):
     path: str
     watched: bool
@@ -42,6 +51,8 @@ class Changes(BaseModel):
     changes: list[Change]
     truncated: bool = False
     watching: list[str] = Field(description="all watched folders")
+    news: list[News] = Field(default=[], description="the changes since `look`, where one is given")
+    over: str = Field(default="", description="why nothing more comes of the watch that took `look`")
 
 
 class Watching(BaseModel):
@@ -98,6 +109,25 @@ def differences(place: Place, then: Mapping[str, Mark], now: Mapping[str, Mark])
             )
             found.append(Change(path=f"{listing.start(place)}/{path}".lstrip("/"), change=word))
     return found
+
+
+def news(place: Place, then: Mapping[str, Mark], now: Mapping[str, Mark]) -> list[News]:
+    """The same for people: the first MOST_NEWS, and a line that counts the rest."""
+    found = differences(place, then, now)
+    start = f"{listing.start(place)}/".lstrip("/")
+    told = [
+        News(text=f"{one.path} ({one.change})", mark=_mark(one, now.get(one.path.removeprefix(start))))
+        for one in found
+    ]
+    rest = told[MOST_NEWS:]
+    if rest:
+        all_of_it = hashlib.sha256("".join(one.mark for one in rest).encode()).hexdigest()[:16]
+        told[MOST_NEWS:] = [News(text=f"and {len(rest):,} more", mark=all_of_it)]
+    return told
+
+
+def _mark(change: Change, mark: Mark | None) -> str:
+    return hashlib.sha256(f"{change.path}\0{change.change}\0{mark}".encode()).hexdigest()[:16]
 
 
 def stored(place: Place) -> Watch | None:
@@ -203,14 +233,20 @@ class Watches:
     clock: Callable[[], datetime]
 
     @spoken
-    def list_changes(self, path: PathArg) -> Changes:
+    def list_changes(
+        self,
+        path: PathArg,
+        look: Annotated[int, Field(ge=0, description="The look that is followed; 0: none.")] = 0,
+    ) -> Changes:
         """Say what was added, changed or removed in a watched folder since the last look at it."""
         place, listed = self.roots.find(path), watching(self.roots)
         watched = stored(place)
         if watched is None:
-            return Changes(path=place.said, watched=False, look=0, since=None, changes=[], watching=listed)
-        last = watched.looks[-1]
-        found, more = answers.fitting(differences(place, last.seen, take(place, watched.recursive)))
+            none = Changes(path=place.said, watched=False, look=0, since=None, changes=[], watching=listed)
+            return none.model_copy(update={"over": "It is not watched any more."}) if look else none
+        last, now = watched.looks[-1], take(place, watched.recursive)
+        found, more = answers.fitting(differences(place, last.seen, now))
+        fresh = look == last.number
         return Changes(
             path=place.said,
             watched=True,
@@ -219,6 +255,8 @@ class Watches:
             changes=found,
             truncated=more,
             watching=listed,
+            news=news(place, last.seen, now) if fresh else [],
+            over="" if fresh or not look else "Somebody has begun to watch it anew.",
         )
 
     @spoken
@@ -274,7 +312,12 @@ CARDS: dict[str, Card] = {
     "watch_folder": _card(
         "Watch folder",
         "Watch",
-        "Watch {args.path}",
+        f"Start watching {{args.path}}: for {HOURS} hours, what changes is told here",
+        follow={
+            **call("list_changes", path="{result.path}", look="{result.look}"),
+            "title": "Changes in {result.path}",
+            "hours": HOURS,
+        },
         recoverable="The watch is taken back",
         undo=[call("unwatch_folder", path="{result.path}", look="{result.look}")],
     ),

@@ -13,13 +13,14 @@ from pydantic import AfterValidator, Field, PlainValidator, model_validator
 from gate.rules.action import CallClass, Json, Risk
 from gate.rules.canonical_targets import Root, Targets
 from gate.rules.templates import PLACEHOLDER
-from gate.rules.tool import ClassRaise, Drift, Each, Expect, Read, Recipe, Show, Undo
+from gate.rules.tool import ClassRaise, Drift, Each, Expect, Follow, Read, Recipe, Show, Undo
 from tools.mcp.schema import schema_error
 from tools.mcp.schema_fast_path import always_checkable
 from tools.strict_config import Document, Maybe, Place, Section, Wrong, fitting, validate
 
 TESTS = ("equals", "contains", "matches", "least", "most")  # of `expect`
 MOST_SECONDS = 120  # for one read of a recipe
+MOST_HOURS = 24  # for which it is followed what an action has begun
 MAX_ANSWER = 256 * 1024  # characters of an answer, which is longer than arguments may be
 SHOW_KEYS = {
     "fields": set[str](),
@@ -125,6 +126,11 @@ class DriftSection(ReadSection):
     same: dict[str, str]
 
 
+class FollowSection(ReadSection):
+    title: str
+    hours: Annotated[int, Field(ge=1, le=MOST_HOURS)] = 8
+
+
 class ExpectSection(Section):
     that: Placeholder
     equals: Any = None
@@ -183,6 +189,7 @@ class RecipeSection(Section):
     idempotent: bool = False
     undo: tuple[UndoSection, ...] = ()
     drift: Maybe[DriftSection] = None
+    follow: Maybe[FollowSection] = None
     expect: tuple[ExpectSection, ...] = ()
     targets: Maybe[TargetsSection] = None
 
@@ -195,7 +202,7 @@ class RecipeSection(Section):
 
     def to_recipe(self) -> Recipe:
         same = "cls risk summary verb noun bind recoverable keeps_days notifies idempotent".split()
-        drift = self.drift
+        drift, follow = self.drift, self.follow
         return Recipe(
             **{key: getattr(self, key) for key in same},
             raises=tuple(ClassRaise(one.cls, one.schema_, one.text) for one in self.raise_if),
@@ -203,6 +210,7 @@ class RecipeSection(Section):
             show=Show(**self.preview.model_dump()),
             undo=tuple(Undo(**one.model_dump()) for one in self.undo),
             drift=Drift(Read(drift.tool, drift.args), drift.same) if drift else None,
+            follow=Follow(Read(follow.tool, follow.args), follow.title, follow.hours) if follow else None,
             expect=tuple(one.to_expect() for one in self.expect),
             targets=self.targets.to_targets() if self.targets else None,
         )

@@ -103,7 +103,7 @@ class _Validator:
             yield from _field_problems(f"{key}.take", placeholder, path[1:2], output_schema, read.tool)
 
     def _result_problems(self, captured: list[str]) -> Iterator[str]:
-        """Problems of undo, drift and expectations, whose templates may also name the result."""
+        """Problems of undo, drift, follow and expectations, whose templates may also name the result."""
         for index, undo in enumerate(self.recipe.undo):
             yield from self._call_problems(f"undo[{index}]", undo.tool, undo.args)
             yield from self._template_problems(f"undo[{index}].args", undo.args, captured, with_result=True)
@@ -111,6 +111,10 @@ class _Validator:
                 yield from self._template_problems(
                     f"undo[{index}]", condition, captured, with_result=True, always_present=False
                 )
+        if follow := self.recipe.follow:
+            yield from self._call_problems("follow", follow.read.tool, follow.read.args)
+            yield from self._template_problems("follow.args", follow.read.args, captured, with_result=True)
+            yield from self._template_problems("follow.title", follow.title, captured, with_result=True)
         drift = self.recipe.drift
         if drift:
             yield from self._call_problems("drift", drift.read.tool, drift.read.args)
