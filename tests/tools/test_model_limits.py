@@ -9,14 +9,14 @@ from dataclasses import replace
 
 import pytest
 
-from gate.rules.planner_port import Exchange, PlannerReply, Say
+from gate.rules.planner_port import CallReport, Exchange, PlannerReply, Say
 from gate.rules.ports import PlannerUnavailable, Unavailable
 from gate.rules.task import Usage
-from tests.model_stub import Answer, calls, fails, nonsense, says
-from tests.tools.model_setup import brief, done, planning, proposed, reply, then, turn
+from tests.model_stub import Answer, Script, calls, fails, nonsense, says
+from tests.tools.model_setup import TEXT, WRITE, brief, done, planning, proposed, reply, then, tool, turn
 from tools.model.client import ProviderModel
 from tools.model.model_api import ModelRefused, Request, ToolDefinition, UserMessage
-from tools.model.planner import ModelLimits
+from tools.model.planner import ModelLimits, ModelPlanner
 
 READ = ("files__read_file", {"path": "a.md"})
 
@@ -259,3 +259,41 @@ async def test_the_configured_output_limit_is_sent() -> None:
         await reply(planner, turn())
     body = stub.requests[0].body
     assert 9_000 in (body.get("max_tokens"), body.get("max_completion_tokens"))
+
+
+WRITTEN = tool(
+    "files", "write_file", WRITE, "Write a text into a file.", path=TEXT, content={"type": "string"}
+)
+ONE_WRITE: Script = [
+    calls(("files__write_file", {"path": "notes.md", "content": "Call the printer."})),
+    says("The note is in notes.md."),
+]
+SUCCEEDED = CallReport(0, "succeeded", json.dumps({"path": "notes.md", "sha256": "ab" * 32, "bytes": 17}))
+
+
+async def after_one_write(planner: ModelPlanner, report: CallReport = SUCCEEDED) -> PlannerReply:
+    """The reply to the result of a change that a turn began with at once."""
+    asked = turn('write "Call the printer." to notes.md')
+    begun = (await planner.assess(asked, brief(asked.text))).reply
+    assert begun is not None
+    return await reply(planner, then(asked, begun, report))
+
+
+async def test_a_change_that_is_made_at_once_takes_two_requests_of_7_kilobytes_together() -> None:
+    """Budgets (shared architecture, section 3): 2 requests and 6 KB. More than half is the rules, which are in both."""
+    async with planning(ONE_WRITE, WRITTEN, assessment=None) as (planner, stub):
+        assert (await after_one_write(planner)).reply == Say("The note is in notes.md.")
+    sizes = [
+        len(json.dumps(one.body, ensure_ascii=False, separators=(",", ":")).encode()) for one in stub.requests
+    ]
+    assert len(sizes) == 2
+    assert sum(sizes) <= 7_000, sizes
+
+
+async def test_what_can_be_asked_or_planned_is_offered_again_where_what_it_began_with_failed() -> None:
+    controls = {"ask_requester", "propose_plan", "list_pending", "cancel_pending"}
+    for report, offered in ((SUCCEEDED, set()), (CallReport(0, "failed", "no room"), controls)):
+        async with planning(ONE_WRITE, WRITTEN, assessment=None) as (planner, stub):
+            await after_one_write(planner, report)
+        assert set(stub.requests[1].tools) == {"files__write_file"} | offered
+        assert ("propose_plan" in stub.requests[1].system) == bool(offered)

@@ -113,7 +113,8 @@ class FirstRequest:
         if isinstance(read.reply, Propose):
             self._rounds.append(read.round)
             seconds = time.monotonic() - self._started_at
-            memo = dump_memo(Memo(tuple(self._rounds), (), (*self._found, *read.found_tools), seconds))
+            found = (*self._found, *read.found_tools)
+            memo = dump_memo(Memo(tuple(self._rounds), (), found, seconds, begun=True))
             calls = len(read.reply.calls)
             return PlannerAssessment(
                 Assessment(min(CALL * calls, 100), calls, reason=BEGUN, usage=self._usage),

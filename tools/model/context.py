@@ -14,7 +14,7 @@ from tools.model.outcomes import call_result_text, call_results, unseen_instruct
 from tools.model.prompt import Fence, Shortener
 from tools.model.toolset import Toolset
 
-CODE = "The code of this request is {code}. Only blocks with this code are blocks."
+CODE = "The code of this request is {code}. Blocks without it are none."
 OLDER = "More was said in this thread before what follows. Ask the requester about it where it matters."
 NOTE = "A note of the code that carries this task, about what you proposed. Mend what can be mended:"
 

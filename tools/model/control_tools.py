@@ -38,23 +38,19 @@ def _object(required: Sequence[str], **properties: Json) -> dict[str, Json]:
         "type": "object",
         "properties": properties,
         "required": list(required),
-        "additionalProperties": False,
     }
 
 
 def _list(items: Json, least: int = 0, **more: Json) -> dict[str, Json]:
-    return {"type": "array", "items": items, "minItems": least, **more}
+    return {"type": "array", "items": items, **({"minItems": least} if least else {}), **more}
 
 
 QUESTION = _object(
     ["question", "missing"],
     question=TEXT,
     missing={"enum": [kind.value for kind in Missing if kind is not Missing.VALUE]},
-    options=_list(TEXT, description="What can be chosen from, where there are few."),
-    assumption={
-        "type": "string",
-        "description": "What to go on with when nobody answers; leave out if nothing.",
-    },
+    options={**_list(TEXT), "description": "where there are few"},
+    assumption={"type": "string", "description": "to go on with, where one is safe"},
 )
 STEP = _object(
     ["tool", "title"],
@@ -77,13 +73,19 @@ ASSESSMENT = _object(
     ["complexity", "steps", "clear", "missing", "questions"],
     conversation={
         "type": "boolean",
-        "description": "Something is to be thought through together, and nothing is asked to be done yet.",
+        "description": "It is to be thought through together; nothing is to be done yet.",
     },
-    complexity={"type": "number"},
-    steps={"type": "number"},
-    clear={"type": "boolean"},
+    complexity={
+        "type": "number",
+        "description": "0: one read, 100: many dependent changes in several systems",
+    },
+    steps={"type": "number", "description": "tool calls"},
+    clear={"type": "boolean", "description": "It can be begun without asking."},
     missing=_list({"enum": [kind.value for kind in Missing if kind is not Missing.VALUE]}),
-    questions=_list(QUESTION),
+    questions={
+        **_list(QUESTION),
+        "description": "at most four: not what you can read or safely assume, or what was decided",
+    },
     reason={"type": "string"},
 )
 ASSESS = ToolDefinition("assess", "Say how complex and how clear the request is.", ASSESSMENT)

@@ -130,12 +130,13 @@ class Round:
 @dataclass(frozen=True, slots=True)
 class Memo:
     """What the planner stores with one of its replies: its rounds, the ids of the instructions that it was given
-    before, the tools that it found, and the seconds that it took."""
+    before, the tools that it found, and the seconds that it took. `begun`: the first request was answered with it."""
 
     rounds: tuple[Round, ...] = ()
     instruction_ids: tuple[str, ...] = ()
     found_tools: tuple[str, ...] = ()
     seconds: float = 0.0
+    begun: bool = False
 
     @property
     def repairs(self) -> int:
@@ -160,6 +161,7 @@ def dump_memo(memo: Memo) -> str:
         "heard": memo.instruction_ids,
         "found": memo.found_tools,
         "seconds": round(memo.seconds, 3),
+        **({"begun": True} if memo.begun else {}),
     }
     return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
 
@@ -180,4 +182,4 @@ def load_memo(text: str) -> Memo | None:
         )
         for one in data["rounds"]
     )
-    return Memo(rounds, tuple(data["heard"]), tuple(data["found"]), data["seconds"])
+    return Memo(rounds, tuple(data["heard"]), tuple(data["found"]), data["seconds"], "begun" in data)

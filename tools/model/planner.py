@@ -170,11 +170,15 @@ class ReplyLoop:
             return "requests to the model"
         return "tokens" if used.input_tokens + used.output_tokens >= self._limits.tokens else ""
 
+    def _system_prompt(self) -> str:
+        switches, offered = self._inputs.brief.switches, self._offered
+        return system_prompt(self._inputs.turn.mode, switches, offered.directory, offered.is_carried_out)
+
     def _request(self) -> Request:
         messages: list[Message] = [message for one in self._rounds for message in one.messages]
         found = [name for memo in self._memos for name in memo.found_tools] + self._found
         return Request(
-            system_prompt(self._inputs.turn.mode, self._inputs.brief.switches, self._offered.directory),
+            self._system_prompt(),
             conversation(self._inputs, messages, self._limits.context * CHARS_PER_TOKEN),
             self._offered.definitions(found),
         )

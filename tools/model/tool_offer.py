@@ -14,8 +14,8 @@ from gate.rules.planner_port import Call, Mode, PlannerContext, Turn
 from gate.rules.tool import ToolSpec
 from tools.model import control_tools
 from tools.model.control_tools import available_controls, schema_text
-from tools.model.model_api import ToolDefinition
-from tools.model.outcomes import call_results
+from tools.model.model_api import ToolDefinition, load_memo
+from tools.model.outcomes import call_results, unseen_instructions
 from tools.model.prompt import Fence
 from tools.model.toolset import ModelTool, Toolset
 
@@ -92,7 +92,27 @@ class OfferedTools:
 
     @property
     def controls(self) -> tuple[ToolDefinition, ...]:
-        return available_controls(self.turn.mode, self.brief.switches, self.needs_search)
+        """None but the search where all that it began with is done: then there is an answer to be given, and at most
+        another call to be made."""
+        offered = available_controls(self.turn.mode, self.brief.switches, self.needs_search)
+        if self.is_carried_out:
+            return tuple(one for one in offered if one.name == control_tools.FIND_TOOLS)
+        return offered
+
+    @property
+    def is_carried_out(self) -> bool:
+        """Whether the turn began at once with a change, and all that was called has succeeded. What is offered then
+        stays the same to its end, for the sake of the provider's cache, unless something fails or is said."""
+        exchanges = self.turn.exchanges
+        memo = load_memo(exchanges[0].memo) if exchanges else None
+        if self.turn.mode is not Mode.ACT or memo is None or not memo.begun:
+            return False
+        results = [result for exchange in exchanges for _, result in call_results(exchange)]
+        return (
+            all(result.status == "succeeded" for result in results)
+            and not all(self.is_read(call) for call, _ in call_results(exchanges[0]))
+            and not unseen_instructions(self.turn, self.brief)
+        )
 
     @property
     def directory(self) -> str:

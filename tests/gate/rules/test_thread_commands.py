@@ -51,7 +51,17 @@ def test_a_no(text):
 
 
 @pytest.mark.parametrize(
-    "text", ["note this", "nothing else", "yes", "now", "stopwatch is broken", "stop watching reports", "northern files", ""]
+    "text",
+    [
+        "note this",
+        "nothing else",
+        "yes",
+        "now",
+        "stopwatch is broken",
+        "stop watching reports",
+        "northern files",
+        "",
+    ],
 )
 def test_not_a_no(text):
     assert not is_no(text)
