@@ -101,12 +101,13 @@ def build(
     """The preview of a call, from its arguments and from what was captured. Raises TemplateError."""
     recipe = spec.recipe
     scope = {"args": args, "capture": capture}
+    summary = next((one.summary for one in recipe.summaries if holds(one.when, scope)), recipe.summary)
     affected, more = _affected(recipe.show.items, scope)
     preview = Preview(
-        summary=str(expand(recipe.summary, scope)) if recipe.summary else plainly(spec, args),
+        summary=str(expand(summary, scope)) if summary else plainly(spec, args),
         verb=recipe.verb or default_verb(spec),
         facts=_named(
-            facts(args, tuple(recipe.bind), before, tuple(spec.schema.get("properties", {}))), recipe.summary
+            facts(args, tuple(recipe.bind), before, tuple(spec.schema.get("properties", {}))), summary
         ),
         diff=_diff(spec, scope),
         affected=affected,

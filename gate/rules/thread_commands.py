@@ -25,7 +25,8 @@ NO = frozenset(
 )
 STOP = frozenset({"stop", "stop it", "please stop", "stop please"})
 NO_AT_START = re.compile(
-    r"(?:actually,?\s+)?(?:no|nope|cancel that|stop(?!\s+watching)|don't|never\s?mind)\b[,.!;:]?(?:\s|$)", re.I
+    r"(?:actually,?\s+)?(?:no|nope|cancel that|stop(?!\s+watching)|don't|never\s?mind)\b[,.!;:]?(?:\s|$)",
+    re.I,
 )
 COMMAND = re.compile(r"(pending|undo|audit|grants|cancel|status|stop)(?:\s+(\d{1,3}))?")
 UNDO = re.compile(

@@ -67,6 +67,14 @@ class ClassRaise:
 
 
 @dataclass(frozen=True, slots=True)
+class Summary:
+    """Another first line of the card, for where the condition `when` holds of what was captured."""
+
+    when: str
+    summary: str
+
+
+@dataclass(frozen=True, slots=True)
 class Undo:
     """One way back: used when its condition holds. Both conditions empty: always.
 
@@ -133,6 +141,7 @@ class Recipe:
     risk: Risk | None = None
     raises: Sequence[ClassRaise] = ()
     summary: str = ""
+    summaries: Sequence[Summary] = ()  # in place of it, the first that holds
     verb: str = ""
     noun: str = ""
     capture: Mapping[str, Read] = field(default_factory=dict)

@@ -362,6 +362,7 @@ _WRITE = change(
     "Write file",
     "Write",
     "Write {args.content|size} to {args.path}",
+    summaries=[{"when": "{capture.before.exists}", "summary": "Replace {args.path}"}],
     targets={"paths": ["path"], "reported": ["{capture.before.path}"]},
     noun="{args.path|name}",
     capture={"before": call("preview_write", path="{args.path}")},

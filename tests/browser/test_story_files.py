@@ -102,7 +102,7 @@ async def test_a_write_shows_the_difference_and_takes_plain_words(product: Produ
     assert product.text(SUMMARY) == before
 
     await ann.reply("yes")
-    await ann.sees("Wrote")
+    await ann.sees("Replaced")
     assert product.text(SUMMARY) == "Please read this."
     await ann.press("undo")
     await ann.sees("Undone: Write")
@@ -148,7 +148,7 @@ async def test_an_undo_over_a_later_change_is_asked_about_first(product: Product
     before = product.text(SUMMARY)
     await ann.ask(f'write "hello" to {SUMMARY}')
     await ann.press("confirm")
-    await ann.sees("Wrote")
+    await ann.sees("Replaced")
     (product.files / SUMMARY).write_text("somebody else's words", encoding="utf-8")
     await ann.press("undo")
     await ann.sees("Undo: ", "Changed since")

@@ -65,10 +65,10 @@ async def test_a_reply_in_the_thread_lists_or_cancels_what_waits(product: Produc
 async def test_what_is_not_confirmed_in_time_can_be_asked_again(product: Product, open_window: OpenWindow):
     ann = await open_window("U_ANN")
     await ann.ask("watch reports")
-    await ann.is_asked("Watch reports")
+    await ann.is_asked("Start watching reports")
     await ann.sees("Expired: Watch reports", "Nobody confirmed it in time. Nothing ran.")
     await ann.press("renew")
-    await ann.sees("Asked again by @Ann", "Watch reports")
+    await ann.sees("Asked again by @Ann", "Start watching reports")
     await ann.press("confirm")
     await ann.sees("Watched reports")
 

@@ -12,6 +12,8 @@ import pytest
 
 from gate.rules.templates import expand, holds
 from servers.cards import META
+from servers.filesystem import server
+from tests.servers import gate_around_server
 from tests.servers.files import Ask, Mode, files, sample, sha, tree
 
 
@@ -246,3 +248,11 @@ async def test_a_watch_and_its_end_are_taken_back(tmp_path: Path) -> None:
 
 def ages(root: Path) -> dict[str, int]:
     return {name: (root / name).stat().st_mtime_ns for name in tree(root) if (root / name).is_file()}
+
+
+async def test_a_card_says_replace_where_the_file_is_there_and_write_where_it_is_not(tmp_path: Path) -> None:
+    async with gate_around_server.gated(tmp_path / "logs", "filesystem", server([sample(tmp_path)])) as gate:
+        new = await gate.look("write_file", path="new.md", content="hello")
+        old = await gate.look("write_file", path="notes.md", content="hello")
+    assert new.preview.summary == "Write 5 B to new.md"
+    assert old.preview.summary == "Replace notes.md"

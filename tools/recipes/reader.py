@@ -13,7 +13,7 @@ from pydantic import AfterValidator, Field, PlainValidator, model_validator
 from gate.rules.action import CallClass, Json, Risk
 from gate.rules.canonical_targets import Root, Targets
 from gate.rules.templates import PLACEHOLDER
-from gate.rules.tool import ClassRaise, Drift, Each, Expect, Follow, Read, Recipe, Show, Undo
+from gate.rules.tool import ClassRaise, Drift, Each, Expect, Follow, Read, Recipe, Show, Summary, Undo
 from tools.mcp.schema import schema_error
 from tools.mcp.schema_fast_path import always_checkable
 from tools.strict_config import Document, Maybe, Place, Section, Wrong, fitting, validate
@@ -122,6 +122,11 @@ class UndoSection(ReadSection):
     partly: str = ""
 
 
+class SummarySection(Section):
+    when: str
+    summary: str
+
+
 class DriftSection(ReadSection):
     same: dict[str, str]
 
@@ -178,6 +183,7 @@ class RecipeSection(Section):
     raise_if: tuple[RaiseSection, ...] = ()
     confirmationRequired: bool = True
     summary: str = ""
+    summaries: tuple[SummarySection, ...] = ()
     verb: str = ""
     noun: str = ""
     capture: dict[str, CaptureSection] = Field(default_factory=dict)
@@ -207,6 +213,7 @@ class RecipeSection(Section):
             **{key: getattr(self, key) for key in same},
             raises=tuple(ClassRaise(one.cls, one.schema_, one.text) for one in self.raise_if),
             capture={name: one.to_read() for name, one in self.capture.items()},
+            summaries=tuple(Summary(one.when, one.summary) for one in self.summaries),
             show=Show(**self.preview.model_dump()),
             undo=tuple(Undo(**one.model_dump()) for one in self.undo),
             drift=Drift(Read(drift.tool, drift.args), drift.same) if drift else None,

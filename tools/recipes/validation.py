@@ -72,6 +72,8 @@ class _Validator:
             "preview.path": show.path,
             "preview.before": show.before,
         }
+        for place, one in enumerate(recipe.summaries):
+            templates |= {f"summaries[{place}].when": one.when, f"summaries[{place}].summary": one.summary}
         for key, template in templates.items():
             yield from self._template_problems(key, template, captured)
         yield from self._target_problems(captured)
