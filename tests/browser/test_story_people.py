@@ -66,7 +66,7 @@ async def test_what_is_not_confirmed_in_time_can_be_asked_again(product: Product
     ann = await open_window("U_ANN")
     await ann.ask("watch reports")
     await ann.is_asked("Start watching reports")
-    await ann.sees("Expired: Watch reports", "Nobody confirmed it in time. Nothing ran.")
+    await ann.sees("Expired: Start watching reports", "Nobody confirmed it in time. Nothing ran.")
     await ann.press("renew")
     await ann.sees("Asked again by @Ann", "Start watching reports")
     await ann.press("confirm")
