@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 
-from gate.actions.prepare import CallRequest, CheckedCall, check_call, read_answer
+from gate.actions.prepare import CallRequest, CheckedCall, as_sentence, check_call, read_answer
 from gate.actions.versioning import audit_entry
 from gate.rules import jobs
 from gate.rules.action import Action, Json, Outcome, Verdict
@@ -21,7 +21,7 @@ from gate.rules.ports import Note, Tx, World
 from gate.rules.reviews import Phase, released
 from gate.rules.states import State
 from gate.rules.templates import TemplateError, expand
-from gate.rules.tool import Answer, Follow, ToolSpec
+from gate.rules.tool import Answer, Follow, ServerUnavailable, ToolSpec
 
 MOST_DOUBLED = (
     4  # how often the time to the next look is doubled, which each one does that told something or failed
@@ -80,18 +80,24 @@ async def follow(world: World, action_id: str, look: str, told: str) -> None:
     action = await world.ledger.action(action_id)
     if action is None or action.flaw or action.state is not State.SUCCEEDED:
         return
-    outcome, spec = released(action), world.tools.find(action.server, action.tool)
-    following = spec.recipe.follow if spec else None
-    if outcome is None or following is None:
-        return
-    scope = {"args": parse(action.args), "capture": action.capture, "result": _result(outcome)}
-    found = await _look(world, action, following, scope, Progress.of(told))
-    over = outcome.at is not None and await world.ledger.now() >= outcome.at + timedelta(
-        hours=following.hours
-    )
-    if over and not found.end:
+    before, title = Progress.of(told), action.preview.summary
+    try:
+        spec = await world.tools.declared(action.server, action.tool)
+    except ServerUnavailable as error:  # while it starts again, say
+        return await _write(world, action, int(look), _failed(before, as_sentence(str(error))), title)
+    if spec is None or spec.recipe.follow is None:
+        found = Found(before, end=f"{action.name} does not say any more what to look at.")
+        return await _write(world, action, int(look), found, title)
+    following, scope = spec.recipe.follow, _scope(action)
+    found = await _look(world, action, following, scope, before)
+    if not found.end and await _is_over(world, action, following):
         found = replace(found, end=f"{following.hours} hours are over. Ask again to go on.")
-    await _write(world, action, int(look), found, _title(following, scope) or action.preview.summary)
+    await _write(world, action, int(look), found, _title(following, scope) or title)
+
+
+async def _is_over(world: World, action: Action, following: Follow) -> bool:
+    began = action.outcome.at if action.outcome else None
+    return began is None or await world.ledger.now() >= began + timedelta(hours=following.hours)
 
 
 def _title(following: Follow, scope: Mapping[str, Json]) -> str:
@@ -99,6 +105,13 @@ def _title(following: Follow, scope: Mapping[str, Json]) -> str:
         return str(expand(following.title, scope))[:MOST_TEXT]
     except TemplateError:
         return ""
+
+
+def _scope(action: Action) -> dict[str, Json]:
+    """What the templates may name: of the result, what its reviewer let out."""
+    outcome = released(action)
+    result = _result(outcome) if outcome else {}
+    return {"args": parse(action.args), "capture": action.capture, "result": result}
 
 
 def _result(outcome: Outcome) -> dict[str, Json]:
@@ -129,8 +142,7 @@ async def _look(
 def _found(answer: Answer, before: Progress) -> Found:
     """What is new in an answer."""
     if answer.is_error:
-        failed = replace(before.slower, failures=before.failures + 1)
-        return Found(failed, end=answer.text[:MOST_TEXT] if failed.failures >= MOST_FAILURES else "")
+        return _failed(before, answer.text[:MOST_TEXT])
     result = answer.structured if isinstance(answer.structured, dict) else {}
     news, over = result.get("news"), str(result.get("over") or "")[:MOST_TEXT]
     if not isinstance(news, list):
@@ -147,6 +159,12 @@ def _found(answer: Answer, before: Progress) -> Found:
     full = f"That was the {MOST_MESSAGES}th message. Ask again to go on." if messages == MOST_MESSAGES else ""
     doubled = before.slower.doubled if lines else 0
     return Found(Progress(tuple(mark for _, mark in each), messages, 0, doubled), tuple(lines), over or full)
+
+
+def _failed(before: Progress, why: str) -> Found:
+    """A look that failed: the next one is later, and after so many there is none."""
+    failed = replace(before.slower, failures=before.failures + 1)
+    return Found(failed, end=why if failed.failures >= MOST_FAILURES else "")
 
 
 async def _write(world: World, action: Action, look: int, found: Found, title: str) -> None:

@@ -21,6 +21,7 @@ from servers.filesystem.models import PathArg
 from servers.filesystem.paths import Place, Root, Roots, Spot, opened, private
 
 MOST_WATCHED = 5_000  # names in one watched folder
+MOST_WATCHES = 50  # folders of one root
 LOOKS_KEPT = 4
 MOST_NEWS = 50
 HOURS = 8  # for which the gate looks for changes
@@ -141,7 +142,10 @@ def begin(place: Place, recursive: bool, at: datetime) -> tuple[Watch, list[Chan
     """Start to watch a folder, or look at a watched one again. Returns the watch and what differs since then."""
     with alone(place.root), private(place.root, "watches") as folder:
         here = Spot(folder, _file(place), place.said)
-        watch = _read(here) or Watch(path=place.inner, recursive=recursive, looks=[])
+        known = _read(here)
+        if known is None and sum(name.endswith(".json") for name in os.listdir(folder)) >= MOST_WATCHES:
+            raise ToolError(f"{MOST_WATCHES} folders are watched here already. Stop watching one first.")
+        watch = known or Watch(path=place.inner, recursive=recursive, looks=[])
         last = watch.looks[-1] if watch.looks else None
         fresh = Look(number=last.number + 1 if last else 1, at=at, seen=take(place, watch.recursive))
         watch.looks = [*watch.looks, fresh][-LOOKS_KEPT:]

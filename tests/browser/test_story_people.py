@@ -70,7 +70,7 @@ async def test_what_is_not_confirmed_in_time_can_be_asked_again(product: Product
     await ann.press("renew")
     await ann.sees("Asked again by @Ann", "Start watching reports")
     await ann.press("confirm")
-    await ann.sees("Watched reports")
+    await ann.sees("Started watching reports")
 
 
 async def test_the_approver_whom_the_policy_names_confirms(product: Product, open_window: OpenWindow):

@@ -59,6 +59,19 @@ async def test_a_whole_root_is_watched_without_our_own_folder(tmp_path: Path) ->
     assert changes["watching"] == ["."]
 
 
+async def test_so_many_folders_are_watched_at_once_and_no_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watch, "MOST_WATCHES", 2)
+    async with files(sample(tmp_path)) as ask:
+        await ask("watch_folder", path="reports")
+        await ask("watch_folder", path="archive")
+        assert "2 folders are watched here already" in await ask.refused("watch_folder", path=".")
+        assert (await ask("watch_folder", path="reports"))["look"] == 2
+        await ask("unwatch_folder", path="archive")
+        await ask("watch_folder", path=".")
+
+
 async def test_a_watch_ends_and_says_what_else_is_watched(tmp_path: Path) -> None:
     root, other = sample(tmp_path), tmp_path / "other"
     other.mkdir()

@@ -18,7 +18,7 @@ from gate.rules.policy import Rule
 from gate.rules.ports import Note
 from gate.rules.reviews import Phase
 from gate.rules.states import State
-from gate.rules.tool import Answer, Follow, Read
+from gate.rules.tool import Answer, Follow, Read, ServerUnavailable
 from tests.gate.gate_setup import Scene
 from tests.gate.tasks.test_task_step_review import reviewing
 
@@ -233,6 +233,34 @@ async def test_looks_that_fail_are_tried_again_and_then_it_says_why_it_ends(watc
         assert await watched.look() == []
     (note,) = await watched.look()
     assert note.body["end"] == "inbox does not exist."
+
+
+async def test_a_server_that_is_away_for_a_while_ends_nothing(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await watched.begin()
+
+    async def away(server: str, tool: str) -> None:
+        raise ServerUnavailable("desk is not connected")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(watched.stage.desk, "declared", away)
+        for _ in range(MOST_FAILURES - 1):
+            assert await watched.look() == []
+    (note,) = await watched.look(said("a.md (added)"))
+    assert (note.body["lines"], note.body["end"]) == (["a.md (added)"], "")
+    monkeypatch.setattr(watched.stage.desk, "declared", away)
+    for _ in range(MOST_FAILURES - 1):
+        assert await watched.look() == []
+    (last,) = await watched.look()
+    assert last.body["end"] == "Desk is not connected."
+
+
+async def test_a_tool_that_is_gone_ends_it(watched: Watched) -> None:
+    await watched.begin()
+    del watched.stage.desk.specs_now["write"]
+    (note,) = await watched.look()
+    assert note.body["end"] == "desk.write does not say any more what to look at."
 
 
 @pytest.mark.parametrize("news", [None, "a.md", {"a": 1}, 3])
