@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 
 from gate.actions.button_press import (
     OUTDATED,
@@ -30,7 +31,7 @@ from gate.actions.versioning import (
     with_blocked_preview,
 )
 from gate.rules import jobs
-from gate.rules.action import Action, Json, Resolution, Verdict
+from gate.rules.action import Action, CallClass, Json, Resolution, Verdict
 from gate.rules.canonical_json import MAX_BYTES, BadArguments, canonical, leaves, parse
 from gate.rules.permissions import Verb
 from gate.rules.ports import Stale, World
@@ -41,6 +42,14 @@ from gate.rules.tool import InvalidAnswer, Problem, ToolSpec
 from gate.rules.unicode_safety import quoted
 
 PREVIEW_PENDING = "I am looking at what this would change now…"
+NAMES = (
+    "destination",
+    "new_name",
+    "name",
+    "title",
+    "subject",
+    "path",
+)  # arguments that name what is made or moved
 AS_RECORDED = "An undo is not edited: it puts back what was recorded. Nothing changed."
 
 
@@ -196,6 +205,33 @@ async def edit_by_text(world: World, press: Press, change: Replace | Assign) -> 
             found.action,
         )
     return await submit(world, press, _replace_words(found.args, change))
+
+
+def naming(world: World, action: Action, name: str) -> Assign | None:
+    """The edit that gives the thing that a waiting action makes or moves another name; None where no argument is
+    plainly its name. A path keeps its folder, and the ending of the name that it had."""
+    spec = world.tools.find(action.server, action.tool)
+    if spec is None or action.cls is not CallClass.WRITE:
+        return None
+    args = parse(action.args)
+    properties = spec.schema.get("properties", {})
+    free = [key for key in properties if key not in spec.recipe.bind and isinstance(args.get(key), str)]
+    key = next((one for one in NAMES if one in free), None)
+    paths = spec.recipe.targets.paths if spec.recipe.targets else ()
+    if key is None or key not in paths:
+        return Assign(key, name) if key else None
+    return Assign(key, _renamed_path(str(args[key]), str(args.get("source", args[key])), name))
+
+
+def _renamed_path(path: str, earlier: str, name: str) -> str:
+    """A path with another name at its end; `earlier`: the path whose ending it keeps. A path without an ending that
+    something is moved to is a folder."""
+    folder, _, last = path.rpartition("/")
+    ending = PurePosixPath(earlier).suffix
+    if earlier != path and not PurePosixPath(last).suffix:
+        folder = path
+    named = name if "." in name or not ending else f"{name}{ending}"
+    return named if "/" in name or not folder else f"{folder}/{named}"
 
 
 def _replace_words(value: Json, change: Replace) -> Json:

@@ -56,7 +56,12 @@ REPLACE = re.compile(
 ASSIGN = re.compile(
     r"(?:please\s+)?(?:change|set)\s+(?:the\s+)?(?P<name>[\w-]+)\s+(?:to|=)\s+(?P<value>.+)", re.I | re.S
 )
-
+# “Call it two instead”; not “call it a day”.
+RENAME = re.compile(
+    r"(?:please\s+)?(?:call|name)\s+it\s+(?!(?:a|an|off|quits|even|done)\b)(?P<name>[^\n]{1,100}?)"
+    r"(?:\s+instead)?(?:,?\s+please)?[.!]?",
+    re.I,
+)
 
 MODE = re.compile(r"mode[ \t]+([A-Za-z_-]{1,40}?)(?:(?:[ \t]*+=[ \t]*+|[ \t]++)([\w.]{1,10}))?", re.I)
 
@@ -142,6 +147,12 @@ def edit(text: str) -> Replace | Assign | None:
     if found:
         return Assign(found["name"], _unquoted(found["value"].strip()))
     return None
+
+
+def new_name(text: str) -> str:
+    """What the thing that a card is about is to be called: `call it two instead`; "" where the text says none."""
+    found = RENAME.fullmatch(text.strip())
+    return _unquoted(found["name"].strip()) if found else ""
 
 
 def _unquoted(value: str) -> str:

@@ -9,7 +9,7 @@ from datetime import datetime
 from gate.actions import grants
 from gate.actions.button_press import Press, PressResult
 from gate.actions.confirm import cancel, confirm
-from gate.actions.edit import edit_by_text
+from gate.actions.edit import edit_by_text, naming
 from gate.rules import jobs, thread_commands
 from gate.rules.action import Action, Json, Person, Ref, Session, Verdict
 from gate.rules.feedback import is_thanks
@@ -149,7 +149,9 @@ async def _is_handled(world: World, incoming: Incoming, person: Person) -> bool:
     if await _command(world, incoming):
         return True
     changed = await approval_mode.set_mode_by_text(world, incoming)
-    if changed is None and await _decide_pending(world, incoming, person):
+    if changed is None and (
+        await _decide_pending(world, incoming, person) or await _rename_pending(world, incoming)
+    ):
         return True
     about = changed or await steer.handle_thread_message(world, incoming)
     if about is not None:
@@ -293,6 +295,19 @@ async def _decide_pending(world: World, incoming: Incoming, person: Person) -> b
         await _answer(world, incoming, await cancel(world, _press(action, incoming)), action)
     elif change:
         await _answer(world, incoming, await edit_by_text(world, _press(action, incoming), change), action)
+    return True
+
+
+async def _rename_pending(world: World, incoming: Incoming) -> bool:
+    """A new name for what the one action of theirs that waits here makes or moves. True when it was one. A model that
+    hears what is said meanwhile proposes it anew by itself."""
+    name = "" if world.planner.follows else thread_commands.new_name(incoming.text)
+    waiting = await _waiting(world, incoming) if name else ()
+    change = naming(world, waiting[0], name) if len(waiting) == 1 else None
+    if change is None:
+        return False
+    said = await edit_by_text(world, _press(waiting[0], incoming), change)
+    await _answer(world, incoming, said, waiting[0])
     return True
 
 

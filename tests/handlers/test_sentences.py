@@ -300,6 +300,43 @@ async def test_words_beside_a_waiting_card_tell_that_it_waits(product: Product, 
     assert not buttons(answer)
 
 
+RENAMED = {
+    "make a folder for invoices": ("call it bills instead", "Create the folder bills"),
+    "move the q3 summary to archive": ("name it q3-old", "Move reports/q3-summary.md to archive/q3-old.md"),
+    "move q3-draft.md to drafts/one.md": ("call it two instead", "Move drafts/q3-draft.md to drafts/two.md"),
+    "remind me to call the bank": ("call it Phone the bank please", "Create a task: Phone the bank"),
+}
+
+
+@pytest.mark.parametrize("asked", RENAMED)
+async def test_a_new_name_beside_a_waiting_card_makes_another_version_of_it(
+    product: Product, asked: str
+) -> None:
+    words, expected = RENAMED[asked]
+    ann = product.ws.as_("U_ANN")
+    said = await ann.say(OPS, f"<@UBOT> {asked}")
+    (card,) = await product.ws.wait_for(lambda: product.ws.by_app(OPS, said.ts), SECONDS)
+    before = product.names()
+    await ann.say(OPS, f"<@UBOT> {words}", thread_ts=said.ts)
+    await product.ws.wait_for(
+        lambda: (shown(card).startswith(expected) and "confirm" in buttons(card)) or None, SECONDS
+    )
+    assert "Edited by <@U_ANN>" in shown(card)
+    assert product.names() == before
+
+
+async def test_a_new_name_beside_a_deletion_or_by_somebody_else_changes_nothing(product: Product) -> None:
+    said = await product.ws.as_("U_ANN").say(OPS, "<@UBOT> delete the q3 draft")
+    (card,) = await product.ws.wait_for(lambda: product.ws.by_app(OPS, said.ts), SECONDS)
+    first = shown(card)
+    await product.ws.as_("U_ANN").say(OPS, "<@UBOT> call it two instead", thread_ts=said.ts)
+    await product.ws.wait_for(lambda: len(product.ws.by_app(OPS, said.ts)) > 1, SECONDS)
+    assert "Your card above still waits, as it was" in shown(product.ws.by_app(OPS, said.ts)[-1])
+    await product.ws.as_("U_BEN").say(OPS, "<@UBOT> name it README.md", thread_ts=said.ts)
+    await product.ws.settled()
+    assert shown(card) == first
+
+
 async def test_only_what_was_meant_can_be_confirmed(product: Product) -> None:
     wrong = {}
     for sentence, expected in {**CONFIRMABLE, **ANSWERED, **TOLD}.items():

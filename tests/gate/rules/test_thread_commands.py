@@ -2,7 +2,7 @@
 
 import pytest
 
-from gate.rules.thread_commands import Assign, Command, Replace, command, edit, is_no, is_yes
+from gate.rules.thread_commands import Assign, Command, Replace, command, edit, is_no, is_yes, new_name
 
 
 @pytest.mark.parametrize(
@@ -148,3 +148,23 @@ def test_a_question_about_something_named_is_no_command(text: str):
 @pytest.mark.parametrize("text", ["what can you do?", "What can you do for me", "how do I use this?"])
 def test_a_question_for_what_it_can_do_is_help(text: str):
     assert command(text) == Command("help")
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("call it two instead", "two"),
+        ("please call it “Q3 final.md”", "Q3 final.md"),
+        ("Name it notes-2026.md, please.", "notes-2026.md"),
+        ("call it a day", ""),
+        ("let's call it off", ""),
+        ("call it off", ""),
+        ("call it even", ""),
+        ("call Bob instead", ""),
+        ("what would you call it?", ""),
+        ("call it two\nand delete the rest", ""),
+        ("call it " + "x" * 101, ""),
+    ],
+)
+def test_a_new_name_is_heard_only_as_the_whole_text(text: str, name: str) -> None:
+    assert new_name(text) == name
