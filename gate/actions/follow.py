@@ -78,9 +78,11 @@ async def follow(world: World, action_id: str, look: str, told: str) -> None:
     """Look once, tell what is new, and ask for the next look. Safe to repeat. It ends without a word where the action
     was undone: that is told on its card."""
     action = await world.ledger.action(action_id)
-    if action is None or action.flaw or action.state is not State.SUCCEEDED:
+    if action is None or action.flaw or action.state not in (State.SUCCEEDED, State.UNDOING):
         return
     before, title = Progress.of(told), action.preview.summary
+    if action.state is State.UNDOING:  # which may fail
+        return await _write(world, action, int(look), Found(before), title)
     try:
         spec = await world.tools.declared(action.server, action.tool)
     except ServerUnavailable as error:  # while it starts again, say

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -173,6 +174,24 @@ async def test_it_ends_without_a_word_where_the_action_was_undone(watched: Watch
     assert await watched.look(said("a.md (added)")) == []
     assert watched.looks == 0
     assert watched.due == []
+
+
+async def test_it_waits_for_the_end_of_an_undo(watched: Watched) -> None:
+    action, desk = await watched.begin(), watched.stage.desk
+    desk.entered.clear()
+    desk.gate = asyncio.Event()
+    assert (await undo.request_undo(watched.stage.world, watched.stage.press(action))).ok
+    (run,) = watched.due
+    undoing = asyncio.create_task(watched.stage.play())
+    await desk.entered.wait()
+    assert (await watched.stage.now(action.id)).state is State.UNDOING
+    await jobs(watched.stage.world)["follow"].work(*run.args)
+    watched.stage.done.add(run.key)
+    desk.gate.set()
+    await undoing
+    assert [due.args[1] for due in watched.due] == ["2"]
+    assert await watched.look(said("a.md (added)")) == []
+    assert (watched.looks, watched.due) == (0, [])
 
 
 def deny(stage: Scene) -> None:
