@@ -111,10 +111,15 @@ class Module:
 Rule = Callable[[Module], list[str]]
 
 
-@cache
 def modules(*folders: str) -> tuple[Module, ...]:
     """Every module of the folders; of all rooms when none is named."""
-    files = sorted(file for folder in folders or DIRECTIONS for file in (ROOT / folder).rglob("*.py"))
+    return tuple(module for folder in folders or DIRECTIONS for module in in_folder(folder))
+
+
+@cache
+def in_folder(folder: str) -> tuple[Module, ...]:
+    """Its modules, parsed once for all rules, whatever other folders a rule is about."""
+    files = sorted((ROOT / folder).rglob("*.py"))
     return tuple(parse(file.relative_to(ROOT).as_posix(), file.read_text("utf-8")) for file in files)
 
 

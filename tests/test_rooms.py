@@ -17,7 +17,7 @@ def _let_go_of_the_trees() -> Iterator[None]:
     garbage collector looks at each of them."""
     gc.disable()
     yield
-    rooms.modules.cache_clear()
+    rooms.in_folder.cache_clear()
     gc.enable()
 
 
