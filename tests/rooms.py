@@ -100,12 +100,16 @@ class Module:
         return f"{self.path}:{getattr(node, 'lineno', 1)} {what}"
 
     @cached_property
-    def whole(self) -> tuple[ast.AST, ...]:
-        """Every node of the tree: many rules ask for some of them."""
-        return tuple(ast.walk(self.tree))
+    def of_kind(self) -> dict[type, list[Any]]:
+        """Every node of the tree by its exact class: many rules ask for some of them."""
+        found = dict[type, list[Any]]()
+        for node in ast.walk(self.tree):
+            found.setdefault(type(node), []).append(node)
+        return found
 
     def nodes(self, *kinds: type) -> Iterator[Any]:
-        return (node for node in self.whole if isinstance(node, kinds))
+        """Those of concrete classes, such as `ast.Call` and not `ast.expr`, one class after the other."""
+        return (node for kind in kinds for node in self.of_kind.get(kind, ()))
 
 
 Rule = Callable[[Module], list[str]]
