@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import PurePosixPath
 
 from gate.actions.button_press import (
     OUTDATED,
@@ -226,12 +225,17 @@ def naming(world: World, action: Action, name: str) -> Assign | None:
 def _renamed_path(path: str, earlier: str, name: str) -> str:
     """A path with another name at its end; `earlier`: the path whose ending it keeps. A path without an ending that
     something is moved to is a folder."""
-    folder, _, last = path.rpartition("/")
-    ending = PurePosixPath(earlier).suffix
-    if earlier != path and not PurePosixPath(last).suffix:
+    folder = path.rpartition("/")[0]
+    if earlier != path and not _ending(path):
         folder = path
-    named = name if "." in name or not ending else f"{name}{ending}"
+    named = name if "." in name else name + _ending(earlier)
     return named if "/" in name or not folder else f"{folder}/{named}"
+
+
+def _ending(path: str) -> str:
+    """The ending of a path's last part, as `.md`; "" where it has none."""
+    stem, dot, ending = path.rpartition("/")[2].rpartition(".")
+    return dot + ending if stem else ""
 
 
 def _replace_words(value: Json, change: Replace) -> Json:

@@ -105,7 +105,7 @@ async def test_a_write_shows_the_difference_and_takes_plain_words(product: Produ
     await ann.sees("Replaced")
     assert product.text(SUMMARY) == "Please read this."
     await ann.press("undo")
-    await ann.sees("Undone: Write")
+    await ann.sees("Undone: Replace")
     assert product.text(SUMMARY) == before
 
 
@@ -154,7 +154,7 @@ async def test_an_undo_over_a_later_change_is_asked_about_first(product: Product
     await ann.sees("Undo: ", "Changed since")
     assert product.text(SUMMARY) == "somebody else's words"
     await ann.press("confirm")
-    await ann.sees("Undone: Write")
+    await ann.sees("Undone: Replace")
     assert product.text(SUMMARY) == before
 
 

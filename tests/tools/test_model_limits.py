@@ -280,7 +280,7 @@ async def after_one_write(planner: ModelPlanner, report: CallReport = SUCCEEDED)
 
 
 async def test_a_change_that_is_made_at_once_takes_two_requests_of_7_kilobytes_together() -> None:
-    """Budgets (shared architecture, section 3): 2 requests and 6 KB. More than half is the rules, which are in both."""
+    """The goal is 6 KB. Half of it is the rules, which are in both."""
     async with planning(ONE_WRITE, WRITTEN, assessment=None) as (planner, stub):
         assert (await after_one_write(planner)).reply == Say("The note is in notes.md.")
     sizes = [
