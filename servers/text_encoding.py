@@ -39,6 +39,7 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _BEYOND_ASCII = re.compile(rb"[\x80-\xff]")
+_SIGNS = "€‚„…‘’“”•–—™§©«®°»\u00a0".encode("cp1252")
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f\x1b")) + b"\x7f"
 
 
@@ -65,7 +66,7 @@ def detect(head: bytes, whole: bool) -> Encoding | None:
         return Encoding("utf-8")
     if len(head.translate(None, _CONTROLS)) < len(head):
         return None
-    return _damaged_utf8(head) or _likely(_telling(head))
+    return _damaged_utf8(head) or _signs_alone(head) or _likely(_telling(head))
 
 
 def _is_utf8(head: bytes, whole: bool) -> bool:
@@ -85,6 +86,13 @@ def _unmarked_utf16(head: bytes) -> Encoding | None:
     text = head[: len(head) // 2 * 2].decode(name, "replace")
     is_text = all(unicodedata.category(c) != "Cc" or c in "\t\n\r\f" for c in text)
     return Encoding(name, "UTF-16") if is_text else None
+
+
+def _signs_alone(head: bytes) -> Encoding | None:
+    """Windows-1252, where all that is beyond ASCII are signs such as “€” and “–”, alone or after each other: its
+    neighbours have nearly all of them in the same places, and no language in them to be known by."""
+    signs = b"".join(_BEYOND_ASCII.findall(head))
+    return Encoding("cp1252", LIKELY["cp1252"]) if not signs.translate(None, _SIGNS) else None
 
 
 def _damaged_utf8(head: bytes) -> Encoding | None:

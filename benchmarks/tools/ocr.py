@@ -11,7 +11,7 @@ from typing import Any
 
 from benchmarks.measure import Row, heading, line
 from benchmarks.tools.measuring import asking, share
-from benchmarks.tools.scanned import Receipt, Scan, receipts, scans
+from benchmarks.tools.scanned import Receipt, Scan, invoices, receipts, scans
 from servers.ocr import server
 from tests.servers.files import Ask
 
@@ -77,33 +77,39 @@ def _plain(text: str) -> str:
 
 
 async def _receipts(ask: Ask, folder: Path, rounds: int) -> list[Row]:
-    rows = []
-    for turned in (0, 90):
-        right: dict[str, int] = defaultdict(int)
-        missed: dict[str, list[str]] = defaultdict(list)
-        made = receipts(12, 5 * rounds if not turned else 2 * rounds, turned)
-        for n, receipt in enumerate(made):
-            name = f"receipt-{turned}-{n}.png"
-            (folder / name).write_bytes(receipt.data)
-            told = await ask("extract_structured_data", path=name)
-            for field in receipt.fields:
-                if _told(field, receipt, told):
-                    right[field] += 1
-                else:
-                    missed[field].append(receipt.fields[field])
-        how = f", turned by {turned}°" if turned else ""
-        rows += [
-            share(f"receipts{how}: {field}", right[field], len(made), FIELDS, missed[field])
-            for field in made[0].fields
-        ]
-    return rows
+    made = {
+        "receipts": receipts(12, 5 * rounds),
+        "receipts, turned by 90°": receipts(12, 2 * rounds, 90),
+        "invoices": invoices(3, 3 * rounds),
+    }
+    return [row for kind, papers in made.items() for row in await _papers(ask, folder, kind, papers)]
+
+
+async def _papers(ask: Ask, folder: Path, kind: str, papers: Sequence[Receipt]) -> list[Row]:
+    right: dict[str, int] = defaultdict(int)
+    missed: dict[str, list[str]] = defaultdict(list)
+    for n, paper in enumerate(papers):
+        name = f"{kind.replace(' ', '-')}-{n}.png"
+        (folder / name).write_bytes(paper.data)
+        told = await ask("extract_structured_data", path=name)
+        for field in paper.fields:
+            if _told(field, paper, told):
+                right[field] += 1
+            else:
+                missed[field].append(paper.fields[field])
+    return [
+        share(f"{kind}: {field}", right[field], len(papers), FIELDS, missed[field])
+        for field in papers[0].fields
+    ]
 
 
 def _told(field: str, receipt: Receipt, told: Mapping[str, Any]) -> bool:
     """Whether the answer holds the value, in a field or a mention. A total counts only under a label that says so."""
     value = _plain(receipt.fields[field])
     if field == "total":
-        values = [one["value"] for one in told["fields"] if _plain(one["label"])[:3] in ("tot", "amo", "sum")]
+        values = [
+            one["value"] for one in told["fields"] if _plain(one["label"])[:3] in ("tot", "amo", "sum", "ges")
+        ]
     else:
         values = [*(one["value"] for one in told["fields"]), *(one["text"] for one in told["mentions"])]
     return any(value in _plain(one) for one in values)

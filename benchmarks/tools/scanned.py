@@ -166,6 +166,47 @@ def _receipt(r: Random, words: tuple[str, str, str], turned: int) -> Receipt:
     return Receipt(_slip(r, lines, turned), fields)
 
 
+# How invoices write the same: before the seller and the customer, the number, the day and the total.
+INVOICES = (
+    ("From", "Bill to:", "Invoice no.", "Invoice date", "Total due", "%d %B %Y"),
+    ("Seller:", "Customer:", "Invoice number:", "Date:", "Amount due:", "%Y-%m-%d"),
+    ("Absender", "Rechnung an", "Rechnungsnummer:", "Datum:", "Gesamtbetrag:", "%d.%m.%Y"),
+)
+FIRMS = (
+    "Northwind Traders Ltd", "Bruckner & Partner GmbH", "Studio 54 Design", "Hafen Logistik AG", "Olive Tree Catering",
+    "Dr. Anna Weber", "Meyer Elektrotechnik", "Blue Kettle Coffee Inc.",
+)  # fmt: skip
+
+
+def invoices(seed: int, rounds: int) -> list[Receipt]:
+    """Invoices as scans, the seller and the customer below each other or side by side."""
+    r = random.Random(seed)
+    return [_invoice(r, INVOICES[n % len(INVOICES)], beside=n % 2 == 1) for n in range(rounds)]
+
+
+def _invoice(r: Random, words: tuple[str, ...], beside: bool) -> Receipt:
+    from datetime import date
+
+    seller, customer = r.sample(FIRMS, 2)
+    fields = {
+        "seller": seller,
+        "customer": customer,
+        "number": f"INV-{r.randint(1000, 99_999)}",
+        "day": date(2026, r.randint(1, 11), r.randint(1, 28)).strftime(words[5]),
+        "total": f"{r.randint(10_000, 999_999) / 100:.2f} EUR",
+    }
+    page = Image.new("L", (1240, 900), 252)
+    draw, font = ImageDraw.Draw(page), ImageFont.load_default(28)
+    places = [(80, 170), (700, 170)] if beside else [(80, 170), (80, 350)]
+    for (x, y), word, name in zip(places, words, (seller, customer), strict=False):
+        for n, text in enumerate((word, name, f"Dock Street {r.randint(1, 99)}", "24103 Kiel")):
+            draw.text((x, y + 38 * n), text, 0, font)
+    for n, (word, field) in enumerate(zip(words[2:5], ("number", "day", "total"), strict=True)):
+        draw.text((80, 560 + 46 * n), f"{word} {fields[field]}", 0, font)
+    draw.text((80, 60), "INVOICE" if words[5] != "%d.%m.%Y" else "RECHNUNG", 0, ImageFont.load_default(44))
+    return Receipt(_worn(r, page)[1], fields)
+
+
 def _slip(r: Random, lines: list[tuple[str, str]], turned: int) -> bytes:
     page = Image.new("L", (760, 80 + 52 * len(lines)), 250)
     draw, font = ImageDraw.Draw(page), ImageFont.load_default(30)

@@ -9,9 +9,10 @@ from benchmarks.measure import heading, line
 from benchmarks.tools.measuring import asking, share, too_much
 from servers.decisions import decided
 from servers.email import messages
-from servers.knowledge import server
+from servers.knowledge import embeddings, server
 from tests.servers.test_email_threads import DECIDED, OPEN, OWN, QUOTING
-from tests.servers.test_knowledge_answers import ASKED, HANDBOOK, LICENCE, PLAN, SOFTWARE
+from tests.servers.test_knowledge_answers import ASKED, TEXTS
+from tests.servers.test_knowledge_embeddings import REWORDED, made, quotes
 from tests.servers.test_meeting_minutes import NOTED, of
 
 
@@ -48,10 +49,9 @@ def _mail() -> None:
 
 
 async def _knowledge() -> None:
-    texts = {"LICENSE": LICENCE, "handbook.md": HANDBOOK, "plan.md": PLAN, "software.txt": SOFTWARE}
     wrong = []
     with tempfile.TemporaryDirectory() as folder:
-        for name, text in texts.items():
+        for name, text in TEXTS.items():
             (Path(folder) / name).write_text(text, "utf-8")
         async with asking(server([Path(folder)])) as ask:
             await ask("index_folder", path=".")
@@ -60,3 +60,8 @@ async def _knowledge() -> None:
                 if [(one["path"], answer and one["quote"]) for one in found] != [(path, answer)]:
                     wrong.append(question)
     print(line(share("ask_about_files: answers", len(ASKED) - len(wrong), len(ASKED), 90, wrong)))
+    if embeddings.installed():
+        index = made()
+        missed = [one for one, begins in REWORDED.items() if not quotes(index, one).startswith(begins)]
+        right = len(REWORDED) - len(missed)
+        print(line(share("ask_about_files: questions in other words", right, len(REWORDED), 50, missed)))

@@ -49,7 +49,7 @@ ValuesArg = Annotated[
     Field(
         min_length=1,
         max_length=500,
-        description="Field to value, for a box yes or no; or a list of {field, value}. See list_form_fields.",
+        description="Field to value, for a box yes or no; or a list of {field, value}. The form lists its fields.",
     ),
 ]
 
@@ -77,6 +77,7 @@ class Comparison(BaseModel):
         description="lines with -, + or ~ before them; in a line with ~, [-words-] went and {+words+} came"
     )
     truncated: bool
+    summary: str = Field(description="the same for people")
     note: str = ""
 
 
@@ -251,7 +252,9 @@ def merge(roots: Roots, call: MergeCall) -> Built:
         item.model_copy(update={"name": f"{item.name}, {pages} page{'s' if pages > 1 else ''}"})
         for (_, _, item), pages in zip(found, told["pages"], strict=True)
     ]
-    return Built(goal, items, made, sum(told["pages"]))
+    inside = ", ".join(told["inside"])[:200]
+    note = f" (left out: the files inside of them, {inside})" if inside else ""
+    return Built(goal, items, made, sum(told["pages"]), note=note)
 
 
 def fill(roots: Roots, call: FillCall) -> Built:

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from servers.cards import ITEMS, Card, bound, call, reading
 from servers.command_line import Clock
+from servers.document.comparing import in_words
 from servers.document.conversion import (
     CallArg,
     ChangesArg,
@@ -38,6 +38,7 @@ from servers.filesystem.models import ExpectedMade, ExpectedTarget
 from servers.filesystem.paths import Roots
 from servers.folders import WAYS_BACK, makes, put_shown
 from servers.sandbox.calling import run
+from servers.tool_metadata import ITEMS, Card, bound, call, reading
 
 MOST_ROWS = 2_000
 _MORE = "There are more rows: go on at next_row."
@@ -106,6 +107,7 @@ class Tools:
             changed=told["changed"],
             difference=difference,
             truncated=more,
+            summary=in_words(names[0], names[1], told, difference),
             note=" ".join(f"{said} {note}." for said, note in zip(names, notes, strict=True) if note),
         )
 
@@ -304,7 +306,7 @@ CARDS: dict[str, Card] = {
         "merge_pdfs",
         "Merge PDFs",
         "Merge",
-        "Merge {args.sources|count} PDFs into {args.destination}",
+        "Merge {args.sources|count} PDFs into {args.destination}{capture.plan.note}",
         "destination",
         _LISTED,
     ),

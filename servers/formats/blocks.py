@@ -11,6 +11,7 @@ Kind = Literal["heading", "paragraph", "item", "note", "code", "table", "break"]
 NO_STYLE: frozenset[str] = frozenset()
 # How changes that are not accepted yet stand in a text, and notes and pictures.
 FORMS = {"inserted": "{{++{}++}}", "deleted": "{{--{}--}}", "note": "[{}]", "picture": "[picture: {}]"}
+_IN_PLAIN = {"struck": "~~{}~~", **FORMS}
 
 
 class Run(NamedTuple):
@@ -45,6 +46,15 @@ def unstyled(text: str) -> Text:
     return (Run(text),) if text else ()
 
 
+_RAISED = str.maketrans("0123456789+-−=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ⁿ")
+
+
+def raised(text: str) -> str:
+    """A text that stands above the line: 10 to the power of 6 is not 106. What is no number stays as it is."""
+    number = any(map(str.isdecimal, text)) and all(ord(c) in _RAISED or c.isspace() for c in text)
+    return text.translate(_RAISED) if number else text
+
+
 def joined(runs: Iterable[Run]) -> Text:
     """The same text in as few pieces as it has styles."""
     found: list[Run] = []
@@ -76,7 +86,7 @@ def _said(run: Run, links: bool) -> str:
     said = run.text
     if links and run.link and run.link.removeprefix("mailto:") != said:
         said = f"{said} ({run.link})" if said else run.link
-    for style, form in FORMS.items():
+    for style, form in _IN_PLAIN.items():
         said = form.format(said) if style in run.style else said
     return said
 

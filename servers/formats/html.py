@@ -6,10 +6,13 @@ import html
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from html.parser import HTMLParser
+from itertools import pairwise
 
-from servers.formats.blocks import NO_STYLE, Block, Run, Text, filled, joined, plain, trimmed
+from servers.formats.blocks import NO_STYLE, Block, Run, Text, filled, joined, plain, raised, trimmed
+from servers.formats.grid import Grid
+from servers.formats.math_lines import FRACTION, POWER, ROOT, in_line
 from servers.sandbox.protocol import Refused
 
 _SILENT = {"script", "style", "template", "noscript", "title", "svg"}
@@ -17,13 +20,25 @@ _PARTS = set(
     "p div section article header footer main address blockquote pre li tr table ul ol dl dt dd br hr".split()
 )
 _STYLES = {"b": "bold", "strong": "bold", "i": "italic", "em": "italic", "code": "code", "s": "struck"}
-_STYLES |= {"strike": "struck", "del": "deleted", "ins": "inserted"}
+ABOVE = "above the line"
+_STYLES |= {"sup": ABOVE, "strike": "struck", "del": "deleted", "ins": "inserted"}
 _HEADINGS = {f"h{n}": n for n in range(1, 7)}
 _TAGS = {"bold": "strong", "italic": "em", "code": "code", "struck": "s"}
 _TAGS |= {"deleted": "del", "inserted": "ins", "note": "sup"}
 _ADDRESS = re.compile(r"(?i)(?:https?|mailto|tel):\S+")
+_MATH = {"mfrac": FRACTION, "msup": POWER, "msqrt": ROOT, "mroot": ROOT}
 MOST_COLUMNS = 500
 DEEPEST = 20  # lists or quotes in each other
+
+
+@dataclass
+class _Formula:
+    """An open formula of several parts: where each begins in the text, and how many tags are open in it."""
+
+    tag: str
+    stacked: bool
+    starts: list[int] = field(default_factory=list)
+    depth: int = 0
 
 
 class _Reader(HTMLParser):
@@ -39,16 +54,21 @@ class _Reader(HTMLParser):
         self.lists: list[int] = []  # of each open list: the number of its last item, or -1 without numbers
         self.quote = 0
         self.kind = Block("paragraph")
-        self.tables: list[list[list[Text]]] = []  # the open tables, each within a cell of the one before
+        self.tables: list[Grid] = []  # the open tables, each within a cell of the one before
         self.raw = False
+        self.math: list[_Formula] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.silent += tag in _SILENT
         known = dict(attrs)
+        if self.math or tag in _MATH:
+            self._formula(tag, known.get("linethickness") in ("0", "0px", "0pt"))
         if tag in _HEADINGS and not self.tables:
             self.end(Block("heading", level=_HEADINGS[tag]))
         elif tag in ("td", "th"):
             self._cell()
+            if self.tables:
+                self.tables[-1].open(known.get("colspan"), known.get("rowspan"))
         elif tag in _STYLES and not self.raw:
             self.styles[_STYLES[tag]] += 1
         elif tag == "a":
@@ -60,14 +80,38 @@ class _Reader(HTMLParser):
         elif tag in _PARTS:
             self._part(tag, known.get("start") or "1")
 
+    def _formula(self, tag: str, stacked: bool) -> None:
+        if self.math:
+            open_ = self.math[-1]
+            open_.starts += [] if open_.depth else [len(self.text)]
+            open_.depth += 1
+        if tag in _MATH and len(self.math) < DEEPEST:
+            self.math.append(_Formula(tag, stacked))
+
+    def _end_formula(self, tag: str) -> None:
+        if tag == "math":
+            self.math = []  # whatever state its tags are in
+        elif self.math[-1].tag == tag and not self.math[-1].depth:
+            done = self.math.pop()
+            ends = [*done.starts, len(self.text)]
+            parts = [joined(self.text[one:other]) for one, other in pairwise(ends)]
+            parts = {"msqrt": [joined(run for part in parts for run in part)], "mroot": parts[::-1]}.get(
+                tag, parts
+            )
+            del self.text[ends[0] :]
+            before = self.text[-1].text if self.text else ""
+            self.text += in_line(_MATH[tag], parts, before, done.stacked)
+        if self.math and self.math[-1].depth:
+            self.math[-1].depth -= 1
+
     def _part(self, tag: str, start: str) -> None:
         if tag == "table":
             if not self.tables:
                 self.end()
-            self.tables.append([])
+            self.tables.append(Grid())
         elif tag == "tr" and self.tables:
             self._cell()
-            self.tables[-1].append([])
+            self.tables[-1].row()
         elif tag in ("ul", "ol"):
             self.end()
             self.lists.append(int(start[:9]) - 1 if tag == "ol" and start.isdecimal() else -1)
@@ -97,23 +141,22 @@ class _Reader(HTMLParser):
         return Block("item", level=self._deep - 1, number=f"{self.lists[-1]}.")
 
     def _cell(self) -> None:
-        """What was gathered is a cell, or stands beside the cells."""
-        if self.tables and self._said():
-            rows = self.tables[-1]
-            rows += [] if rows else [[]]
-            rows[-1].append(self._taken())
+        """What was gathered is the cell that is open, or stands beside the cells."""
+        if self.tables and (self.tables[-1].is_open or self._said()):
+            self.tables[-1].cell(self._taken())
         elif self.tables:
             self.text = []
 
     def handle_endtag(self, tag: str) -> None:
         self.silent = max(self.silent - (tag in _SILENT), 0)
+        if self.math:
+            self._end_formula(tag)
         if tag in _STYLES and not self.raw:
             self.styles[_STYLES[tag]] -= self.styles[_STYLES[tag]] > 0
         elif tag == "a":
             self.link = ""
         elif tag in ("td", "th") and self.tables:
-            self.tables[-1] += [] if self.tables[-1] else [[]]
-            self.tables[-1][-1].append(self._taken())
+            self._cell()
         elif tag == "table":
             self._table()
         elif (tag in _HEADINGS or tag in _PARTS) and not self.tables and tag != "br":
@@ -128,7 +171,7 @@ class _Reader(HTMLParser):
         if not self.tables:
             return
         self._cell()
-        rows = [row for row in self.tables.pop() if row]
+        rows = self.tables.pop().rows
         if any(len(row) > MOST_COLUMNS for row in rows):
             raise Refused(f"has a table of more than {MOST_COLUMNS} columns. Take a part of it.")
         if self.tables:
@@ -139,16 +182,16 @@ class _Reader(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         if not self.silent:
-            self.text.append(
-                Run(data if self.raw else re.sub(r"\s+", " ", data), frozenset(+self.styles), self.link)
-            )
+            said = data if self.raw else re.sub(r"\s+", " ", data)
+            style = frozenset(style for style in +self.styles if style != ABOVE)
+            self.text.append(Run(raised(said) if self.styles[ABOVE] else said, style, self.link))
 
     def _taken(self) -> Text:
         """The text so far, with single blanks, and none beside a line break."""
         runs: list[Run] = []
         after = "\n"
         for run in joined(self.text):
-            text = run.text if self.raw else re.sub(r" *\n *", "\n", re.sub(" +", " ", run.text))
+            text = run.text if self.raw else re.sub(r" ?\n ?", "\n", re.sub(" +", " ", run.text))
             text = text.lstrip(" ") if after in (" ", "\n") and not self.raw else text
             after = text[-1:] or after
             runs.append(run._replace(text=text))

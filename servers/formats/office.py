@@ -7,8 +7,9 @@ import re
 import stat
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
+from itertools import pairwise
 from typing import Any
 from xml.sax import SAXException
 from xml.sax.handler import ContentHandler
@@ -18,6 +19,7 @@ from defusedxml.sax import parseString
 from openpyxl import Workbook, load_workbook
 from openpyxl.cell import WriteOnlyCell
 from openpyxl.utils.exceptions import InvalidFileException
+from openpyxl.worksheet._reader import WorkSheetParser
 
 from servers.formats.tables import MOST_COLUMNS, Cell
 from servers.sandbox.protocol import Refused
@@ -25,7 +27,9 @@ from servers.sandbox.protocol import Refused
 MOST_ENTRIES = 5_000
 MOST_BYTES = 50 << 20  # of all parts, unpacked
 MOST_RATIO = 100
+MOST_NUMBERED = 1_048_576  # rows of a sheet, in the format
 MOST_NAMED = 5  # cells that a note names
+FIRST_OWN_FORMAT = 164  # the number of the first format of numbers that a file gives itself
 _XML = (".xml", ".rels", ".vml")
 _FORMULA_TAG = re.compile(rb"<(?:\w{1,20}:)?f[\s/>]")
 _WORK_OUT = re.compile(rb"<(?:\w{1,20}:)?calcPr\b[^<>]*\bfullCalcOnLoad=[\"'](?:1|true)")
@@ -87,10 +91,19 @@ def steady(data: bytes) -> bytes:
 
 
 def sheet_names(data: bytes) -> list[str]:
-    """The names of the sheets of an Excel file."""
+    """The names of the sheets of an Excel file that have cells: a chart may be a sheet, too."""
     book = _book(data)
     try:
-        return list(book.sheetnames)
+        return [sheet.title for sheet in book.worksheets]
+    finally:
+        book.close()
+
+
+def sheet_parts(data: bytes) -> list[tuple[str, str]]:
+    """The names of the sheets with cells, and of the parts of the package that they are in."""
+    book = _book(data)
+    try:
+        return [(sheet.title, sheet._worksheet_path) for sheet in book.worksheets]
     finally:
         book.close()
 
@@ -98,36 +111,93 @@ def sheet_names(data: bytes) -> list[str]:
 def _book(data: bytes) -> Any:
     checked(data)
     try:
-        return load_workbook(io.BytesIO(data), read_only=True, data_only=True, keep_links=False)
+        book = load_workbook(io.BytesIO(data), read_only=True, data_only=True, keep_links=False)
     except (InvalidFileException, KeyError, ValueError, TypeError, AttributeError, IndexError) as error:
         raise Refused("is not an Excel file that can be opened. Save it anew as .xlsx.") from error
+    if not book.worksheets:  # of the strict form no sheet is found
+        raise Refused(
+            "has no sheet with cells that can be read; perhaps it is a “Strict Open XML” file. Save it as an ordinary "
+            ".xlsx file."
+        )
+    return book
 
 
 def sheet_cells(data: bytes, sheet: str) -> tuple[str, Iterator[list[Cell]]]:
     book = _book(data)
-    name = sheet or (book.sheetnames[0] if book.sheetnames else "")
-    if name not in book.sheetnames:
-        raise Refused(f"has no sheet “{sheet}”. The sheets are: {', '.join(book.sheetnames)}.")
+    names = [page.title for page in book.worksheets]
+    name = sheet or names[0]
+    if name in {page.title for page in book.chartsheets}:
+        raise Refused(
+            f"has a chart for its sheet “{name}”, without cells. Sheets with cells: {', '.join(names)}."
+        )
+    if name not in names:
+        raise Refused(f"has no sheet “{sheet}”. The sheets are: {', '.join(names)}.")
     return name, _values(book[name])
 
 
 def _values(sheet: Any) -> Iterator[list[Cell]]:
+    """The rows as they stand in the file: the size that it gives for the sheet may be another one."""
+    before, zeros = 0, _zeros(sheet.parent)
     try:
-        for row in sheet.iter_rows(values_only=True, max_col=MOST_COLUMNS + 1):
-            if any(value not in (None, "") for value in row[MOST_COLUMNS:]):
-                raise Refused(f"has more than {MOST_COLUMNS} columns. Take a part of it.")
-            yield [_value(value) for value in row[:MOST_COLUMNS]]
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        with sheet._get_source() as source:
+            for number, cells in _parser(sheet, source).parse():
+                _forward([before, number])
+                yield from ([] for _ in range(before + 1, number))
+                yield _row(cells, zeros)
+                before = number
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
         raise Refused("has a sheet that is broken. Save it anew.") from error
 
 
+def _parser(sheet: Any, source: Any) -> Any:
+    book = sheet.parent
+    return WorkSheetParser(
+        source,
+        sheet._shared_strings,
+        data_only=True,
+        epoch=book.epoch,
+        date_formats=book._date_formats,
+        timedelta_formats=book._timedelta_formats,
+    )
+
+
+def _zeros(book: Any) -> dict[int, int]:
+    """The styles of cells that show a number with zeros before it, such as a postcode, and how many digits it has."""
+    own = {FIRST_OWN_FORMAT + n: str(form) for n, form in enumerate(book._number_formats)}
+    forms = (own.get(style.numFmtId, "") for style in book._cell_styles)
+    return {n: len(form) for n, form in enumerate(forms) if len(form) > 1 and not form.strip("0")}
+
+
+def _row(cells: Sequence[dict[str, Any]], zeros: Mapping[int, int]) -> list[Cell]:
+    places = [cell["column"] for cell in cells]
+    _forward([0, *places])
+    if any(cell["value"] not in (None, "") for cell in cells if cell["column"] > MOST_COLUMNS):
+        raise Refused(f"has more than {MOST_COLUMNS} columns. Take a part of it.")
+    row: list[Cell] = [None] * min(max(places, default=0), MOST_COLUMNS)
+    for cell in cells:
+        if cell["column"] <= MOST_COLUMNS:
+            value = _value(cell["value"])
+            digits = zeros.get(cell.get("style_id", 0), 0)
+            whole = digits and isinstance(value, int) and not isinstance(value, bool)
+            row[cell["column"] - 1] = f"{value:0{digits}d}" if whole else value
+    return row
+
+
+def _forward(numbers: Sequence[int]) -> None:
+    """Raise Refused where rows or cells go back: readers differ on which of two in one place counts."""
+    if numbers[-1] > MOST_NUMBERED or any(one >= other for one, other in pairwise(numbers)):
+        raise Refused(
+            "has rows or cells of a sheet out of their order. Save it anew in a spreadsheet program."
+        )
+
+
 def unworked(data: bytes, sheet: str | None = None) -> str:
-    """What is to be said of formulas whose value is not in the file, as the end of a sentence; "" for none.
+    """What is to be said of formulas whose value is not in the file, and of charts, as the end of a sentence.
 
     `sheet`: only those of this one, "" for the first; None for all.
     """
     book = _book(data)
-    one = book.sheetnames[0] if sheet == "" and book.sheetnames else sheet
+    one = book.worksheets[0].title if sheet == "" else sheet
     empty, told = list[str](), 0
     with opened(data) as archive:
         for page in book.worksheets:
@@ -135,13 +205,14 @@ def unworked(data: bytes, sheet: str | None = None) -> str:
             if _FORMULA_TAG.search(content):
                 found = _Formulas()
                 parseString(content, found, forbid_dtd=True)
-                place = f"{page.title}!" if len(book.sheetnames) > 1 else ""
+                place = f"{page.title}!" if len(book.worksheets) > 1 else ""
                 empty += [place + cell for cell in found.empty]
                 told += found.told
         # XlsxWriter stores 0 as the value of each formula, and asks for all to be worked out.
         left = told if _WORK_OUT.search(_book_part(archive)) else 0
+    charts = [page.title for page in book.chartsheets] if not sheet else []
     book.close()
-    return "; it ".join(filter(None, [_empty(empty), _left(left)]))
+    return "; it ".join(filter(None, [_empty(empty), _left(left), _drawn(charts)]))
 
 
 def _book_part(archive: zipfile.ZipFile) -> bytes:
@@ -157,6 +228,12 @@ def _empty(cells: Sequence[str]) -> str:
         f"has {many} with a formula and no value in the file ({named}), read as empty: open and save it once in a "
         "spreadsheet program"
     )
+
+
+def _drawn(charts: Sequence[str]) -> str:
+    if not charts:
+        return ""
+    return f"has sheets that are charts, which are not read ({', '.join(charts)[:200]})"
 
 
 def _left(count: int) -> str:
@@ -204,7 +281,9 @@ def _value(value: Any) -> Cell:
     if isinstance(value, datetime | date | time):
         return value.isoformat()
     if isinstance(value, timedelta):
-        return str(value)
+        seconds = round(abs(value).total_seconds())
+        sign = "-" if value < timedelta() else ""
+        return f"{sign}{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
     if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
         return str(value)
     return value if isinstance(value, str | int | float | bool) or value is None else str(value)

@@ -162,7 +162,7 @@ def _changed(blocks: Sequence[Block], change: Callable[[Text], Text]) -> list[Bl
 
 MOST_PAGES = 2_000
 _CONTROLS = dict.fromkeys([*range(9), *range(11, 32), 127])  # signs of a font, not of a text
-_BROKEN = (PyPdfError, ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, OSError)
+BROKEN = (PyPdfError, ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, OSError)
 
 
 def reader(data: bytes) -> PdfReader:
@@ -172,7 +172,7 @@ def reader(data: bytes) -> PdfReader:
         if found.is_encrypted and not found.decrypt(""):
             raise Refused("is locked with a password. Save it without one first.")
         pages = len(found.pages)
-    except _BROKEN as error:
+    except BROKEN as error:
         raise Refused("is not a PDF that can be opened. Save it anew.") from error
     if pages > MOST_PAGES:
         raise Refused(f"has {pages:,} pages, more than {MOST_PAGES:,}. Take a part of it.")
@@ -183,7 +183,7 @@ def text(data: bytes) -> list[str]:
     """The text of each page; of one with letters that run from right to left, in the order in which PDFium reads it."""
     try:
         pages = [page.extract_text().translate(_CONTROLS) for page in reader(data).pages]
-    except _BROKEN as error:
+    except BROKEN as error:
         raise Refused("has a page that cannot be read. Save it anew.") from error
     if right_to_left_pages(pages):
         with suppress(pypdfium2.PdfiumError), closing(pypdfium2.PdfDocument(data)) as document:
@@ -206,15 +206,20 @@ def _in_order(document: pypdfium2.PdfDocument, number: int) -> str:
 
 
 def merged(files: Sequence[bytes]) -> tuple[bytes, list[int]]:
-    """All pages in order, and how many each file gave."""
-    writer, counts = PdfWriter(), []
+    """All pages in order, and how many each file gave. Fields of forms that have one name are told apart: they would be
+    one field, with the value of the last."""
+    writer, counts, taken = PdfWriter(), [], set[str]()
     for n, data in enumerate(files, 1):
         try:
             found = reader(data)
+            names = {name.partition(".")[0] for name in found.get_fields() or {}}
+            if names & taken:
+                found.add_form_topname(f"file {n}")
+            taken |= names
             writer.append(found, import_outline=False)
         except Refused as refused:
             raise Refused(f"cannot be made: file {n} {refused}") from None
-        except _BROKEN as error:
+        except BROKEN as error:
             raise Refused(f"cannot be made: file {n} is broken. Save it anew.") from error
         counts.append(len(found.pages))
         if sum(counts) > MOST_PAGES:
@@ -233,7 +238,7 @@ def fields(data: bytes) -> dict[str, dict[str, Any]]:
     try:
         found = reader(data).get_fields() or {}
         return {name: _field(field) for name, field in found.items() if field.field_type}
-    except _BROKEN as error:
+    except BROKEN as error:
         raise Refused("has a form that cannot be read. Save it anew.") from error
 
 
@@ -258,7 +263,7 @@ def filled(data: bytes, values: dict[str, str]) -> bytes:
             writer.update_page_form_field_values(page, chosen, auto_regenerate=False)
         writer.set_need_appearances_writer(False)
         return _bytes(writer)
-    except _BROKEN as error:
+    except BROKEN as error:
         raise Refused("has a form that cannot be filled here. Fill it by hand.") from error
 
 

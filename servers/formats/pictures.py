@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from math import radians, sin
+from typing import Any, NamedTuple
 
 import pypdfium2
 import pytesseract
 from PIL import Image, ImageChops, ImageFilter, ImageOps, ImageStat
 
+from servers.formats.pdf_letters import Letters, exact, exact_lines, letters
 from servers.sandbox.protocol import Refused
 
 FORMATS = ("PNG", "JPEG", "TIFF", "WEBP", "BMP", "GIF")
@@ -23,7 +26,17 @@ SECONDS = 40  # for one page
 CLEAR = 0.75  # how sure Tesseract is of a page that stands upright
 FEW = 20  # characters from which it is tried how a page lies
 CERTAIN = 2.0  # Tesseract's measure of how sure it is of that: it gives 5 to 8 for a page of text
+HARD = 0.6  # how sure Tesseract is of a page that may lie another way than it says
+MUCH_MORE, DOUBTED = (
+    1.5,
+    0.3,
+)  # how much more of a page is legible the right way up, and how sure garbage is at most
+TURNING = 20.0  # seconds of a call after which no page is read all ways round
 STRAIGHT = 800  # pixels of the width on which it is tried how a page is turned
+TRIED = 20  # degrees: how far a page may be skewed
+PAPER = 12  # pixels around which give the colour of the paper
+_IS_INK = [0] * 40 + [255] * 216
+LEVEL = 1.0  # degrees: lines of text that are skewed less are read as they are
 DARK, PALE = 160, 200  # of 255: what is darker may be a line, and from where on it is paper
 ROW_LINE, COLUMN_LINE = 64, 128  # pixels of a line across and down: longer than the strokes of letters
 _PROBLEMS = (OSError, ValueError, SyntaxError, KeyError, IndexError, TypeError, MemoryError, RuntimeError)
@@ -39,33 +52,57 @@ class Asked:
     table: bool = False
 
 
+class Drawn(NamedTuple):
+    """A page as people see it, and the letters of its file that are seen on it."""
+
+    seen: Image.Image
+    there: Sequence[Letters] = ()
+
+
 def words(data: bytes, ending: str, program: str, **asked: Any) -> dict[str, Any]:
-    """The words of some pages: `found` has one entry a page, with its size, how far it was turned to be upright, and
-    [text, x, y, width, height, sure, line].
+    """The words of some pages: `found` has one entry a page, with its size, how far it was turned to be upright, how
+    far it was skewed, and [text, x, y, width, height, sure, line].
 
     `program`: the path of Tesseract. Raises Refused with a sentence.
     """
     pytesseract.pytesseract.tesseract_cmd = program
     want = Asked(**asked)
     _known(want.language)
+    until = time.monotonic() + TURNING
     pages, pictures = (_pages if ending == ".pdf" else _picture)(data, want.first, want.limit)
     return {
         "pages": pages,
-        "found": [{"page": number, **_upright(seen, want)} for number, seen in pictures],
+        "found": [{"page": number, **_upright(seen, want, until)} for number, seen in pictures],
     }
 
 
-def _upright(seen: Image.Image, want: Asked) -> dict[str, Any]:
+def _upright(page: Drawn, want: Asked, until: float) -> dict[str, Any]:
     """The words on a page. One that is hard to read, or whose words run up or down, may lie on its side: then it is
-    turned, and read once more."""
-    found = _laid(seen, want)
+    turned, and read once more. `until`: the time from which on nothing is tried that Tesseract does not advise."""
+    seen = page.seen
+    found = _laid(seen, want, page.there)
     lies = _runs_down(found)
     turned = _turned(seen) if lies or _sure(found) < CLEAR else 0
     if turned:
         again = _laid(seen.rotate(-turned, expand=True), want)
         if _sure(again) > _sure(found) or (lies and not _runs_down(again)):
-            return {**again, "turned": turned}
-    return {**found, "turned": 0}
+            found = {**again, "turned": turned}
+    if found["words"] and _sure(found) < HARD:
+        for other in {90, 180, 270} - {turned}:
+            if time.monotonic() > until:
+                break
+            again = _laid(seen.rotate(-other, expand=True), want)
+            if _legible(again) > MUCH_MORE * _legible(found) and _sure(again) > _sure(found):
+                found = {**again, "turned": other}
+    return {"turned": 0, **found}
+
+
+def _legible(page: dict[str, Any]) -> float:
+    """How many letters and digits of a page are read, those that are hard to read counted little."""
+    counted: list[float] = [
+        max(sure - DOUBTED, 0.0) * sum(map(str.isalnum, text)) for text, _, _, _, _, sure, _ in page["words"]
+    ]
+    return sum(counted)
 
 
 def _runs_down(page: dict[str, Any]) -> bool:
@@ -74,9 +111,28 @@ def _runs_down(page: dict[str, Any]) -> bool:
     return sum(shapes) * 2 > len(shapes)
 
 
-def _laid(seen: Image.Image, want: Asked) -> dict[str, Any]:
-    page = _unruled(_straight(seen)) if want.table else seen
-    return {"width": page.width, "height": page.height, "words": _read(page, want)}
+def _laid(seen: Image.Image, want: Asked, there: Sequence[Letters] = ()) -> dict[str, Any]:
+    """The words on a page, which is made straight, with the letters that are `there` in the file."""
+    skew = _skew(seen)
+    if want.table:
+        return _words_on(seen, skew, want, there)
+    if abs(skew) < LEVEL:  # Tesseract reads such lines, and what is turned loses some of its sharpness
+        return _words_on(seen, 0.0, want, there)
+    straight = _words_on(seen, skew, want, there)
+    if _sure(straight) >= CLEAR:
+        return straight
+    return max(straight, _words_on(seen, 0.0, want, there), key=_legible)
+
+
+def _words_on(seen: Image.Image, skew: float, want: Asked, there: Sequence[Letters]) -> dict[str, Any]:
+    paper = int(ImageStat.Stat(seen).median[0])
+    page = seen.rotate(skew, Image.Resampling.BICUBIC, expand=True, fillcolor=paper) if skew else seen
+    if want.table:
+        page = _unruled(page)
+    read = _read(page, want)
+    if there and not skew:
+        read = (exact if want.table else exact_lines)(read, there)
+    return {"width": page.width, "height": page.height, "words": read, "skew": skew}
 
 
 def _sure(page: dict[str, Any]) -> float:
@@ -112,7 +168,7 @@ def _known(language: str) -> None:
         )
 
 
-def _picture(data: bytes, first: int, limit: int) -> tuple[int, Iterator[tuple[int, Image.Image]]]:
+def _picture(data: bytes, first: int, limit: int) -> tuple[int, Iterator[tuple[int, Drawn]]]:
     Image.MAX_IMAGE_PIXELS = None  # the size is looked at below, before any of it is unpacked
     try:
         opened = Image.open(io.BytesIO(data), formats=FORMATS)
@@ -128,7 +184,7 @@ def _picture(data: bytes, first: int, limit: int) -> tuple[int, Iterator[tuple[i
         seen = _fitting(ImageOps.exif_transpose(opened))
     except _PROBLEMS as error:
         raise Refused(f"is no picture that can be opened. Known are: {', '.join(FORMATS)}.") from error
-    return frames, iter([(first, seen)][:limit])
+    return frames, iter([(first, Drawn(seen))][:limit])
 
 
 def _fitting(seen: Image.Image) -> Image.Image:
@@ -147,7 +203,7 @@ def _fitting(seen: Image.Image) -> Image.Image:
     return made.filter(ImageFilter.MedianFilter(3)) if scale > 1 else made
 
 
-def _pages(data: bytes, first: int, limit: int) -> tuple[int, Iterator[tuple[int, Image.Image]]]:
+def _pages(data: bytes, first: int, limit: int) -> tuple[int, Iterator[tuple[int, Drawn]]]:
     try:
         document = pypdfium2.PdfDocument(data)
     except pypdfium2.PdfiumError as error:
@@ -162,31 +218,36 @@ def _pages(data: bytes, first: int, limit: int) -> tuple[int, Iterator[tuple[int
     )
 
 
-def _drawn(document: pypdfium2.PdfDocument, number: int) -> Image.Image:
+def _drawn(document: pypdfium2.PdfDocument, number: int) -> Drawn:
     try:
         page = document[number - 1]
         width, height = page.get_size()
         scale = min(DOTS, (READ_PIXELS / max(width * height, 1.0)) ** 0.5)
-        drawn: Image.Image = page.render(scale=scale, grayscale=True).to_pil()
+        drawn = page.render(scale=scale, grayscale=True)
+        seen: Image.Image = drawn.to_pil()
+        return Drawn(seen, letters(page, drawn, seen))
     except (pypdfium2.PdfiumError, *_PROBLEMS) as error:
         raise Refused(f"has a page {number} that cannot be drawn. Save it anew.") from error
-    return drawn
 
 
-def _straight(grey: Image.Image) -> Image.Image:
-    """Turned by up to three degrees, so that its rows are level: then the mean of each row of pixels differs most."""
+def _skew(grey: Image.Image) -> float:
+    """By how many degrees a page has to be turned anticlockwise so that its rows are level: then the mean of each row
+    of pixels differs most. 0 where turning helps little."""
     small = grey.resize((STRAIGHT, max(grey.height * STRAIGHT // grey.width, 1)))
+    ink = ImageChops.difference(small, small.filter(ImageFilter.GaussianBlur(PAPER))).point(_IS_INK)
+    # With room around it, so that no corner is lost: then what fills a page evenly, such as a photo, is level as it is.
+    room = int(small.height * sin(radians(TRIED + 1))), int(small.width * sin(radians(TRIED + 1)))
+    page = ImageOps.expand(ink, (room[0] // 2, room[1] // 2), 0)
 
-    def level(angle: float) -> float:
-        rows = small.rotate(angle, Image.Resampling.BILINEAR, fillcolor=255).resize(
-            (1, small.height), Image.Resampling.BOX
-        )
-        return ImageStat.Stat(rows).stddev[0]
+    half = page.reduce(2)
+    near = max(range(-TRIED, TRIED + 1), key=lambda angle: _level(half, angle))
+    angle = max((near + n / 4 for n in range(-4, 5)), key=lambda angle: _level(page, angle))
+    return angle if _level(page, angle) > 1.05 * _level(page, 0) else 0.0
 
-    angle = max((n / 4 for n in range(-12, 13)), key=level)
-    if level(angle) < 1.05 * level(0):
-        return grey
-    return grey.rotate(angle, Image.Resampling.BICUBIC, expand=True, fillcolor=255)
+
+def _level(page: Image.Image, angle: float) -> float:
+    rows = page.rotate(angle, Image.Resampling.BILINEAR).resize((1, page.height), Image.Resampling.BOX)
+    return ImageStat.Stat(rows).stddev[0]
 
 
 def _unruled(grey: Image.Image) -> Image.Image:

@@ -6,8 +6,10 @@ import csv
 import io
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from dataclasses import dataclass, field
+from itertools import count, islice
 from typing import Any
 
 from servers.sandbox.protocol import Refused
@@ -15,6 +17,7 @@ from servers.text_encoding import detect
 
 MOST_COLUMNS = 500
 MOST_ROWS = 100_000
+MOST_NAMED = 3  # names that a note names
 Cell = str | int | float | bool | None
 _QUOTED = re.compile(r'"[^"]*"')
 
@@ -88,6 +91,26 @@ def narrow(columns: int) -> None:
         raise Refused(f"has {columns:,} columns, more than {MOST_COLUMNS}. Take a part of it.")
 
 
+def names_apart(names: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The names of columns, each once; and those that were given because another column has the name."""
+    columns: list[str] = []
+    renamed: list[str] = []
+    for n, name in enumerate(names, 1):
+        free = free_name(name.strip() or f"column {n}", columns, names)
+        if name.strip() and free != name.strip():
+            renamed.append(f"“{free}” (column {n})")
+        columns.append(free)
+    return columns, renamed
+
+
+def free_name(name: str, taken: Sequence[str], names: Sequence[str]) -> str:
+    """The name, with a number where another column has it."""
+    if name not in taken:
+        return name
+    others = {*taken, *names}
+    return next(one for n in count(2) if (one := f"{name} ({n})") not in others)
+
+
 def comma_separated(table: Sequence[Sequence[Cell]], sign: str) -> str:
     out = io.StringIO()
     writer = csv.writer(out, delimiter=sign, lineterminator="\n")
@@ -95,16 +118,39 @@ def comma_separated(table: Sequence[Sequence[Cell]], sign: str) -> str:
     return out.getvalue()
 
 
-def parsed(text: str) -> Any:
+@dataclass
+class Doubled:
+    """The names that stand more than once in an object of JSON, and in how many objects. The last value counts."""
+
+    names: Counter[str] = field(default_factory=Counter)
+
+    def object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            counts = Counter(name for name, _ in pairs)
+            self.names.update(name for name, count in counts.items() if count > 1)
+        return found
+
+    @property
+    def told(self) -> str:
+        """The end of a sentence, "" where there are none."""
+        if not self.names:
+            return ""
+        named = ", ".join(f"“{name[:60]}”" for name, _ in self.names.most_common(MOST_NAMED))
+        more = ", …" if len(self.names) > MOST_NAMED else ""
+        return f"has names more than once in a record ({named}{more}): the last value was taken"
+
+
+def parsed(text: str, doubled: Doubled | None = None) -> Any:
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=(doubled or Doubled()).object)
     except (ValueError, RecursionError) as error:
         raise Refused(f"is not JSON: {error}. Mend it first.") from None
 
 
-def json_rows(text: str) -> list[list[Cell]]:
+def json_rows(text: str, doubled: Doubled | None = None) -> list[list[Cell]]:
     """A JSON list of records as a table whose first row names the columns. Raises Refused for anything else."""
-    found = parsed(text)
+    found = parsed(text, doubled)
     if not found:
         raise Refused("is not a list of records like [{“name”: “Ann”}]. Convert another file.")
     columns, rows = of_objects(found, "Convert another file.")

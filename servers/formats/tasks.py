@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from difflib import SequenceMatcher, unified_diff
+from functools import reduce
 from typing import Any
 
-import webvtt
-from webvtt.errors import MalformedCaptionError, MalformedFileError
-
 from servers import formulas
-from servers.formats import html, markdown, office, pdf, pictures, tables, word
+from servers.formats import (
+    captions,
+    excel_notes,
+    html,
+    markdown,
+    office,
+    pdf,
+    pdf_beside,
+    pictures,
+    tables,
+    word,
+    word_writing,
+)
 from servers.formats.blocks import Block, from_plain, plain, table, to_plain, unstyled
 from servers.sandbox.protocol import Refused
 
 Result = tuple[dict[str, Any], bytes]
 TEXTS = (".txt", ".md", ".json", ".csv", ".tsv", ".html", ".htm", ".vtt", ".srt")
 MOST_TEXT = 8 << 20  # characters that are given back
-MOST_CUES = 50_000
 MOST_NAMED = 10  # pages that a note names
-LONGEST_SENTENCE = 1_000  # characters of one sentence over several captions
 AROUND = 2  # lines shown before and after what differs
 ALIKE = 0.6  # from here on one line is taken for the other, changed
 _WORD = re.compile(r"\d+(?:[.,]\d+)*|\w+|\s+|[^\w\s]")
@@ -38,20 +45,19 @@ def text(data: bytes, ending: str, changes: str = "both") -> Result:
     told: dict[str, Any] = {"pages": 0, "guessed": _guessed(data, ending)}
     match ending:
         case ".pdf":
-            pages = pdf.text(data)
-            told["pages"], found = len(pages), "\n\f\n".join(pages)
-            told["guessed"] = "; it ".join(filter(None, [_unread(pages), _turned(pages)]))
+            found, told["pages"], told["guessed"] = _pages(data)
         case ".docx":
             blocks, told["found"] = word.read(data, changes)
             found = to_plain(blocks)
         case ".vtt" | ".srt":
-            found = captions(tables.decoded(data), ending)
+            found, untimed = captions.read(tables.decoded(data), ending)
+            told["guessed"] = _both(told["guessed"], untimed)
         case ".txt" | ".md" | ".json":
             found = tables.decoded(data)
         case ".csv" | ".tsv":
-            found = _tabbed(_rows(data, ending))
+            found = _tabbed(_rows(data, ending)[0])
         case ".xlsx":
-            found = "\n".join(f"{name}\n\n{_tabbed(rows)}".lstrip() for name, rows in _sheets(data))
+            found = "\n".join(_sheet_text(*sheet) for sheet in _sheets(data))
         case _:
             found = to_plain(_blocks(data, ending))
     if len(found) > MOST_TEXT:
@@ -59,37 +65,40 @@ def text(data: bytes, ending: str, changes: str = "both") -> Result:
     return told, found.encode("utf-8", "replace")
 
 
-def captions(content: str, ending: str) -> str:
-    """Captions of a meeting as lines of who says what, one for each caption, by its number.
+def _pages(data: bytes) -> tuple[str, int, str]:
+    """The text of a PDF with what is filled in and noted on each page, how many pages, and what is to be said of it."""
+    pages = pdf.text(data)
+    more, unread = pdf_beside.beside(data)
+    whole = [
+        f"{page.rstrip()}\n\n{other}\n".lstrip() if other else page
+        for page, other in zip(pages, more, strict=True)
+    ]
+    said = [_unread(pages), pdf_beside.pictured(data, pages), unread, _turned(whole)]
+    return "\n\f\n".join(whole), len(pages), reduce(_both, said)
 
-    A sentence that goes on in further captions is in the line of its first.
-    """
-    try:
-        found = webvtt.from_buffer(io.StringIO(content.lstrip("\ufeff")), format=ending.removeprefix("."))
-    except (MalformedFileError, MalformedCaptionError, ValueError, IndexError) as error:
-        raise Refused(f"holds no captions that can be read ({type(error).__name__}). Save it anew.") from None
-    if len(found) > MOST_CUES:
-        raise Refused(f"holds {len(found):,} captions, more than {MOST_CUES:,}. Take a part of it.")
-    lines: list[str] = []
-    before, open_at = "", -1
-    for number, cue in enumerate(found.captions):
-        said = " ".join(cue.text.split())
-        who = cue.voice or ""
-        goes_on = open_at >= 0 and who == before and len(lines[open_at]) < LONGEST_SENTENCE
-        if goes_on and not lines[open_at].endswith((".", "!", "?", "…")):
-            lines[open_at] += f" {said}"
-            lines.append("")
-        else:
-            lines.append(f"{who}: {said}" if who else said)
-            open_at = number
-        before = who
-    return "\n".join(lines)
+
+def _both(first: str, second: str) -> str:
+    """Two ends of sentences as one, where there are two."""
+    return "; it ".join(filter(None, [first, second]))
 
 
 def _guessed(data: bytes, ending: str, sheet: str | None = None) -> str:
     if ending == ".xlsx":
-        return office.unworked(data, sheet)
+        return _both(office.unworked(data, sheet), _noted(data, sheet))
     return tables.guessed(data) if ending in TEXTS else ""
+
+
+def _noted(data: bytes, sheet: str | None) -> str:
+    """What is to be said of comments on cells where the rows of a sheet alone are read; of all (None) they are read."""
+    if sheet is None:
+        return ""
+    every = excel_notes.notes(data)
+    many = len(every.get(sheet or office.sheet_names(data)[0], []))
+    return (
+        f"has {many:,} comment{'s' if many > 1 else ''} on its cells, which reading its text shows"
+        if many
+        else ""
+    )
 
 
 def _unread(pages: Sequence[str]) -> str:
@@ -119,11 +128,23 @@ def _tabbed(rows: Sequence[Sequence[tables.Cell]]) -> str:
     )
 
 
-def _sheets(data: bytes) -> list[tuple[str, list[list[tables.Cell]]]]:
-    """Every sheet that says something, with its name where there are several."""
-    names = office.sheet_names(data)
-    found = [(name, _whole(data, ".xlsx", name)) for name in names]
-    return [(name if len(names) > 1 else "", rows) for name, rows in found if rows]
+def _sheets(data: bytes) -> list[tuple[str, list[list[tables.Cell]], list[str]]]:
+    """Every sheet that says something, with its name where there are several, and what is noted on its cells."""
+    names, notes = office.sheet_names(data), excel_notes.notes(data)
+    found = [(name, _whole(data, ".xlsx", name), notes.get(name, [])) for name in names]
+    return [(name if len(names) > 1 else "", rows, noted) for name, rows, noted in found if rows or noted]
+
+
+def _sheet_text(name: str, rows: list[list[tables.Cell]], noted: list[str]) -> str:
+    parts = [f"{name}\n" if name else "", _tabbed(rows), "".join(f"{line}\n" for line in noted)]
+    return "\n".join(filter(None, parts))
+
+
+def _sheet_blocks(data: bytes) -> Iterator[Block]:
+    for name, rows, noted in _sheets(data):
+        yield from [Block("heading", unstyled(name), 1)] if name else []
+        yield from [table(rows)] if rows else []
+        yield from (Block("paragraph", unstyled(line)) for line in noted)
 
 
 def compare(first: bytes, second: bytes, endings: Sequence[str], changes: str) -> Result:
@@ -213,17 +234,20 @@ def sheet(data: bytes, ending: str, name: str, first: int, limit: int) -> Result
 
 def convert(data: bytes, ending: str, to: str, title: str) -> Result:
     """A document in another format."""
+    doubled = tables.Doubled()
     if to in (".csv", ".tsv", ".xlsx", ".json"):
-        rows = _rows(data, ending)
+        rows, beside = _rows(data, ending, doubled)
         others = office.sheet_names(data)[1:] if ending == ".xlsx" else []
         counted = formulas.formulas(rows) if to in (".csv", ".tsv") else 0
-        guess = _guessed(data, ending, "")
-        return {"formulas": counted, "left_out": others, "guessed": guess}, _as_table(rows, to)
+        renamed, made = _as_table(rows, to)
+        guess = reduce(_both, [_guessed(data, ending, ""), doubled.told, beside, renamed])
+        return {"formulas": counted, "left_out": others, "guessed": guess}, made
     if ending == ".pdf":
         read, found = text(data, ending)
         guess, blocks = read["guessed"], from_plain(found.decode())
     else:
-        guess, blocks = _guessed(data, ending), _blocks(data, ending)
+        blocks = _blocks(data, ending, doubled)
+        guess = _both(_guessed(data, ending), doubled.told)
     told, made = _made(blocks, to, title)
     return {**told, "guessed": guess}, made
 
@@ -238,13 +262,13 @@ def _made(blocks: Sequence[Block], to: str, title: str, lenient: bool = False) -
         made = pdf.write(blocks, title, lenient)
         return {"pages": len(pdf.reader(made).pages)}, made
     if to == ".docx":
-        return {}, word.write(blocks, title)
+        return {}, word_writing.write(blocks, title)
     if to in (".html", ".htm"):
         return {}, html.write(blocks, title).encode()
     return {}, (markdown.write(blocks) if to == ".md" else to_plain(blocks)).encode()
 
 
-def _blocks(data: bytes, ending: str) -> list[Block]:
+def _blocks(data: bytes, ending: str, doubled: tables.Doubled | None = None) -> list[Block]:
     match ending:
         case ".pdf":
             return from_plain(text(data, ending)[1].decode())
@@ -255,27 +279,32 @@ def _blocks(data: bytes, ending: str) -> list[Block]:
         case ".html" | ".htm":
             return html.read(tables.decoded(data))
         case ".xlsx":
-            parts = ((Block("heading", unstyled(name), 1), table(rows)) for name, rows in _sheets(data))
-            return [block for pair in parts for block in pair if block.text or block.rows]
+            return [*_sheet_blocks(data)]
         case ".csv" | ".tsv" | ".json":
-            return [table(_rows(data, ending))]
+            return [table(_rows(data, ending, doubled)[0])]
         case _:
             return from_plain(tables.decoded(data))
 
 
-def _rows(data: bytes, ending: str) -> list[list[tables.Cell]]:
-    """The one table of a file. Raises Refused when there is none, or several."""
+def _rows(
+    data: bytes, ending: str, doubled: tables.Doubled | None = None
+) -> tuple[list[list[tables.Cell]], str]:
+    """The one table of a file, and what is to be said of what stands beside it, as the end of a sentence. Raises
+    Refused when there is none, or several."""
     if ending == ".json":
-        return tables.json_rows(tables.decoded(data))
+        return tables.json_rows(tables.decoded(data), doubled), ""
+    beside = 0
     if ending in (".csv", ".tsv", ".xlsx"):
         rows = _whole(data, ending, "")
         found = [rows] if rows else []
     else:
-        blocks = [block for block in _blocks(data, ending) if block.kind == "table"]
-        found = [[[plain(cell) for cell in row] for row in block.rows] for block in blocks]
+        blocks = _blocks(data, ending)
+        beside = sum(block.kind not in ("table", "break") for block in blocks)
+        found = [[[plain(cell) for cell in row] for row in block.rows] for block in blocks if block.rows]
     if len(found) != 1:
         raise Refused(f"holds {len(found) or 'no'} tables, and it must be one. Convert it to text instead.")
-    return found[0]
+    parts = f"{beside:,} parts" if beside > 1 else "a part"
+    return found[0], f"has {parts} of text beside the table, left out here" if beside else ""
 
 
 def _whole(data: bytes, ending: str, sheet: str) -> list[list[tables.Cell]]:
@@ -298,22 +327,24 @@ def _typed(value: tables.Cell) -> tables.Cell:
     return value
 
 
-def _as_table(rows: list[list[tables.Cell]], to: str) -> bytes:
+def _as_table(rows: list[list[tables.Cell]], to: str) -> tuple[str, bytes]:
+    """The file, and what is to be said of names of columns that were changed for it, as the end of a sentence."""
     if to in (".xlsx", ".json"):
         rows = [rows[0], *([_typed(value) for value in row] for row in rows[1:])]
     if to == ".xlsx":
-        return office.write_excel(rows)
+        return "", office.write_excel(rows)
     if to == ".json":
-        head = [str(name) for name in rows[0]]
+        head, renamed = tables.names_apart(["" if name is None else str(name) for name in rows[0]])
         records = [dict(zip(head, row, strict=True)) for row in rows[1:]]
-        return (json.dumps(records, ensure_ascii=False, indent=2) + "\n").encode()
-    return tables.comma_separated(rows, "\t" if to == ".tsv" else ",").encode()
+        said = f"has columns of the same name, told apart: {', '.join(renamed)[:200]}" if renamed else ""
+        return said, (json.dumps(records, ensure_ascii=False, indent=2) + "\n").encode()
+    return "", tables.comma_separated(rows, "\t" if to == ".tsv" else ",").encode()
 
 
 def merge(*files: bytes) -> Result:
-    """Several PDFs in one."""
+    """Several PDFs in one. Told is how many pages each gave, and which files inside of it are left out."""
     made, pages = pdf.merged(files)
-    return {"pages": pages}, made
+    return {"pages": pages, "inside": [name for data in files for name in pdf_beside.inside(data)]}, made
 
 
 def fields(data: bytes) -> Result:

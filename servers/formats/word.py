@@ -5,22 +5,20 @@ from __future__ import annotations
 import io
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from docx import Document
 from docx.document import Document as Word
-from docx.enum.text import WD_BREAK
 from docx.opc.constants import RELATIONSHIP_TYPE
-from docx.oxml import OxmlElement
 from docx.oxml.ns import qn
 from docx.oxml.parser import parse_xml
-from docx.text.paragraph import Paragraph
 
-from servers.formats.blocks import FORMS, NO_STYLE, Block, Run, Text, filled, joined, plain, trimmed
-from servers.formats.office import checked, steady
+from servers.formats.blocks import NO_STYLE, Block, Run, Text, filled, joined, plain, raised, trimmed
+from servers.formats.math_lines import FRACTION, POWER, ROOT, in_line
+from servers.formats.office import checked
 from servers.sandbox.protocol import Refused
 
 _MONOSPACED = {"Courier New", "Courier", "Consolas", "Menlo", "Cascadia Mono"}
@@ -28,6 +26,7 @@ _SWITCHES = {"b": "bold", "i": "italic", "strike": "struck"}
 _CHANGES = {"ins": "inserted", "moveTo": "inserted", "del": "deleted", "moveFrom": "deleted"}
 _NOTES = {"footnoteReference": "", "endnoteReference": "e", "commentReference": "c"}
 _SIGNS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "\u2011"}
+INSTEAD = "another program shows instead:"
 _GONE = {"accepted": "deleted", "rejected": "inserted"}
 
 
@@ -49,7 +48,7 @@ def _name(node: Any) -> str:
     return node.tag.rpartition("}")[2] if isinstance(node.tag, str) else ""
 
 
-def _of(node: Any, path: str, attribute: str = "val") -> str:
+def value_of(node: Any, path: str, attribute: str = "val") -> str:
     """An attribute of something below a node, "" where there is none."""
     found = node.find("/".join(qn(f"w:{part}") for part in path.split("/"))) if node is not None else None
     return "" if found is None else found.get(qn(f"w:{attribute}"), "")
@@ -116,10 +115,23 @@ class _Reader:
                         "paragraph", (Run("an embedded document, which is not read", frozenset({"note"})),)
                     )
                 case "AlternateContent":
-                    yield from self._blocks(child[0])
+                    yield from self._instead(child)
                 case _:
                     yield from self._blocks(child)
         yield from self._rest()
+
+    def _instead(self, node: Any) -> Iterator[Block]:
+        """What a program may show instead of one another: the first, and what says something else."""
+        for number, one in enumerate(_alternatives(node)):
+            yield from _marked([*self._blocks(one)], number)
+
+    def _runs_instead(self, node: Any, style: frozenset[str], link: str) -> Iterator[Run]:
+        for number, one in enumerate(_alternatives(node)):
+            before = len(self.boxes)
+            runs = [*self._runs(one, style, link)]
+            self.boxes[before:] = _marked(self.boxes[before:], number)
+            said = number and any(run.text.strip() for run in runs)
+            yield from [Run(f" [{INSTEAD} "), *runs, Run("]")] if said else runs
 
     def _rest(self) -> Iterator[Block]:
         if self.carried:
@@ -143,7 +155,7 @@ class _Reader:
         yield from boxes
 
     def _block(self, node: Any, text: Text) -> Block:
-        style = self._style(_of(node, "pPr/pStyle"))
+        style = self._style(value_of(node, "pPr/pStyle"))
         number, level = self._numbered(node, style)
         if style.name == "title" or style.name.startswith("heading "):
             said = (Run(f"{number} "), *text) if number else text
@@ -162,8 +174,9 @@ class _Reader:
             changed = [_CHANGES[_name(one)] for one in _any(row.find(qn("w:trPr"))) if _name(one) in _CHANGES]
             self.found.update(changed)
             cells = [cell for each in _within(row, "tc") for cell in self._cell(each, frozenset(changed))]
+            before = value_of(row, "trPr/gridBefore")
             if _GONE.get(self.changes) not in changed:
-                rows.append(cells)
+                rows.append([*[()] * (min(int(before), 500) if before.isdigit() else 0), *cells])
         return filled(rows or [[()]])
 
     def _cell(self, node: Any, changed: frozenset[str]) -> Iterator[Text]:
@@ -171,7 +184,7 @@ class _Reader:
         if self.changes == "both" and changed:
             text = joined(run._replace(style=run.style | changed) for run in text)
         yield text
-        span = _of(node, "tcPr/gridSpan")
+        span = value_of(node, "tcPr/gridSpan")
         yield from [()] * (min(int(span), 500) - 1 if span.isdigit() else 0)
 
     def _runs(self, node: Any, style: frozenset[str], link: str) -> Iterator[Run]:
@@ -186,7 +199,7 @@ class _Reader:
             elif name in ("drawing", "pict"):
                 yield from self._drawn(child, style)
             elif name == "AlternateContent":
-                yield from self._runs(child[:1], style, link)
+                yield from self._runs_instead(child, style, link)
             else:
                 yield from self._other(child, name, style, link)
 
@@ -201,7 +214,15 @@ class _Reader:
                 child, style, rel.target_ref if rel is not None and rel.is_external else link
             )
         elif name == "r":
-            yield from self._runs(child, style | _styled_as(child.find(qn("w:rPr"))), link)
+            runs = self._runs(child, style | _styled_as(child.find(qn("w:rPr"))), link)
+            above = value_of(child.find(qn("w:rPr")), "vertAlign") == "superscript"
+            yield from (run._replace(text=raised(run.text)) if above else run for run in runs)
+        elif name == "ffData":
+            yield Run(_chosen(child), style, link)
+        elif name in (FRACTION, POWER, ROOT):
+            parts = [joined(self._runs(one, style, link)) for one in child if not _name(one).endswith("Pr")]
+            stacked = any("noBar" in one.attrib.values() for one in child.iter())
+            yield from in_line(name, parts, _said_before(child), stacked)
         elif name not in ("pPr", "rPr"):
             yield from self._runs(child, style, link)
 
@@ -236,17 +257,17 @@ class _Reader:
     def _styles(self) -> dict[str, _Style]:
         return {
             node.get(qn("w:styleId"), ""): _Style(
-                _of(node, "name").lower(),
-                _of(node, "pPr/numPr/numId"),
-                _of(node, "pPr/numPr/ilvl"),
-                _of(node, "basedOn"),
+                value_of(node, "name").lower(),
+                value_of(node, "pPr/numPr/numId"),
+                value_of(node, "pPr/numPr/ilvl"),
+                value_of(node, "basedOn"),
             )
             for node in self.document.styles.element.iter(qn("w:style"))
         }
 
     def _numbered(self, node: Any, style: _Style) -> tuple[str | None, int]:
         """What stands before an item, None for what is none; and how deep it stands."""
-        key, deep = _of(node, "pPr/numPr/numId"), _of(node, "pPr/numPr/ilvl")
+        key, deep = value_of(node, "pPr/numPr/numId"), value_of(node, "pPr/numPr/ilvl")
         above = style
         for _ in range(10):
             key, deep = key or above.numbers, deep or above.level
@@ -283,18 +304,18 @@ class _Reader:
             for node in part.element.iter(qn("w:abstractNum")):
                 forms[node.get(qn("w:abstractNumId"))] = {
                     int(one.get(qn("w:ilvl"))): (
-                        _of(one, "numFmt"),
-                        _of(one, "lvlText"),
-                        int(_of(one, "start") or 1),
+                        value_of(one, "numFmt"),
+                        value_of(one, "lvlText"),
+                        int(value_of(one, "start") or 1),
                     )
                     for one in node.iter(qn("w:lvl"))
                 }
             for node in part.element.iter(qn("w:num")):
-                key, shared = node.get(qn("w:numId")), _of(node, "abstractNumId")
+                key, shared = node.get(qn("w:numId")), value_of(node, "abstractNumId")
                 anew = {
-                    int(one.get(qn("w:ilvl"))): int(_of(one, "startOverride"))
+                    int(one.get(qn("w:ilvl"))): int(value_of(one, "startOverride"))
                     for one in node.iter(qn("w:lvlOverride"))
-                    if _of(one, "startOverride")
+                    if value_of(one, "startOverride")
                 }
                 lists[key] = (f"own {key}" if anew else shared, forms.get(shared, {}), anew)
         return lists
@@ -306,6 +327,43 @@ class _Style:
     numbers: str = ""
     level: str = ""
     above: str = ""
+
+
+def _alternatives(node: Any) -> list[Any]:
+    """The first alternative, and the others that have words which are not just its own."""
+    several = [one for one in node if _name(one) in ("Choice", "Fallback")]
+    return [*several[:1], *(one for one in several[1:] if _words(one) not in ([], _words(several[0])))]
+
+
+def _said_before(node: Any) -> str:
+    """The text of what stands before a formula, or before a part of it."""
+    before = node.getprevious() if node.getprevious() is not None else node.getparent().getprevious()
+    return "" if before is None else "".join(before.itertext())
+
+
+def _words(node: Any) -> list[str]:
+    return "".join(one.text or "" for one in node.iter(qn("w:t"), qn("w:delText"))).split()
+
+
+def _marked(blocks: list[Block], number: int) -> list[Block]:
+    """The blocks of an alternative; of another one than the first between two lines that say so."""
+    if not number or not blocks:
+        return blocks
+    return [Block("paragraph", (Run(f"[{INSTEAD}]"),)), *blocks, Block("paragraph", (Run("[until here]"),))]
+
+
+def _chosen(node: Any) -> str:
+    """What is chosen in a field of an old form: an entry of its list, or whether its box is checked. The text of the
+    document does not hold it."""
+    box, entries = node.find(qn("w:checkBox")), node.find(qn("w:ddList"))
+    if box is not None:
+        told = (
+            box.find(qn("w:checked")) if box.find(qn("w:checked")) is not None else box.find(qn("w:default"))
+        )
+        return "☒" if told is not None and told.get(qn("w:val"), "1") not in ("0", "false", "off") else "☐"
+    names = [one.get(qn("w:val"), "") for one in _any(entries) if _name(one) == "listEntry"]
+    number = value_of(entries, "result") or value_of(entries, "default") or "0"
+    return names[int(number)] if number.isdecimal() and int(number) < len(names) else ""
 
 
 def _any(node: Any) -> Iterable[Any]:
@@ -327,7 +385,7 @@ def _styled_as(node: Any) -> frozenset[str]:
         for one in _any(node)
         if one.get(qn("w:val")) not in ("0", "false", "off")
     }
-    on |= {"code"} if _of(node, "rFonts", "ascii") in _MONOSPACED else set()
+    on |= {"code"} if value_of(node, "rFonts", "ascii") in _MONOSPACED else set()
     return frozenset(on - {""})
 
 
@@ -359,111 +417,3 @@ def _figure(n: int, kind: str) -> str:
     else:
         return f"{n:02}" if kind == "decimalZero" else str(n)
     return said.upper() if kind.startswith("upper") else said
-
-
-def write(blocks: Sequence[Block], title: str) -> bytes:
-    """A Word file of these blocks; the same blocks give the same bytes."""
-    document = Document()
-    document.core_properties.title = title
-    document.core_properties.author = ""
-    if title:
-        document.add_heading(title, 0)
-    lists: dict[int, tuple[int, Any]] = {}
-    for block in blocks:
-        if block.kind != "item":
-            lists = {level: one for level, one in lists.items() if level < block.level}
-        _write(document, block, lists)
-    out = io.BytesIO()
-    document.save(out)
-    return steady(out.getvalue())
-
-
-def _write(document: Word, block: Block, lists: dict[int, tuple[int, Any]]) -> None:
-    match block.kind:
-        case "heading":
-            _styled(document.add_heading("", block.level), block.text)
-        case "item":
-            _item(document, block, lists)
-        case "code":
-            document.add_paragraph().add_run(_bearable(plain(block.text))).font.name = "Courier New"
-        case "break":
-            document.add_paragraph().add_run().add_break(WD_BREAK.PAGE)
-        case "table":
-            _written_table(document, block.rows)
-        case "note":
-            _styled(document.add_paragraph(), (Run(block.number, frozenset({"note"})), Run(" "), *block.text))
-        case _:
-            deep = f"List Continue{_deep(block.level - 1)}" if block.level else "Normal"
-            _styled(document.add_paragraph(style="Quote" if block.quote else deep), block.text)
-
-
-def _deep(level: int) -> str:
-    return f" {min(level, 2) + 1}" if level else ""
-
-
-def _item(document: Word, block: Block, lists: dict[int, tuple[int, Any]]) -> None:
-    for deeper in [level for level in lists if level > block.level]:
-        del lists[deeper]
-    figure = re.fullmatch(r"(\d{1,9})[.)]", block.number)
-    if block.number and not figure:
-        _styled(
-            document.add_paragraph(style=f"List Continue{_deep(block.level)}"),
-            (Run(f"{block.number} "), *block.text),
-        )
-        return
-    paragraph = document.add_paragraph(style=f"List {'Number' if figure else 'Bullet'}{_deep(block.level)}")
-    if figure:
-        last, made = lists.get(block.level, (None, None))
-        if made is None or int(figure[1]) != (last or 0) + 1:
-            made = _list(document, paragraph, int(figure[1]))
-        lists[block.level] = (int(figure[1]), made)
-        paragraph._p.get_or_add_pPr().get_or_add_numPr().get_or_add_numId().val = made
-    _styled(paragraph, block.text)
-
-
-def _list(document: Word, paragraph: Paragraph, first: int) -> int:
-    """A new list in the style of a paragraph that begins with this number."""
-    numbering = document.part.numbering_part.element
-    style = paragraph.style
-    key = _of(style.element if style is not None else None, "pPr/numPr/numId")
-    shared = next(
-        _of(one, "abstractNumId") for one in numbering.iter(qn("w:num")) if one.get(qn("w:numId")) == key
-    )
-    made = numbering.add_num(int(shared))
-    made.add_lvlOverride(0).add_startOverride(first)
-    return int(made.numId)
-
-
-def _styled(paragraph: Paragraph, text: Text) -> None:
-    for run in text:
-        said = _bearable(run.text)
-        for style in ("picture", "inserted", "deleted"):
-            said = FORMS[style].format(said) if style in run.style else said
-        made = paragraph.add_run(said)
-        made.bold = True if "bold" in run.style else None
-        made.italic = True if "italic" in run.style else None
-        made.font.strike = True if "struck" in run.style else None
-        made.font.superscript = True if "note" in run.style else None
-        if "code" in run.style:
-            made.font.name = "Courier New"
-        if run.link:
-            _link(paragraph, made._r, run.link)
-
-
-def _link(paragraph: Paragraph, run: Any, address: str) -> None:
-    link = OxmlElement("w:hyperlink")
-    link.set(qn("r:id"), paragraph.part.relate_to(address, RELATIONSHIP_TYPE.HYPERLINK, is_external=True))
-    run.addprevious(link)
-    link.append(run)
-
-
-def _written_table(document: Word, rows: list[list[Text]]) -> None:
-    table = document.add_table(len(rows), len(rows[0]), "Table Grid")
-    for row, cells in zip(rows, table.rows, strict=True):
-        for value, cell in zip(row, cells.cells, strict=True):
-            _styled(cell.paragraphs[0], value)
-
-
-def _bearable(text: str) -> str:
-    """Text without the control characters that XML cannot hold."""
-    return "".join(c for c in text if c in "\t\n" or (ord(c) >= 32 and not 0xD800 <= ord(c) < 0xE000))

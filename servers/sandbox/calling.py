@@ -53,7 +53,8 @@ class Portions(Generic[T]):
 
 AT_ONCE = 8  # children of one process: each may take the memory of its limits
 START_SECONDS = 60.0  # to load the libraries and confine the child, before its own time begins
-ENVIRONMENT = {"OMP_THREAD_LIMIT": "1", "OPENBLAS_NUM_THREADS": "1"}  # nothing else: it may hold secrets
+# Nothing else: it may hold secrets.
+ENVIRONMENT = {"OMP_THREAD_LIMIT": "1", "OPENBLAS_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
 TOO_MUCH = "is broken, or too much to open: it was stopped. Take a part of it, or another file."
 BUSY = "was not opened: too many files are being read just now. Try again in a minute."
 MOST_REFUSED = 4_000  # characters of a sentence

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,6 +12,9 @@ from typing import Any
 
 MOST_JSON = 8 << 20  # bytes of a head: parsing more holds up the other threads of a bot
 MOST_PARTS = 250_000  # lists and objects in it: those take longest, 8 MB of empty lists more than a second
+MOST_VALUES = 500_000  # commas and colons outside of texts, as many as there are values and names
+MOST_QUOTES = 200_000  # of a head whose texts are gone through
+TEXT = re.compile(rb'"(?:[^"\\]++|\\.)*+\\?"?', re.DOTALL)  # also one that does not end
 
 
 class Refused(Exception):
@@ -29,7 +33,7 @@ def unpacked(data: bytes) -> tuple[dict[str, Any], bytes]:
     if len(data) < 8 or not 0 < size <= min(MOST_JSON, len(data) - 8):
         raise ValueError("no head")
     text = data[8 : 8 + size]
-    if text.count(b"[") + text.count(b"{") > MOST_PARTS:
+    if text.count(b"[") + text.count(b"{") > MOST_PARTS or _values(text) > MOST_VALUES:
         raise ValueError("a head of too many parts")
     try:
         head = json.loads(text)
@@ -38,6 +42,22 @@ def unpacked(data: bytes) -> tuple[dict[str, Any], bytes]:
     if not isinstance(head, dict):
         raise ValueError("a head that is no object")
     return head, data[8 + size :]
+
+
+def share(part: Any) -> float:
+    """How much of what a head may hold a part of it takes, at most: 1 is all of it."""
+    text = json.dumps(part)
+    values = (text.count(",") + text.count(":")) / MOST_VALUES
+    return max(len(text) / MOST_JSON, values, (text.count("[") + text.count("{")) / MOST_PARTS)
+
+
+def _values(text: bytes) -> int:
+    """The commas and colons of JSON: outside of its texts, unless those are too many to look for."""
+    found = text.count(b",") + text.count(b":")
+    if found > MOST_VALUES and text.count(b'"') <= MOST_QUOTES:
+        plain = TEXT.sub(b"", text)
+        return plain.count(b",") + plain.count(b":")
+    return found
 
 
 def whole_characters(head: dict[str, Any]) -> dict[str, Any]:

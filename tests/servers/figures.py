@@ -26,12 +26,17 @@ FIGURES: dict[str, tuple[str, str]] = {
         "20 of 20 found, 0 of 20 taken wrongly",
     ),
     "knowledge.ask_about_files": (
-        "questions to a folder of wrapped texts with headings, lists, abbreviations and a licence, in two languages",
-        "11 of 11",
+        "questions to a folder of wrapped texts with headings, lists, abbreviations, compounds and a licence, in two "
+        "languages",
+        "15 of 15",
+    ),
+    "knowledge.ask_about_files, with the package for embeddings": (
+        "13 questions in other words than the files, and 6 that no file answers; without the package 0 of 13",
+        "7 of 13; 1 of 6 is given a sentence",
     ),
     "text in an old encoding": (
-        "20 sentences in 12 encodings, once and 20 times over",
-        "40 of 40 as written",
+        "22 sentences in 12 encodings, once and 20 times over",
+        "44 of 44 as written",
     ),
     "meeting.generate_minutes": (
         "captions, a transcript, German and English notes, with the decisions and actions that a reader notes",
@@ -69,6 +74,14 @@ MEASURED: tuple[tuple[str, str, str, str, str], ...] = (
         "",
     ),
     ("ocr.extract_table", "digital PDFs with a grid and without, 376 cells", "100 %", "≥ 95 %", ""),
+    (
+        "ocr.extract_structured_data",
+        "seller, customer, number, day and total on 18 invoices, names below what says whose they are, below each other and "
+        "side by side",
+        "100 %",
+        "≥ 90 %",
+        "made invoices in one font; umlauts want `language: deu`",
+    ),
     (
         "ocr.extract_structured_data",
         "shop, number, day and total on 30 receipts with dots, on 12 turned by 90°, and on 60 of other seeds turned by 0, "
@@ -122,7 +135,7 @@ MEASURED: tuple[tuple[str, str, str, str, str], ...] = (
         "",
     ),
     ("email.summarize_thread", "whose words; decisions, by rules", "10 of 10; 20 of 20", "≥ 80 %", ""),
-    ("knowledge.ask_about_files", "questions with the sentence that answers them", "11 of 11", "≥ 90 %", ""),
+    ("knowledge.ask_about_files", "questions with the sentence that answers them", "15 of 15", "≥ 90 %", ""),
 )
 # Seconds on a machine of two cores that others use a little, memory besides what the server holds, and what the tool says of a limit.
 SIZES: tuple[tuple[str, str, str, str, str], ...] = (

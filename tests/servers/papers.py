@@ -9,7 +9,7 @@ from typing import Any
 
 from reportlab.pdfgen.canvas import Canvas
 
-from servers.formats import markdown, office, word
+from servers.formats import markdown, office, word_writing
 from servers.formats import pdf as pdf_format
 
 TEXT = (
@@ -24,7 +24,7 @@ def pdf(text: str = TEXT) -> bytes:
 
 @cache
 def docx(text: str = TEXT) -> bytes:
-    return word.write(markdown.read(text), "")
+    return word_writing.write(markdown.read(text), "")
 
 
 def xlsx(rows: list[list[Any]]) -> bytes:

@@ -12,7 +12,7 @@ import pytest
 from pypdf import PdfReader
 
 from servers.document import server
-from servers.formats import html, markdown, tasks, word
+from servers.formats import html, markdown, tasks, word, word_writing
 from servers.formats.blocks import Block, plain, unstyled
 from tests.servers import papers
 from tests.servers.files import Clock
@@ -43,7 +43,7 @@ def test_no_text_is_too_odd_for_markdown(text: str) -> None:
     assert markdown.read(markdown.write(blocks)) == markdown.read(
         markdown.write(markdown.read(markdown.write(blocks)))
     )
-    word.read(word.write(blocks, ""))
+    word.read(word_writing.write(blocks, ""))
     html.read(html.write(blocks, text))
 
 

@@ -20,11 +20,12 @@ from mcp.server.mcpserver.exceptions import ToolError
 from openpyxl import Workbook
 from pypdf import PdfReader, PdfWriter
 
-from servers.document import server
+from servers.document import comparing, server
 from servers.sandbox import calling
 from tests.servers import papers
 from tests.servers.files import Ask, Clock, Mode
 from tests.servers.gate_around_server import check_cards
+from views.tool_results import in_words
 
 CLASSES = dict.fromkeys(
     "extract_text diff_documents read_spreadsheet list_form_fields preview_document get_metadata describe_paths "
@@ -105,6 +106,27 @@ async def test_documents_of_different_kinds_are_compared_by_their_text(tmp_path:
     assert (other["added"], other["removed"], other["same_text"]) == (1, 1, False)
     assert (same["same_text"], same["same_bytes"], same["difference"]) == (True, False, "")
     assert itself["same_bytes"]
+    assert other["summary"] == (
+        "From a.md to b.docx: 1 line added, 1 line removed.\n\nLine 1:\n  Rent\n\n- May\n+ June"
+    )
+    assert in_words(other, "") == other["summary"]
+    assert same["summary"] == "a.md and c.docx say the same."
+
+
+async def test_words_that_change_in_a_line_are_told_in_words(tmp_path: Path) -> None:
+    before, after = (
+        b"Close the Q2 office in Lisbon by the end of May\n",
+        b"Close the Q3 office in Lisbon at the end of May\n",
+    )
+    async with documents(tmp_path, a_md=before, b_md=after) as ask:
+        told = await ask("diff_documents", first="a.md", second="b.md")
+    assert told["summary"] == (
+        "From a.md to b.md: 1 line changed.\n\nLine 1:\n~ Close the [Q2 → Q3] office in Lisbon [by → at] the end of May"
+    )
+    started = time.perf_counter()
+    counts = {"added": 0, "removed": 0, "changed": 1}
+    assert len(comparing.in_words("a", "b", counts, "~" + "[-{+" * 60_000)) < 21_000
+    assert time.perf_counter() - started < 1
 
 
 async def test_rows_of_a_spreadsheet_come_with_their_types_a_part_at_a_time(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from docx.opc.part import Part
 from docx.oxml import parse_xml
 from openpyxl import Workbook
 
-from servers.formats import html, markdown, tasks, word
+from servers.formats import html, markdown, tasks, word, word_writing
 from servers.formats.blocks import plain, to_plain
 from tests.servers.figures import told
 from tests.servers.test_document_reading import documents
@@ -227,7 +227,7 @@ def test_markdown_is_read_as_commonmark_and_comes_back_the_same() -> None:
     blocks = markdown.read(RICH)
     text = to_plain(blocks)
     for part in (
-        "Report now", "See the page (https://example.org/a_(b)), [picture: a cat] (cat.png) and not bold and italic text.[1]",
+        "Report now", "See the page (https://example.org/a_(b)), [picture: a cat] (cat.png) and ~~not~~ bold and italic text.[1]",
         "> A quote\n> of two lines", "> - quoted item", "2. two", "3. three", "By reference (https://example.org/ref)",
         "snake_case_name, 2 * 3 * 4, AT&T, <b>.", "a | b\tc", "[1] What stands below.", "[two] https://example.org",
     ):  # fmt: skip
@@ -248,7 +248,7 @@ def test_links_emphasis_and_lists_survive_word_and_html(to: str) -> None:
 
 
 def test_a_second_list_in_word_begins_anew() -> None:
-    made = word.write(markdown.read("1. a\n2. b\n\nBetween.\n\n1. c\n\n7. d\n"), "")
+    made = word_writing.write(markdown.read("1. a\n2. b\n\nBetween.\n\n1. c\n\n7. d\n"), "")
     assert [b.number for b in word.read(made)[0] if b.kind == "item"] == ["1.", "2.", "1.", "7."]
 
 
@@ -269,3 +269,46 @@ def test_no_markdown_keeps_the_reader_busy_for_long(text: str) -> None:
     start = time.process_time()
     markdown.write(markdown.read(text))
     assert time.process_time() - start < 10
+
+
+def alternatives(*choices: str, fallback: str) -> str:
+    told = "".join(f"<mc:Choice Requires='zz'>{choice}</mc:Choice>" for choice in choices)
+    return f"<mc:AlternateContent><!-- one of these -->{told}<mc:Fallback>{fallback}</mc:Fallback></mc:AlternateContent>"
+
+
+def boxed(text: str) -> str:
+    return f"<w:pict><v:shape><v:textbox><w:txbxContent>{p(r(text))}</w:txbxContent></v:textbox></v:shape></w:pict>"
+
+
+@pytest.mark.parametrize(
+    ("body", "lines"),
+    [
+        (
+            p(r("The fee: "), alternatives(r("nothing"), fallback=r("900 EUR")), r(".")),
+            ["The fee: nothing [another program shows instead: 900 EUR]."],
+        ),
+        (p(alternatives(fallback=r("900 EUR"))), ["900 EUR"]),
+        (
+            p(alternatives("", fallback=r("900 EUR"))),
+            ["[another program shows instead: 900 EUR]"],
+        ),
+        (
+            alternatives(p(r("We pay")), fallback=p(r("They pay")) + p(r("all"))),
+            ["We pay", "[another program shows instead:]", "They pay", "all", "[until here]"],
+        ),
+        (
+            p(r("See:"), f"<w:r>{alternatives(boxed('free'), fallback=boxed('900 EUR'))}</w:r>"),
+            ["See:", "free", "[another program shows instead:]", "900 EUR", "[until here]"],
+        ),
+        (p(alternatives(r("the same"), r(" the") + r(" same "), fallback=r("the same"))), ["the same"]),
+        (p(alternatives(r("shown"), fallback="")), ["shown"]),
+    ],
+)
+def test_alternatives_that_say_something_else_are_all_read(body: str, lines: list[str]) -> None:
+    said = to_plain(word.read(contract(p(r("Lease")), body))[0]).split("\n")
+    inside = said[
+        next(n for n, line in enumerate(said) if line.startswith("Lease[")) + 1 : said.index(
+            "Footer: Page 1 of 3"
+        )
+    ]
+    assert [line for line in inside if line] == lines

@@ -18,7 +18,7 @@ from anyio import to_thread
 from mcp.server.mcpserver.exceptions import ToolError
 
 from servers.sandbox import calling, confinement, kernel
-from servers.sandbox.calling import Job, Limits, Protection, Sandbox, protection
+from servers.sandbox.calling import ENVIRONMENT, Job, Limits, Protection, Sandbox, protection
 from servers.sandbox.confinement import NICE
 from servers.sandbox.protocol import packed, unpacked
 from tests.servers.sandboxed.tasks import ATTEMPTS, FILTERED, WRITES
@@ -198,7 +198,8 @@ def test_a_task_inherits_no_descriptor_and_no_secret(
     with socket.create_server(("127.0.0.1", 0)):
         told = sandbox.call(Job("sandboxed.held")).told
     assert len(told["open"]) == 4  # the three to nowhere, and that of its answer
-    assert not {name for name in told["variables"] if "TOKEN" in name or "HOME" in name}
+    left = set(told["variables"]) - set(ENVIRONMENT)
+    assert not {name for name in left if "TOKEN" in name or "HOME" in name}
     assert told["user"] != 0
 
 
@@ -396,6 +397,21 @@ def test_a_head_of_very_many_lists_is_not_parsed() -> None:
     assert unpacked(packed({"told": {"a": [[]] * 200_000}}))[1] == b""
     with pytest.raises(ValueError, match="too many parts"):
         unpacked(packed({"told": {"a": [[]] * 250_000}}))
+
+
+@pytest.mark.parametrize(
+    "many", [lambda: [1] * 2_000_000, lambda: {str(n): n for n in range(400_000)}, lambda: [""] * 600_000]
+)
+def test_a_head_of_very_many_values_is_not_parsed(many: Callable[[], object]) -> None:
+    """Numbers are no parts, and 2.6 million of them took a quarter of a second."""
+    with pytest.raises(ValueError, match="too many parts"):
+        unpacked(packed({"told": {"a": many()}}))
+
+
+def test_a_text_of_very_many_commas_is_one_value() -> None:
+    said = 'a, "b": c\\' * 9_000
+    assert unpacked(packed({"told": {"a": "," * 4_000_000}}))[0]["told"] == {"a": "," * 4_000_000}
+    assert unpacked(packed({"told": {"a": said, "b": [1] * 400_000}}))[1] == b""
 
 
 def test_a_confined_process_steps_behind_the_bot(sandbox: Sandbox) -> None:

@@ -19,6 +19,8 @@ SENTENCES = [
     ("cp1252", "A reunião não começou às três, por causa da situação do trânsito em São Paulo."),
     ("cp1252", "Räksmörgås på ön, året går så fort när det är sommar i Malmö."),
     ("cp1252", "The price is £20 – “cheap”, they said… It’s not."),
+    ("cp1252", "Preis 5 € – “ok”"),
+    ("cp1252", "Total: 12.50 €\r\n"),
     ("latin-1", "Die Prüfung der Räume für Müller & Söhne, größer heißt nicht schöner."),
     ("cp1250", "Zażółć gęślą jaźń. Proszę o przesłanie faktury za usługę w październiku."),
     ("cp1250", "Příliš žluťoučký kůň úpěl ďábelské ódy. Dobrý den, děkuji za zprávu."),

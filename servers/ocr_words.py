@@ -1,0 +1,245 @@
+"""Words that were read off a page, put together: lines, fields with labels, dates and amounts, tables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby, pairwise
+from statistics import median
+from typing import Any, Literal, NamedTuple
+
+from pydantic import BaseModel
+
+
+class FieldOf(BaseModel):
+    """What stands behind a label on one line, such as “Total: 12.50”."""
+
+    label: str
+    value: str
+    confidence: float
+
+
+class Mention(BaseModel):
+    kind: Literal["date", "amount", "email", "web address", "phone number", "bank account"]
+    text: str
+    line: str
+
+
+class Word(NamedTuple):
+    """One word, its place in pixels, and the block, paragraph and line that Tesseract gave it."""
+
+    text: str
+    left: int
+    top: int
+    width: int
+    height: int
+    sure: float
+    line: tuple[int, int, int]
+
+    @property
+    def right(self) -> int:
+        return self.left + self.width
+
+    @property
+    def middle(self) -> float:
+        return self.top + self.height / 2
+
+
+class Line(NamedTuple):
+    text: str
+    sure: float
+
+
+def words(told: Iterable[Sequence[Any]]) -> list[Word]:
+    """As the sandbox gives them."""
+    return [Word._make([*one[:6], tuple(one[6])]) for one in told]
+
+
+def sure(found: Sequence[Word]) -> float:
+    """The mean over words; 0 where there are none."""
+    return round(sum(word.sure for word in found) / len(found), 2) if found else 0.0
+
+
+def lines(found: Iterable[Word]) -> list[Line]:
+    grouped = [list(group) for _, group in groupby(found, key=lambda word: word.line)]
+    return [Line(" ".join(word.text for word in group), sure(group)) for group in grouped]
+
+
+def text(found: Iterable[Word]) -> str:
+    """Lines, with an empty one between paragraphs."""
+    paragraphs = [list(group) for _, group in groupby(found, key=lambda word: word.line[:2])]
+    return "\n\n".join("\n".join(line.text for line in lines(group)) for group in paragraphs)
+
+
+_LABEL = re.compile(r"^\W{0,3}([^\W\d_][^:]{0,39}?)\s?:\s+(\S.*)$")
+_MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}\.?"
+_NUMBER = r"\d{1,3}(?:[.,' ]\d{3})*(?:[.,]\d{2})?|\d+(?:[.,]\d{2})?"
+_MONEY = r"€|\$|£|¥|EUR|USD|GBP|CHF|JPY"
+# In this order: where two see the same, the first counts.
+_FORMS = {
+    "email": r"[\w.+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,5}[A-Za-z]{2,24}",
+    "web address": r"https?://[^\s<>\"]{3,300}|www\.[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}(?:/\S{0,200})?",
+    "bank account": r"[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?",
+    "date": rf"\d{{4}}-\d\d-\d\d|\d{{1,2}}[./]\d{{1,2}}[./]\d{{2,4}}|\d{{1,2}}\.? {_MONTH} \d{{4}}"
+    rf"|{_MONTH} \d{{1,2}},? \d{{4}}",
+    "amount": rf"(?:{_MONEY}) ?(?:{_NUMBER})|(?:{_NUMBER}) ?(?:{_MONEY})",
+    "phone number": r"\+\d{1,3}(?:[ .()/-]{0,2}\d{1,4}){2,6}",  # with the code of the country
+}
+_PATTERNS = {kind: re.compile(rf"(?<!\w)(?<!\d[.,'])(?:{form})(?!\w)") for kind, form in _FORMS.items()}
+
+
+# What receipts write without a colon: a total and its amount, a number of the paper.
+_TOTAL = (
+    r"(?:grand |sub)?total(?: due| amount)?|amount due|balance due|to pay|summe|gesamt(?:betrag|summe)?|zu zahlen"
+    r"|betrag|netto|brutto"
+)
+_PAPER = r"(?:receipt|invoice|order|bill|ticket|beleg|rechnung|rechnungs|bon|kunden|auftrags?)"
+_TOTAL_LABEL = re.compile(rf"(?i)(?:{_TOTAL})\b")
+_GAP = r"[\s.:_—-]{1,9}"
+_BARE = re.compile(
+    rf"(?i)^\W{{0,3}}((?:{_TOTAL})(?: (?:EUR|USD|GBP|CHF))?){_GAP}"
+    rf"((?:{_MONEY})? ?\d[\d.,' ]{{0,14}}(?: ?(?:{_MONEY}))?)$"
+    rf"|^\W{{0,3}}({_PAPER}(?:[\s-]?(?:no|nr|number|nummer))?\b[.:#]{{0,2}}|{_PAPER} ?#){_GAP}"
+    rf"((?:(?-i:[A-Z0-9]{{1,3}}) ?- ?)?\S{{0,12}}\d\S{{0,20}}(?: \d{{1,8}})?)$"
+)
+# What stands above the name of somebody, on a line of its own.
+_PARTY = re.compile(
+    r"(?i)(?:bill(?:ed)?|invoiced?|sold|ship(?:ped)?|deliver(?:ed)?) to|from|seller|supplier|vendor|buyer|customer|"
+    r"client|"
+    r"rechnung(?:s?adresse| an)|rechnungsempfänger(?:in)?|rechnungssteller(?:in)?|empfänger(?:in)?|kunde|kundin|"
+    r"lieferant(?:in)?|lieferadresse|verkäufer(?:in)?|käufer(?:in)?|absender(?:in)?"
+)
+_NAME = re.compile(r"(?=(?:.{0,40}?[^\W\d_]){3})[^:@]{3,80}")
+_SHOP = re.compile(
+    r"(?i)(?!(?:invoice|receipt|bill|rechnung|quittung|beleg)$)(?=(?:.{0,40}?[^\W\d_]){3})[^\d:@]{3,60}"
+)  # a name: letters, and nothing that is counted; not what the paper is called
+
+
+def _label(text: str) -> tuple[str, str] | None:
+    """The label and the value of a line, with a colon between them or as receipts write them."""
+    if match := _LABEL.match(text):
+        return match[1].strip(), match[2].strip()
+    match = _BARE.match(text.strip())
+    return (match[1] or match[3], (match[2] or match[4]).strip()) if match else None
+
+
+def labelled(lines: Iterable[Line]) -> list[FieldOf]:
+    """`Label: value`, and totals and numbers as receipts write them. What stands on the next line is not guessed, but
+    for names (`_parties`)."""
+    found = ((line, _label(line.text)) for line in lines)
+    return [
+        FieldOf(label=pair[0], value=pair[1], confidence=line.sure)
+        for line, pair in found
+        if pair and pair[0].lower() not in ("http", "https") and not _PARTY.fullmatch(pair[1].rstrip(": "))
+    ]
+
+
+def fields(words: Sequence[Word]) -> list[FieldOf]:
+    """As `labelled`, also where Tesseract takes labels and values for two columns; of a receipt also the shop, which
+    stands at its top without a label."""
+    read = lines(words)
+    found = labelled(read)
+    across = labelled(_across(words))
+    across += _parties(words)
+    known = {(field.label, field.value) for field in found}
+    found += [field for field in across if (field.label, field.value) not in known]
+    top = next((line for line in read if len(line.text.strip()) > 2), None)
+    is_receipt = any(_TOTAL_LABEL.match(field.label) for field in found)
+    if is_receipt and top and _SHOP.fullmatch(top.text.strip()) and not _label(top.text):
+        return [FieldOf(label="Name at the top", value=top.text.strip(), confidence=top.sure), *found]
+    return found
+
+
+def _parties(words: Sequence[Word]) -> list[FieldOf]:
+    """The names below what says whose name comes, such as `Bill to:`, also where two stand beside each other."""
+    height = median(word.height for word in words) if words else 0
+    laid = [_cells(sorted(row, key=lambda word: word.left), height) for row in _rows(words, height)]
+    pairs = [(cell, one) for above, below in pairwise(laid) for cell in above for one in below]
+    return [
+        FieldOf(label=_said(cell).rstrip(": "), value=_said(one), confidence=sure(one))
+        for cell, one in pairs
+        if abs(one[0].left - cell[0].left) < 2 * height
+        and _PARTY.fullmatch(_said(cell).rstrip(": "))
+        and _NAME.fullmatch(_said(one))
+    ]
+
+
+def _said(cell: Sequence[Word]) -> str:
+    return " ".join(word.text for word in cell).strip()
+
+
+def _across(words: Sequence[Word]) -> list[Line]:
+    """What stands beside each other on the page as one line, whatever columns it has."""
+    if not words:
+        return []
+    height = median(word.height for word in words)
+    return [Line(" ".join(word.text for word in row), sure(row)) for row in _rows(words, height)]
+
+
+def mentions(lines: Iterable[Line]) -> Iterator[Mention]:
+    """Dates, amounts, addresses and numbers, as they are written."""
+    for line in lines:
+        taken: list[tuple[int, int]] = []
+        for kind, pattern in _PATTERNS.items():
+            for match in pattern.finditer(line.text):
+                if not any(match.start() < end and start < match.end() for start, end in taken):
+                    taken.append(match.span())
+                    yield Mention.model_validate({"kind": kind, "text": match[0], "line": line.text})
+
+
+GAP = 0.9  # of a word's height: what is further apart stands in two cells
+Cell = list[Word]
+
+
+def rows(found: Sequence[Word]) -> list[list[str]]:
+    """Rows of as many cells each; empty when the words stand in no columns."""
+    if not found:
+        return []
+    height = median(word.height for word in found)
+    laid = [_cells(row, height) for row in _rows(found, height)]
+    edges = _columns([cell for row in laid if len(row) > 1 for cell in row])
+    if len(edges) < 2:
+        return []
+    return [_placed(row, edges) for row in laid]
+
+
+def _rows(found: Sequence[Word], height: float) -> list[list[Word]]:
+    """Words whose middles are about as high."""
+    out: list[list[Word]] = []
+    for word in sorted(found, key=lambda word: word.middle):
+        if out and word.middle - sum(w.middle for w in out[-1]) / len(out[-1]) < height * 0.6:
+            out[-1].append(word)
+        else:
+            out.append([word])
+    return [sorted(row, key=lambda word: word.left) for row in out]
+
+
+def _cells(row: list[Word], height: float) -> list[Cell]:
+    out: list[Cell] = []
+    for word in row:
+        if out and word.left - out[-1][-1].right < height * GAP:
+            out[-1].append(word)
+        else:
+            out.append([word])
+    return out
+
+
+def _columns(cells: list[Cell]) -> list[tuple[int, int]]:
+    """The strips that cells of any row stand in: two that overlap are one."""
+    out: list[tuple[int, int]] = []
+    for left, right in sorted((cell[0].left, cell[-1].right) for cell in cells):
+        if out and left < out[-1][1]:
+            out[-1] = (out[-1][0], max(out[-1][1], right))
+        else:
+            out.append((left, right))
+    return out
+
+
+def _placed(row: list[Cell], edges: list[tuple[int, int]]) -> list[str]:
+    """The words of a row, each in the column that its cell overlaps most."""
+    out: list[list[str]] = [[] for _ in edges]
+    for cell in row:
+        left, right = cell[0].left, cell[-1].right
+        shared = [min(right, b) - max(left, a) for a, b in edges]
+        out[shared.index(max(shared))].extend(word.text for word in cell)
+    return [" ".join(words) for words in out]
