@@ -11,7 +11,6 @@ from zoneinfo import ZoneInfo
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 
-from servers.cards import mcp_server
 from servers.command_line import Arguments, Clock, utc_now, zone
 from servers.days import Days
 from servers.email import models
@@ -20,6 +19,7 @@ from servers.email.smtp import Post
 from servers.email.tools import CARDS, Tools
 from servers.filesystem import trash
 from servers.folders import House
+from servers.tool_metadata import mcp_server
 
 __all__ = ["configured", "server"]
 PARTS = ("cur", "new", "tmp")

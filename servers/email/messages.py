@@ -20,15 +20,11 @@ from email.utils import format_datetime, getaddresses, parsedate_to_datetime
 from functools import lru_cache
 from typing import Any, cast
 
-from mailparser_reply import EmailReplyParser
 from mcp.server.mcpserver.exceptions import ToolError
 
 from servers.email.models import ADDRESS, CONTROL, ENCODED, few, line, people
 from servers.email.outgoing import LISTS, divided, fields
 from servers.filesystem import disk
-from servers.formats import html
-from servers.formats.blocks import to_plain
-from servers.sandbox.protocol import Refused
 from servers.text_encoding import Encoding, detect
 
 MOST_PARTS = 200
@@ -37,12 +33,11 @@ MOST_HEADERS = 256 << 10  # bytes before the text
 LONGEST_HEADER, LONGEST_STRUCTURE = 30_000, 4_000
 MOST_ALIKE = 10  # headers of one name that are shown
 BLANK = re.compile(rb"(?:\A|\n)\r?\n")
+NO_BASE64 = re.compile(r"[^A-Za-z0-9+/]+")
+BEYOND_LATIN = re.compile(rb"[\x80-\x9f]")
 BOUNDARY = re.compile(rb"boundary\s*=", re.IGNORECASE)
 # Where the next mail of a file begins that holds several, as mail programs export them.
 NEXT_MAIL = re.compile(rb"\nFrom [^\n]{1,200}[0-9][0-9]:[0-9][0-9][^\n]{0,40}\n[A-Za-z][A-Za-z0-9-]{0,70}:")
-BLANKS = re.compile(r"\n{3,}")
-QUOTED = re.compile(r"^\s*(>|On .{5,200} wrote:\s*$|-{2,} ?Original Message)", re.IGNORECASE)
-SIGNATURE = "-- "
 
 
 class Bounded(email.policy.EmailPolicy):
@@ -148,6 +143,14 @@ def content(part: EmailMessage) -> str:
     return _decoded_text(part)[0]
 
 
+def _ends_early(part: EmailMessage) -> bool:
+    """Whether base64 has more behind the mark of its end, which is not decoded."""
+    written = part.get_payload()
+    if not isinstance(written, str) or header(part, "Content-Transfer-Encoding").lower() != "base64":
+        return False
+    return len(payload(part)) < len(NO_BASE64.sub("", written)) * 6 // 8
+
+
 @lru_cache(MOST_PARTS)
 def _decoded_text(part: EmailMessage) -> tuple[str, bool]:
     """The text of a part, and whether it is in the charset that the part names, if any."""
@@ -155,12 +158,18 @@ def _decoded_text(part: EmailMessage) -> tuple[str, bool]:
     data = payload if isinstance(payload, bytes) else b""
     named = part.get_content_charset("")
     try:
-        text, right = data.decode(named), True
+        text, right = data.decode(_meant(named, data)), True
     except (LookupError, UnicodeError):  # none is named, or one that nobody knows, or another one
         text = (detect(data, whole=True) or Encoding("latin-1")).decoded(data)
         right = not named
     whole = text.encode("utf-8", "replace").decode()  # a charset may make halves of characters
     return whole.replace("\r\n", "\n").replace("\r", "\n"), right
+
+
+def _meant(named: str, data: bytes) -> str:
+    """The charset that is meant: many programs say Latin-1 where they write Windows-1252, with its “€”."""
+    latin = named.replace("_", "-") in ("iso-8859-1", "latin-1", "latin1", "us-ascii", "ascii")
+    return "cp1252" if latin and BEYOND_LATIN.search(data) else named
 
 
 CUT_OFF = (StartBoundaryNotFoundDefect, CloseBoundaryNotFoundDefect, MissingHeaderBodySeparatorDefect)
@@ -171,6 +180,8 @@ def unread(mail: EmailMessage) -> str:
     why = []
     if any(isinstance(defect, CUT_OFF) for part in mail.walk() for defect in part.defects):
         why.append("is cut off: its end is missing")
+    if any(map(_ends_early, filter(is_text, parts(mail)))):
+        why.append("is cut off: its text goes on behind the mark of its end, which cannot be read")
     if not all(_decoded_text(part)[1] for part in parts(mail) if is_text(part)):
         why.append("is not in the encoding that it names: another one was guessed")
     if any("\ufffd" in header(mail, name) for name in ("Subject", "From", "To", "Cc")):
@@ -178,105 +189,15 @@ def unread(mail: EmailMessage) -> str:
     return "; it ".join(why)
 
 
-def said(mail: EmailMessage) -> str:
-    """What it says: its text parts one after the other, and HTML without the marks."""
-    return "\n".join(_read(part).strip("\n") for part in _read_parts(mail))
-
-
-def _read(part: EmailMessage) -> str:
-    text = content(part)
-    if part.get_content_subtype() == "plain":
-        return text
-    try:
-        return to_plain(html.read(text), links=False)
-    except Refused:
-        return text
-
-
-def _read_parts(part: EmailMessage) -> list[EmailMessage]:
-    """The parts that are read as text. Of alternatives those in plain text, where there are any."""
-    if not part.is_multipart():
-        return [part] if is_read(part) else []
-    found = [one for each in part.iter_parts() for one in _read_parts(cast(EmailMessage, each))]
-    plain = [one for one in found if one.get_content_subtype() == "plain"]
-    return plain if plain and part.get_content_type() == "multipart/alternative" else found
-
-
 def is_read(part: EmailMessage) -> bool:
     """Whether it is text as people write it; a calendar or a table is none."""
     return is_text(part) and part.get_content_subtype() in ("plain", "html")
 
 
-LANGUAGES = ["en", "de", "fr", "es", "it", "nl", "pl"]
-# The parser takes time by the square of what it is given: so it gets paragraphs, of some size together.
-AT_ONCE = 2_000  # characters
-MOST_SPLIT = 50_000  # characters; behind them only marks before the lines tell what is quoted
-
-
-def own_words(text: str) -> str:
-    """The text without what it quotes, with or without marks before the lines, and without the signature."""
-    return _unquoted(_first_reply(text)) or _unquoted(text)
-
-
-def _first_reply(text: str) -> str:
-    """What stands before the first answered mail, or before the signature."""
-    parser = EmailReplyParser(languages=LANGUAGES)
-    own, left = "", MOST_SPLIT
-    for gap, piece in _pieces(text):
-        left -= len(piece)
-        if left < 0 or len(piece) > AT_ONCE:
-            own += gap + piece
-            continue
-        replies = parser.read(piece).replies
-        if own and replies[0].headers:
-            break
-        own += gap + replies[0].body
-        if len(replies) > 1 or replies[0].signatures:
-            break
-    return own
-
-
-def _pieces(text: str) -> Iterator[tuple[str, str]]:
-    """Paragraphs, as many together as the parser gets at once, each with the line breaks before it. A longer one is
-    divided between its lines; a longer line is alone."""
-    held = gap = ""
-    for before, each in _lines(text):
-        if held and len(held) + len(each) > AT_ONCE:
-            cut = held.rfind("\n\n") if before == "\n" else -1
-            cut = cut if cut >= 0 else len(held)
-            yield gap, held[:cut]
-            rest = held[cut:].lstrip("\n")
-            held, gap = (f"{rest}{before}{each}", "\n\n") if rest else (each, before)
-        else:
-            held += before * bool(held) + each
-    yield gap, held
-
-
-def _lines(text: str) -> Iterator[tuple[str, str]]:
-    """Lines that say something, each with the line breaks before it: one, or two for all more."""
-    before = ""
-    for each in map(str.rstrip, text.split("\n")):
-        if each:
-            yield before, each
-            before = "\n"
-        elif before:
-            before = "\n\n"
-
-
-def _unquoted(text: str) -> str:
-    kept = []
-    for each in text.split("\n"):
-        if each == SIGNATURE or each.rstrip() == "--":
-            break
-        if not QUOTED.match(each):
-            kept.append(each.rstrip())
-    return BLANKS.sub("\n\n", "\n".join(kept)).strip()
-
-
 def attachments(mail: EmailMessage) -> Iterator[str]:
     """A line for each part that is not read as text, with its name, kind, size and SHA-256."""
     for part in attached(mail):
-        data = _bytes(part)
+        data = payload(part)
         kind = part.get_content_type()
         yield f"[attachment: {name_of(part)}, {kind}, {len(data):,} bytes, SHA-256 {disk.sha256(data)}]"
 
@@ -291,7 +212,7 @@ def attached(mail: EmailMessage) -> Iterator[EmailMessage]:
     return (part for part in parts(mail) if not is_read(part))
 
 
-def _bytes(part: EmailMessage) -> bytes:
+def payload(part: EmailMessage) -> bytes:
     """What a part holds; of one with a mail in it, that mail."""
     if part.is_multipart():
         return b"".join(
@@ -302,8 +223,16 @@ def _bytes(part: EmailMessage) -> bytes:
 
 
 def name_of(part: EmailMessage) -> str:
-    """The name may hold encoded line breaks."""
-    return " ".join((part.get_filename() or "").split()) or "no name"
+    """The name may hold encoded line breaks. A mail in the mail is called by its subject."""
+    name = " ".join((part.get_filename() or "").split())
+    return name or next((f"“{header(inner, 'Subject')}”" for inner in inside(part)), "no name")
+
+
+def inside(part: EmailMessage) -> list[EmailMessage]:
+    """The mail that a part is, if it is one."""
+    is_mail = part.get_content_type() in ("message/rfc822", "message/global") and part.is_multipart()
+    found = part.iter_parts() if is_mail else ()
+    return [each for each in found if isinstance(each, EmailMessage)]
 
 
 STORED = email.policy.SMTP.clone(cte_type="7bit", linesep="\n")
@@ -425,17 +354,17 @@ def _plain_headers(data: bytes, mail: EmailMessage) -> None:
     names = [name for name, _ in fields(head)]
     twice = [name for name in ONCE if names.count(name.lower()) > 1]
     if twice:
-        raise ToolError(f"The draft has two {twice[0]} headers. Write it anew with draft_email.")
+        raise ToolError(f"The draft has two {twice[0]} headers. Write the mail anew as a draft.")
     if re.search(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)", head) or any(
         n.startswith("resent-") for n in names
     ):
         raise ToolError(
-            "The draft has headers that are not sent as they are. Write it anew with draft_email."
+            "The draft has headers that are not sent as they are. Write the mail anew as a draft."
         )
     decoded = [str(value(mail, name)) for name in mail]
     unread = any(too_long(*one) for part in mail.walk() for one in part.raw_items())
     if unread or len(names) != len(mail.keys()) or any(CONTROL.search(one) for one in decoded):
-        raise ToolError("The draft has headers that cannot be read. Write it anew with draft_email.")
+        raise ToolError("The draft has headers that cannot be read. Write the mail anew as a draft.")
 
 
 def _edited(mail: EmailMessage, sender: Address, edits: dict[str, str]) -> EmailMessage:
@@ -448,7 +377,7 @@ def _edited(mail: EmailMessage, sender: Address, edits: dict[str, str]) -> Email
     written = date(mail)
     header_id = header(mail, "Message-ID")
     if written is None or not HEADER_ID.fullmatch(header_id):
-        raise ToolError("The draft has no date or no Message-ID. Write it anew with draft_email.")
+        raise ToolError("The draft has no date or no Message-ID. Write the mail anew as a draft.")
     answers = tuple(header_ids(header(mail, "References")))
     return composed(Letterhead(sender, written, header_id, answers), fields | edits)
 

@@ -16,9 +16,12 @@ from servers.filesystem.models import Item, Sha256, Strict
 LONGEST_LIST, LONGEST_SUBJECT, LONGEST_BODY = 8000, 500, 40_000
 
 MessageArg = Annotated[
-    str, Field(min_length=4, max_length=40, description="The id of a message, from search_emails.")
+    str,
+    Field(min_length=4, max_length=40, description="The id of a message, as a search of the mail has it."),
 ]
-DraftArg = Annotated[str, Field(min_length=4, max_length=40, description="The draft_id, from list_drafts.")]
+DraftArg = Annotated[
+    str, Field(min_length=4, max_length=40, description="The id of the draft, as the list of drafts has it.")
+]
 ToArg = Annotated[
     str, Field(max_length=LONGEST_LIST, description="Addresses, with commas between: Ann <ann@example.com>.")
 ]
@@ -136,7 +139,7 @@ class Deleted(BaseModel):
     what: str
     file: str
     sha256: Sha256 = Field(description="“absent”: what is there now")
-    trash_id: str = Field(description="where the draft is kept, for restore_file")
+    trash_id: str = Field(description="where the draft is kept, to restore it")
     kept_until: datetime
 
 

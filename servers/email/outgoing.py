@@ -107,6 +107,6 @@ def fields(head: bytes) -> list[tuple[str, bytes]]:
             found.append((line.split(b":")[0].strip().decode("ascii").lower(), line))
         elif line.strip():
             raise ToolError(
-                "The draft has a line among its headers that is none. Write it anew with draft_email."
+                "The draft has a line among its headers that is none. Write the mail anew as a draft."
             )
     return found

@@ -21,7 +21,7 @@ SEARCHED = 4 << 20  # bytes of a message that are searched
 SHORTEST = 3  # letters that the index finds, inside of words too; for fewer, every text is looked through
 _SCHEMA = f"""PRAGMA cache_size = -65536; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;
 CREATE TABLE letter(id INTEGER PRIMARY KEY, name TEXT UNIQUE, version TEXT, facts TEXT, wrong TEXT,
-    partly BOOLEAN);
+    partly BOOLEAN, named BOOLEAN);
 CREATE VIRTUAL TABLE word USING fts5({", ".join(TEXTS)}, tokenize = 'trigram');"""
 
 
@@ -49,6 +49,10 @@ class Index:
             rows = self._base.execute(*_query(wanted.terms)).fetchall()
             wrong += [why for name, why in self._base.execute(_BAD) if name in named]
             partly = sum(name in named for (name,) in self._base.execute(_PARTLY))
+            unread = sum(name in named for (name,) in self._base.execute(_NAMED))
+        if unread and any("attached" in term.texts for term in wanted.terms):
+            many = f"{unread:,} messages have" if unread > 1 else "1 message has"
+            wrong.insert(0, f"{many} attachments of which only the names were searched.")
         if partly:
             many = f"{partly:,} messages were" if partly > 1 else "1 message was"
             wrong.insert(0, f"{many} searched in part ({_REASONS}).")
@@ -86,15 +90,17 @@ class Index:
 
     def _add(self, letter: Letter, facts: Facts, texts: Sequence[str]) -> None:
         partly = bool(facts.get("unread")) or letter.size > SEARCHED
-        row = (_name(letter), _version(letter), json.dumps(facts), facts.get("wrong"), partly)
+        named = bool(facts.get("named"))
+        row = (_name(letter), _version(letter), json.dumps(facts), facts.get("wrong"), partly, named)
         added = self._base.execute(_LETTER, row)
         if texts:
             self._base.execute(_WORDS, (added.lastrowid, *texts))
 
 
 _WORDS = f"INSERT INTO word(rowid, {', '.join(TEXTS)}) VALUES (?{', ?' * len(TEXTS)})"
-_LETTER = "INSERT INTO letter(name, version, facts, wrong, partly) VALUES (?, ?, ?, ?, ?)"
+_LETTER = "INSERT INTO letter(name, version, facts, wrong, partly, named) VALUES (?, ?, ?, ?, ?, ?)"
 _PARTLY = "SELECT name FROM letter WHERE partly AND wrong IS NULL"
+_NAMED = "SELECT name FROM letter WHERE named AND wrong IS NULL"
 _REASONS = f"cut off, larger than {SEARCHED >> 20} MB, or not in the encoding that they name"
 _BAD = "SELECT name, wrong FROM letter WHERE wrong IS NOT NULL"
 

@@ -9,14 +9,19 @@ from datetime import datetime
 from email.headerregistry import Address
 from email.message import EmailMessage
 from functools import wraps
+from itertools import islice
 from typing import Any
 
 from mcp.server.mcpserver.exceptions import ToolError
 
 from servers.decisions import decided
-from servers.email import messages
+from servers.email import messages, texts
+from servers.email.complete_text import complete_text
+from servers.email.invitations import is_calendar
+from servers.email.wording import own_words, unwrapped
 from servers.email.words import plain
 from servers.sandbox.protocol import OutOfTime, Refused, time_limit
+from servers.sentences import sentences
 
 Result = tuple[dict[str, Any], bytes]
 MOST_QUESTIONS = 200  # of one message
@@ -28,9 +33,8 @@ LONGEST_LINE = 1_000  # characters of a subject, or of a list of recipients, bes
 MOST_PEOPLE = 500  # whom one message is said to be addressed to
 LONGEST_QUESTION = 300  # characters, its end
 SHOWN = ("From", "To", "Cc", "Bcc", "Reply-To", "Date", "Subject")
-SENTENCE = re.compile(r"[^\s.!?][^.!?\n]*+(?:[.!?](?!\s|$)[^.!?\n]*+)*+[.!?]?")
-WRAPPED = re.compile(r"(?<!\n)\n(?!\n)")
-QUESTION = re.compile(r"(?<![^.!?\n])[^.!?\n]{2,}+\?(?=[\s\"”’')\]]|$)")
+CLOSING = "\"”’')]"  # what may stand behind a question mark
+LETTER = re.compile(r"\w")
 
 
 def lines(*heads: bytes, names: Sequence[str]) -> Result:
@@ -93,8 +97,18 @@ def _shown(mail: EmailMessage) -> dict[str, Any]:
 def _indexed(mail: EmailMessage) -> dict[str, Any]:
     recipients = " ".join(messages.header(mail, name) for name in ("To", "Cc", "Bcc"))
     subject, sender = messages.header(mail, "Subject"), messages.header(mail, "From")
-    texts = [subject, messages.said(mail), "\n".join(_attached(mail)), sender, recipients]
-    return {**_shown(mail), "texts": [*map(plain, texts)], "unread": messages.unread(mail)}
+    attached, named = _within(mail)
+    told = [subject, texts.said(mail), attached, sender, recipients]
+    found = {"texts": [*map(plain, told)], "unread": messages.unread(mail), "named": named}
+    return {**_shown(mail), **found}
+
+
+def _within(mail: EmailMessage) -> tuple[str, bool]:
+    """The names of what is attached, and what text files say; whether of something only the name is known."""
+    others = [one for one in messages.attached(mail) if not (messages.inside(one) or is_calendar(one))]
+    files = [one for one in others if one.get_content_maintype() == "text"]
+    said = "\n".join([*_attached(mail), *map(messages.content, files)])
+    return said[:LONGEST_TEXT], len(files) < len(others) or len(said) > LONGEST_TEXT
 
 
 def _date(mail: EmailMessage) -> str | None:
@@ -111,7 +125,8 @@ def _attached(mail: EmailMessage) -> list[str]:
 
 
 def _written(mail: EmailMessage) -> dict[str, Any]:
-    words = messages.own_words(messages.said(mail))
+    text = texts.own(mail)
+    words = own_words(text)
     return {
         "date": _date(mail),
         "subject": messages.header(mail, "Subject")[:LONGEST_LINE],
@@ -121,18 +136,22 @@ def _written(mail: EmailMessage) -> dict[str, Any]:
         "decisions": _decisions(words),
         "attached": _attached(mail),
         "words": words[:LAST_WORDS],
-        "unread": messages.unread(mail),
+        "unread": "; it ".join(filter(None, [messages.unread(mail), texts.half_read(text)])),
     }
 
 
 def _questions(words: str) -> list[str]:
-    found = QUESTION.findall(words)[:MOST_QUESTIONS]
-    return [" ".join(one[-LONGEST_QUESTION:].split()) for one in found]
+    found = (one for line in unwrapped(words) for one in sentences(line) if _asks(one))
+    return [" ".join(one[-LONGEST_QUESTION:].split()) for one in islice(found, MOST_QUESTIONS)]
+
+
+def _asks(sentence: str) -> bool:
+    return sentence.rstrip(CLOSING).endswith("?") and LETTER.search(sentence) is not None
 
 
 def _decisions(words: str) -> list[str]:
-    found = (" ".join(one.split()) for one in SENTENCE.findall(WRAPPED.sub(" ", words)))
-    return [one[:LONGEST_QUESTION] for one in found if decided(one)][:MOST_QUESTIONS]
+    found = (" ".join(one.split()) for line in unwrapped(words) for one in sentences(line))
+    return [one[:LONGEST_QUESTION] for one in islice(filter(decided, found), MOST_QUESTIONS)]
 
 
 def _sentences(task: Callable[..., Result]) -> Callable[..., Result]:
@@ -154,13 +173,19 @@ def mail(data: bytes, said: str) -> Result:
     found = messages.message(data, said)
     headers = {name: messages.headers(found, name) for name in SHOWN}
     told = [f"{name}: {value}" for name, values in headers.items() for value in values if value]
-    text = "\n".join([*told, "", messages.said(found), *messages.attachments(found), *messages.partly(found)])
+    text = "\n".join([*told, "", texts.said(found), *messages.attachments(found), *messages.partly(found)])
     return {
         "subject": next(iter(headers["Subject"]), "")[:LONGEST_LINE] or messages.NO_SUBJECT,
         "to": next(iter(headers["To"]), "")[:LONGEST_LINE],
         "answers": messages.thread_of(found),
         "text": text if len(text) <= LONGEST_TEXT else text[:LONGEST_TEXT] + "\n… (there is more)",
     }, b""
+
+
+def text(data: bytes, attachments: bool = True) -> Result:
+    """A mail with the text of what is attached to it; told is what is to be said of how it was read (`guessed`)."""
+    made, why = complete_text(data, every=False, attachments=attachments)
+    return {"guessed": why}, made.encode("utf-8", "replace")
 
 
 @_sentences
@@ -179,4 +204,4 @@ def composed(
     return messages.ready(messages.composed(head, fields).as_bytes(policy=messages.STORED), mine, {})
 
 
-TASKS = {one.__name__: one for one in (lines, indexed, written, mail, ready, composed)}
+TASKS = {one.__name__: one for one in (lines, indexed, written, mail, text, ready, composed)}

@@ -38,12 +38,15 @@ class Written(BaseModel):
 
 def related(start: set[str], others: dict[str, set[str]]) -> set[str]:
     """Of the other messages (the ids that each names, by its key), those in one thread with `start`, however far."""
-    known, left = set(start), dict(others)
-    found: set[str] = set()
-    while fresh := {key for key, ids in left.items() if ids & known}:
+    naming: dict[str, list[str]] = {}
+    for key, ids in others.items():
+        for one in ids:
+            naming.setdefault(one, []).append(key)
+    found, left = set[str](), list(start)
+    while left:
+        fresh = set(naming.pop(left.pop(), ())) - found
         found |= fresh
-        for key in fresh:
-            known |= left.pop(key)
+        left += [one for key in fresh for one in others[key]]
     return found
 
 

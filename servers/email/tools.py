@@ -12,7 +12,6 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.resolve import Sample
 from pydantic import Field
 
-from servers.cards import Card, bound, call, change, reading, unchanged
 from servers.email import mailboxes, outgoing, threads
 from servers.email.mailboxes import DRAFTS, OUTBOX, SENT, Account, Facts, Letter
 from servers.email.models import (
@@ -47,6 +46,7 @@ from servers.filesystem.paths import Place
 from servers.filesystem.trash import KEEP
 from servers.folders import WAYS_BACK
 from servers.model_answers import Answer, about, asking, samples
+from servers.tool_metadata import Card, bound, call, change, reading, unchanged
 
 HEAD = 64 * 1024  # bytes that hold the headers
 MOST_FOUND = 100
@@ -80,8 +80,8 @@ class Tools:
         text: Annotated[
             Words,
             Field(
-                description='Words in the subject, text or names of attachments, in any order; "in quotes": together; '
-                "from:ann, to:bob or subject:offer: in that field."
+                description="Words in the subject, text, names of attachments and text files, in any order; "
+                '"in quotes": together; from:ann, to:bob or subject:offer: in that field.'
             ),
         ] = "",
         sender: Annotated[Words, Field(description="A part of a name or an address.")] = "",
@@ -164,21 +164,23 @@ class Tools:
         budget = listing.Budget(SECONDS)
         wrong: list[str] = []
         heads = {
-            letter.id: (letter, set(facts["ids"]))
+            letter.id: (letter, set(facts["ids"]), facts["date"] or "")
             for letter, facts in mailboxes.each("email.lines", self._all(start, budget), HEAD, budget, wrong)
         }
         if start.id not in heads:
             raise ToolError(wrong[0])
-        _, ids = heads.pop(start.id)
-        keys = sorted(threads.related(ids, {key: ids for key, (_, ids) in heads.items()}))
-        letters = [start, *(heads[key][0] for key in keys[: threads.MOST_MESSAGES])]
+        _, ids, _ = heads.pop(start.id)
+        related = threads.related(ids, {key: ids for key, (_, ids, _) in heads.items()})
+        keys = sorted(related, key=lambda key: (heads[key][2], key))
+        newest = keys[-threads.MOST_MESSAGES :]
+        letters = [start, *(heads[key][0] for key in newest)]
         mails = []
         for letter, facts in mailboxes.each("email.written", letters, SEARCHED, budget, wrong):
             mails.append(Written.model_validate(facts))
             wrong += _partly(letter, facts["unread"])
         if not mails:
             raise ToolError(wrong[-1])
-        return mails, _note(budget, wrong, True)
+        return mails, _note(budget, [*_left_out(len(keys) - len(newest)), *wrong], True)
 
     def _all(self, start: Letter, budget: listing.Budget) -> Iterator[Letter]:
         """Every message, beginning with this one."""
@@ -308,6 +310,16 @@ def _partly(letter: Letter, unread: str) -> list[str]:
     if letter.size > SEARCHED:
         unread = f"is larger than {SEARCHED >> 20} MB: only its beginning was read"
     return [f"{letter.place.said} {unread}."] if unread else []
+
+
+def _left_out(count: int) -> list[str]:
+    """A sentence about the messages of a thread that are not read."""
+    if not count:
+        return []
+    return [
+        f"The thread has {count} older message{'s' * (count > 1)} that {'are' if count > 1 else 'is'} not in this: "
+        f"it tells of the one asked for and of the {threads.MOST_MESSAGES} newest others."
+    ]
 
 
 def _note(budget: listing.Budget, wrong: list[str], any_: bool) -> str:

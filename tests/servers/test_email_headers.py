@@ -82,7 +82,7 @@ def test_a_foreign_draft_with_an_encoded_line_break_is_not_sent() -> None:
         b"From: Ann <ann@example.com>\nTo: bob@example.com\nSubject: =?utf-8?q?hello=0D=0ABcc:_evil@example.com?=\n"
         b"Date: Thu, 01 Jan 2026 00:00:00 +0000\nMessage-ID: <1@x>\n\nhi\n"
     )
-    with pytest.raises(ToolError, match="Write it anew with draft_email"):
+    with pytest.raises(ToolError, match="Write the mail anew as a draft"):
         ready(data, ME, {})
 
 

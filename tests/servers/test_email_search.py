@@ -211,7 +211,7 @@ def test_messages_that_are_not_begun_in_time_are_read_by_the_next_call(
     found = Index().search(letters, Wanted(terms("roof offer"), None, None, ZoneInfo("UTC")), Budget(), wrong)
     assert [facts["subject"] for _, facts in found] == ["Offer for the roof"]
     assert sandbox.calls == len(letters) > 1
-    assert wrong == []
+    assert wrong == ["1 message has attachments of which only the names were searched."]
 
 
 def test_a_message_that_was_stopped_alone_is_not_begun_with_again(
@@ -253,7 +253,7 @@ async def test_a_long_header_neither_hides_other_messages_nor_fills_an_answer(
     async with mailing(home) as gate:
         found = await gate("search_emails", text="roof offer")
         assert [each["subject"] for each in found["messages"]] == ["Offer for the roof"]
-        assert found["note"] == ""
+        assert found["note"] == "1 message has attachments of which only the names were searched."
         first = (await gate("search_emails", text="long"))["messages"][0]["message_id"]
         for tool in ("read_email", "summarize_thread"):
             assert len(str(await gate(tool, message_id=first))) < 250_000

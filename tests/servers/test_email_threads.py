@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import time
+from base64 import b64encode
 from email.message import EmailMessage
 from pathlib import Path
 
 import pytest
 
 from servers.decisions import decided
-from servers.email import messages, tasks
+from servers.email import messages, tasks, texts
+from servers.email.threads import related
+from servers.email.wording import MOST_SPLIT, own_words
+from tests.patterns import seconds
 from tests.servers.figures import told
 from tests.servers.mail import maildir, mailing
 
@@ -38,7 +42,7 @@ QUOTING = {
 
 @pytest.mark.parametrize("program", QUOTING)
 def test_what_is_quoted_is_not_taken_for_own_words(program: str) -> None:
-    assert messages.own_words(QUOTING[program]) == OWN
+    assert own_words(QUOTING[program]) == OWN
     assert told("email.summarize_thread: whose words") == f"{len(QUOTING)} of {len(QUOTING)}"
 
 
@@ -51,14 +55,14 @@ LETTER = "\n\n".join(
 
 @pytest.mark.parametrize("program", [name for name in QUOTING if name not in ("between the lines", "below")])
 def test_what_is_quoted_below_a_long_letter_is_found_too(program: str) -> None:
-    assert 30_000 < len(LETTER) < messages.MOST_SPLIT
-    assert messages.own_words(QUOTING[program].replace(OWN, LETTER)) == LETTER
+    assert 30_000 < len(LETTER) < MOST_SPLIT
+    assert own_words(QUOTING[program].replace(OWN, LETTER)) == LETTER
 
 
 def test_a_letter_in_long_lines_stays_whole() -> None:
     lines = [f"Line {n} " + "goes on and on " * 400 for n in range(5)]
     text = "\n".join(["Hello,", *lines, "bye"])
-    assert messages.own_words(text).split() == text.split()
+    assert own_words(text).split() == text.split()
 
 
 @pytest.mark.parametrize(
@@ -70,7 +74,7 @@ def test_a_mail_of_any_length_is_taken_apart_in_time(piece: str) -> None:
 
     text = piece * (tasks.LONGEST_TEXT // len(piece))
     begun = time.process_time()
-    messages.own_words(text)
+    own_words(text)
     assert time.process_time() - begun < tasks.SECONDS
 
 
@@ -144,4 +148,91 @@ def test_blanks_between_the_parts_of_a_page_are_kept() -> None:
         "<table><tr><td>Total</td><td>900 EUR</td></tr></table><p>Dear Ann,<br>see<b> here</b></p><ul><li>one<li>two</ul>"
         "<div>a</div><div>b</div><a href='https://example.org'>link</a>", subtype="html",
     )  # fmt: skip
-    assert messages.said(mail) == "Total\t900 EUR\n\nDear Ann,\nsee here\n\n- one\n- two\n\na\n\nb\n\nlink"
+    assert texts.said(mail) == "Total\t900 EUR\n\nDear Ann,\nsee here\n\n- one\n- two\n\na\n\nb\n\nlink"
+
+
+async def test_of_a_long_thread_the_newest_messages_are_told_and_the_others_counted(tmp_path: Path) -> None:
+    home = maildir(tmp_path)
+    for n in range(205):
+        (home / "cur" / f"{n}.long.host:2,S").write_text(
+            f"From: Ann <ann@example.com>\nTo: bob@example.com\nSubject: Rent\nMessage-ID: <long{n}@example.com>\n"
+            + "In-Reply-To: <long0@example.com>\n" * bool(n)
+            + f"Date: Mon, 02 Nov 2026 {n // 60:02}:{n % 60:02}:00 +0000\n\nDid you read {n:03}?\n"
+        )
+    async with mailing(home) as gate:
+        found = await gate("search_emails", text='"Did you read 000"')
+        [first] = [one for one in found["messages"] if one["date"].startswith("2026-11-02T00:00")]
+        thread = await gate("summarize_thread", message_id=first["message_id"])
+    assert (thread["messages"], thread["last"][:16]) == (201, "2026-11-02T03:24")
+    assert "The thread has 4 older messages that are not in this" in thread["note"]
+    assert thread["text"].endswith("Did you read 204?")
+
+
+def with_html(text: str, page: str) -> EmailMessage:
+    mail = EmailMessage()
+    mail.set_content(text)
+    mail.add_alternative(page, subtype="html")
+    return messages.message(mail.as_bytes(), "a.eml")
+
+
+@pytest.mark.parametrize(
+    ("text", "page"),
+    [
+        ("See you tomorrow.", "<p>Please wire the whole amount to X.</p>"),
+        ("Please pay 900 EUR.", "<p>Please pay <b>9000</b> EUR.</p>"),
+        ("", "<p>Please wire the whole amount to X.</p>"),
+    ],
+)
+def test_html_that_says_something_else_than_the_plain_text_is_read_too(text: str, page: str) -> None:
+    mail = with_html(text, page)
+    other = page.replace("<b>", "").replace("</b>", "")[3:-4]
+    assert texts.said(mail).strip() == f"{text}\n{texts.OTHER_HTML}\n{other}".strip()
+    assert tasks.written(mail.as_bytes(), names=["a.eml"])[0]["found"][0]["unread"] == (
+        "has HTML that says something else than its plain text"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "page"),
+    [
+        ("*Hello* Ann,\n\n1. see <https://example.com/4711>", "<p><b>Hello</b> Ann,<ol><li><a href='https://example.com/4711'>see</a></ol>"),
+        ("Hello Ann", "<style>p {width: 100px}</style><p>Hello Ann</p><p>Unsubscribe here</p>"),
+    ],
+)  # fmt: skip
+def test_html_that_says_the_same_is_not_read_again(text: str, page: str) -> None:
+    mail = with_html(text, page)
+    assert texts.said(mail) == text
+    assert texts.half_read(texts.said(mail)) == ""
+
+
+def test_html_that_is_too_long_to_be_compared_is_named() -> None:
+    text = texts.said(with_html("Hello", f"<p>{'word ' * (texts.LONGEST_HTML // 5)}</p>"))
+    assert text == f"Hello\n{texts.LONG_HTML}"
+    assert texts.half_read(text) == "has HTML that is too long to be compared with its plain text"
+
+
+def test_text_behind_the_end_of_base64_is_said_to_be_cut_off() -> None:
+    head = (
+        b"From: a@example.com\nContent-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: base64\n\n"
+    )
+    first, second = b64encode(b"We agree!!"), b64encode(b" Only if you pay twice.")
+    assert first.endswith(b"=")
+    cut = messages.message(head + first + b"\n" + second + b"\n", "a.eml")
+    whole = messages.message(head + b64encode(b"We agree!! Only if you pay twice.") + b"\n", "b.eml")
+    assert messages.partly(cut) == [
+        "[This mail is cut off: its text goes on behind the mark of its end, which cannot be read.]"
+    ]
+    assert messages.partly(whole) == []
+
+
+def test_a_thread_is_all_that_its_ids_lead_to_in_either_direction() -> None:
+    others = {"a": {"1", "2"}, "b": {"2", "3"}, "c": {"3"}, "d": {"8", "9"}, "e": set[str](), "f": {"0", "4"}}
+    assert related({"0", "1"}, others) == {"a", "b", "c", "f"}
+    assert related({"9"}, others) == {"d"}
+    assert related({"7"}, others) == set()
+
+
+def test_no_long_chain_of_answers_takes_long_to_follow() -> None:
+    others = {f"{n}": {f"<{n}@a>", f"<{n + 1}@a>"} for n in range(6_000)}
+    assert seconds(lambda: related({"<6000@a>"}, others), 2) < 0.2
+    assert len(related({"<6000@a>"}, others)) == 6_000
