@@ -10,11 +10,11 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 
 from servers.calendar.tools import CARDS, Tools, new_id
-from servers.cards import mcp_server
 from servers.command_line import Arguments, Clock, utc_now, zone
 from servers.days import Days
 from servers.filesystem import trash
 from servers.folders import House
+from servers.tool_metadata import mcp_server
 
 __all__ = ["configured", "server"]
 

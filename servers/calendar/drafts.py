@@ -151,6 +151,7 @@ def plan(draft: Draft, roots: Roots, days: Days) -> Plan:
     """A new event as the gate shows it. It names no time of now: it must be the same when looked at again."""
     return Plan(
         what=draft.what,
+        when=times.span(draft.start, draft.end),
         change="\n".join([*_lines(draft, days.zone), *_clashes(draft, roots, days.zone)]),
         start=times.said(draft.start),
         end=times.said(draft.end),
@@ -159,8 +160,6 @@ def plan(draft: Draft, roots: Roots, days: Days) -> Plan:
 
 
 def _lines(draft: Draft, zone: ZoneInfo) -> Iterator[str]:
-    yield f"+ {draft.title}"
-    yield f"+ {times.span(draft.start, draft.end)}"
     start = draft.start
     if isinstance(start, datetime) and start.utcoffset() != start.astimezone(zone).utcoffset():
         yield f"  here: {start.astimezone(zone):%A %Y-%m-%d %H:%M} ({zone.key})"

@@ -6,7 +6,8 @@ What the tools take and answer is here, too: times are local to the zone of the 
 from __future__ import annotations
 
 import stat
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Annotated, Any, Literal
@@ -27,7 +28,9 @@ LONGEST_TITLE, LONGEST_PLACE, LONGEST_TEXT = 200, 300, 8000
 MOST_TIMES, MOST_MINUTES, MOST_DAYS = 1000, 60 * 24 * 14, 366
 
 Repeat = Literal["daily", "weekdays", "weekly", "every 2 weeks", "monthly", "yearly"]
-IdArg = Annotated[str, Field(min_length=1, max_length=400, description="The event_id, from list_events.")]
+IdArg = Annotated[
+    str, Field(min_length=1, max_length=400, description="The id of the event, as the list of events has it.")
+]
 TitleArg = Annotated[str, Field(max_length=LONGEST_TITLE, description="What it is, in one line.")]
 StartArg = Annotated[
     str,
@@ -90,6 +93,7 @@ class Event(BaseModel):
     location: str
     repeats: bool
     busy: bool
+    status: str = Field(description="cancelled or declined, which take no time; else empty")
     event_id: str
     file: str
 
@@ -122,18 +126,21 @@ class Found(BaseModel):
     end: str
     location: str
     description: str
+    status: str = Field(description="cancelled or declined; else empty")
     repeat: str = Field(description="the rule as iCalendar writes it; empty when it does not repeat")
     file: str
     sha256: Sha256 = Field(description="of the whole file")
     others: int = Field(description="how many other events the file holds")
     items: list[Item]
+    note: str = ""
 
 
 class Plan(BaseModel):
     """What would be written to the calendar."""
 
     what: str
-    change: str = Field(description="the lines of the new event, and what is at the same time")
+    when: str
+    change: str = Field(description="what else the new event has, in lines, and what is at the same time")
     start: str
     end: str
     folder: str
@@ -153,7 +160,7 @@ class Deleted(BaseModel):
     title: str
     file: str
     sha256: Sha256 = Field(description="of what is there now; “absent” when the event was alone in its file")
-    trash_id: str = Field(description="where the file before is kept, for restore_file")
+    trash_id: str = Field(description="where the file before is kept, to restore it")
     kept_until: datetime
 
 
@@ -231,8 +238,8 @@ def _places(roots: Roots, problems: Problems) -> Iterator[Place]:
             for here, info in listing.visit(folder, "", budget, deep=True):
                 if stat.S_ISREG(info.st_mode) and here.said.lower().endswith(ENDING):
                     yield roots.place(root, tuple(here.said.split("/")))
-    if budget.spent:
-        problems.said.append(budget.spent.rstrip("."))
+    if budget.unseen:
+        problems.said.append(budget.unseen.rstrip("."))
 
 
 def read(place: Place) -> File:
@@ -257,6 +264,7 @@ class Occurrence:
     event_id: str
     file: File
     repeats: bool
+    status: str  # “cancelled” or “declined”; else empty
     busy: bool  # whether the time is taken by it
     start: Moment
     end: Moment  # of an event that takes all day, its last day
@@ -276,6 +284,7 @@ class Occurrence:
             event_id=facts["event_id"],
             file=file,
             repeats=facts["repeats"],
+            status=facts["status"],
             busy=not facts["free"] and ends > begins,
             start=start,
             end=end,
@@ -291,6 +300,7 @@ class Occurrence:
             location=self.location,
             repeats=self.repeats,
             busy=self.busy,
+            status=self.status,
             event_id=self.event_id,
             file=self.file.place.said,
         )
@@ -304,6 +314,7 @@ class Series:
     rule: str  # how it repeats, as iCalendar has it
     others: int  # entries of its file that are not about it
     rest: bytes  # of its file without it
+    note: str = ""  # what is to be said of its times
 
 
 def between(
@@ -329,7 +340,7 @@ def find(roots: Roots, event_id: str, zone: ZoneInfo) -> Series:
     ]
     if not holding:
         raise ToolError(
-            f"There is no event {event_id}. Look at the ids with list_events. {problems.note}".rstrip()
+            f"There is no event {event_id}. Look what is on the calendar first. {problems.note}".rstrip()
         )
     if len(holding) > 1:
         names = ", ".join(file.place.said for file in holding[:3])
@@ -338,7 +349,9 @@ def find(roots: Roots, event_id: str, zone: ZoneInfo) -> Series:
         )
     [file] = holding
     told, rest = run("calendar.event", file.place.said, [file.data], LIMITS, event_id=event_id, zone=zone.key)
-    return Series(Occurrence.told(told["event"], file, zone), told["event"]["rule"], told["others"], rest)
+    note = f"{file.place.said} has {told['unknown']}." if told["unknown"] else ""
+    main = Occurrence.told(told["event"], file, zone)
+    return Series(main, told["event"]["rule"], told["others"], rest, note)
 
 
 def clashes(found: list[Occurrence], begins: datetime, ends: datetime) -> Iterator[Occurrence]:
@@ -361,13 +374,26 @@ def windows(first: date, days: int, hours: tuple[time, time], weekends: bool, zo
 
 def slots(open_: Sequence[Span], busy: Sequence[Occurrence], now: datetime, minutes: int) -> Iterator[Span]:
     """What is left of the windows, from now on, in pieces of at least so many minutes."""
-    taken = sorted((each.begins, each.ends) for each in busy if each.busy)
+    taken = _joined((each.begins, each.ends) for each in busy if each.busy)
+    begins, ends = [begin for begin, _ in taken], [end for _, end in taken]
     for begin, end in open_:
         at = max(begin, now)
-        for from_, to in [*((f, t) for f, t in taken if f < end and t > begin), (end, end)]:
+        inside = taken[bisect_right(ends, begin) : bisect_left(begins, end)]
+        for from_, to in [*inside, (end, end)]:
             if from_ - at >= timedelta(minutes=minutes):
                 yield at, from_
             at = max(at, to)
+
+
+def _joined(taken: Iterable[Span]) -> list[Span]:
+    """The same times, in order, none of which overlaps another."""
+    found: list[Span] = []
+    for begin, end in sorted(taken):
+        if found and begin <= found[-1][1]:
+            found[-1] = found[-1][0], max(found[-1][1], end)
+        else:
+            found.append((begin, end))
+    return found
 
 
 def shown(span: Span, zone: ZoneInfo) -> Slot:

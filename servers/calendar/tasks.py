@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from itertools import islice
 from typing import Any
@@ -17,7 +19,7 @@ from icalendar.prop import vRecur
 
 from servers.calendar import times
 from servers.calendar.times import Moment
-from servers.sandbox.protocol import OutOfTime, Refused, time_limit
+from servers.sandbox.protocol import OutOfTime, Refused, share, time_limit
 
 
 def without(data: bytes, calendars: Sequence[Calendar], uid: str) -> tuple[bytes, int]:
@@ -172,27 +174,60 @@ def text(event: Component, name: str) -> str:
 def within(calendar: Calendar, begin: datetime, end: datetime, zone: ZoneInfo) -> Iterator[dict[str, Any]]:
     """The occurrences in one calendar, as facts."""
     repeating = {text(event, "UID") for event in entries(calendar) if repeats(event)}
+    status = Status.of(calendar)
     for event in recurring_ical_events.of(calendar).between(begin.astimezone(zone), end.astimezone(zone)):
-        yield occurrence(event, text(event, "UID") in repeating, zone)
+        yield occurrence(event, text(event, "UID") in repeating, zone, status)
 
 
 def repeats(event: Component) -> bool:
     return "RRULE" in event or "RDATE" in event
 
 
-def occurrence(event: Component, repeating: bool, zone: ZoneInfo) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Status:
+    """What a calendar says of whether its events take place, and who keeps it."""
+
+    cancelled: bool  # all of them are
+    owner: str  # the address of whoever keeps it; "" where that is not plain
+
+    @classmethod
+    def of(cls, calendar: Calendar) -> Status:
+        """It is kept by its only attendee, unless somebody else invites to all of it, who may keep it as well."""
+        asked = [event for event in entries(calendar) if "ATTENDEE" in event]
+        everybody = {address for event in asked for address in _addresses(event, "ATTENDEE")}
+        owner = everybody.pop() if len(everybody) == 1 else ""
+        others = {address for event in asked for address in _addresses(event, "ORGANIZER")} - {owner}
+        return cls(str(calendar.get("METHOD", "")).upper() == "CANCEL", "" if len(others) == 1 else owner)
+
+    def __call__(self, event: Component) -> str:
+        """“cancelled” or “declined”; "" for an event that takes place."""
+        if self.cancelled or text(event, "STATUS").upper() == "CANCELLED":
+            return "cancelled"
+        answer = str(_addresses(event, "ATTENDEE").get(self.owner, "")).upper()
+        return "declined" if answer == "DECLINED" else ""
+
+
+def _addresses(event: Component, name: str) -> dict[str, str]:
+    """Who is named there, each with what they answered."""
+    found = event.get(name, [])
+    each = found if isinstance(found, list) else [found]
+    return {str(one).strip().casefold(): getattr(one, "params", {}).get("PARTSTAT", "") for one in each}
+
+
+def occurrence(event: Component, repeating: bool, zone: ZoneInfo, status: Status) -> dict[str, Any]:
     start, stop = event.start, event.end
     begins, ends = times.instant(start, zone), times.instant(stop, zone)
     all_day = not isinstance(start, datetime)
     last = max(start, _day(stop) - timedelta(days=1)) if all_day else start
-    free = text(event, "TRANSP").upper() == "TRANSPARENT" or text(event, "STATUS").upper() == "CANCELLED"
+    said = status(event)
     return {
         "title": text(event, "SUMMARY"),
         "location": text(event, "LOCATION"),
         "description": text(event, "DESCRIPTION"),
         "event_id": text(event, "UID"),
         "repeats": repeating,
-        "free": free,
+        "status": said,
+        "free": bool(said) or text(event, "TRANSP").upper() == "TRANSPARENT",
         "days": [start.isoformat(), last.isoformat()] if all_day else [],
         "begins": begins.isoformat(),
         "ends": max(begins, ends).isoformat(),
@@ -203,11 +238,11 @@ def _day(moment: Moment) -> date:
     return moment.date() if isinstance(moment, datetime) else moment
 
 
-def main(parts: list[Component], zone: ZoneInfo) -> dict[str, Any]:
+def main(parts: list[Component], zone: ZoneInfo, status: Status) -> dict[str, Any]:
     """An event, given with its exceptions, as facts; `rule` says how it repeats."""
     first = next((part for part in parts if "RECURRENCE-ID" not in part), parts[0])
     rule = "; ".join(written_rule(rule) for rule in of(first))
-    return {**occurrence(first, repeats(first), zone), "rule": rule}
+    return {**occurrence(first, repeats(first), zone, status), "rule": rule}
 
 
 def _calendar(new: dict[str, Any], uid: str, stamp: datetime) -> Calendar:
@@ -242,7 +277,9 @@ def _written(moment: Moment) -> Moment:
     return moment.astimezone(UTC) if isinstance(moment, datetime) and moment.fold else moment
 
 
+MOST_NAMED, LONGEST_ID = 3, 100  # ids that a note names, and characters of one
 SECONDS = 6.0  # of processor time for one of several files
+MOST_TOLD = 0.9  # of what an answer may hold: the rest is for problems
 Result = tuple[dict[str, Any], bytes]
 
 
@@ -257,11 +294,68 @@ def between(*files: bytes, names: Sequence[str], begin: str, end: str, zone: str
                 each = [
                     one for calendar in calendars for one in within(calendar, first, last, ZoneInfo(zone))
                 ]
-        except (Exception, OutOfTime) as error:  # a foreign parser over foreign values may raise anything
+                said = [*filter(None, map(_doubled, calendars)), *_unknown(calendars, each, zone)]
+        except OutOfTime:
+            problems.append(f"{names[number]} has more in it than can be gone through: ask for fewer days")
+            continue
+        except Exception as error:  # a foreign parser over foreign values may raise anything
             problems.append(f"{names[number]} has an event that makes no sense ({_reason(error)})")
             continue
+        problems += [f"{names[number]} has {why}" for why in said]
         found += [{**one, "file": number} for one in each]
-    return {"found": found, "problems": problems}, b""
+    told, unsaid = _first(sorted(found, key=lambda one: one["begins"]), names)
+    return {"found": told, "problems": [*unsaid, *problems]}, b""
+
+
+def _first(found: Sequence[dict[str, Any]], names: Sequence[str]) -> tuple[list[dict[str, Any]], list[str]]:
+    """As many of the first occurrences as an answer holds; and what is to be said of the others."""
+    told: list[dict[str, Any]] = []
+    large: dict[str, None] = {}
+    room = MOST_TOLD
+    for number, one in enumerate(found):
+        takes = share(one)
+        if takes > MOST_TOLD:
+            large[f"{names[one['file']]} has an event with too long a text to be told"] = None
+            continue
+        if takes > room:
+            since = one["begins"][: len("2026-11-24")]
+            why = f"{len(found) - number:,} of {len(found):,} entries are left out, from {since} on: ask for fewer days"
+            return told, [why, *large]
+        room -= takes
+        told.append(one)
+    return told, [*large]
+
+
+def _doubled(calendar: Calendar) -> str:
+    """What is to be said of events that no other one of the same id lets be seen; "" where there are none."""
+    counts = Counter((text(event, "UID"), text(event, "RECURRENCE-ID")) for event in entries(calendar))
+    twice = [uid for (uid, at), count in counts.items() if count > 1 and uid]
+    if not twice:
+        return ""
+    named = ", ".join(uid[:LONGEST_ID] for uid in twice[:MOST_NAMED]) + (", …" if twice[MOST_NAMED:] else "")
+    return f"several events with one id ({named}), of which only one is told"
+
+
+def _unknown(calendars: Sequence[Calendar], told: Sequence[dict[str, Any]], zone: str) -> list[str]:
+    """What is to be said of events among those that are told whose times are in a zone that nobody knows."""
+    uids = {one["event_id"] for one in told}
+    events = [event for one in calendars for event in entries(one) if text(event, "UID") in uids]
+    found = dict.fromkeys(name for event in events for name in _nowhere(event))
+    if not found:
+        return []
+    named = ", ".join(name[:LONGEST_ID] for name in islice(found, MOST_NAMED)) + (
+        ", …" if len(found) > MOST_NAMED else ""
+    )
+    return [f"times in a zone that is not known ({named}), which are read as {zone} and may be wrong"]
+
+
+def _nowhere(event: Component) -> Iterator[str]:
+    """The zones that the times of an event name and nobody knows: the parser leaves them out."""
+    for name in ("DTSTART", "DTEND", "RECURRENCE-ID"):
+        value = event.get(name)
+        at, zone = getattr(value, "dt", None), getattr(value, "params", {}).get("TZID")
+        if zone and isinstance(at, datetime) and at.tzinfo is None:
+            yield str(zone)
 
 
 def _parsed(
@@ -296,13 +390,17 @@ def event(data: bytes, event_id: str, zone: str) -> Result:
     """An event; how many other entries its file has; and that file without it."""
     try:
         calendars = parsed(data)
-        found = (event for calendar in calendars for event in entries(calendar))
-        parts = [event for event in found if text(event, "UID") == event_id]
-        told = main(parts, ZoneInfo(zone))
+        held = [one for one in calendars if any(text(each, "UID") == event_id for each in entries(one))]
+        parts = [each for one in held for each in entries(one) if text(each, "UID") == event_id]
+        told = main(parts, ZoneInfo(zone), Status.of(held[0]))
+        several = len({text(part, "RECURRENCE-ID") for part in parts}) < len(parts)
     except Exception as error:  # as above
         raise Refused(f"has an event that makes no sense ({_reason(error)}).") from error
+    if several:
+        raise Refused("has several events with this id. Mend that in a calendar program.")
     rest, left = without(data, calendars, event_id)
-    return {"event": told, "others": left}, rest
+    unknown = "; ".join(_unknown(calendars, [told], zone))
+    return {"event": told, "others": left, "unknown": unknown}, rest
 
 
 def spans(new: dict[str, Any], zone: str, most: int) -> Result:

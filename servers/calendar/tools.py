@@ -39,7 +39,6 @@ from servers.calendar.events import (
     UntilArg,
     ZoneArg,
 )
-from servers.cards import Card, bound, call, change, reading, unchanged
 from servers.days import Days
 from servers.filesystem import answers, disk, file_ops, trash
 from servers.filesystem.answers import spoken
@@ -47,6 +46,7 @@ from servers.filesystem.models import Item
 from servers.filesystem.paths import Roots
 from servers.filesystem.trash import KEEP
 from servers.folders import WAYS_BACK
+from servers.tool_metadata import Card, bound, call, change, reading, unchanged
 
 MOST_EVENTS, MOST_SLOTS = 500, 200
 DaysArg = Annotated[int, Field(ge=1, le=MOST_DAYS, description="How many days, the first one included.")]
@@ -95,7 +95,7 @@ class Tools:
         to_time: Annotated[str, Field(pattern=r"^\d{1,2}:\d\d$", description="When it ends.")] = "17:00",
         weekends: Annotated[bool, Field(description="Saturday and Sunday too.")] = False,
     ) -> Slots:  # fmt: skip
-        """Find free time within working hours, from now on. Cancelled events and those marked free take no time."""
+        """Find free time within working hours, from now on. What is cancelled, declined or free takes no time."""
         problems, zone = Problems(), self.days.zone
         hours = _hours(from_time, to_time)
         open_ = events.windows(self._day(start), days, hours, weekends, zone)
@@ -111,6 +111,7 @@ class Tools:
         found, file = event.main, event.main.file
         what = f"{found.title}, {times.span(found.start, found.end)}"
         shown = f"{what}, all repetitions" if found.repeats else what
+        shown += f" ({found.status})" if found.status else ""
         return Found(
             event_id=event_id,
             what=shown,
@@ -119,11 +120,13 @@ class Tools:
             end=times.said(found.end),
             location=found.location,
             description=found.description,
+            status=found.status,
             repeat=event.rule,
             file=file.place.said,
             sha256=file.sha256,
             others=event.others,
             items=[Item(name=f"{shown}, in {file.place.said}", kind="event")],
+            note=event.note,
         )
 
     @spoken
@@ -243,7 +246,7 @@ def must_be_free(draft: drafts.Draft, roots: Roots, days: Days) -> None:
     taken = drafts.clashing(draft, roots, days.zone, Problems())
     if taken:
         raise ToolError(
-            f"That time is not free: {'; '.join(taken[:3])}. Choose another; see find_free_slots."
+            f"That time is not free: {'; '.join(taken[:3])}. Choose another, or look for free time first."
         )
 
 
@@ -268,18 +271,17 @@ BLOCK = "Time block"
 # A deleted event comes back as the file it was, by the tools of the filesystem server.
 
 
-def _new(title: str, verb: str, summary: str, preview: str, argument: str, risk: str) -> Card:
-    made: dict[str, Any] = {
+def _new(preview: dict[str, Any], *says: str) -> dict[str, Any]:
+    return {
         "targets": {"paths": ["calendar"], "reported": ["{capture.plan.folder}"]},
         "noun": "{args.title}",
-        "capture": {"plan": {"tool": preview, "args": {argument: "{args}"}}},
+        "capture": {"plan": preview},
         "bind": bound(expected_start="start", expected_end="end"),
-        "preview": {"kind": "text", "after": "{capture.plan.change}"},
+        "preview": {"kind": "text", "after": "{capture.plan.change}", "says": list(says)},
         "recoverable": "Nothing else is changed",
         "undo": [call("delete_event", event_id="{result.event_id}", expected_sha256="{result.sha256}")],
         "drift": _SAME_FILE,
     }
-    return change(title, verb, summary, risk=risk, **made)
 
 
 _SAME_FILE = unchanged("get_metadata", path="{result.file}")
@@ -292,11 +294,18 @@ CARDS: dict[str, Card] = {
     "preview_time_block": reading(
         "Preview a block of time", "Look at the block of time", looks=["block.calendar"]
     ),
-    "create_event": _new(
-        "Create event", "Create", "Create the event {capture.plan.what}", "preview_event", "event", "medium"
+    "create_event": change(
+        "Create event",
+        "Create",
+        "Create the event “{args.title}”, {capture.plan.when}",
+        **_new(call("preview_event", event="{args}"), "location", "description"),
     ),
-    "create_time_block": _new(
-        "Block time", "Block", "Block time for {capture.plan.what}", "preview_time_block", "block", "low"
+    "create_time_block": change(
+        "Block time",
+        "Block",
+        "Block time for “{args.title}”, {capture.plan.when}",
+        risk="low",
+        **_new(call("preview_time_block", block="{args}")),
     ),
     "delete_event": change(
         "Delete event",

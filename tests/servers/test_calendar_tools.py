@@ -227,11 +227,9 @@ async def test_a_new_event_is_shown_as_it_will_be(tmp_path: Path) -> None:
             location="Room 2", description="Bring\nnumbers", repeat="weekly", times=3,
         )  # fmt: skip
         assert done.preview.summary == (
-            "Create the event Review, Tuesday 2026-11-24 06:00 to 07:30 (America/New_York, UTC-05:00)"
+            "Create the event “Review”, Tuesday 2026-11-24 06:00 to 07:30 (America/New_York, UTC-05:00)"
         )
         assert done.preview.diff.splitlines() == [
-            "+ Review",
-            "+ Tuesday 2026-11-24 06:00 to 07:30 (America/New_York, UTC-05:00)",
             "  here: Tuesday 2026-11-24 12:00 (Europe/Berlin)",
             "+ repeats: weekly, 3 times",
             "+ location: Room 2",
@@ -377,6 +375,24 @@ async def test_a_file_that_makes_no_sense_is_named_and_hides_nothing_else(tmp_pa
         assert f"{name}.ics" in (await gate("find_free_slots", start="2026-11-24", days=1))["note"]
         seen = await gate.look("create_event", title="x", start="2026-11-24 12:00")
         assert f"{name}.ics" in seen.preview.diff
+
+
+async def test_a_time_in_a_zone_that_nobody_knows_is_said_to_be_a_guess(tmp_path: Path) -> None:
+    root = sample(tmp_path)
+    (root / "far.ics").write_text(event("DTSTART;TZID=Mars/Base:20261126T150000"))
+    async with calendar(root) as gate:
+        listed = await gate("list_events", start="2026-11-26", days=1)
+        free = await gate("find_free_slots", start="2026-11-26", days=1)
+        other = await gate("list_events", start="2026-11-27", days=1)
+        one = await gate("get_event", event_id="x@example.com")
+    assert [each["start"] for each in listed["events"] if each["file"] == "far.ics"] == [
+        "2026-11-26T15:00:00+01:00"
+    ]
+    why = "far.ics has times in a zone that is not known (Mars/Base), which are read as Europe/Berlin and may be wrong"
+    assert why in listed["note"]
+    assert why in free["note"]
+    assert "not known" not in other["note"]
+    assert why in str(one)
 
 
 async def test_links_and_large_files_are_not_read(tmp_path: Path) -> None:

@@ -1,0 +1,163 @@
+"""Calendars in which more takes place than one answer holds."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime, time, timedelta
+from pathlib import Path
+from random import Random
+from types import FrameType
+from typing import Any, cast
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from servers.calendar import events, tasks
+from servers.calendar.events import Occurrence, Problems, Span
+from servers.filesystem.paths import Roots
+from servers.sandbox.calling import Job, Result, Sandbox
+from tests.servers.test_calendar_tools import calendar, event
+
+NOW = datetime(2026, 11, 1, tzinfo=UTC)
+BERLIN = ZoneInfo("Europe/Berlin")
+
+
+def daily(many: int, *lines: str) -> str:
+    """A calendar with so many events, each on every day."""
+    each = event("DTSTART:20261101T080000Z", "DURATION:PT1M", "RRULE:FREQ=DAILY", *lines, uid="UID-NUMBER")
+    head, one = each[: each.index("BEGIN:VEVENT")], each[each.index("BEGIN:VEVENT") :]
+    one = one.removesuffix("END:VCALENDAR\r\n")
+    return head + "".join(one.replace("UID-NUMBER", str(n)) for n in range(many)) + "END:VCALENDAR\r\n"
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many files each call of the sandbox is given."""
+    made: list[int] = []
+    call = Sandbox.call
+
+    def counted(self: Sandbox, job: Job) -> Result:
+        made.append(len(job.blobs))
+        return call(self, job)
+
+    monkeypatch.setattr(Sandbox, "call", counted)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("many", "days", "more"),
+    [
+        (120, 365, ()),
+        (40, 300, ("DESCRIPTION:" + "Bring,: your “own” plates. " * 40,)),  # the bytes are too many
+        (40, 300, ("DESCRIPTION:" + "[{" * 40,)),
+    ],
+)
+def test_of_more_than_an_answer_holds_the_first_are_told_and_the_rest_is_counted(
+    tmp_path: Path, calls: list[int], many: int, days: int, more: tuple[str, ...]
+) -> None:
+    (tmp_path / "many.ics").write_text(daily(many, *more))
+    (tmp_path / "one.ics").write_text(event("DTSTART:20261102T120000Z", "DURATION:PT1H", "SUMMARY:Y"))
+    problems = Problems()
+    found = events.between(Roots.at([tmp_path]), NOW, NOW + timedelta(days=days), BERLIN, problems)
+    assert calls == [2]
+    assert len(found) > 2000
+    assert "one.ics" in {each.file.place.said for each in found}
+    all_of_them = many * days + 1
+    left_out = f"{all_of_them - len(found):,} of {all_of_them:,} entries are left out"
+    assert problems.said[0].startswith(left_out)
+    last = max(each.begins for each in found).date()
+    assert any(f"from {day} on" in problems.said[0] for day in (last, last + timedelta(days=1)))
+    assert problems.said[0].endswith("ask for fewer days")
+
+
+async def test_free_time_says_what_was_left_out(tmp_path: Path) -> None:
+    (tmp_path / "calendar").mkdir()
+    (tmp_path / "calendar" / "many.ics").write_text(daily(120))
+    async with calendar(tmp_path / "calendar") as gate:
+        free = await gate("find_free_slots", start="2026-12-01", days=365)
+        listed = await gate("list_events", start="2026-12-01", days=30)
+    assert "ask for fewer days" in free["note"]
+    assert listed["note"] == ""
+
+
+def takes(begins: datetime, minutes: int, *, busy: bool = True) -> Occurrence:
+    ends = begins + timedelta(minutes=minutes)
+    file = cast("events.File", None)
+    return Occurrence("", "", "", "", file, False, "", busy, begins, ends, begins, ends)
+
+
+def by_every_event(open_: list[Span], busy: list[Occurrence], now: datetime, minutes: int) -> Iterator[Span]:
+    """The same, in the slowest way."""
+    for begin, end in open_:
+        minute, since = max(begin, now), None
+        while minute <= end:
+            free = minute < end and not any(one.busy and one.begins <= minute < one.ends for one in busy)
+            if free:
+                since = since or minute
+            elif since:
+                if minute - since >= timedelta(minutes=minutes):
+                    yield since, minute
+                since = None
+            minute += timedelta(minutes=1)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_free_time_is_the_same_as_by_going_through_all_events_for_each_day(seed: int) -> None:
+    chance = Random(seed)
+    open_ = events.windows(NOW.date(), 6, (time(9), time(11)), True, BERLIN)
+    busy = [
+        takes(
+            NOW + timedelta(minutes=chance.randrange(6 * 1440)),
+            chance.choice([1, 20, 60, 3000 if seed % 2 else 90]),
+            busy=chance.random() < 0.8,
+        )
+        for _ in range(60)
+    ]
+    now = NOW + timedelta(hours=9, minutes=30)
+    assert [*events.slots(open_, busy, now, 15)] == [*by_every_event(open_, busy, now, 15)]
+
+
+def test_free_time_of_a_year_takes_time_in_line_with_the_events() -> None:
+    open_ = events.windows(NOW.date(), 365, (time(9), time(17)), True, BERLIN)
+    few, many = (
+        [takes(NOW + timedelta(days=n % 365, seconds=n), 1) for n in range(count)] for count in (3000, 30000)
+    )
+
+    def steps(busy: list[Occurrence]) -> int:
+        """How many lines of the function are run."""
+        seen = 0
+
+        def count(frame: FrameType, what: str, _: object) -> Any:
+            nonlocal seen
+            seen += what == "line"
+            return count if frame.f_code.co_filename == events.__file__ else None
+
+        before = sys.gettrace()
+        sys.settrace(count)
+        try:
+            assert len([*events.slots(open_, busy, NOW, 30)]) >= 365
+        finally:
+            sys.settrace(before)
+        return seen
+
+    assert steps(few) < 20 * (len(few) + len(open_))
+    assert steps(many) < 20 * (len(many) + len(open_))
+
+
+def test_an_event_that_no_answer_holds_does_not_hide_the_others() -> None:
+    large = event("DTSTART:20261102T080000Z", "DURATION:PT1H", "DESCRIPTION:" + "," * 600_000)
+    small = event("DTSTART:20261102T120000Z", "DURATION:PT1H", uid="small")
+    span = {"begin": NOW.isoformat(), "end": (NOW + timedelta(days=3)).isoformat(), "zone": "Europe/Berlin"}
+    told, _ = tasks.between(large.encode(), small.encode(), names=["large.ics", "small.ics"], **span)
+    assert [one["event_id"] for one in told["found"]] == ["small"]
+    assert told["problems"] == ["large.ics has an event with too long a text to be told"]
+
+
+def test_a_file_that_takes_too_long_for_so_many_days_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tasks, "SECONDS", 0.3)
+    small = event("DTSTART:20261102T120000Z", "DURATION:PT1H", uid="small")
+    span = {"begin": NOW.isoformat(), "end": "2150-01-01T00:00:00+00:00", "zone": "Europe/Berlin"}
+    told, _ = tasks.between(daily(5).encode(), small.encode(), names=["many.ics", "small.ics"], **span)
+    assert [one["event_id"] for one in told["found"]] == ["small"]
+    assert told["problems"] == ["many.ics has more in it than can be gone through: ask for fewer days"]
