@@ -8,7 +8,7 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -59,16 +59,20 @@ def ask(data: bytes, task: str, *blobs: bytes, **args: Any) -> tuple[dict[str, A
 
 @dataclass(frozen=True)
 class Known:
-    """What is in an index: its folders, each with whether what is below counts, and the SHA-256 of each file."""
+    """What is in an index: its folders, each with whether what is below counts, and the SHA-256 of each file.
+
+    `missing`: parts that would get a vector by the next change."""
 
     folders: list[tuple[str, bool]]
     files: dict[str, str]
+    missing: int = 0
 
 
-def known(data: bytes) -> Known:
-    told, lines = ask(data, "known")
+def known(data: bytes, missing: bool = False) -> Known:
+    """`missing`: say how many parts lack a vector, too."""
+    told, lines = ask(data, "known", missing=missing)
     folders = [(path, bool(recursive)) for path, recursive in told["folders"]]
-    return Known(folders, dict(json.loads(line) for line in lines.splitlines()))
+    return Known(folders, dict(json.loads(line) for line in lines.splitlines()), told["missing"])
 
 
 def replace(root: Root, before: bytes, after: bytes, at: datetime) -> str:
@@ -121,6 +125,8 @@ LARGEST_TEXT = 4 << 20  # bytes of one file
 LARGEST_DOCUMENT = 20 << 20
 MOST_DOCUMENTS = 40  # new ones in one call: each is opened in a process of its own
 DOCUMENTS = (".pdf", ".docx", ".xlsx", ".html", ".htm")
+MOST_MARKED = 400  # new mails and captions in one call, which are small
+MARKED = (".eml", ".mbox", ".vtt", ".srt")  # texts that are read without what they have besides
 
 
 @dataclass(frozen=True)
@@ -135,6 +141,10 @@ class Seen:
     def document(self) -> bool:
         return self.said.lower().endswith(DOCUMENTS)
 
+    @property
+    def marked(self) -> bool:
+        return self.said.lower().endswith(MARKED)
+
 
 @dataclass
 class Change:
@@ -145,12 +155,13 @@ class Change:
     removed: list[str] = field(default_factory=list)
     unchanged: int = 0
     skipped: list[str] = field(default_factory=list)
+    missing: int = 0  # parts of the index without a vector
 
     @property
     def digest(self) -> str:
         """SHA-256 over all that would be taken in or out."""
         new = [[one.said, one.sha256] for one in (*self.added, *self.changed)]
-        return hashlib.sha256(json.dumps([new, self.removed]).encode()).hexdigest()
+        return hashlib.sha256(json.dumps([new, self.removed, self.missing]).encode()).hexdigest()
 
     @property
     def items(self) -> list[Item]:
@@ -158,7 +169,9 @@ class Change:
         named = [(one.said, "new", one.size) for one in self.added]
         named += [(one.said, "changed", one.size) for one in self.changed]
         named += [(said, "gone, taken out", 0) for said in self.removed]
-        return [Item(name=f"{said} ({what})", kind="file", size=size) for said, what, size in named]
+        files = [Item(name=f"{said} ({what})", kind="file", size=size) for said, what, size in named]
+        parts = f"{self.missing:,} parts in the index are found by what they mean, too"
+        return [*files, *([Item(name=parts, kind="other")] if self.missing else [])]
 
     def must_be_something(self) -> None:
         """Raise ToolError when nothing is to be done, or more than one call takes."""
@@ -174,6 +187,11 @@ class Change:
             raise ToolError(
                 f"There are {documents} new documents; at most {MOST_DOCUMENTS} at once. Take a smaller folder."
             )
+        marked = sum(one.marked for one in (*self.added, *self.changed))
+        if marked > MOST_MARKED:
+            raise ToolError(
+                f"There are {marked} new mails and captions; at most {MOST_MARKED} at once. Take a smaller folder."
+            )
 
 
 def shown(roots: Roots, root: Root, inner: str) -> str:
@@ -181,14 +199,14 @@ def shown(roots: Roots, root: Root, inner: str) -> str:
     return roots.place(root, tuple(inner.split("/"))).said
 
 
-def difference(files: Mapping[str, str], roots: Roots, places: list[tuple[Place, bool]]) -> Change:
+def difference(index: Known, roots: Roots, places: list[tuple[Place, bool]]) -> Change:
     """What is new, changed or gone below these folders of one root, against the files of its index.
 
     Raises ToolError for too much at once.
     """
     root = places[0][0].root
-    known = {shown(roots, root, inner): sha256 for inner, sha256 in files.items()}
-    change, found = Change(), set()
+    known = {shown(roots, root, inner): sha256 for inner, sha256 in index.files.items()}
+    change, found = Change(missing=index.missing), set()
     for place, recursive in places:
         for one in _files(place, recursive, change):
             if one.said in found:
@@ -230,6 +248,7 @@ def _files(place: Place, recursive: bool, change: Change) -> Iterator[Seen]:
                 yield seen
             else:
                 change.skipped.append(f"{here.said} ({seen})")
+    change.skipped += [f"{said} (it may not be entered)" for said in budget.closed]
     if budget.spent:
         raise ToolError(budget.spent.replace("Look in", "Index"))
 
@@ -264,6 +283,9 @@ def taken(index: bytes, roots: Roots, change: Change, folder: tuple[Place, bool]
         gone=[roots.find(said).inner for said in (*change.removed, *(one.said for one in change.changed))],
         new=[[roots.find(one.said).inner, one.sha256, one.size] for one in new],
     )
+    if told["missing"]:
+        left = f"{told['missing']:,} parts (found by their words alone until the index is updated)"
+        change.skipped.insert(0, left)
     return after, told["chunks"]
 
 
@@ -284,15 +306,37 @@ def _text(roots: Roots, one: Seen, change: Change) -> str:
         data = text.read_at(file, 0, LARGEST_DOCUMENT + 1)
     if disk.sha256(data) != one.sha256:
         raise ToolError(f"{one.said} has changed while it was read. Ask again.")
+    if one.marked:
+        return _unmarked(one, data, change)
     if not one.document:
-        found = text.encoding(data)
-        return found.decoded(data) if found else ""
+        return _plain(data)
     try:
-        ending = one.said[one.said.rindex(".") :].lower()
-        told, made = run("formats.text", one.said, [data], ending=ending)
+        told, made = run("formats.text", one.said, [data], ending=_ending(one))
     except ToolError:
         change.skipped.append(f"{one.said} (broken, or too much to open)")
         return ""
     why = told["guessed"] or ("" if made.strip() else "has no text")
     change.skipped += [f"{one.said} ({why})"] if why else []
     return made.decode()
+
+
+def _plain(data: bytes) -> str:
+    found = text.encoding(data)
+    return found.decoded(data) if found else ""
+
+
+def _ending(one: Seen) -> str:
+    return one.said[one.said.rindex(".") :].lower()
+
+
+def _unmarked(one: Seen, data: bytes, change: Change) -> str:
+    """What a mail or captions say, and what is attached to a mail; as it stands where it is no such file."""
+    ending = _ending(one)
+    mail: list[tuple[str, dict[str, Any]]] = [("email.text", {}), ("email.text", {"attachments": False})]
+    for task, args in mail if ending in (".eml", ".mbox") else [("formats.text", {"ending": ending})]:
+        with suppress(ToolError):
+            told, made = run(task, one.said, [data], **args)
+            change.skipped += [f"{one.said} ({told['guessed']})"] if told["guessed"] else []
+            return made.decode()
+    change.skipped.append(f"{one.said} (cannot be read as {ending}: taken in as it stands)")
+    return _plain(data)

@@ -12,9 +12,7 @@ FolderArg = Annotated[str, Field(description="A folder in the allowed folders; �
 WithinArg = Annotated[
     str, Field(description="Only what is below this folder. Empty: everything in the index.")
 ]
-ChunkArg = Annotated[
-    str, Field(max_length=4_200, description="A part of a file, as search_documents names it.")
-]
+ChunkArg = Annotated[str, Field(max_length=4_200, description="A part of a file, as a search names it.")]
 RecordArg = Annotated[str, Field(max_length=64, description="The record that a change of the index gave.")]
 ExpectedIndex = Annotated[
     Sha256 | None, Field(description="SHA-256 the index must have now, or “absent”. Empty: any.")
@@ -70,6 +68,9 @@ class IndexState(BaseModel):
     folders: list[str]
     files: int
     chunks: int
+    found_by_meaning: int = Field(
+        description="of the parts, those that are also found by what they mean", default=0
+    )
 
 
 class Plan(BaseModel):
@@ -95,7 +96,7 @@ class Indexed(BaseModel):
     removed: int
     chunks: int
     skipped: list[str]
-    record: str = Field(description="where the index before is kept, for restore_index")
+    record: str = Field(description="where the index before is kept, to restore it")
     sha256: Sha256 = Field(description="of the index now")
 
 

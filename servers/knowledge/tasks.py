@@ -11,157 +11,27 @@ import math
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from typing import Any, NamedTuple
 
 from servers.filesystem import paths
+from servers.knowledge import embeddings
 from servers.knowledge.models import Hit
+from servers.knowledge.text_parts import chunks, is_made_of, root, sections, stem, telling, words
 from servers.sandbox.protocol import Refused
-
-SIZE = 1_200  # characters of a part, about
-LONGEST_LINE = 4_000
-_WORD = re.compile(r"\w+", re.UNICODE)
-_SENTENCE = re.compile(r"(?<=[.!?…])[\"”’)]*\s+(?=[\w\"“‘(])|\n+")
-_HEADING = re.compile(r"\s{0,3}#{1,6}\s++(.*)")
-_UNDERLINED = re.compile(r"(?m)^([^\W\d_][^\n]{0,99})\n(?:={3,}|-{3,})[ \t]*$")
-_BEGINS = re.compile(r"\s*(?:[-*+•|>#]|\d{1,3}[.)]\s)|\w[\w ]{0,30}:\s")  # what is no rest of the line before
-_END = re.compile(r"[.!?:;,]$")
-# What ends with a full stop inside of a sentence.
-_GOES_ON = re.compile(
-    r"(?:\b(?:Dr|Mr|Mrs|Ms|Prof|St|No|Nr|Art|Abs|Str|ca|bzw|vgl|inkl|zzgl|max|min|approx|vs|e\.g|i\.e|cf|sog|Tel)|"
-    r"(?:^|[\s(.])[A-Za-z]|^\d{1,3})\.$"
-)
-_DAY = re.compile(r"\b\d{1,2}\.$")
-_MONTH = re.compile(r"[a-z]|(?:Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)")
-LONGEST_HEADING = 80  # characters of a line of capitals
-WRAPPED = 50  # characters: a shorter line ended where its writer wanted
-_STOP = set(
-    "a about an and any are as at be been but by can did do does for from had has have how i in into is it its many "
-    "me much my of on or our please say says tell that the their them there they this to was we were what when where "
-    "which who whom whose why will with would you your".split()
-)
-
-
-class Chunk(NamedTuple):
-    """One part of a text, with the numbers of its first and last line."""
-
-    first: int
-    last: int
-    text: str
-
-
-def chunks(text: str) -> Iterator[Chunk]:
-    """The parts of a text in order. Nothing but empty lines is left out."""
-    lines: list[str] = []
-    first, size = 1, 0
-    for number, line in enumerate(text.splitlines(), 1):
-        for piece in _pieces(line):
-            if lines and (
-                size + len(piece) > SIZE
-                or (size > SIZE / 2 and not piece.strip())
-                or (size > SIZE / 4 and _HEADING.match(piece))
-            ):
-                yield from _chunk(first, lines, number - 1)
-                lines, size = [], 0
-            if not lines:
-                first = number
-            lines.append(piece)
-            size += len(piece) + 1
-    yield from _chunk(first, lines, first + len(lines) - 1)
-
-
-def _pieces(line: str) -> list[str]:
-    return [line[at : at + LONGEST_LINE] for at in range(0, len(line), LONGEST_LINE)] or [""]
-
-
-def _chunk(first: int, lines: list[str], last: int) -> Iterator[Chunk]:
-    text = "\n".join(lines).strip("\n")
-    if text.strip():
-        yield Chunk(first, max(first, last), text)
-
-
-def words(text: str) -> list[str]:
-    """The words of a text in lower case."""
-    return [word.casefold() for word in _WORD.findall(text)]
-
-
-def telling(text: str) -> list[str]:
-    """The words that say what a question is about, each once; all of them when there are no others."""
-    found = list(dict.fromkeys(words(text)))
-    return [word for word in found if word not in _STOP] or found
-
-
-class Section(NamedTuple):
-    """What stands below one heading; the heading is "" where there is none."""
-
-    heading: str
-    sentences: list[str]
-
-
-def sections(text: str) -> list[Section]:
-    """A text by its headings: # in Markdown, a line over === or ---, a line of capitals. All are left out that say
-    nothing but their heading."""
-    found = [Section("", [])]
-    for paragraph in _unwrapped(text):
-        if heading := _heading(paragraph):
-            found.append(Section(heading, []))
-        else:
-            found[-1].sentences.extend(sentences(paragraph))
-    told = [one for one in found if one.sentences]
-    return told or [Section("", [one.heading]) for one in found if one.heading]
-
-
-def _heading(line: str) -> str:
-    if match := _HEADING.fullmatch(line):
-        return match[1].rstrip().rstrip("#").rstrip()
-    return line if len(line) < LONGEST_HEADING and line.isupper() and not _END.search(line) else ""
-
-
-def _unwrapped(text: str) -> Iterator[str]:
-    """Lines, those put together that were one before somebody wrapped them at a width."""
-    held: list[str] = []
-    for line in _UNDERLINED.sub(r"# \1", text).splitlines():
-        if held and not _goes_on(held[-1], line):
-            yield " ".join(held)
-            held = []
-        held += [line.strip()] if line.strip() else []
-    yield from [" ".join(held)] if held else []
-
-
-def _goes_on(before: str, line: str) -> bool:
-    """Whether a line is the rest of the one before it."""
-    if not line.strip() or _HEADING.match(before) or _BEGINS.match(line) or _heading(before):
-        return False
-    room = len(before) >= WRAPPED or before.endswith(",")
-    return room or (len(before) >= WRAPPED / 2 and line.lstrip()[0].islower())
-
-
-def sentences(text: str) -> list[str]:
-    """The sentences of a text, and the lines of what is none, such as a list."""
-    found: list[str] = []
-    for piece in filter(None, (piece.strip() for piece in _SENTENCE.split(text) if piece)):
-        if found and (_GOES_ON.search(found[-1]) or (_DAY.search(found[-1]) and _MONTH.match(piece))):
-            found[-1] += f" {piece}"
-        else:
-            found.append(piece)
-    return found
-
-
-def stem(word: str) -> str:
-    """A word without its most common English endings: “ends”, “ended” and “ending” are one."""
-    for ending in ("ings", "ing", "edly", "ed", "ies", "es", "s", "ly"):
-        if word.endswith(ending) and len(word) - len(ending) >= 3:
-            return word[: -len(ending)]
-    return word.removesuffix("e") if len(word) > 4 else word
-
 
 MOST_WORDS = 24
 LONGEST_QUOTE = 600  # characters
 EXCERPT = 400
+_VECTORS = f"""SELECT path, n, first, last, text, value FROM vector JOIN chunk USING (id)
+WHERE typeof(value) = 'blob' AND length(value) = {embeddings.SIZE} ORDER BY path, n"""
 _FOUND = """SELECT chunk.path, n, first, last, -bm25(word), snippet(word, 0, '', '', ' … ', 40), chunk.text
 FROM word JOIN chunk ON chunk.id = word.rowid WHERE word MATCH ? ORDER BY bm25(word), chunk.path, n"""
 Row = tuple[str, int, int, int, float, str, str]
+Forms = Mapping[
+    str, Sequence[str]
+]  # of each word that is asked for, the words of the index that count for it
 
 
 _LICENCE_FILE = re.compile(r"(?i)(^|/)(licen[cs]es?|copying|notice|eula|unlicense)\b[^/]*$|\.licen[cs]e$")
@@ -180,21 +50,116 @@ _ABOUT_LICENCES = {
     "apache",
     "redistribute",
 }
+MOST_FORMS = 20  # of one term: forms and compounds that are looked for
+COMPOUND = 0.8  # what a form or a compound counts for, against the word itself
+LEAST_NEAR = 0.15  # cosine: what is less near to a question than that is not about it
+LEAST_TOLD = 0.28  # the same for a sentence that is told as the answer
+MOST_NEAR = 10  # parts that are near
+# Ranks are put together as by Cormack, Clarke and Büttcher, “Reciprocal Rank Fusion” (SIGIR 2009).
+RANKED = 60
+MOST_EMBEDDED = 20_000  # parts that get a vector in one change: about 12 s
 UNASKED = 0.1  # what licence text counts for, where nobody asks about it
 MOST_RANKED = 200  # parts that are put in order
 
 
 def best_parts(base: sqlite3.Connection, query: str, within: str, limit: int) -> list[tuple[Hit, str]]:
-    """Parts that hold all words of the query; where none does, parts that hold some. Best first, with their text.
+    """Parts that hold all words of the query, if need be in other forms or in compounds; where none does, parts that
+    hold some or are near to what it means. Best first, with their text.
 
     What only a licence says is found behind the parts that hold some of the words.
     """
-    found = telling(query)[:MOST_WORDS]
-    for joined in (" AND ", " OR "):
-        rows = _rows(base, found, joined, within, limit)
-        if any(_counts_for(hit.path, text, found) == 1 for hit, text in rows):
-            return rows
-    return rows
+    asked = telling(query)[:MOST_WORDS]
+    rows = _rows(base, _expression(asked, {}, " AND "), asked, within, limit)
+    if _are_own_matters(rows, asked):
+        return rows
+    forms = _other_forms(base, asked)
+    rows = _rows(base, _expression(asked, forms, " AND "), asked, within, limit)
+    return rows if _are_own_matters(rows, asked) else parts_about(base, query, within, limit, forms)
+
+
+def _are_own_matters(rows: Sequence[tuple[Hit, str]], asked: Sequence[str]) -> bool:
+    """Whether some of these parts are no licence that nobody asked for."""
+    return any(_counts_for(hit.path, text, asked) == 1 for hit, text in rows)
+
+
+def _other_forms(base: sqlite3.Connection, terms: Sequence[str]) -> Forms:
+    """For each term words of the index that are other forms of it, or compounds with it; those in most parts first."""
+    base.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary USING fts5vocab(main, word, row)")
+    rows = base.execute("SELECT term FROM vocabulary ORDER BY doc DESC, term").fetchall()
+    known = [(word, root(word)) for (word,) in rows]
+    asked = {term: root(term) for term in terms}
+    return {
+        term: [word for word, whole in known if part in whole and is_made_of(whole, part)][:MOST_FORMS]
+        for term, part in asked.items()
+    }
+
+
+def _expression(terms: Sequence[str], forms: Forms, joined: str) -> str:
+    """What FTS5 is asked: the terms, each in one of its forms."""
+    quoted = [['"' + one.replace('"', '""') + '"' for one in (term, *forms.get(term, ()))] for term in terms]
+    return joined.join(f"({' OR '.join(group)})" for group in quoted)
+
+
+def parts_about(
+    base: sqlite3.Connection, question: str, within: str, limit: int, forms: Forms | None = None
+) -> list[tuple[Hit, str]]:
+    """Parts that hold some of the words, and parts that are near to what the question means. Best first, with text.
+    `forms`: those of its words, where they are known."""
+    asked = telling(question)[:MOST_WORDS]
+    by_words = _rows_with_some(base, asked, within, limit, forms)
+    near = near_parts(base, question, within)
+    return _fused(by_words, near)[:limit] if embeddings.installed() else by_words
+
+
+def _fused(*lists: list[tuple[Hit, str]]) -> list[tuple[Hit, str]]:
+    """Several lists as one: first what is high up in one of them, or in both."""
+    scores, found = dict[str, float](), dict[str, tuple[Hit, str]]()
+    for rows in lists:
+        for rank, (hit, text) in enumerate(rows, 1):
+            scores[hit.chunk] = scores.get(hit.chunk, 0) + 1 / (RANKED + rank)
+            found.setdefault(hit.chunk, (hit, text))
+    return [
+        (found[chunk][0].model_copy(update={"score": round(scores[chunk], 8)}), found[chunk][1])
+        for chunk in sorted(scores, key=lambda one: -scores[one])
+    ]
+
+
+def near_parts(base: sqlite3.Connection, question: str, within: str) -> list[tuple[Hit, str]]:
+    """The parts nearest to what the question means, with their text; none where there are no vectors."""
+    rows = base.execute(_VECTORS).fetchall() if embeddings.installed() and _has_vectors(base) else []
+    rows = [
+        row for row in rows if not paths.is_secret(row[0]) and (not within or row[0].startswith(f"{within}/"))
+    ]
+    asked = telling(question)[:MOST_WORDS]
+    nearness = embeddings.similarities(" ".join(asked), [row[5] for row in rows]) if rows else []
+    ranked = sorted(
+        ((near * _counts_for(row[0], row[4], asked), row) for near, row in zip(nearness, rows, strict=True)),
+        key=lambda one: -one[0],
+    )
+    return [
+        (_hit((*row[:4], near, row[4][:EXCERPT], ""), 1), row[4])
+        for near, row in ranked[:MOST_NEAR]
+        if near >= LEAST_NEAR
+    ]
+
+
+def _has_vectors(base: sqlite3.Connection) -> bool:
+    return bool(base.execute("SELECT 1 FROM sqlite_schema WHERE name = 'vector'").fetchone())
+
+
+def near_quotes(base: sqlite3.Connection, question: str, within: str, most: int) -> list[tuple[Hit, str]]:
+    """The sentences nearest to what the question means, each with the part it stands in; best first."""
+    said = [
+        (hit, heading, one)
+        for hit, text in near_parts(base, question, within)
+        for heading, sentences in sections(text)
+        for one in sentences
+    ]
+    asked = " ".join(telling(question)[:MOST_WORDS])
+    stored = embeddings.vectors([" ".join(telling(f"{heading} {one}")) for _, heading, one in said])
+    nearness = embeddings.similarities(asked, stored) if said else []
+    ranked = sorted(zip(nearness, said, strict=True), key=lambda one: -one[0])
+    return [(hit, _whole([one])) for near, (hit, _, one) in ranked[:most] if near >= LEAST_TOLD]
 
 
 def _counts_for(path: str, text: str, terms: Sequence[str]) -> float:
@@ -204,14 +169,21 @@ def _counts_for(path: str, text: str, terms: Sequence[str]) -> float:
     return UNASKED if is_licence and not asked else 1
 
 
+def _rows_with_some(
+    base: sqlite3.Connection, terms: Sequence[str], within: str, limit: int, forms: Forms | None = None
+) -> list[tuple[Hit, str]]:
+    """Parts that hold some of the terms, in any form."""
+    known = _other_forms(base, terms) if forms is None else forms
+    return _rows(base, _expression(terms, known, " OR "), terms, within, limit)
+
+
 def _rows(
-    base: sqlite3.Connection, terms: Sequence[str], joined: str, within: str, limit: int
+    base: sqlite3.Connection, expression: str, terms: Sequence[str], within: str, limit: int
 ) -> list[tuple[Hit, str]]:
     if not terms:
         return []
-    asked = joined.join('"' + term.replace('"', '""') + '"' for term in terms)
     taken: list[tuple[Hit, str]] = []
-    for row in base.execute(_FOUND, [asked]):
+    for row in base.execute(_FOUND, [expression]):
         if paths.is_secret(row[0]) or (within and not row[0].startswith(f"{within}/")):
             continue
         taken.append((_hit(row, _counts_for(row[0], row[6], terms)), row[6]))
@@ -248,8 +220,8 @@ def best_quotes(base: sqlite3.Connection, question: str, within: str, most: int)
     third of all. Where the heading says more than any sentence below it, the whole section is given.
     """
     asked = telling(question)[:MOST_WORDS]
-    rows = _rows(base, asked, " OR ", within, 30)
-    weights = _weights({*map(stem, asked)}, [{stem(word) for word in words(text)} for _, text in rows])
+    rows = _rows_with_some(base, asked, within, 30)
+    weights = _weights({*map(stem, asked)}, [set(words(text)) for _, text in rows])
     told = [
         one for hit, text in rows for one in _quotes(hit, text, weights, _counts_for(hit.path, text, asked))
     ]
@@ -288,14 +260,22 @@ def _whole(said: Sequence[str]) -> str:
 
 
 def _weights(terms: set[str], texts: list[set[str]]) -> dict[str, float]:
-    return {
-        term: math.log(1 + len(texts) / (1 + sum(term in text for text in texts))) + 0.5 for term in terms
-    }
+    held = [_held(text, terms) for text in texts]
+    return {term: math.log(1 + len(texts) / (1 + sum(term in one for one in held))) + 0.5 for term in terms}
 
 
 def _weight(sentence: str, weights: dict[str, float]) -> float:
-    held = {stem(word) for word in words(sentence)}
-    return sum(weight for term, weight in weights.items() if term in held)
+    return sum(weights[term] * share for term, share in _held(words(sentence), weights).items())
+
+
+def _held(said: Iterable[str], terms: Iterable[str]) -> dict[str, float]:
+    """Which of the terms these words are, or are made of, each with what it counts for."""
+    stems, roots = {stem(word) for word in said}, {root(word) for word in said}
+    held = {term: 1.0 for term in terms if term in stems}
+    for term in terms:
+        if term not in held and any(is_made_of(word, root(term)) for word in roots):
+            held[term] = COMPOUND
+    return held
 
 
 def related_parts(base: sqlite3.Connection, path: str, n: int, limit: int) -> list[Hit] | None:
@@ -307,7 +287,7 @@ def related_parts(base: sqlite3.Connection, path: str, n: int, limit: int) -> li
     kept = set(telling(row[0]))
     counts = Counter(word for word in words(row[0]) if word in kept)
     rare = sorted(counts, key=lambda term: (-counts[term] * math.log(1 + whole / _spread(base, term)), term))
-    rows = _rows(base, rare[:12], " OR ", "", limit + 1)
+    rows = _rows(base, _expression(rare[:12], {}, " OR "), rare[:12], "", limit + 1)
     return [hit for hit, _ in rows if hit.chunk != f"{path}#{n}"][:limit]
 
 
@@ -328,6 +308,10 @@ CREATE TRIGGER chunk_in AFTER INSERT ON chunk BEGIN INSERT INTO word(rowid, text
 CREATE TRIGGER chunk_out AFTER DELETE ON chunk
     BEGIN INSERT INTO word(word, rowid, text) VALUES ('delete', old.id, old.text); END;
 """
+_WITH_VECTORS = """
+CREATE TABLE IF NOT EXISTS vector(id INTEGER PRIMARY KEY, value BLOB NOT NULL);
+CREATE TRIGGER IF NOT EXISTS vector_out AFTER DELETE ON chunk BEGIN DELETE FROM vector WHERE id = old.id; END;
+"""
 
 
 @contextmanager
@@ -346,28 +330,32 @@ def _opened(data: bytes) -> Iterator[sqlite3.Connection]:
 
 
 def search(data: bytes, *, query: str, within: str, limit: int) -> Answer:
-    """The parts that fit best, and how many files are in the index."""
+    """The parts that fit best, and how many files are in the index. `near`: some hold none of the words."""
+    asked = [stem(word) for word in telling(query)]
     with _opened(data) as base:
-        hits = [hit.model_dump() for hit, _ in best_parts(base, query, within, limit)]
-        return {"files": _count(base, "file"), "hits": hits}, b""
+        found = best_parts(base, query, within, limit)
+        near = any(not _held(words(text), asked) for _, text in found)
+        hits = [hit.model_dump() for hit, _ in found]
+        return {"files": _count(base, "file"), "hits": hits, "near": near}, b""
 
 
 def quotes(data: bytes, *, question: str, within: str, limit: int) -> Answer:
-    """Parts with the sentence that says most, and the SHA-256 that each file had."""
+    """Parts with the sentence that says most, and the SHA-256 that each file had. `near`: found by what it means."""
     with _opened(data) as base:
         known = dict(base.execute("SELECT path, sha256 FROM file"))
+        by_words = best_quotes(base, question, within, limit)
         found = [
             {"hit": hit.model_dump(), "quote": quote, "sha256": known.get(hit.path, "")}
-            for hit, quote in best_quotes(base, question, within, limit)
+            for hit, quote in by_words or near_quotes(base, question, within, limit)
         ]
-        return {"files": _count(base, "file"), "found": found}, b""
+        return {"files": _count(base, "file"), "found": found, "near": bool(found) and not by_words}, b""
 
 
 def passages(data: bytes, *, question: str, within: str, limit: int) -> Answer:
-    """Parts that hold some of the question's words, best first, with their text and the SHA-256 of their file."""
+    """Parts about the question, best first, with their text and the SHA-256 of their file."""
     with _opened(data) as base:
         known = dict(base.execute("SELECT path, sha256 FROM file"))
-        rows = _rows(base, telling(question)[:MOST_WORDS], " OR ", within, limit)
+        rows = parts_about(base, question, within, limit)
         found = [
             {"hit": hit.model_dump(), "text": text, "sha256": known.get(hit.path, "")} for hit, text in rows
         ]
@@ -383,27 +371,53 @@ def related(data: bytes, *, path: str, number: int, limit: int) -> Answer:
 
 
 def counts(data: bytes) -> Answer:
-    """How many files and parts there are."""
+    """How many files and parts there are, and of how many parts the vector is known."""
     with _opened(data) as base:
-        return {"files": _count(base, "file"), "chunks": _count(base, "chunk")}, b""
+        near = _count(base, "vector") if _has_vectors(base) else 0
+        return {"files": _count(base, "file"), "chunks": _count(base, "chunk"), "vectors": near}, b""
 
 
 def _count(base: sqlite3.Connection, table: str) -> int:
     return int(base.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
 
 
-def known(data: bytes) -> Answer:
-    """The folders with whether what is below them counts, and a line for each file with its SHA-256."""
+def known(data: bytes, *, missing: bool = False) -> Answer:
+    """The folders with whether what is below them counts, a line for each file with its SHA-256, and with `missing` how
+    many parts lack a vector."""
     with _opened(data) as base:
         folders = base.execute("SELECT path, recursive FROM folder ORDER BY path").fetchall()
         files = base.execute("SELECT path, sha256 FROM file").fetchall()
-    return {"folders": folders}, b"\n".join(json.dumps(row).encode() for row in files)
+        without = _missing(base) if missing else 0
+    return {"folders": folders, "missing": without}, b"\n".join(json.dumps(row).encode() for row in files)
+
+
+def _lacks_vector(base: sqlite3.Connection) -> str:
+    """The condition of parts that have no vector."""
+    return "id NOT IN (SELECT id FROM vector)" if _has_vectors(base) else "1"
+
+
+def _missing(base: sqlite3.Connection) -> int:
+    """How many parts could have a vector and have none."""
+    if not embeddings.installed():
+        return 0
+    return int(base.execute(f"SELECT count(*) FROM chunk WHERE {_lacks_vector(base)}").fetchone()[0])
+
+
+def _add_vectors(base: sqlite3.Connection) -> None:
+    for statement in _WITH_VECTORS.strip().splitlines():
+        base.execute(statement)
+    lacking = f"SELECT id, text FROM chunk WHERE {_lacks_vector(base)} ORDER BY id LIMIT ?"
+    left = base.execute(lacking, [MOST_EMBEDDED]).fetchall()
+    values = embeddings.vectors([" ".join(telling(text)) for _, text in left])
+    rows = [(id_, value) for (id_, _), value in zip(left, values, strict=True)]
+    base.executemany("INSERT INTO vector VALUES (?, ?)", rows)
 
 
 def changed(
     data: bytes, *files: bytes, folder: list[Any] | None, gone: Sequence[str], new: Sequence[Any]
 ) -> Answer:
-    """The bytes of the index after a change. `files`: the text of each of `new`, which are path, SHA-256 and size."""
+    """The bytes of the index after a change. `files`: the text of each of `new`, which are path, SHA-256 and size.
+    `missing`: parts that could have a vector and are left for the next change."""
     written = 0
     with _opened(data) as base:
         base.execute("BEGIN")
@@ -417,8 +431,10 @@ def changed(
             parts = [[one[0], n, *chunk] for n, chunk in enumerate(chunks(text.decode()), 1)]
             base.executemany("INSERT INTO chunk(path, n, first, last, text) VALUES (?, ?, ?, ?, ?)", parts)
             written += len(parts)
+        if embeddings.installed():
+            _add_vectors(base)
         base.execute("COMMIT")
-        return {"chunks": written}, base.serialize()
+        return {"chunks": written, "missing": _missing(base)}, base.serialize()
 
 
 TASKS: dict[str, Callable[..., Answer]] = {

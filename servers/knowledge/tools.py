@@ -11,7 +11,6 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.resolve import Sample
 from pydantic import Field
 
-from servers.cards import ITEMS, Card, bound, call, change, reading, unchanged
 from servers.command_line import Clock
 from servers.filesystem import answers, disk, file_ops
 from servers.filesystem.answers import spoken
@@ -39,6 +38,7 @@ from servers.knowledge.models import (
     WithinArg,
 )
 from servers.model_answers import Answer, about, answer_text, asking, cited, refusal, samples
+from servers.tool_metadata import ITEMS, Card, bound, call, change, reading, unchanged
 
 Limit = Annotated[int, Field(ge=1, le=50, description="At most this many.")]
 QueryArg = Annotated[str, Field(min_length=1, max_length=500, description="Words to look for.")]
@@ -47,7 +47,11 @@ PASSAGES = 12  # parts that a model is asked about
 TASK = """\
 Answer the question from the numbered parts of files, in the language of the question and as briefly as it allows. Where
 they do not answer it, write nothing. The question: """
-_EMPTY = "Nothing is in the index yet. Index a folder first, with index_folder."
+_NEAR = (
+    "Found by what it means: no sentence holds the words of the question, so look whether this answers it."
+)
+_NEAR_PARTS = "Some of these hold none of the words: they were found by what they mean."
+_EMPTY = "Nothing is in the index yet. Index a folder first."
 
 
 class _Passage(NamedTuple):
@@ -80,17 +84,21 @@ class Reading:
 
     @spoken
     def search_documents(self, query: QueryArg, path: WithinArg = "", limit: Limit = 10) -> Hits:
-        """Search the indexed files for words; all of them where that is possible, else some. Best first."""
-        found, files = [], 0
+        """Search the indexed files for words; all of them where that is possible, else some. Best first.
+
+        With the package for embeddings, where no part holds all words: also parts that say it in other words."""
+        found, files, near = [], 0, False
         for root, within in self._scopes(path):
             told, _ = indexing.ask(
                 indexing.stored(root), "search", query=query, within=within, limit=limit + 1
             )
             found += self._hits(root, told["hits"])
             files += told["files"]
+            near = near or told["near"]
         found.sort(key=lambda hit: -hit.score)
         hits, more = answers.fitting(found, limit)
-        note = _EMPTY if not files else "" if hits else "No indexed file holds these words."
+        by_words = "" if hits else "No indexed file holds these words."
+        note = _EMPTY if not files else _NEAR_PARTS if near else by_words
         return Hits(asked=query, hits=hits, files=files, truncated=more, note=note)
 
     @property
@@ -144,7 +152,8 @@ class Reading:
 
     def _by_quotes(self, question: str, path: str, limit: int) -> Answered:
         """The sentences that say most about the question."""
-        sources, files = [], 0
+        said, near = list[Source](), list[Source]()
+        files = 0
         for root, within in self._scopes(path):
             told, _ = indexing.ask(
                 indexing.stored(root), "quotes", question=question, within=within, limit=limit
@@ -153,9 +162,11 @@ class Reading:
             for one in told["found"]:
                 hit = Hit.model_validate(one["hit"])
                 changed = one["sha256"] != _now(self.roots, root, hit.path)
-                sources.append(_source(self._said(root, hit), one["quote"], changed))
+                kind = near if told["near"] else said
+                kind.append(_source(self._said(root, hit), one["quote"], changed))
+        sources = said or near
         note = _EMPTY if not files else "" if sources else "No indexed file says something about that."
-        note = _changed(sources) or note
+        note = " ".join(filter(None, ["" if said or not near else _NEAR, _changed(sources) or note]))
         answer = " ".join(source.quote for source in sources[:limit])
         return Answered(
             question=question, found=bool(sources), answer=answer, sources=sources[:limit], note=note
@@ -171,7 +182,9 @@ class Reading:
             indexing.stored(place.root), "related", path=place.inner, number=at, limit=limit
         )
         if told["hits"] is None:
-            raise ToolError(f"There is no part “{chunk[:100]}” in the index. Take one from search_documents.")
+            raise ToolError(
+                f"There is no part “{chunk[:100]}” in the index. Search first, and take one that is found."
+            )
         return Hits(asked=chunk, hits=self._hits(place.root, told["hits"]), files=told["files"])
 
     @spoken
@@ -187,6 +200,7 @@ class Reading:
             folders=[shown(self.roots, root, folder) if folder else "." for folder in folders],
             files=counts["files"],
             chunks=counts["chunks"],
+            found_by_meaning=counts["vectors"],
         )
 
     @spoken
@@ -204,7 +218,7 @@ class Reading:
 
     def _plan(self, place: Place, places: list[tuple[Place, bool]]) -> Plan:
         data = indexing.stored(place.root)
-        change = difference(indexing.known(data).files, self.roots, places)
+        change = difference(indexing.known(data, missing=True), self.roots, places)
         change.must_be_something()
         return planned(place, change, indexing.named(data))
 
@@ -253,7 +267,7 @@ def indexed(roots: Roots, folders: list[tuple[str, bool]], place: Place) -> list
     ]
     chosen = [one for one in found if one[0].parts[: len(place.parts)] == place.parts]
     if not chosen:
-        raise ToolError(f"No folder in {place.said} is in the index. Index one first, with index_folder.")
+        raise ToolError(f"No folder in {place.said} is in the index. Index one first.")
     return chosen
 
 
@@ -269,7 +283,7 @@ def _now(roots: Roots, root: Root, inner: str) -> str:
 def _changed(sources: Sequence[Source]) -> str:
     """A sentence where a source is no longer what was indexed."""
     changed = any(source.changed_since for source in sources)
-    return "Some of these files have changed since: run update_index, then ask again." if changed else ""
+    return "Some of these files have changed since: update the index, then ask again." if changed else ""
 
 
 def _source(hit: Hit, quote: str, changed: bool) -> Source:
@@ -319,9 +333,9 @@ class Changing:
         at = self.clock()  # which may purge the trash: nobody else may have this root for it
         with file_ops.alone(place.root):
             before = _agreed(place, index)
-            known = indexing.known(before)
+            known = indexing.known(before, missing=True)
             places = [new] if new else indexed(self.roots, known.folders, place)
-            change = difference(known.files, self.roots, places)
+            change = difference(known, self.roots, places)
             change.must_be_something()
             if shown is not None and change.digest != shown:
                 raise ToolError("The files have changed since they were shown. Look again, then ask again.")

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from servers.knowledge.tasks import SIZE, chunks, sections
+from servers.knowledge import tasks
+from servers.knowledge.text_parts import SIZE, chunks, is_made_of, root, sections
 from tests.servers.figures import told
 from tests.servers.test_knowledge_tools import knowing
 
@@ -59,6 +63,14 @@ Kosten
 SOFTWARE = (
     "Which software may be used is decided by Ann. The software for accounting is bought once a year.\n"
 )
+LEASE = """# Mietvertrag
+
+Die Kündigungsfrist beträgt drei Monate zum Quartalsende. Die Nebenkosten werden jährlich abgerechnet.
+Für Haustiere ist eine Genehmigung des Vermieters nötig.
+"""
+TEXTS = {
+    "LICENSE": LICENCE, "handbook.md": HANDBOOK, "plan.md": PLAN, "software.txt": SOFTWARE, "vertrag.md": LEASE,
+}  # fmt: skip
 ASKED = {
     "How many days of vacation do I have?": ("handbook.md", "Everybody has 30 days a year."),
     "What about vacation?": (
@@ -97,6 +109,13 @@ ASKED = {
         "plan.md",
         "- Versicherung der Möbel während des Transports und der Lagerung, inkl. aller Rechner und Bildschirme: 310 Euro",
     ),
+    "Welche Frist gilt für die Kündigung?": (
+        "vertrag.md",
+        "Die Kündigungsfrist beträgt drei Monate zum Quartalsende.",
+    ),
+    "Wie wird über die Kosten abgerechnet?": ("vertrag.md", "Die Nebenkosten werden jährlich abgerechnet."),
+    "Sind Haustiere erlaubt?": ("vertrag.md", "Für Haustiere ist eine Genehmigung des Vermieters nötig."),
+    "Wer genehmigt ein Tier im Haus?": ("vertrag.md", "Für Haustiere ist eine Genehmigung des Vermieters nötig."),
     "Which software may persons use?": ("software.txt", "Which software may be used is decided by Ann."),
     "Which licence does the software have, and what warranty?": ("LICENSE", ""),
 }  # fmt: skip
@@ -104,9 +123,8 @@ ASKED = {
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A handbook, a plan, a note and a licence."""
-    texts = {"LICENSE": LICENCE, "handbook.md": HANDBOOK, "plan.md": PLAN, "software.txt": SOFTWARE}
-    for name, text in texts.items():
+    """A handbook, a plan, a lease, a note and a licence."""
+    for name, text in TEXTS.items():
         (tmp_path / name).write_text(text, "utf-8")
     return tmp_path
 
@@ -121,6 +139,26 @@ async def test_questions_are_answered_with_whole_sentences_of_the_right_section(
                 wrong.append((question, [one["quote"] for one in found]))
     right = f"{len(ASKED) - len(wrong)} of {len(ASKED)}"
     assert right == told("knowledge.ask_about_files"), wrong
+
+
+@pytest.mark.parametrize(
+    ("word", "part", "made"),
+    [
+        ("Kündigungsfristen", "Frist", True),
+        ("Jahresurlaub", "Urlaub", True),
+        ("Urlaubsanträge", "Urlaub", True),
+        ("Nebenkosten", "Kosten", True),
+        ("Verträge", "Vertrag", True),
+        ("Genehmigungen", "Genehmigung", True),
+        ("release", "lease", False),
+        ("report", "port", False),
+        ("express", "press", False),
+        ("Rechnung", "Recht", False),
+        ("Kosten", "Nebenkosten", False),
+    ],
+)
+def test_a_word_is_found_in_its_forms_and_compounds(word: str, part: str, made: bool) -> None:
+    assert is_made_of(root(word), root(part)) == made
 
 
 async def test_licences_come_last_where_nobody_asks_about_them(folder: Path) -> None:
@@ -153,3 +191,21 @@ def test_what_is_no_prose_keeps_its_lines() -> None:
         "Name: Ann",
         "Town: Kiel",
     ]
+
+
+def test_the_words_of_an_index_are_looked_through_once_and_only_where_the_exact_words_are_not_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looks, look = list[list[str]](), tasks._other_forms
+
+    def counted(base: sqlite3.Connection, terms: Sequence[str]) -> Any:
+        looks.append([*terms])
+        return look(base, terms)
+
+    monkeypatch.setattr(tasks, "_other_forms", counted)
+    text = LEASE.encode()
+    _, index = tasks.changed(b"", text, folder=["", True], gone=[], new=[["a.md", "0" * 64, len(text)]])
+    for query, times in (("Nebenkosten", 0), ("Kosten", 1), ("Kosten Strom", 1)):
+        looks.clear()
+        assert tasks.search(index, query=query, within="", limit=5)[0]["hits"]
+        assert len(looks) == times, query

@@ -117,14 +117,14 @@ async def test_a_file_that_changed_since_is_said_with_the_answer(folder: Path) -
         assert told["sources"][0]["changed_since"]
         again = await asked("ask_about_files", question="Kosten Versicherung Möbel")
     assert again["answer"] == "310 Euro [1]"
-    assert again["note"].endswith("run update_index, then ask again.")
+    assert again["note"].endswith("update the index, then ask again.")
 
 
 async def test_nothing_is_asked_about_an_empty_index_or_words_that_are_nowhere(folder: Path) -> None:
     async with sampling(folder.parent / "logs", "knowledge", server([folder]), [says("- x")]) as asked:
         empty = await asked("ask_about_files", question=ABROAD)
         await asked("index_folder", path=".")
-        nowhere = await asked("ask_about_files", question="Zanzibar quokkas?")
+        nowhere = await asked("ask_about_files", question="Photosynthesis?")
         assert asked.stub.requests == []
     assert "Index a folder first" in empty["note"]
     assert nowhere["note"] == "No indexed file says something about that."

@@ -13,7 +13,7 @@ from mcp import Client, StdioServerParameters
 
 from servers.filesystem import trash
 from servers.knowledge import indexing, server
-from servers.knowledge.tasks import SIZE, chunks, sentences
+from servers.knowledge.text_parts import SIZE, chunks, sentences
 from tests.servers import papers
 from tests.servers.files import Ask, Clock, Mode
 from tests.servers.gate_around_server import check_cards
@@ -109,7 +109,7 @@ async def test_what_no_file_says_is_not_made_up(tmp_path: Path) -> None:
         (tmp_path / "lease.md").write_text("The lease is over.")
         told = await ask("ask_about_files", question="When does the lease end?", limit=1)
     assert told["sources"][0]["changed_since"]
-    assert "run update_index" in told["note"]
+    assert "update the index" in told["note"]
 
 
 async def test_related_parts_share_rare_words(tmp_path: Path) -> None:
@@ -285,3 +285,17 @@ async def test_the_server_runs_on_standard_input_and_output(tmp_path: Path) -> N
         ask = Ask(client)
         await ask("index_folder", path=".")
         assert (await ask("search_documents", query="onions"))["hits"]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Sick notes are due on the third day, see Sec. 4.2 of the handbook.",
+        "Printer codes are set by Ms. Lopez, ext. 4711.",
+        "Fahrkarten der 2. Klasse werden erstattet.",
+        "Es gilt ab dem 3. Monat, sonst ab 1. Januar.",
+        "Der Umsatz lag bei 3 Mio. Euro.",
+    ],
+)
+def test_a_sentence_does_not_end_in_its_middle(sentence: str) -> None:
+    assert sentences(f"{sentence} Another one.") == [sentence, "Another one."]
