@@ -1,24 +1,23 @@
-"""What notes and transcripts say: when, who was there, what was decided, who does what by when.
-
-Rules take what is said in so many words; a model adds lines that quote the notes.
-"""
+"""What notes and transcripts say in so many words: when, who was there, what was decided, who does what by when."""
 
 # ruff: noqa: E501 - a pattern reads best on one line
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from datetime import date, timedelta
-from typing import Annotated, NamedTuple, TypeVar
+from typing import Annotated, NamedTuple
 
-from mcp.server.mcpserver.resolve import Sample
 from pydantic import BaseModel, Field
 
 from servers.days import WEEKDAYS
 from servers.decisions import decided
 from servers.filesystem.models import Item, Sha256, Strict, Written
-from servers.model_answers import Answer, Cited, about, answer_text, cited, refusal
+from servers.meeting import transcripts
+from servers.meeting.transcripts import Row
+from servers.sentences import TURN, sentences
 
 SourceArg = Annotated[
     str, Field(description="Notes or a transcript in the allowed folders: .txt, .md, .docx, .vtt or .srt.")
@@ -29,6 +28,9 @@ NewArg = Annotated[
 TitleArg = Annotated[
     str, Field(max_length=200, description="Their title. Empty: the first heading, or the file's name.")
 ]
+
+
+MOST = 500  # of each kind
 
 
 class ActionItem(BaseModel):
@@ -54,6 +56,23 @@ class Minutes(BaseModel):
     attendees: list[str]
     decisions: list[Decision]
     actions: list[ActionItem]
+    left_out: dict[str, int] = Field(
+        default={}, description=f"how many attendees, decisions and actions are more than {MOST} of a kind"
+    )
+
+    @property
+    def bounded(self) -> Minutes:
+        """The same with no more of each kind than minutes hold."""
+        every = {name: getattr(self, name) for name in ("attendees", "decisions", "actions")}
+        over = {name: self.left_out.get(name, 0) + max(0, len(each) - MOST) for name, each in every.items()}
+        kept: dict[str, object] = {name: each[:MOST] for name, each in every.items()}
+        return self.model_copy(update=kept | {"left_out": {name: n for name, n in over.items() if n}})
+
+    @property
+    def unsaid(self) -> str:
+        """What is to be said of those; "" where there are none."""
+        named = ", ".join(f"{number:,} {name}" for name, number in self.left_out.items())
+        return f"Minutes hold {MOST} of a kind, so some are left out: {named}." if named else ""
 
 
 class Call(Strict):
@@ -73,7 +92,7 @@ class Plan(BaseModel):
     expected_target: Sha256
     expected_made: Sha256
     minutes: Minutes
-    note: str = Field(default="", description="what was used, where a model was asked")
+    note: str = Field(default="", description="what was used, where a model was asked; and left out")
 
 
 class Made(Written):
@@ -88,10 +107,6 @@ _STAMP = re.compile(r"^[\[(]?(?:\d{1,2}:)?\d{1,2}:\d{2}(?:[.,]\d{1,3})?[\])]?\s*
 _WORD = r"[A-ZÄÖÜÀ-ÞŁŚŻČŠŽ][\w'’.-]*"
 _NAME = rf"{_WORD}(?: (?:(?:von|van|de|der|den|da|di|la|zu)\b|{_WORD})){{0,3}}"
 _SPEAKER = re.compile(rf"^({_NAME})(?: ?\([^)]{{1,40}}\))? ?: +(\S.*)$")
-_SENTENCE = re.compile(r"[^.!?…]+(?:[.!?…](?!\s)[^.!?…]*)*[.!?…]*")
-_ABBREVIATED = re.compile(
-    r"(?:\b\d{1,2}|\b(?:z|d|u|o|bzw|ca|Dr|Nr|St|Mr|Mrs|Ms|No|e\.g|i\.e|vs|approx|[A-Z]))\.$"
-)
 
 
 class Line(NamedTuple):
@@ -101,13 +116,34 @@ class Line(NamedTuple):
     speaker: str
     text: str
     raw: str  # with the marks of a list or a heading
+    row: Row | None = None  # of a table of actions
 
 
 def lines(text: str, spoken: bool = False) -> list[Line]:
     """The lines that say something; of what somebody says, the sentences. `spoken`: every line is said by somebody."""
-    plain = [(number, *_plain(raw)) for number, raw in enumerate(text.splitlines(), 1)]
+    every = text.splitlines()
+    plain = [(number, *_plain(raw)) for number, line in enumerate(every, 1) for raw in line.split(TURN)]
     names = _names(plain, spoken)
-    return [line for one in plain if one[1] for line in _said(*one, names)]
+    above = {} if spoken else transcripts.speakers(every)
+    rows, taken = ([], set()) if spoken else transcripts.actions(every)
+    tables = {row.number: row for row in rows} | {
+        number: None for number in taken - {row.number for row in rows}
+    }
+    return [line for one in plain if one[1] for line in _each(one, names, above, tables)]
+
+
+def _each(
+    plain: tuple[int, str, str, bool], names: set[str], above: dict[int, str], tables: dict[int, Row | None]
+) -> Iterator[Line]:
+    """The lines of one line. `above`: who says it, by a name above; `tables`: rows of actions, None for heads."""
+    number, text, raw, _ = plain
+    if number in tables:
+        row = tables[number]
+        yield from [Line(number, "", row.what, raw, row)] if row else []
+    elif number in above:
+        yield from (Line(number, above[number], one, raw) for one in sentences(text) if above[number])
+    else:
+        yield from _said(*plain, names)
 
 
 def _plain(raw: str) -> tuple[str, str, bool]:
@@ -127,12 +163,14 @@ def _names(plain: list[tuple[int, str, str, bool]], spoken: bool) -> set[str]:
         ):
             counts[found[1]] += 2 if timed or spoken else 1
     heads = (_LABELLED["attendees"].fullmatch(text) for _, text, _, _ in plain)
-    listed = [each.strip() for head in heads if head and head[1] for each in _PEOPLE.split(head[1])]
-    return {
-        name
-        for name, count in counts.items()
-        if count > 1 or any(f"{each} ".startswith(f"{name} ") for each in listed)
-    }
+    listed = (each.strip() for head in heads if head and head[1] for each in _PEOPLE.split(head[1]))
+    there = {" ".join(words[:end]) for words in map(_first_words, listed) for end in range(1, len(words) + 1)}
+    return {name for name, count in counts.items() if count > 1 or name in there}
+
+
+def _first_words(listed: str) -> list[str]:
+    """As many words of somebody who is listed as the name of a speaker can have."""
+    return listed.split(" ", 4)[:4]
 
 
 def _said(number: int, plain: str, raw: str, timed: bool, names: set[str]) -> Iterator[Line]:
@@ -144,19 +182,7 @@ def _said(number: int, plain: str, raw: str, timed: bool, names: set[str]) -> It
         yield Line(number, "", plain, raw)
 
 
-def sentences(text: str) -> Iterator[str]:
-    """The sentences of a text; a point behind a number or an abbreviation ends none."""
-    held = ""
-    for found in _SENTENCE.finditer(text):
-        held = f"{held} {found[0].strip()}".strip()
-        if not _ABBREVIATED.search(held):
-            yield held
-            held = ""
-    if held:
-        yield held
-
-
-MOST = 500  # of each kind
+LONGEST_NAME = 80  # characters
 _HEADING = re.compile(r"#{1,6} ++(.*[^ #])[ #]*")
 _LABELLED = {
     "attendees": re.compile(
@@ -207,7 +233,8 @@ _DUE = re.compile(
 _HELD = re.compile(
     rf"(?i)^(?:date|when|held(?: on)?|meeting of|minutes of|datum|protokoll vom|sitzung (?:vom|am)|besprechung (?:vom|am))\b ?:? *(?:\w+(?:day|tag|woch),? )?(?:den )?({_DAY})(?!\w)"
 )
-_NONE = re.compile(r"(?i)(?:none|n/?a|nobody|keine?r?|niemand|-+|—)\.?")
+_WORD_BEGINS = re.compile(r"\b\w")
+_NONE = re.compile(r"(?i)(?:none|n/?a|nobody|keine?r?|niemand|[-–—]+)\.?")
 
 
 def minutes(lines: list[Line], title: str) -> Minutes:
@@ -219,9 +246,9 @@ def minutes(lines: list[Line], title: str) -> Minutes:
         title=title or _title(lines),
         held=held,
         attendees=_attendees(parts, lines),
-        decisions=list(_decisions(parts))[:MOST],
-        actions=found[:MOST],
-    )
+        decisions=list(_decisions(parts)),
+        actions=found,
+    ).bounded
 
 
 def _title(lines: list[Line]) -> str:
@@ -237,10 +264,13 @@ def _held(line: Line) -> date | None:
 def _parts(lines: list[Line]) -> list[tuple[str, Line]]:
     """Each line with the part of the notes that it stands in: attendees, decisions, actions, or none.
 
-    A part begins with its word alone on a line or before a colon, and ends with the next heading.
-    """
+    A part begins with its word alone on a line or before a colon, and ends with the next heading."""
     part, out = "", []
     for line in lines:
+        if line.row:
+            part = part if part == "actions" else ""
+            out.append(("row", line))
+            continue
         name, rest = _label(line)
         if name is not None and not line.speaker:
             part = name if not rest else part
@@ -269,8 +299,8 @@ def _attendees(parts: list[tuple[str, Line]], lines: list[Line]) -> list[str]:
         if part == "attendees"
         for name in _PEOPLE.split(re.sub(r"\([^()]*\)", "", line.text))
     ]
-    found = [name for name in listed if name and len(name) <= 80 and not _NONE.fullmatch(name)]
-    return list(dict.fromkeys(found or [line.speaker for line in lines if line.speaker]))[:MOST]
+    found = [name for name in listed if name and len(name) <= LONGEST_NAME and not _NONE.fullmatch(name)]
+    return list(dict.fromkeys(found or [line.speaker for line in lines if line.speaker]))
 
 
 def _decisions(parts: list[tuple[str, Line]]) -> Iterator[Decision]:
@@ -284,18 +314,43 @@ def _decisions(parts: list[tuple[str, Line]]) -> Iterator[Decision]:
 
 
 def _actions(parts: list[tuple[str, Line]], held: date | None) -> Iterator[ActionItem]:
-    people = {line.speaker for _, line in parts} | {name for name in _attendees(parts, [])}
+    people = _Names({line.speaker for _, line in parts} | {name for name in _attendees(parts, [])})
     for part, line in parts:
         box, mine, will = _BOX.match(line.raw), _MINE.match(line.text), _WILL.match(line.text)
         asked = _ASKED.match(line.text)
-        if box or (part == "actions" and not _NONE.fullmatch(line.text)):
+        if line.row:
+            yield _of_row(line.row, held)
+        elif box or (part == "actions" and not _NONE.fullmatch(line.text)):
             yield action_item(_unboxed(line.text), line.speaker, line, held)
         elif mine and line.speaker and not part and not line.text.endswith("?"):
             yield action_item(mine[1], line.speaker, line, held)
-        elif asked and not part and any(asked[1] in name for name in people):
+        elif asked and not part and asked[1] in people:
             yield action_item(asked[2].rstrip("?"), asked[1], line, held)
         elif will and not part and _DUE.search(line.text):
             yield action_item(line.text, "", line, held)
+
+
+class _Names:
+    """The names of people, by what each of their words begins with. `in`: whether somebody may be called so."""
+
+    def __init__(self, people: Iterable[str]) -> None:
+        names = (name[:LONGEST_NAME] for name in people)
+        self._endings = sorted({name[at.start() :] for name in names for at in _WORD_BEGINS.finditer(name)})
+
+    def __contains__(self, called: str) -> bool:
+        at = bisect_left(self._endings, called)
+        return at < len(self._endings) and self._endings[at].startswith(called)
+
+
+def _of_row(row: Row, held: date | None) -> ActionItem:
+    nobody = _NONE.fullmatch(row.owner)
+    return ActionItem(
+        what=sentence(row.what),
+        owner="" if nobody else row.owner,
+        due=row.due,
+        due_date=day(row.due, held) if row.due else None,
+        line=row.number,
+    )
 
 
 def _unboxed(text: str) -> str:
@@ -375,85 +430,3 @@ def _relative(words: list[str], held: date) -> date | None:
         if words and words[-1] in names and words[0] not in ("next", "nächsten"):
             return held + timedelta(days=(list(names).index(words[-1]) - held.weekday() - 1) % 7 + 1)
     return None
-
-
-# What a model adds to them: lines whose quotation stands in the line of the notes that they name.
-
-Found = TypeVar("Found", bound=Decision | ActionItem)
-TASK = (
-    "Take out of the notes of a meeting what its minutes have to hold. Begin what a line says with one of these words: "
-    "“Attendee: ” and one name; “Decision: ” and what was decided; “Action: ” and the name of who does it, a colon, "
-    "and what by when, the day in the words of the notes. Take nothing that was only proposed, asked or rejected."
-)
-
-
-def question(notes: str) -> Sample | None:
-    """What the model is asked: each line of the notes is a source. None where they are too long."""
-    return about(TASK, notes.splitlines())
-
-
-def completed(found: Minutes, told: Answer, notes: str) -> tuple[Minutes, str]:
-    """The minutes by rule, with what a model adds to them, and a sentence that says what was used; "" where no model
-    was asked. Names and days are kept only where they stand in the notes."""
-    if refused := refusal(told):
-        return found, f"By rules: no model answered ({refused})."
-    if not (answer := answer_text(told)):
-        return found, ""
-    sources = notes.splitlines()
-    quoted, dropped = cited(answer, sources)
-    added = [_quoted_decision(one) for one in quoted if _kind(one) == "decision"]
-    told_of = [_quoted_action(one, found, sources) for one in quoted if _kind(one) == "action"]
-    actions = [one for one in told_of if not one.owner or _is_named(one, found, sources)]
-    names = [*_named(quoted, sources)]
-    dropped += len(quoted) - len(added) - len(actions) - len(names)
-    made = found.model_copy(
-        update={
-            "attendees": list(dict.fromkeys([*found.attendees, *names]))[:MOST],
-            "decisions": _merged(found.decisions, added),
-            "actions": _merged(found.actions, actions),
-        }
-    )
-    left_out = (
-        f" {dropped} of its lines were dropped: what they quote or name is not there." if dropped else ""
-    )
-    return made, f"By rules and a model.{left_out}"
-
-
-def _kind(one: Cited) -> str:
-    return one.text.partition(":")[0].strip().lower()
-
-
-def _told(one: Cited) -> str:
-    return one.text.partition(":")[2].strip()
-
-
-def _named(lines: Sequence[Cited], sources: Sequence[str]) -> Iterator[str]:
-    for one in lines:
-        if _kind(one) == "attendee" and _told(one) and _told(one) in sources[one.source - 1]:
-            yield _told(one)
-
-
-def _quoted_decision(one: Cited) -> Decision:
-    return Decision(what=sentence(_told(one)), line=one.source, by_model=True)
-
-
-def _quoted_action(one: Cited, found: Minutes, sources: Sequence[str]) -> ActionItem:
-    owner, _, what = _told(one).partition(":")
-    owner, text = (owner.strip(), what.strip()) if what else ("", owner)
-    made = action_item(text, owner, Line(one.source, "", text, text), found.held)
-    if made.due and made.due not in sources[one.source - 1]:
-        made = made.model_copy(update={"what": sentence(text), "due": "", "due_date": None})
-    return made.model_copy(update={"by_model": True})
-
-
-def _is_named(one: ActionItem, found: Minutes, sources: Sequence[str]) -> bool:
-    """Whether the notes know who is to do it: on that line, or among those who were there."""
-    return one.owner in sources[one.line - 1] or one.owner in found.attendees
-
-
-def _merged(by_rule: list[Found], by_model: list[Found]) -> list[Found]:
-    """In the order of the notes; what the rules found on a line stands."""
-    taken = {one.line for one in by_rule}
-    return sorted([*by_rule, *(one for one in by_model if one.line not in taken)], key=lambda one: one.line)[
-        :MOST
-    ]

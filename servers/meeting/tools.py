@@ -11,13 +11,13 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.resolve import Sample
 
 from servers import differences
-from servers.cards import Card, bound, reading
 from servers.command_line import Clock
 from servers.filesystem import answers, disk
 from servers.filesystem.answers import spoken
 from servers.filesystem.models import ExpectedMade, ExpectedTarget, Item
 from servers.filesystem.paths import Place, Roots
 from servers.folders import WAYS_BACK, Target, bytes_of, makes, named, put_shown, target
+from servers.meeting.by_model import completed, question
 from servers.meeting.minutes import (
     ActionItem,
     Call,
@@ -28,13 +28,10 @@ from servers.meeting.minutes import (
     Plan,
     SourceArg,
     TitleArg,
-    completed,
-    lines,
-    minutes,
-    question,
 )
 from servers.model_answers import Answer, asking, samples
 from servers.sandbox.calling import run
+from servers.tool_metadata import Card, bound, reading
 
 LARGEST = 5 << 20  # bytes of notes
 CAPTIONS = (".vtt", ".srt")
@@ -48,7 +45,7 @@ class Built:
     target: Target
     source: Item
     minutes: Minutes
-    note: str  # what was used, where a model was asked
+    note: str  # what was used, where a model was asked, and what is left out
     text: str
     data: bytes
     before: bytes | None  # of the file that gives way, where it is text
@@ -95,11 +92,12 @@ def built(roots: Roots, call: Call, told: Answer) -> Built:
     place = read.place
     goal = target(roots, call.destination, ".md", ".docx")
     goal.must_not_be(place.said)
-    found, note = completed(minutes(lines(read.text, read.spoken), call.title), told, read.text)
+    found, used = completed(_by_rule(read, call.title), told, read.text)
+    note = f"{used} {found.unsaid}".strip()
     if not (found.attendees or found.decisions or found.actions):
         raise ToolError(
             f"{place.said} names no attendees, decisions or actions in a form that is known. Write them as “Attendees: "
-            "…”, “Decision: …”, “Action: Ann will … by Friday”, or make the minutes with write_file."
+            "…”, “Decision: …”, “Action: Ann will … by Friday”, or write the minutes as a file of your own."
         )
     found = found.model_copy(update={"title": found.title or place.parts[-1].rpartition(".")[0]})
     text = written(found, read, note)
@@ -113,6 +111,13 @@ def built(roots: Roots, call: Call, told: Answer) -> Built:
     )
 
 
+def _by_rule(read: Notes, title: str) -> Minutes:
+    """The minutes before a model adds to them. Raises ToolError."""
+    text = read.text.encode("utf-8", "replace")
+    found, _ = run("meeting.minutes", read.place.said, [text], spoken=read.spoken, title=title)
+    return Minutes.model_validate(found)
+
+
 def _as(goal: Target, text: str) -> tuple[bytes, bytes | None]:
     """The bytes of the new file, and those of a text that gives way."""
     if goal.place.said.lower().endswith(".docx"):
@@ -123,7 +128,7 @@ def _as(goal: Target, text: str) -> tuple[bytes, bytes | None]:
 
 
 def written(found: Minutes, read: Notes, note: str = "") -> str:
-    """The minutes as Markdown. `note`: what was used."""
+    """The minutes as Markdown. `note`: what was used, and left out."""
     held = found.held.isoformat() if found.held else "not said in the notes"
     parts = [
         f"# {found.title}",

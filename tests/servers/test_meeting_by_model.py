@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from gate.rules.sampling import SamplingRecord, recorded_by
-from servers.meeting import minutes, server
+from servers.meeting import by_model, server
 from tests.model_stub import fails, says
 from tests.servers.gate_around_server import Gate
 from tests.servers.model_hosts import sampling
@@ -89,5 +89,17 @@ async def test_notes_in_which_the_rules_find_nothing_can_have_minutes_of_a_model
 
 
 def test_notes_too_long_for_a_question_are_left_to_the_rules() -> None:
-    assert minutes.question("a line of notes\n" * 5_000) is None
-    assert minutes.question(NOTES) is not None
+    assert by_model.question("a line of notes\n" * 5_000) is None
+    assert by_model.question(NOTES) is not None
+
+
+async def test_what_a_model_adds_to_full_minutes_is_counted_with_what_they_leave_out(tmp_path: Path) -> None:
+    notes = "Decisions\n" + "- ab\n" * 502 + "\n## Talk\nIn the end everybody was for taking it.\n"
+    (tmp_path / "notes.txt").write_text(notes)
+    told = '- Decision: the offer is taken [506: "everybody was for taking it"]'
+    async with sampling(tmp_path / "logs", "meeting", server([tmp_path]), [says(told)]) as asked:
+        seen = await asked("preview_minutes", call={"source": "notes.txt", "destination": "minutes.md"})
+    assert seen["minutes"]["left_out"] == {"decisions": 3}
+    assert seen["note"] == (
+        "By rules and a model. Minutes hold 500 of a kind, so some are left out: 3 decisions."
+    )

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
+from itertools import islice, product
 from pathlib import Path
+from string import ascii_lowercase
 
 import pytest
 
-from servers.formats import tasks
+from servers.formats import captions
 from servers.meeting.minutes import Minutes, lines, minutes
 from servers.sandbox.protocol import Refused
+from tests.patterns import TIMES, seconds
 from tests.servers.figures import told
 from tests.servers.test_meeting_tools import gate_over
 
@@ -126,11 +130,15 @@ NOTED: dict[str, tuple[str, list[str], list[str], list[tuple[str, str]]]] = {
 }  # fmt: skip
 
 
+def of_text(text: str) -> Minutes:
+    return minutes(lines(text), "")
+
+
 def of(name: str) -> Minutes:
     text = NOTED[name][0]
     if text.startswith("WEBVTT"):
-        return minutes(lines(tasks.captions(text, ".vtt"), spoken=True), "")
-    return minutes(lines(text), "")
+        return minutes(lines(captions.read(text, ".vtt")[0], spoken=True), "")
+    return of_text(text)
 
 
 @pytest.mark.parametrize("name", NOTED)
@@ -167,7 +175,7 @@ def test_a_label_with_a_value_is_nobody_who_speaks() -> None:
 def test_captions_that_are_none_say_nothing_or_why(text: str) -> None:
     said = ""
     with suppress(Refused):
-        said = tasks.captions(text, ".vtt")
+        said = captions.read(text, ".vtt")[0]
     assert "Hello" not in said
 
 
@@ -175,3 +183,46 @@ async def test_minutes_of_captions_are_made_by_the_tool(tmp_path: Path) -> None:
     async with gate_over(tmp_path, a_vtt=TEAMS.encode()) as gate:
         done = await gate.do("generate_minutes", source="a.vtt", destination="minutes.md")
     assert (done.result["attendees"], done.result["decisions"], done.result["actions"]) == (3, 2, 3)
+
+
+def names(count: int) -> list[str]:
+    """So many names of four letters, each another one."""
+    return ["".join(letters).capitalize() for letters in islice(product(ascii_lowercase, repeat=4), count)]
+
+
+def abbreviations(size: int) -> str:
+    return "Ann: Hello there.\nAnn: " + "1. " * size
+
+
+def people_listed_and_others_who_speak(size: int) -> str:
+    some = names(2 * size)
+    return "\n".join(["Attendees: " + ", ".join(some[size:]), *(f"{name}: x" for name in some[:size])])
+
+
+def strangers_asked_before_many_people(size: int) -> str:
+    return "".join(f"{name}: x\n{name}: y\n" for name in names(size)) + "Zzzz, please do it\n" * size
+
+
+@pytest.mark.parametrize(
+    "notes", [abbreviations, people_listed_and_others_who_speak, strangers_asked_before_many_people]
+)
+def test_notes_of_four_times_the_length_take_about_four_times_the_work(notes: Callable[[int], str]) -> None:
+    short, long = notes(1_000), notes(4_000)
+
+    def times_more() -> float:
+        quick = seconds(lambda: minutes(lines(short), ""), tries=3)
+        return seconds(lambda: minutes(lines(long), ""), tries=2) / quick
+
+    assert any(times_more() <= TIMES for _ in range(3))
+
+
+@pytest.mark.parametrize("called", ["Ann", "Lee", "Chris", "Mr. Smith", "Luc"])
+def test_somebody_of_the_meeting_is_asked_by_a_part_of_the_name(called: str) -> None:
+    found = of_text(
+        f"Attendees: Ann Lee, Christopher Berg, Mr. Smith, Jean-Luc\n\n{called}, please call them."
+    )
+    assert [one.owner for one in found.actions] == [called]
+
+
+def test_nobody_is_asked_who_is_not_at_the_meeting() -> None:
+    assert not of_text("Attendees: Ann Lee, Bob\n\nZoe, please call them.").actions

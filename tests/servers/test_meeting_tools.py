@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from servers.formats import tasks
+from servers.formats import captions
 from servers.meeting import server
 from servers.meeting.minutes import Minutes, day, lines, minutes
+from servers.sandbox import calling
+from servers.sandbox.calling import Job, Result
 from tests.servers import papers
 from tests.servers.files import Clock
 from tests.servers.gate_around_server import Gate, gated
@@ -73,7 +75,7 @@ def test_notes_give_what_they_say() -> None:
 
 
 def test_a_transcript_gives_who_spoke_and_what_they_took_on() -> None:
-    found = minutes(lines(tasks.captions(TRANSCRIPT, ".vtt"), spoken=True), "")
+    found = minutes(lines(captions.read(TRANSCRIPT, ".vtt")[0], spoken=True), "")
     assert found.attendees == ["Ann Lee", "Bob"]
     assert [one.what for one in found.decisions] == ["We move in May"]
     assert [(one.what, one.owner, one.due_date) for one in found.actions] == [
@@ -161,3 +163,37 @@ async def test_what_cannot_be_made_is_said(tmp_path: Path) -> None:
         seen = await gate.look("generate_minutes", source="b.txt", destination="b.md")
         (tmp_path / "notes" / "b.txt").write_text(NOTES.replace("Friday", "Thursday"))
         assert "has changed since it was shown" in await gate.refused("generate_minutes", **seen.args)
+
+
+class Refusing:
+    """A sandbox that refuses one task, and leaves the others to the real one."""
+
+    def __init__(self, task: str) -> None:
+        self._task, self._others = task, calling.SANDBOX
+
+    def call(self, job: Job) -> Result:
+        return calling.STOPPED if job.task == self._task else self._others.call(job)
+
+
+async def test_the_rules_run_in_the_sandbox_and_are_stopped_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calling, "SANDBOX", Refusing("meeting.minutes"))
+    async with gate_over(tmp_path, a_md=NOTES.encode()) as gate:
+        why = await gate.blind("generate_minutes", source="a.md", destination="b.md")
+    assert "a.md is broken, or too much to open: it was stopped" in why
+
+
+async def test_minutes_say_how_much_they_leave_out(tmp_path: Path) -> None:
+    some = "".join(f"- a{n}\n" for n in range(507))
+    names = ", ".join(f"N{n}" for n in range(502))
+    notes = f"Attendees: {names}\nDecisions\n{some}Actions\n- Call Bob\n"
+    call = {"source": "n.txt", "destination": "minutes.md"}
+    async with gate_over(tmp_path, n_txt=notes.encode()) as gate:
+        seen = await gate("preview_minutes", call=call)
+        made = await gate("generate_minutes", **call)
+    said = "Minutes hold 500 of a kind, so some are left out: 2 attendees, 7 decisions."
+    assert seen["note"] == made["note"] == said
+    assert seen["minutes"]["left_out"] == {"attendees": 2, "decisions": 7}
+    assert (made["attendees"], made["decisions"], made["actions"]) == (500, 500, 1)
+    assert said in (tmp_path / "notes" / "minutes.md").read_text()
