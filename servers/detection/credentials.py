@@ -14,12 +14,18 @@ from typing import Any, NamedTuple
 
 import re2
 
+from servers.detection.columns import Tables
 from servers.detection.hits import Hit, Sure, nothing
 
 RULES = Path(__file__).with_name("credentials.toml")
 NAME = b"name"  # the group that is not the secret, but what it is called
 LONGEST = 20_000  # characters of one that are looked at
 PLACEHOLDER = "likely a placeholder"
+_HEAD_WORD = re2.compile(rb"(?i)passw|passphrase|kennwort|pwd|secret|api.?key|token")
+_HEAD = re.compile(
+    r"(?i)(?:[\w.äöü]{1,20}[ -])?(?:\w{0,12}(?:password|passwort|kennwort|passphrase)|passwd|pwd|secret|client ?secret|"
+    r"(?:api|secret|access|private)[ -]?key|(?:api|access|auth|bearer)[ -]?token)(?: \([^()]{1,20}\))?"
+)
 BY_NAME = "named secret"  # the kind of what is told by its name alone
 
 
@@ -74,7 +80,32 @@ def _compiled(regex: str) -> re2._Regexp:
 def credentials(data: bytes) -> Iterator[Hit]:
     """The secrets in a piece of text, by bytes. One that somebody typed as an example, with signs that count up as in
     12345678-ABCD, is one perhaps: its kind says that it is likely a placeholder."""
-    return _found(data, False)
+    yield from _found(data, False)
+    yield from _below_heads(data)
+
+
+def _below_heads(data: bytes) -> Iterator[Hit]:
+    """What stands in a column of a table whose head says that it holds passwords or keys."""
+    never = _rules()[1]
+    for table in Tables(data).found if _HEAD_WORD.search(data) else ():
+        columns = {n for n, head in enumerate(table.heads) if _HEAD.fullmatch(head)}
+        place = table.start + len(table.first)
+        for line in data[place : table.end].splitlines(keepends=True) if columns else ():
+            for n, cell in enumerate(line.split(table.sign)):
+                bare = cell.strip(b' \t"\r\n')
+                if n in columns and _chosen(secret := bare.decode("utf-8", "replace"), never):
+                    start = place + cell.index(bare)
+                    yield Hit(start, start + len(bare), "password", "likely", nothing(secret))
+                place += len(cell) + len(table.sign)
+            place -= len(table.sign)
+
+
+def _chosen(secret: str, never: Allowed) -> bool:
+    """Whether a cell below such a head holds one: not a word that says that there is one, or where it is."""
+    kinds = sum(any(test(c) for c in secret) for test in (str.islower, str.isupper, str.isdigit))
+    signs = any(not c.isalnum() for c in secret)
+    plain = kinds + signs > 1 and len(set(secret)) > 3 and not any(map(str.isspace, secret))
+    return plain and 5 <= len(secret) <= 200 and not never.secrets.search(secret) and not secret.istitle()
 
 
 def to_hide(data: bytes) -> Iterator[Hit]:

@@ -14,6 +14,7 @@ import phonenumbers
 import re2
 from stdnum import iban, luhn, numdb
 
+from servers.detection.columns import Tables
 from servers.detection.hits import Hit, Sure, nothing, tail
 
 AROUND = 60  # bytes before a number in which a word may say what it is
@@ -194,7 +195,7 @@ def _compiled() -> list[tuple[Kind, re2._Regexp, re2._Regexp | None]]:
 
 def personal(data: bytes) -> Iterator[Hit]:
     """The personal data in a piece of text, by bytes."""
-    heads = _heads(data)
+    tables = Tables(data)
     for kind, form, near in _compiled():
         at = 0
         while found := form.search(data, at):
@@ -202,7 +203,7 @@ def personal(data: bytes) -> Iterator[Hit]:
             at = _next_group(data, start, end)
             if _joined(data, start, end, kind.name):
                 continue
-            before = _before(data, start, heads)
+            before = _before(data, start, tables)
             text = data[start:end].decode("utf-8", "replace")
             if (near is None or near.search(before)) and (length := kind.check(text, before)):
                 text = text[:length]
@@ -236,24 +237,10 @@ def _joined(data: bytes, start: int, end: int, name: str) -> bool:
     )
 
 
-def _before(data: bytes, start: int, heads: list[str]) -> str:
-    """What stands before it on its line, and over its column where the text is a table."""
+def _before(data: bytes, start: int, tables: Tables) -> str:
+    """What stands before it on its line, and over its column where it is in a table."""
     line = data.rfind(b"\n", 0, start) + 1
     said = data[max(line, start - AROUND) : start].decode("utf-8", "replace")
-    column = data[line:start].count(heads[0].encode()) if heads and start - line < 10_000 else -1
-    return f"{heads[1 + column]}: {said}" if 0 <= column < len(heads) - 1 else said
-
-
-def _heads(data: bytes) -> list[str]:
-    """The sign between columns and their heads, for a text whose first two lines have as many of the sign."""
-    first, second, *_ = [*data[:4_000].split(b"\n"), b"", b""]
-    for sign in (b"\t", b";", b","):
-        if first.count(sign) and first.count(sign) == second.count(sign):
-            return [
-                sign.decode(),
-                *(
-                    head.decode("utf-8", "replace").strip(' "_').replace("_", " ")
-                    for head in first.split(sign)
-                ),
-            ]
-    return []
+    table = tables.at(start)
+    head = table.head(data, start) if table else ""
+    return f"{head}: {said}" if head else said

@@ -1,4 +1,4 @@
-"""An MCP server that looks after files: personal data, secrets, twins, what could go, and encryption with age."""
+"""An MCP server that looks after files: personal data, secrets, duplicates, what could go, and encryption with age."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from servers.security.tools import CARDS, Keys, Tools, usual
 __all__ = ["configured", "server"]
 
 
-ABOUT = "Looks after files: personal data, secrets, twins, what could go, and encryption with age."
+ABOUT = "Looks after files: personal data, secrets, duplicates, what could go, and encryption with age."
 
 
 def server(roots: Sequence[Path], clock: Clock = utc_now, keys: Keys | None = None) -> MCPServer:

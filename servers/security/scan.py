@@ -137,6 +137,7 @@ MOST_NAMES = 1_000_000
 Content = tuple[str, bytes]  # what a file is called, and what is in it
 _NOTHING: Mapping[str, int] = {}
 DOCUMENTS = (".pdf", ".docx", ".xlsx")
+MAILS = (".eml", ".mbox")  # one of several mails is looked through as it stands
 
 
 @dataclass
@@ -160,6 +161,8 @@ def scan_files(roots: Roots, path: str, finder: str, cursor: str) -> Scan:
     told = ", ".join(f"{count} × {kind}" for kind, count in kinds.most_common()) or "nothing"
     stopped = more or bool(looked.budget.spent)
     notes = ["Not all was looked through: go on with next_cursor."] if stopped else []
+    if looked.budget.closed:
+        notes.append(looked.budget.unseen.removeprefix(looked.budget.spent).strip())
     if looked.skipped:
         notes.append(f"{len(looked.skipped)} files could not be looked into: see skipped.")
     if looked.partly:
@@ -243,10 +246,14 @@ def _of_portion(
     most = MOST_FINDINGS + 1 + max(done.values(), default=0)
 
     def job(some: list[Content]) -> Job:
-        return Job("security.find", [each for _, each in some], {"finder": finder, "most": most})
+        mails = [n for n, (said, _) in enumerate(some) if said.lower().endswith(MAILS)]
+        args = {"finder": finder, "most": most, "mails": mails}
+        return Job("security.find", [each for _, each in some], args)
 
     for some, result in Portions(job, MOST_AT_ONCE).results(portion):
         each_found = result.told.get("found", [None] * len(some))
+        partly = zip(some, result.told.get("partly", ()), strict=False)
+        looked.partly += [f"{said} {why}" for (said, _), why in partly if why]
         for (said, _), found in zip(some, each_found, strict=True):
             if found is None:
                 looked.skipped.append(f"{said} {result.refused or 'is not text'}")
@@ -308,17 +315,25 @@ def duplicates(roots: Roots, path: str, smallest: int) -> Duplicates:
     groups = _same(roots, seen, budget)
     listed, more = answers.fitting(groups, 500)
     wasted = sum(group.size * (len(group.paths) - 1) for group in groups)
-    note = "There are more groups. Look at a smaller folder." if more else budget.spent
+    note = "There are more groups. Look at a smaller folder." if more else budget.unseen
     return Duplicates(
         path=place.said,
         files=len(seen),
         groups=listed,
         extra=[said for group in listed for said in group.paths if said != _kept(group.paths)],
         wasted=wasted,
-        truncated=more or bool(budget.spent),
+        truncated=more or bool(budget.unseen),
         note=note,
-        summary=f"{len(seen)} files, {len(groups)} groups of twins; {wasted} bytes are there more than once.",
+        summary=_told(len(seen), len(groups), wasted),
     )
+
+
+def _told(files: int, groups: int, wasted: int) -> str:
+    looked = f"{files:,} file{'s' * (files != 1)}"
+    if not groups:
+        return f"No duplicates among {looked}."
+    several = "1 file is" if groups == 1 else f"{groups:,} files are"
+    return f"Of {looked}, {several} there more than once. The copies take {wasted:,} bytes."
 
 
 def _walk(roots: Roots, path: str, budget: listing.Budget) -> list[Seen]:
@@ -372,12 +387,12 @@ def cleanup(roots: Roots, path: str, now: datetime, old_days: int, large: int) -
         files=len(seen),
         proposals=listed,
         size=free,
-        truncated=more or bool(looked.budget.spent),
+        truncated=more or bool(looked.budget.unseen),
         note=" ".join(
             filter(
                 None,
                 [
-                    "There are more. Look at a smaller folder." if more else looked.budget.spent,
+                    "There are more. Look at a smaller folder." if more else looked.budget.unseen,
                     _unchecked(seen, looked),
                 ],
             )

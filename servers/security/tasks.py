@@ -11,6 +11,7 @@ import pyrage
 from servers.detection.credentials import credentials
 from servers.detection.hits import Finder, hits
 from servers.detection.personal import personal
+from servers.email.complete_text import complete_text
 from servers.sandbox.protocol import Refused
 from servers.text_encoding import HEAD, detect
 
@@ -28,16 +29,32 @@ def decrypt(data: bytes, keys: Sequence[str]) -> tuple[dict[str, Any], bytes]:
 FINDERS: dict[str, Finder] = {"credentials": credentials, "personal": personal}
 
 
-def find(*files: bytes, finder: str, most: int) -> tuple[dict[str, Any], bytes]:
-    """Of each file the first findings, as line, kind, how sure, and what is shown; None for one that is no text."""
-    return {"found": [_found(data, FINDERS[finder], most) for data in files]}, b""
+def find(*files: bytes, finder: str, most: int, mails: Sequence[int] = ()) -> tuple[dict[str, Any], bytes]:
+    """Of each file the first findings, as line, kind, how sure, and what is shown; None for one that is no text.
+
+    `mails`: the numbers of those that are mails, of which the text is looked through. `partly` has what is to be said
+    of each file, as the end of a sentence.
+    """
+    texts = [_mail(data) if n in mails else (_text(data), "") for n, data in enumerate(files)]
+    found = [None if text is None else _found(text, FINDERS[finder], most) for text, _ in texts]
+    return {"found": found, "partly": [why for _, why in texts]}, b""
 
 
-def _found(data: bytes, finder: Finder, most: int) -> list[tuple[int, str, str, str]] | None:
+def _text(data: bytes) -> str | None:
     encoding = detect(data[:HEAD], whole=len(data) < HEAD)
-    if encoding is None:
-        return None
-    content, found = encoding.decoded(data), list[tuple[int, str, str, str]]()
+    return encoding.decoded(data) if encoding else None
+
+
+def _mail(data: bytes) -> tuple[str | None, str]:
+    """The text of a mail; of a file that only is called one, what stands in it."""
+    try:
+        return complete_text(data, every=True)
+    except Refused as refused:
+        return _text(data), f"{refused} What is encoded in it was not looked into."
+
+
+def _found(content: str, finder: Finder, most: int) -> list[tuple[int, str, str, str]]:
+    found = list[tuple[int, str, str, str]]()
     line, at = 1, 0
     for hit in islice(hits(content, finder), most):
         line, at = line + content.count("\n", at, hit.start), hit.start

@@ -14,7 +14,6 @@ import pyrage
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
 
-from servers.cards import ITEMS, Card, bound, call, reading
 from servers.command_line import Clock
 from servers.filesystem import disk, path_arguments
 from servers.filesystem.answers import spoken
@@ -39,6 +38,7 @@ from servers.security.scan import (
     Scan,
     scan_files,
 )
+from servers.tool_metadata import ITEMS, Card, bound, call, reading
 
 NAME = "age-identity.txt"
 LONGEST = 4096  # bytes
@@ -319,7 +319,7 @@ def _crypt(title: str, verb: str, preview: str) -> Card:
 CARDS: dict[str, Card] = {
     "scan_for_pii": reading("Find personal data", "Look for personal data in {args.path}", looks=["path"]),
     "scan_for_secrets": reading("Find secrets", "Look for secrets in {args.path}", looks=["path"]),
-    "find_duplicates": reading("Find duplicates", "Look for twins in {args.path}", looks=["path"]),
+    "find_duplicates": reading("Find duplicates", "Find duplicates in {args.path}", looks=["path"]),
     "propose_cleanup": reading("Propose a clean-up", "Look what could go in {args.path}", looks=["path"]),
     "show_recipient": reading("Show public key", "Show the public key"),
     "preview_encrypt": reading(

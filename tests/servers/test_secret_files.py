@@ -10,12 +10,12 @@ from mcp import Client
 
 from gate.rules.canonical_targets import Targets
 from gate.rules.gated_files import found_files
-from servers.cards import META
 from servers.filesystem import disk, paths
 from servers.filesystem import server as filesystem
 from servers.filesystem.paths import Roots
 from servers.knowledge import server as knowledge
 from servers.knowledge.indexing import Change, Seen, taken
+from servers.tool_metadata import META
 
 SECRET = (".env", "app/.env.local", "keys/server.PEM", "id_rsa", "x/secrets.yml", "credentials", ".ENV")
 
@@ -37,11 +37,25 @@ application_default_credentials.json google-credentials.json client_secret.json 
 admin.kubeconfig kubeconfig.yaml .s3cfg .boto rclone.conf .config/gh/hosts.yml /etc/shadow serviceAccountKey.json
 terraform.tfstate terraform.tfstate.backup wp-config.php local.settings.json secring.gpg a.md|.env a.md&.env
 server.key.bak server.key.txt db.kdbx.old a.p12 a.pfx a.ppk a.p8 a.jks credentials.json~ secrets.yml.orig
+id_rsa.bk id_rsa.prev id_rsa.rpmsave id_rsa.dpkg-old server.key.ucf-dist id_rsa_backup_2024 id_rsa.2024-01-02 id_rsa-2024-01-02
+id_rsa.20240102T1200 server.pem-last id_rsa.off id_rsa_2 .envs/.prod/.postgres app/.envs/.local/.django .envs/.x
 """.split()
 
 
 @pytest.mark.parametrize(
-    "path", [*SECRET, *MORE, "a/.env ", ".env.", "a/.e\u200bnv", "．env", "id_rsa (1)", "Copy of id_rsa"]
+    "path",
+    [
+        *SECRET,
+        *MORE,
+        "a/.env ",
+        ".env.",
+        "a/.e\u200bnv",
+        "．env",
+        "id_rsa (1)",
+        "Copy of id_rsa",
+        "id_rsa 2",
+        ".env 2",
+    ],
 )
 def test_a_secret_file_is_known_by_its_name(path: str) -> None:
     assert paths.is_secret(path)
@@ -51,7 +65,8 @@ def test_a_secret_file_is_known_by_its_name(path: str) -> None:
     "path",
     """notes.md .env.example keyboard.md env secrets.md monkey id_rsa.pub config config.json ssh/config a.pub
     .env-sample .env.local.example example.env sample.env.bak environment app.environment hosts.yml shadow a/shadow.css
-    update-credentials.md boto.py wp-config.md known_hosts .gitconfig .dockerignore keys.md turkey x.keys.md rsa id_rsa.pub.bak config.bak notes.md~""".split(),
+    update-credentials.md boto.py wp-config.md known_hosts .gitconfig .dockerignore keys.md turkey x.keys.md rsa id_rsa.pub.bak config.bak notes.md~
+    id_rsa.pub.2024-01-02 envs/a.yml .envs.md a.envs/.gitignore key-1 notes.2024-01-02 credentials-2""".split(),
 )
 def test_an_ordinary_file_is_not_taken_for_a_secret_one(path: str) -> None:
     assert not paths.is_secret(path)

@@ -54,6 +54,33 @@ def _seen(one: credential_texts.Labelled) -> bool:
     return any(hit.start < start + len(one.secret) and start < hit.end for hit in hits(one.text, credentials))
 
 
+def test_passwords_in_the_files_of_programs_are_found_by_their_form() -> None:
+    word, salted, long = (
+        "Tq7vLm2xRw9Z",
+        "Kx8/fP2.qLw7RzT5vYm3Nb",
+        "Zr4Wq8Lm2Xc9Vb3Nk7Pw4Hd6Js1Fg0Ty2Ue8Rt5Ya6Bn3Km1Lp7Qd",
+    )
+    found = {
+        f"db.corp.de:5432:shop:bob:{word}\n": word,
+        f"*:*:*:bob:{word}\n": word,
+        f"bob:$apr1$k3Pz/a1${salted}\n": f"apr1$k3Pz/a1${salted}",
+        f"ann:$2y$10${long[:53]}\n": f"2y$10${long[:53]}",
+        "ann:{SHA}" + f"{long[:27]}=\n": f"{long[:27]}=",
+        f'$p = ConvertTo-SecureString "{word}" -AsPlainText -Force\n': word,
+        f"ConvertTo-SecureString -AsPlainText -String '{word}' -Force\n": word,
+    }
+    for text, secret in found.items():
+        assert [text[hit.start : hit.end] for hit in hits(text, credentials)] == [secret], text
+    for text in (
+        "10:15:5432:ready\n",
+        "see a.py:5432: in f: it fails\n",
+        "$p = ConvertTo-SecureString $plain -AsPlainText -Force\n",
+        'ConvertTo-SecureString "<your-password>" -AsPlainText\n',
+        "bob:$apr1$short\n",
+    ):
+        assert not list(hits(text, credentials)), text
+
+
 def test_a_key_that_may_be_public_is_likely_and_one_that_never_is_is_certain() -> None:
     made = credential_texts.KNOWN
     r = random.Random(3)

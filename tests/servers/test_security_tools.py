@@ -18,6 +18,8 @@ import pyrage
 import pytest
 from mcp import Client, StdioServerParameters
 
+from gate.actions.preview import make_preview
+from gate.rules.action import CallClass
 from servers.detection.credentials import credentials
 from servers.detection.hits import hits
 from servers.detection.personal import personal
@@ -25,7 +27,8 @@ from servers.security import configured, server
 from servers.security.tools import Keys
 from tests.servers import papers
 from tests.servers.files import Ask, Clock, Mode, tree
-from tests.servers.gate_around_server import check_cards
+from tests.servers.gate_around_server import check_cards, gated
+from views.preview import unsaid
 
 CLASSES = dict.fromkeys(
     "scan_for_pii scan_for_secrets find_duplicates propose_cleanup show_recipient preview_encrypt preview_decrypt "
@@ -219,6 +222,23 @@ async def test_what_could_go_is_proposed_with_its_reason_and_stays(tmp_path: Pat
     assert kinds["sensitive"]["action"] == "encrypt env.txt"
     assert found["size"] == 5
     assert "Nothing was changed" in found["summary"]
+
+
+@pytest.mark.parametrize("name", ["report.txt", "report {key} (copy).txt", "{key}"])
+async def test_a_recipient_stands_on_the_card_also_where_the_name_of_the_file_holds_it(
+    tmp_path: Path, name: str
+) -> None:
+    key = str(pyrage.x25519.Identity.generate().to_public())
+    name = name.format(key=key)
+    root = tmp_path / "files"
+    root.mkdir()
+    (root / name).write_text("salaries")
+    made = server([root], Clock(), key_beside(root))
+    async with gated(tmp_path / "logs", "security", made) as gate:
+        spec = gate.spec("encrypt_file")
+        seen = await make_preview(gate.world, spec, {"path": name, "recipients": [key]}, "C")
+    for cls in (CallClass.WRITE, CallClass.DESTRUCTIVE):
+        assert "recipients[0]" in [fact.label for fact in unsaid(seen.preview, cls)]
 
 
 async def test_a_file_is_encrypted_for_this_server_and_others_and_opened_again(
