@@ -113,7 +113,7 @@ class Twins:
             said = "as" if self._kind(group) == "same" else "nearly as"
             for row in group[1:]:
                 if shown == MOST_SHOWN:
-                    yield f"… and {len(self.extra) - shown:,} more rows; deduplicate_records lists groups."
+                    yield f"… and {len(self.extra) - shown:,} more rows; finding duplicates lists them in groups."
                     return
                 shown += 1
                 yield f"- row {row + 1}: {self._row(row)} ({said} row {group[0] + 1}: {self._row(group[0])})"

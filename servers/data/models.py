@@ -157,6 +157,8 @@ class RowsPlan(BaseModel):
     difference: str = Field(description="every row that changes, before and after")
     items: list[Item] = Field(description="how many rows of which table are added, changed or removed")
     rows: int
+    counted: str = Field(description="the same in words: “1 row”")
+    effect: str = Field(description="what is done to how many rows: “Add 1 row to”, “Change 2 rows of”")
     expected: str = Field(description="SHA-256 over the rows that change, as they are now")
     can_undo: bool = Field(description="whether they can be put back exactly, triggers and all")
 
@@ -167,7 +169,7 @@ class RowsChanged(BaseModel):
     added: int
     changed: int
     removed: int
-    record: str = Field(description="where the rows before are kept, for restore_rows")
+    record: str = Field(description="where the rows before are kept, to put them back")
     state: str = Field(description="SHA-256 over these rows as they are now")
 
 

@@ -25,7 +25,7 @@ FEWEST = 8  # values below which nothing can be said to be usual
 _ID = re.compile(
     r"(?i)(^|[\W_])(id|key|uuid|guid|nr|no|num|number|nummer|code|ref|sku)\W*$|(nummer|nr)\W*$|[a-z]ID$"
 )
-_BARE_ID = re.compile(r"(?i)\W*(id|uuid|guid|key|nr|no|number|nummer|#)\W*")
+_BARE_ID = re.compile(r"(?i)\W*+(id|uuid|guid|key|nr|no|number|nummer)\W*+|[^\w#]*+#\W*+")
 _NUMBERED = re.compile(r"[A-Za-z]{1,6}[-_/#]?\d[\d/-]{1,20}")
 MANY_IDS = 50  # values below which their form alone makes no column of ids
 MOST_TOTALS = 200  # rows that are held against those above
@@ -74,6 +74,14 @@ class Cells:
     def read(self) -> list[float | None]:
         """The values as numbers."""
         return [*map(self.notation.read, self.column.values)]
+
+    @property
+    def units(self) -> str:
+        """What is to be said of numbers in several units."""
+        cells = self.column.values
+        return values.mixed_units(
+            self.name, (cells[code] for code in self.times if self.read[code] is not None)
+        )
 
     @cached_property
     def days(self) -> values.Days:
@@ -127,7 +135,7 @@ def looked_through(
 
 
 def _assumed(cells: Sequence[Cells], marked: Sequence[int]) -> Iterator[str]:
-    yield from (one.notation.why for one in cells if one.kind == "numbers")
+    yield from (why for one in cells if one.kind == "numbers" for why in (one.notation.why, one.units))
     yield from (one.days.why for one in cells if one.kind == "days")
     if (many := sum(one.kind == "numbers" for one in cells)) > MOST_COLUMNS:
         yield f"Of {many} columns of numbers, the first {MOST_COLUMNS} are held against each other."

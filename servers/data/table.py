@@ -8,7 +8,7 @@ import re
 import unicodedata
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, compress, count, islice
@@ -26,6 +26,7 @@ _TOP = 1 << 20  # bytes in which they are looked for
 _END = 8  # bytes that tell whether the last line is a whole one
 _BATCH = 10_000  # rows that are lists at one time
 _NUMERIC = re.compile(r"(?=\D*\d)[-+\s$€£¥%\d.,'’]+")
+_DAY = re.compile(r"\s*\d{1,4}[-./]\d{1,2}[-./]\d{1,4}\b")
 _INSTEAD = "Name a .csv, .tsv, .json or .jsonl file, or say which table."
 
 
@@ -165,9 +166,10 @@ def _of_rows(names: Sequence[str], rows: Iterable[list[Cell]]) -> Table:
 
 def _of_json(text: io.TextIOWrapper, whole: bool) -> Table:
     """The records of one JSON list, or of a file with one on each line."""
-    found = tables.parsed(text.read()) if whole else map(tables.parsed, filter(str.strip, text))
+    doubled = tables.Doubled()
+    found = (tables.parsed(each, doubled) for each in ([text.read()] if whole else filter(str.strip, text)))
     filling, places = _Filling(typed=True), dict[str, int]()
-    for some in [found] if whole else _batches(found):
+    for some in found if whole else _batches(found):
         names, rows = tables.of_objects(some, "Name a file that is.")
         places |= {name: n for n, name in enumerate(dict.fromkeys([*places, *names]))}
         filling.widen(len(places), None)
@@ -175,6 +177,7 @@ def _of_json(text: io.TextIOWrapper, whole: bool) -> Table:
         order = [names.index(name) if name in names else None for name in places]
         filling.add([[None if n is None else row[n] for n in order] for row in rows])
     names, assumed = _columns([*places])
+    assumed += [f"The file {doubled.told}."] if doubled.told else []
     return Table(filling.columns(names), filling.rows, assumed)
 
 
@@ -203,7 +206,21 @@ def _of_csv(text: io.TextIOWrapper, head: str, end: str, ending: str) -> Table:
         assumed.append(
             f"The last row breaks off after {len(rows.last)} of {len(columns)} values: the file may be cut off."
         )
-    return Table(rows.filling.columns(columns), rows.filling.rows, assumed, sign)
+    made = rows.filling.columns(columns)
+    if _like_a_record(top[above], rows.filling.seen):
+        shown = "; ".join(value[:40] for value in top[above][:5])
+        assumed.insert(
+            0, f"The first line was taken for names of columns, though it may be a record: {shown}."
+        )
+    return Table(made, rows.filling.rows, assumed, sign)
+
+
+def _like_a_record(names: Sequence[str], seen: Sequence[Mapping[str, int]]) -> bool:
+    """Whether names of columns may be a first record: one is a day, half are numbers, or one is there again below."""
+    filled = [name for name in names if name.strip()]
+    numbers = sum(map(bool, map(_NUMERIC.fullmatch, filled)))
+    again = any(name.strip() and name in below for name, below in zip(names, seen, strict=False))
+    return any(map(_DAY.match, filled)) or numbers * 2 >= max(len(filled), 1) or again
 
 
 class _Ragged:
@@ -232,7 +249,7 @@ class _Ragged:
         self.first = self.first if self.wider else wider[0]
         self.wider += len(wider)
         for n in range(len(self.columns) + 1, max(width for _, width in wider) + 1):
-            self.columns.append(_free(f"column {n}", self.columns, ()))
+            self.columns.append(tables.free_name(f"column {n}", self.columns, ()))
         self.filling.widen(len(self.columns), "")
 
     def said(self) -> list[str]:
@@ -277,22 +294,9 @@ def _few_numbers(line: list[str]) -> bool:
 def _columns(names: list[str]) -> tuple[list[str], list[str]]:
     """The names, each once, and what was assumed for that."""
     tables.narrow(len(names))
-    columns: list[str] = []
-    renamed: list[str] = []
-    for n, name in enumerate(names, 1):
-        free = _free(name.strip() or f"column {n}", columns, names)
-        if name.strip() and free != name.strip():
-            renamed.append(f"“{free}” (column {n})")
-        columns.append(free)
+    columns, renamed = tables.names_apart(names)
     said = f"Columns of the same name are told apart: {', '.join(renamed)}." if renamed else ""
     return columns, [said] if said else []
-
-
-def _free(name: str, taken: Sequence[str], names: Sequence[str]) -> str:
-    if name not in taken:
-        return name
-    others = {*taken, *names}
-    return next(one for n in count(2) if (one := f"{name} ({n})") not in others)
 
 
 def _counted(many: int, thing: str) -> str:

@@ -13,7 +13,6 @@ from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
 
 from servers import formulas
-from servers.cards import Card, bound, call, change, reading
 from servers.command_line import Clock
 from servers.data import sources, writing
 from servers.data.models import (
@@ -45,6 +44,7 @@ from servers.filesystem.paths import Place, Roots
 from servers.filesystem.trash import KEEP
 from servers.folders import WAYS_BACK, bytes_of, makes, put, target
 from servers.sqlite.files import MOST_CHANGES
+from servers.tool_metadata import Card, bound, call, change, reading
 
 MOST_ANOMALIES = 500
 MOST_TEXT = 1 << 20  # bytes of a CSV file whose replacement can be shown
@@ -119,14 +119,14 @@ class Tools:
             keep=about["keep"],
             truncated=truncated,
             summary=f"{total} records, {total - left} of them again in {many} groups; "
-            f"{left} are left without them, which write_without_duplicates writes.{shown}",
+            f"{left} are left without them.{shown}",
         )
 
     @spoken
     def summarize_anomalies(
         self, path: RecordsArg, columns: ColumnsArg = None, table: TableArg = None
     ) -> Anomalies:
-        """Say what stands out in a table: values far off, gaps, days that do not exist, wrong totals, twins, ids twice.
+        """Say what stands out in a table: values far off, gaps, impossible days, wrong totals, duplicates, ids twice.
 
         Each with its rows and column. Numbers and days are read as the column writes them; `assumed` says how.
         """
@@ -309,10 +309,10 @@ def _changed(place: Place, done: writing.Written) -> RowsChanged:
     )
 
 
+_DIFFERENCE = {"kind": "text", "after": "{capture.plan.difference}"}
 _ROWS: dict[str, Any] = {
     "recoverable": "The rows before are kept in .countersign/data",
     "keeps_days": KEEP.days,
-    "preview": {"kind": "text", "after": "{capture.plan.difference}"},
     "bind": bound("expected"),
     "undo": [
         {
@@ -327,7 +327,7 @@ CARDS: dict[str, Card] = {
     "query_sqlite": reading("Ask a database", "Ask {args.path}", paths=["path"]),
     "describe_database": reading("Describe database", "Look at {args.path}", paths=["path"]),
     "deduplicate_records": reading(
-        "Find records that are there twice", "Look for twins in {args.path}", paths=["path"]
+        "Find records that are there twice", "Find duplicates in {args.path}", paths=["path"]
     ),
     "summarize_anomalies": reading(
         "Find what stands out", "Look for anomalies in {args.path}", paths=["path"]
@@ -335,7 +335,7 @@ CARDS: dict[str, Card] = {
     "preview_csv": reading("Preview a CSV file", "Look at {args.path}", paths=["path"]),
     "preview_without_duplicates": reading(
         "Preview a file without duplicates",
-        "Look for twins in {args.call.source}",
+        "Find duplicates in {args.call.source}",
         paths=["call.source"],
         looks=["call.destination"],
     ),
@@ -375,19 +375,21 @@ CARDS: dict[str, Card] = {
     "write_sqlite": change(
         "Write rows",
         "Write",
-        "Change {capture.plan.rows} rows of {args.path}",
+        "{capture.plan.effect} {args.path}",
         targets={"paths": ["path"], "reported": ["{capture.plan.path}"]},
         noun="{args.path|name}",
         capture={"plan": call("preview_write_sqlite", path="{args.path}", changes="{args.changes}")},
+        preview={**_DIFFERENCE, "of": "changes"},
         **_ROWS,
     ),
     "restore_rows": change(
         "Put rows back",
         "Put back",
-        "Put back {capture.plan.rows} rows of {capture.plan.path}",
+        "Put back {capture.plan.counted} of {capture.plan.path}",
         targets={"ids": ["record"], "reported": ["{capture.plan.path}"]},
         noun="{capture.plan.path|name}",
         capture={"plan": call("preview_restore_rows", record="{args.record}")},
+        preview=_DIFFERENCE,
         **_ROWS,
     ),
     **WAYS_BACK,

@@ -11,13 +11,14 @@ from datetime import date
 from servers.data.table import Column
 from servers.formats.tables import Cell
 
-_FIRST = "+-−.,$€£¥%EUCG"  # what a number may begin with, besides digits and spaces
+_FIRST = "+-−.,$€£¥%EUCG("  # what a number may begin with, besides digits and spaces
 LONGEST = 60  # characters of a number or a day
 _SIGNS = r"(?:[\s$€£¥]|(?:EUR|USD|CHF|GBP)\b)+"
 _CURRENCY = re.compile(rf"^{_SIGNS}|(?:\s*(?:[$€£¥%]|EUR|USD|CHF|GBP))*\s*$")
-_GAPS = "\u00a0\u202f'’"  # that part thousands in either notation
+_GAPS = " \u00a0\u202f'’"  # that part thousands in either notation
 _POINT = re.compile(rf"[-+]?(\d{{1,3}}(?:[,{_GAPS}]\d{{3}})+|\d+)?(\.\d+)?(?:[eE][-+]?\d{{1,3}})?")
 _COMMA = re.compile(rf"[-+]?(\d{{1,3}}(?:[.{_GAPS}]\d{{3}})+|\d+)?(,\d+)?")
+_BEHIND = re.compile(r"\((?![-+])([^()]*)\)|(?![-+])([^-]*\d)\s*-")  # how books write what is less than zero
 _BARE = str.maketrans("", "", f",{_GAPS}")
 _SWAPPED = str.maketrans(",", ".", f".{_GAPS}")
 
@@ -43,10 +44,31 @@ def number(value: Cell, comma: bool) -> float | None:
     if value.isdecimal():  # most of them; patterns take five times as long
         return float(value)
     text = _CURRENCY.sub("", value).replace("−", "-")
+    if text[:1] == "-":  # it may stand before the currency
+        text = "-" + _CURRENCY.sub("", text[1:])
+    if text[:1] == "(" or text[-1:] == "-":
+        less = _BEHIND.fullmatch(text)
+        text = "-" + _CURRENCY.sub("", less[1] or less[2]) if less else text
     match = (_COMMA if comma else _POINT).fullmatch(text)
+    if text.lstrip("-")[:1] == "0" and " " in text:  # the number of a telephone
+        return None
     if not match or not (match[1] or match[2]):
         return None
     return float(text.translate(_SWAPPED if comma else _BARE))
+
+
+_UNIT = re.compile(r"[$€£¥%]|EUR|USD|CHF|GBP")
+_SIGN_OF = {"EUR": "€", "USD": "$", "GBP": "£"}
+
+
+def mixed_units(name: str, found: Iterable[Cell]) -> str:
+    """What is to be said of a column whose numbers have several currencies, or a percent sign; "" for one unit."""
+    signs = (_UNIT.search(value) for value in found if isinstance(value, str) and len(value) <= LONGEST)
+    units = [*dict.fromkeys(_SIGN_OF.get(sign[0], sign[0]) for sign in signs if sign)]
+    if len(units) < 2:
+        return ""
+    named = f"{', '.join(units[:-1])} and {units[-1]}"
+    return f"“{name}” has amounts in {named}, which are compared as if they were in one unit."
 
 
 def _begins(text: str) -> bool:

@@ -136,10 +136,10 @@ def sentence(error: Exception, asked: Asked) -> str:
     if "one statement at a time" in text:
         return "That is more than one statement. Ask one question at a time; it can only read."
     if any(word in text for word in ("not authorized", "authorization", "prohibited", "readonly")):
-        return "That would do more than read. This tool only reads: use write_sqlite to change rows."
+        return "That would do more than read. This only reads: write rows to change them."
     if "unable to open" in text:
         return f"{asked.said} was exchanged while it was opened. Look again, then ask again."
-    return f"SQLite says: {text}. Mend the question, or look at the tables with describe_database."
+    return f"SQLite says: {text}. Mend the question, or look first which tables it has."
 
 
 def quoted(name: str) -> str:
@@ -218,7 +218,7 @@ def _rows(
         lines.append(to_json(rows if plain else [[*map(_cell, row)] for row in rows]))
         limit, room = limit - len(rows), room - len(lines[-1])
         if limit < 0 or room < 0:
-            raise Refused(f"{asked.said} has too many records. Take a part of it with query_sqlite.")
+            raise Refused(f"{asked.said} has too many records. Ask for a part of it.")
     return _names(found), b"\n".join(lines)
 
 
@@ -231,9 +231,18 @@ def tables(base: sqlite3.Connection) -> list[dict[str, Any]]:
     return [{"name": name, "kind": kind, "columns": _columns(base, name)} for name, kind in listed]
 
 
+_GENERATED = (2, 3)  # what table_xinfo tells of a column that is worked out; 1 is one that no SELECT * gives
+
+
 def _columns(base: sqlite3.Connection, table: str) -> list[dict[str, Any]]:
-    rows = base.execute(f"PRAGMA table_info({quoted(table)})").fetchall()
+    rows = base.execute(f"PRAGMA table_xinfo({quoted(table)})").fetchall()
     return [
-        {"name": name, "type": kind or "any", "key": key > 0, "required": bool(required)}
-        for _, name, kind, required, _, key in rows
+        {
+            "name": name,
+            "type": (kind or "any") + " (generated)" * (hidden in _GENERATED),
+            "key": key > 0,
+            "required": bool(required),
+        }
+        for _, name, kind, required, _, key, hidden in rows
+        if hidden != 1
     ]

@@ -221,7 +221,7 @@ def _apply(base: sqlite3.Connection, shape: Shape, change: Change) -> None:
     verb = f"UPDATE {shape.named} SET {sets}" if values else f"DELETE FROM {shape.named}"
     if base.execute(f"{verb} WHERE {picked}", _bound([*values.values(), *where.values()])).rowcount == 0:
         said = ", ".join(f"{name} = {value}" for name, value in where.items())
-        raise Refused(f"No row of {shape.table} has {said}. Look at the rows with query_sqlite.")
+        raise Refused(f"No row of {shape.table} has {said}. Look at its rows first.")
 
 
 def _insert(base: sqlite3.Connection, shape: Shape, where: dict[str, Cell], values: dict[str, Cell]) -> None:

@@ -266,13 +266,22 @@ def row_counts(rows: Sequence[Touched]) -> Counter[str]:
     return Counter(map(_what, rows))
 
 
+def counted(number: int) -> str:
+    """So many rows."""
+    return f"{number} row{'' if number == 1 else 's'}"
+
+
+def effect(rows: Sequence[Touched]) -> str:
+    """What happens to how many rows, up to the name of their file: `Add 1 row to`."""
+    kinds = list(row_counts(rows))
+    words = {"added": "Add {} to", "removed": "Remove {} from"}
+    return words.get(kinds[0] if len(kinds) == 1 else "", "Change {} of").format(counted(len(rows)))
+
+
 def items(rows: Sequence[Touched]) -> list[str]:
     """One line for each table and kind of change."""
     found = Counter((row.shape.table, _what(row)) for row in rows)
-    return [
-        f"{table}: {count} row{'s' if count > 1 else ''} {what}"
-        for (table, what), count in sorted(found.items())
-    ]
+    return [f"{table}: {counted(count)} {what}" for (table, what), count in sorted(found.items())]
 
 
 def select(
@@ -321,6 +330,8 @@ def _plan(tried: tuple[Sequence[rows.Touched], bool], expected: str, most: int) 
         "difference": difference,
         "items": items(touched),
         "rows": len(touched),
+        "counted": counted(len(touched)),
+        "effect": effect(touched),
         "expected": expected,
         "can_undo": back,
     }

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from servers.data import values
+from servers.data.values import number
 from tests.servers.figures import told
 from tests.servers.test_data_tables import data, found
 
@@ -210,3 +211,72 @@ def test_a_text_that_is_longer_than_any_number_is_none():
     assert values.number("1" * 60, comma=False) == float("1" * 60)
     assert values.number("1" * 61, comma=False) is None
     assert values.number("1" * 60 + " and more", comma=False) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "comma", "is_read_as"),
+    [
+        ("1 234,50", True, 1234.5),
+        ("12 345 678.5", False, 12345678.5),
+        ("5,00-", True, -5.0),
+        ("(7.25)", False, -7.25),
+        ("(1.234,00 €)", True, -1234.0),
+        ("€ (12)", False, -12.0),
+        ("(-7)", False, None),
+        ("-5-", False, None),
+        ("12 34", False, None),
+        ("0171 1234567", False, None),
+        ("089 123 456", False, None),
+        ("-", False, None),
+        ("(", False, None),
+    ],
+)
+def test_numbers_of_books_are_read(text: str, comma: bool, is_read_as: float | None) -> None:
+    assert number(text, comma) == is_read_as
+
+
+@pytest.mark.parametrize(
+    ("text", "comma", "is_read_as"),
+    [
+        ("-$30", False, -30.0),
+        ("-£1,200.00", False, -1200.0),
+        ("-€30", True, -30.0),
+        ("-EUR 1.200,50", True, -1200.5),
+        ("− € 7", False, -7.0),
+        ("$ -30", False, -30.0),
+        ("− 50", False, -50.0),
+        ("- 20", False, -20.0),
+        ("-30 €", False, -30.0),
+        ("-$-30", False, None),
+        ("--30", False, None),
+        ("- 30-", False, None),
+        ("-$(30)", False, None),
+        ("- $", False, None),
+        ("- 0171 123456", False, None),
+    ],
+)
+def test_a_minus_may_stand_before_a_currency_sign_or_a_blank(
+    text: str, comma: bool, is_read_as: float | None
+) -> None:
+    assert number(text, comma) == is_read_as
+
+
+@pytest.mark.parametrize(
+    ("cells", "units"),
+    [
+        (["€100", "$100", "¥1000"], "€, $ and ¥"),
+        (["100 EUR", "-£7", "EUR 5", "3 €"], "€ and £"),
+        (["12%", "€5", "7"], "% and €"),
+        (["€100", "100 EUR", "100"], ""),
+        (["$1", "none of these: £, %", "$2"], ""),
+        (["12%", "13%", "0.5"], ""),
+    ],
+)
+async def test_a_column_of_several_currencies_is_said_to_be_compared_as_one_unit(
+    tmp_path: Path, cells: list[str], units: str
+) -> None:
+    rows = "\n".join(f"x\t{cell}" for cell in cells)
+    async with data(tmp_path, t_tsv=f"who\tsum\n{rows}\n") as ask:
+        odd = await ask("summarize_anomalies", path="t.tsv")
+    said = f"“sum” has amounts in {units}, which are compared as if they were in one unit."
+    assert odd["assumed"] == ([said] if units else [])

@@ -11,11 +11,13 @@ from typing import Any
 
 import pytest
 
+from gate.rules.action import CallClass
 from servers.data import server, writing
 from servers.filesystem import trash
 from servers.filesystem.trash import KEEP
 from tests.servers.files import Clock
 from tests.servers.gate_around_server import Gate, gated
+from views.preview import unsaid
 
 
 @asynccontextmanager
@@ -346,3 +348,25 @@ async def test_a_record_that_others_wrote_is_refused_in_words(tmp_path: Path, da
         for tool in ("restore_rows", "preview_restore_rows", "check_rows"):
             assert await gate.refused(tool, record=record.name)
     assert rows(tmp_path) == [(1, "one"), (2, "two"), (3, "x")]
+
+
+@pytest.mark.parametrize(
+    ("call", "summary"),
+    [
+        (put(a=3, b="three"), "Add 1 row to b.sqlite"),
+        (update({"a": 1}, b="x"), "Change 1 row of b.sqlite"),
+        (delete({"a": 1}), "Remove 1 row from b.sqlite"),
+        (
+            {"path": "b.sqlite", "changes": [*put(a=3, b="three")["changes"], *delete({"a": 1})["changes"]]},
+            "Change 2 rows of b.sqlite",
+        ),
+    ],
+)
+async def test_the_card_says_what_is_done_to_how_many_rows(
+    tmp_path: Path, call: dict[str, Any], summary: str
+) -> None:
+    async with books(tmp_path, AB) as gate:
+        seen = await gate.look("write_sqlite", **call)
+    assert seen.preview.summary == summary
+    assert any(fact.value in ("insert", "update", "delete") for fact in seen.preview.facts)
+    assert unsaid(seen.preview, CallClass.WRITE) == []  # the rows say all of it

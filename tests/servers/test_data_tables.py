@@ -385,3 +385,25 @@ async def test_values_of_a_database_that_json_does_not_know_are_read_like_all_ot
     shown = json.dumps(told["groups"], ensure_ascii=False)
     for value in ("inf", "(binary, 2 bytes, SHA-256", "A\ufffd"):
         assert value in shown
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("1,2026-01-01,5\n2,2026-01-02,6\n1,2026-01-01,5\n", "1; 2026-01-01; 5"),
+        ("Ann;Bonn;yes\nBob;Bonn;no\nCyd;Kiel;no\n", "Ann; Bonn; yes"),
+        ("ann@example.com,12.5,7\nbob@example.com,3,4\n", "ann@example.com; 12.5; 7"),
+    ],
+)
+async def test_a_first_line_that_may_be_a_record_is_said_to_be_taken_for_names(
+    tmp_path: Path, text: str, shown: str
+) -> None:
+    note = f"The first line was taken for names of columns, though it may be a record: {shown}."
+    async with data(tmp_path, a_csv=text) as ask:
+        assert (await ask("deduplicate_records", path="a.csv"))["assumed"][0] == note
+        assert (await ask("summarize_anomalies", path="a.csv"))["assumed"][0] == note
+
+
+async def test_names_of_columns_are_taken_for_that_without_a_word(tmp_path: Path) -> None:
+    async with data(tmp_path, a_csv="name,1st half,2026,note\nAnn,1,2,2026\nBob,3,4,x\n") as ask:
+        assert (await ask("deduplicate_records", path="a.csv"))["assumed"] == []
