@@ -25,12 +25,12 @@ from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import AwareDatetime, BaseModel, Field
 
 from servers import differences
-from servers.cards import Card, bound, call, change, mcp_server, reading, unchanged
 from servers.command_line import Arguments, Clock, serve, utc_now
 from servers.detection.credentials import by_chance, to_hide
 from servers.detection.hits import hits
 from servers.filesystem import answers, disk
 from servers.sqlite.files import FOREIGN, foreign
+from servers.tool_metadata import Card, bound, call, change, mcp_server, reading, unchanged
 
 LONGEST = 50_000  # characters that are set at once
 EMPTY: Final = "empty"
@@ -40,7 +40,7 @@ Why = Literal["set", "replaced"]
 
 TextArg = Annotated[str, Field(max_length=LONGEST, description="The text to put there; “” empties it.")]
 RecordArg = Annotated[
-    str, Field(pattern=r"^(empty|[0-9]{1,12}|m[0-9a-f]{16})$", description="From clipboard_history.")
+    str, Field(pattern=r"^(empty|[0-9]{1,12}|m[0-9a-f]{16})$", description="The id in the history.")
 ]
 Mark = Annotated[str, Field(pattern=r"^(empty|other|[0-9a-f]{64})$")]
 ExpectedArg = Annotated[
@@ -88,7 +88,7 @@ class Plan(BaseModel):
 class Placed(BaseModel):
     characters: int
     sha256: Mark = Field(description="of what is there now")
-    record: str | None = Field(description="of what gave way, for restore_clipboard; none when it is lost")
+    record: str | None = Field(description="of what gave way, to restore it; none when it is lost")
 
 
 KEEP = timedelta(days=30)

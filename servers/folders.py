@@ -11,8 +11,6 @@ from typing import Any
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 
-from servers.cards import Card, mcp_server
-from servers.cards import change as changing
 from servers.command_line import Arguments, Clock, serve
 from servers.filesystem import disk, file_ops, path_arguments, trash
 from servers.filesystem.file_ops import Answer
@@ -20,6 +18,8 @@ from servers.filesystem.models import Item
 from servers.filesystem.paths import Place, Roots, spot
 from servers.filesystem.text import read_at
 from servers.filesystem.tools import CARDS, Tools
+from servers.tool_metadata import Card, mcp_server
+from servers.tool_metadata import change as changing
 
 LARGEST_MADE = 128 << 20  # bytes
 

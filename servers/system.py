@@ -27,12 +27,12 @@ from mcp_types import CallToolResult, ImageContent, TextContent
 from PIL import Image, ImageGrab
 from pydantic import AwareDatetime, BaseModel, Field
 
-from servers.cards import ITEMS, Card, bound, call, change, mcp_server, reading
 from servers.command_line import Arguments, serve
 from servers.filesystem import answers, disk, path_arguments
 from servers.filesystem.answers import spoken
 from servers.filesystem.models import Sha256
 from servers.filesystem.paths import Place, Roots, spot
+from servers.tool_metadata import ITEMS, Card, bound, call, change, mcp_server, reading
 
 _NAME = re.compile(r"[\w][\w .-]{0,39}")
 _FORM = "Write an application as NAME=PROGRAM, such as editor=/usr/bin/gedit: “{}” is not like that."
@@ -153,7 +153,7 @@ def _encoded(seen: Image.Image, form: str) -> bytes:
 
 Sort = Literal["memory", "cpu", "started", "name"]
 ApplicationArg = Annotated[
-    str, Field(min_length=1, max_length=40, description="One of those that get_system_info names.")
+    str, Field(min_length=1, max_length=40, description="One of those that the look at the system names.")
 ]
 FileArg = Annotated[str, Field(description="A file in the allowed folders.")]
 ExpectedCommand = Annotated[

@@ -24,7 +24,7 @@ from servers.sandbox.calling import Limits, run
 
 Status = Literal["success", "error", "rejected_by_user"]
 SessionArg = Annotated[
-    str, Field(max_length=300, description="A session, as get_tool_log names it. Empty: all.")
+    str, Field(max_length=300, description="A session, as the record of calls names it. Empty: all.")
 ]
 DayArg = Annotated[
     str, Field(max_length=40, description="A day: 2026-11-24, today, friday. Empty: no limit.")

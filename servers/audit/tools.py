@@ -34,7 +34,6 @@ from servers.audit.report import (
     sums,
     within,
 )
-from servers.cards import ITEMS, Card, bound, call, reading
 from servers.command_line import Clock
 from servers.days import Days
 from servers.filesystem import answers
@@ -42,6 +41,7 @@ from servers.filesystem.answers import spoken
 from servers.filesystem.models import ExpectedMade, ExpectedTarget
 from servers.filesystem.paths import Roots
 from servers.folders import WAYS_BACK, makes, put_shown
+from servers.tool_metadata import ITEMS, Card, bound, call, reading
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,9 @@ class Tools:
         where = [LOG.c.session_id == found]
         span = self.log.span(where)
         if not span.entries:
-            raise ToolError(f"Nothing is on record of “{found}”. Look for sessions with get_tool_log.")
+            raise ToolError(
+                f"Nothing is on record of “{found}”. Look at the record of calls for the names of sessions."
+            )
         tools = counted(self.log, where)
         people = [one for one in self.log.actors(where) if one not in ("system", "policy", "")]
         calls = sum(one.calls for one in tools)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from mcp.server import MCPServer
 
-from servers.cards import mcp_server
 from servers.command_line import Clock, utc_now
 from servers.filesystem import tools, trash, watch
 from servers.filesystem.paths import Roots
+from servers.tool_metadata import mcp_server
 
 __all__ = ["server"]
 CARDS = {**tools.CARDS, **watch.CARDS}

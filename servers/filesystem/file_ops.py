@@ -408,7 +408,9 @@ def _found(roots: Roots, ids: str | list[str]) -> list[Entry]:
         if not wanted:
             raise ToolError("The trash is empty: there is nothing to purge.")
     elif not 1 <= len(wanted) <= MOST or len(set(wanted)) < len(wanted):
-        raise ToolError(f"Give between 1 and {MOST} ids of the trash, each once. See list_trash.")
+        raise ToolError(
+            f"Give between 1 and {MOST} ids of the trash, each once. “show the trash” lists them."
+        )
     found = [_entry(roots, trash_id) for trash_id in wanted]
     if sum(len(entry.files) for entry in found) > MOST_SHOWN:
         raise ToolError(f"These hold more than {MOST_SHOWN} files, too many to be shown. Name fewer of them.")
@@ -419,7 +421,7 @@ def _entry(roots: Roots, trash_id: str) -> Entry:
     root = trash.home(roots, trash_id)
     manifest = next((one for one in trash.entries(root) if one.id == trash_id), None)
     if manifest is None:
-        raise ToolError(f"{trash_id} holds nothing that is known. See list_trash.")
+        raise ToolError(f"{trash_id} holds nothing that is known. “show the trash” lists them.")
     with private(root, "trash", trash_id, make=False) as entry:
         return Entry(root, trash_id, [file for _, file in trash.stored(entry, manifest)])
 

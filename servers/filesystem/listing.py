@@ -26,12 +26,14 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 @dataclass
 class Budget:
-    """How much of a tree may be visited. `spent` says why the visit stopped, or nothing."""
+    """How much of a tree may be visited. `spent` says why the visit stopped, or nothing; `closed` names folders that
+    may not be entered."""
 
     seconds: float = 5.0
     visits: int = MOST_VISITED
     clock: Callable[[], float] = time.monotonic
     spent: str = ""
+    closed: list[str] = field(default_factory=list)
     deadline: float = field(init=False)
 
     def __post_init__(self) -> None:
@@ -43,6 +45,18 @@ class Budget:
         if not self.spent and self.clock() > self.deadline:
             self.spent = f"Stopped after {self.seconds:g} seconds. Look in a smaller folder."
         return not self.spent
+
+    @property
+    def unseen(self) -> str:
+        """What of the tree was not seen, in sentences; "" where all was."""
+        count = len(self.closed)
+        folders, were = ("folder", "was") if count == 1 else ("folders", "were")
+        shut = (
+            f"{count} {folders} {were} not looked into, such as {self.closed[0]}: no right to."
+            if count
+            else ""
+        )
+        return " ".join(filter(None, [self.spent, shut]))
 
 
 def visit(
@@ -74,8 +88,11 @@ def _below(here: Spot, budget: Budget, depth: int) -> Iterator[tuple[Spot, os.st
         return
     try:
         inner = os.open(here.name, _FOLDER, dir_fd=here.folder)
+    except PermissionError:
+        budget.closed.append(here.said)
+        return
     except OSError:
-        return  # became a link, or may not be entered: it was listed, its inside is not
+        return  # became a link: it was listed, its inside is not
     try:
         yield from visit(inner, here.said, budget, True, depth)
     finally:
@@ -102,9 +119,9 @@ def listing(place: Place, recursive: bool, limit: int) -> tuple[list[Item], str]
     if more:
         return (
             items,
-            f"Only the first {len(items)} are listed. Look in a smaller folder, or use search_files.",
+            f"Only the first {len(items)} are listed. Look in a smaller folder, or search for a name.",
         )
-    return items, budget.spent
+    return items, budget.unseen
 
 
 def metadata(place: Place) -> Metadata:
@@ -114,7 +131,8 @@ def metadata(place: Place) -> Metadata:
     with spot(place) as here:
         info = disk.status(here)
         if info is None:
-            return Metadata(path=place.said, exists=False, kind="absent", sha256=disk.ABSENT)
+            told = f"There is no file or folder {place.said}."
+            return Metadata(path=place.said, exists=False, kind="absent", sha256=disk.ABSENT, summary=told)
         if stat.S_ISDIR(info.st_mode):
             return _folder(place)
         hashed = stat.S_ISREG(info.st_mode) and info.st_size <= disk.LARGEST
@@ -205,30 +223,64 @@ SEARCHED = 1 << 20  # bytes of each file
 EXCERPT = 200  # characters
 
 
+@dataclass
+class Unsearched:
+    """The files whose text a search has not looked at, or only at the start of it."""
+
+    secret: list[str] = field(default_factory=list)
+    in_part: list[str] = field(default_factory=list)
+    no_text: list[str] = field(default_factory=list)
+    closed: list[str] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return bool(self.secret or self.in_part or self.no_text or self.closed)
+
+    @property
+    def sentences(self) -> str:
+        told = (
+            _told(self.secret, "secret", "not looked into", "name one to read it"),
+            _told(self.in_part, "large", "searched in part", f"the first {SEARCHED >> 20} MiB alone"),
+            _told(self.no_text, "other", "not searched", "no text"),
+            _told(self.closed, "other", "not searched", "cannot be opened"),
+        )
+        return " ".join(filter(None, told))
+
+
+def _told(names: Sequence[str], which: str, what: str, more: str) -> str:
+    if not names:
+        return ""
+    files, were = ("file", "was") if len(names) == 1 else ("files", "were")
+    return f"{len(names)} {which} {files} {were} {what}, such as {names[0]}: {more}."
+
+
 def search(place: Place, pattern: str, contains: str | None, limit: int, budget: Budget) -> Matches:
     """Names that fit `pattern`, of files whose text holds `contains`, below a folder. Case does not matter."""
-    fits, left_out = matcher(pattern), list[str]()
+    fits, left_out = matcher(pattern), Unsearched()
     with opened(place) as folder:
         seen = visit(folder, start(place), budget, deep=True)
         fitting = (
             _match(here, info, contains, left_out) for here, info in seen if fits(here.said, start(place))
         )
         matches, more = answers.fitting((match for match in fitting if match), limit)
-    note = budget.spent
+    note = budget.unseen
     if more:
         note = f"Only the first {len(matches)} are listed. Search in a smaller folder or more precisely."
-    truncated = bool(note)
-    if left_out:
-        note = f"{note} {len(left_out)} secret files were not looked into, such as {left_out[0]}: name one to read it."
-    summary = "" if matches or truncated else _nothing(place, pattern, contains)
-    return Matches(path=place.said, matches=matches, truncated=truncated, summary=summary, note=note.strip())
+    summary = "" if matches or note else _nothing(place, pattern, contains, left_out)
+    return Matches(
+        path=place.said,
+        matches=matches,
+        truncated=bool(note or left_out),
+        summary=summary,
+        note=" ".join(filter(None, [note, left_out.sentences])),
+    )
 
 
-def _nothing(place: Place, pattern: str, contains: str | None) -> str:
+def _nothing(place: Place, pattern: str, contains: str | None, left_out: Unsearched) -> str:
     where = f" in {place.said}" if place.parts else ""
     if not contains:
         return f"No files match {pattern}{where}."
-    return f"{'No file' if pattern == '*' else f'No file that matches {pattern}'} contains this text{where}."
+    files = "No file" if pattern == "*" else f"No file that matches {pattern}"
+    return f"{files} contains this text{where}{', as far as it was looked for' if left_out else ''}."
 
 
 def matcher(pattern: str) -> Callable[[str, str], bool]:
@@ -246,29 +298,34 @@ def matcher(pattern: str) -> Callable[[str, str], bool]:
     return fits
 
 
-def _match(here: Spot, info: os.stat_result, contains: str | None, left_out: list[str]) -> Match | None:
+def _match(here: Spot, info: os.stat_result, contains: str | None, left_out: Unsearched) -> Match | None:
     what = disk.kind(info.st_mode)
     size = None if what == "folder" else info.st_size
     found = Match.model_validate({"path": here.said, "kind": what, "size": size})
     if contains is None:
         return found
     if paths.is_secret(here.said):
-        left_out.append(here.said)
+        left_out.secret.append(here.said)
         return None
-    line = _line(here, contains) if stat.S_ISREG(info.st_mode) else None
+    line = _line(here, contains, left_out) if stat.S_ISREG(info.st_mode) else None
     return line and found.model_copy(update={"line": line[0], "excerpt": line[1]})
 
 
-def _line(here: Spot, contains: str) -> tuple[int, str] | None:
+def _line(here: Spot, contains: str, left_out: Unsearched) -> tuple[int, str] | None:
     """Number and text of the first line with `contains` in the first MiB of a text file."""
     try:
         with disk.reading(here) as file:
-            data = text.read_at(file, 0, SEARCHED)
+            data = text.read_at(file, 0, SEARCHED + 1)
     except ToolError:
-        return None  # may not be opened, or was exchanged for something else meanwhile
+        left_out.closed.append(here.said)  # or it was exchanged for something else meanwhile
+        return None
     found = text.encoding(data)
     if found is None:
+        left_out.no_text.append(here.said)
         return None
-    content, wanted = found.decoded(data), contains.casefold()
+    content, wanted = found.decoded(data[:SEARCHED]), contains.casefold()
     lines = enumerate(content.splitlines(), 1)
-    return next(((n, line.strip()[:EXCERPT]) for n, line in lines if wanted in line.casefold()), None)
+    line = next(((n, line.strip()[:EXCERPT]) for n, line in lines if wanted in line.casefold()), None)
+    if line is None and len(data) > SEARCHED:
+        left_out.in_part.append(here.said)
+    return line

@@ -12,7 +12,10 @@ PathsArg = Annotated[
     str | list[str], Field(description="One path, or a list of at most 100 paths in the same root.")
 ]
 Sha256 = Annotated[str, Field(pattern=r"^(absent|[0-9a-f]{64})$")]
-TrashIdArg = Annotated[str, Field(description="An id of the trash, from list_trash.", max_length=64)]
+TrashIdArg = Annotated[
+    str,
+    Field(description="The id of something in the trash, as the list of the trash has it.", max_length=64),
+]
 TrashIdsArg = Annotated[
     str | list[str],
     Field(description="An id of the trash, a list of at most 100, or “all” for everything in it."),
@@ -93,6 +96,7 @@ class Metadata(BaseModel):
     mode: str | None = Field(default=None, description="as ls shows it")
     links: int | None = Field(default=None, description="how many names this file has on the disk")
     entries: int | None = Field(default=None, description="of a folder: how many names are in it")
+    summary: str = Field(default="", description="that nothing is there, where that is so")
 
 
 class Described(Item):
@@ -150,7 +154,7 @@ class Written(BaseModel):
     sha256: str
     size: int
     replaced: bool
-    trash_id: str | None = Field(description="where the previous version is kept, for restore_file")
+    trash_id: str | None = Field(description="where the previous version is kept, to restore it")
     kept_until: datetime | None = None
     expected: dict[str, str] = Field(description="path to SHA-256 of what was written")
 

@@ -21,15 +21,20 @@ LONGEST_NAME = 255  # bytes of UTF-8, as file systems count
 # that read whole folders leave them out.
 SECRET = re.compile(
     r"(?i)(^|[/\\=\s@,;&|])[.#]{0,2}(\.env([._-](?!(example|sample|template|dist)$)[\w-]{1,40})?"
-    r"(\.(?!(example|sample|template|dist)$)[\w-]{1,40}){0,2}|(?!(example|sample|template|dist)\.)[\w-]{1,60}\.env|"
+    r"(\.(?!(example|sample|template|dist)$)[\w-]{1,40}){0,2}|\.envs[/\\]([\w.-]{1,60}[/\\]){0,2}\.[\w-]{1,40}|"
+    r"(?!([\w-]{1,99}\.){0,3}(example|sample|template|dist)\.env)"
+    r"[\w-]{1,99}(\.[\w-]{1,60}){0,3}\.env|"
     r"\.envrc|[._]netrc|\.pgpass|\.npmrc|\.pypirc|\.htpasswd|\.git-credentials|\.my\.cnf|\.vault-token|\.dockercfg|"
     r"\.dockerconfigjson|\.s3cfg|\.boto|\.(ssh|kube)[/\\]config|\.docker[/\\]config\.json|gh[/\\]hosts\.yml|"
-    r"etc[/\\]g?shadow-?|id_(rsa|dsa|ecdsa|ed25519)(_sk)?|([\w-]{1,40}\.)?kubeconfig(\.ya?ml)?|rclone\.conf|"
+    r"etc[/\\]g?shadow-?|proc[/\\]([^/\\\s]{1,40}[/\\]){1,3}(environ|mem)|id_(rsa|dsa|ecdsa|ed25519)(_sk)?|([\w-]{1,40}\.)?kubeconfig(\.ya?ml)?|rclone\.conf|"
     r"[\w.-]{0,60}\.(pem|key|p8|p12|pfx|ppk|jks|keystore|kdbx|tfstate)|credentials(\.\w{1,10})?|secring\.gpg|"
     r"[\w-]{1,40}[_-]credentials\.(json|ya?ml|toml|ini|csv)|client_secrets?[\w.-]{0,90}\.json|"
     r"secrets?\.(ya?ml|json|toml|ini|txt|env)|service[_-]?account[\w-]{0,40}\.json|wp-config\.php|"
     r"local\.settings\.json)"
-    r"(~|#|\.(bak|old|orig|save|backup|copy|swp|tmp|txt|\d{1,3})|\s\(\d{1,3}\)){0,2}$"
+    r"(~|#|\.(gz|bz2|xz|zip|7z|asc|swp|tmp|txt)|\s?\(\d{1,3}\)|"
+    r"([._]\d{1,14}|-\d{4,14}|(?<!credentials) \d{1,3})([T._-]\d{1,6}){0,5}|"
+    r"[._-](bkp?|prev(ious)?|last|rej|disabled|off|rpm(save|orig|new)|(dpkg|ucf)-[a-z]{3,6})|"
+    r"[\s._-]{1,3}\(?(bak|old|orig|save|backup|copy|kopie)( ?\d{1,3})?\)?){0,3}$"
 )
 _UNWRITABLE = frozenset({"Cc", "Cs", "Zl", "Zp"})  # control, lone surrogate, line and paragraph separator
 
@@ -59,7 +64,7 @@ def _check(part: str) -> None:
         raise ToolError(f"A name in the path is longer than {LONGEST_NAME} bytes. Give a shorter one.")
     if is_private(part):
         raise ToolError(
-            f"“{PRIVATE}” is kept by this server. Use list_trash and list_changes to see what is in it."
+            f"“{PRIVATE}” is kept by this server. Look at the trash, or at the watched folders, to see what is in it."
         )
 
 

@@ -13,7 +13,6 @@ from typing import Annotated, Any
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
 
-from servers.cards import ITEMS, Card, bound, call, change, reading, unchanged
 from servers.filesystem import answers, disk, file_ops, listing, path_arguments, text, trash, trees
 from servers.filesystem.answers import spoken
 from servers.filesystem.models import (
@@ -44,6 +43,7 @@ from servers.filesystem.models import (
 )
 from servers.filesystem.paths import PRIVATE, Place, Roots
 from servers.filesystem.trash import KEEP
+from servers.tool_metadata import ITEMS, Card, bound, call, change, reading, unchanged
 
 LARGEST_WRITE = 1 << 20  # bytes of UTF-8
 
@@ -255,7 +255,9 @@ class Tools:
         for place in places:
             path_arguments.deletable(self.roots, place, self.folders)
         if expected is not None and set(expected) != {place.said for place in places}:
-            raise ToolError("“expected” must name exactly the paths to delete. Take it from describe_paths.")
+            raise ToolError(
+                "“expected” must name exactly the paths to delete. Look at the paths again and take it from there."
+            )
         manifest, found = file_ops.delete(places, expected, at)
         prefix = "".join(f"{name}/" for name in places[0].prefix)
         return Deleted(
@@ -293,7 +295,7 @@ class Tools:
         self,
         trash_id: TrashIdsArg,
         expected: Annotated[
-            Sha256 | None, Field(description="SHA-256 of all that preview_purge showed. Empty: as it is.")
+            Sha256 | None, Field(description="SHA-256 of all that the preview showed. Empty: as it is.")
         ] = None,
     ) -> Purged:
         """Remove entries of the trash for good. Nothing brings them back, and what relies on them is not undone."""

@@ -25,7 +25,7 @@ _log = logging.getLogger(__name__)
 _ID = re.compile(r"^[0-9]{8}T[0-9]{6}-[0-9a-f]{16}$")
 _MANIFEST = "manifest.json"
 _LARGEST = 4 << 20  # bytes of one
-_NONE = "Nothing with that id is in the trash; perhaps its 30 days are over. See list_trash."
+_NONE = "Nothing with that id is in the trash; perhaps its 30 days are over. “show the trash” lists what is there."
 
 
 @contextmanager

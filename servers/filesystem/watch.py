@@ -13,12 +13,12 @@ from typing import Annotated, Any, Literal
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import BaseModel, Field, ValidationError
 
-from servers.cards import Card, call, change, reading
 from servers.filesystem import answers, disk, listing, paths
 from servers.filesystem.answers import spoken
 from servers.filesystem.file_ops import alone
 from servers.filesystem.models import PathArg
 from servers.filesystem.paths import Place, Root, Roots, Spot, opened, private
+from servers.tool_metadata import Card, call, change, reading
 
 MOST_WATCHED = 5_000  # names in one watched folder
 MOST_WATCHES = 50  # folders of one root
@@ -163,12 +163,12 @@ def resumed(place: Place) -> Watch:
             raise ToolError(f"{place.said} is watched again already.") from None
         except FileNotFoundError:
             raise ToolError(
-                f"No ended watch on {place.said} is kept. Use watch_folder without resume."
+                f"No ended watch on {place.said} is kept. Watch the folder anew, without resume."
             ) from None
         watch = _read(here)
         if watch is None:
             raise ToolError(
-                f"The kept watch on {place.said} cannot be read. Use watch_folder without resume."
+                f"The kept watch on {place.said} cannot be read. Watch the folder anew, without resume."
             )
         return watch
 
@@ -179,7 +179,7 @@ def end(place: Place, number: int | None) -> Watch | None:
         here = Spot(folder, _file(place), place.said)
         watch = _read(here)
         if watch is None:
-            raise ToolError(f"{place.said} is not watched. See list_changes for what is.")
+            raise ToolError(f"{place.said} is not watched. Look at what changed to see which folders are.")
         if number is not None and watch.looks[-1].number != number:
             raise ToolError(
                 f"{place.said} has changed since: it was looked at again. Nothing was taken back."
@@ -189,7 +189,7 @@ def end(place: Place, number: int | None) -> Watch | None:
             return None
         if len(watch.looks) == 1:
             raise ToolError(
-                f"The look before this one at {place.said} is no longer kept. Use unwatch_folder without look."
+                f"The look before this one at {place.said} is no longer kept. End the watch without a look."
             )
         watch.looks.pop()
         _write(here, watch)

@@ -8,11 +8,11 @@ from zoneinfo import ZoneInfo
 
 from mcp.server import MCPServer
 
-from servers.cards import mcp_server
 from servers.command_line import Arguments, Clock, utc_now, zone
 from servers.days import Days
 from servers.task.store import Store
 from servers.task.tools import CARDS, Tools
+from servers.tool_metadata import mcp_server
 
 __all__ = ["configured", "server"]
 

@@ -27,7 +27,9 @@ ABSENT = "absent"
 LONGEST_TITLE, LONGEST_NOTES = 200, 8000
 LARGEST_ID = 2**31
 
-IdArg = Annotated[int, Field(ge=1, le=LARGEST_ID, description="The task's number, from list_tasks.")]
+IdArg = Annotated[
+    int, Field(ge=1, le=LARGEST_ID, description="The task's number, as the list of tasks has it.")
+]
 TitleArg = Annotated[str, Field(max_length=LONGEST_TITLE, description="What is to be done, in one line.")]
 NotesArg = Annotated[str, Field(max_length=LONGEST_NOTES, description="Anything else worth knowing.")]
 DayArg = Annotated[
@@ -38,7 +40,7 @@ DayArg = Annotated[
 ]
 ExpectedArg = Annotated[
     Sha256 | None,
-    Field(description="SHA-256 that get_task gives for the task as it must be now. Empty: anything."),
+    Field(description="SHA-256 of the task as it must be now. Empty: anything."),
 ]
 ExpectedDay = Annotated[
     str | None,
@@ -104,6 +106,7 @@ class Found(BaseModel):
     exists: bool
     what: str = Field(description="like “task 12: Call the printer”")
     noun: str = Field(description="like “task 12”")
+    title: str
     sha256: Sha256
     task: Task | None
     items: list[Thing]
@@ -113,6 +116,7 @@ class Plan(BaseModel):
     """What a change would do to one task."""
 
     what: str = Field(description="like “task 12: Call the printer”")
+    title: str = Field(description="as it is now; of a new one as it will be")
     change: str = Field(description="the lines that go (-) and come (+)")
     sha256: Sha256 = Field(description="of the row as it is now")
     due: str = Field(description="the day it would be due; “” for none")
@@ -202,6 +206,7 @@ def plan(before: Task | None, after: Task, what: str) -> Plan:
     """A change as the gate shows it. It names no time of now: it must be the same when it is looked at again."""
     return Plan(
         what=what,
+        title=(before or after).title,
         change="\n".join(_lines(before, after)),
         sha256=sha256(before),
         due=str(after.due or ""),
@@ -210,10 +215,10 @@ def plan(before: Task | None, after: Task, what: str) -> Plan:
 
 
 def _lines(before: Task | None, after: Task) -> list[str]:
-    told = [f"  title: {after.title}"] if before and before.title == after.title else []
-    for name in SHOWN:
+    told: list[str] = []
+    for name in SHOWN if before else SHOWN[1:]:  # the first line has the title
         old, new = (_said(task, name) if task else [] for task in (before, after))
-        if old != new:
+        if old != new and (before or not _is_usual(after, name)):
             told += [*(f"- {line}" for line in old), *(f"+ {line}" for line in new)]
     return told
 
@@ -223,6 +228,11 @@ def _said(task: Task, name: str) -> list[str]:
     if name == "notes":
         return [f"notes: {line}" for line in value.splitlines()]
     return [f"{name}: {value}"] if value else []
+
+
+def _is_usual(task: Task, name: str) -> bool:
+    """Whether a new task has this value where nothing is said of it."""
+    return bool(getattr(task, name) == {"status": "open", "priority": "normal"}.get(name))
 
 
 def named(task: Task) -> str:

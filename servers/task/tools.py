@@ -10,7 +10,6 @@ from typing import Annotated, Any
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
 
-from servers.cards import Card, bound, call, change, reading, unchanged
 from servers.days import Days
 from servers.filesystem.models import Sha256
 from servers.task import store
@@ -40,6 +39,7 @@ from servers.task.store import (
     Wanted,
     Why,
 )
+from servers.tool_metadata import Card, bound, call, change, reading, unchanged
 
 MOST = 200
 ACTIVE = "status IN ('open', 'started')"
@@ -113,12 +113,13 @@ class Tools:
             task = store.one(db, task_id)
         if task is None:
             what = f"task {task_id}"
-            return Found(exists=False, what=what, noun=what, sha256=ABSENT, task=None, items=[])
-        thing = Thing(name=f"{task.id} {task.title}", kind="task", modified=task.updated_at)
+            return Found(exists=False, what=what, noun=what, title="", sha256=ABSENT, task=None, items=[])
+        thing = Thing(name=f"{task.id}: {task.title}", kind="task", modified=task.updated_at)
         return Found(
             exists=True,
             what=store.named(task),
             noun=f"task {task.id}",
+            title=task.title,
             sha256=store.sha256(task),
             task=task,
             items=[thing],
@@ -203,7 +204,7 @@ class Tools:
         with self.store.changing() as db:
             store.agree(task.id, store.one(db, task.id), expected_sha256)
             if task.id > store.last_id(db):
-                raise ToolError(f"There never was a task {task.id}. Add one with create_task.")
+                raise ToolError(f"There never was a task {task.id}. Add a new one.")
             store.put(db, task)
             return _saved(task)
 
@@ -222,7 +223,7 @@ def _why(task: Task, on: date, ahead: int) -> Why | None:
 
 
 def missing(task_id: int) -> ToolError:
-    return ToolError(f"There is no task {task_id}. Look at the numbers with list_tasks.")
+    return ToolError(f"There is no task {task_id}. “show me my tasks” lists them.")
 
 
 def _where(status: Wanted) -> str:
@@ -258,6 +259,14 @@ def _saved(task: Task) -> Saved:
 
 _SAME_ROW: dict[str, Any] = {"drift": unchanged("get_task", task_id="{result.id}")}
 _AS_LINES: dict[str, Any] = {"preview": {"kind": "text", "after": "{capture.plan.change}"}}
+_SAYING = ["due", "priority", "notes"]
+
+
+def _saying(*more: str) -> dict[str, Any]:
+    """The preview of a change that is told in lines, each of which names an argument."""
+    return {"preview": {**_AS_LINES["preview"], "says": [*more, *_SAYING]}}
+
+
 _DELETE_AGAIN = call("delete_task", task_id="{result.id}", expected_sha256="{result.sha256}")
 _PUT_BACK = call("restore_task", task="{capture.plan.before}", expected_sha256="{result.sha256}")
 
@@ -278,11 +287,11 @@ CARDS: dict[str, Card] = {
     "create_task": change(
         "Create task",
         "Create",
-        "Create a task: {args.title}",
+        "Create the task “{args.title}”",
         noun="{args.title}",
         **_plan("preview_task", task="{args}"),
         bind=bound(expected_due="due"),
-        **_AS_LINES,
+        **_saying(),
         recoverable="Nothing else is changed",
         undo=[_DELETE_AGAIN],
         **_SAME_ROW,
@@ -290,11 +299,11 @@ CARDS: dict[str, Card] = {
     "update_task": change(
         "Update task",
         "Update",
-        "Update {capture.plan.what}",
+        "Update task {args.task_id}: {capture.plan.title}",
         noun="task {args.task_id}",
         **_plan("preview_update", update="{args}"),
         bind=bound(expected_sha256="sha256", expected_due="due"),
-        **_AS_LINES,
+        **_saying("title", "status"),
         recoverable="The task becomes what it was",
         undo=[_PUT_BACK],
         **_SAME_ROW,
@@ -302,7 +311,7 @@ CARDS: dict[str, Card] = {
     "delete_task": change(
         "Delete task",
         "Delete",
-        "Delete {capture.target.what}",
+        "Delete task {args.task_id}: {capture.target.title}",
         cls="destructive",
         risk="high",
         noun="{capture.target.noun}",

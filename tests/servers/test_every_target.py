@@ -19,23 +19,17 @@ from gate.rules.action import CallClass, Decision, Json, Verdict
 from gate.rules.always_gated import ALWAYS
 from gate.rules.canonical_targets import (
     COST_OF_A_FORM,
-    MAX_ALTERNATIVES,
     MOST_WORK_OF_A_CALL,
-    PLAIN,
     Targets,
-    _candidate_secrets,
-    _long,
-    _path_variants,
-    _plain_variants,
-    _secrets_of_name,
-    _short,
     canonical_path,
-    path_variants,
     with_canonical_paths,
     with_resolved_paths,
 )
 from gate.rules.policy import Policy, decide
 from gate.rules.secret_files import SECRET_FILE, SECRET_NAMES
+from gate.rules.secret_patterns import MAX_ALTERNATIVES, _candidates, _secrets_of_name
+from gate.rules.secret_patterns import SECRETS as KNOWN_SECRETS
+from gate.rules.text_forms import PLAIN, _path_variants, path_variants, plain_variants
 from gate.rules.tool import Hints, ToolSpec, Trust
 from servers.filesystem import paths
 from servers.filesystem import server as filesystem
@@ -456,12 +450,13 @@ def test_a_call_with_more_forms_of_targets_than_can_be_checked_is_refused_before
     args: dict[str, Any],
 ) -> None:
     spec = undeclared("store")
-    for cache in (_plain_variants, _short, _long):
+    caches = [cache for of in (plain_variants, _path_variants) for cache in (of.short, of.long)]
+    for cache in caches:
         cache.cache_clear()
     decision = judged(spec, args)
     assert decision.verdict is Verdict.DENY
     assert "name fewer at a time" in decision.reason
-    made = sum(cache.cache_info().misses for cache in (_plain_variants, _short, _long))
+    made = sum(cache.cache_info().misses for cache in caches)
     assert made <= MOST_WORK_OF_A_CALL / COST_OF_A_FORM
 
 
@@ -508,9 +503,9 @@ def test_no_plain_text_has_another_form() -> None:
 
 def test_no_matcher_is_made_for_a_pattern_whose_letters_are_in_no_secret_name() -> None:
     for pattern in ("123*", "*7[ab]?x*", "row[0]", "src/*.tsx"):
-        assert _candidate_secrets(pattern) == ()
+        assert _candidates(pattern, KNOWN_SECRETS) == ()
     for pattern in (".en*", "id_[rd]sa", "[!q]d_rsa", "*.p?m", "*", ".ssh/conf*"):
-        assert _candidate_secrets(pattern)
+        assert _candidates(pattern, KNOWN_SECRETS)
 
 
 def test_a_call_with_more_patterns_than_matchers_are_made_for_is_denied() -> None:

@@ -6,14 +6,19 @@ import json
 import os
 import socket
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import TextContent
 
+from servers.filesystem import disk
 from servers.filesystem.listing import Budget, matcher, search
-from servers.filesystem.paths import Roots
+from servers.filesystem.paths import Roots, Spot
 from tests.servers.files import Clock, files, sample, sha, tree
+from views.tool_results import in_words
 
 
 async def test_a_folder_is_listed_in_order_with_sizes_and_kinds(tmp_path: Path) -> None:
@@ -156,6 +161,8 @@ async def test_metadata_says_what_is_there_and_that_nothing_is(tmp_path: Path) -
     )
     assert (folder["kind"], folder["entries"], folder["sha256"]) == ("folder", 2, None)
     assert (nothing["exists"], nothing["kind"], nothing["sha256"]) == (False, "absent", "absent")
+    assert in_words(nothing, "").startswith("There is no file or folder ")
+    assert "absent" not in in_words(nothing, "")
     assert (link["kind"], link["sha256"]) == ("link", None)
     assert "“none” does not exist" in no_folder
 
@@ -175,6 +182,41 @@ async def test_files_are_found_by_name_and_by_what_they_say(tmp_path: Path) -> N
     assert [(m["path"], m["line"], m["excerpt"]) for m in by_text["matches"]] == [("notes.md", 2, "two")]
     assert [match["path"] for match in below["matches"]] == ["reports/q3.md"]
     assert nothing["matches"] == []
+
+
+async def test_a_search_says_which_files_it_has_not_looked_into(tmp_path: Path) -> None:
+    root = sample(tmp_path)
+    (root / "large.txt").write_text("x\n" * (1 << 19) + "password=hunter2\n")
+    (root / "zero.txt").write_bytes(b"password=hunter2\n\0")
+    async with files(root) as ask:
+        found = await ask("search_files", path=".", pattern="*", contains="hunter2")
+        early = await ask("search_files", path=".", pattern="*", contains="X")
+        texts = await ask("search_files", path="reports", pattern="*", contains="hunter2")
+    assert (found["matches"], found["truncated"]) == ([], True)
+    assert found["summary"] == "No file contains this text, as far as it was looked for."
+    assert "1 large file was searched in part, such as large.txt: the first 1 MiB alone." in found["note"]
+    assert "1 other file was not searched, such as zero.txt: no text." in found["note"]
+    assert [one["path"] for one in early["matches"]] == ["large.txt"]
+    assert "in part" not in early["note"]
+    assert (texts["truncated"], texts["note"]) == (False, "")
+    assert texts["summary"] == "No file contains this text in reports."
+
+
+def test_a_search_says_that_a_file_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = sample(tmp_path)
+
+    @contextmanager
+    def reading(spot: Spot) -> Iterator[int]:
+        if spot.said == "reports/q4.md":
+            raise ToolError(f"{spot.said} cannot be opened: Permission denied.")
+        with opening(spot) as file:
+            yield file
+
+    opening = disk.reading
+    monkeypatch.setattr(disk, "reading", reading)
+    found = search(Roots.at([root]).find("."), "*", "hunter2", 50, Budget())
+    assert found.truncated
+    assert found.note == "1 other file was not searched, such as reports/q4.md: cannot be opened."
 
 
 @pytest.mark.parametrize("pattern", ["(a+)+$", "*a" * 100, "[" * 200, "*" * 200, "?" * 200, "[!a-z]*" * 20])
@@ -297,3 +339,25 @@ async def test_paths_with_several_roots_begin_with_the_name_of_theirs(tmp_path: 
         moved = await ask("move_file", source="notes.md", destination="other")
     assert moved["destination"] == "other/notes.md"
     assert (other / "notes.md").read_text() == "one\ntwo\n"
+
+
+async def test_a_folder_that_may_not_be_entered_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, really = sample(tmp_path), os.open
+    (root / "closed").mkdir()
+    (root / "closed" / "inner.md").write_text("needle")
+
+    def refusing(name: str, *args: int, **more: int) -> int:  # root, as which tests may run, may enter any
+        if name == "closed" and "dir_fd" in more:
+            raise PermissionError(13, "Permission denied", name)
+        return really(name, *args, **more)
+
+    monkeypatch.setattr(os, "open", refusing)
+    why = "1 folder was not looked into, such as closed: no right to."
+    async with files(root) as ask:
+        deep = await ask("list_dir", path=".", recursive=True)
+        found = await ask("search_files", path=".", pattern="*", contains="needle")
+    assert why in deep["note"]
+    assert (found["matches"], found["truncated"]) == ([], True)
+    assert why in found["note"]

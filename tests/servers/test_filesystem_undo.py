@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from gate.rules.templates import expand, holds
-from servers.cards import META
 from servers.filesystem import server
+from servers.tool_metadata import META
 from tests.servers import gate_around_server
 from tests.servers.files import Ask, Mode, files, sample, sha, tree
 

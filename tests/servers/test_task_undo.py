@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from gate.rules.action import CallClass, Fact
 from tests.servers.gate_around_server import Gate
 from tests.servers.test_task_tools import Now, database, rows, tasks
+from views.preview import unsaid
 
 
 async def two(gate: Gate) -> None:
@@ -16,9 +18,13 @@ async def two(gate: Gate) -> None:
 async def test_a_new_task_is_shown_as_it_will_be(tmp_path: Path) -> None:
     async with tasks(tmp_path) as gate:
         seen = await gate.look("create_task", title=" Call ", due="tomorrow", notes="a\nb", priority="high")
-        assert seen.preview.diff == (
-            "+ title: Call\n+ status: open\n+ priority: high\n+ due: 2026-11-22\n+ notes: a\n+ notes: b"
-        )
+        assert seen.preview.summary == "Create the task “ Call ”"
+        assert seen.preview.diff == "+ priority: high\n+ due: 2026-11-22\n+ notes: a\n+ notes: b"
+        plain = await gate.look("create_task", title="Call Bob, due tomorrow")
+        assert (plain.preview.summary, plain.preview.diff) == ("Create the task “Call Bob, due tomorrow”", "")
+        assert unsaid(plain.preview, CallClass.WRITE) == []
+        other = await gate.look("create_task", title="Call” and “more", due="2026-11-30")
+        assert [fact.label for fact in unsaid(other.preview, CallClass.WRITE)] == ["title"]
         assert seen.preview.undo == "yes"
         done = await gate.do("create_task", title=" Call ", due="tomorrow", notes="a\nb", priority="high")
         assert done.result["title"] == "Call"
@@ -34,9 +40,9 @@ async def test_a_change_shows_only_what_changes(tmp_path: Path) -> None:
         clock.move(hours=1)
         done = await gate.do("update_task", task_id=1, due="none", notes="one", status="done")
         assert done.preview.summary == "Update task 1: Call the printer"
+        assert unsaid(done.preview, CallClass.WRITE) == [Fact("due", "none")]
         assert done.preview.diff == (
-            "  title: Call the printer\n- status: open\n+ status: done\n- due: 2026-11-24\n"
-            "- notes: one\n- notes: two\n+ notes: one"
+            "- status: open\n+ status: done\n- due: 2026-11-24\n- notes: one\n- notes: two\n+ notes: one"
         )
         assert done.result["completed_at"] == "2026-11-21T10:30:00Z"
         await gate.undo(done)
@@ -63,7 +69,7 @@ async def test_a_deleted_task_comes_back_under_its_number(tmp_path: Path) -> Non
         before = rows(tmp_path)
         done = await gate.do("delete_task", task_id=1)
         assert done.preview.summary == "Delete task 1: Call the printer"
-        assert [thing.name for thing in done.preview.affected] == ["1 Call the printer"]
+        assert [thing.name for thing in done.preview.affected] == ["1: Call the printer"]
         assert rows(tmp_path) == before[1:]
         await gate("create_task", title="third")
         await gate.undo(done)
