@@ -19,7 +19,7 @@ PYTHON ?= $(or $(call choose,$(WHOLE)),$(call choose,$(NEW)))
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := run
-.PHONY: run setup test lint types browser programs soak bench lock
+.PHONY: run embeddings setup test lint types browser programs soak bench lock
 
 run: $(RUNTIME)
 	@exec $(PY) -m bot demo
@@ -48,6 +48,10 @@ $(STAMP): requirements/dev.txt
 	@echo "Installing $<"
 	@$(PIP) --quiet -r $<
 	@touch $(RUNTIME) $@
+
+# Optional: files are found by what they say in other words, too (docs/configuration.md).
+embeddings: $(RUNTIME)
+	@$(PIP) --quiet -r requirements/embeddings.txt
 
 # What does not wait for each other is done side by side: installing, then checking.
 test:
@@ -97,7 +101,8 @@ UV ?= $(or $(wildcard $(VENV)/bin/uv),uv)
 lock:
 	@command -v $(UV) >/dev/null || { echo "uv is needed to lock: install it, or name it with make UV=/path/to/uv"; exit 1; }
 	@$(call locked,run,)
-	@$(call locked,dev,--extra dev --constraint requirements/run.txt)
+	@$(call locked,embeddings,--extra embeddings --constraint requirements/run.txt)
+	@$(call locked,dev,--extra dev --constraint requirements/embeddings.txt)
 
 locked = $(UV) pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --no-annotate \
   $(2) $(ARGS) --output-file requirements/$(1).txt pyproject.toml && \

@@ -17,8 +17,9 @@ from bot.slack_messages import Messages, Statuses, card_metadata, evict_oldest
 from bot.slack_retry import REFUSED, SlackError
 from bot.streams import Streams, in_parts
 from gate.actions.versioning import audit_entry
-from gate.rules.action import OWN_CARD, Action, Vote
-from gate.rules.messages import CardKey, CardKind
+from gate.rules.action import OWN_CARD, Action, Json, Vote
+from gate.rules.ids import derive_id
+from gate.rules.messages import LATE, OVER, CardKey, CardKind
 from gate.rules.ports import Ledger, Note, Posted, Unavailable
 from gate.rules.states import State
 from gate.rules.task import Task
@@ -43,6 +44,7 @@ NOT_POSTED = (
     "I cannot post in <#{channel}> ({code}), so what you asked for there waits where nobody can see it. "
     "Please invite me there, or ask again in another channel."
 )
+LONG_RESULT, MANY_VALUES = 20_000, 600  # characters of a result, and values in it at any depth
 EPHEMERAL = "only-visible-to-one"  # where a note stands that Slack showed to one person
 
 OnDraw = Callable[[Action | Task], Awaitable[None]]
@@ -76,6 +78,7 @@ class Cards(Messages):
         self._plain = False  # whether this workspace has refused Slack's newest blocks
         # Two draws of one card must not both find it unposted.
         self._locks: weakref.WeakValueDictionary[str, asyncio.Lock] = weakref.WeakValueDictionary()
+        self._one_read = asyncio.Semaphore(1)  # long ones share one core with everything else
         self._draw_events: dict[str, asyncio.Event] = {}
 
     def draw_now(self, key: str) -> None:
@@ -144,13 +147,13 @@ class Cards(Messages):
         if not found:
             return set()
         if key.kind is CardKind.GROUP:
-            card = rendering.of_group(key.id, found, votes)
+            card = await _rendered(found, rendering.of_group, key.id, found, votes)
         else:
-            task = await self._ledger.task(found[0].task) if rendering.shows_task(found[0]) else None
-            card, posted = (
-                rendering.of_action(found[0], votes, task),
-                await self._own_message(found[0], posted),
-            )
+            stands = bool(posted and posted.ts) and rendering.may_be_told_by_plan(found[0])
+            with_task = stands or rendering.shows_task(found[0])
+            task = await self._ledger.task(found[0].task) if with_task else None
+            card = await _rendered(found, rendering.of_action, found[0], votes, task)
+            posted = await self._own_message(found[0], posted)
         wanted = bool(again) or rendering.outdated(card, posted)
         try:
             for action in found:
@@ -221,11 +224,31 @@ class Cards(Messages):
 
     async def _draw_note(self, note_id: str, posted: Posted | None) -> float:
         note = await self._ledger.note(note_id)
-        if note is not None and not (posted and posted.ts and posted.revision):
+        if note is not None and note.kind in (LATE, OVER) and not (posted and posted.ts):
+            await self._draw_passing(note, posted)
+        elif note is not None and not (posted and posted.ts and posted.revision):
             if await self._comes_too_early(note):
                 return IN_ORDER
-            await self._post_card(rendering.of_note(note, await self._note_message(note)), posted)
+            await self._post_card(await self._note_card(note), posted)
         return 0.0
+
+    async def _draw_passing(self, note: Note, posted: Posted | None) -> None:
+        """A message that only says that something takes long, and the note that takes it back: each done once."""
+        if note.kind == OVER:
+            await self._take_back(str(note.body["of"]))
+        elif await self._ledger.note(derive_id("over", note.id)) is None:
+            await self._post_card(await self._note_card(note), posted)
+            return
+        await self._ledger.set_posted(note.id, Posted(note.session.channel, EPHEMERAL, 1))
+
+    async def _take_back(self, note_id: str) -> None:
+        """Delete the message, or say on it that it is over."""
+        async with self._locks.setdefault(note_id, asyncio.Lock()):
+            note, posted = await self._ledger.note(note_id), await self._ledger.posted(note_id)
+            stands = note is not None and posted is not None and posted.ts not in ("", EPHEMERAL)
+            if note and posted and stands and not await self.remove(posted):
+                over = notices.answer("It took long, and has an answer now.")
+                await self._post_card(rendering.of_note(note, over), posted)
 
     async def _comes_too_early(self, note: Note) -> bool:
         """Whether a note that stands above this one in the order of its message is still on its way; for a while."""
@@ -243,6 +266,13 @@ class Cards(Messages):
         card = rendering.of_question(question) if question else None
         drawn = card is not None and (again or rendering.outdated(card, posted))
         return await self._post_card(card, posted) if card and drawn else set()
+
+    async def _note_card(self, note: Note) -> Card:
+        """A long result of a read is drawn beside the loop, as it takes up to 0.3 s."""
+        if note.kind != "read" or not _is_long(str(note.body.get("text") or ""), note.body.get("structured")):
+            return rendering.of_note(note, await self._note_message(note))
+        async with self._one_read:
+            return await asyncio.to_thread(lambda: rendering.of_note(note, notices.message(note)))
 
     async def _note_message(self, note: Note) -> Message:
         """A list is one person's, or that of the thread that everybody in it may see."""
@@ -360,3 +390,27 @@ def _newly_shown(card: Card, rows: Mapping[str, Posted], before: Mapping[str, Po
     waiting = [action for action, _ in card.shows if action.state is State.PREPARED]
     earlier = {action.id: before[action.id].shows for action in waiting if action.id in before}
     return [a for a in waiting if rows[a.id].shows not in (0, earlier.get(a.id, 0))]
+
+
+async def _rendered(actions: Sequence[Action], render: Callable[..., Card], *of: object) -> Card:
+    """What a function of views makes; beside the loop where a result is long, as a table of it takes 0.1 s."""
+    return await asyncio.to_thread(render, *of) if any(map(_has_long_result, actions)) else render(*of)
+
+
+def _has_long_result(action: Action) -> bool:
+    outcome = action.execution.outcome
+    return outcome is not None and _is_long(outcome.text, outcome.structured)
+
+
+def _is_long(text: str, structured: Json) -> bool:
+    left, values, characters = [structured], 0, len(text)
+    while left and values <= MANY_VALUES and characters <= LONG_RESULT:
+        one = left.pop()
+        values += 1
+        if isinstance(one, str):
+            characters += len(one)
+        elif isinstance(one, Mapping):
+            left += one.values()
+        elif isinstance(one, Sequence):
+            left += one
+    return values > MANY_VALUES or characters > LONG_RESULT

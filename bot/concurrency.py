@@ -19,6 +19,9 @@ LONG_RUN_SECONDS = 0.25
 # The same for the next run of a crowd, which all of that person's runs wait for, "stop" included
 BUSY_OWNER_SECONDS = 0.05
 YIELD_SECONDS = 0.1  # seconds for which a run of a crowd lets the runs of others go first
+# Seconds after a run of somebody else in which a crowd rests between its runs: a request is several runs
+RECENT_SECONDS = 1.0
+REST = 1.0  # times what the run took
 # Gives back the place of the run at hand.
 RELEASE: ContextVar[Callable[[], None]] = ContextVar("leave", default=lambda: None)
 
@@ -34,7 +37,7 @@ class ConcurrencySlots:
     run that takes long keeps no other one from passing.
 
     All kinds share one core. So of a crowd one run works at once, of whatever kind, and it begins while nobody else's
-    works, or after a moment.
+    works, or after a moment. After it, while others ask for something, the crowd rests.
     """
 
     def __init__(self, at_once: int = MAX_RUNNING, long: float = LONG_RUN_SECONDS) -> None:
@@ -44,6 +47,8 @@ class ConcurrencySlots:
         self._runs_of_owner: Counter[str] = Counter()  # runs of each person that work or wait
         self._others = 0  # runs that work and are of no crowd
         self._idle = asyncio.Event()  # set whenever one of these is over
+        # When the last run of each person that is no crowd was over, by the loop's time; the latest is the last.
+        self._ended_at: dict[str, float] = {}
 
     def free(self, kind: str) -> int:
         """How many of this kind may pass now."""
@@ -62,10 +67,12 @@ class ConcurrencySlots:
                 await self._busy_owners.acquire(owner)
                 turn.callback(self._busy_owners.release, owner)
                 await self._yield_to_others()
+                turn.pop_all()  # which calls nothing
+                turn.callback(self._end_turn, owner, asyncio.get_running_loop().time())
             await self._of(kind).acquire(owner)
             place.callback(self._of(kind).release, owner)
             if not crowd:
-                place.enter_context(self._count_other())
+                place.enter_context(self._count_other(owner))
             with self._release_when_long(turn, place):
                 yield
 
@@ -96,13 +103,29 @@ class ConcurrencySlots:
             self._runs_of_owner -= Counter([owner])  # which forgets who has none
 
     @contextmanager
-    def _count_other(self) -> Iterator[None]:
+    def _count_other(self, owner: str) -> Iterator[None]:
         self._others += 1
         try:
             yield
         finally:
             self._others -= 1
             self._idle.set()
+            self._note_end(owner, asyncio.get_running_loop().time())
+
+    def _note_end(self, owner: str, now: float) -> None:
+        self._ended_at.pop(owner, None)
+        self._ended_at[owner] = now
+        while now - self._ended_at[oldest := next(iter(self._ended_at))] > RECENT_SECONDS:
+            del self._ended_at[oldest]
+
+    def _end_turn(self, owner: str, began: float) -> None:
+        loop = asyncio.get_running_loop()
+        now = loop.time()
+        others = (at for other, at in self._ended_at.items() if other not in ("", owner))
+        if any(now - at < RECENT_SECONDS for at in others):
+            loop.call_later(REST * (now - began), self._busy_owners.release, owner)
+        else:
+            self._busy_owners.release(owner)
 
     async def _yield_to_others(self) -> None:
         with suppress(TimeoutError):

@@ -41,7 +41,7 @@ class Config:
     planner: str = ""  # one of PLANNERS; "" where it is not said
     model: str = ""
     output_tokens: int = OUTPUT_TOKENS  # of one response of the model
-    judge: str = "none"  # one of JUDGES
+    judge: str = ""  # one of JUDGES; "" where it is not said
     switches: Switches = field(default_factory=Switches)
     channel_switches: Mapping[str, Switches] = field(default_factory=dict)  # by channel id
     webhooks: tuple[Network, ...] = ()  # networks of the operator's own that webhooks may reach

@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bot import home
+from bot import data_folder
 from bot.demo_servers import demo_servers, sample_desk
 from bot.demo_stories import sample_stories, story_servers
 from bot.settings import Secret, Settings
@@ -52,7 +52,7 @@ async def demo(settings: Settings) -> None:
     stop = asyncio.Event()
     for name in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(name, stop.set)
-    home.prepare(settings)
+    data_folder.prepare(settings)
     workspace = Workspace(key=secrets.token_urlsafe(16), options=Options(examples=EXAMPLES))
     postbox = MailServer(settings.home / "mails")
     url = await _start(workspace)

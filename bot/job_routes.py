@@ -17,8 +17,8 @@ from gate.rules.ports import World
 from gate.rules.task import Task
 from gate.tasks import (
     inbox,
-    pending_reviews,
     planner_turn,
+    review_queue,
     step_check,
     task_runner,
 )
@@ -39,7 +39,7 @@ def jobs(world: World) -> dict[str, Job]:
         async def seen(record: Action | Task) -> None:
             nonlocal summary
             summary = isinstance(record, Task) and step_check.has_review_timeout(record)
-            await pending_reviews.update_cache(world, record)
+            await review_queue.update_cache(world, record)
 
         await world.chat.draw(CardKey(CardKind(kind), about), float(within), seen)
         if summary:

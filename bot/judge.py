@@ -12,6 +12,7 @@ from tools.model.model_api import ModelConfig
 from tools.recipes.validation import RuleJudge
 
 JUDGES = ("none", "rules", "model")
+BY_DEFAULT, BY_MODEL = "rules", "model"  # where nothing is said, without and with a model that plans
 WITHOUT = (
     "`judge: model` asks the model that plans, and phrases plan: name a model in COUNTERSIGN_MODEL, or in `model`, "
     "or write `judge: rules`."

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,6 +18,7 @@ from pydantic import AfterValidator, Field, PlainValidator, model_validator
 from gate.rules.action import Approvers, CallClass, Json, Risk
 from gate.rules.always_gated import ALWAYS
 from gate.rules.policy import Policy, Rule
+from gate.rules.ports import Tools
 from gate.rules.reviews import Phase, Review
 from gate.rules.tool import Trust
 from tools.mcp.schema import schema_error
@@ -22,6 +26,7 @@ from tools.mcp.schema_fast_path import always_checkable
 from tools.mcp.server_config import ServerConfig
 from tools.strict_config import Document, Maybe, Section, Text, Wrong, fitting, within
 
+log = logging.getLogger(__name__)
 PERSON, GROUP, CHANNEL = (
     re.compile(r"[UW][A-Z0-9_]+"),
     re.compile(r"S[A-Z0-9_]+"),
@@ -29,6 +34,7 @@ PERSON, GROUP, CHANNEL = (
 )
 LONGEST = 64 * 1024  # characters of arguments: every pattern must be checkable on a text as long as this
 DAY = 86_400  # seconds
+NEARLY = 0.85  # how alike two names are, from 0 to 1, of which one may be the other with a typing error
 ANY = "*"  # in place of a server's name: what is known of tools by their names
 
 
@@ -262,3 +268,43 @@ def load_policy(path: Path) -> Policy:
 def trusted(servers: Sequence[ServerConfig], policy: Policy) -> tuple[ServerConfig, ...]:
     """The servers with the trust that the policy gives them; else as they were configured."""
     return tuple(replace(server, trust=policy.trust.get(server.name, server.trust)) for server in servers)
+
+
+def rules_about_nothing(policy: Policy, tools: Tools) -> list[str]:
+    """The operator's rules that name a server or a tool that is not there, which a typing error can make of a `deny`.
+    Of a server that is not ready nothing is known. Rules for any server (`*.query`) may be about none of today's: they
+    are told where a tool has nearly that name."""
+    names = [spec.full_name for spec in tools.specs()]
+    servers = {status.name: status.state for status in tools.servers()}
+    wrong = [
+        f"The policy names the server “{name}” and there is none: correct the name, or remove it."
+        for name in policy.trust
+        if name not in servers
+    ]
+    own = [rule for rule in policy.rules if rule not in ALWAYS and not rule.name.startswith(f"{ANY}.")]
+    for pattern in dict.fromkeys(pattern for rule in own for pattern in rule.tools):
+        if not any(fnmatchcase(name, pattern) for name in names) and (
+            why := _missing(pattern, names, servers)
+        ):
+            wrong.append(
+                f"The policy has a rule for “{pattern}” and {why}: correct the name, or remove the rule."
+            )
+    return wrong
+
+
+def log_rules_about_nothing(policy: Policy, tools: Tools) -> None:
+    """Say at a start what the doctor would say."""
+    for sentence in rules_about_nothing(policy, tools):
+        log.warning("%s", sentence)
+
+
+def _missing(pattern: str, names: Sequence[str], servers: Mapping[str, str]) -> str:
+    """Why a pattern that fits no tool seems to be wrong; "" where it need not be."""
+    server, _, tool = pattern.partition(".")
+    if server == ANY:
+        close = get_close_matches(tool, {name.partition(".")[2] for name in names}, 1, NEARLY)
+        return f"there is no such tool, but “{close[0]}”" if close else ""
+    states = [state for name, state in servers.items() if fnmatchcase(name, server)]
+    if not states:
+        return f"there is no server “{server}”"
+    return "there is no such tool" if all(state == "ready" for state in states) else ""

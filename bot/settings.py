@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bot.config_file import DEFAULT, Config, read_config
 from bot.connections import HttpLimits
-from bot.judge import unjudged
+from bot.judge import BY_DEFAULT, BY_MODEL, unjudged
 from bot.planner import read_model
 from gate.rules.ports import Limits
 from gate.rules.sampling import SamplingBounds
@@ -103,7 +103,7 @@ class Settings:
     phrases: Path = DEFAULT.phrases
     recipes: Path = DEFAULT.recipes
     model: ModelConfig | None = None  # None: the phrases plan
-    judge: str = DEFAULT.judge  # of the results of steps: one of bot.judge.JUDGES
+    judge: str = BY_DEFAULT  # of the results of steps: one of bot.judge.JUDGES
     switches: Switches = DEFAULT.switches
     channel_switches: Mapping[str, Switches] = field(default_factory=dict)  # by channel id
     webhooks: tuple[Network, ...] = ()  # networks of the operator's own that webhooks may reach
@@ -164,7 +164,7 @@ class Settings:
             phrases=config.phrases,
             recipes=config.recipes,
             model=model and replace(model, output_tokens=config.output_tokens),
-            judge=config.judge,
+            judge=config.judge or (BY_MODEL if model else BY_DEFAULT),
             switches=config.switches,
             channel_switches=config.channel_switches,
             webhooks=config.webhooks,

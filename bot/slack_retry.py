@@ -14,9 +14,10 @@ log = logging.getLogger(__name__)
 
 # Nobody can post this there, now or later: trying again would only fill the log.
 FINAL = frozenset(
-    "cannot_reply_to_message channel_not_found ekm_access_denied is_archived is_inactive messages_tab_disabled "
-    "missing_scope not_in_channel restricted_action restricted_action_thread_locked thread_not_found "
-    "user_disabled user_not_found user_not_in_channel unknown_method".split()
+    "cannot_reply_to_message cant_delete_message channel_not_found compliance_exports_prevent_deletion "
+    "ekm_access_denied is_archived is_inactive messages_tab_disabled missing_scope not_in_channel restricted_action "
+    "restricted_action_thread_locked thread_not_found user_disabled user_not_found user_not_in_channel "
+    "unknown_method".split()
 )
 # The message is gone, or is not ours to change.
 MESSAGE_GONE = frozenset(["message_not_found", "cant_update_message"])

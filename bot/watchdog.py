@@ -12,9 +12,12 @@ turn of the loop.
 from __future__ import annotations
 
 import asyncio
+import faulthandler
 import logging
 import os
+import re
 import sys
+import tempfile
 import threading
 import time
 from collections import deque
@@ -22,9 +25,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from traceback import StackSummary, walk_stack
-from types import FrameType
-from typing import Any
+from traceback import FrameSummary, StackSummary
+from typing import IO, Any
 
 log = logging.getLogger(__name__)
 
@@ -34,6 +36,9 @@ PERIOD = 0.04  # seconds between two looks while a turn goes on
 IDLE_PERIOD = 0.08
 ENDLESS = 5.0  # seconds after which a stall is told while it goes on
 FRAMES = 30  # of a stack, the innermost
+# What faulthandler writes of a thread, and of each of its frames
+THREAD_LINE = re.compile(r"(?:Current thread|Thread) 0x([0-9a-f]+)")
+FRAME_LINE = re.compile(r'  File "(.*)", line (\d+) in (.*)')
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,15 +89,15 @@ class _Turns:
         self.waits_now()
         self._watchers.remove(self)
 
-    def look(self, now: float, frames: dict[int, FrameType]) -> Iterator[Stall]:
+    def look(self, now: float) -> Iterator[Stall]:
         """What is new: stalls that are over, and one that may never be."""
-        turn, begun, frame = self.turn, self.begun, frames.get(self.thread)
+        turn, begun = self.turn, self.begun
         if turn < 0 and turn == self.seen:
             return  # it still waits
         self.seen = turn
         self.queued.look(now)
-        if turn > 0 and now - begun > self.limit / 2 and self.stack[0] != turn and frame is not None:
-            self.stack = (turn, _stack(frame))
+        if turn > 0 and now - begun > self.limit / 2 and self.stack[0] != turn:
+            self.stack = (turn, _stack(self.thread))
         while self.over:
             at, start, end, cpu = self.over.popleft()
             stack = self.stack[1] if self.stack[0] == at else StackSummary()
@@ -151,11 +156,31 @@ class _Queued:
             os.close(self._file)
 
 
-def _stack(frame: FrameType) -> StackSummary:
-    """Innermost last. Lines are read from the files only when somebody reads the stack."""
-    found = StackSummary.extract(walk_stack(frame), limit=FRAMES, lookup_lines=False)
-    found.reverse()
-    return found
+def _stack(thread: int) -> StackSummary:
+    """Where a thread is, innermost last; empty where it has ended, or a hundred others are newer. Lines are read from
+    the files only when somebody reads the stack.
+
+    faulthandler reads all frames at once. A walk over `sys._current_frames()` lets the other thread go on in between,
+    and following `f_back` then has crashed Python 3.11 (https://github.com/python/cpython/issues/99110).
+    """
+    with _scratch_file() as file:
+        faulthandler.dump_traceback(file, all_threads=True)
+        file.seek(0)
+        lines = file.read().decode("ascii", "replace").splitlines()
+    found, ours = list[FrameSummary](), False
+    for line in lines:
+        if of := THREAD_LINE.match(line):
+            ours = int(of[1], 16) == thread
+        elif ours and len(found) < FRAMES and (at := FRAME_LINE.fullmatch(line)):
+            found.append(FrameSummary(at[1], int(at[2]), at[3], lookup_line=False))
+    return StackSummary.from_list(found[::-1])
+
+
+def _scratch_file() -> IO[bytes]:
+    """A file for a moment, in memory where the system has that."""
+    if sys.platform == "linux":
+        return os.fdopen(os.memfd_create("stacks"), "w+b")
+    return tempfile.TemporaryFile()
 
 
 class Watchdog:
@@ -206,8 +231,8 @@ class Watchdog:
     def look(self) -> None:
         """Look once, and tell what is new."""
         with self._looking:
-            now, frames = time.monotonic(), sys._current_frames() if self._busy() else {}
-            for stall in [stall for turns in self._watched for stall in turns.look(now, frames)]:
+            now = time.monotonic()
+            for stall in [stall for turns in self._watched for stall in turns.look(now)]:
                 self._count(stall)
                 self._tell(stall)
 

@@ -15,6 +15,7 @@ from aiohttp import ClientError, ClientSession, ClientTimeout, DummyCookieJar, T
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from bot.engine import Job
+from bot.name_lookups import NameLookups, TooManyLookups
 from gate.rules import jobs as runs
 from gate.rules.access import StreamEvent
 from gate.rules.events import payload
@@ -43,13 +44,14 @@ class InternalAddress(Forbidden):
 class GuardedResolver(AbstractResolver):
     """Looks a host up once, and gives out its addresses only when every one of them may be reached."""
 
-    def __init__(self, allowed: Sequence[Network], strict: bool) -> None:
+    def __init__(self, lookups: NameLookups, owner: str, allowed: Sequence[Network], strict: bool) -> None:
+        self._lookups, self._owner = lookups, owner
         self._allowed, self._strict = allowed, strict
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
     ) -> list[ResolveResult]:
-        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        found = await self._lookups.addresses(self._owner, host, port)
         addresses = [str(entry[4][0]) for entry in found]
         try:
             for address in addresses:
@@ -84,18 +86,26 @@ def judge(address: str, allowed: Sequence[Network], strict: bool) -> None:
 class Sender:
     """One POST after the other, each with a line of its own. `allowed`: networks of the operator's own."""
 
-    def __init__(self, allowed: Sequence[Network] = (), seconds: float = SECONDS, ssl: Any = True) -> None:
+    def __init__(
+        self,
+        allowed: Sequence[Network] = (),
+        seconds: float = SECONDS,
+        ssl: Any = True,
+        lookups: NameLookups | None = None,
+    ) -> None:
         self._allowed, self._seconds, self._ssl = tuple(allowed), seconds, ssl
+        self._lookups = lookups or NameLookups()
 
-    async def post(self, url: str, body: bytes, sent: dict[str, str]) -> int:
-        """The status of the answer. Raises Forbidden, or OSError, TimeoutError and ClientError as they come."""
+    async def post(self, url: str, body: bytes, sent: dict[str, str], owner: str = "") -> int:
+        """The status of the answer. `owner`: whose names wait for each other. Raises Forbidden and TooManyLookups, or
+        OSError, TimeoutError and ClientError as they come."""
         found = parse_target(url, self._allowed)
         if isinstance(found, str):
             raise Forbidden(found)
         strict = needs_allow_list(found)
         self._literal(found, strict)
         connector = TCPConnector(
-            resolver=GuardedResolver(self._allowed, strict),
+            resolver=GuardedResolver(self._lookups, owner, self._allowed, strict),
             use_dns_cache=False,
             force_close=True,
             ssl=self._ssl,
@@ -168,7 +178,7 @@ class Deliveries:
         if wait is None or status == GONE:
             return
         async with self._ledger.begin() as tx:
-            tx.enqueue(runs.deliver(hook.id, event.seq, int(attempt) + 1, wait))
+            tx.enqueue(runs.deliver(hook.id, event.seq, hook.owner, int(attempt) + 1, wait))
 
     async def _try(self, hook: Webhook, event: StreamEvent) -> tuple[str, int]:
         """What went wrong, "" when nothing did; and the status of the answer, 0 without one. Who made it over HTTP is
@@ -177,11 +187,13 @@ class Deliveries:
         body = json.dumps(content, ensure_ascii=True, separators=(",", ":"), sort_keys=True).encode("ascii")
         try:
             sender = self._abroad if hook.token else self._sender
-            status = await sender.post(hook.url, body, headers(hook, event.seq, self._now(), body))
+            status = await sender.post(
+                hook.url, body, headers(hook, event.seq, self._now(), body), hook.owner
+            )
         except InternalAddress as error:
             log.info("webhook %s: %s", hook.id, error)
             return (NOT_REACHED if hook.token else str(error)), 0
-        except Forbidden as error:
+        except (Forbidden, TooManyLookups) as error:
             return str(error), 0
         except TimeoutError:
             return f"It did not answer within {SECONDS:.0f} s.", 0

@@ -26,18 +26,18 @@ from slack_bolt.authorization import AuthorizeResult
 from slack_sdk.web.async_client import AsyncWebClient
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from bot import home, slack_app
+from bot import data_folder, slack_app
 from bot.api import serve_api
 from bot.audit_key import fitting_key
 from bot.cards import Cards
 from bot.connections import listening
-from bot.embedded import embedded_redis
+from bot.embedded_redis import embedded_redis
 from bot.engine import Engine
 from bot.heartbeats import RHYTHM, Rhythm
 from bot.job_routes import jobs
 from bot.judge import judge
 from bot.planner import planner, sampler
-from bot.policy_file import load_policy, trusted
+from bot.policy_file import load_policy, log_rules_about_nothing, trusted
 from bot.row_sealing import seal_once
 from bot.settings import Settings
 from bot.slack_messages import Hints
@@ -47,6 +47,7 @@ from bot.streams import Streams
 from bot.watchdog import Watchdog
 from bot.webhook_audience import deliveries
 from gate.actions import expiry, server_questions
+from gate.rules.policy import Policy
 from gate.rules.ports import Unavailable, World
 from gate.rules.tool import Pin
 from gate.tasks.pending import waiting_for
@@ -56,7 +57,7 @@ from storage.database import open_engine, serve_alone
 from storage.leases import RedisLeases, open_redis
 from storage.ledger import SqlLedger
 from storage.migrate import is_current, migrate
-from storage.pending_reviews import RedisPending
+from storage.redis_reviews import RedisPending
 from storage.slack_users import PeopleStore
 from storage.tool_pins import PinStore
 from tools.mcp.client import Host, HostOptions
@@ -127,8 +128,7 @@ async def build(settings: Settings, roles: frozenset[str] = ALL, rig: Rig = RIG)
         people_store, pins = PeopleStore(sql, ledger.seals), PinStore(sql, ledger.seals)
         redis = await _redis(stack, settings)
         policy = load_policy(settings.policy)
-        servers = trusted(settings.servers, policy)
-        host = await _host(stack, settings, servers, pins)
+        host = await _host(stack, settings, policy, pins)
         fast, patient, me = await _slack(stack, settings, roles)
         cards = Cards(patient, ledger, streams=Streams(fast))
         stack.push_async_callback(cards.statuses.stop)
@@ -200,7 +200,7 @@ async def _sql(
     stack: AsyncExitStack, settings: Settings, rhythm: Rhythm
 ) -> tuple[AsyncEngine, SqlLedger, Engine]:
     """The ledger and the durable engine, in one database."""
-    await asyncio.to_thread(home.prepare, settings)
+    await asyncio.to_thread(data_folder.prepare, settings)
     held = serve_alone(settings.database_url)
     if held is not None:
         stack.callback(held.close)
@@ -233,9 +233,8 @@ class _Book:
         await self._pins.first_seen(server, definitions, datetime.now(UTC))
 
 
-async def _host(
-    stack: AsyncExitStack, settings: Settings, servers: Sequence[ServerConfig], pins: PinStore
-) -> Host:
+async def _host(stack: AsyncExitStack, settings: Settings, policy: Policy, pins: PinStore) -> Host:
+    servers = trusted(settings.servers, policy)
     setting = HostOptions(
         logs=settings.home / "logs",
         inproc={config.name: bundled(config) for config in servers if config.transport == INPROC},
@@ -246,6 +245,7 @@ async def _host(
     )
     host = Host(servers, setting)
     await host.start(CONNECT_SECONDS)
+    log_rules_about_nothing(policy, host)
     stack.push_async_callback(host.stop)
     stack.push_async_callback(asyncio.to_thread, SANDBOX.stop)  # files that are being opened hold nobody up
     return host

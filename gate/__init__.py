@@ -1,1 +1,1 @@
-"""The rules: what may run, who decides, what was shown. Pure: no I/O, no clock, no environment."""
+"""The rules: what may run, who decides, what was shown. Pure: I/O goes through ports, time and ids are arguments."""

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import func, insert, select
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from gate.rules.access import StreamEvent, Subject
+from gate.rules.access import EventFilter, StreamEvent, Subject
 from gate.rules.action import Action
 from gate.rules.task import Task
 from storage.api_tables import made
@@ -29,9 +29,19 @@ class EventLog:
 
     async def after(self, seq: int, limit: int) -> Sequence[StreamEvent]:
         """The events behind `seq`, oldest first, each with what it is about as that stands now."""
-        rows = await ask(
-            self._engine, select(events).where(events.c.seq > seq).order_by(events.c.seq).limit(limit)
-        )
+        return await self._found(select(events).where(events.c.seq > seq).limit(limit))
+
+    async def between(self, seq: int, until: int, wanted: EventFilter) -> Sequence[StreamEvent]:
+        """What is wanted of the events behind `seq` up to `until`, oldest first."""
+        found = select(events).where(events.c.seq > seq, events.c.seq <= until, events.c.team == wanted.team)
+        if wanted.kind:
+            found = found.where(events.c.kind == wanted.kind)
+        if wanted.task:
+            found = found.where(events.c.task == wanted.task)
+        return await self._found(found)
+
+    async def _found(self, statement: Any) -> Sequence[StreamEvent]:
+        rows = await ask(self._engine, statement.order_by(events.c.seq))
         if not rows:
             return []
         about = await self._actions(set(map(_about, rows)))

@@ -7,27 +7,39 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import Any, Protocol
 
-from sqlalchemy import CursorResult, Row, bindparam, exists, or_, select, update
+from sqlalchemy import CursorResult, Row, bindparam, exists, or_, select, true, update
 
 from gate.rules.access import TokenKind
 from gate.rules.action import Action, Session
+from gate.rules.confidence import is_of_its_kind
 from gate.rules.grant_ports import Past
 from gate.rules.grants import Grant
+from gate.rules.states import State
 from gate.rules.tool import Pin
 from storage.api_tables import made, tokens
-from storage.columns import clock
+from storage.columns import clock, unpacked
 from storage.grant_tables import STANDING, grants, taints
 from storage.row_macs import RowMacs
 from storage.rows import insert, loaded, plain
-from storage.tables import SUCCEEDED, actions, tool_pins, turns
+from storage.tables import OF_A_TOOL, ORDER, RAN, actions, tool_pins, turns
 from storage.task_tables import tasks
 
-_LIKE_IT = [actions.c[name] == bindparam(name) for name in ("team", "server", "tool", "definition")]
+LATEST = 5  # earlier calls of a tool that are looked at
 _OUTSIDE = (taints.c.session == bindparam("session"), taints.c.outside, taints.c.at >= bindparam("since"))
-# Whether a tool went well before, and whether its thread has read from outside since a moment.
-PAST = select(
-    exists().where(SUCCEEDED, *_LIKE_IT, actions.c.id != bindparam("id")).label("went_well"),
-    exists().where(*_OUTSIDE).label("tainted"),
+_EARLIER = (
+    select(actions.c.state, actions.c.proposal, *ORDER)
+    .where(RAN, *(column == bindparam(column.name) for column in OF_A_TOOL), actions.c.id != bindparam("id"))
+    .order_by(*(column.desc() for column in ORDER))
+    .limit(LATEST)
+    .subquery()
+)
+_ONCE = select(exists().where(*_OUTSIDE).label("tainted")).subquery()
+# Whether a thread has read from outside since a moment, and with it the latest other calls of a tool that ran: at least
+# one row.
+PAST = (
+    select(_ONCE.c.tainted, _EARLIER.c.state, _EARLIER.c.proposal)
+    .select_from(_ONCE.outerjoin(_EARLIER, true()))
+    .order_by(_EARLIER.c.created_at.desc(), _EARLIER.c.id.desc())
 )
 
 
@@ -160,4 +172,10 @@ class Grants:
     async def past(self, action: Action, since: datetime) -> Past:
         of = {name: getattr(action, name) for name in ("id", "server", "tool", "definition", "session")}
         (rows,) = await self._ask(PAST, **of, team=action.session.team, since=since)
-        return Past(bool(rows[0].went_well), bool(rows[0].tainted))
+        earlier = (
+            row
+            for row in rows
+            if row.state is not None and is_of_its_kind(unpacked(row.proposal), action.proposal)
+        )
+        latest = next(earlier, None)
+        return Past(latest is not None and latest.state is State.SUCCEEDED, bool(rows[0].tainted))

@@ -35,6 +35,7 @@ from storage.audit_log import Chain
 from storage.columns import clock
 from storage.database import CHECKPOINTS, READ_SECONDS, reached, reading
 from storage.grants import Grants
+from storage.pending import ASKING, undecided_actions
 from storage.posted import (
     BEGIN_DRAWING,
     FAILED_DRAW,
@@ -51,10 +52,10 @@ from storage.rows import loaded, to_action, to_joined_turn, to_line, to_task, to
 from storage.server_questions import Questions
 from storage.statements import (
     ACTION,
-    ASKING,
     FIRST_TASK,
     FIRST_TURN,
     HISTORY,
+    MAKERS,
     OF_TURN,
     TASK,
     TASKS_OF,
@@ -72,6 +73,8 @@ from storage.transaction import Enqueue, SqlTx
 YIELD_SECONDS = 0.3  # seconds for which such a transaction lets those go first that somebody waits for
 # Transactions at once that nobody waits for, on PostgreSQL: the other connections are for those
 MAX_BACKGROUND = 6
+# Rows that one purge looks at for what tokens proposed and was not stored, and pages of them
+MAKER_PAGE, MAKER_PAGES = 500, 20
 
 
 class NestedTransaction(RuntimeError):
@@ -103,12 +106,12 @@ class ForegroundPriority:
             self._under_way -= 1
             self._calm.set()
 
-    async def wait_for_foreground(self) -> None:
-        """Wait until nothing of that is, for at most `YIELD_SECONDS` seconds."""
+    async def wait_for_foreground(self, until: float) -> None:
+        """Wait until nothing of that is, at most until that time of the event loop's clock."""
         if not self._under_way:
             return
         with suppress(TimeoutError):
-            async with asyncio.timeout(YIELD_SECONDS):
+            async with asyncio.timeout_at(until):
                 while self._under_way:
                     self._calm.clear()
                     await self._calm.wait()
@@ -148,6 +151,7 @@ class SqlLedger:
         self.reviews = Reviews(self._ask, lambda: self.offset, self.seals)
         self.questions = Questions(self._ask, lambda: self.offset, self.seals)
         self._token = ""
+        self._makers_seen = ""  # the id up to which `purge` has looked at what tokens proposed
 
     def for_token(self, token: str) -> Self:
         """The same ledger, in the same line: its entries name this API token."""
@@ -161,10 +165,8 @@ class SqlLedger:
         since only that says what happened. Who sets it has somebody waiting, and goes before those who do not.
         Raises Unavailable, and whatever the body raises."""
         limit = asyncio.timeout(seconds)
-        turn = self._background if seconds is None else self._priority.foreground()
+        turn = self._in_background() if seconds is None else self._priority.foreground()
         with self._alone(), reached(limit):
-            if seconds is None and not self._sqlite:
-                await self._priority.wait_for_foreground()
             async with turn, limit, self._connected(limit) as connection:
                 tx = SqlTx(connection, self.offset, self._chain, self.limits, self._token)
                 yield tx
@@ -178,6 +180,16 @@ class SqlLedger:
             self.draw_now(key)
         for task in tx.signalled:
             self.signal(task)
+
+    @asynccontextmanager
+    async def _in_background(self) -> AsyncIterator[None]:
+        """The turn of one that nobody waits for. Whether somebody waits is looked at when the turn has come: what stood
+        in line would else go before a click that came meanwhile."""
+        until = asyncio.get_running_loop().time() + YIELD_SECONDS
+        async with self._background:
+            if not self._sqlite:
+                await self._priority.wait_for_foreground(until)
+            yield
 
     def _connected(self, limit: asyncio.Timeout) -> AbstractAsyncContextManager[AsyncConnection]:
         deadline = limit.when()
@@ -268,14 +280,7 @@ class SqlLedger:
     async def pending(
         self, team: str, *, user: str | None = None, session: Session | None = None
     ) -> tuple[Action, ...]:
-        waiting = select(actions).where(
-            tables.PREPARED, actions.c.team == team, actions.c.expires_at > self._now()
-        )
-        if user is not None:
-            waiting = waiting.where(actions.c.requester == user)
-        if session is not None:
-            waiting = waiting.where(actions.c.session == session)
-        (rows,) = await self._ask(waiting.order_by(actions.c.created_at, actions.c.id))
+        (rows,) = await self._ask(undecided_actions(self._now(), team, user, session))
         return self._actions(rows)
 
     async def before_action(self, action_id: str, team: str, requester: str) -> ActionContext:
@@ -314,7 +319,7 @@ class SqlLedger:
         day = datetime.now(UTC) - timedelta(days=1)  # what is older is not being worked on
         asked = {"session": session, "team": session.team, "requester": requester, "from_": day}
         ((row,),) = await self._ask(opening(self.offset), **asked)
-        return ThreadContext(row.since, row.under_way, row.now)
+        return ThreadContext(row.since, row.under_way, row.now, row.of_agents)
 
     async def tasks_of(self, session: Session, limit: int = 10) -> tuple[Task, ...]:
         (rows,) = await self._ask(TASKS_OF, session=session, count=limit)
@@ -430,6 +435,16 @@ class SqlLedger:
             .where(tables.OPEN, stack.c.until <= self._now())
             .values(closed_at=clock(self.offset)),
         )
+        for _ in range(MAKER_PAGES):
+            await self._purge_makers(before)
+
+    async def _purge_makers(self, before: datetime) -> None:
+        """Forget, of the next page, which token proposed what was not stored: such rows wrote versions before."""
+        (rows,) = await self._ask(MAKERS, of=self._makers_seen, count=MAKER_PAGE)
+        self._makers_seen = rows[-1].id if len(rows) == MAKER_PAGE else ""
+        stale = [row.id for row in rows if not row.stored and row.at < before]
+        if stale:
+            await self._write(delete(api_tables.made).where(api_tables.made.c.id.in_(stale)))
 
     async def _write(self, *statements: Any) -> None:
         async with self.begin() as tx:

@@ -13,6 +13,7 @@ from gate.rules.action import Action, Session
 from gate.rules.reviews import ReviewRecord
 from gate.rules.task import Task
 from storage.columns import clock
+from storage.pending import held_actions
 from storage.review_tables import HELD, IN_REVIEW, UNREVIEWED, WAITS, reviews
 from storage.row_macs import RowMacs
 from storage.rows import loaded, plain, to_action, to_task
@@ -74,7 +75,5 @@ class Reviews:
         return tuple(to_action(row, self._seals) for row in [*found, *kept]), reviewed
 
     async def under_review(self, team: str, user: str) -> tuple[Action, ...]:
-        (rows,) = await self._ask(
-            select(actions).where(HELD, actions.c.team == team, actions.c.requester == user)
-        )
+        (rows,) = await self._ask(held_actions(team, user))
         return tuple(to_action(row, self._seals) for row in rows)

@@ -12,6 +12,7 @@ from sqlalchemy import CursorResult, Row, select, update
 from gate.rules.question_ports import QuestionParts, StaleQuestion
 from gate.rules.server_questions import ARROWS, QuestionEvent, ServerQuestion
 from storage.columns import clock
+from storage.pending import open_questions
 from storage.question_tables import OPEN_QUESTION, server_questions
 from storage.row_macs import RowMacs
 from storage.rows import loaded, plain
@@ -116,8 +117,7 @@ class Questions:
 
     async def waiting(self, team: str, user: str) -> tuple[ServerQuestion, ...]:
         now = select(clock(self._offset())).scalar_subquery()
-        awaited = (OPEN_QUESTION, COLUMNS.due > now, COLUMNS.until > now, COLUMNS.requester == user)
-        (rows,) = await self._ask(select(server_questions).where(*awaited).order_by(COLUMNS.created_at))
+        (rows,) = await self._ask(open_questions(now, user))
         found = (to_question(row, self._seals) for row in rows)
         return tuple(one for one in found if one is not None and one.session.team == team)
 

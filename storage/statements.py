@@ -9,10 +9,11 @@ from datetime import timedelta
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Table, and_, bindparam, case, func, literal, or_, select, union_all, update
+from sqlalchemy import Table, and_, bindparam, case, exists, func, literal, or_, select, union_all, update
 
+from gate.rules.access import TokenKind
 from gate.rules.task_states import TaskState
-from storage.api_tables import made
+from storage.api_tables import made, tokens
 from storage.columns import clock
 from storage.rows import insert
 from storage.tables import PREPARED, actions, exchanges, inbox, turns, votes
@@ -46,6 +47,19 @@ def count_waiting(offset: timedelta) -> Any:
     own = (PREPARED, actions.c.team == bindparam("team"), actions.c.requester == bindparam("requester"))
     now = select(clock(offset)).scalar_subquery()
     return select(func.count()).select_from(actions).where(*own, actions.c.expires_at > now)
+
+
+def _by_agents(*ids: Any) -> Any:
+    """Whether an agent's token proposed what has one of these ids."""
+    whose = select(made.c.id).join(tokens, tokens.c.id == made.c.token)
+    return whose.where(made.c.id.in_(ids), tokens.c.kind == TokenKind.AGENT).exists()
+
+
+@cache
+def count_waiting_of_agents(offset: timedelta) -> Any:
+    """How many actions of a person wait that agents' tokens proposed; 0 for who asks without one."""
+    asks = select(tokens.c.id).where(tokens.c.id == bindparam("token"), tokens.c.kind == TokenKind.AGENT)
+    return count_waiting(offset).where(_by_agents(actions.c.id, actions.c.task), asks.exists())
 
 
 # What the planner was told of the calls of a reply.
@@ -97,16 +111,6 @@ TASKS_OF = (
     .order_by(tasks.c.created_at.desc(), tasks.c.id.desc())
     .limit(COUNT)
 )
-_ASKING = (TaskState.TALKING, TaskState.CLARIFYING, TaskState.PLAN_REVIEW, TaskState.PAUSED)
-ASKING = (
-    select(tasks)
-    .where(
-        tasks.c.team == bindparam("team"),
-        tasks.c.requester == bindparam("requester"),
-        tasks.c.state.in_(_ASKING),
-    )
-    .order_by(tasks.c.created_at, tasks.c.id)
-)
 HISTORY = (
     select(turns)
     .where(turns.c.session == SESSION, turns.c.at >= bindparam("since"), turns.c.id != bindparam("but"))
@@ -151,13 +155,7 @@ def reserve_after(offset: timedelta, held: timedelta) -> Any:
 
 
 UNDER_WAY = (TaskState.CLARIFYING, TaskState.PLANNING, TaskState.RUNNING)
-_OPENING = (
-    select(tasks.c.since)
-    .where(tasks.c.session == SESSION)
-    .order_by(tasks.c.created_at.desc(), tasks.c.id.desc())
-    .limit(1)
-    .scalar_subquery()
-    .label("since"),
+_UNDER_WAY = (
     select(func.count())
     .select_from(tasks)
     .where(
@@ -166,8 +164,16 @@ _OPENING = (
         tasks.c.created_at > bindparam("from_"),
         tasks.c.state.in_(UNDER_WAY),
     )
+)
+_OPENING = (
+    select(tasks.c.since)
+    .where(tasks.c.session == SESSION)
+    .order_by(tasks.c.created_at.desc(), tasks.c.id.desc())
+    .limit(1)
     .scalar_subquery()
-    .label("under_way"),
+    .label("since"),
+    _UNDER_WAY.scalar_subquery().label("under_way"),
+    _UNDER_WAY.where(_by_agents(tasks.c.id)).scalar_subquery().label("of_agents"),
 )
 
 
@@ -208,6 +214,20 @@ FIRST_TURN = (
 TOKEN_OF_TASK = select(made.c.token).where(made.c.id == ID)
 TOKEN_OF_TURN = select(made.c.token).where(
     made.c.id == select(turns.c.task).where(turns.c.id == ID).scalar_subquery()
+)
+# The next rows that say which token proposed something, and whether that is there.
+MAKERS = (
+    select(
+        made.c.id,
+        made.c.at,
+        or_(
+            exists().where(actions.c.id == made.c.id),
+            exists().where(tasks.c.id == made.c.id),
+        ).label("stored"),
+    )
+    .where(made.c.id > ID)
+    .order_by(made.c.id)
+    .limit(COUNT)
 )
 
 

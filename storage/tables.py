@@ -69,15 +69,11 @@ partial("ix_actions_due", WAITED_FOR, actions.c.due)
 # For pages of what somebody asked for, however much of it there is.
 Index("ix_actions_requester", actions.c.team, actions.c.requester, *ORDER)
 Index("ix_actions_turn", actions.c.turn, actions.c.call)
-SUCCEEDED = actions.c.state == literal_column("'succeeded'")
-partial(
-    "ix_actions_history",
-    SUCCEEDED,
-    actions.c.team,
-    actions.c.server,
-    actions.c.tool,
-    actions.c.definition,
+RAN = actions.c.state.in_(
+    [literal_column(f"'{state}'") for state in ("succeeded", "failed", "unknown", "undone")]
 )
+OF_A_TOOL = (actions.c.team, actions.c.server, actions.c.tool, actions.c.definition)
+partial("ix_actions_history", RAN, *OF_A_TOOL, *ORDER)
 GROUPED = actions.c.group != literal_column("''")
 partial("ix_actions_group", GROUPED, actions.c.group, actions.c.call)
 

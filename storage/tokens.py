@@ -96,11 +96,6 @@ class TokenStore:
         revoked = {"revoked_at": clock(self.offset), "mac": ""}
         return bool(await carry(self._engine, update(tokens).where(still).values(revoked)))
 
-    async def made(self, token: Token, about: str) -> None:
-        """Note that this token proposes what has, or will have, this id. The first one to say so stays."""
-        row = {"id": about, "token": token.id, "at": clock(self.offset)}
-        await carry(self._engine, insert(made, self._dialect).values(row).on_conflict_do_nothing())
-
     async def makers(self, ids: Collection[str]) -> dict[str, str]:
         """Id of a proposed thing -> id of the token; without those that no token proposed."""
         wanted = [one for one in ids if one]

@@ -266,6 +266,12 @@ class SqlTx:
         found: int = (await self.execute(count, {"team": team, "requester": user})).scalar_one()
         return found
 
+    async def count_pending_of_agents(self, token: str, team: str, user: str) -> int:
+        count = statements.count_waiting_of_agents(self._offset)
+        values = {"token": token, "team": team, "requester": user}
+        found: int = (await self.execute(count, values)).scalar_one()
+        return found
+
     async def vote(self, vote: Vote) -> bool:
         return await self._put(tables.votes, plain(vote))
 

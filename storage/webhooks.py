@@ -119,5 +119,5 @@ class HookStore:
             if (await tx.execute(mine.values(seq=last))).rowcount != 1:
                 return False
             for one in wanted:
-                tx.enqueue(jobs.deliver(hook.id, one.seq))
+                tx.enqueue(jobs.deliver(hook.id, one.seq, hook.owner))
         return True

@@ -18,7 +18,7 @@ import redis
 from _pytest.runner import runtestprotocol
 from xdist.scheduler import LoadFileScheduling
 
-from bot.embedded import EmbeddedRedis, launch
+from bot.embedded_redis import EmbeddedRedis, launch
 from bot.watchdog import LIMIT, Stall
 from storage.migrate import migrate
 from tests.services import MEMORY, Postgres, find_postgres, start_postgres, unavailable

@@ -34,6 +34,7 @@ ALLOWED = {
     "benchmarks.slack finds a Web API method's answer by its name": "_auth_test _users_info _chat_postmessage "
     "_chat_update _chat_postephemeral _agents_sessions_setstatus",
     "a column of the table of grants": "revoked_by",
+    "kinds of what is missing, by which a model's question names itself": "OUTPUTS CONSTRAINTS",
     "dataclasses.asdict writes it out (workspace.ui)": "usage_hint",
     "what the sandbox's probe found, for its tests": "other_user",
     "how tests drive the local Slack: people, forged requests, replicas, faults": "as_ forge invite deliver_to duplicate "

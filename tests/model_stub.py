@@ -17,7 +17,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, Self
@@ -111,16 +111,8 @@ def both(text: str, *made: tuple[str, Mapping[str, Any] | str]) -> Answer:
     return Answer(text, tuple((name, a if isinstance(a, str) else json.dumps(a)) for name, a in made))
 
 
-def assesses(
-    complexity: float = 10, steps: float = 1, *, clear: bool = True, missing: Iterable[str] = (), **more: Any
-) -> Answer:
-    found = {
-        "complexity": complexity,
-        "steps": steps,
-        "clear": clear,
-        "missing": list(missing),
-        "questions": [],
-    }
+def assesses(complexity: float = 10, steps: float = 1, *, clear: bool = True, **more: Any) -> Answer:
+    found = {"complexity": complexity, "steps": steps, "clear": clear, "questions": []}
     return calls(("assess", {**found, **more}))
 
 

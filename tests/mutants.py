@@ -127,7 +127,7 @@ MUTANTS = (
     ),
     one(
         "undo_no_precondition", "tests/gate/actions/test_action_undo.py::test_when_the_target_changed_since_a_person_is_asked_first",
-        "gate/actions/undo.py", "    if changes:\n        return await _ask_about_drift", "    if False:\n        return await _ask_about_drift",
+        "gate/actions/undo.py", "    if drift:\n        return await _ask_about_drift", "    if False:\n        return await _ask_about_drift",
     ),
     one(
         "grant_covers_feedback", FEEDBACK + "test_what_starts_from_feedback_asks_although_a_grant_stands",
@@ -151,7 +151,7 @@ MUTANTS = (
     ),
     one(
         "no_drift", CARRY_OUT + "test_a_drifted_target_is_shown_again_and_not_run",
-        "gate/actions/execute.py", "        if canonical_json(now) == canonical_json(action.capture)", "        if True",
+        "gate/actions/execute.py", "    same = canonical_json(now) == canonical_json(action.capture)", "    same = True",
     ),
     one(
         "half_a_result", "tests/gate/rules/test_reviews.py::test_a_result_that_was_changed_in_one_form_has_no_other",

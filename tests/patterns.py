@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import math
+import random
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -210,14 +211,11 @@ COMMON = (
     "=",
     "a=",
 )
-END = "\n\x01"  # what no pattern takes for its end
-SHORT = (
-    (20, 0.002),
-    (28, 0.005),
-    (36, 0.01),
-    (120, 0.01),
-)  # characters, and CPU seconds that only an exponential pattern takes for them
-SIZES = (1000, 4_000)
+END, OTHER_END = "\n\x01", "a\nb"  # what hardly a pattern takes for its end, and none for both
+# Characters, and CPU seconds that only an exponential pattern takes for them. They grow slowly, so that the first of
+# them that takes too long ends.
+SHORT = ((20, 0.002), (28, 0.005), *((size, 0.01) for size in (40, 60, 90, 140, 220, 340, 500)))
+SIZE = 4_000  # a cubic pattern that passed those takes seconds for it: it ends
 QUICK = 0.5e-6  # CPU seconds for each character: what takes less does not grow at these lengths
 TIMES = 9  # four would be linear, sixteen quadratic
 
@@ -232,7 +230,8 @@ def hostile(pattern: re.Pattern[Any]) -> list[tuple[str, str]]:
     pumps += [f"{one}{blank}" for one in pumps[:20] for blank in " \n"]
     pumps = [p for p in dict.fromkeys([*COMMON, *pumps]) if 0 < len(p) <= 120][:70]
     starts = list(dict.fromkeys(before for before in befores if before))[:4]
-    return [("", pump) for pump in pumps] + [(start, pump) for start in starts for pump in pumps[:40]]
+    pairs = [("", pump) for pump in pumps] + [(start, pump) for start in starts for pump in pumps[:40]]
+    return [*dict.fromkeys([*pairs, *_repeated(list(parsed))])]
 
 
 def _walk(items: list[Any], before: str, befores: list[str], pumps: list[str]) -> None:
@@ -254,6 +253,44 @@ def _walk(items: list[Any], before: str, befores: list[str], pumps: list[str]) -
         elif kind is sre.ATOMIC_GROUP:
             _walk(list(value), here, befores, pumps)
     befores.append(before + _example(items))
+
+
+def _repeated(items: list[Any], before: str = "") -> Iterator[tuple[str, str]]:
+    """What stands before each repeat of a pattern, and texts that it repeats: with each branch in it, and with and
+    without what is optional. What repeats in another way than by the first branches may be read in two."""
+    for at, (kind, value) in enumerate(items):
+        here = before + _example(items[:at])
+        if kind in REPEATS:
+            yield from ((here, text) for text in _some(_combinations(list(value[2]))) if text)
+        parts = value[1] if kind is sre.BRANCH else [value[-1]] if kind in (*REPEATS, sre.SUBPATTERN) else ()
+        for part in parts:
+            yield from _repeated(list(part), here)
+
+
+REPEATS = (sre.MAX_REPEAT, sre.MIN_REPEAT, sre.POSSESSIVE_REPEAT)
+MOST, MOST_TRIED = 400, 24  # texts of one part of a pattern
+
+
+def _some(texts: list[str]) -> list[str]:
+    return texts if len(texts) <= MOST_TRIED else random.Random(0).sample(texts, MOST_TRIED)
+
+
+def _combinations(items: list[Any]) -> list[str]:
+    texts = [""]
+    for kind, value in items:
+        texts = list(dict.fromkeys(text + more for text in texts for more in _ways(kind, value)))[:MOST]
+    return texts
+
+
+def _ways(kind: Any, value: Any) -> list[str]:
+    if kind is sre.BRANCH:
+        return [text for branch in value[1] for text in _combinations(list(branch))[:4]]
+    if kind is sre.SUBPATTERN:
+        return _combinations(list(value[-1]))
+    if kind in REPEATS:
+        once = _combinations(list(value[2]))[:4]
+        return once if value[0] else [*once, ""]
+    return [_one(kind, value)]
 
 
 def _examples(items: list[Any]) -> Iterator[str]:
@@ -351,8 +388,8 @@ def seconds(run: Callable[[], object], tries: int = 1) -> float:
     return min(found)
 
 
-def text_of(used: Used, start: str, pump: str, length: int) -> Any:
-    text = start + pump * (length // len(pump) + 1) + END
+def text_of(used: Used, start: str, pump: str, length: int, end: str = END) -> Any:
+    text = start + pump * (length // len(pump) + 1) + end
     return text.encode("utf-8", "surrogatepass") if isinstance(used.pattern.pattern, bytes) else text
 
 
@@ -360,21 +397,30 @@ def grows(used: Used) -> tuple[str, str, float] | None:
     """The first text on which the work grows faster than the text: its beginning, what it repeats, and how many times
     more work it is when the text is four times as long; None when there is none."""
     for start, pump in hostile(used.pattern):
-        if any(_longer(work(used, text_of(used, start, pump, size)), most) for size, most in SHORT):
-            return start, pump, math.inf
-        for size in SIZES:
-            quick = seconds(work(used, text_of(used, start, pump, size))) <= size * QUICK
-            if not quick and all((grown := times_more(used, start, pump, size)) > TIMES for _ in range(2)):
+        for end in (END, OTHER_END):
+            grown = _grown(used, lambda size: text_of(used, start, pump, size, end))  # noqa: B023
+            if grown:
                 return start, pump, grown
     return None
 
 
-def _longer(run: Callable[[], object], most: float) -> bool:
-    """Whether it takes more than so many CPU seconds, each time that it is tried."""
-    return seconds(run) > most and seconds(run) > most
+def _grown(used: Used, text: Callable[[int], Any]) -> float:
+    """How many times more work a text is that is four times as long, where that is too much; else 0."""
+    begun = time.thread_time()
+    for size, most in SHORT:
+        run = work(used, text(size))
+        run()
+        ended = time.thread_time()
+        if ended - begun > most and seconds(run) > most:
+            return math.inf
+        begun = ended
+    quick = seconds(work(used, text(SIZE))) <= SIZE * QUICK
+    if not quick and all((grown := times_more(used, text, SIZE)) > TIMES for _ in range(2)):
+        return grown
+    return 0.0
 
 
-def times_more(used: Used, start: str, pump: str, size: int) -> float:
+def times_more(used: Used, text: Callable[[int], Any], size: int) -> float:
     """How many times more work a text is that is four times as long."""
-    short = seconds(work(used, text_of(used, start, pump, size)), 3)
-    return seconds(work(used, text_of(used, start, pump, size * 4)), 2) / short
+    short = seconds(work(used, text(size)), 3)
+    return seconds(work(used, text(size * 4)), 2) / short

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from bot.demo import local, sample_files
 from bot.settings import Settings
 from bot.wiring import Parts, build
 from gate.rules.ports import Limits
+from storage.migrate import migrate
 from tools.mcp.server_config import ServerConfig
 from tools.model.model_api import ModelConfig
 from workspace.server import Workspace
@@ -37,6 +41,22 @@ class Product:
         return {str(path) for path in found if path.parts[0] != ".countersign"}
 
 
+@cache
+def _tables() -> bytes:
+    """What `migrate` makes."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "countersign.db")
+        asyncio.run(migrate(f"sqlite:///{path}"))
+        return path.read_bytes()
+
+
+def _put_tables(database: Path) -> None:
+    if not database.exists():
+        database.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        database.touch(mode=0o600)
+        database.write_bytes(_tables())
+
+
 @asynccontextmanager
 async def running_product(
     home: Path,
@@ -45,8 +65,12 @@ async def running_product(
     policy: str = "",
     servers: Sequence[ServerConfig] = (),
     model: ModelConfig | None = None,
+    first: bool = False,
 ) -> AsyncIterator[Product]:
-    """Start everything below `home`, and stop it again. `policy`: the text of a policy file."""
+    """Start everything below `home`, and stop it again. `policy`: the text of a policy file. `first`: there is no
+    database yet; else there is one with all tables and no rows, which saves two fifths of the start."""
+    if not first:
+        await asyncio.to_thread(_put_tables, home / "countersign.db")
     settings = Settings.load({"COUNTERSIGN_HOME": str(home)}, home)
     settings = replace(settings, limits=limits or settings.limits, servers=tuple(servers))
     settings = replace(settings, model=model)

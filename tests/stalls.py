@@ -31,7 +31,7 @@ WATCH = Path(__file__).relative_to(ROOT)  # hears of each garbage collection, in
 LOADING = "<frozen importlib._bootstrap"  # what is imported is so once, when the service starts
 # What happens once, before anybody is served: bundled servers and Bolt's listeners are made, the engine is started.
 STARTING = {"bundled", "register", "_strict"}
-STARTING_IN = {("servers/cards.py", "tool"), ("bot/engine.py", "start")}
+STARTING_IN = {("servers/tool_metadata.py", "tool"), ("bot/engine.py", "start")}
 THREAD = ("threading.py", "start")  # a thread that begins is waited for, and the kernel may take its time
 
 

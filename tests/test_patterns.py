@@ -10,11 +10,13 @@ from typing import Any
 import pytest
 
 from gate.rules import thread_commands
+from handlers.slack.payloads import mention_of
 from servers.calendar import times
 from servers.data import values
 from tests.patterns import END, ROOMS, Used, collected, grows, hostile, seconds, unlike
 from tools.phrases.phrase_file import load_phrases
-from tools.phrases.sentence_patterns import LONGEST, beginnings, match
+from tools.phrases.replan import order
+from tools.phrases.sentence_patterns import LONGEST, beginnings, longest, match
 
 # Patterns that are only ever asked within a function which keeps long or unending texts from them.
 THROUGH: Mapping[str, Callable[[str], object]] = {
@@ -30,16 +32,15 @@ HOW = {
 MADE_OF = {
     "gate/actions/preview.py": "of a recipe: always_checkable when it is loaded, as tests/tools/test_tools_recipes.py shows",
     "gate/rules/policy.py": "of the operator's policy: always_checkable when it is loaded",
-    "handlers/slack/payloads.py": "our own user's id, escaped; what follows stops at <",
+    "handlers/slack/payloads.py": "of our own user's id: see below",
     "servers/filesystem/listing.py": "fnmatch's, whose stars are atomic",
-    "servers/ocr.py": "its table, which is held against texts here",
+    "servers/ocr_words.py": "its table, which is held against texts here",
     "tools/mcp/schema_fast_path.py": "of a server's schema: measured there by its syntax",
     "tools/phrases/replan.py": "its forms, which are held against texts here, lines of at most 2,000 characters; an escaped "
     "word between two looks at one character",
     "tools/phrases/runbooks.py": "escaped names, and blanks in a line of at most 2,000 characters",
     "tools/phrases/sentence_patterns.py": "sentences of the phrase file: see below",
     "tools/phrases/tokenize.py": "an escaped quotation mark",
-    "views/preview.py": "an escaped value between two looks at one character",
     "workspace/block_schema.py": "ids of Slack's grammar, from a table of it",
 }
 
@@ -78,7 +79,24 @@ def test_every_pattern_that_is_made_later_is_accounted_for() -> None:
     assert {made.where for made in made_later} == set(MADE_OF)
 
 
-@pytest.mark.parametrize("pattern", [r"(a+)+$", r"(?:a|aa)*b", r"<[^>]*>", r"\s*x", r"a.*b.*c"])
+def test_no_text_makes_the_search_for_a_mention_slow() -> None:
+    assert grows(Used("", mention_of("UBOT"), frozenset({"search"}))) is None
+
+
+@pytest.mark.parametrize("more", [" and 2", ", and step 2", ",and2", " & 2", " "])
+def test_no_instruction_about_the_steps_of_a_plan_takes_long(more: str) -> None:
+    said = ("skip step 1" + more * 400)[:1900] + ", thanks a lot to you"
+    assert seconds(lambda: order(said), 2) < 0.1
+
+
+def test_no_message_takes_long_for_the_new_name_in_it() -> None:
+    assert seconds(lambda: thread_commands.new_name("call it" + " " * 40_000 + "y\nz"), 2) < 0.1
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [r"(?:,|,? and) \d(?: *(?:,|,? *and) *\d)*", r"(a+)+$", r"(?:a|aa)*b", r"<[^>]*>", r"\s*x", r"a.*b.*c"],
+)
 def test_the_measure_finds_a_slow_pattern(pattern: str) -> None:
     assert grows(Used("", re.compile(pattern), frozenset({"search"})))
 
@@ -89,10 +107,9 @@ def test_no_line_makes_the_phrases_slow() -> None:
     said = [pattern for phrase in book.phrases for pattern in phrase.patterns]
     said += [part for pattern in said for part in beginnings(pattern.say)]
     for pattern in said:
-        for start, pump in hostile(pattern.regex)[:120:3]:
-            line = (start + pump * LONGEST)[: LONGEST - len(END)] + "\x01"
-            assert seconds(lambda pattern=pattern, line=line: match(pattern, line)) < 0.1, (
-                pattern.say,
-                start,
-                pump,
-            )  # type: ignore[misc]
+        texts = hostile(pattern.regex)
+        words = [one for one in texts if " " in one[1].strip()] if len(pattern.slots) > 2 else []
+        for start, pump in (*texts[:120:3], *words):
+            line = (start + pump * LONGEST)[: longest(pattern) - len(END)] + "\x01"
+            took = seconds(lambda pattern=pattern, line=line: match(pattern, line), 2)  # type: ignore[misc]
+            assert took < 0.1, (pattern.say, start, pump)

@@ -360,6 +360,8 @@ class _Parser:
             value: Json = getattr(self._events, SCALARS[tag])(ScalarNode(tag, event.value))
         except (KeyError, ValueError, OverflowError):  # a date, perhaps
             value = None
+        if ":" in event.value:  # YAML 1.1 takes 1:30 for 90
+            value = None
         if value is None or (isinstance(value, float) and not isfinite(value)):
             self._add_problem(place, line, "must be text, a number, true, false or null: put it into quotes")
             return None

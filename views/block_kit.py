@@ -17,6 +17,9 @@ from gate.rules.unicode_safety import deceptive_positions
 Block = dict[str, Any]
 
 PAGE = 3_000  # characters in one rich text block
+SAID = 6_000  # characters of a text or an answer in one message
+PARAGRAPHS = 20  # of a text that stand apart; Slack takes 50 blocks
+GAP = re.compile(r"\n(?:[ \t]*\n)+")
 ELEMENTS = 40  # elements in one rich text block
 MOST_PIECES = 90  # Slack takes 100 in one section
 # Characters of a text whose visible form is remembered: 256 of them take 10 MB at the very most
@@ -59,8 +62,9 @@ def _spelled_out(text: str, lines: bool) -> str:
     if not odd:
         return text
     shown = list(text)
+    spelled = {char: f"\\u{{{ord(char):x}}}" for char in {text[index] for index in odd}}
     for index in odd:
-        shown[index] = f"\\u{{{ord(text[index]):x}}}"
+        shown[index] = spelled[text[index]]
     return "".join(shown)
 
 
@@ -254,12 +258,13 @@ def framed(shown: str) -> list[Block]:
 
 def parts(text: str) -> Iterator[str]:
     """Pieces of at most a page, broken after a line where that wastes little."""
-    while len(text) > PAGE:
-        cut = text.rfind("\n", PAGE // 2, PAGE) + 1 or PAGE
-        yield text[:cut]
-        text = text[cut:]
-    if text:
-        yield text
+    start = 0
+    while len(text) - start > PAGE:
+        cut = text.rfind("\n", start + PAGE // 2, start + PAGE) + 1 or start + PAGE
+        yield text[start:cut]
+        start = cut
+    if start < len(text):
+        yield text[start:]
 
 
 def rich(*elements: Block) -> Block:
@@ -291,3 +296,19 @@ def pack(elements: Iterable[Block]) -> list[Block]:
         blocks[-1]["elements"].append(element)
         room -= size
     return blocks
+
+
+def paragraphs(text: str) -> list[Block]:
+    """A block for each paragraph of somebody's words: nothing in them is parsed."""
+    shown, hidden = beginning(text)
+    told = (part for one in GAP.split(shown, PARAGRAPHS - 1) for part in parts(one))
+    return [rich(each) for each in (*(line(*coded(part)) for part in told), *hidden)]
+
+
+def beginning(text: str) -> tuple[str, list[Block]]:
+    """As much as one message holds, and a line that counts the rest."""
+    shown = text[:SAID]
+    while len(visible(shown)) > SAID + 1000:
+        shown = shown[: len(shown) * 3 // 4]
+    hidden = len(text) - len(shown)
+    return shown, [line(words(f"… {hidden:,} more characters", "italic"))] if hidden else []

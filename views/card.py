@@ -86,14 +86,15 @@ def happened(action: Action, most: int) -> list[Block]:
     return []
 
 
-def answer(action: Action) -> str:
-    """What the tool said, as people read it; of what went well, what it says beyond that it is done."""
+def answer(action: Action, most: int = SAID) -> str:
+    """What the tool said, as people read it; of what went well, what it says beyond that it is done. Of a table the
+    rows that fit into `most` characters."""
     outcome = action.outcome
     if outcome is None:
         return ""
     if outcome.kind != "success":
-        return in_words(None, outcome.text)
-    return news(in_words(outcome.structured, outcome.text), _known(action))
+        return in_words(None, outcome.text, most)
+    return news(in_words(outcome.structured, outcome.text, most), _known(action))
 
 
 def _known(action: Action) -> str:
@@ -107,7 +108,7 @@ def _known(action: Action) -> str:
 def _said(action: Action, most: int) -> list[Block]:
     """What the tool said, at most about `most` characters of it; how much is missing is said."""
     outcome = action.outcome
-    text = (answer(action) if most <= SAID else outcome.text) if outcome else ""
+    text = (answer(action, most) if most <= SAID else outcome.text) if outcome else ""
     if outcome is None or not text:
         return []
     shown = text[:most]
@@ -127,6 +128,11 @@ def card(
     on it whether it was what they needed, and whose planner may have had the last words about it. `plainly`: without
     Slack's newest blocks."""
     return Message(headline(action), _blocks(action, votes, task, plainly))
+
+
+def in_a_line(action: Action) -> Message:
+    """A card that may go, where Slack does not let us delete it."""
+    return Message(headline(action), [head(action)])
 
 
 def asks_here(action: Action, task: Task | None) -> bool:
@@ -172,7 +178,7 @@ def waiting(action: Action, votes: Sequence[Vote]) -> list[Block]:
     typed = action.verdict is Verdict.TYPED and told.is_complete and not preview.fits(action)
     return [
         head(action),
-        *pack(_caution(action, PROBLEM)),
+        *pack([*_again(action), *_caution(action, PROBLEM)]),
         *blind,
         *([sentence(SHORTENED)] if typed else []),
         *_reviewed(action),
@@ -195,7 +201,7 @@ def part(number: int, action: Action, votes: Sequence[Vote], all_of_it: bool) ->
 def short(number: int, action: Action) -> Elements:
     """Its place, its state and its one line; of what has ended, the result in a line."""
     return (
-        [_line(action, number), *_caution(action), *_result(action)]
+        [_line(action, number), *_again(action), *_caution(action), *_result(action)]
         if action.shares
         else _left(number, action)
     )
@@ -205,7 +211,13 @@ def whole(number: int, action: Action) -> Elements:
     """All that there is to be seen before a decision."""
     told = action.preview
     around = [*preview.warnings(told), *preview.notified(told), *preview.prose(action.prose)]
-    return [_line(action, number), *_caution(action), *preview.brief(told, action.cls), *around]
+    return [
+        _line(action, number),
+        *_again(action),
+        *_caution(action),
+        *preview.brief(told, action.cls),
+        *around,
+    ]
 
 
 def fills(action: Action) -> bool:
@@ -237,6 +249,12 @@ def _left(number: int, action: Action) -> Elements:
     if action.private:
         return [line(place, words(HIDDEN, "italic"))]
     return [line(place, words(action.preview.summary, most=PART_SUMMARY)), line(words(ELSEWHERE, "italic"))]
+
+
+def _again(action: Action) -> Elements:
+    """Why it asks, although somebody has said yes before."""
+    told = action.proposal.source.again if action.state is S.PREPARED else ""
+    return [line(words(told, most=PART_PROBLEM))] if told else []
 
 
 def _caution(action: Action, most: int = PART_PROBLEM) -> Elements:
@@ -296,7 +314,8 @@ def _unusual(action: Action) -> str:
 
 def _edited(action: Action) -> str:
     """That it is not what was asked for at first."""
-    again = f"Asked again by {mention(action.requester)}." if action.renews else ""
+    asked = action.renews and not action.proposal.source.again
+    again = f"Asked again by {mention(action.requester)}." if asked else ""
     edited = f"Edited by {mention(action.edited_by)}." if action.edited_by else ""
     return " ".join(filter(None, [again, edited]))
 
@@ -314,6 +333,8 @@ def _decides(action: Action) -> str:
 def _came(action: Action, votes: Sequence[Vote]) -> str:
     """Who decided, and what came of it."""
     sequel = f"Undone by {person(action.undo.by)}." if action.undo.by else SEQUELS.get(action.state, "")
+    if action.state is S.SUPERSEDED and action.decided_by:
+        sequel = f"{mention(action.decided_by)} asked for something else instead. Nothing ran."
     if action.state in (S.SUCCEEDED, S.UNDOING, S.UNDONE) and (by := signed(action, votes)):
         return " · ".join(filter(None, [by, sequel]))
     return " ".join(filter(None, [decided(action, votes), sequel]))
@@ -344,9 +365,11 @@ def _result(action: Action) -> Elements:
 
 
 def _given(action: Action, most: int) -> list[Block]:
-    """The reason of a rejection or a cancellation: a person's words in quotes, ours without."""
-    if not action.decision:
+    """The reason of a rejection or a cancellation: a person's words in quotes, ours without, with whoever caused it."""
+    if not action.decision or action.state is S.SUPERSEDED:
         return []
+    if action.resolution.own and action.decided_by:
+        return [mrkdwn(f"{escaped(action.decision, most)} by {mention(action.decided_by)}.")]
     return [plain(f"“{action.decision}”" if action.decided_by else action.decision, most)]
 
 
@@ -364,9 +387,12 @@ def _reason(action: Action) -> list[Block]:
 
 
 def _because(action: Action, most: int) -> list[Block]:
-    """Why anybody is asked, where people should know it; of a tool that nobody has reviewed, which it is."""
+    """Why anybody is asked, where people should know it; of a tool that nobody has reviewed, whose it is."""
     if action.cls is CallClass.UNKNOWN and not action.always_gated:
-        return [mrkdwn("*Not reviewed by an operator*: read every argument."), plain(action.name, 200)]
+        return [
+            mrkdwn("*Not reviewed by an operator*: read every argument."),
+            plain(f"Server: {action.server}", 200),
+        ]
     return [plain(f"Why you are asked: {why(action)}", most)] if why(action) else []
 
 

@@ -8,11 +8,11 @@ from datetime import datetime
 
 from gate.rules.action import Action, CallClass, Json
 from gate.rules.audit import Line
-from gate.rules.canonical_json import parse
 from gate.rules.events import open_request
 from gate.rules.ports import UndoEntry
 from gate.rules.server_questions import ServerQuestion
 from gate.rules.task import PauseReason, Task
+from gate.rules.undo_privacy import told_args
 from gate.tasks.pending import PendingItem
 from views import buttons, server_question, task_buttons, task_plan
 from views.block_kit import (
@@ -85,7 +85,7 @@ def entry(one: PendingItem, viewer: str, alike: bool = False) -> list[Block]:
         return [rich(first), context(*_about_question(record)), server_question.answering(record)]
     if isinstance(record, Task):
         return [rich(first), context(*_about_task(record, one.until)), actions(*_task_row(record))]
-    more = [plain(" · ".join(outlined(parse(record.args)).splitlines()), 300)] if alike else []
+    more = [plain(" · ".join(outlined(told_args(record)).splitlines()), 300)] if alike else []
     return [rich(first), context(mrkdwn(_about(record, viewer)), *more), actions(*_row(record, viewer))]
 
 

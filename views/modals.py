@@ -57,7 +57,7 @@ VIEW_BYTES = 240 * 1024
 BLIND = "There is nothing here to confirm: the card says how it stands."
 TOO_LONG = "This result is too long for Slack's input: it can be changed through the API, or rejected here."
 DECIDED = "Its result does not wait for a review any more: the card says how it stands."
-ANSWER = 30_000  # characters of a tool's answer, to begin with
+ANSWER = 100_000  # characters of a tool's answer, to begin with
 MOST_SAMPLED = 4  # requests that are shown whole
 SAMPLED_PROMPT, SAMPLED_ANSWER = 1500, 800  # characters
 SURE = "only_reads_sure"  # block and action id of the menu with the one answer
@@ -101,7 +101,9 @@ def edit(action: Action, form: Form) -> View:
     """The form of the arguments."""
     blocks = edit_form.blocks(form)
     fields = any(block["type"] == "input" for block in blocks)
-    note = sentence("Nothing runs yet: a changed call gets a new preview, and earlier votes are void.")
+    note = sentence(
+        "Nothing runs yet: a changed call gets a new preview, and a yes given before no longer counts."
+    )
     return modal(EDIT, "Edit", [head(action), note, *blocks], action, "Preview again" if fields else "")
 
 

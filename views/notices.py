@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+from gate.rules import messages
 from gate.rules.access import Token, TokenKind
 from gate.rules.action import Action
 from gate.rules.audit import Line
@@ -12,15 +13,16 @@ from gate.rules.grants import Grant
 from gate.rules.ports import Note, UndoEntry
 from gate.rules.task import StopRequest, Task
 from gate.rules.task_states import TaskState
-from views import grants, lists
+from views import grants, lists, long_result
 from views import task_buttons as buttons
 from views.block_kit import (
+    SAID,
     Block,
     Message,
     actions,
+    beginning,
     boxes,
     bullets,
-    coded,
     context,
     escaped,
     line,
@@ -28,18 +30,17 @@ from views.block_kit import (
     mrkdwn,
     one_line,
     pack,
-    parts,
+    paragraphs,
     person,
     plain,
     quote,
     rich,
     sentence,
-    visible,
     words,
 )
 from views.task_progress import WISHES
 from views.task_wording import counted, mode, number, spent, state, what
-from views.tool_results import Table, in_table, in_words, outlined, table
+from views.tool_results import Table, in_table, outlined, table, table_holds
 from views.wording import effect, may_confirm
 
 NOTHING = "Nothing is under way in this thread."
@@ -52,11 +53,11 @@ AWAITED = {
     TaskState.SATISFACTION: "say whether this meets their needs",
 }
 OVER = "No more of this is told here."
+MORE_ROWS = re.compile(
+    r"^… [\d,]{1,20} more rows?$", re.MULTILINE
+)  # as tool_results counts what it leaves out
 TEXT = 300
 ASKED = 2_000  # characters of what was asked for over the API
-SAID = 6_000  # characters of a text or an answer in one message
-PARAGRAPHS = 20  # of a text that stand apart; Slack takes 50 blocks
-GAP = re.compile(r"\n(?:[ \t]*\n)+")
 
 
 def status(task: Task | None, waiting: Sequence[Action] = ()) -> Message:
@@ -155,7 +156,7 @@ def message(
     match note.kind:
         case "text":
             return _text(note)
-        case "answer":
+        case "answer" | messages.LATE:
             return answer(str(note.body["text"]))
         case "read":
             return _read(note)
@@ -164,7 +165,7 @@ def message(
         case "news":
             return _news(note)
         case "talk":
-            return talk(_paragraphs(str(note.body["text"])), _text(note).text, task)
+            return talk(paragraphs(str(note.body["text"])), _text(note).text, task)
         case "status":
             return status(task, waiting)
     raise ValueError(f"a note of kind {note.kind!r} cannot be shown")
@@ -186,14 +187,7 @@ def answer(own: str) -> Message:
 def _text(note: Note) -> Message:
     """Words of a planner: nothing in them is parsed, so they can call nobody and link nowhere."""
     text = str(note.body["text"])
-    return Message(escaped(text, TEXT) or "(empty)", _paragraphs(text))
-
-
-def _paragraphs(text: str) -> list[Block]:
-    """A block for each paragraph."""
-    shown, hidden = _cut(text)
-    told = (part for one in GAP.split(shown, PARAGRAPHS - 1) for part in parts(one))
-    return [rich(each) for each in (*(line(*coded(part)) for part in told), *hidden)]
+    return Message(escaped(text, TEXT) or "(empty)", paragraphs(text))
 
 
 def _found(note: Note) -> Table | None:
@@ -213,22 +207,23 @@ def _read(note: Note, with_table: bool = True) -> Message:
         [context(mrkdwn("From outside of this workspace: read with care."))] if body.get("open_world") else []
     )
     clipped = [context(mrkdwn("The answer was longer than what I keep."))] if body.get("clipped") else []
+    text, hidden = ("", []) if found else beginning(long_result.told(note, SAID))
+    cut = not table_holds(found) if found else bool(hidden) or MORE_ROWS.search(text) is not None
     start = ("Failed: " if failed else "") if summary else "Could not read: " if failed else "Read: "
     named = [] if summary else [words(name, most=200)]
     blocks = [
         rich(line(words(start + summary, "bold", most=200), *named)),
         *([context(plain(source, 500))] if source else []),
-        *(in_table(found) if found else _in_boxes(note)),
+        *(in_table(found) if found else _in_boxes(text, hidden)),
         *outside,
         *clipped,
+        *(long_result.row(note) if cut else []),
     ]
     return Message(start + escaped(summary or name, TEXT - len(start)), blocks)
 
 
-def _in_boxes(note: Note) -> list[Block]:
+def _in_boxes(shown: str, hidden: list[Block]) -> list[Block]:
     """What a read gave as text of one width."""
-    structured = None if note.body.get("error") else note.body.get("structured")
-    shown, hidden = _cut(in_words(structured, str(note.body.get("text") or "")))
     return pack([*boxes(shown), *hidden]) or [context(mrkdwn("Nothing came back."))]
 
 
@@ -249,15 +244,6 @@ def _news(note: Note) -> Message:
     head = rich(line(words(title, "bold", most=200)), *([bullets(listed)] if listed else []))
     over = [rich(line(words(f"{OVER} {end}", "italic", most=400)))] if end else []
     return Message(escaped(title, TEXT), [head, *over])
-
-
-def _cut(text: str) -> tuple[str, list[Block]]:
-    """As much as one message holds, and a line that counts the rest."""
-    shown = text[:SAID]
-    while len(visible(shown)) > SAID + 1000:
-        shown = shown[: len(shown) * 3 // 4]
-    hidden = len(text) - len(shown)
-    return shown, [line(words(f"… {hidden:,} more characters", "italic"))] if hidden else []
 
 
 def api_thread(token: Token, text: str) -> Message:

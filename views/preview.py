@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from gate.rules.action import Action, Affected, CallClass, Fact, Preview
 from views.block_kit import PAGE, Block, boxes, framed, inline, line, pack, quote, weight, words
-from views.tool_results import moment_in
-from views.wording import reversible, size
+from views.tool_results import WIDEST, moment_in
+from views.wording import amount, reversible, size
 
 CARD_TEXT = 9_000  # characters of the preview on a card
 SHORT_TEXT = 6_000  # characters of a preview that does not fit
@@ -22,103 +23,109 @@ WHOLE = 1_000_000  # a clip that no argument reaches
 HEAD, TAIL = 700, 300  # characters shown of a text that does not fit
 SUMMARY = 140  # characters up to which every card shows the first line whole
 MOST_SAID = 60  # arguments that are looked for in what stands above them
-# A value of a change that the first line may be taken to say, though its template may not name it. A short word can be
-# there by chance, or because somebody wrote it into a name: it may be an option that changes all.
-SPECIFIC = re.compile(r"[/@.#]|.{12}")
 FEW = 12  # arguments and affected things shown of a preview that does not fit
 
 # Rows of a table, in which a label cannot pass for a value nor a value for a row.
 _LABEL = re.compile(r"[\w.\[\]-]{1,32}", re.ASCII)
 _PATH_LABEL = re.compile(r"[\w./\[\]-]{1,80}", re.ASCII)  # of bound arguments, such as expected.drafts/a.md
 _ROW = 100
+HELD = re.compile(r" \(a folder with \d+ files?\)$")  # how the filesystem server names what it lists
 
 
 def fits(action: Action) -> bool:
     """Whether one card can show all that belongs on it. Cheap: a few milliseconds at 64 KiB of arguments."""
-    elements = brief(action.preview, action.cls)
-    pages = _pages(elements, CARD_TEXT)
+    preview = action.preview
+    if sum(len(thing.name) for thing in preview.affected) > CARD_TEXT and not _named_above(preview):
+        return False  # before odd characters are spelled out, which takes no less room
+    pages = _pages(_brief(preview, action.cls), CARD_TEXT)
     return pages is not None and len(pages) <= CARD_BLOCKS
 
 
 def reviewable(action: Action) -> bool:
     """Whether at least the modal can show the whole preview."""
-    pages = _pages(whole(action.preview), MODAL_BYTES)
+    pages = _pages(_whole(action.preview), MODAL_BYTES)
     return pages is not None and len(pages) <= MODAL_BLOCKS and len(json.dumps(pages)) <= MODAL_BYTES
 
 
-def _pages(elements: Sequence[Block], most: int) -> list[Block] | None:
-    """The elements as blocks, or None where they are too long together or one of them alone."""
-    sizes = list(map(weight, elements))
-    return pack(elements) if sum(sizes) <= most and max(sizes, default=0) <= PAGE else None
+def _pages(elements: Iterable[Block], most: int) -> list[Block] | None:
+    """The elements as blocks, or None where they are too long together or one of them alone. No more of them are made
+    than fit."""
+    kept, room = list[Block](), most
+    for element in elements:
+        size = weight(element)
+        room -= size
+        if room < 0 or size > PAGE:
+            return None
+        kept.append(element)
+    return pack(kept)
 
 
 def whole(preview: Preview) -> list[Block]:
     """The whole diff, everything affected, and every argument: what changes before how it is called."""
-    changes = [*_diff(preview.diff), *_affected(preview.affected)]
-    return [*changes, *_arguments(preview, changes), *_facts(preview.facts)]
+    return list(_whole(preview))
+
+
+def _whole(preview: Preview) -> Iterator[Block]:
+    yield from _diff(preview.diff)
+    yield from _affected(preview.affected)
+    if (preview.diff or preview.affected) and preview.facts:
+        yield _heading()
+    yield from _facts(preview.facts)
 
 
 def reviewed(preview: Preview, cls: CallClass) -> list[Block]:
     """As `whole`, for the review of a destructive action: without arguments that stand above, and without what the
     recipe has looked up, such as digests."""
-    changes = [*_diff(preview.diff), *_affected(preview.affected)]
-    left = replace(preview, facts=tuple(unsaid(preview, cls)))
-    return [*changes, *_arguments(left, changes), *_facts(left.facts)]
+    return whole(replace(preview, facts=tuple(unsaid(preview, cls))))
 
 
 def brief(preview: Preview, cls: CallClass) -> list[Block]:
     """As `whole`, for a card: without what its first line, its difference or its table says already, and without what
     the recipe has looked up. Of a tool that nobody has reviewed, every argument."""
-    table = [] if _named_above(preview) else _affected(preview.affected)
-    return [*_text_of_diff(preview.diff), *table, *_facts(unsaid(preview, cls))]
+    return list(_brief(preview, cls))
+
+
+def _brief(preview: Preview, cls: CallClass) -> Iterator[Block]:
+    yield from _text_of_diff(preview.diff)
+    if not _named_above(preview):
+        yield from _affected(preview.affected)
+    yield from _facts(unsaid(preview, cls))
 
 
 def unsaid(preview: Preview, cls: CallClass) -> list[Fact]:
     """The arguments that nothing above them says: of a tool that nobody has reviewed, all."""
     if cls is CallClass.UNKNOWN:
         return list(preview.facts)
-    if len(preview.facts) > MOST_SAID:
-        return [fact for fact in preview.facts if not fact.added]
-    shown = _shown_above(preview, of_read=cls is CallClass.READ)
-    return [
-        fact
-        for fact in preview.facts
-        if not (fact.added or _is_compared(fact, preview) or (fact.old is None and fact in shown))
-    ]
-
-
-def _shown_above(preview: Preview, of_read: bool) -> list[Fact]:
-    """The arguments whose value stands above, each at a place of its own: the longest first, so that no short value
-    counts as said because it is a part of a longer one."""
-    said, found = _said(preview), list[Fact]()
-    for fact in sorted(preview.facts, key=lambda fact: -len(fact.value)):
-        may_be_said = of_read or fact.named or SPECIFIC.search(fact.value)
-        place = _place(fact.value, said) if may_be_said else None
-        if place:
-            said = f"{said[: place.start()]}\0{said[place.end() :]}"
-            found.append(fact)
-    return found
+    left = [fact for fact in preview.facts if not (fact.added or _is_compared(fact, preview))]
+    if len(left) > MOST_SAID:
+        return left
+    return [fact for fact in left if fact.old is not None or not _is_said(fact, preview)]
 
 
 def _is_compared(fact: Fact, preview: Preview) -> bool:
     """Whether the difference is that of this argument; so of what stands for there being no arguments. An argument may
     have the empty name."""
     none_given = (fact.label, fact.value) == ("", "{}")
-    return none_given or (bool(preview.diff) and fact.label == preview.compared)
+    of = re.split(r"[.\[]", fact.label, maxsplit=1)[0]
+    return none_given or (bool(preview.diff and preview.compared) and of == preview.compared)
 
 
-def _place(value: str, said: str) -> re.Match[str] | None:
-    """Where a value stands by itself in what is said."""
-    if not value or len(value) > _ROW or "\n" in value:
-        return None
-    return re.search(rf"(?<![\w/.-]){re.escape(value)}(?![\w/-]|\.\w)", said)
+def _is_said(fact: Fact, preview: Preview) -> bool:
+    """Whether what stands above says an argument: whoever made the preview knows that it does, and no card clips it
+    there. That the value occurs there is not enough: it may be part of a name that somebody has chosen for that. Of a
+    difference, a whole line counts that names the argument, where its recipe says that there is one: whoever writes a
+    text could write a value of another argument into it."""
+    if not fact.named or not 0 < len(fact.value) <= _ROW:
+        return False
+    whole_line = len(inline(preview.summary)) <= SUMMARY
+    if (whole_line and fact.value in preview.summary) or fact.value in _names(preview):
+        return True
+    return f"+ {fact.label}: {fact.value}" in preview.diff.split("\n")
 
 
-def _said(preview: Preview) -> str:
-    """What stands above the arguments, as far as no card clips it. A difference does not count: whoever writes the text
-    could write a value of another argument into it, which would then not be shown."""
-    above = [preview.summary] if len(inline(preview.summary)) <= SUMMARY else []
-    return "\n".join([*above, *(thing.name for thing in preview.affected)])
+def _names(preview: Preview) -> set[str]:
+    """The whole names of what is affected; of what is moved, of both places."""
+    return {part for thing in preview.affected for part in (thing.name, *thing.name.split(" → "))}
 
 
 def _named_above(preview: Preview) -> bool:
@@ -161,9 +168,9 @@ def _shortened(preview: Preview) -> Iterator[Block]:
         yield _aside(f"… {len(facts) - FEW:,} more arguments")
 
 
-def _arguments(preview: Preview, above: Sequence[Block]) -> list[Block]:
-    """A heading, where something stands above the arguments."""
-    return [line(words("Arguments", "bold"))] if above and preview.facts else []
+def _heading() -> Block:
+    """Stands above the arguments, where something stands above them."""
+    return line(words("Arguments", "bold"))
 
 
 def consequences(preview: Preview) -> list[Block]:
@@ -287,17 +294,32 @@ def _affected(things: Sequence[Affected], most: int | None = None) -> Iterator[B
     """One row each, the name last so that it cannot pass for another column."""
     if not things:
         return
-    known = [t.size for t in things if t.size is not None]
-    unsized = len(things) - len(known)
-    count = "1 item" if len(things) == 1 else f"{len(things):,} items"
+    counted = _outside(things)
+    known = [t.size for t in counted if t.size is not None]
+    unsized = len(counted) - len(known)
+    count = amount(things)
     total = f", {size(sum(known))}" + (" in all" if len(things) > 1 else "") if known else ""
     unknown = f", {unsized} of unknown size" if known and unsized else ""
     yield line(words(f"Affected: {count}{total}{unknown}", "bold"))
+    sized = any(thing.size is not None for thing in things[:most])
     rows = [
-        (size(t.size), inline(moment_in(t.modified)), inline(t.kind), inline(t.name)) for t in things[:most]
+        (size(t.size) if sized else "", inline(moment_in(t.modified)), inline(t.kind), inline(t.name))
+        for t in things[:most]
     ]
-    widths = [max(len(row[i]) for row in rows) for i in range(3)]
+    widths = [min(max(len(row[i]) for row in rows), WIDEST) for i in range(3)]
     yield from framed("\n".join(_row(row, widths) for row in rows))
+
+
+def _outside(things: Sequence[Affected]) -> list[Affected]:
+    """Those whose size counts: all but the folders of which the content is listed, too."""
+    names = sorted(thing.name for thing in things)
+
+    def holds_others(thing: Affected) -> bool:
+        inside = f"{HELD.sub('', thing.name.partition(' → ')[0])}/"
+        place = bisect_left(names, inside)
+        return place < len(names) and names[place].startswith(inside)
+
+    return [thing for thing in things if thing.kind != "folder" or not holds_others(thing)]
 
 
 def _row(row: Sequence[str], widths: Sequence[int]) -> str:

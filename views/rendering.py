@@ -156,13 +156,15 @@ def of_action(action: Action, votes: Sequence[Vote], task: Task | None = None) -
     """The card of an action of its own. `votes`: all votes on it. `task`: the one that it is a step of, once the action
     is over (`shows_task`). Both only grow, so what is drawn is newer wherever one of them is."""
     version = f"v{action.version}"
+    spent = _is_told_by_plan(action, task)
     return Card(
         key=action.id,
-        message=card.card(action, votes, task),
+        message=card.in_a_line(action) if spent else card.card(action, votes, task),
         plain=card.card(action, votes, task, plainly=True) if card.asks_here(action, task) else None,
         session=action.session,
         revision=action.revision + (task.revision if task else 0),
         digest=version,
+        spent=spent,
         quiet=_quiet(action),
         shows=((action, version),),
         direct=action.requester if action.private else "",
@@ -177,6 +179,22 @@ def shows_task(action: Action) -> bool:
         State.UNDOING,
         State.UNDONE,
     )
+
+
+def may_be_told_by_plan(action: Action) -> bool:
+    """Whether the card of a step of a plan may go, as the plan's own card tells of it: it went well, and its result
+    waits for nobody."""
+    well = action.state in (State.SUCCEEDED, State.UNDOING, State.UNDONE)
+    reviewed = action.under_review or action.judged or action.private
+    return bool(action.task) and not action.turn and not action.undoes and well and not reviewed
+
+
+def _is_told_by_plan(action: Action, task: Task | None) -> bool:
+    """Whether it may go now: its step is done, and nobody was or is to look at what it gave, but for a moment."""
+    if task is None or task.plan is None or not task.planned or not may_be_told_by_plan(action):
+        return False
+    step = next((one for one in task.plan.steps if one.action == action.id), None)
+    return step is not None and step.is_told
 
 
 def of_group(group: str, members: Sequence[Action], votes: Sequence[Vote]) -> Card:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gate.rules.task import Plan, Task
+from gate.rules.task import Plan, StopRequest, Task
 from views.block_kit import Block, button, plain
 
 DECIDE = "plan_decide"  # opens a window with all of the plan, which takes the yes
@@ -98,8 +98,11 @@ def lapsed(task: Task, plan: Plan) -> list[Block]:
 
 
 def running(task: Task, plan: Plan) -> list[Block]:
+    """What somebody wishes already cannot be pressed again; *Stop* stays until it is wished."""
     at = of_plan(task, plan)
-    pause = [button("Pause", PAUSE, at)] if task.switches.pause_enabled else []
+    pause = (
+        [button("Pause", PAUSE, at)] if task.switches.pause_enabled and task.wish is StopRequest.NONE else []
+    )
     return [*pause, button("Stop", STOP, at, "danger")]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from gate.rules.reviews import undoable
 from gate.rules.steps import PRIVATE
 from gate.rules.task import NOBODY, PauseReason, StepState, Task
@@ -20,6 +22,7 @@ from views.block_kit import (
     mention,
     mrkdwn,
     pack,
+    person,
     quote,
     rich,
     sentence,
@@ -34,6 +37,9 @@ from views.wording import past
 
 S = TaskState
 GAVE = 1_500  # characters of a result on this card
+DECIDED = re.compile(
+    r"<@([UW][A-Z0-9_]{1,40})> (?=cancelled |rejected )"
+)  # as gate.tasks.step_action writes it
 WENT_ON = "It was paused, and went on."
 TAKEN_IN = "What you write is taken in before it goes on."
 
@@ -43,11 +49,10 @@ def pause(task: Task) -> Message:
     if task.state is not S.PAUSED:
         return Message(told, [sentence(told)]) if (told := _stopped(task)) else went_on(task, task.pauses)
     told = _reason(task)
-    reason = [quote(told, 1_500)] if told else []
     return Message(
-        f"{WHY[task.why]}: {escaped(told, 200)}",
+        f"{WHY[task.why]}: {_named(told)}",
         [
-            rich(line(words(f"{WHY[task.why]}.", "bold")), *reason),
+            rich(line(words(f"{WHY[task.why]}.", "bold")), *_told(told)),
             *_gave(task),
             *_next(task),
             field(
@@ -65,6 +70,19 @@ def pause(task: Task) -> Message:
     )
 
 
+def _named(told: str) -> str:
+    """The reason in the top-level text, which names whoever decided."""
+    actor = DECIDED.match(told)
+    return f"{mention(actor[1])} {escaped(told[actor.end() :], 200)}" if actor else escaped(told, 200)
+
+
+def _told(told: str) -> list[Block]:
+    """The reason: a tool's words may be in it, so it is quoted; what somebody decided is said plainly."""
+    if actor := DECIDED.match(told):
+        return [line(person(actor[1]), words(f" {told[actor.end() :]}", most=1_500))]
+    return [quote(told, 1_500)] if told else []
+
+
 def _reason(task: Task) -> str:
     """Why it waits. Before it goes on by itself, in one sentence without the score."""
     step = looked_at(task, task.pauses)
@@ -80,7 +98,7 @@ def _gave(task: Task) -> list[Block]:
     step = looked_at(task, task.pauses) or (current if task.why is PauseReason.DOUBT else None)
     if step is None:
         return []
-    told = in_words(None if step.text == PRIVATE else step.result, step.text)
+    told = in_words(None if step.text == PRIVATE else step.result, step.text, GAVE)
     if task.why is PauseReason.SUMMARY:
         told = news(told, f"{what(step)}\n{past(what(step))}")
     return pack(boxes(clip(told, GAVE))) if told else []
@@ -134,8 +152,7 @@ def went_on(task: Task, number: int) -> Message:
     done = f"Step {place(task.plan, step)} was shown: "
     told = f"{by}." if step.passed == NOBODY else f"{by} {mention(step.passed)}."
     judged = step.confidence.judged if step.confidence else ""
-    good = f"; {escaped(judged, 300)}" if judged else ""
-    sure = f" Confidence {step.confidence.score:.2f}{good}." if step.confidence else ""
+    sure = f" {escaped(judged[:1].upper() + judged[1:], 300)}." if judged else ""
     edited = f" {mention(step.passed)} changed what later steps get of it." if step.edited else ""
     return Message(
         told, [rich(line(words(done), words(what(step), "bold", most=EACH))), sentence(told + sure + edited)]

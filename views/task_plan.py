@@ -27,7 +27,7 @@ from views.block_kit import (
     words,
 )
 from views.task_questions import decisions
-from views.task_wording import Shown, counted, in_a_line, in_short, mode, number, weigh, whole
+from views.task_wording import Shown, counted, in_a_line, in_short, number, unusual_mode, weigh, whole
 
 ROOM = 9_500  # characters of all steps together on one card, of the 12,000 of a message
 BLOCKS = 36  # blocks of all steps together, of the 50 of a message
@@ -38,7 +38,7 @@ EACH = "Each step that changes something asks you on its own card: so it is set 
 COUNTS = {
     CallClass.READ: "read",
     CallClass.WRITE: "change",
-    CallClass.DESTRUCTIVE: "destruction",
+    CallClass.DESTRUCTIVE: "deletion",
     CallClass.UNKNOWN: "call of a tool that nobody has reviewed",
 }
 NUMBERS = 15  # steps that a sentence names
@@ -141,9 +141,11 @@ def head(task: Task) -> Block:
 
 
 def _note(plan: Plan) -> list[Block]:
-    """The planner's own words, marked as unchecked."""
+    """The planner's own words, marked as unchecked; those of code as they are."""
     if not plan.note:
         return []
+    if plan.own_note:
+        return pack([line(words(told, most=300)) for told in plan.note.splitlines()])
     return [rich(line(words("Planner's words (not checked):", "italic")), quote(plan.note, 500))]
 
 
@@ -157,7 +159,7 @@ def _about(task: Task, plan: Plan) -> str:
     kinds = ", ".join(counted(tally[cls], COUNTS[cls]) for cls in CallClass if tally[cls])
     again = f" · version {plan.version}" if plan.version > 1 else ""
     steps = f"{counted(len(plan.steps), 'step')}: {kinds}"
-    return f"Asked by {mention(task.requester)} · {steps}{again} · {mode(task.switches)}"
+    return f"Asked by {mention(task.requester)} · {steps}{again}{unusual_mode(task.switches)}"
 
 
 def _consent(plan: Plan, covered: list[Step]) -> str:

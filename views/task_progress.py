@@ -29,7 +29,7 @@ from views.block_kit import (
     words,
 )
 from views.task_questions import answers
-from views.task_wording import counted, ended, mark, mode, number, waits, what
+from views.task_wording import counted, ended, mark, number, unusual_mode, waits, what
 
 S = TaskState
 MOST = 50  # steps that a plan block takes, and one card names
@@ -211,12 +211,12 @@ def _words(text: str) -> list[Block]:
 def _approved(task: Task, plan: Plan) -> str:
     how = "step by step" if plan.stepwise else "all of it"
     by = f" · approved by {mention(plan.approved_by)}, {how}" if plan.approved_by else ""
-    return f"Asked by {mention(task.requester)}{by} · {mode(task.switches)}"
+    return f"Asked by {mention(task.requester)}{by}{unusual_mode(task.switches)}"
 
 
 def _buttons(task: Task, plan: Plan) -> list[Block]:
     if task.state is S.RUNNING:
-        return [actions(*buttons.running(task, plan))] if task.wish is StopRequest.NONE else []
+        return [actions(*buttons.running(task, plan))] if task.wish is not StopRequest.STOP else []
     if task.state in ENDED and not plan.undoing and any(_undoable(plan)):
         return [actions(buttons.undo_all(task, plan))]
     return []

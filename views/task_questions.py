@@ -27,6 +27,7 @@ from views.block_kit import (
     one_line,
     option,
     pack,
+    paragraphs,
     person,
     plain,
     rich,
@@ -49,22 +50,28 @@ ANSWER = 3_000  # characters of an answer, a reason, an instruction
 SHOWN = 30  # decisions and requirements of a card
 EACH = 300  # characters of each of them
 IN_THREAD = "You can also answer here in the thread."
-SETTLES = "You need not answer: after a while I take it as done. You can also say here what should change."
+SETTLES = "No answer needed. You can also say here what should change."
 
 
 def answers(task: Task, with_table: bool) -> list[Block]:
-    """The results of the reads of a plan that ended, each below what was read; without those that were private.
-    `with_table`: the first that is a list stands in a table block, of which a message has one at most."""
+    """What a plan that ended has to say: the planner's answer, or else the results of its reads, each below what was
+    read, without those that were private. `with_table`: the first that is a list stands in a table block, of which a
+    message has one at most."""
     if task.plan is None or not task.planned or task.flow is Flow.SIMPLE:
         return []
+    if task.plan.closing:
+        return paragraphs(task.plan.closing)
     read = [step for step in task.plan.steps if _is_shown(step)]
     left = len(read) - MOST
     more = f"… and {left} more reads, which the plan's card lists. Ask for one of them to see it."
     tables = ((place, table(*_given(step))) for place, step in enumerate(read[:MOST]) if with_table)
     place, found = next(((place, one) for place, one in tables if one is not None), (MOST, None))
-    parts = [[_named(task.plan, step), *_answer_of(step)] for step in read[:MOST]]
+    parts = [
+        [_named(task.plan, step), *(() if found and at == place else _answer_of(step))]
+        for at, step in enumerate(read[:MOST])
+    ]
     after = [*chain(*parts[place + 1 :]), *([line(words(more, "italic"))] if left > 0 else [])]
-    heading = parts[place][:1] if found else []
+    heading = parts[place] if found else []
     return [
         *pack([*chain(*parts[:place]), *heading]),
         *(in_table(found) if found else []),
@@ -91,7 +98,7 @@ def _given(step: Step) -> tuple[Json, str]:
 
 
 def _answer_of(step: Step) -> Iterator[Block]:
-    told = in_words(*_given(step)).strip()
+    told = in_words(*_given(step), EACH_ANSWER).strip()
     if not told:
         yield line(words("It gave nothing.", "italic"))
         return
@@ -177,9 +184,10 @@ def decisions(decided: Iterable[SettledPoint], title: str = "") -> list[Block]:
 
 
 def _decision(one: SettledPoint) -> list[Block]:
-    asked = words(f"{one.question} ", "italic", most=EACH)
     given = words(one.answer, "bold", most=EACH)
-    return [asked, given, words(" by "), person(one.by)] if one.by else [asked, given, words(" (assumed)")]
+    if not one.by:
+        return [words("Assumed: "), given, words(f" ({one.question})", "italic", most=EACH)]
+    return [words(f"{one.question} ", "italic", most=EACH), given, words(" by "), person(one.by)]
 
 
 def requirements(task: Task) -> Message:

@@ -25,9 +25,7 @@ STATES = {
     S.STOPPED_BY_USER: "Stopped",
     S.FAILED: "Failed",
 }
-KINDS = {
-    CallClass.READ: "reads only",
-    CallClass.WRITE: "changes something",
+KINDS = {  # of what a person should know besides what it does
     CallClass.DESTRUCTIVE: "destructive",
     CallClass.UNKNOWN: "not reviewed by an operator",
 }
@@ -64,6 +62,11 @@ def mode(switches: Switches) -> str:
     return f"mode `{switches.approval_mode}`: {told}"
 
 
+def unusual_mode(switches: Switches) -> str:
+    """The same after a dot, where it is not the usual one."""
+    return f" · {mode(switches)}" if switches.approval_mode != Switches().approval_mode else ""
+
+
 def looked_at(task: Task, pause: int) -> Step | None:
     """The step whose result stands on this pause card."""
     steps = task.plan.steps if task.plan else ()
@@ -94,8 +97,7 @@ def counted(amount: int, noun: str) -> str:
 
 def waits(step: Step) -> bool:
     """Whether a step that has begun waits for a person: what was approved, and what only reads, runs."""
-    consented = bool(step.preflight.seal) and step.consent == step.preflight.seal
-    return step.state is StepState.ASKED and step.verdict is not Verdict.RUN and not consented
+    return step.state is StepState.ASKED and step.verdict is not Verdict.RUN and not step.is_covered
 
 
 def mark(step: Step) -> tuple[str, str]:
@@ -124,13 +126,15 @@ def what(step: Step) -> str:
 
 
 def in_a_line(plan: Plan, step: Step) -> Shown:
-    """Its place, what it does, and what kind of call it is."""
-    kind = OVER.get(step.state, f"{KINDS[step.cls]}, asks here" if step.ask else KINDS[step.cls])
+    """Its place, what it does, and what kind of call it is where that is unusual."""
+    kind = OVER.get(
+        step.state, ", ".join(filter(None, [KINDS.get(step.cls), "asks here" if step.ask else ""]))
+    )
     return [
         line(
             words(f"{number(plan, step)}. ", "bold"),
             words(what(step), "bold", most=SUMMARY),
-            words(f"  {kind}", "italic"),
+            *([words(f"  {kind}", "italic")] if kind else []),
         )
     ]
 

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, islice
+from itertools import accumulate
 
 from gate.rules.action import Json
-from views.block_kit import Block, clip, inline, line, rich, words
+from gate.rules.canonical_json import MAX_INT
+from views.block_kit import SAID, Block, clip, inline, line, rich, words
 from views.block_kit import table as block_table
 from views.wording import size
 
@@ -20,7 +22,11 @@ TEXTS = ("text", "content")
 STAMP = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d)\S*")
 MOST_COLUMNS = 8
 CELL = 60  # characters of a value
-MOST_ROWS = 60
+LONGEST_CELL = 4_000  # characters of one that are looked at, also in a table
+WIDEST = 200  # characters that a column is aligned to
+MOST_ROWS = 60  # of an outline
+DEEPEST = 20  # levels of an outline
+KEY = 100  # characters of the name of a value in it
 LONG = 5_000  # characters of an answer that is not looked through for what is new
 MOST_JSON = 200_000  # characters of a text that is looked into
 DIGEST = re.compile(r"[0-9a-f]{32}", re.IGNORECASE)  # which says nothing to people
@@ -30,6 +36,7 @@ FILLERS = frozenset(
     "true false yes no updated was were written wrote".split()
 )
 SUMMARY = 300
+IN_WORDS = 5_000  # rows of a table that is told in words: tiny ones take long to set in columns
 SLACK_ROWS = 99  # beside the head; Slack takes 100
 SLACK_NAME, SLACK_CELL = 100, 1_000  # characters of the name of a column, and of a cell
 SLACK_CELLS = 9_000  # of all cells; Slack takes 10,000
@@ -38,17 +45,20 @@ LABEL = re.compile(r"\w{1,32}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """An answer that is a list of things: the names of the columns, a row for each thing, and what stands beside."""
+    """An answer that is a list of things: the names of the columns, a row for each of the first things, how many more
+    there are, and what stands beside."""
 
     head: list[str]
     rows: list[list[str]]
+    more: int = 0
     summary: str = ""
     remarks: tuple[str, ...] = ()
 
 
-def in_words(structured: Json, text: str) -> str:
-    """An answer for people: a summary, a table, a text or its plain values, and never JSON. "" where it is empty."""
-    told = readable(structured)
+def in_words(structured: Json, text: str, most: int = SAID) -> str:
+    """An answer for people: a summary, a table, a text or its plain values, and never JSON. "" where it is empty. Of a
+    table the rows that fit into `most` characters, and how many more there are: few of 20,000 are ever shown."""
+    told = readable(structured, most)
     if told is not None:
         return told
     if isinstance(structured, Mapping) and structured and not _is_wrapped(structured):
@@ -56,16 +66,19 @@ def in_words(structured: Json, text: str) -> str:
     within = _parsed(text)
     if within is None:
         return text
-    return readable(within) or _remarked(within)
+    return readable(within, most) or _remarked(within)
 
 
-def readable(structured: Json) -> str | None:
+def readable(structured: Json, most: int = SAID) -> str | None:
     """The answer as text, or None where its own text says it best."""
     if not isinstance(structured, Mapping):
         return None
-    found = table(structured)
+    found = table(structured, rows=min(most, IN_WORDS), room=most)
     if found is not None:
-        return "\n".join([*filter(None, [found.summary]), *_aligned(found), *found.remarks])
+        beside = [*filter(None, [found.summary]), *found.remarks]
+        lines, left = _aligned(found, most - sum(len(one) + 1 for one in beside))
+        more = [_more_rows(left)] if left else []
+        return "\n".join([*filter(None, [found.summary]), *lines, *more, *found.remarks])
     own = structured.get("summary")
     summary = [own] if isinstance(own, str) and own else []
     text = next((structured[key] for key in TEXTS if isinstance(structured.get(key), str)), None)
@@ -74,8 +87,10 @@ def readable(structured: Json) -> str | None:
     return "\n".join([*summary, *_remarks(structured)]) if summary else None
 
 
-def table(structured: Json, text: str = "") -> Table | None:
-    """The one list of things in an answer, or in the JSON that its text spells; None where it has none, or several."""
+def table(structured: Json, text: str = "", rows: int = SLACK_ROWS, room: int = SLACK_CELLS) -> Table | None:
+    """The one list of things in an answer, or in the JSON that its text spells; None where it has none, or several.
+
+    At most `rows` of them become rows, until their cells have `room` characters, and the others are counted."""
     told = structured if isinstance(structured, Mapping) and not _is_wrapped(structured) else _parsed(text)
     if not isinstance(told, Mapping):
         return None
@@ -84,12 +99,23 @@ def table(structured: Json, text: str = "") -> Table | None:
         return None
     own = told.get("summary")
     summary = own if isinstance(own, str) else ""
-    keys = list(dict.fromkeys(key for row in lists[0] for key in row))
-    cells = [[_cell(key, row.get(key)) for key in keys] for row in lists[0]]
-    every = range(len(keys))
-    used = [place for place in every if any(row[place] for row in cells)] or every
-    head, *rows = ([row[place] for place in used] for row in [keys, *cells])
-    return Table(head, rows, summary, tuple(_remarks(told)))
+    (things,) = lists
+    keys = list(dict.fromkeys(key for row in things for key in row))
+    used = [key for key in keys if any(_is_said(row.get(key)) for row in things)] or keys
+    shown = _first_rows(things, used, rows, room)
+    return Table(used, shown, len(things) - len(shown), summary, tuple(_remarks(told)))
+
+
+def _first_rows(
+    things: Sequence[Mapping[str, Json]], keys: Sequence[str], most: int, room: int
+) -> list[list[str]]:
+    shown = list[list[str]]()
+    for thing in things[:most]:
+        shown.append([_cell(key, thing.get(key)) for key in keys])
+        room -= sum(max(len(cell), 1) for cell in shown[-1])
+        if room < 0:
+            break
+    return shown
 
 
 def _grid(told: Mapping[str, Json]) -> list[Json]:
@@ -107,13 +133,19 @@ def _grid(told: Mapping[str, Json]) -> list[Json]:
 def outlined(value: Json) -> str:
     """The plain values, each on a line of its own under its path, without what only programs read. What comes after
     MOST_ROWS of them is counted alone."""
-    leaves = _leaves(value)
-    rows = ((path, _cell(path.rsplit(".", 1)[-1], leaf)) for path, leaf in leaves)
-    kept = ((path, clip(cell, CELL)) for path, cell in rows if cell and not DIGEST.search(cell))
-    shown = list(islice(kept, MOST_ROWS))
-    width = max((len(path) for path, _ in shown), default=0)
+    shown, passed = list[tuple[str, str]](), 0
+    if isinstance(value, Mapping):
+        value = dict(value)  # as all within it are, which are quicker to tell apart
+    for path, leaf, count in _leaves(value):
+        said = _said(path.rsplit(".", 1)[-1], leaf)
+        passed += count
+        if said and not DIGEST.search(said[:LONGEST_CELL]):
+            shown.append((path, inline(clip(said, CELL))))
+        if len(shown) == MOST_ROWS:
+            break
+    width = min(max((len(path) for path, _ in shown), default=0), WIDEST)
     lines = [f"{inline(path):<{width}}  {cell}".strip() for path, cell in shown]
-    left = sum(1 for _ in leaves)
+    left = _count(value) - passed
     return "\n".join([*lines, *([f"… {left:,} more values"] if left else [])])
 
 
@@ -126,15 +158,47 @@ def _remarked(value: Json) -> str:
     return "\n".join([*filter(None, [outlined(rest)]), *remarks])
 
 
-def _leaves(value: Json, path: str = "") -> Iterator[tuple[str, Json]]:
-    if isinstance(value, Mapping) and value:
+def _leaves(value: Json) -> Iterator[tuple[str, Json, int]]:
+    """The path of each plain value, the value, and 1; of what is nested too deep the number of its values, also in
+    words."""
+    levels = [iter([("", value)])]
+    while levels:
+        path, inner = next(levels[-1], (None, None))
+        if path is None:
+            levels.pop()
+        elif not _has_members(inner):
+            yield path, inner, 1
+        elif len(levels) <= DEEPEST:
+            levels.append(_members(path, inner))
+        else:
+            count = _count(inner)
+            yield path, f"{count:,} value{'s' * (count > 1)}, nested too deep to show", count
+
+
+def _members(path: str, value: Json) -> Iterator[tuple[str, Json]]:
+    if isinstance(value, dict):
         for key, inner in value.items():
-            yield from _leaves(inner, f"{path}.{key}" if path else str(key))
-    elif isinstance(value, list) and value:
+            name = clip(str(key), KEY)
+            yield f"{path}.{name}" if path else name, inner
+    elif isinstance(value, list):
         for place, inner in enumerate(value, 1):
-            yield from _leaves(inner, f"{path} {place}" if isinstance(inner, list | Mapping) else path)
-    else:
-        yield path, value
+            yield f"{path} {place}" if isinstance(inner, (list, dict)) else path, inner
+
+
+def _count(value: Json) -> int:
+    """How many plain values there are at any depth."""
+    left, count = [value], 0
+    while left:
+        one = left.pop()
+        if not _has_members(one):
+            count += 1
+        else:
+            left += one.values() if isinstance(one, dict) else one
+    return count
+
+
+def _has_members(value: Json) -> bool:
+    return isinstance(value, (list, dict)) and bool(value)
 
 
 def news(told: str, known: str) -> str:
@@ -181,33 +245,53 @@ def _is_table(value: Json) -> bool:
     return (
         isinstance(value, list)
         and bool(value)
-        and all(isinstance(row, Mapping) and row for row in value)
+        and all(isinstance(row, dict) and row for row in value)
         and all(_is_cell(cell) for row in value for cell in row.values())
         and len({key for row in value for key in row}) <= MOST_COLUMNS
     )
 
 
 def _is_cell(value: Json) -> bool:
-    return value is None or isinstance(value, str | int | float) or value in ([], {})
+    return value is None or isinstance(value, (str, int, float)) or value in ([], {})
 
 
-def _aligned(found: Table) -> list[str]:
-    """Aligned columns; the first one is what a row is about."""
+def _aligned(found: Table, most: int) -> tuple[list[str], int]:
+    """Aligned columns within `most` characters, and how many rows are left out; the first column is what a row is
+    about."""
     rows = [found.head, *found.rows]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
+    widths = [min(max(map(len, column)), WIDEST) for column in zip(*rows, strict=True)]
+    lines = [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
     ]
+    lengths = list(accumulate(len(one) + 1 for one in lines))
+    if not found.more and lengths[-1] <= most:
+        return lines, 0
+    fitting = max(2, bisect_right(lengths, most - len(_more_rows(found.more + len(rows)))))
+    return lines[:fitting], found.more + len(lines[fitting:])
+
+
+def _more_rows(count: int) -> str:
+    return f"… {count:,} more row{'s' * (count > 1)}"
+
+
+def _is_said(value: Json) -> bool:
+    """Whether `_said` has words for it."""
+    return value is not None and value not in ("", [], {})
 
 
 def _cell(key: str, value: Json) -> str:
-    if value is None or value in ([], {}):
+    return inline(clip(_said(key, value), LONGEST_CELL))
+
+
+def _said(key: str, value: Json) -> str:
+    """A plain value in words, as long as it is."""
+    if value is None or value in ([], {}) or (value == "absent" and key.endswith("sha256")):
         return ""
-    if key == "size" and isinstance(value, int) and not isinstance(value, bool):
+    if key == "size" and isinstance(value, int) and not isinstance(value, bool) and abs(value) < MAX_INT:
         return size(value)
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return inline(moment_in(str(value)))
+    return moment_in(str(value))
 
 
 def _remarks(structured: Mapping[str, Json]) -> list[str]:
@@ -217,19 +301,33 @@ def _remarks(structured: Mapping[str, Json]) -> list[str]:
     return [*more, *([str(note)] if note and isinstance(note, str) else [])]
 
 
+def _for_slack(found: Table) -> tuple[list[str], list[list[str]]]:
+    head = [inline(clip(name.replace("_", " "), SLACK_NAME)).capitalize() for name in found.head]
+    return head, [[clip(cell, SLACK_CELL) for cell in row] for row in found.rows[:SLACK_ROWS]]
+
+
+def _fitting(head: list[str], rows: list[list[str]]) -> list[list[str]]:
+    """As many of the rows as Slack takes."""
+    weights = accumulate(
+        (sum(max(len(cell), 1) for cell in row) for row in rows), initial=sum(map(len, head))
+    )
+    return [row for row, weight in zip(rows, list(weights)[1:], strict=True) if weight <= SLACK_CELLS]
+
+
+def table_holds(found: Table) -> bool:
+    """Whether Slack's table block has room for all rows."""
+    return not found.more and len(_fitting(*_for_slack(found))) == len(found.rows)
+
+
 def in_table(found: Table) -> list[Block]:
     """The list as Slack's table block, with what the tool says of it above and below.
 
     How many rows there was no room for is said.
     """
-    head = [inline(clip(name.replace("_", " "), SLACK_NAME)).capitalize() for name in found.head]
-    rows = [[clip(cell, SLACK_CELL) for cell in row] for row in found.rows[:SLACK_ROWS]]
-    weights = accumulate(
-        (sum(max(len(cell), 1) for cell in row) for row in rows), initial=sum(map(len, head))
-    )
-    shown = [row for row, weight in zip(rows, list(weights)[1:], strict=True) if weight <= SLACK_CELLS]
-    left = len(found.rows) - len(shown)
-    notes = [*([f"… {left:,} more rows"] if left else []), *found.remarks]
+    head, rows = _for_slack(found)
+    shown = _fitting(head, rows)
+    left = found.more + len(found.rows) - len(shown)
+    notes = [*([_more_rows(left)] if left else []), *found.remarks]
     return [
         *([rich(line(words(found.summary, most=SUMMARY)))] if found.summary else []),
         block_table([head, *shown]),

@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from gate.rules.action import Action, CallClass, Verdict, Vote
+from gate.rules.action import Action, Affected, CallClass, Verdict, Vote
+from gate.rules.confidence import admitted_failure
 from gate.rules.permissions import deciders
 from gate.rules.states import State
 from views.block_kit import mention, mentions
@@ -78,7 +79,16 @@ DOUBLED = frozenset({"commit", "pin", "shred", "stop", "submit", "tag", "transfe
 def title(action: Action) -> str:
     if action.state is S.SUCCEEDED and action.under_review:
         return "Done, its result waits for review"
+    if admits_failure(action):
+        return "Its tool says that the undo failed" if action.undoes else "Its tool says that it failed"
     return (UNDO_TITLES if action.undoes else TITLES)[action.state]
+
+
+def admits_failure(action: Action) -> bool:
+    """Whether the result of what went through says in words that nothing came of it."""
+    outcome = action.outcome
+    well = action.state is S.SUCCEEDED and not action.under_review and outcome is not None
+    return bool(well and outcome and admitted_failure(outcome.text, outcome.structured))
 
 
 def effect(action: Action) -> str:
@@ -87,6 +97,7 @@ def effect(action: Action) -> str:
     if action.state is S.PREPARED:
         return f"Undo: {told}" if action.undoes else told
     plainly = action.state is S.SUCCEEDED and not action.under_review and not action.undoes
+    plainly = plainly and not admits_failure(action)
     return (past(told) if plainly else "") or f"{title(action)}: {told}"
 
 
@@ -112,11 +123,11 @@ def decided(action: Action, votes: Sequence[Vote]) -> str:
     if action.state is S.PREPARED or action.state in (S.EXPIRED, S.SUPERSEDED):
         return ""
     if action.state in (S.CANCELLED, S.REJECTED):
-        return f"{TITLES[action.state]} by {by}." if by else ""
+        return f"{TITLES[action.state]} by {by}." if by and not action.resolution.own else ""
     yes = confirmers(action, votes)
     if not yes:
         return f"Decided by {by}." if by else ""
-    settled = f" Settled by {by}." if by and action.decided_by not in yes else ""
+    settled = f" {by} said what became of it." if by and action.decided_by not in yes else ""
     if action.grant:
         return (
             f"Nobody was asked: allowed in this thread by {mentions(yes)} (grant `{action.grant}`).{settled}"
@@ -145,13 +156,18 @@ def signed(action: Action, votes: Sequence[Vote]) -> str:
     return f"{by}, {moment(at, '{time}')}" if at else by
 
 
-def amount(action: Action) -> str:
-    """What is lost, counted by its kind: `1 file`, `2 files and 1 folder`, `3 things`."""
-    kinds = Counter(thing.kind for thing in action.preview.affected)
+def amount(affected: Sequence[Affected]) -> str:
+    """How many things, counted by their kind: `1 file`, `2 files and 1 folder`, `3 things`."""
+    kinds = Counter(thing.kind for thing in affected)
     if "other" in kinds or not all(KIND.fullmatch(kind) for kind in kinds):
-        return f"{len(action.preview.affected)} thing{'s' * (len(action.preview.affected) != 1)}"
-    named = [f"{count} {kind}{'s' * (count != 1)}" for kind, count in kinds.items()]
+        return f"{len(affected):,} thing{'s' * (len(affected) != 1)}"
+    named = [f"{count:,} {kind if count == 1 else plural(kind)}" for kind, count in sorted(kinds.items())]
     return " and ".join(filter(None, [", ".join(named[:-1]), *named[-1:]]))
+
+
+def plural(noun: str) -> str:
+    """Of a regular noun."""
+    return f"{noun[:-1]}ies" if noun.endswith("y") and noun[-2:-1] not in tuple("aeou") else f"{noun}s"
 
 
 def reversible(undo: str) -> str:
@@ -168,7 +184,7 @@ def loses(action: Action) -> str:
     """Of what destroys: what is lost and for how long it can be had back."""
     told = action.preview
     deletes = bool(told.affected) and told.verb.lower() in DELETING
-    lost = [f"This deletes {amount(action)}."] if deletes else []
+    lost = [f"This deletes {amount(told.affected)}."] if deletes else []
     back = [f"{'It' if lost else 'This'} {reversible(told.undo)}."] if told.undo else []
     kept = [] if told.undo.startswith("yes") or not told.recoverable else [f"{told.recoverable}."]
     return " ".join([*lost, *back, *kept]) or "This destroys something."

@@ -17,10 +17,10 @@ from bot.audit_key import fitting_key, keyring
 from bot.cli.database import database, exists, pins
 from bot.cli.main import CommandError
 from bot.config_file import MANIFESTS
-from bot.embedded import find_server
+from bot.embedded_redis import find_server
 from bot.mcp_connect import connected
 from bot.planner import answers, line
-from bot.policy_file import load_policy, trusted
+from bot.policy_file import load_policy, rules_about_nothing, trusted
 from bot.settings import Settings
 from bot.startup import NO_SERVERS
 from gate.rules.policy import Policy
@@ -178,6 +178,7 @@ async def _servers(settings: Settings, policy: Policy | None, book: PhraseBook) 
     try:
         async with connected(settings, servers, await pins(settings)) as host:
             statuses, problems, unfit = host.servers(), host.problems_found, misfits(book, host)
+            lost = rules_about_nothing(policy, host) if policy else []
     except Exception as error:
         yield Finding("MCP servers", False, str(error))
         return
@@ -187,6 +188,8 @@ async def _servers(settings: Settings, policy: Policy | None, book: PhraseBook) 
         yield Finding(f"MCP server {status.name}", ready, found)
     for problem in problems:
         yield Finding("MCP tool", False, problem)
+    for rule in lost:
+        yield Finding("policy and tools", False, rule)
     for misfit in unfit:
         yield Finding("phrases and tools", False, misfit)
 

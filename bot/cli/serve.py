@@ -22,12 +22,12 @@ async def worker(settings: Settings) -> None:
 
 async def migrate(settings: Settings) -> None:
     """Bring the database to the tables of this version, and say what was done with which."""
-    from bot import home
+    from bot import data_folder
     from bot.startup import report_database_errors
     from storage.database import parse
     from storage.migrate import migrate
 
-    home.prepare(settings)
+    data_folder.prepare(settings)
     with report_database_errors(settings):
         done = await migrate(settings.database_url)
     name = parse(settings.database_url).render_as_string(hide_password=True)

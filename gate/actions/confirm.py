@@ -26,7 +26,7 @@ from gate.actions.versioning import (
     with_blocked_preview,
 )
 from gate.rules import jobs
-from gate.rules.action import EARLIER, Action, Approvers, Decision, Json, Resolution, Verdict, Vote
+from gate.rules.action import EARLIER, Action, Decision, Json, Resolution, Verdict, Vote
 from gate.rules.canonical_json import parse
 from gate.rules.messages import PART
 from gate.rules.permissions import Verb, has_enough_votes
@@ -36,6 +36,7 @@ from gate.rules.states import Event, NoSuchArrow, State
 from gate.rules.task import Task
 from gate.rules.tool import ToolSpec
 from gate.rules.typed_phrase import MAX_TRIES, phrase_matches
+from gate.rules.undo_privacy import decision_on_undo
 
 EXPIRED = "This expired before it was confirmed. Nothing ran; press *Ask again* for a fresh preview."
 UPDATED = (
@@ -44,6 +45,7 @@ UPDATED = (
 CHANGED = (
     "Something about this tool or its rules changed since you saw the card. I am showing it to you anew."
 )
+MISTYPED = "The phrase was typed wrongly three times"
 EARLIER_VERSION = "An earlier version of me prepared this."
 CARD_NOT_POSTED = "This card is only just being posted. Nothing changed: please press again in a moment."
 POSTED_CHECKS, POSTED_CHECK_SECONDS = 10, 0.05  # looks, and seconds between them
@@ -149,10 +151,10 @@ def decision_now(world: World, action: Action) -> Decision | None:
 def decision_for(
     world: World, spec: ToolSpec, action: Action, args: Json, capture: Mapping[str, Json]
 ) -> Decision:
-    """As `policy_decision`, on these arguments for an action; an undo belongs to whoever asks for it, also
-    where the policy names approvers for the tool."""
-    decision = policy_decision(world, spec, args, action.session.channel, capture)
-    return replace(decision, approvers=Approvers()) if action.undoes else decision
+    """As `policy_decision`, on these arguments for an action, whose risk does not fall; of an undo, as it was asked
+    for."""
+    decision = policy_decision(world, spec, args, action.session.channel, capture, action.risk)
+    return decision_on_undo(decision, action.proposal.decision) if action.undoes else decision
 
 
 def rules_unchanged(world: World, action: Action) -> bool:
@@ -186,7 +188,8 @@ async def _reissue(world: World, action: Action) -> PressResult:
     """Withdraw what an earlier version prepared, and ask it anew: nothing shows that it is what was shown."""
     try:
         async with world.ledger.begin(world.limits.decision) as tx:
-            moved = await tx.move(action, Event.CANCEL, resolution=Resolution(reason=EARLIER_VERSION))
+            resolution = Resolution(reason=EARLIER_VERSION, own=True)
+            moved = await tx.move(action, Event.CANCEL, resolution=resolution)
             tx.audit(
                 audit_entry(
                     "cancelled", moved, "system", status="error", outcome="called_off", reason=EARLIER_VERSION
@@ -247,9 +250,7 @@ async def _count_wrong_phrase(world: World, action: Action, press: Press) -> Pre
                 kept = await tx.update_action(action, resolution=Resolution(tries=tries))
                 tx.audit(audit_entry("mistyped", kept, press.user, outcome=f"try {tries} of {MAX_TRIES}"))
                 return PressResult(False, "wrong_phrase", text, kept)
-            moved = await end_pending(
-                tx, action, Event.CANCEL, press.user, "the phrase was typed wrongly three times"
-            )
+            moved = await end_pending(tx, action, Event.CANCEL, press.user, MISTYPED, own=True)
     except (Stale, NoSuchArrow):
         return await _lost_race(world, action)
     await drop_lease(world, action)
@@ -284,9 +285,12 @@ async def _end_by_press(world: World, press: Press, verb: Verb, event: Event, co
     return PressResult(True, code, action=moved)
 
 
-async def end_pending(tx: Tx, action: Action, event: Event, user: str, reason: str) -> Action:
-    """Withdraw or reject an action that has not started: on the record, its card and its planner told."""
-    resolution = replace(action.resolution, by=user, reason=reason)
+async def end_pending(
+    tx: Tx, action: Action, event: Event, user: str, reason: str, *, own: bool = False
+) -> Action:
+    """Withdraw or reject an action that has not started: on the record, its card and its planner told. `own`: the
+    reason is ours, not the user's (`Resolution.own`)."""
+    resolution = replace(action.resolution, by=user, reason=reason, own=own)
     moved = await tx.move(action, event, resolution=resolution)
     if action.undoes and action.state is State.APPROVED:
         await move_original(tx, moved, Event.UNDO_FAILED)

@@ -18,7 +18,7 @@ from gate.actions.button_press import (
 from gate.actions.confirm import decision_for, expire, notify_ended
 from gate.actions.prepare import as_sentence
 from gate.actions.preview import PreviewResult, failed_preview, make_preview, policy_decision
-from gate.actions.sampled import sampling_for, sampling_subject
+from gate.actions.sampling_records import sampling_for, sampling_subject
 from gate.actions.versioning import (
     audit_entry,
     lease_record,
@@ -38,6 +38,7 @@ from gate.rules.previews import facts, text_of
 from gate.rules.states import Event, NoSuchArrow, State
 from gate.rules.thread_commands import Assign, Replace
 from gate.rules.tool import InvalidAnswer, Problem, ToolSpec
+from gate.rules.undo_privacy import preview_of_undo
 from gate.rules.unicode_safety import quoted
 
 PREVIEW_PENDING = "I am looking at what this would change now…"
@@ -110,7 +111,7 @@ async def submit(world: World, press: Press, args: Mapping[str, Json]) -> PressR
 
 async def _replace(world: World, press: Press, found: EditForm, args: dict[str, Json]) -> PressResult:
     action, spec = found.action, found.spec
-    decision = policy_decision(world, spec, args, action.session.channel)
+    decision = policy_decision(world, spec, args, action.session.channel, asked=action.risk)
     wanted = Verdict.RUN if action.review else Verdict.DENY  # a read asks nobody, unless it is reviewed
     if decision.verdict in (Verdict.DENY, Verdict.RUN) and decision.verdict is not wanted:
         return PressResult(False, "denied", as_sentence(decision.reason), action)
@@ -152,6 +153,9 @@ async def refresh_preview(world: World, action_id: str, version: int) -> None:
     with sampling_for(world, sampling_subject(world, action)):
         seen = await make_preview(world, spec, args, action.session.channel, old)
     decision = decision_for(world, spec, action, seen.args, seen.capture)
+    if action.undoes:
+        original = await world.ledger.action(action.undoes)
+        seen = replace(seen, preview=preview_of_undo(seen.preview, decision, seen.args, original))
     source = replace(action.proposal.source, at=await world.ledger.now())
     shown = next_version(world, spec, action, make_proposal(world, spec, seen, decision, source))
     await world.leases.put(lease_record(shown), (shown.expires_at - source.at).total_seconds())

@@ -13,9 +13,10 @@ from gate.actions.confirm import decision_now, notify_ended, rules_unchanged
 from gate.actions.edit import without_bound_args
 from gate.actions.follow import begin_following
 from gate.actions.grant_consent import grant_withdrawn_reason
+from gate.actions.prepare import as_sentence
 from gate.actions.preview import PreviewReadFailed, run_capture
 from gate.actions.review_log import announce_review, result_review_name
-from gate.actions.sampled import sampling_for, sampling_subject
+from gate.actions.sampling_records import sampling_for, sampling_subject
 from gate.actions.server_questions import answered_in_thread, subject_of_action
 from gate.actions.undo import inverse_of, undo_kind
 from gate.actions.undone_action import move_original
@@ -27,18 +28,20 @@ from gate.rules.canonical_json import parse
 from gate.rules.grants import adds_no_words, returns_outside_content
 from gate.rules.permissions import Verb, has_enough_votes, may
 from gate.rules.ports import Stale, Tx, Unavailable, World
+from gate.rules.previews import target_of
 from gate.rules.receipt import intact
 from gate.rules.states import Event, NoSuchArrow, State
 from gate.rules.task import Task
 from gate.rules.templates import TemplateError
 from gate.rules.tool import Answer, OutcomeUnknown, ServerUnavailable, ToolSpec
+from gate.rules.undo_privacy import told_outcome
 from gate.tasks.step_action import is_current
 
-STEP_NOT_CURRENT = "its task does not wait for this step any more"
-NOT_STARTED_IN_TIME = "nothing carried it out in time after it was confirmed"
-TAMPERED = "the stored action is not the one that was shown"
-EARLIER_VERSION = "it was prepared by an earlier version of me"
-NOT_ON_RECORD = "the audit log does not hold its confirmation as it was written, or says that it began before"
+STEP_NOT_CURRENT = "Its task does not wait for this step any more"
+NOT_STARTED_IN_TIME = "Nothing carried it out in time after it was confirmed"
+TAMPERED = "The stored action is not the one that was shown"
+EARLIER_VERSION = "It was prepared by an earlier version of me"
+NOT_ON_RECORD = "The audit log does not hold its confirmation as it was written, or says that it began before"
 OUTCOME_EVENTS = {
     "success": Event.SUCCEED,
     "error": Event.FAIL,
@@ -95,11 +98,11 @@ async def _refusal_reason(world: World, action: Action, votes: Sequence[Vote]) -
     if spec is None or decision is None:
         return f"{action.server} does not offer {action.tool} any more"
     if spec.definition != action.definition:
-        return "the tool's definition changed after it was confirmed"
+        return "The tool's definition changed after it was confirmed"
     if decision.verdict is Verdict.DENY:
         return decision.reason
     if not rules_unchanged(world, action):
-        return "the rules for it changed after it was confirmed"
+        return "The rules for it changed after it was confirmed"
     return (
         await _grant_refusal(world, action)
         or await _deciders_changed(world, action, votes)
@@ -121,7 +124,7 @@ async def _deciders_changed(world: World, action: Action, votes: Sequence[Vote])
         person = await world.people.fresh(action.session.team, vote.person, 0 if action.phrase else 60)
         if may(world.policy, Verb.CONFIRM, action, person).allowed:
             standing.append(vote)
-    return "" if has_enough_votes(action, standing) else "somebody who confirmed it may not do so any more"
+    return "" if has_enough_votes(action, standing) else "Somebody who confirmed it may not do so any more"
 
 
 async def _drifted(world: World, action: Action, spec: ToolSpec) -> str:
@@ -133,11 +136,8 @@ async def _drifted(world: World, action: Action, spec: ToolSpec) -> str:
         now = await run_capture(world, spec, args, action.session.channel)
     except (PreviewReadFailed, TemplateError) as error:
         return f"I could not look at the target again: {error}"
-    return (
-        ""
-        if canonical_json(now) == canonical_json(action.capture)
-        else "its target changed after it was confirmed"
-    )
+    same = canonical_json(now) == canonical_json(action.capture)
+    return "" if same else f"{target_of(action.preview) or 'Its target'} changed after it was confirmed"
 
 
 def canonical_json(value: object) -> bytes:
@@ -149,7 +149,7 @@ async def cancel_approved(world: World, action: Action, why: str) -> None:
     """Nothing ran. What drifted is asked again with a fresh preview."""
     try:
         async with world.ledger.begin() as tx:
-            resolution = replace(action.resolution, reason=f"Nothing ran: {why}.")
+            resolution = replace(action.resolution, by="", reason=as_sentence(why), own=True)
             moved = await tx.move(action, Event.CANCEL, resolution=resolution)
             tx.audit(
                 audit_entry("cancelled", moved, "system", status="error", outcome="called_off", reason=why)
@@ -166,7 +166,7 @@ async def cancel_approved(world: World, action: Action, why: str) -> None:
 async def _claim(world: World, action: Action) -> tuple[Action, Task | None] | None:
     """The right to call, in the same transaction as its audit row, and the task of its step. No record, no execution:
     neither of the beginning, nor of the yes before it, which the log must hold as the key shows it was written. Raises
-    _Hindered."""
+    _CallRefused."""
     try:
         async with world.ledger.begin() as tx:
             task = await tx.task(action.task) if action.step else None
@@ -254,6 +254,7 @@ async def store_outcome(
     tx: Tx, world: World, action: Action, outcome: Outcome, spec: ToolSpec | None
 ) -> Action:
     """Move an action to its end and write it down. Who calls this lets `notify_ended` ask for what follows."""
+    told = told_outcome(action, outcome)
     begun = action.claim.until if action.claim else action.created_at  # by the database's clock
     inverse = inverse_of(spec, action, outcome, begun) if outcome.kind == "success" and spec else None
     held = result_review_name(world, action) if outcome.kind == "success" else ""
@@ -261,11 +262,11 @@ async def store_outcome(
     moved = await tx.move(
         action,
         OUTCOME_EVENTS[outcome.kind],
-        execution=replace(action.execution, outcome=outcome),
+        execution=replace(action.execution, outcome=told),
         result_review=ResultReview(awaits=held),
         undo=Undo(inverse=inverse, open=bar),
     )
-    tx.audit(outcome_entry(moved, outcome))
+    tx.audit(outcome_entry(moved, told))
     await announce_review(tx, moved)
     came = spec is not None and returns_outside_content(spec) and outcome.kind != "not_sent"
     if came or spec is None or not adds_no_words(spec, moved.args, outcome):

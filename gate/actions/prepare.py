@@ -10,13 +10,15 @@ from gate.actions.confirm import drop_lease
 from gate.actions.grant_consent import approve_by_grant, with_grant_refusal
 from gate.actions.preview import PreviewResult, make_preview, matching, policy_decision
 from gate.actions.review_log import announce_action_review, announce_review
-from gate.actions.sampled import SamplingSubject, sampling_for
+from gate.actions.sampling_records import SamplingSubject, sampling_for
 from gate.actions.server_questions import QuestionSubject, answered_in_thread
 from gate.actions.versioning import (
     lease_record,
     make_proposal,
+    record_maker,
     record_proposed,
     request_card,
+    token_behind,
     update_cards,
     with_receipt,
 )
@@ -38,7 +40,7 @@ from gate.rules.audit import Entry
 from gate.rules.canonical_json import BadArguments, canonical
 from gate.rules.canonical_targets import with_canonical_paths
 from gate.rules.close_names import close_matches
-from gate.rules.gated_files import file_readers, found_files, gated_file
+from gate.rules.gated_files import file_readers, found_files, gated_file, too_many_files
 from gate.rules.grants import returns_outside_content
 from gate.rules.permissions import Ruling, account
 from gate.rules.planner_port import Call
@@ -52,6 +54,10 @@ MAX_SUGGESTIONS = 3  # reasons given with a refusal
 TOO_MANY_PENDING = "Too many of your actions already wait. Decide some of them first: `/pending` lists them."
 TOO_LONG = (
     "This is too long to be shown whole, so it cannot be confirmed. Please split it into smaller parts."
+)
+TOO_MANY_FILES = (
+    "This is about more files, or files of odder names, than can be checked for those that the policy keeps from being "
+    "read at once, so nothing of it is given. Ask for less at a time."
 )
 GATED_FILE = (
     "This holds what is in {path}, which the rule “{rule}” of the policy keeps from being read at once, so nothing of "
@@ -74,6 +80,7 @@ class CallRequest:
     step: str = ""
     group: str = ""  # the calls of the same reply that it shares a card with
     title: str = ""  # of the step
+    again: str = ""  # why it is asked although somebody has said yes before
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -190,7 +197,7 @@ async def _store_pending(
     """Make the pending action: first its lease, then its row (an orphan lease is harmless). `waiting`: how many of its
     requester wait already."""
     asks = write is pending_action or bool(asked.turn)
-    if asks and waiting >= world.limits.pending_per_user:  # before anything is looked at
+    if asks and await _is_crowded(world, asked, waiting):  # before anything is looked at
         return await record_refusal(world, asked, spec.full_name, (TOO_MANY_PENDING,))
     seen = await make_preview(world, spec, asked.call.args, asked.session.channel)
     if seen.unseen:
@@ -219,7 +226,7 @@ async def _store_pending(
 async def _is_from_token(world: World, asked: CallRequest) -> bool:
     """Whether it comes through an API token, which no person stands behind."""
     async with world.ledger.begin() as tx:
-        return bool(tx.token or await tx.token_of(asked.task, asked.turn))
+        return bool(tx.token or await token_behind(tx, asked.task, asked.turn, asked.renews))
 
 
 async def pending_action(world: World, action: Action) -> Action | None:
@@ -236,7 +243,27 @@ async def pending_action(world: World, action: Action) -> Action | None:
 async def has_too_many_pending(tx: Tx, world: World, action: Action) -> bool:
     """Whether too many actions of its requester wait already for this one to wait, too."""
     waiting = await tx.count_pending(action.session.team, action.requester)
-    return waiting >= world.limits.pending_per_user and await tx.action(action.id) is None
+    crowded = waiting >= world.limits.pending_per_user or await _is_beyond_share(tx, world, action, waiting)
+    return crowded and await tx.action(action.id) is None
+
+
+async def _is_crowded(world: World, asked: CallRequest, waiting: int) -> bool:
+    """The same before it is looked at, by how many of its requester's wait."""
+    limits = world.limits
+    if waiting >= limits.pending_per_user or waiting < limits.pending_of_agents:
+        return waiting >= limits.pending_per_user
+    async with world.ledger.begin() as tx:
+        return await _is_beyond_share(tx, world, asked, waiting)
+
+
+async def _is_beyond_share(tx: Tx, world: World, asked: CallRequest | Action, waiting: int) -> bool:
+    """Whether an agent's token is behind it, and as many wait already as agents may have proposed."""
+    most = world.limits.pending_of_agents
+    if waiting < most:
+        return False
+    token = await token_behind(tx, asked.task, asked.turn, asked.renews) or tx.token
+    team, user = asked.session.team, asked.requester
+    return bool(token) and await tx.count_pending_of_agents(token, team, user) >= most
 
 
 async def insert_pending(tx: Tx, action: Action) -> Action:
@@ -257,7 +284,7 @@ def draft_action(
     Raises BadArguments."""
     review = world.policy.review(Phase.BEFORE, spec.full_name, asked.names)
     alone = review or world.policy.review(Phase.AFTER, spec.full_name, asked.names)
-    source = Source(at=now, prose=asked.call.prose, review=review)
+    source = Source(at=now, prose=asked.call.prose, review=review, again=asked.again)
     action = Action(
         id=asked.id,
         version=1,
@@ -358,9 +385,11 @@ def _without_gated_files(world: World, asked: CallRequest, spec: ToolSpec, answe
     """The answer; a sentence in its place where it holds what is in a file that the policy keeps from being read at
     once, which was found below a folder or in an index."""
     targets = spec.recipe.targets
-    paths = found_files(targets, answer.structured) if targets and not answer.is_error else ()
+    paths = found_files(targets, answer.structured, answer.text) if targets and not answer.is_error else ()
     if not paths:
         return answer
+    if too_many_files(paths):
+        return Answer(TOO_MANY_FILES, is_error=True)
     readers = file_readers(spec, world.tools.specs())
     gated = gated_file(world.policy, readers, paths, asked.session.channel, matching(world))
     if gated is None:
@@ -398,6 +427,7 @@ async def _insert_read(tx: Tx, waiting: Action) -> Action:
     """Put in a read whose result waits; or what is there under its id already."""
     stored = await tx.insert(waiting)
     if stored.receipt == waiting.receipt:
+        await record_maker(tx, stored)
         await announce_review(tx, stored)
         update_cards(tx, stored)
     return stored

@@ -11,7 +11,7 @@ from gate.actions.edit import without_bound_args
 from gate.actions.prepare import CallRequest, Refused, prepare
 from gate.actions.versioning import audit_entry
 from gate.rules import jobs
-from gate.rules.action import Ref
+from gate.rules.action import Action, Ref
 from gate.rules.canonical_json import parse
 from gate.rules.ids import derive_id
 from gate.rules.permissions import Verb
@@ -19,6 +19,7 @@ from gate.rules.planner_port import Call
 from gate.rules.plans import step_of
 from gate.rules.ports import Note, World
 from gate.rules.states import State
+from gate.rules.unicode_safety import quoted
 from gate.tasks.step_action import StepNotCurrent, may_become, step_renewer
 
 REISSUABLE = (State.EXPIRED, State.CANCELLED)
@@ -42,6 +43,13 @@ async def reissue_by_press(world: World, press: Press) -> PressResult:
     return PressResult(True, "renewing", action=action)
 
 
+def _why(old: Action) -> str:
+    """Why a call is asked again that somebody had confirmed, in a sentence; "" where they only were too late."""
+    if old.state is not State.CANCELLED or not old.resolution.own:
+        return ""
+    return f"{quoted(old.decision).rstrip('.')}, so please look again."  # it may tell what a server said
+
+
 async def reissue(world: World, action_id: str, user: str, cause: str) -> None:
     """Prepare the same call anew. Its id is derived, so pressing twice makes one."""
     old = await world.ledger.action(action_id)
@@ -49,9 +57,16 @@ async def reissue(world: World, action_id: str, user: str, cause: str) -> None:
         return
     spec = world.tools.find(old.server, old.tool)
     args = without_bound_args(spec, parse(old.args)) if spec else parse(old.args)
-    call = Call(old.server, old.tool, args, prose=old.prose)
+    call = Call(old.server, old.tool, args, old.risk, old.prose)
     asked = CallRequest(
-        derive_id("renew", old.id), old.session, old.requester, call, old.turn, old.call, old.id
+        derive_id("renew", old.id),
+        old.session,
+        old.requester,
+        call,
+        old.turn,
+        old.call,
+        old.id,
+        again=_why(old),
     )
     task = await world.ledger.task(old.task) if old.step else None
     step = step_of(task.plan, old.step) if task else None

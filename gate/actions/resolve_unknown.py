@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gate.actions.button_press import Press, PressResult, already_decided, load_action
-from gate.actions.confirm import notify_ended
+from gate.actions.confirm import decision_now, notify_ended
 from gate.actions.edit import without_bound_args
 from gate.actions.preview import PreviewReadFailed, run_capture
 from gate.actions.undone_action import move_original
@@ -16,7 +16,7 @@ from gate.rules.canonical_json import parse
 from gate.rules.ids import derive_id
 from gate.rules.permissions import Verb
 from gate.rules.ports import Note, Stale, World
-from gate.rules.previews import text_of
+from gate.rules.previews import measured, text_of
 from gate.rules.states import Event, NoSuchArrow, State
 from gate.rules.templates import TemplateError
 
@@ -66,18 +66,20 @@ async def check_by_press(world: World, press: Press) -> PressResult:
 
 
 async def check_target(world: World, action_id: str, user: str) -> None:
-    """Read the target of an action of unknown outcome, and post what is there."""
+    """Read the target of an action of unknown outcome, and post what is there; of a secret file, whether it changed."""
     action = await world.ledger.action(action_id)
     spec = world.tools.find(action.server, action.tool) if action else None
     if action is None or spec is None:
         return
+    rules = decision_now(world, action)
+    secret = action.proposal.decision.secret or (rules is not None and rules.secret)
     try:
         now = await run_capture(
             world, spec, without_bound_args(spec, parse(action.args)), action.session.channel
         )
-        text = _difference(action, now)
+        text = _difference(action, now, secret)
     except (PreviewReadFailed, TemplateError) as error:
-        text = f"I could not read it: {error}."
+        text = "I could not read it." if secret else f"I could not read it: {error}."
     body = {
         "name": action.name,
         "arguments": {},
@@ -93,11 +95,16 @@ async def check_target(world: World, action_id: str, user: str) -> None:
         await tx.note(note)
 
 
-def _difference(action: Action, now: dict[str, object]) -> str:
-    """What the preview saw and what is there now, field by field."""
+def _difference(action: Action, now: dict[str, object], secret: bool) -> str:
+    """What the preview saw and what is there now, field by field; where that is secret, in lengths and hashes."""
+    told = measured if secret else _beginning
     lines = [f"Before and now, for: {action.preview.summary}"]
     for name, value in now.items():
         was = action.capture.get(name)
-        lines.append(f"{name}, before: {text_of(was)[:1000]}")
-        lines.append(f"{name}, now: {text_of(value)[:1000]}" + (" (unchanged)" if was == value else ""))
+        lines.append(f"{name}, before: {told(was)}")
+        lines.append(f"{name}, now: {told(value)}" + (" (unchanged)" if was == value else ""))
     return "\n".join(lines)
+
+
+def _beginning(value: object) -> str:
+    return text_of(value)[:1000]

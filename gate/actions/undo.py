@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import count
 
 from gate.actions.button_press import TAMPERED, Press, PressResult, already_decided, load_action
-from gate.actions.confirm import approve, decision_for
+from gate.actions.confirm import approve, decision_for, decision_now
 from gate.actions.edit import without_bound_args
 from gate.actions.prepare import as_sentence
 from gate.actions.preview import (
@@ -29,7 +29,18 @@ from gate.actions.versioning import (
     with_receipt,
 )
 from gate.rules import jobs
-from gate.rules.action import Action, Approvers, Inverse, Json, Origin, Outcome, Source, Verdict, Vote
+from gate.rules.action import (
+    Action,
+    Decision,
+    Inverse,
+    Json,
+    Origin,
+    Outcome,
+    Proposal,
+    Source,
+    Verdict,
+    Vote,
+)
 from gate.rules.canonical_json import BadArguments, canonical, parse
 from gate.rules.ids import derive_id
 from gate.rules.permissions import Verb
@@ -39,8 +50,10 @@ from gate.rules.receipt import intact
 from gate.rules.states import NoSuchArrow, State
 from gate.rules.templates import TemplateError, expand, look_up
 from gate.rules.tool import Read, ToolSpec
+from gate.rules.undo_privacy import decision_on_undo, preview_of_undo
 
 KEEP_DAYS = 30
+NOT_LOOKED = "I could not look whether it changed since"
 CHECKING_TARGET = "I am looking whether the target is still as it was left…"
 IS_UNDO = "no: this is an undo itself"
 NOT_UNDOABLE = "This cannot be undone: I know no way back, or its time is over. Nothing changed."
@@ -95,29 +108,17 @@ async def request_undo(world: World, press: Press) -> PressResult:
         return PressResult(
             False, "no_tool", f"{action.server} is not connected at the moment. Try again soon.", action
         )
-    args = parse(action.inverse.args)
-    own = replace(policy_decision(world, spec, args, action.session.channel, {}), approvers=Approvers())
-    if own.verdict is Verdict.DENY:
-        return PressResult(False, "denied", as_sentence(own.reason), action)
+    found = policy_decision(world, spec, parse(action.inverse.args), action.session.channel, {})
+    if found.verdict is Verdict.DENY:
+        return PressResult(False, "denied", as_sentence(found.reason), action)
     undo_id, there = await undo_slot(world, action)
     if there is not None and there.version > 1:
         return PressResult(
             False, "asked", f"<@{there.requester}> is asked about it already, on a card.", there
         )
-    seen = replace(failed_preview(spec, args, CHECKING_TARGET), summary=action.preview.summary, verb="Undo")
-    undo = Action(
-        id=undo_id,
-        version=1,
-        revision=1,
-        state=State.PREPARED,
-        session=action.session,
-        requester=press.user,
-        created_at=now,
-        origin=Origin(task=action.task, undoes=action.id),  # the task may be taking back all of it
-        proposal=make_proposal(world, spec, PreviewResult(args, {}, seen), own, Source(at=now)),
-        receipt="",
-    )
-    undo = with_receipt(world, spec, undo)
+    own = decision_on_undo(found, action.proposal.decision, decision_now(world, action))
+    made = _first_proposal(world, spec, action, own, now)
+    undo = with_receipt(world, spec, _first_version(action, undo_id, press.user, made))
     async with world.ledger.begin(world.limits.decision) as tx:
         stored = await tx.insert(undo)
         if stored.receipt == undo.receipt:
@@ -125,6 +126,30 @@ async def request_undo(world: World, press: Press) -> PressResult:
             tx.audit(audit_entry("undo_asked", action, press.user, user_confirmed=True))
             tx.enqueue(jobs.undo(undo.id))
     return PressResult(True, "undoing", action=action)
+
+
+def _first_proposal(world: World, spec: ToolSpec, action: Action, own: Decision, now: datetime) -> Proposal:
+    """The undo of an action before anybody has looked at its target."""
+    assert action.inverse is not None
+    args = parse(action.inverse.args)
+    shown = replace(failed_preview(spec, args, CHECKING_TARGET), summary=action.preview.summary, verb="Undo")
+    preview = preview_of_undo(shown, own, args, action)
+    return make_proposal(world, spec, PreviewResult(args, {}, preview), own, Source(at=now))
+
+
+def _first_version(action: Action, undo_id: str, user: str, made: Proposal) -> Action:
+    return Action(
+        id=undo_id,
+        version=1,
+        revision=1,
+        state=State.PREPARED,
+        session=action.session,
+        requester=user,
+        created_at=made.source.at,
+        origin=Origin(task=action.task, undoes=action.id),  # the task may be taking back all of it
+        proposal=made,
+        receipt="",
+    )
 
 
 async def undo_slot(world: World, action: Action) -> tuple[str, Action | None]:
@@ -145,9 +170,9 @@ async def run_undo(world: World, undo_id: str) -> None:
         return
     if undo.version > 1 or not intact(undo) or original.flaw:
         return  # it waits for a person by now; or nothing shows that anybody has asked for this
-    changes = await _drift(world, original.inverse, undo.session.channel)
-    if changes:
-        return await _ask_about_drift(world, undo, changes)
+    drift = await _drift(world, original.inverse, undo.session.channel)
+    if drift:
+        return await _ask_about_drift(world, undo, original, drift)
     try:
         async with world.ledger.begin() as tx:
             await approve(tx, undo, undo.requester)
@@ -155,20 +180,40 @@ async def run_undo(world: World, undo_id: str) -> None:
         return  # somebody else's undo was first: the original's card tells
 
 
-async def _drift(world: World, inverse: Inverse, channel: str) -> tuple[str, ...]:
-    """How the target differs from what the action left, in words; empty when it does not."""
+@dataclass(frozen=True, slots=True)
+class _Drift:
+    """How the target differs from what the action left: in words for a card that everybody may see, and `quietly`,
+    without a value, for the log and for all others."""
+
+    notes: tuple[str, ...] = ()
+    quietly: tuple[str, ...] = ()
+
+
+async def _drift(world: World, inverse: Inverse, channel: str) -> _Drift | None:
+    """None where it does not differ."""
     if not inverse.drift_tool:
-        return ()
+        return None
     try:
         read = Read(inverse.drift_tool, parse(inverse.drift_args))
         now = await run_read(world, inverse.server, read, {}, channel)
     except (PreviewReadFailed, TemplateError) as error:
-        return (f"I could not look whether it changed since: {error}.",)
-    return tuple(
+        return _Drift((f"{NOT_LOOKED}: {error}.",), (f"{NOT_LOOKED}.",))
+    changed = {key: was for key, was in inverse.drift_same.items() if _value_at(now, key) != was}
+    notes = tuple(
         f"Changed since: {key} was {_abbreviated(was)}, is {_abbreviated(_value_at(now, key))}."
-        for key, was in inverse.drift_same.items()
-        if _value_at(now, key) != was
+        for key, was in changed.items()
     )
+    quietly = (f"Changed since: {', '.join(changed)}.",)
+    if _is_kept_from_others(world, inverse, channel):
+        notes = quietly
+    return _Drift(notes, quietly) if changed else None
+
+
+def _is_kept_from_others(world: World, inverse: Inverse, channel: str) -> bool:
+    """Whether what the read gave that looks for drift may not be told to everybody."""
+    spec = world.tools.find(inverse.server, inverse.drift_tool)
+    decision = policy_decision(world, spec, parse(inverse.drift_args), channel) if spec else None
+    return decision is None or decision.private or decision.secret
 
 
 def _value_at(read: Mapping[str, Json], path: str) -> Json:
@@ -184,19 +229,22 @@ def _abbreviated(value: Json) -> str:
     return text if len(text) <= 40 else f"{text[:12]}… ({len(text):,} characters)"
 
 
-async def _ask_about_drift(world: World, undo: Action, changes: tuple[str, ...]) -> None:
+async def _ask_about_drift(world: World, undo: Action, original: Action, drift: _Drift) -> None:
     """The target changed: show what the undo would do now, and wait for a person."""
     spec = world.tools.find(undo.server, undo.tool)
     if spec is None:
         return
     seen = await make_preview(world, spec, without_bound_args(spec, parse(undo.args)), undo.session.channel)
-    decision = decision_for(world, spec, undo, seen.args, seen.capture)
+    asked, now = decision_for(world, spec, undo, seen.args, seen.capture), decision_now(world, original)
+    decision = decision_on_undo(asked, original.proposal.decision, now)
+    notes = drift.quietly if decision.private or decision.secret else drift.notes
+    told = preview_of_undo(seen.preview, decision, seen.args, original)
     preview = replace(
-        seen.preview,
+        told,
         summary=undo.preview.summary,
         verb="Undo",
         undo=IS_UNDO,
-        notes=(*changes, *seen.preview.notes),
+        notes=(*notes, *told.notes),
     )
     source = replace(undo.proposal.source, at=await world.ledger.now())
     made = make_proposal(world, spec, replace(seen, preview=preview), decision, source)
@@ -205,7 +253,7 @@ async def _ask_about_drift(world: World, undo: Action, changes: tuple[str, ...])
     try:
         async with world.ledger.begin() as tx:
             moved = await store_version(tx, undo, shown)
-            tx.audit(audit_entry("drifted", moved, "system", reason=" ".join(changes)[:1000]))
+            tx.audit(audit_entry("drifted", moved, "system", reason=" ".join(drift.quietly)[:1000]))
             request_card(tx, moved)
     except (Stale, NoSuchArrow):
         return

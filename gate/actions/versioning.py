@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -19,6 +20,7 @@ from gate.rules.states import Event, State
 from gate.rules.templates import TemplateError, expand
 from gate.rules.tool import ToolSpec
 from gate.rules.typed_phrase import phrase_for
+from gate.rules.undo_privacy import keeps_values, told_args
 
 # Seconds in which a simple request that ends with this change asks whether it was right on the same card, so that both
 # are drawn in one update.
@@ -127,7 +129,7 @@ def audit_entry(event: str, action: Action, actor: str, **more: Any) -> Entry:
         actor=actor,
         action=action.id,
         tool=action.name,
-        arguments=action.args.decode("ascii", "backslashreplace"),
+        arguments=_logged_args(action),
         version=action.version,
         receipt=action.receipt,
         requester=action.requester,
@@ -135,12 +137,32 @@ def audit_entry(event: str, action: Action, actor: str, **more: Any) -> Entry:
     )
 
 
+def _logged_args(action: Action) -> str:
+    if keeps_values(action):
+        return json.dumps(told_args(action), sort_keys=True)
+    return action.args.decode("ascii", "backslashreplace")
+
+
+async def token_behind(tx: Tx, task: str, turn: str, renews: str) -> str:
+    """The id of the API token that opened its task or its turn, or that made the action which it renews; "" where none
+    did."""
+    return await tx.token_of(task or ("" if turn else renews), turn)
+
+
+async def record_maker(tx: Tx, action: Action) -> None:
+    """Put down the API token that proposes it, if one does: what is written in the same transaction is told to it."""
+    follows = action.task or action.turn or action.renews or action.undoes
+    if tx.token and not follows:
+        await tx.record_token(tx.token, action.id)
+
+
 async def record_proposed(tx: Tx, action: Action) -> None:
-    """Put on the record that it is proposed: for its requester, by the API token that opened its task, if any. That
-    token may know of it as it may of its task; of a step it learns by its task, which may withhold what it gave."""
-    token = await tx.token_of(action.task, action.turn)
+    """Put on the record that it is proposed: for its requester, by the API token that is behind it, if any. That token
+    may know of it as it may of its task; of a step it learns by its task, which may withhold what it gave."""
+    token = await token_behind(tx, action.task, action.turn, action.renews)
     if token and not action.task:
         await tx.record_token(token, action.id)
+    await record_maker(tx, action)
     tx.audit(audit_entry("proposed", action, action.requester, reason=action.reason, token=token))
 
 

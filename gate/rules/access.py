@@ -15,6 +15,7 @@ from gate.rules.policy import Policy
 from gate.rules.task import Task
 
 TOKEN_PREFIX = "cs"
+NOT_RELEASED = "What a call gave is told once whoever asked for it, or an admin, has released it."
 TOKEN_FORM = re.compile(rf"{TOKEN_PREFIX}_(agent|person)_([0-9a-f]{{16}})_([0-9a-f]{{64}})_([0-9a-f]{{8}})")
 
 
@@ -76,6 +77,15 @@ class StreamEvent:
     task: str
     body: dict[str, Json]
     subject: Subject
+
+
+@dataclass(frozen=True, slots=True)
+class EventFilter:
+    """Which events are wanted: those of a Slack workspace, and of one kind or task where that is not ""."""
+
+    team: str
+    kind: str = ""
+    task: str = ""
 
 
 def format_token(kind: TokenKind, token_id: str, secret: str) -> str:
@@ -141,6 +151,13 @@ def _may_see_action(action: Action, token: Token, person: Person) -> bool:
         return True
     anybody = action.approvers.needed > 1 and not action.approvers.named
     return anybody and not action.private and action.session.channel in token.channels
+
+
+def may_read_held(policy: Policy, token: Token, requester: str) -> Ruling:
+    """Whether the token is shown what a call of this requester gave while that is held, and after it was withheld: only
+    to a person who may release it (gate.rules.permissions: Verb.RELEASE, TaskVerb.CONTINUE)."""
+    releases = token.user == requester or token.user in policy.admins
+    return YES if token.kind is TokenKind.PERSON and releases else Ruling(False, NOT_RELEASED)
 
 
 def visible_action(token: Token, action: Action) -> Action:

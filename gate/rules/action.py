@@ -99,7 +99,9 @@ class Fact:
     value: str
     old: str | None = None  # the value before an edit, where it changed
     added: bool = False  # by the recipe, not by the proposal
-    named: bool = False  # the template of the first line names it, so it stands there as one word
+    named: bool = (
+        False  # the template of the first line, or of what is affected, names it: it stands there by itself
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +215,9 @@ class Source:
     at: datetime  # when the target was looked at; its time to live begins then
     prose: str = ""  # the proposer's own words, shown apart as unchecked
     review: str = ""  # the operator's review that it waits for, by name; "" where none does
+    again: str = (
+        ""  # why it is asked although somebody has said yes before, in a sentence; "" where nobody has
+    )
     edited_by: str = ""
     proposed: str = ""  # the arguments before somebody edited them, as JSON; "" where nobody did
 
@@ -241,6 +246,7 @@ class Resolution:
 
     by: str = ""
     reason: str = ""  # given with a rejection, or why it was cancelled
+    own: bool = False  # the reason is a sentence of ours; with `by`, one that “by @ann.” ends
     grant: str = ""  # the grant that it was approved by, where nobody was asked
     tries: int = 0  # wrong phrases typed
 

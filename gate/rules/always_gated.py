@@ -11,18 +11,15 @@ from collections.abc import Iterator
 
 from gate.rules.action import CallClass
 from gate.rules.policy import Rule
+from gate.rules.production_files import PRODUCTION
 from gate.rules.secret_files import SECRET_FILE
 
 FILES = "file folder dir path document object blob"
 SHELLS = "shell bash command cmd exec terminal console process powershell script run"
 DATABASES = "sql query execute statement database run"
 
-# Some argument ends like this. Repeats have bounds, so that no text takes long to search.
-PRODUCTION = (
-    r"(?i)(^|[/\\._-])prod(uction)?([/\\._-][\w./\\-]{0,90})?\.(ya?ml|json|toml|ini|conf|cfg|config|properties|env|"
-    r"tf|tfvars|hcl|xml)$|(settings|environments)[/\\._-]prod(uction)?\.(py|rb|js|ts)$|^prod(uction)?$"
-)
-# Some argument contains this, in a tool that runs commands or statements.
+# Some argument contains this, in a tool that runs commands or statements. Repeats have bounds, so that no text takes
+# long to search.
 DESTROYS = (
     r"(?i)(^|[;&|(`\s/])(rm|rmdir|unlink|shred|truncate|dd|mkfs(\.\w{1,10})?|wipefs|fdisk|parted|del|erase|format|"
     r"remove-item|kill|killall|pkill|shutdown|reboot|halt|chmod|chown|crontab|iptables|userdel)($|[\s;&|)])|"

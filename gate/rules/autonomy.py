@@ -36,11 +36,12 @@ class StepSignals:
     last: bool = False  # no step is left that it would go on to
     wrong: bool = False  # something speaks against the result itself
     pausing: bool = False  # somebody has it wait here anyway
+    matches: bool = False  # approved with its plan, and its target was read back as it should be
 
 
 @dataclass(frozen=True, slots=True)
 class BandDecision:
-    """The decision, with its reason in a sentence's end: "its confidence is 0.79, because …"."""
+    """The decision, with its reason in sentences for people: without the score, which is on record."""
 
     band: Band
     reason: str
@@ -57,11 +58,11 @@ def band(score: float) -> Band:
 
 def decide_band(switches: Switches, found: Confidence, seen: StepSignals) -> BandDecision:
     """What follows after a step that has run. Whatever cannot be told is asked."""
-    mode, told = ApprovalMode(switches.approval_mode), f"Confidence {found.text}."
+    mode, told = ApprovalMode(switches.approval_mode), found.sentence
     if not found.score >= LOW:  # also where it is no number
         return BandDecision(Band.ABORT, told)
     if mode is ApprovalMode.MANUAL:
-        return BandDecision(Band.ASK, f"Every step waits for a person here. {told}")
+        return BandDecision(Band.ASK, f"Every step waits for a person here. {told}".strip())
     follows = _by_threshold if mode is ApprovalMode.THRESHOLD else _by_band
     decided = follows(switches, found, seen)
     return replace(decided, reason=f"{told} {decided.reason}".strip())
@@ -72,8 +73,8 @@ def _by_threshold(switches: Switches, found: Confidence, seen: StepSignals) -> B
     if seen.gated:
         return BandDecision(Band.ASK, GATED)
     if found.score >= threshold:
-        return BandDecision(Band.GO, f"That is at least {threshold:.2f}.")
-    return BandDecision(Band.ASK, f"That is less than {threshold:.2f}.")
+        return BandDecision(Band.GO, f"This task waits below a confidence of {threshold:.2f}.")
+    return BandDecision(Band.ASK, f"This task waits below a confidence of {threshold:.2f}.")
 
 
 def _by_band(switches: Switches, found: Confidence, seen: StepSignals) -> BandDecision:
@@ -84,6 +85,8 @@ def _by_band(switches: Switches, found: Confidence, seen: StepSignals) -> BandDe
         return BandDecision(Band.ASK, GATED)
     if kind is Band.SHOW and seen.tainted:
         return BandDecision(Band.ASK, TAINTED)
+    if kind is Band.SHOW and seen.matches and not seen.wrong:
+        return BandDecision(Band.GO, READ_BACK)
     return BandDecision(Band.GO if kind is Band.SHOW and seen.pausing else kind, "")
 
 
@@ -93,4 +96,5 @@ def _must_ask(switches: Switches, kind: Band, seen: StepSignals) -> bool:
 
 
 GATED = "What destroys something, or is always gated, is looked at by a person."
+READ_BACK = "It was approved with its plan, and its target was read back as it should be."
 TAINTED = "This thread has read something from outside, so nothing goes on by itself where it is not sure."

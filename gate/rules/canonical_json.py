@@ -7,10 +7,13 @@ import re
 from collections.abc import Iterator
 
 from gate.rules.action import Json
+from gate.rules.unicode_safety import quoted
 
 MAX_BYTES = 64 * 1024
 MAX_DEPTH = 32
 MAX_INT = 2**63
+# Characters of one name, and of the paths of all values together: whatever is shown of a value carries its whole path.
+MAX_NAME, MAX_PATHS = 1_000, 512 * 1024
 SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -22,7 +25,8 @@ def parse(text: str | bytes) -> dict[str, Json]:
     """JSON text to an argument object.
 
     Raises BadArguments for anything but one JSON object within the limits: no duplicate keys, NaN,
-    infinities, lone surrogates, integers outside 64 bits; at most 64 KiB and 32 levels.
+    infinities, lone surrogates, integers outside 64 bits; at most 64 KiB and 32 levels, and names whose paths are not
+    too long together.
     """
     if isinstance(text, bytes):
         try:
@@ -80,19 +84,38 @@ def _checked(value: Json) -> dict[str, Json]:
 
 def _walk(root: Json) -> None:
     """Check every value. A stack of our own: hostile nesting must not reach Python's recursion limit."""
-    stack: list[tuple[Json, int]] = [(root, 1)]
+    stack: list[tuple[Json, int, int]] = [(root, 1, 0)]  # with its depth, and the length of its path
+    paths = 0
     while stack:
-        value, depth = stack.pop()
+        value, depth, path = stack.pop()
         if depth > MAX_DEPTH:
             raise BadArguments(f"The arguments are nested more than {MAX_DEPTH} levels deep.")
-        if isinstance(value, dict):
-            if not all(isinstance(key, str) for key in value):
-                raise BadArguments("Every name in the arguments must be text.")
-            stack += [(item, depth + 1) for pair in value.items() for item in pair]
-        elif isinstance(value, list):
-            stack += [(item, depth + 1) for item in value]
+        if isinstance(value, dict) and value:
+            for name in value:
+                _refuse_name(name)
+            stack += [(item, depth + 1, path + len(name) + 1) for name, item in value.items()]
+        elif isinstance(value, list) and value:
+            inside = path + len(str(len(value))) + 2
+            stack += [(item, depth + 1, inside) for item in value]
         else:
-            _leaf(value)
+            paths += path
+            if not isinstance(value, dict | list):
+                _leaf(value)
+    if paths > MAX_PATHS:
+        raise BadArguments(
+            f"The names that lead to the values in the arguments are {paths:,} characters long together; at most "
+            f"{MAX_PATHS:,} can be shown."
+        )
+
+
+def _refuse_name(name: object) -> None:
+    if not isinstance(name, str):
+        raise BadArguments("Every name in the arguments must be text.")
+    if len(name) > MAX_NAME:
+        raise BadArguments(
+            f"A name in the arguments is {len(name):,} characters long; at most {MAX_NAME:,} can be shown."
+        )
+    _leaf(name)
 
 
 def _leaf(value: Json) -> None:
@@ -146,7 +169,7 @@ def _refuse_duplicate_keys(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     if len(result) != len(pairs):
         seen: set[str] = set()
         twin = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise BadArguments(f"The arguments name “{twin}” twice.")
+        raise BadArguments(f"The arguments name “{quoted(twin)}” twice.")
     return result
 
 

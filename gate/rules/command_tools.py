@@ -10,8 +10,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from gate.rules.action import Json
-from gate.rules.canonical_targets import path_variants, too_many_forms
+from gate.rules.canonical_targets import too_many_forms
 from gate.rules.secret_files import SECRET_FILE
+from gate.rules.text_forms import path_variants
 
 RUNS = frozenset(
     "ansible bash cmd command commands console csh docker eval evaluate exec execute executor fish helm interpreter "

@@ -2,23 +2,43 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from gate.rules.action import Json
+from gate.rules.action import Json, Proposal
+from gate.rules.canonical_json import BadArguments, parse
 
 CHECKS, JUDGED, RETRIES, HARMLESS, CALL = 0.3, 0.3, 0.2, 0.1, 0.1  # weights, normalised over what applies
 HIGH, MEDIUM, LOW = 0.8, 0.5, 0.2  # where the bands begin
 BELOW_HIGH, BELOW_MEDIUM, BELOW_LOW = 0.79, 0.49, 0.19  # caps
 MAX_RETRIES = 3  # after that many, a retry counts for nothing more
 QUOTED = 200  # characters of an admission that are kept
+# “Error log archived” and “Failed logins were exported” are no admissions: after such a word the sentence has to go on
+# as one of a failure.
 ADMISSION = re.compile(
-    r"\s*(?:error\b|err:|failed\b|failure\b|fatal\b|exception\b|traceback\b|unable to\b|not possible\b|"
-    r"(?:sorry, )?(?:i )?(?:could not|couldn't|cannot|can't|was not able to|were not able to)\b)",
+    r"""\s*(?:(?:http\ )?[45]\d\d\ )?(?:
+    (?:errors?|failed|failure|fatal|exception|err|fehler)\b(?=\W*$|\ *[:.!,;(\[–—\n-]|\ \d|\ (?:to|in|at|on|with|while|
+        when|because|due|from|code|error|occurred|during|reading|writing|opening|creating|deleting|moving|copying|saving|
+        sending|parsing|connecting|executing|running|fetching|loading|updating|calling|processing)\b)|
+    traceback\b|unable\ to\b|not\ (?:possible|permitted|allowed|authori[sz]ed)\b|
+    (?:unauthori[sz]ed|forbidden)\b(?=\W*$|\ *[:.!,;])|
+    (?:permission|access)\ (?:was\ )?denied\b|zugriff\ verweigert\b|
+    nothing\ (?:was|has\ been)\ (?:written|changed|created|deleted|moved|copied|sent|saved|updated|added|removed)\b|
+    (?:sorry,\ )?(?:i\ )?(?:could\ not|couldn't|cannot|can't|was\ not\ able\ to|were\ not\ able\ to)\b)""",
+    re.I | re.X,
+)
+# How programs end a line that says why they stopped.
+ENDING = re.compile(
+    r":\ *(?:permission denied|operation not permitted|access denied|no such file or directory|command not found|"
+    r"read-only file system|no space left on device|connection (?:refused|reset by peer|timed out))\W*$",
     re.I,
 )
+WRAPPED = "result"  # the one field in which the MCP SDK wraps a result that is no object
+LONGEST_LINE = 2_000  # characters in which a text says that it failed
+LONGEST_JSON = 20_000  # characters of a text that is read as JSON
 REFUSED = frozenset({"error", "failed", "failure", "fatal"})
 
 
@@ -87,6 +107,12 @@ class Confidence:
         because = f", because {'; '.join(self.reasons)}" if self.reasons else ""
         return f"{self.score:.2f}{because}{f'; {self.judged}' if self.judged else ''}"
 
+    @property
+    def sentence(self) -> str:
+        """The same for people, without the number: `There is no earlier step of this kind.`"""
+        told = "; ".join(filter(None, [*self.reasons, self.judged]))
+        return f"{told[:1].upper()}{told[1:]}." if told else ""
+
 
 def score(seen: Evidence) -> Confidence:
     """The weighted mean of what applies, held down by what no good mean may hide."""
@@ -135,7 +161,7 @@ def _caps(seen: Evidence) -> Iterator[tuple[float, str]]:
         yield BELOW_LOW, "it was tried again and again"
     for check in failed:
         yield BELOW_MEDIUM, f"it is not so that {check.name}{f' ({check.detail})' if check.detail else ''}"
-    if judged and not _within(judged.confidence) >= MEDIUM:
+    if judged and not judged.admits and not _within(judged.confidence) >= MEDIUM:
         yield BELOW_MEDIUM, f"its result was judged doubtful{by}: {judged.reason or judged.confidence}"
     if seen.destructive:
         yield BELOW_MEDIUM, "it destroyed something"
@@ -162,12 +188,25 @@ def _kindly(seen: Evidence) -> Evidence:
 
 def admitted_failure(text: str, structured: Json) -> str:
     """The words in which a result that came as a success says that nothing came of it; "" when it does not."""
-    said = _field(structured) if isinstance(structured, Mapping) else ""
-    if said:
-        return said[:QUOTED]
-    # Of an object, the text is most often the same in JSON: then its fields have spoken.
-    spoken = not isinstance(structured, Mapping) and ADMISSION.match(text)
-    return text.strip().partition("\n")[0][:QUOTED] if spoken else ""
+    if isinstance(structured, Mapping) and set(structured) == {WRAPPED}:
+        structured = structured[WRAPPED]
+        text = structured if isinstance(structured, str) else text
+    told = structured if isinstance(structured, Mapping) else _object_in(text)
+    if told is not None:  # of an object, the text is most often the same in JSON: its fields have spoken
+        return _field(told)[:QUOTED]
+    line = text[:LONGEST_LINE].strip().partition("\n")[0]
+    return line[:QUOTED] if ADMISSION.match(line) or ENDING.search(line) else ""
+
+
+def _object_in(text: str) -> Mapping[str, Json] | None:
+    """The JSON object that the text is; None where it is none."""
+    if len(text) > LONGEST_JSON or not text.lstrip().startswith("{"):
+        return None
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, Mapping) else None
 
 
 def _field(result: Mapping[str, Json]) -> str:
@@ -181,3 +220,13 @@ def _field(result: Mapping[str, Json]) -> str:
         if key == "status" and isinstance(value, str) and value.lower() in REFUSED:
             return f"{name}: {value}"
     return ""
+
+
+def is_of_its_kind(earlier: Proposal, now: Proposal) -> bool:
+    """Whether how another call of the same tool went says something of this one: it is of the same class, and gives
+    arguments of the same names."""
+    try:
+        same = parse(earlier.args).keys() == parse(now.args).keys()
+    except BadArguments:  # what was private is no longer kept
+        return False
+    return same and earlier.decision.cls is now.decision.cls

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -9,8 +10,16 @@ from difflib import SequenceMatcher, unified_diff
 from typing import Any
 
 PAIRS = 10_000  # pairs of lines up to which difflib compares each with each
+# Of one gap between lines that both have, and of all gaps of two texts; to begin with one takes as long as some pairs
+PAIRS_OF_A_GAP, PAIRS_OF_GAPS, COST_OF_A_GAP = 1_000, 20_000, 20
 Lines = Sequence[str]
 Block = tuple[int, int, int]  # where in the one, where in the other, how many lines
+HEADER = re.compile(r"diff --(git|cc|combined) |(rename|copy) (from|to) ")
+BEFORE_A_NAME = re.compile(r"^[abciow]/")
+QUOTED_NAME = re.compile(r'(?<![^ ])"(?:[^"\\]|\\.)*"')
+COLOUR = re.compile(r"\x1b\[[0-9;]{0,20}m")
+ESCAPED = re.compile(rb"\\([0-7]{3}|.)", re.DOTALL)
+ESCAPES = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"a": b"\a", b"b": b"\b", b"f": b"\f", b"v": b"\v"}
 
 
 def unified(before: str, after: str, path: str) -> str:
@@ -50,11 +59,15 @@ def _range(start: int, stop: int) -> str:
 
 def _blocks(old: Lines, new: Lines) -> list[Block]:
     """Lines that both have, in their order: those that are there once in each, and what is equal around them."""
-    found, i, j = list[Block](), 0, 0
+    found, i, j, left = list[Block](), 0, 0, PAIRS_OF_GAPS
     for a, b in [*_anchors(old, new), (len(old), len(new))]:
         if a < i or b < j:
             continue  # behind an earlier block already
-        found += _between(old, new, (i, a), (j, b))
+        pairs = (a - i) * (b - j)
+        if pairs:
+            left -= pairs + COST_OF_A_GAP if pairs <= PAIRS_OF_A_GAP else 0
+            each = pairs <= PAIRS_OF_A_GAP and left >= 0
+            found += _between(old[i:a], new[j:b], (i, j)) if each else _edges(old[i:a], new[j:b], (i, j))
         size = 0
         while a + size < len(old) and b + size < len(new) and old[a + size] == new[b + size]:
             size += 1
@@ -64,19 +77,20 @@ def _blocks(old: Lines, new: Lines) -> list[Block]:
     return _joined(found)
 
 
-def _between(old: Lines, new: Lines, a: tuple[int, int], b: tuple[int, int]) -> Iterator[Block]:
-    """Equal lines of a gap; only those at its edges where it is large."""
-    (i, i2), (j, j2) = a, b
-    if (i2 - i) * (j2 - j) <= PAIRS // 10:
-        blocks = SequenceMatcher(None, old[i:i2], new[j:j2]).get_matching_blocks()
-        yield from ((i + one, j + other, size) for one, other, size in blocks if size)
-        return
-    head = tail = 0
-    while head < min(i2 - i, j2 - j) and old[i + head] == new[j + head]:
-        head += 1
-    while tail < min(i2 - i, j2 - j) - head and old[i2 - 1 - tail] == new[j2 - 1 - tail]:
-        tail += 1
-    yield from (one for one in ((i, j, head), (i2 - tail, j2 - tail, tail)) if one[2])
+def _between(old: Lines, new: Lines, start: tuple[int, int]) -> Iterator[Block]:
+    """Equal lines of a gap that begins at `start`."""
+    blocks = SequenceMatcher(None, old, new).get_matching_blocks()
+    yield from ((start[0] + one, start[1] + other, size) for one, other, size in blocks if size)
+
+
+def _edges(old: Lines, new: Lines, start: tuple[int, int]) -> Iterator[Block]:
+    """The same where the gap is large, or there are very many: only those at its edges."""
+    (i, j), most = start, min(len(old), len(new))
+    head = next((n for n in range(most) if old[n] != new[n]), most)
+    rest = range(1, most - head + 1)
+    tail = next((n - 1 for n in rest if old[-n] != new[-n]), len(rest))
+    blocks = ((i, j, head), (i + len(old) - tail, j + len(new) - tail, tail))
+    yield from (one for one in blocks if one[2])
 
 
 def _anchors(old: Lines, new: Lines) -> list[tuple[int, int]]:
@@ -105,3 +119,39 @@ def _joined(blocks: list[Block]) -> list[Block]:
             found.pop()
         found.append((i, j, size))
     return found
+
+
+def differing_files(diff: str) -> tuple[str, ...]:
+    """The files that a difference of git is about, whose content may be in it, without what git writes before their
+    names. Where a line can be read in several ways, what each of them names."""
+    found: list[str] = []
+    lines = COLOUR.sub("", diff).split("\n")
+    for line, after in zip(lines, [*lines[1:], ""], strict=True):
+        if header := HEADER.match(line):
+            found += _in_header(line[header.end() :])
+        elif line.startswith("--- ") and after.startswith("+++ "):
+            found += (_unquoted(line[4:]), _unquoted(after[4:]))
+    return tuple(dict.fromkeys(BEFORE_A_NAME.sub("", one) for one in found if one and one != "/dev/null"))
+
+
+def _in_header(names: str) -> list[str]:
+    """The two names of `a/x b/x`, of which each may be in quotes, or the one of a merge."""
+    quoted = [_unquoted(found[0]) for found in QUOTED_NAME.finditer(names)]
+    plain = QUOTED_NAME.sub(" ", names).strip()
+    halves = (plain[: len(plain) // 2].strip(), plain[len(plain) // 2 :].strip())
+    same = BEFORE_A_NAME.sub("", halves[0]) == BEFORE_A_NAME.sub("", halves[1])
+    return [*quoted, *(halves if same else (plain, *plain.split()))]
+
+
+def _unquoted(name: str) -> str:
+    """A name without the quotation marks and escapes that git gives it."""
+    name = name.rstrip("\t\r")
+    if len(name) < 2 or not name.startswith('"') or not name.endswith('"'):
+        return name
+    plain = ESCAPED.sub(
+        lambda found: (
+            bytes([int(found[1], 8) & 255]) if len(found[1]) == 3 else ESCAPES.get(found[1], found[1])
+        ),
+        name[1:-1].encode("utf-8", "surrogatepass"),
+    )
+    return plain.decode("utf-8", "replace")

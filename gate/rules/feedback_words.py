@@ -1,4 +1,4 @@
-"""The words of gate.feedback, in English and German, in lower case: phrases of up to seven words."""
+"""The words of gate/rules/feedback.py, in English and German, in lower case: phrases of up to seven words."""
 
 from __future__ import annotations
 

@@ -5,15 +5,32 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from gate.rules.action import CallClass, Json
-from gate.rules.canonical_targets import Targets, path_variants
+from gate.rules.canonical_targets import Targets, too_many_forms
 from gate.rules.policy import Matches, Policy, Rule
+from gate.rules.templates import TemplateError, expand
+from gate.rules.text_forms import path_variants, without_root
 from gate.rules.tool import ToolSpec, Trust
 
+MOST_FILES = 3_000  # that are looked at for one result: 0.1 s where their names are plain
 
-def found_files(targets: Targets, result: Json) -> tuple[str, ...]:
-    """The files whose content is in the result of a read, each once."""
-    paths = [path for name in targets.found for path in _found(result, name.split("."))]
+
+def found_files(targets: Targets, result: Json, text: str = "") -> tuple[str, ...]:
+    """The files whose content is in the result of a read, or in its text, each once."""
+    paths = [
+        path
+        for name in targets.found
+        for path in (_in_text(name, text) if "{" in name else _found(result, name.split(".")))
+    ]
     return tuple(dict.fromkeys(path for path in paths if isinstance(path, str)))
+
+
+def _in_text(template: str, text: str) -> Sequence[Json]:
+    """What a template finds in the text of a result."""
+    try:
+        found = expand(template, {"result": {"text": text}})
+    except TemplateError:
+        return ()
+    return found if isinstance(found, list) else [found]
 
 
 def _found(value: Json, steps: Sequence[str]) -> Iterator[Json]:
@@ -25,6 +42,11 @@ def _found(value: Json, steps: Sequence[str]) -> Iterator[Json]:
     for one in inner if listed and isinstance(inner, list) else [inner]:
         if not needed or (isinstance(one, Mapping) and one.get(needed) is not None):
             yield from _found(one, steps[1:])
+
+
+def too_many_files(paths: Sequence[str]) -> bool:
+    """Whether a result is about more files than are looked at for one read, or about names of too many forms."""
+    return len(paths) > MOST_FILES or too_many_forms([(path, path_variants) for path in paths])
 
 
 def file_readers(spec: ToolSpec, specs: Sequence[ToolSpec]) -> list[ToolSpec]:
@@ -52,7 +74,10 @@ def gated_file(
         for rule, spec in named:
             targets = spec.recipe.targets or Targets()
             names = (*targets.paths, *targets.looks)
-            asked: list[Json] = [{name: form for name in names} for form in forms]
+            written = (
+                forms if rule.spares_absolute_paths else dict.fromkeys((*forms, *map(without_root, forms)))
+            )
+            asked: list[Json] = [{name: form for name in names} for form in written]
             if rule.reaches(spec.full_name, forms) or any(
                 rule.holds(spec.full_name, args, matches) for args in asked
             ):

@@ -49,8 +49,9 @@ class GrantsTx(Protocol):
 
 
 class Past(NamedTuple):
-    """`went_well`: another call of the same tool, as it was defined for this one, has succeeded in this team and was
-    not taken back. `tainted`: something from outside was read in this thread."""
+    """`went_well`: of the latest other calls of the same tool in this team, as it was defined for this one, the last
+    one of its kind has succeeded and was not taken back (gate.rules.confidence.is_of_its_kind). `tainted`: something
+    from outside was read in this thread."""
 
     went_well: bool
     tainted: bool

@@ -148,9 +148,16 @@ def describe_patterns(patterns: Sequence[Pattern]) -> str:
 
 def _describe_pattern(pattern: Pattern) -> str:
     if pattern.kind is MatchKind.UNDER:
-        return f"with {pattern.argument} inside {pattern.value}"
-    value = pattern.value if isinstance(pattern.value, str) else json.dumps(pattern.value)
+        return f"with {pattern.argument} inside {_in_quotes(pattern.value)}"
+    value = _in_quotes(pattern.value) if isinstance(pattern.value, str) else json.dumps(pattern.value)
     return f"with {pattern.argument} = {value}"
+
+
+def _in_quotes(value: str) -> str:
+    """A value of several words in quotation marks, so that it cannot pass for more of the sentence."""
+    if value.split() == [value]:
+        return value
+    return f"“{value.replace('“', '‘').replace('”', '’')}”"
 
 
 def returns_outside_content(spec: ToolSpec) -> bool:

@@ -107,7 +107,7 @@ def task(task_id: str, cause: str | int, *known: object) -> Run:
     return Run("task", f"task:{task_id}:{cause}", (task_id,), known=known)
 
 
-def deliver(hook_id: str, seq: int, attempt: int = 0, delay: float = 0.0) -> Run:
-    """Send an event to a webhook; each try is a run of its own."""
+def deliver(hook_id: str, seq: int, owner: str, attempt: int = 0, delay: float = 0.0) -> Run:
+    """Send an event to a webhook; each try is a run of its own. `owner`: see gate.rules.webhooks.Webhook.owner."""
     key = f"deliver:{hook_id}:{seq}:{attempt}"
-    return Run("deliver", key, (hook_id, str(seq), str(attempt)), delay, owner=hook_id)
+    return Run("deliver", key, (hook_id, str(seq), str(attempt)), delay, owner=owner)

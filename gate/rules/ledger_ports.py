@@ -60,12 +60,13 @@ class TooManyWaiting(Exception):
 @dataclass(frozen=True, slots=True)
 class ThreadContext:
     """`since`: from when on what was said in the thread is the context of its newest task, None where it has none.
-    `under_way`: tasks of the person, in any thread, that are being assessed, planned or run. `now`: the database's
-    clock."""
+    `under_way`: tasks of the person, in any thread, that are being assessed, planned or run; `of_agents`: those of
+    them that agents' tokens opened. `now`: the database's clock."""
 
     since: datetime | None
     under_way: int
     now: datetime
+    of_agents: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +179,10 @@ class Tx(Protocol):
     async def count_pending(self, team: str, user: str) -> int:
         """How many actions of this requester wait; whoever else asks for the same waits for this transaction."""
 
+    async def count_pending_of_agents(self, token: str, team: str, user: str) -> int:
+        """How many of them agents' tokens proposed; 0 where `token` is no agent's."""
+        ...
+
     async def vote(self, vote: Vote) -> bool:
         """Record a vote; False when this person has already voted on this version."""
 
@@ -246,7 +251,8 @@ class Tx(Protocol):
         """Written, chained to the entry before, at the end of this transaction."""
 
     async def token_of(self, task: str, turn: str) -> str:
-        """The id of the API token that opened this task, or without one that of this turn; "" where none did."""
+        """The id of the API token that opened this task, or made this action; without one that of this turn. "" where
+        none did."""
         ...
 
     async def record_token(self, token: str, action_id: str) -> None:

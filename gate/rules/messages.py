@@ -11,6 +11,7 @@ from gate.rules.action import OWN_CARD, Action, Json, Session
 
 # Seconds until a card shows that something has begun; what is over before is not shown to run
 PROGRESS_DELAY = 0.7
+LATE, OVER = "late", "over"  # kinds of notes: something takes long; the message that said so goes
 PART = "part"  # the digest of an action that a card names without showing it whole: no yes counts there
 
 
@@ -56,8 +57,8 @@ class LedgerEvent:
 class Note:
     """A message for people that is no action's card: stored first, then posted once.
 
-    kind: "text" {text} in a planner's words, "answer" {text} in ours, "read" {name, arguments, text, clipped,
-    open_world, error}, "pending" {}, "undo" {},
+    kind: "text" {text} in a planner's words, "answer" {text} in ours, "late" {text}, which goes
+    with "over" {of}, "read" {name, arguments, text, clipped, open_world, error}, "pending" {}, "undo" {},
     "audit" {count}, "help" {text}, "refused" {name, reasons}, "talk" {text, task}: words in a conversation with
     *Implement now* under them, "status" {task}, "grants" {void}: ids of those whose tool has changed, "news" {title,
     lines, end}: what has changed since an action, and why no more is told.

@@ -95,6 +95,7 @@ class ProposePlan:
 
     steps: tuple[ProposedStep, ...]
     note: str = ""
+    own: bool = False  # the note is made by code, not by a model
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +108,19 @@ class Implement:
 Reply = Propose | Say | CancelPending | ListPending | Done | Clarify | ProposePlan | Implement
 
 
+WITHHELD = (
+    "withheld"  # of a lookup: its answer is for one person alone, and what comes of it is said to everybody
+)
+
+
 @dataclass(frozen=True, slots=True)
 class CallReport:
     """What became of one proposed call: the truth, for the planner."""
 
     call: int
-    status: str  # succeeded, failed, denied, cancelled, rejected, expired, unknown, refused, waiting
+    status: (
+        str  # succeeded, failed, denied, cancelled, rejected, expired, unknown, refused, waiting, withheld
+    )
     text: str  # the tool's answer, or the reason
     args: Mapping[str, Json] | None = None  # what really ran, when a person edited it
     by: str = ""  # who decided
@@ -134,6 +142,7 @@ class Mode(StrEnum):
     ACT = "act"  # propose calls, say, ask
     PLAN = "plan"  # read what is needed, then propose a plan of what is left to do; changes nothing
     TALK = "talk"  # a conversation: read, say, and once it is to be built, compile the requirements
+    ANSWER = "answer"  # every step of the plan is over: say what came of it; calls nothing
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,13 @@ from functools import lru_cache
 
 from gate.rules import command_tools
 from gate.rules.action import Approvers, CallClass, Decision, Json, Risk, Verdict
-from gate.rules.canonical_targets import argument_variants, content_paths, too_many_targets
+from gate.rules.canonical_targets import (
+    Targets,
+    argument_variants,
+    content_paths,
+    has_broken_path,
+    too_many_targets,
+)
 from gate.rules.reviews import Phase, Review
 from gate.rules.tool import Hints, ToolSpec, Trust
 from gate.rules.tool_names import destroys, has_acting_word, has_changing_verb, only_reads, shows_change
@@ -25,10 +31,15 @@ UNCLASSIFIED = (NO_RULE, CLAIMED, "no annotations")  # the rules of `_claimed` w
 UNREADABLE_COMMAND = "it runs commands, and what this one does cannot be told from its words"
 TOO_MANY = (
     "its arguments hold more texts that could be file names or addresses than can be checked for one call: "
-    "name fewer at a time, without {braces} and %-codes"
+    "name fewer at a time, without {braces}, %-codes and characters that stand for several"
 )
 ADDS_SOMETHING = "its command adds something"
 FOLLOWS_LINKS = "its server follows links and does not say where they lead"
+BROKEN_PATH = (
+    "a path in it holds a tab, a line break or another control character, which some programs leave out"
+)
+NEGATIONS = frozenset({"not", "if", "else", "oneOf"})  # of a schema
+ABSOLUTE = re.compile(r"(\^|\\A|\(\?:|\(|\\){0,9}/")  # how a pattern of absolute paths begins
 RISK_ORDER = (Risk.LOW, Risk.MEDIUM, Risk.HIGH, Risk.CRITICAL)
 RISK_OF = {
     CallClass.READ: Risk.LOW,
@@ -70,6 +81,11 @@ class Rule:
             and (self.schema is None or matches(self.schema, args))
         )
 
+    @property
+    def spares_absolute_paths(self) -> bool:
+        """Whether it is about whatever does not lie below some absolute path."""
+        return self.schema is not None and _spares_absolute(self.schema)
+
     def keeps_from_reading(self, channel: str) -> bool:
         """Whether a read that it is about, because of its arguments, is not simply answered in this channel."""
         stricter = self.at_least not in (None, CallClass.READ) or self.deny or self.reads or self.private
@@ -83,6 +99,14 @@ class Rule:
             and self.names(full_name)
             and any(re.search(pattern, path) for pattern in self.texts for path in paths)
         )
+
+
+def _spares_absolute(schema: Json, negated: bool = False) -> bool:
+    if isinstance(schema, Mapping):
+        return any(_spares_absolute(value, negated or key in NEGATIONS) for key, value in schema.items())
+    if isinstance(schema, (list, tuple)):
+        return any(_spares_absolute(value, negated) for value in schema)
+    return negated and isinstance(schema, str) and ABSOLUTE.match(schema) is not None
 
 
 @lru_cache(maxsize=65_536)  # every rule is asked for each call, and tools are few
@@ -166,7 +190,8 @@ def _unread(spec: ToolSpec) -> Found:
     hints = spec.hints
     if hints.destructive and not hints.read_only:
         return CallClass.DESTRUCTIVE, "its server says that it destroys", "claims raise"
-    if shows_change(spec.title, spec.description, spec.schema):
+    shown = spec.shows_change
+    if shows_change(spec.title, spec.description, spec.schema) if shown is None else shown:
         return CallClass.UNKNOWN, "not reviewed by an operator", "its description"
     if hints.read_only and not hints.open_world and only_reads(spec.name):
         return CallClass.READ, "its server says it only reads, and its words agree", "declared read-only"
@@ -236,8 +261,8 @@ def decide(
     always = secret if reads else next((r for r in rules if r.always), secret)
     if always:
         cls, reason, rule = CallClass.DESTRUCTIVE, f"“{always.name}” is always gated", always.name
-    elif cls is not CallClass.READ and spec.recipe.targets and spec.recipe.targets.unresolved:
-        cls, reason, rule = CallClass.DESTRUCTIVE, FOLLOWS_LINKS, "links"
+    elif cls is not CallClass.READ and (unclear := _unclear_paths(spec.recipe.targets, args)):
+        cls, reason, rule = CallClass.DESTRUCTIVE, *unclear
     approvers = _approvers(rules)
     if rule == CLAIMED and (not policy.admins or approvers != Approvers()):
         rule = NO_RULE
@@ -259,17 +284,30 @@ def decide(
     )
 
 
+def _unclear_paths(targets: Targets | None, args: Json) -> tuple[str, str] | None:
+    """Why a path of a change may lead somewhere else than it says, and the name of that; None where none does."""
+    if targets and targets.unresolved:
+        return FOLLOWS_LINKS, "links"
+    return (BROKEN_PATH, "control characters") if has_broken_path(targets, args) else None
+
+
 def _matching(policy: Policy, spec: ToolSpec, args: Json, matches: Matches) -> list[Rule]:
     """The rules that are about this call, in whatever form a tool may take its arguments."""
     # Also without what the recipe bound: the same call must never be judged milder for being looked at.
     given = [args, *_requested_args(spec, args)]
     forms = [*given, *(form for one in given for form in argument_variants(spec.recipe.targets, one))]
+    relative = [form for one in given for form in argument_variants(spec.recipe.targets, one, relative=True)]
+    every = [*forms, *relative]
     named = [rule for rule in (*policy.rules, *_recipe_rules(spec)) if rule.names(spec.full_name)]
-    found = _found({pattern for rule in named for pattern in rule.texts}, forms)
+    found = _found({pattern for rule in named for pattern in rule.texts}, every)
     return [
         rule
         for rule in named
-        if found.issuperset(rule.texts) and any(rule.holds(spec.full_name, form, matches) for form in forms)
+        if found.issuperset(rule.texts)
+        and any(
+            rule.holds(spec.full_name, form, matches)
+            for form in (forms if rule.spares_absolute_paths else every)
+        )
     ]
 
 

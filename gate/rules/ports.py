@@ -121,6 +121,17 @@ class Limits:
         """How many requests of one person may be under way, and how many messages of theirs may wait to be read."""
         return 2 * self.pending_per_user
 
+    @property
+    def pending_of_agents(self) -> int:
+        """How many of a person's actions that wait agents' tokens may have proposed, all together: the rest is left
+        for what the person asks for."""
+        return max(1, self.pending_per_user // 2)
+
+    @property
+    def requests_of_agents(self) -> int:
+        """The same of requests that are under way."""
+        return max(1, self.requests_per_user // 2)
+
 
 class Clock(Protocol):
     def now(self) -> datetime: ...

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from gate.rules.action import Affected, Fact, Json, Preview
-from gate.rules.canonical_json import MAX_BYTES, BadArguments, canonical, leaves
+from gate.rules.canonical_json import MAX_BYTES, MAX_INT, BadArguments, canonical, leaves
 from gate.rules.diffs import unified
 from gate.rules.policy import words
 from gate.rules.templates import PLACEHOLDER, TemplateError, expand, holds
@@ -20,7 +23,12 @@ DECEPTIVE_TEXT = (
 )
 COVERED = "What is in it now is not shown: it is a secret file."
 MAX_AFFECTED = 1000
+MAX_FACTS = 10_000  # of which the largest window could just show the shortest
+MAX_TOLD = 60  # characters of the kind of a thing and of when it was changed, which a server tells
 ARGUMENT = re.compile(r"\{args\.(\w+)\}")
+QUOTED = re.compile(r"“\{(args\.\w+)\}”")
+QUOTES = re.compile(r"""["“”„‟«»‹›″‶〝〞〟＂]|''""")  # also what looks like one
+INDEX = re.compile(r"\[\d+\]")
 WORD = re.compile(r"[\w./@#:-]{1,80}")  # a value of which nobody takes a part for the whole
 TELLING = 3  # arguments in the line of a tool without a recipe
 TELLING_LENGTH = 60
@@ -31,6 +39,13 @@ def text_of(value: Json) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
+def measured(value: Json) -> str:
+    """A value of which nothing is told but that: how long it is, and enough of its hash to compare it."""
+    text = text_of(value)
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    return f"{len(text):,} characters, SHA-256 {digest}…"
+
+
 def facts(
     args: Json,
     added: Sequence[str] = (),
@@ -38,27 +53,66 @@ def facts(
     order: Sequence[str] = (),
 ) -> tuple[Fact, ...]:
     """Every leaf of the arguments, parameters in `order`. `added`: parameters that the recipe put there.
-    `before`: the facts of the version that was edited, so that what changed is marked."""
-    found = []
+    `before`: the facts of the version that was edited, so that what changed is marked. At most MAX_FACTS + 1."""
+    return tuple(islice(_facts(args, added, before, order), MAX_FACTS + 1))
+
+
+def _facts(
+    args: Json, added: Sequence[str], before: Mapping[str, str] | None, order: Sequence[str]
+) -> Iterator[Fact]:
+    seen = set[str]()
     place = {name: index for index, name in enumerate(order)}
     ordered = sorted(args, key=lambda name: place.get(name, len(place)))
     for path, value in (leaf for part in [{n: args[n]} for n in ordered] or [{}] for leaf in leaves(part)):
         now = text_of(value)
         bound = path.split(".")[0].split("[")[0] in added  # looked up anew, and edited by nobody
         old = None if before is None or bound or before.get(path) == now else before.get(path, "")
-        found.append(Fact(path, now, old, bound))
-    gone = set(before or ()) - {fact.label for fact in found}
-    return (*found, *(Fact(path, "", (before or {})[path]) for path in sorted(gone)))
+        seen.add(path)
+        yield Fact(path, now, old, bound)
+    yield from (Fact(path, "", (before or {})[path]) for path in sorted(set(before or ()) - seen))
 
 
-def _named(found: Sequence[Fact], summary: str) -> tuple[Fact, ...]:
-    """The facts, those marked that a template of the first line names as they are. A value with a space in it could end
-    before its end, so it is none of them."""
-    placed = {match[1] for match in PLACEHOLDER.finditer(summary) if not match[2]}
-    return tuple(
-        replace(fact, named=True) if f"args.{fact.label}" in placed and WORD.fullmatch(fact.value) else fact
-        for fact in found
-    )
+def _with_told(
+    found: Sequence[Fact], told: Mapping[str, str], affected: Sequence[Affected], spec: ToolSpec, diff: str
+) -> tuple[Fact, ...]:
+    """The facts, those marked that people are told of above them: the template of the first line places the value as it
+    is, or it is a declared path and the whole name of an affected thing, or the difference has a line for it. A value
+    that merely occurs there is not: names of files and texts of tools are other people's. `told`: what the first line
+    tells of the arguments. Of two arguments with the same value, a name tells one.
+    """
+    targets = spec.recipe.targets
+    paths = {name.replace("[]", "") for name in (*targets.paths, *targets.looks)} if targets else set()
+    names = {part for thing in affected for part in (thing.name, *thing.name.split(" → "))}
+    count = Counter(fact.value for fact in found)
+    lines = _lines_of(found, spec.recipe.show.says, diff)
+
+    def is_told(fact: Fact) -> bool:
+        if told.get(f"args.{fact.label}") == fact.value:
+            return True
+        if lines[f"+ {fact.label}: {fact.value}"] == 1 and fact.label in spec.recipe.show.says:
+            return True
+        return INDEX.sub("", fact.label) in paths and fact.value in names and count[fact.value] == 1
+
+    return tuple(replace(fact, named=True) if is_told(fact) else fact for fact in found)
+
+
+def _told(template: str, placed: Mapping[str, str]) -> dict[str, str]:
+    """What the first line tells of the arguments: single words, and what it has in quotes, where it has no others. Any
+    other value could end before its end."""
+    fooling = any(QUOTES.search(value) or not value.isprintable() for value in placed.values())
+    quoted = set() if fooling else set(QUOTED.findall(template))
+    return {name: value for name, value in placed.items() if WORD.fullmatch(value) or name in quoted}
+
+
+def _lines_of(found: Sequence[Fact], says: Sequence[str], diff: str) -> Counter[str]:
+    """How often the difference has each line, where no argument can bring in a line of its own."""
+    breaks = any(len(fact.value.splitlines()) > 1 for fact in found)
+    return Counter[str]() if breaks or not says else Counter(diff.split("\n"))
+
+
+def _placed(template: str, scope: Mapping[str, Json]) -> dict[str, str]:
+    """What a template makes of each value that it names."""
+    return {found[1]: text_of(expand(found[0], scope)) for found in PLACEHOLDER.finditer(template)}
 
 
 def has_deceptive_text(preview: Preview) -> bool:
@@ -66,6 +120,14 @@ def has_deceptive_text(preview: Preview) -> bool:
     texts = [preview.summary, preview.verb, preview.diff, preview.notifies, preview.undo, preview.recoverable]
     texts += (text for f in preview.facts for text in (f.label, f.value))
     return any(map(is_deceptive, [*texts, *(text for a in preview.affected for text in (a.name, a.kind))]))
+
+
+def target_of(preview: Preview) -> str:
+    """The one thing that a call is about, by its name; "" where that is not known."""
+    if len(preview.affected) == 1:
+        return preview.affected[0].name.partition(" → ")[0]
+    told = [fact.value for fact in preview.facts if fact.named and fact.value in preview.summary]
+    return told[0] if told else ""
 
 
 def default_verb(spec: ToolSpec) -> str:
@@ -82,14 +144,24 @@ def summary_of(spec: ToolSpec, args: Json, otherwise: str = "") -> str:
 
 
 def plainly(spec: ToolSpec, args: Json) -> str:
-    """What a call without a recipe does: the tool's title and its most telling arguments, the required ones first."""
+    """What a call without a recipe does: the tool's title or the words of its name, and its most telling arguments, the
+    required ones first."""
+    shown = [f"“{text}”" if " " in text else text for text in _telling(spec, args).values()]
+    own = spec.title if spec.title != spec.name else ""  # a server that gives none is taken to give the name
+    title = own or " ".join(words(spec.name)).capitalize() or spec.full_name
+    return " ".join([title, *([", ".join(shown)] if shown else [])])
+
+
+def _telling(spec: ToolSpec, args: Json) -> dict[str, str]:
+    """The most telling arguments, by name, as text."""
     required = spec.schema.get("required", ())
     names = sorted(spec.schema.get("properties", args), key=lambda name: name not in required)
-    values = [args[name] for name in names if isinstance(args.get(name), str | int | float)]
-    told = [text_of(value) for value in values if not isinstance(value, bool)]
-    short = [text for text in told if 0 < len(text) <= TELLING_LENGTH and text.isprintable()]
-    shown = [f"“{text}”" if " " in text else text for text in short[:TELLING]]
-    return " ".join([spec.title or spec.full_name, *([", ".join(shown)] if shown else [])])
+    values = {name: args[name] for name in names if isinstance(args.get(name), str | int | float)}
+    told = {name: text_of(value) for name, value in values.items() if not isinstance(value, bool)}
+    short = [
+        (name, text) for name, text in told.items() if 0 < len(text) <= TELLING_LENGTH and text.isprintable()
+    ]
+    return dict(short[:TELLING])
 
 
 def build(
@@ -103,23 +175,32 @@ def build(
     scope = {"args": args, "capture": capture}
     summary = next((one.summary for one in recipe.summaries if holds(one.when, scope)), recipe.summary)
     affected, more = _affected(recipe.show.items, scope)
+    placed = _placed(summary, scope) if summary else {}
+    if not summary and len(args) == 1:  # of several, the line does not say which is which
+        placed = {f"args.{name}": text for name, text in _telling(spec, args).items()}
+    given = facts(args, tuple(recipe.bind), before, tuple(spec.schema.get("properties", {})))
+    found = given[:MAX_FACTS]
+    diff = _diff(spec, scope)
     preview = Preview(
         summary=str(expand(summary, scope)) if summary else plainly(spec, args),
         verb=recipe.verb or default_verb(spec),
-        facts=_named(
-            facts(args, tuple(recipe.bind), before, tuple(spec.schema.get("properties", {}))), summary
-        ),
-        diff=_diff(spec, scope),
+        facts=_with_told(found, _told(summary, placed), affected, spec, diff),
+        diff=diff,
         affected=affected,
         notifies=_notifies(spec, scope),
         undo=undo_words(spec, args, capture),
         recoverable=str(expand(recipe.recoverable, scope)),
         compared=_compared(spec),
-        problem=f"This touches {len(affected) + more:,} things, and {len(affected):,} can be shown."
-        if more
-        else "",
+        problem=_too_many(len(affected), more, len(given) > len(found)),
     )
     return with_warning(preview)
+
+
+def _too_many(affected: int, more: int, of_arguments: bool) -> str:
+    """What of the call no card can show; "" where one can."""
+    if more:
+        return f"This touches {affected + more:,} things, and {affected:,} can be shown."
+    return f"This has more than {MAX_FACTS:,} arguments, and no more can be shown." if of_arguments else ""
 
 
 def with_warning(preview: Preview) -> Preview:
@@ -158,8 +239,11 @@ def _diff(spec: ToolSpec, scope: Mapping[str, Json]) -> str:
 
 
 def _compared(spec: ToolSpec) -> str:
-    """The argument that is the new text of a difference made here; "" where it is made of anything else."""
+    """The argument that is the new text of a difference made here, or whose whole effect one is that a read gave; ""
+    where it is made of anything else."""
     show = spec.recipe.show
+    if show.of:
+        return show.of
     found = ARGUMENT.fullmatch(show.after) if show.kind == "diff" else None
     return found[1] if found else ""
 
@@ -178,12 +262,18 @@ def _thing(item: Json) -> Affected:
     if not isinstance(item, dict):
         return Affected(text_of(item))
     size = item.get("size")
+    known = isinstance(size, int) and not isinstance(size, bool) and abs(size) < MAX_INT
     return Affected(
         name=text_of(item.get("name", item.get("path", item))),
-        size=size if isinstance(size, int) and not isinstance(size, bool) else None,
-        kind=text_of(item.get("kind") or ""),
-        modified=text_of(item.get("modified") or ""),
+        size=size if known else None,
+        kind=_clipped(text_of(item.get("kind") or "")),
+        modified=_clipped(text_of(item.get("modified") or "")),
     )
+
+
+def _clipped(text: str) -> str:
+    """The beginning of what stands beside the name of each thing, with what is left out counted."""
+    return text if len(text) <= MAX_TOLD else f"{text[:MAX_TOLD]}… (+{len(text) - MAX_TOLD:,})"
 
 
 def way_back(spec: ToolSpec, scope: Mapping[str, Json]) -> Undo | None:

@@ -14,6 +14,7 @@ from gate.rules.action import Action, CallClass, Json, Outcome, Session
 from gate.rules.canonical_json import BadArguments, parse
 from gate.rules.messages import LedgerEvent
 from gate.rules.receipt import receipt
+from gate.rules.steps import PRIVATE
 from gate.rules.task import Step, StepReview, StepState, Task, clipped
 
 COMMENT = 500  # characters kept of a comment, docs/promises.md REVIEW-08
@@ -90,7 +91,7 @@ def matched_names(step: Step) -> tuple[str, ...]:
 def edited(step: Step, reviewer: str, result: Json) -> Step:
     """The step with what a reviewer made of its result, in place of it: later steps are not told of the true one."""
     look = replace(step.look or StepReview(0), by=reviewer, edited=True)
-    told = clipped(json.dumps(result, ensure_ascii=False))
+    told = PRIVATE if step.text == PRIVATE else clipped(json.dumps(result, ensure_ascii=False))
     return replace(step, look=look, output=replace(step.output, text=told, result=result))
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from gate.rules.settings import Switches
 from gate.rules.task import Assessment, Flow, Missing, Question, SettledPoint
+from gate.rules.unicode_safety import quoted
 
 SIMPLE_BELOW = 30  # complexity: docs/promises.md TASK-09
 SIMPLE_STEPS = 2
@@ -34,7 +35,9 @@ def route(
     open_ = [q for q in assessment.questions if not _is_settled(q, answered)]
     needed = [q for q in open_ if not q.assumption]
     if needed and asked >= ROUNDS:
-        return Route(Flow.NONE, "", stuck=f"I still miss this: {needed[0].text} Please ask anew with it.")
+        return Route(
+            Flow.NONE, "", stuck=f"I still miss this: {quoted(needed[0].text)} Please ask anew with it."
+        )
     skipped = any(not by for by in answered.values())
     wanted = needed if switches.intelligent_routing == "minimal" or asked >= ROUNDS or skipped else open_
     way = _flow(assessment, switches)

@@ -118,6 +118,19 @@ class Step:
         return self.state in (StepState.DONE, StepState.SKIPPED)
 
     @property
+    def is_told(self) -> bool:
+        """Whether the card of its plan tells all of it: it is done, and nobody was or is to look at what it gave, but
+        for a moment."""
+        look = self.look
+        released = look is None or bool(look.seconds and look.by and not look.edited)
+        return self.state is StepState.DONE and self.origin is None and released
+
+    @property
+    def is_covered(self) -> bool:
+        """Whether its action runs by the approval of the plan, and has no card."""
+        return bool(self.preflight.seal) and self.consent == self.preflight.seal
+
+    @property
     def shown(self) -> int:
         """The number of the pause in which its result is looked at; 0 for none."""
         return self.look.pause if self.look else 0
@@ -209,6 +222,7 @@ class Plan:
     steps: tuple[Step, ...]
     seal: str = ""  # over the seals in their order: what a button carries
     note: str = ""  # the planner's words, shown as unchecked
+    own_note: bool = False  # the note is made by code: what was assumed, and what was changed
     approved_by: str = ""
     stepwise: bool = False  # approved *Step by step*: no step has a consent
     approved: int = 0  # the version that was approved: instructions may have changed other steps since
@@ -216,6 +230,7 @@ class Plan:
     lapsed: bool = False  # nobody decided on it in time: it has to be looked at anew before anybody can
     undoing: str = ""  # who pressed *Undo all*, while that is under way
     undone: str = ""  # how far *Undo all* came, in a sentence
+    closing: str = ""  # the planner's answer once all of it was over, shown as unchecked
 
     @property
     def current(self) -> Step | None:

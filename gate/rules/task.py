@@ -57,6 +57,7 @@ class Question:
     missing: Missing
     options: tuple[str, ...] = ()
     assumption: str = ""
+    sentence: str = ""  # what is assumed, as a part of a sentence: "documents go to documents/"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from gate.rules.action import Json
+from gate.rules.diffs import differing_files
 
 PLACEHOLDER = re.compile(r"\{([a-z_][\w-]*(?:\.[\w$-]+|\[\d+\])*)(?:\|([a-z]+))?\}", re.IGNORECASE)
 NAMED = ("display_name", "displayName", "name", "login")
@@ -100,12 +101,16 @@ FILTERS: dict[str, Callable[[Json], str]] = {
     "downloaded": _downloaded,
     "sha": _sha_of_download,
     "intact": lambda v: "" if "\ufffd" in str(v) else str(v),  # nothing where bytes were lost in reading
+    "differing": lambda v: "\n".join(differing_files(str(v))),  # the files of a difference of git
     "json": lambda v: json.dumps(v, ensure_ascii=False, sort_keys=True),
 }
 
+LISTS: dict[str, Callable[[Json], list[Json]]] = {"differing": lambda v: list(differing_files(str(v)))}
+
 
 def expand(template: Json, scope: Mapping[str, Json]) -> Json:
-    """Fill a template, recursively. A string that is one placeholder keeps the type of its value.
+    """Fill a template, recursively. A string that is one placeholder keeps the type of its value, or is the list that
+    its filter finds.
 
     Raises TemplateError naming what is missing.
     """
@@ -118,6 +123,8 @@ def expand(template: Json, scope: Mapping[str, Json]) -> Json:
     alone = PLACEHOLDER.fullmatch(template)
     if alone and not alone[2]:
         return look_up(alone[1], scope)
+    if alone and alone[2] in LISTS:
+        return LISTS[alone[2]](look_up(alone[1], scope))
     return PLACEHOLDER.sub(lambda found: _text(found, scope), template)
 
 

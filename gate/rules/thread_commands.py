@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 
 GO = frozenset({"yes please", "confirm", "confirmed", "go ahead", "do it", "proceed"})
 YES = GO | {"yes", "y", "yep", "yeah", "ok", "okay"}
@@ -58,11 +59,12 @@ ASSIGN = re.compile(
 )
 # “Call it two instead”; not “call it a day”.
 RENAME = re.compile(
-    r"(?:please\s+)?(?:call|name)\s+it\s+(?!(?:a|an|off|quits|even|done)\b)(?P<name>[^\n]{1,100}?)"
-    r"(?:\s+instead)?(?:,?\s+please)?[.!]?",
+    r"(?:please\s++)?(?:call|name)\s++it\s++(?!(?:a|an|off|quits|even|done)\b)(?P<name>\S[^\n]{0,99}?)"
+    r"(?:\s++instead)?(?:,?\s++please)?[.!]?",
     re.I,
 )
 
+LONGEST_COMMAND = 400  # characters
 MODE = re.compile(r"mode[ \t]+([A-Za-z_-]{1,40}?)(?:(?:[ \t]*+=[ \t]*+|[ \t]++)([\w.]{1,10}))?", re.I)
 
 
@@ -151,7 +153,7 @@ def edit(text: str) -> Replace | Assign | None:
 
 def new_name(text: str) -> str:
     """What the thing that a card is about is to be called: `call it two instead`; "" where the text says none."""
-    found = RENAME.fullmatch(text.strip())
+    found = RENAME.fullmatch(text.strip()) if len(text) <= LONGEST_COMMAND else None
     return _unquoted(found["name"].strip()) if found else ""
 
 
@@ -162,4 +164,37 @@ def _unquoted(value: str) -> str:
 
 
 def _plain(text: str) -> str:
-    return re.sub(r"\s+", " ", text.strip(TRIM)).lower().replace("’", "'")
+    """The text as commands are written; "" where it is longer than any of them."""
+    text = text.strip(TRIM)
+    if len(text) > LONGEST_COMMAND:
+        return ""
+    return re.sub(r"\s+", " ", text).lower().replace("’", "'")
+
+
+STEERING = frozenset(
+    "abort add approve begin cancel change continue do drop exchange hold leave move omit pause redo remove reorder "
+    "repeat replace resume retry run skip start stop swap".split()
+)
+ALONE = frozenset(
+    "abort approve continue hold pause resume retry skip stop".split()
+)  # that say enough by themselves
+POLITE = frozenset("and bot can could just lets let's now ok please then we would you".split())
+PLACES = frozenset("first second third fourth fifth sixth seventh eighth ninth tenth last next".split())
+STEER_WORD = re.compile(r"[a-z0-9']+")
+LONGEST_STEERING = 200  # characters
+
+
+def is_about_steps(text: str) -> bool:
+    """Whether a message says how a plan is to go on: “skip the last step”, “please drop steps 2 and 3”, “pause the
+    plan”. Whoever may say so is another matter."""
+    if len(text) > LONGEST_STEERING:
+        return False
+    words = STEER_WORD.findall(re.sub(r"<[^<>\s]{1,80}>", " ", text.lower()))
+    while words and words[0] in POLITE:
+        words.pop(0)
+    if not words or words[0] not in STEERING:
+        return False
+    pairs = set(pairwise(words))
+    if {"step", "steps"} & set(words) or any((place, "one") in pairs for place in PLACES):
+        return True
+    return words[0] in ALONE and (len(words) == 1 or "plan" in words)

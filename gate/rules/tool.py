@@ -124,13 +124,19 @@ class Expect:
 @dataclass(frozen=True, slots=True)
 class Show:
     """How to draw the change: "fields", "diff" (before, after, path), "text" (after: a difference that a read
-    gave) or "affected" (items)."""
+    gave) or "affected" (items).
+
+    What a "text" says of the arguments: `says` names those that it has on lines of their own, `+ name: value`, and `of`
+    the one all of whose effect it is.
+    """
 
     kind: str = "fields"
     before: str = ""
     after: str = ""
     path: str = ""
     items: str = ""
+    says: Sequence[str] = ()
+    of: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +182,7 @@ class ToolSpec:
     reviewed: bool = False  # an operator has read exactly this definition
     own_recipe: bool = False  # the recipe is the server's own word, not the operator's
     meta: Mapping[str, Json] = field(default_factory=dict)  # as declared, for whoever reviews it
+    shows_change: bool | None = None  # whether its words tell of a change; None where nobody has looked yet
 
     @property
     def full_name(self) -> str:

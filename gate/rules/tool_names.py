@@ -159,12 +159,7 @@ def shows_change(title: str, description: str, schema: Mapping[str, Json]) -> bo
     offered = list(islice(_offered(schema), MOST_ARGUMENTS + 1))
     if len(offered) > MOST_ARGUMENTS or any(not PARAMETER_SIGNS.isdisjoint(_words(one)) for one in offered):
         return True
-    return any(len(text) > LONGEST or _tells_of_change(text) for text in (title, description))
-
-
-@lru_cache(maxsize=2_048)
-def _tells_of_change(text: str) -> bool:
-    return ACTS.search(text) is not None
+    return any(len(text) > LONGEST or ACTS.search(text) for text in (title, description))
 
 
 def _offered(schema: Mapping[str, Json]) -> Iterator[str]:

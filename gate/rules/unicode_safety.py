@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+import sys
 import unicodedata
-from collections.abc import Iterator
-from functools import lru_cache
+from array import array
+from collections.abc import Callable, Iterator
+from functools import cache, lru_cache
 
 WORD = re.compile(r"\w+")
+PLAIN_MARKS = str.maketrans("<>*~`", "‹›∗∼'")
+EMOJI_NAME = re.compile(r"(:[\w+'-]{1,60}):")
 HARMLESS = "\n\t\r"
 JOINERS = "\u200d\ufe0f\ufe0e"  # part of emoji, when one stands before
 INVISIBLE = frozenset({"Cc", "Cf", "Co", "Cn", "Cs", "Zl", "Zp", "Zs"})
@@ -37,18 +41,30 @@ INFORMATION = "\u2139"  # an emoji, although a letter by its category
 EAST = frozenset(
     "CJK HIRAGANA KATAKANA HANGUL BOPOMOFO IDEOGRAPHIC".split()
 )  # written together, and with Latin
+TOGETHER = EAST | {"LATIN"}
 # First words of letters' names that name no script.
 SCRIPTLESS = frozenset(
     "FEMININE MASCULINE MICRO OHM KELVIN ANGSTROM FULLWIDTH HALFWIDTH MATHEMATICAL DOUBLE BLACK SCRIPT PLANCK "
     "INFORMATION MODIFIER SUPERSCRIPT SUBSCRIPT ALEF BET GIMEL DALET TURNED ROTATED CIRCLED".split()
 )
+MOST_DIFFERENT = 10_000  # characters of one text; of the longest ones in Chinese some 5,000 are different
+# What is known of each code point, for a text may have more of them than a cache of fixed size holds.
+_TRAITS = bytearray(sys.maxunicode + 1)
+_WIDTHS = bytearray(sys.maxunicode + 1)  # codes of the classes below
+_SCRIPTS, _SCRIPT_NAMES = array("H", bytes(2 * (sys.maxunicode + 1))), [""]  # places in the list of names
+# Classes of characters, each a character in the place of its own.
+OTHER, WIDE, LETTER, STRANGE, STRANGE_LETTER, ANY_SCRIPT, FIRST_SCRIPT = *" wlst_", 0x100
+WIDE_RUN, IS_STRANGE, NO_OTHER = re.compile("[wlst]+"), re.compile("[st]"), re.compile("[^ ]+")
+_KNOWN, _INVISIBLE, _LOOKALIKE, _WIDE = 1, 2, 4, 8
 
 
 def is_deceptive(text: str) -> bool:
-    """Whether some of the text may not look like what it is.
+    """Whether some of the text may not look like what it is. Text of very many different characters counts as that.
 
     Such text is shown with the characters spelled out, and never confirmed by one click.
     """
+    if len(text) > MOST_DIFFERENT and len(set(text)) > MOST_DIFFERENT:
+        return True
     return any(not _of_emoji(text, i) for i in deceptive_positions(text))
 
 
@@ -60,29 +76,53 @@ def deceptive_positions(text: str) -> Iterator[int]:
     if text.isascii() and text.translate(_PLAIN).isprintable():
         return
     odd = {char for char in set(text) if is_invisible(char) or is_lookalike(char)}
-    mixed = {i for word in WORD.finditer(text) if _mixed(word[0]) for i in _foreign(word)}
+    mixed = _in_mixed_words(text)
     eastern = _east_asian_runs(text) if any(map(_wide, odd)) else frozenset[int]()
+    homeless = {char for char in odd if not _home_script(char)}  # whatever stands beside them
     for index, char in enumerate(text) if odd or mixed else ():
-        if index in mixed or (char in odd and index not in eastern and not _matches_neighbours(text, index)):
+        if index in mixed or (
+            char in odd
+            and index not in eastern
+            and (char in homeless or not _matches_neighbours(text, index))
+        ):
             yield index
 
 
 _PLAIN = {ord(char): " " for char in HARMLESS}
 
 
-@lru_cache(maxsize=8192)
 def is_invisible(char: str) -> bool:
     """Whether a character draws nothing by itself. The ideographic space is judged by its place."""
+    return bool(_traits(char) & _INVISIBLE)
+
+
+def is_lookalike(char: str) -> bool:
+    """Whether a character looks like a separator of paths and addresses, or like an ASCII letter or digit."""
+    return bool(_traits(char) & _LOOKALIKE)
+
+
+def _wide(char: str) -> bool:
+    return bool(_traits(char) & _WIDE)
+
+
+def _traits(char: str) -> int:
+    found = _TRAITS[ord(char)]
+    if not found:
+        found = _KNOWN | (_INVISIBLE * _draws_nothing(char)) | (_LOOKALIKE * _looks_like_another(char))
+        found |= _WIDE * (unicodedata.east_asian_width(char) in "WF")
+        _TRAITS[ord(char)] = found
+    return found
+
+
+def _draws_nothing(char: str) -> bool:
     if char == " " or char in HARMLESS:
         return False
     if unicodedata.category(char) in INVISIBLE or IGNORABLE.match(char):
         return True
-    return bool(BLANK_NAME.search(unicodedata.name(char, "")))
+    return BLANK_NAME.search(unicodedata.name(char, "")) is not None
 
 
-@lru_cache(maxsize=8192)
-def is_lookalike(char: str) -> bool:
-    """Whether a character looks like a separator of paths and addresses, or like an ASCII letter or digit."""
+def _looks_like_another(char: str) -> bool:
     if char.isascii() or char in (ELLIPSIS, INFORMATION):
         return False
     plain = unicodedata.normalize("NFKC", char)
@@ -109,53 +149,90 @@ def _home_script(char: str) -> str:
 def _east_asian_runs(text: str) -> frozenset[int]:
     """Where wide characters are ordinary: in runs of them that hold an East Asian letter."""
     found: set[int] = set()
-    start, letters = 0, False
-    for index in range(len(text) + 1):
-        char = text[index] if index < len(text) else " "
-        if _wide(char):
-            letters = letters or (_script(char) in EAST and not is_lookalike(char))
-            continue
-        found.update(i for i in range(start, index if letters else start) if _ordinary_there(text[i]))
-        start, letters = index + 1, False
+    for run in WIDE_RUN.finditer(_classed(text, _width_class)):
+        if LETTER in run[0] or STRANGE_LETTER in run[0]:
+            found.update(range(*run.span()))
+            found.difference_update(run.start() + one.start() for one in IS_STRANGE.finditer(run[0]))
     return frozenset(found)
+
+
+def _width_class(char: str) -> str:
+    found = _WIDTHS[ord(char)]
+    if not found:
+        found = _WIDTHS[ord(char)] = ord(_width_class_of(char))
+    return chr(found)
+
+
+def _width_class_of(char: str) -> str:
+    if not _wide(char):
+        return OTHER
+    letter = _script(char) in EAST and not is_lookalike(char)
+    if _ordinary_there(char):
+        return LETTER if letter else WIDE
+    return STRANGE_LETTER if letter else STRANGE
+
+
+def _classed(text: str, of: Callable[[str], str]) -> str:
+    """The text with the class of each character in its place: of a long text few are different."""
+    return text.translate({ord(char): of(char) for char in set(text)})
 
 
 def _ordinary_there(char: str) -> bool:
     return char == "\u3000" or not is_invisible(char)
 
 
-@lru_cache(maxsize=8192)
-def _wide(char: str) -> bool:
-    return unicodedata.east_asian_width(char) in "WF"
-
-
 def _of_emoji(text: str, index: int) -> bool:
     return text[index] in JOINERS and index > 0 and unicodedata.category(text[index - 1]) in ("So", "Sk")
 
 
-@lru_cache(maxsize=8192)
 def _script(char: str) -> str:
     """The script of a letter, digit or mark as its name begins; "" for what belongs to none."""
-    if unicodedata.category(char)[0] not in "LMNP":
-        return ""
-    name = re.split(r"[ -]", unicodedata.name(char, ""), maxsplit=1)[0]
-    return name if name.isupper() else ""
+    return _first_word(char) if unicodedata.category(char)[0] in "LMNP" else ""
 
 
-def _mixed(word: str) -> bool:
-    """Whether letters of several scripts stand in one word that are not usually written together."""
-    if word.isascii():
-        return False
-    found = {_script(c) for c in set(word) if c.isalpha()} - SCRIPTLESS - {""}
-    return len(found) > 1 and not found <= EAST | {"LATIN"}
+@cache  # of some 150,000 characters at most, which takes 25 MB
+def _first_word(char: str) -> str:
+    name = unicodedata.name(char, "").replace("-", " ").partition(" ")[0]
+    return sys.intern(name) if name.isupper() else ""
 
 
-def _foreign(word: re.Match[str]) -> Iterator[int]:
-    """Where the letters of a mixed word stand that are not ASCII."""
-    return (word.start() + i for i, char in enumerate(word[0]) if not char.isascii() and char.isalpha())
+def _in_mixed_words(text: str) -> set[int]:
+    """Where letters that are not ASCII stand in words of several scripts that are not usually written together."""
+    scripts: dict[str, str] = {}
+
+    def script_class(char: str) -> str:
+        script = _word_script(char)
+        if script in (ANY_SCRIPT, OTHER):
+            return script
+        return scripts.setdefault("" if script in TOGETHER else script, chr(FIRST_SCRIPT + len(scripts)))
+
+    classed = _classed(text, script_class)
+    if len(scripts) < 2:
+        return set()
+    return {
+        i
+        for word in NO_OTHER.finditer(classed)
+        if len(set(word[0]) - {ANY_SCRIPT}) > 1
+        for i in range(*word.span())
+        if not text[i].isascii() and text[i].isalpha()
+    }
+
+
+def _word_script(char: str) -> str:
+    """The script of a letter; ANY_SCRIPT for what stands in words of any, OTHER for what ends a word."""
+    place = _SCRIPTS[ord(char)]
+    if not place:
+        script = _script(char) if char.isalpha() else ""
+        if not script or script in SCRIPTLESS:
+            script = ANY_SCRIPT if WORD.match(char) else OTHER
+        if script not in _SCRIPT_NAMES:
+            _SCRIPT_NAMES.append(script)
+        place = _SCRIPTS[ord(char)] = _SCRIPT_NAMES.index(script)
+    return _SCRIPT_NAMES[place]
 
 
 def quoted(text: str, most: int = 200) -> str:
-    """A foreign fragment for one of our own sentences: one line, and nothing in it can become a mention."""
-    line = " ".join(text.replace("<", "‹").replace(">", "›").split())
+    """A foreign fragment for one of our own sentences: one line, and nothing in it can become a mention, bold, struck
+    through, code or an emoji."""
+    line = " ".join(EMOJI_NAME.sub(r"\1∶", text[: most * 4].translate(PLAIN_MARKS)).split())
     return line if len(line) <= most else line[: most - 1] + "…"

@@ -11,6 +11,10 @@ from urllib.parse import urlsplit
 Network = IPv4Network | IPv6Network
 # An IPv4 address inside an IPv6 one is judged as what it is.
 NAT64 = (ip_network("64:ff9b::/96"), ip_network("64:ff9b:1::/48"))
+# What Python 3.11 takes for the open internet and is not: protocol assignments, 6to4 relays, NAT64 of a site's own,
+# documentation (https://www.iana.org/assignments/iana-ipv6-special-registry).
+NOT_OPEN = tuple(map(ip_network, ("192.0.0.0/24", "192.88.99.0/24", "64:ff9b:1::/48", "3fff::/20")))
+ISATAP = 0x5EFE  # the second last word of an address that stands for an IPv4 one (RFC 5214)
 MOST = 2000  # characters of a URL
 HTTPS_PORT = 443
 NUMBER = re.compile(r"[0-9]+|0[xX][0-9a-fA-F]*")  # a host that ends so is an address, in some spelling
@@ -50,7 +54,10 @@ def address_refusal(text: str, allowed: Sequence[Network] = ()) -> str:
     if any(one in network for one in (address, meant) for network in allowed):
         return ""
     local = meant.is_multicast or meant.is_reserved or meant.is_unspecified or not meant.is_global
-    local = local or (isinstance(meant, IPv6Address) and meant.is_site_local)
+    local = local or (
+        isinstance(meant, IPv6Address) and (meant.is_site_local or int(meant) >> 32 & 0xFFFF == ISATAP)
+    )
+    local = local or any(one in network for one in (address, meant) for network in NOT_OPEN)
     if local or "%" in text:
         return f"{text[:60]} is not an address of the open internet, and the operator does not allow it."
     return ""

@@ -40,6 +40,11 @@ class Webhook:
     problem: str = ""
     token: str = ""  # id of the API token that it was made with over HTTP; "" for the operator's own
 
+    @property
+    def owner(self) -> str:
+        """Whose work its deliveries are: all webhooks of a token are one's, each of the operator's is for itself."""
+        return self.token or self.id
+
 
 class HooksTx(Protocol):
     """Webhooks in one transaction of the ledger."""

@@ -15,7 +15,7 @@ from gate.rules.ports import StaleTask, Tx, Unavailable, World
 from gate.rules.settings import BadSwitches, Switches, with_switches
 from gate.rules.task import Task
 from gate.tasks import step_check
-from gate.tasks.task_log import already_decided, press_task, record
+from gate.tasks.task_transitions import already_decided, press_task, record
 
 MAX_TASKS = 20  # at a task that others change at the same time
 NO_TASK = "Nothing is under way in this thread. A request of its own can begin with its mode: `[manual] …`."

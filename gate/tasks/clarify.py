@@ -7,14 +7,25 @@ from dataclasses import dataclass, replace
 
 from gate.actions.button_press import PressResult, TaskPress
 from gate.rules import jobs
+from gate.rules.ids import derive_id
 from gate.rules.permissions import TaskVerb
-from gate.rules.planner_port import Exchange, Mode, PlannerInterrupted, PlannerReply, Turn
+from gate.rules.planner_port import (
+    Exchange,
+    Mode,
+    PlannerAssessment,
+    PlannerContext,
+    PlannerInterrupted,
+    PlannerReply,
+    Turn,
+)
 from gate.rules.ports import PlannerUnavailable, Tx, World
 from gate.rules.routing import Route, can_be_skipped, route
 from gate.rules.task import Assessment, Flow, Plan, Question, SettledPoint, StopRequest, Task
 from gate.rules.task_states import TaskEvent, TaskState
+from gate.rules.unicode_safety import quoted
 from gate.tasks.replies import with_reply_steps
-from gate.tasks.task_log import (
+from gate.tasks.slow_answers import MODEL, telling_if_late
+from gate.tasks.task_transitions import (
     already_decided,
     fail_task,
     move_task,
@@ -56,7 +67,7 @@ async def assess(world: World, task: Task) -> bool:
     turn = turn_of(task, Mode.ACT, task.text, task.created_at)
     brief = replace(await planner_context(world, task), interrupted=lambda: _changed(world, task))
     try:
-        found = await world.planner.assess(turn, brief)
+        found = await _assessed(world, turn, brief)
     except PlannerInterrupted:
         return True
     except PlannerUnavailable:
@@ -70,6 +81,14 @@ async def assess(world: World, task: Task) -> bool:
             tx, task, found.assessment, way, first
         )  # raises StaleTask where it has changed meanwhile
     return False
+
+
+async def _assessed(world: World, turn: Turn, brief: PlannerContext) -> PlannerAssessment:
+    """What the planner makes of a request; where it is a model that takes long, people are told."""
+    assessing = world.planner.assess(turn, brief)
+    if not world.planner.follows:
+        return await assessing
+    return await telling_if_late(world, turn.session, derive_id(turn.id, "assess"), MODEL, assessing)
 
 
 async def _changed(world: World, task: Task) -> bool:
@@ -171,7 +190,7 @@ async def skip(world: World, press: TaskPress) -> PressResult:
             return _late(task)
         needed = next((q for q in task.questions if not can_be_skipped(q)), None)
         if needed:
-            return PressResult(False, "needed", NEEDS_ANSWER.format(question=needed.text), task=task)
+            return PressResult(False, "needed", NEEDS_ANSWER.format(question=quoted(needed.text)), task=task)
         assumed = tuple(SettledPoint(q.id, q.text, q.assumption or FREE, "") for q in task.questions)
         return await _store_answers(tx, task, press.user, assumed, ())
 

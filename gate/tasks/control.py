@@ -18,7 +18,7 @@ from gate.rules.task import Flow, Instruction, PauseReason, Plan, Step, StepStat
 from gate.rules.task_states import TaskEvent, TaskState
 from gate.tasks import step_check
 from gate.tasks.step_action import withdraw_action
-from gate.tasks.task_log import (
+from gate.tasks.task_transitions import (
     already_decided,
     end_by_user,
     move_task,
@@ -31,10 +31,12 @@ from gate.tasks.task_log import (
 MOST = 4000  # characters of what is said with *Continue*
 SWITCHED_OFF = "Pausing is switched off here. *Stop* ends the task after the current step."
 PAUSING = "I pause once the current step is over."
+DECIDE_FIRST = "I pause once the card that waits is decided. Nothing else starts before that."
 ALREADY_PAUSING = "It pauses already, once the current step is over."
 PAUSE_WITHDRAWN = "I do not pause, then: it goes on after the current step."
 RUNNING = "It is running already. Where a step waits for a yes, please decide on its card."
 STOPPING = "I stop once the current step is over. Nothing else starts."
+ALL_DONE = "Every step is done: only the answer is still being written."
 NOTHING_TO_PAUSE = "There is nothing to pause here: decide on its card, or stop it."
 BUSY = "That step is running right now. Please wait for its end."
 STEP_SUCCEEDED = "That step has gone through meanwhile, so the task goes on."
@@ -42,13 +44,19 @@ NO_FAILED_STEP = "No step waits for that. Please use the newest card in the thre
 FAILURE_REASONS = (PauseReason.STEP, PauseReason.LAPSED, PauseReason.DOUBT)
 TOO_LATE = "It has gone on already. *Pause* stops it after the current step."
 ALREADY_HELD = "It waits already, until somebody says how it goes on."
-STOPPED = "the task was stopped"
+STOPPED = "The task was stopped"
+STEP_GOES_ON = (
+    PauseReason.STEP,
+    PauseReason.LAPSED,
+    PauseReason.WISH,
+)  # a step may still run in such a pause
 AWAY = (State.SUCCEEDED, State.UNDOING)
 StepDecision = Callable[[Tx, Task, Step], Awaitable[Task | PressResult]]
 
 
 async def pause(world: World, press: TaskPress) -> PressResult:
-    """*Pause*: the current step finishes first; what waits for its person waits on. Raises Unavailable."""
+    """*Pause*: what runs finishes first. Where a step of a plan only waits for its person, the plan pauses at once, and
+    that step can still be decided on. Raises Unavailable."""
 
     async def do(tx: Tx, task: Task) -> Task | PressResult:
         if not task.switches.pause_enabled:
@@ -60,6 +68,8 @@ async def pause(world: World, press: TaskPress) -> PressResult:
             TaskState.PLANNING,
         ):
             return PressResult(False, "no_pause", NOTHING_TO_PAUSE, task=task)
+        if task.planned and task.plan and task.plan.current is None and task.state is TaskState.RUNNING:
+            return PressResult(False, "no_pause", ALL_DONE, task=task)
         if task.wish is not StopRequest.NONE:
             return PressResult(
                 True, "pausing", STOPPING if task.wish is StopRequest.STOP else ALREADY_PAUSING, task=task
@@ -68,9 +78,18 @@ async def pause(world: World, press: TaskPress) -> PressResult:
             tx, task, "pause_asked", press.user, pause=replace(task.pause, wish=StopRequest.PAUSE)
         )
         tx.enqueue(jobs.task(now.id, now.revision))
-        return PressResult(True, "pausing", PAUSING if now.plan and now.plan.begun else "", task=now)
+        return PressResult(True, "pausing", await _pauses_when(tx, now), task=now)
 
     return await press_task(world, press, TaskVerb.PAUSE, _version, do)
+
+
+async def _pauses_when(tx: Tx, task: Task) -> str:
+    """What a pause waits for, in a sentence; "" where it comes at once."""
+    begun = task.plan.begun if task.plan else ()
+    found = [await tx.action(step.action) for step in begun]
+    if not all(action is not None and action.state is State.PREPARED for action in found):
+        return PAUSING
+    return DECIDE_FIRST if found and not task.planned else ""
 
 
 async def unpause(world: World, press: TaskPress) -> PressResult:
@@ -141,7 +160,7 @@ async def retry(world: World, press: TaskPress) -> PressResult:
 
 async def _retry_step(tx: Tx, task: Task, step: Step, user: str) -> Task | PressResult:
     """Begin a step once more, unless it is under way or has gone through after all."""
-    action = await withdraw_action(tx, step, user, "it is tried again")
+    action = await withdraw_action(tx, step, user, "Its step was begun again")
     late = _under_way(tx, task, action)
     if late:
         return late
@@ -161,7 +180,7 @@ async def skip_step(world: World, press: TaskPress) -> PressResult:
     """*Skip*: go on without the step. What needs its result will say so when it comes to it. Raises Unavailable."""
 
     async def do(tx: Tx, task: Task, step: Step) -> Task | PressResult:
-        action = await withdraw_action(tx, step, press.user, "its step was skipped")
+        action = await withdraw_action(tx, step, press.user, "Its step was skipped")
         late = _under_way(tx, task, action)
         if late:
             return late
@@ -203,7 +222,7 @@ async def stop(world: World, press: TaskPress) -> PressResult:
 
 def _is_ended_by_run(task: Task) -> bool:
     """Whether the end of a step that runs is written down by a run: not while its task waits for a look at another."""
-    return task.state is not TaskState.PAUSED or task.why in (PauseReason.STEP, PauseReason.LAPSED)
+    return task.state is not TaskState.PAUSED or task.why in STEP_GOES_ON
 
 
 async def _request_stop(tx: Tx, task: Task, user: str) -> Task:

@@ -13,7 +13,7 @@ from gate.rules.ports import StaleTask, Tx, World
 from gate.rules.task import Flow, Specification, Task
 from gate.rules.task_states import TaskEvent, TaskState
 from gate.tasks import replies
-from gate.tasks.task_log import lock_unchanged, move_task, press_task, start_turn, update_task
+from gate.tasks.task_transitions import lock_unchanged, move_task, press_task, start_turn, update_task
 
 PRESSED = "you pressed *Implement now*"
 ASKED = "Please compile what is to be built now."

@@ -16,7 +16,7 @@ from gate.rules.task import Flow, Task
 from gate.rules.task_states import NoSuchTaskArrow, TaskEvent, TaskState
 from gate.tasks.clarify import thread_busy_reason
 from gate.tasks.create_task import new_task
-from gate.tasks.task_log import move_task, press_task, start_turn
+from gate.tasks.task_transitions import move_task, press_task, start_turn
 
 CHANGE_MISSING = "Please say what should be different."
 NO_CHANGE = "That reads as thanks, so nothing runs again. Press *Yes, done*, or say what should be different."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -35,10 +35,19 @@ READER_SECONDS = 900.0
 BROKEN = "Something went wrong on my side when I read this. If no card came of it, please ask in other words."
 
 
-WELCOME = "You are welcome. Nothing runs because of this; tell me what you need."
 NOTHING_WAITS = (
     "Nothing of yours is waiting in this thread, so there is nothing to confirm or to cancel. Nothing ran."
 )
+# Why a plain “yes” is none.
+NOT_THERE_YET = "The card was not there yet when you wrote this. Please look at it and answer again."
+TYPED = "A “yes” is not enough for this one: press *Review…* on its card and type the phrase."
+BY_AGENT = "A “yes” is not enough for what an agent asked for: please press *Confirm* on its card."
+ELSEWHERE = (
+    "Is this a yes to the card that waits, or about what else I asked you here? Nothing ran: please press a button on "
+    "the one you mean."
+)
+# A task in one of these waits for a person's word, which a “yes” may be.
+ASKING = (TaskState.CLARIFYING, TaskState.PLAN_REVIEW, TaskState.PAUSED, TaskState.TALKING)
 AMBIGUOUS = "Is this about the result, or a yes to the card that waits? Nothing ran: please press a button on the card."
 
 
@@ -126,8 +135,8 @@ async def _read(world: World, incoming: Incoming, proceed: Proceed) -> None:
     if person is None or await _is_handled(world, incoming, person):
         return
     starter = incoming.mentioned or await world.ledger.thread_starter(incoming.session) == incoming.user
-    if not starter or await _is_answer_to_nothing(world, incoming) or await _is_thanks(world, incoming):
-        return
+    if not starter or await _is_answer_to_nothing(world, incoming) or is_thanks(incoming.text):
+        return  # to bare thanks there is nothing to say
     await _open(world, incoming, proceed)
 
 
@@ -157,15 +166,6 @@ async def _is_handled(world: World, incoming: Incoming, person: Person) -> bool:
     if about is not None:
         await _post_result(world, incoming, about)
     return about is not None
-
-
-async def _is_thanks(world: World, incoming: Incoming) -> bool:
-    """Whether it is thanks: nothing is asked for by it, also where nothing is there that it might be about."""
-    if not is_thanks(incoming.text):
-        return False
-    if incoming.mentioned:
-        await post_note(world, incoming, "answer", {"text": WELCOME}, to=incoming.user)
-    return True
 
 
 async def _open(world: World, incoming: Incoming, proceed: Proceed) -> None:
@@ -276,10 +276,11 @@ async def _decide_pending(world: World, incoming: Incoming, person: Person) -> b
     everyone = await world.ledger.pending(incoming.session.team, session=incoming.session)
     waiting = [a for a in everyone if a.requester == person.id]
     if not waiting:
-        if everyone and yes:
-            only = f"Only {deciders(everyone[0])} can confirm this."
-            await post_note(world, incoming, "answer", {"text": only}, to=incoming.user)
-        return bool(everyone) and yes
+        if not (everyone and yes) or await _is_asked(world, incoming):
+            return False
+        only = f"Only {deciders(everyone[0])} can confirm this."
+        await post_note(world, incoming, "answer", {"text": only}, to=incoming.user)
+        return True
     if thread_commands.is_stop(text) and any(action.step for action in waiting):
         return False  # of a task, not of the one step that waits
     if len(waiting) > 1:
@@ -313,25 +314,40 @@ async def _rename_pending(world: World, incoming: Incoming) -> bool:
 
 async def _yes(world: World, incoming: Incoming, action: Action) -> None:
     """The requester's own plain yes: to one action, not destructive, whose card stood there before they wrote."""
-    posted = await world.ledger.posted(action.id)
-    if posted is None or posted.shows != action.version or _was_shown_later(action, posted, incoming):
-        text = "The card was not there yet when you wrote this. Please look at it and answer again."
-        await post_note(world, incoming, "answer", {"text": text}, to=incoming.user)
-    elif await _has_result_since(world, incoming, posted):
-        await post_note(world, incoming, "answer", {"text": AMBIGUOUS}, to=incoming.user)
-    elif action.verdict is not Verdict.CONFIRM:
-        text = "A “yes” is not enough for this one: press *Review…* on its card and type the phrase."
-        await post_note(world, incoming, "answer", {"text": text}, to=incoming.user)
+    if why := await _why_no_plain_yes(world, incoming, action):
+        await post_note(world, incoming, "answer", {"text": why}, to=incoming.user)
     else:
         await _answer(world, incoming, await confirm(world, _press(action, incoming)), action)
 
 
-async def _has_result_since(world: World, incoming: Incoming, posted: Posted) -> bool:
-    """Whether a result of theirs was shown after the card, so that “ok” may be about either."""
-    if thread_commands.is_go(incoming.text):
-        return False
-    for task in await world.ledger.tasks_of(incoming.session, 20):
-        if task.requester == incoming.user and task.state is TaskState.SATISFACTION:
+async def _why_no_plain_yes(world: World, incoming: Incoming, action: Action) -> str:
+    """Why a plain yes does not count for this action, in a sentence; "" where it does."""
+    posted = await world.ledger.posted(action.id)
+    if posted is None or posted.shows != action.version or _was_shown_later(action, posted, incoming):
+        return NOT_THERE_YET
+    if await world.ledger.grants.of_agents({action.id, *filter(None, [action.task])}):
+        return BY_AGENT
+    tasks = await _own_tasks(world, incoming)
+    if any(task.id != action.task and task.state in ASKING for task in tasks):
+        return ELSEWHERE
+    if not thread_commands.is_go(incoming.text) and await _has_result_since(world, tasks, posted):
+        return AMBIGUOUS
+    return "" if action.verdict is Verdict.CONFIRM else TYPED
+
+
+async def _own_tasks(world: World, incoming: Incoming) -> list[Task]:
+    return [t for t in await world.ledger.tasks_of(incoming.session, 20) if t.requester == incoming.user]
+
+
+async def _is_asked(world: World, incoming: Incoming) -> bool:
+    """Whether a task of theirs asks them something in this thread, so that a yes is an answer to that."""
+    return any(task.state in ASKING for task in await _own_tasks(world, incoming))
+
+
+async def _has_result_since(world: World, tasks: Sequence[Task], posted: Posted) -> bool:
+    """Whether a result of one of these tasks was shown after the card, so that “ok” may be about either."""
+    for task in tasks:
+        if task.state is TaskState.SATISFACTION:
             asked_at = await _satisfaction_asked_at(world, task)
             if asked_at and posted.at and asked_at > posted.at:
                 return True

@@ -8,7 +8,7 @@ from dataclasses import replace
 from gate.rules import plans
 from gate.rules.action import Verdict
 from gate.rules.plan_changes import StepChange, rebuilt_plan
-from gate.rules.planner_port import Clarify, Mode, ProposePlan, Turn
+from gate.rules.planner_port import Clarify, Mode, ProposePlan, Say, Turn
 from gate.rules.ports import Tx, World
 from gate.rules.task import PauseReason, Plan, Planning, Step, Task
 from gate.rules.task_states import TaskEvent, TaskState
@@ -24,7 +24,8 @@ from gate.tasks.plan_review import (
     replan,
     step_by_step,
 )
-from gate.tasks.task_log import (
+from gate.tasks.task_transitions import (
+    IN_WORDS,
     fail_task,
     lock_unchanged,
     move_task,
@@ -72,9 +73,9 @@ async def make_plan(world: World, task: Task) -> bool:
 async def _proposed(world: World, task: Task, reply: ProposePlan) -> Plan:
     steps, last = rebuilt_plan(task.plan, reply.steps)
     before = task.plan or Plan(0, ())
-    plan = replace(
-        before, version=before.version + 1, steps=steps, last=last, note=plans.clipped(reply.note, NOTE)
-    )
+    note = plans.clipped(reply.note, NOTE)
+    version = before.version + 1
+    plan = replace(before, version=version, steps=steps, last=last, note=note, own_note=reply.own)
     if too_long(world, plan):
         return plan
     return await preview_plan(world, task, plan)
@@ -155,6 +156,12 @@ def _problem(plan: Plan, step: Step) -> str:
     return f"Step {plans.place(plan, step)} ({step.name}): {step.problem}"
 
 
+async def _answered(tx: Tx, task: Task) -> Task:
+    """End a task whose planner has answered in words, which stand in the thread: there is nothing left to plan."""
+    acting = await move_task(tx, task, TaskEvent.ACT, planning=_planning_done(task))
+    return await move_task(tx, acting, TaskEvent.SETTLE, outcome=replace(acting.outcome, result=IN_WORDS))
+
+
 async def _handle_other_reply(tx: Tx, world: World, task: Task, found: Turn) -> Task:
     """The planner has not answered with a plan."""
     reply = found.exchanges[-1].reply
@@ -162,7 +169,7 @@ async def _handle_other_reply(tx: Tx, world: World, task: Task, found: Turn) -> 
         return await clarify.ask_questions(tx, task, reply.questions)
     plan = task.plan
     if plan is None or not plan.steps:
-        return await fail_task(tx, task, NO_PLAN)
+        return await (_answered(tx, task) if isinstance(reply, Say) else fail_task(tx, task, NO_PLAN))
     if _unfinished(plan) and _needs_no_approval(task):  # it must not go on as if nothing had been said
         on = await move_task(tx, task, TaskEvent.ACT, planning=_planning_done(task))
         reason = NOT_TAKEN.format(text=f"“{plans.clipped(found.text, 300)}”.")

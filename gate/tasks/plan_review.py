@@ -23,7 +23,14 @@ from gate.rules.reviews import Phase, matched_names
 from gate.rules.task import Instruction, Plan, Step, StopRequest, Task
 from gate.rules.task_states import TaskEvent, TaskState
 from gate.tasks.plan_preview import argument_problem, call_of_step, current_rules_hash, preview_plan
-from gate.tasks.task_log import OLD_CARD, lock_unchanged, move_task, press_task, start_turn, update_task
+from gate.tasks.task_transitions import (
+    OLD_CARD,
+    lock_unchanged,
+    move_task,
+    press_task,
+    start_turn,
+    update_task,
+)
 
 MOST = 4000  # characters of a reason
 PREVIEW_PENDING = "I am still looking at what this would change. Please press again in a moment."

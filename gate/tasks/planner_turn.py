@@ -10,11 +10,13 @@ from gate.actions.confirm import cancel
 from gate.actions.prepare import Answered, CallRequest, Prepared, Refused, prepare
 from gate.actions.preview import policy_decision
 from gate.rules import jobs
-from gate.rules.action import Action, Json, Ref, Verdict
+from gate.rules.action import Action, Decision, Json, Ref, Verdict
 from gate.rules.canonical_json import BadArguments, canonical
+from gate.rules.canonical_targets import with_canonical_paths
 from gate.rules.ids import derive_id
 from gate.rules.messages import PROGRESS_DELAY, CardKey, CardKind
 from gate.rules.planner_port import (
+    WITHHELD,
     Call,
     CallReport,
     CancelPending,
@@ -35,7 +37,7 @@ from gate.rules.ports import Note, PlannerUnavailable, StaleTask, Unavailable, W
 from gate.rules.states import State
 from gate.rules.task import Flow, Instruction, StopRequest, Task
 from gate.rules.task_states import TaskEvent, TaskState
-from gate.tasks import run
+from gate.tasks import run_steps
 from gate.tasks.replies import (
     OPEN,
     TOO_MANY,
@@ -51,11 +53,13 @@ from gate.tasks.replies import (
     report_steps,
     with_reply_steps,
 )
-from gate.tasks.task_log import BROKEN, move_task, planner_away, planner_context, with_step
+from gate.tasks.slow_answers import MODEL, server_name, telling_if_late
+from gate.tasks.task_transitions import BROKEN, move_task, planner_away, planner_context, with_step
 
 NOT_NOW = {
     Mode.PLAN: "Not now: this changes something. Put it into the plan.",
     Mode.TALK: "Not now: this is a conversation, and nothing is changed before it is to be built.",
+    Mode.ANSWER: "Not now: everything is over, and only words are asked for.",
 }
 
 
@@ -121,17 +125,30 @@ async def _next_reply(world: World, turn: Turn) -> tuple[Turn, Task | None] | No
     )
     pending = await world.ledger.pending(turn.session.team, user=turn.requester, session=turn.session)
     try:
-        said = await world.planner.reply(turn, brief, pending)
+        said = await _asked(world, turn, brief, pending)
     except PlannerInterrupted:
         return None
     except PlannerUnavailable:
-        await _store_note(world, planner_away(turn))
-        raise
+        if turn.mode is not Mode.ANSWER:
+            await _store_note(world, planner_away(turn))
+            raise
+        said = PlannerReply(Done())  # what was done and read is shown without its words
     while True:
         try:
             return await _store_reply(world, turn, task, brief, said)
         except StaleTask as stale:  # it was changed while the planner was asked
             task = stale.task
+
+
+async def _asked(
+    world: World, turn: Turn, brief: PlannerContext, pending: tuple[Action, ...]
+) -> PlannerReply:
+    """What the planner replies; where it is a model that takes long, people are told."""
+    asking = world.planner.reply(turn, brief, pending)
+    if not world.planner.follows:
+        return await asking
+    key = derive_id(turn.id, len(turn.exchanges))
+    return await telling_if_late(world, turn.session, key, MODEL, asking)
 
 
 async def _store_reply(
@@ -152,7 +169,7 @@ async def _store_reply(
         if said.usage.requests or brief.instructions or plan is not task.plan:
             taken = (
                 task.instructions
-                if is_preparatory_read(turn, said.reply)
+                if turn.mode is Mode.ANSWER or is_preparatory_read(turn, said.reply)
                 else _mark_instructions_used(task, brief, index)
             )
             planning = replace(task.planning, usage=task.planning.usage + said.usage)
@@ -241,8 +258,8 @@ async def _run_reply_steps(
         call = reply.calls[most]
         async with world.ledger.begin() as tx:
             await report_refusal(tx, turn, (index, most), Refused(f"{call.server}.{call.tool}", (TOO_MANY,)))
-    seen = run.Progress(turns={turn.id: turn}, ended={ended.id: ended} if ended else {})
-    task = await run.advance(world, task, seen) if task else None
+    seen = run_steps.Progress(turns={turn.id: turn}, ended={ended.id: ended} if ended else {})
+    task = await run_steps.advance(world, task, seen) if task else None
     if task is None or task.state is not TaskState.RUNNING:
         return None
     return await report_steps(world, seen.turns[turn.id], task, seen.ended), task
@@ -253,15 +270,23 @@ async def _read(world: World, turn: Turn, place: tuple[int, int], call: Call) ->
     asked = CallRequest(
         derive_id("action", turn.id, *place), turn.session, turn.requester, call, turn.id, place[1]
     )
+    lookup = is_lookup(turn.exchanges[place[0]].reply)
+    decision = _decision(world, turn, call)
+    if lookup and decision and decision.private:
+        return CallReport(place[1], WITHHELD, "")
     existing = await world.ledger.action(asked.id)
     if existing is not None:
         return await report_of_action(world, existing, place[1])
-    lookup = is_lookup(turn.exchanges[place[0]].reply)
-    if (lookup or turn.mode is not Mode.ACT) and not _reads(world, turn, call):
+    reads = decision is None or decision.verdict is Verdict.RUN
+    if (lookup or turn.mode is not Mode.ACT) and not reads:
         return CallReport(place[1], "refused", NOT_NOW[Mode.PLAN if lookup else turn.mode])
     over_many = place[1] >= world.limits.calls_per_turn
     name = f"{call.server}.{call.tool}"
-    result = Refused(name, (TOO_MANY,)) if over_many else await prepare(world, asked)
+    result = (
+        Refused(name, (TOO_MANY,))
+        if over_many
+        else await telling_if_late(world, asked.session, asked.id, server_name(call), prepare(world, asked))
+    )
     if isinstance(result, Prepared):
         return await report_of_action(world, result.action, place[1])
     async with world.ledger.begin() as tx:
@@ -272,18 +297,22 @@ async def _read(world: World, turn: Turn, place: tuple[int, int], call: Call) ->
     return CallReport(place[1], "refused", " ".join(result.reasons))
 
 
-def _reads(world: World, turn: Turn, call: Call) -> bool:
+def _decision(world: World, turn: Turn, call: Call) -> Decision | None:
+    """What the policy says of a call; None for one that is refused in a moment, before any rule is held against it."""
     spec = world.tools.find(call.server, call.tool)
     if spec is None:
-        return True  # refused in a moment, with the closest names
+        return None
     try:
         canonical(call.args)
     except BadArguments:
-        return True  # likewise, before any rule is held against them
-    return policy_decision(world, spec, dict(call.args), turn.session.channel).verdict is Verdict.RUN
+        return None
+    args = with_canonical_paths(spec.recipe.targets, call.args)
+    return policy_decision(world, spec, args, turn.session.channel)
 
 
 async def _other(world: World, turn: Turn, index: int, reply: object) -> CallReport:
+    if isinstance(reply, Say) and turn.mode is Mode.ANSWER:  # it stands in the last message of its task
+        return CallReport(0, "succeeded", "")
     if isinstance(reply, Say):
         if may_end_on_card(turn, reply.text) and await _put_answer_on_card(world, turn, reply.text):
             return CallReport(0, "succeeded", "")

@@ -13,6 +13,7 @@ from gate.rules.canonical_json import parse
 from gate.rules.ids import derive_id
 from gate.rules.messages import CardKey, CardKind
 from gate.rules.planner_port import (
+    WITHHELD,
     Call,
     CallReport,
     Clarify,
@@ -34,7 +35,7 @@ from gate.rules.reviews import Phase, released
 from gate.rules.states import State
 from gate.rules.steps import PRIVATE
 from gate.rules.task import LAST_WORDS, Origin, Plan, Step, StepCall, StepState, Task
-from gate.tasks.task_log import rewrite_result
+from gate.tasks.task_transitions import rewrite_result
 
 MAX_NAMES = 3  # calls named in a result
 WAITING = "waiting"
@@ -211,6 +212,12 @@ async def report_of_action(world: World, action: Action, place: int, *, dropped:
 # What the planner says in the end
 
 
+def answer_of(turn: Turn | None) -> str:
+    """The answer that a turn has ended with; "" where it ended without one."""
+    last = turn.exchanges[-1].reply if turn and turn.exchanges else None
+    return last.text if isinstance(last, Say) else ""
+
+
 def may_end_on_card(turn: Turn, text: str) -> bool:
     """Whether the last words of a turn may be about a change, and have room on its card."""
     called = any(isinstance(exchange.reply, Propose) for exchange in turn.exchanges)
@@ -232,15 +239,36 @@ MOST_BEFORE = 10  # calls of a reply whose notes stand above that of a later one
 
 
 async def report_refusal(tx: Tx, turn: Turn, place: tuple[int, int], found: Refused) -> None:
-    """Say why a call will not be asked. `place`: the reply and the call, from 0."""
+    """Say why a call will not be asked, once in a turn. `place`: the reply and the call, from 0."""
+    if _was_told(turn, place, found):
+        return
     await _post(
         tx, turn, place, "refused", {"name": found.summary or found.name, "reasons": list(found.reasons)}
+    )
+
+
+def _was_told(turn: Turn, place: tuple[int, int], found: Refused) -> bool:
+    """Whether the same was said of a call of the same tool in an earlier reply of this turn."""
+    reply, call = place
+    asked = turn.exchanges[reply].reply if reply < len(turn.exchanges) else None
+    calls = asked.calls if isinstance(asked, Propose) else ()
+    told = CallReport(call, "refused", " ".join(found.reasons))
+    return any(
+        isinstance(one.reply, Propose)
+        and call < len(calls)
+        and replace(report, call=call) == told
+        and one.reply.calls[report.call] == replace(calls[call], prose=one.reply.calls[report.call].prose)
+        for one in turn.exchanges[:reply]
+        for report in one.reports
     )
 
 
 async def report_read(tx: Tx, turn: Turn, place: tuple[int, int], read: Answered, shown: bool) -> CallReport:
     """What the planner is told of a read. `shown`: people see its answer, too, where it does not only look something
     up. What is for whoever asked alone is always shown to them: nobody else may tell it."""
+    lookup = is_lookup(turn.exchanges[place[0]].reply)
+    if lookup and read.private:  # the rules have changed since it was begun
+        return CallReport(place[1], WITHHELD, "")
     body = {
         "name": read.spec.full_name,
         "summary": summary_of(read.spec, read.args, plainly(read.spec, read.args)),
@@ -251,7 +279,7 @@ async def report_read(tx: Tx, turn: Turn, place: tuple[int, int], read: Answered
         "open_world": bool(read.spec.hints.open_world),
         "error": read.answer.is_error,
     }
-    if (shown or read.private) and not is_lookup(turn.exchanges[place[0]].reply):
+    if (shown or read.private) and not lookup:
         await _post(tx, turn, place, "read", body, turn.requester if read.private else "")
     return CallReport(place[1], "failed" if read.answer.is_error else "succeeded", read.answer.text)
 

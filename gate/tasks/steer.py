@@ -21,7 +21,7 @@ from gate.rules.task_states import TaskState
 from gate.rules.timestamps import is_later
 from gate.tasks import clarify, control, converse, feedback, plan, step_check
 from gate.tasks.step_action import supersede_pending
-from gate.tasks.task_log import say_in_thread, update_task
+from gate.tasks.task_transitions import say_in_thread, update_task
 
 MOST = 4000  # characters of one instruction
 LOOKS = 20  # at a task that others change at the same time
@@ -96,14 +96,14 @@ def _refuse_others(incoming: Incoming, tasks: Sequence[Task]) -> PressResult | N
     other = next(
         (t for t in tasks if t.requester != incoming.user and t.state in (*ASSESSING, S.PAUSED)), None
     )
-    said = "" if other is None or incoming.mentioned else _steering_refusal(incoming, other)
+    said = "" if other is None else _steering_refusal(incoming, other)
     return PressResult(False, "not_allowed", said, task=other) if said else None
 
 
 async def _handle_in_task(world: World, incoming: Incoming, task: Task) -> PressResult | None:
     person = await world.people.known(incoming.session.team, incoming.user)
     if not may_task(world.policy, TaskVerb.STEER, task, person).allowed:
-        return None if incoming.mentioned else await _keep_remark(world, incoming, task)
+        return await _answer_other(world, incoming, task)
     own = incoming.user == task.requester
     flow = _control_by_word(incoming, task)
     if flow is not None:
@@ -113,6 +113,14 @@ async def _handle_in_task(world: World, incoming: Incoming, task: Task) -> Press
     if is_thanks(incoming.text) and (taken := _answer_thanks(incoming, task)) is not None:
         return taken
     return await ABOUT[task.state](world, incoming, task)
+
+
+async def _answer_other(world: World, incoming: Incoming, task: Task) -> PressResult | None:
+    """What somebody says who may not steer the task. None of what mentions the bot and is no steering: a request."""
+    if not incoming.mentioned:
+        return await _keep_remark(world, incoming, task)
+    said = _steering_refusal(incoming, task)
+    return PressResult(False, "not_allowed", said, task=task) if said else None
 
 
 def _answer_thanks(incoming: Incoming, task: Task) -> PressResult | None:
@@ -257,10 +265,12 @@ async def _keep_remark(world: World, incoming: Incoming, task: Task) -> PressRes
 
 
 def _steering_refusal(incoming: Incoming, task: Task) -> str:
-    """Who may steer the task, where somebody else wants to; "" for what is a remark."""
-    asks = _control_by_word(incoming, task) is not None or classify_feedback(incoming.text) in (
-        FeedbackKind.CHANGE,
-        FeedbackKind.OVER,
+    """Who may steer the task, where somebody else wants to; "" for what is a remark, or with a mention a request."""
+    changes = classify_feedback(incoming.text) in (FeedbackKind.CHANGE, FeedbackKind.OVER)
+    asks = (
+        _control_by_word(incoming, task) is not None
+        or thread_commands.is_about_steps(incoming.text)
+        or (changes and not incoming.mentioned)
     )
     return REMARK.format(requester=task.requester) if asks else ""
 

@@ -7,19 +7,24 @@ from dataclasses import replace
 from gate.actions.confirm import approve, end_pending, notify_ended
 from gate.actions.grant_consent import approve_by_grant
 from gate.actions.prepare import Write, has_too_many_pending, insert_pending
-from gate.actions.versioning import audit_entry, record_proposed
+from gate.actions.versioning import audit_entry, record_proposed, with_receipt
 from gate.rules import plans
 from gate.rules.action import Action, Vote
 from gate.rules.canonical_json import parse
 from gate.rules.plans import step_of
 from gate.rules.ports import Tx, World
+from gate.rules.previews import target_of
 from gate.rules.reviews import released
 from gate.rules.states import Event, State
+from gate.rules.steps import PRIVATE
 from gate.rules.task import PauseReason, Plan, Step, StepState, Task
 from gate.rules.task_states import TaskState
-from gate.tasks.task_log import lock_unchanged, update_step, with_step
+from gate.tasks.plan_preview import current_rules_hash
+from gate.tasks.task_transitions import lock_unchanged, update_step, with_step
 
-SUPERSEDED = "The requester asked for something else instead."
+SUPERSEDED = "Something else was asked for instead."
+CHANGED = "{what} changed after you approved the plan, so please look again."
+SAID_ALONE = "its own card says more, to whoever asked alone."  # of what is private to a person
 WAITS = (State.PREPARED, State.APPROVED)
 WENT_WELL = (State.SUCCEEDED, State.UNDOING, State.UNDONE)
 
@@ -31,7 +36,7 @@ class NotPreviewable(Exception):
 def step_inserter(task: Task, step: Step, begun_here: dict[str, Task]) -> Write:
     """Writes down the action of a step together with the step: approved at once where the requester has approved
     exactly this with the plan, else waiting for its person. `begun_here` gets the task as it stands then, by the id of
-    the step. Raises StaleTask when the task has moved on, and Unseen when there is no preview of it."""
+    the step. Raises StaleTask when the task has moved on, and NotPreviewable when there is no preview of it."""
 
     async def write(world: World, action: Action) -> Action | None:
         if action.preview.problem and step.origin is None:  # of a reply, its card says so
@@ -45,12 +50,25 @@ def step_inserter(task: Task, step: Step, begun_here: dict[str, Task]) -> Write:
             elif await has_too_many_pending(tx, world, action):
                 return None
             else:
-                stored = await insert_pending(tx, action)
+                stored = await insert_pending(tx, _with_reason_to_ask(world, now, step, action))
             after = await store_begun_step(tx, now, step, stored)
         begun_here[step.id] = after
         return stored
 
     return write
+
+
+def _with_reason_to_ask(world: World, task: Task, step: Step, action: Action) -> Action:
+    """The action of a step with why it asks, where its requester has approved it with the plan."""
+    spec = world.tools.find(action.server, action.tool)
+    plan = task.plan
+    approved = plan is not None and plan.approved_by == task.requester and bool(step.consent)
+    if spec is None or not approved or plans.asks_each(task) or step.consent == plans.step_seal(action):
+        return action
+    same = current_rules_hash(world, task, step) == step.rules
+    changed = (target_of(action.preview) or "What it changes") if same else "The tool or its rules"
+    source = replace(action.proposal.source, again=CHANGED.format(what=changed))
+    return with_receipt(world, spec, replace(action, proposal=replace(action.proposal, source=source)))
 
 
 async def _grant_applies(tx: Tx, world: World, of: tuple[Task, Step], action: Action) -> Action | None:
@@ -77,9 +95,13 @@ async def store_begun_step(tx: Tx, task: Task, step: Step, action: Action) -> Ta
     """Write down which action a step is now."""
     run, output = replace(step.run, action=action.id), replace(step.output, text="")
     asked = replace(step, state=StepState.ASKED, run=run, output=output)
+    seen = replace(step.preflight, cls=action.cls, verdict=action.verdict)
     if step.origin is not None:
-        seen = replace(step.preflight, cls=action.cls, verdict=action.verdict, preview=action.preview)
+        seen = replace(seen, preview=action.preview)
         asked = replace(asked, title=action.preview.summary, preflight=seen)
+    elif not action.private:
+        seal = plans.step_seal(action) if plans.is_coverable(action) else ""
+        asked = replace(asked, preflight=replace(seen, preview=action.preview, seal=seal))
     return await update_step(tx, task, asked, "step_begun", plans.step_sentence(asked))
 
 
@@ -129,7 +151,7 @@ async def withdraw_action(tx: Tx, step: Step | None, user: str, why: str) -> Act
         return action
     if action.state is State.PREPARED and action.expires_at <= await tx.now():
         return action  # nobody can confirm it any more: it expires in a moment
-    return await end_pending(tx, action, Event.CANCEL, user, why)
+    return await end_pending(tx, action, Event.CANCEL, user, why, own=True)
 
 
 async def supersede_pending(tx: Tx, task: Task, user: str) -> tuple[Task, tuple[Action, ...]]:
@@ -139,7 +161,7 @@ async def supersede_pending(tx: Tx, task: Task, user: str) -> tuple[Task, tuple[
     for step in (one for one in plan.begun if one.origin):
         action = await tx.action(step.action)
         if action is not None and action.state is State.PREPARED:
-            resolution = replace(action.resolution, reason=SUPERSEDED)
+            resolution = replace(action.resolution, by=user, reason=SUPERSEDED, own=True)
             moved = await tx.move(action, Event.SUPERSEDE, resolution=resolution)
             tx.audit(
                 audit_entry(
@@ -167,14 +189,32 @@ def step_done(plan: Plan, step: Step, action: Action) -> Step:
         step = replace(step, call=call, preflight=replace(step.preflight, preview=action.preview))
     text, structured = (outcome.text, outcome.structured) if outcome else ("", None)
     ran = replace(step, run=replace(step.run, action=action.id))
-    return plans.with_result(plan, ran, text, structured)
+    done = plans.with_result(plan, ran, text, structured)
+    return replace(done, output=replace(done.output, text=PRIVATE)) if action.private else done
 
 
 def failure_text(plan: Plan, step: Step, action: Action) -> tuple[PauseReason, str]:
-    """Why a task has to wait after what became of a step's action, in a sentence."""
+    """Why a task has to wait after what became of a step's action, in a sentence. It begins with whoever decided on it,
+    as a mention, where somebody did."""
     if action.state is State.EXPIRED:
         return PauseReason.LAPSED, f"Nobody decided on step {plans.place(plan, step)} in time."
-    return PauseReason.STEP, f"{plans.label(plan, step)} {_what_became(action)}"
+    label = plans.label(plan, step)
+    if action.state in (State.CANCELLED, State.REJECTED) and action.decided_by and not action.resolution.own:
+        label = label.replace("Step", "step", 1) if plan.version else label
+        return PauseReason.STEP, f"<@{action.decided_by}> {action.state} {label}{_reason(action)}"
+    return PauseReason.STEP, f"{label} {_what_became(action)}"
+
+
+def failed_step(plan: Plan, step: Step, action: Action) -> Step:
+    """The step, failed because of that."""
+    text = failure_text(plan, step, action)[1]
+    said = f"It was {action.state}{_reason(action)}"
+    return plans.with_failure(step, said if text.startswith("<@") else text)
+
+
+def _reason(action: Action) -> str:
+    """Why a person decided so, as the end of a sentence; of what is private to a person, nothing."""
+    return f": {action.decision}" if action.decision and not action.private else "."
 
 
 async def settle_unknown_steps(world: World, task: Task) -> bool:
@@ -198,26 +238,22 @@ def _settled(task: Task, step: Step, action: Action) -> Step:
     if action.state in WENT_WELL and not action.under_review and not rejected:
         return step_done(task.plan, step, action)
     if action.state is State.FAILED:
-        return plans.with_failure(step, failure_text(task.plan, step, action)[1])
+        return failed_step(task.plan, step, action)
     return step
 
 
 def _what_became(action: Action) -> str:
-    # Without a name: this stands in quotation marks, where no mention is drawn. The action's own card says who.
-    who = "whoever asked for it" if action.decided_by == action.requester else "an approver or admin"
-    by = f" by {who}" if action.decided_by else ""
-    said = f": {action.decision}" if action.decision else "."
-    text = action.outcome.text if action.outcome else ""
+    text = SAID_ALONE if action.private else action.outcome.text if action.outcome else ""
     if action.judged is not None and not action.judged.kept:
         return "was done, and its result was rejected."
     if action.state is State.FAILED:
         return f"failed: {text}"
     if action.state is State.UNKNOWN:
         return f"may have run or not: {text} Please look there, and say on its card what became of it."
-    if action.state is State.REJECTED:
-        return f"was rejected{by}{said}"
     if action.state is State.UNDONE:
         return "was done, and taken back since."
-    if by:
-        return f"was cancelled{by}{said}"
+    if action.private:
+        return "was called off."
+    if action.decided_by:
+        return f"was called off. {action.decision}."
     return f"was called off. {action.decision} Its card asks again where that is possible."

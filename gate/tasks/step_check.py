@@ -28,10 +28,11 @@ from gate.rules.task import NOBODY, PauseReason, Plan, Step, StepReview, StepSta
 from gate.rules.task_states import TaskEvent, TaskState
 from gate.rules.templates import TemplateError, expand
 from gate.rules.tool import ToolSpec
-from gate.tasks.task_log import (
+from gate.tasks.task_transitions import (
     move_task,
     next_pause,
     record,
+    retire_cards,
     update_step,
     update_task,
     with_step,
@@ -39,8 +40,9 @@ from gate.tasks.task_log import (
 )
 
 MAX_TIMER_DELAY = 30.0  # seconds after its time at which a summary counts as one that nobody could have held
+TARGET = "its target is as it should be now"  # the check by a read that the recipe of the tool names
 # What the audit log and the events say of a pause; its card quotes the result, and why it is (not) trusted. The log
-# adds the score and who judged (Weighed.noted).
+# adds the score and who judged (StepAssessment.noted).
 REVIEW_WANTED = "A person is to look at what it gave."
 NOT_TRUSTED = "What it gave is not trusted, and a person is to decide."
 TIMED_OUT = "no person decided: nobody pressed Hold within {seconds:g} s"
@@ -61,6 +63,7 @@ class StepAssessment:
     gated: bool
     tainted: bool
     verdict: str  # of the second look, without its reason; "" where there was none
+    read_back: bool = False  # its target was read, and is as it should be
 
     @property
     def noted(self) -> str:
@@ -90,7 +93,13 @@ async def assess_step(world: World, task: Task, step: Step, action: Action) -> S
     )
     gated = action.always_gated or action.cls is CallClass.DESTRUCTIVE
     return StepAssessment(
-        action, score(seen), contradicts_result(seen), gated, past.tainted, verdict(seen.judgement)
+        action,
+        score(seen),
+        contradicts_result(seen),
+        gated,
+        past.tainted,
+        verdict(seen.judgement),
+        any(check.name == TARGET and check.passed for check in checks),
     )
 
 
@@ -112,7 +121,7 @@ def _first(problems: tuple[Json, ...]) -> str:
 
 
 async def _check_target(world: World, spec: ToolSpec, action: Action) -> Check:
-    name, drift, outcome = "its target is as it should be now", spec.recipe.drift, action.outcome
+    drift, outcome = spec.recipe.drift, action.outcome
     assert drift is not None
     assert outcome is not None
     fields = outcome.structured if isinstance(outcome.structured, dict) else {}
@@ -125,9 +134,9 @@ async def _check_target(world: World, spec: ToolSpec, action: Action) -> Check:
         wanted = {key: expand(template, scope) for key, template in drift.same.items()}
         there = await run_read(world, action.server, drift.read, scope, action.session.channel)
     except (PreviewReadFailed, TemplateError) as error:
-        return Check(name, False, f"it could not be read: {error}")
+        return Check(TARGET, False, f"it could not be read: {error}")
     other = [key for key, value in wanted.items() if there.get(key) != value]
-    return Check(name, not other, f"another {', '.join(other)}" if other else "")
+    return Check(TARGET, not other, f"another {', '.join(other)}" if other else "")
 
 
 async def finish_step(
@@ -144,6 +153,7 @@ async def finish_step(
         last=not _has_later_steps(plan, done),
         wrong=found.wrong,
         pausing=task.wish is StopRequest.PAUSE,
+        matches=found.read_back and bool(done.consent),
     )
     after = decide_band(task.switches, found.confidence, seen)
     # What a reply called for was reviewed on its action before it came here.
@@ -155,7 +165,7 @@ async def finish_step(
         and not plans.reviews_each(task)
         and task.wish is not StopRequest.STOP
     ):
-        reason = f"{plans.step_sentence(done)}. {after.reason}"
+        reason = f"{plans.step_sentence(done)}. Confidence {found.confidence.text}. {after.reason}".strip()
         ended = await end(replace(with_step(task, done), outcome=outcome))
         return ended or await update_step(tx, task, done, "step_done", reason, outcome=outcome)
     task = await tx.update_task(task, outcome=outcome)
@@ -301,6 +311,7 @@ async def _proceed(tx: Tx, world: World, task: Task) -> None:
     reason = TIMED_OUT.format(seconds=world.limits.proceed)
     on = await tx.move_task(task, TaskEvent.CONTINUE, **without_pause(task, with_review_passed(task, NOBODY)))
     record(tx, on, "auto_proceeded", reason=reason)
+    retire_cards(tx, task, on)
     tx.enqueue(jobs.task(on.id, on.revision))
 
 

@@ -25,8 +25,15 @@ from gate.rules.reviews import edited as edited_step
 from gate.rules.task import PauseReason, Step, Task
 from gate.rules.task_states import TaskEvent
 from gate.rules.tool import InvalidAnswer, Problem
-from gate.tasks import pending_reviews, step_check
-from gate.tasks.task_log import move_task, next_pause, press_task, update_task, with_step, without_pause
+from gate.tasks import review_queue, step_check
+from gate.tasks.task_transitions import (
+    move_task,
+    next_pause,
+    press_task,
+    update_task,
+    with_step,
+    without_pause,
+)
 
 ALREADY_DECIDED = (
     "Somebody has decided on this meanwhile, or it was changed. Please look at it as it stands now."
@@ -82,7 +89,7 @@ async def decide_review(world: World, asked: ReviewRequest) -> PressResult | Inv
     else:
         said = await _before(world, step.action if step else asked.node, asked)
     if isinstance(said, PressResult) and said.ok:
-        await pending_reviews.remove_from_cache(world, asked.execution, step.action if step else "")
+        await review_queue.remove_from_cache(world, asked.execution, step.action if step else "")
     if isinstance(said, PressResult) and not said.ok and said.code in ELSEWHERE:
         return ReviewConflict(said.text or ALREADY_DECIDED)
     return said

@@ -6,9 +6,9 @@ from gate.rules.planner_port import Turn
 from gate.rules.ports import StaleTask, Unavailable, World
 from gate.rules.task import Task
 from gate.rules.task_states import TaskState
-from gate.tasks import clarify, converse, plan, replies, run, undo_all
+from gate.tasks import clarify, converse, plan, replies, run_steps, undo_all
 from gate.tasks.step_action import settle_unknown_steps
-from gate.tasks.task_log import BROKEN, fail_task
+from gate.tasks.task_transitions import BROKEN, fail_task
 
 
 async def run_task(world: World, task_id: str, task: Task | None = None, turn: Turn | None = None) -> None:
@@ -54,9 +54,9 @@ async def _next(world: World, task: Task, turn: Turn | None) -> bool:
     if task.state is TaskState.PLAN_REVIEW:
         return await plan.refresh_previews(world, task)
     if task.state is TaskState.RUNNING:
-        return await run.run_next(world, task, turn)
+        return await run_steps.run_next(world, task, turn)
     if task.state is TaskState.PAUSED:
-        return await run.recheck_failed_step(world, task)
+        return await run_steps.recheck_paused_step(world, task)
     if task.state is TaskState.SATISFACTION:
         return await (
             undo_all.refresh_result(world, task) if task.planned else replies.refresh_result(world, task)

@@ -14,7 +14,9 @@ from gate.rules.ports import Tx, World
 from gate.rules.states import State
 from gate.rules.task import Plan, Step, Task
 from gate.rules.task_states import TaskState
-from gate.tasks.task_log import (
+from gate.rules.unicode_safety import quoted
+from gate.rules.unreleased_results import may_quote
+from gate.tasks.task_transitions import (
     OLD_CARD,
     lock_unchanged,
     press_task,
@@ -30,12 +32,13 @@ UNDER_WAY = "The steps are being taken back already, one after the other."
 UNDONE = "It was done, and taken back since."
 UNDER_WAY_STATES = (State.PREPARED, State.APPROVED, State.EXECUTING)
 FAILURE_TEXTS = {
-    State.FAILED: "taking it back failed: {text}",
-    State.UNKNOWN: "nobody knows whether taking it back worked: {text} Please look, and say so on its card.",
-    State.CANCELLED: "taking it back was called off. {text}",
+    State.FAILED: "taking it back failed{why}",
+    State.UNKNOWN: "nobody knows whether taking it back worked{why} Please look, and say so on its card.",
+    State.CANCELLED: "taking it back was called off{why}",
     State.REJECTED: "taking it back was rejected.",
     State.EXPIRED: "nobody decided in time whether to take it back.",
 }
+NOT_QUOTED = ". Its own card says more."
 
 
 async def undo_all(world: World, press: TaskPress) -> PressResult:
@@ -129,8 +132,10 @@ async def _follow_undo(world: World, task: Task, step: Step, action: Action) -> 
         return False
     if back.state is State.SUCCEEDED:
         return True  # and its step is taken back, as the next look shows
-    text = back.outcome.text if back.outcome else back.decision
-    return await _finish(world, task, step, FAILURE_TEXTS[back.state].format(text=text).strip())
+    text = quoted(back.outcome.text if back.outcome else back.decision)
+    quotes = may_quote(task, action) and not back.private
+    why = (f": “{text}”" if text else ".") if quotes else NOT_QUOTED
+    return await _finish(world, task, step, FAILURE_TEXTS[back.state].format(why=why))
 
 
 async def _finish(world: World, task: Task, step: Step | None, why: str) -> bool:
@@ -156,9 +161,15 @@ async def refresh_result(world: World, task: Task) -> bool:
     """While it is asked whether that was what they needed: its result says which steps were taken back, together or
     one by one. False: nothing comes after it."""
     assert task.plan is not None
-    if back := [s for s in _steps_to_undo(task.plan) if await _is_step_undone(world, s)]:
-        await rewrite_result(world, task, f"{plans.summary(task.plan)} {_undone_names(task.plan, back)}")
+    if back := await taken_back(world, task.plan):
+        await rewrite_result(world, task, f"{plans.summary(task.plan)} {back}")
     return False
+
+
+async def taken_back(world: World, plan: Plan) -> str:
+    """The steps that were taken back by now, as a sentence; "" where none was."""
+    back = [step for step in _steps_to_undo(plan) if await _is_step_undone(world, step)]
+    return _undone_names(plan, back) if back else ""
 
 
 async def _is_step_undone(world: World, step: Step) -> bool:
@@ -172,7 +183,7 @@ def _summary(plan: Plan, back: list[Step], step: Step | None, why: str) -> str:
         return done
     rest = [s for s in _steps_to_undo(plan) if s not in back and s.id != step.id]
     left = f" Left as before: {_named(plan, rest)}." if rest else ""
-    return f"{done} Step {plans.place(plan, step)} ({plans.step_sentence(step)}) was not: {why}{left}"
+    return f"{done} Step {plans.place(plan, step)} ({quoted(plans.step_sentence(step))}) was not: {why}{left}"
 
 
 def _undone_names(plan: Plan, back: list[Step]) -> str:
@@ -180,4 +191,4 @@ def _undone_names(plan: Plan, back: list[Step]) -> str:
 
 
 def _named(plan: Plan, steps: list[Step]) -> str:
-    return "; ".join(f"step {plans.place(plan, s)} ({plans.step_sentence(s)})" for s in steps)
+    return "; ".join(f"step {plans.place(plan, s)} ({quoted(plans.step_sentence(s))})" for s in steps)

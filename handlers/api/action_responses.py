@@ -8,11 +8,11 @@ from gate.actions.prepare import Answered
 from gate.rules import access
 from gate.rules.access import Token
 from gate.rules.action import Action, Outcome, Preview
-from gate.rules.canonical_json import parse
 from gate.rules.permissions import deciders
 from gate.rules.reviews import released
 from gate.rules.states import State
-from gate.tasks.pending_reviews import pending_of_action
+from gate.rules.undo_privacy import told_args
+from gate.tasks.review_queue import pending_of_action
 from handlers.api import models
 from handlers.api.route import plain_text
 
@@ -44,7 +44,7 @@ def action(token: Token, found: Action) -> models.Action:
         state=one.state.value,
         status="PAUSED_FOR_REVIEW" if one.under_review else STATUS.get(one.state, "cancelled"),
         tool=one.name,
-        arguments=parse(one.args),
+        arguments=told_args(one),
         risk_level=one.risk.value,
         effect=one.cls.value,
         reason=one.reason,

@@ -9,14 +9,15 @@ from gate.actions import confirm as decide
 from gate.actions import edit, reissue, resolve_unknown, undo
 from gate.actions.button_press import OUTDATED, Press
 from gate.actions.prepare import Answered, CallRequest, Prepared, prepare
-from gate.rules import access, redaction
-from gate.rules.access import TokenKind
+from gate.rules import access
+from gate.rules.access import TokenKind, may_read_held
 from gate.rules.action import Action, Ref, Risk, Session
 from gate.rules.ids import derive_id
 from gate.rules.permissions import Ruling
 from gate.rules.planner_port import Call as Proposal
 from gate.rules.states import SETTLED, State
 from gate.rules.tool import InvalidAnswer
+from gate.rules.unreleased_results import redacted_action, redacted_undo
 from handlers.api import action_responses, models
 from handlers.api.route import ApiRequest, ApiResponse, Problem, Wrong, a_known_place, not_found, require_ok
 from handlers.api.turns import release_slot
@@ -47,9 +48,10 @@ async def current_response(request: ApiRequest[Any], action_id: str, status: int
 
 
 async def redacted(request: ApiRequest[Any], found: Sequence[Action]) -> list[Action]:
-    """The actions as the token may see them: for an agent, without step results that nobody has released, also where
-    an undo quotes them."""
-    if request.token.kind is not TokenKind.AGENT:
+    """The actions as the token may see them: for whoever may not release them without step results that nobody has
+    released, also where an undo quotes them."""
+    policy, token = request.world.policy, request.token
+    if all(may_read_held(policy, token, one.requester).allowed for one in found):
         return list(found)
     ledger = request.world.ledger
     originals = {key: await ledger.action(key) for key in {one.undoes for one in found if one.undoes}}
@@ -57,10 +59,12 @@ async def redacted(request: ApiRequest[Any], found: Sequence[Action]) -> list[Ac
     tasks = {key: await ledger.task(key) for key in {one.task for one in steps}}
 
     def redact(one: Action) -> Action:
+        if may_read_held(policy, token, one.requester).allowed:
+            return one
         original = originals.get(one.undoes)
         if original is None:
-            return redaction.redacted_action(tasks.get(one.task), one)
-        return redaction.redacted_undo(redaction.redacted_action(tasks.get(original.task), original), one)
+            return redacted_action(tasks.get(one.task), one)
+        return redacted_undo(redacted_action(tasks.get(original.task), original), one)
 
     return [redact(one) for one in found]
 
@@ -75,13 +79,18 @@ def press(request: ApiRequest[Any], action: Action, seen: models.Seen | None = N
     return Press(ref, request.token.team, request.token.user, **more)
 
 
-async def open_session(request: ApiRequest[Any], key: str, text: str) -> Session:
-    """The thread in which people are asked, opened if need be. Raises Problem, NoThread, Unavailable."""
+def place(request: ApiRequest[Any]) -> Session:
+    """Where people are asked, without a thread if none is named. Raises Problem."""
     placed = access.session_for_token(
         request.token, request.params.session_id or "", request.params.channel or ""
     )
     if isinstance(placed, Ruling):
         raise Problem(403, "place", placed.reason)
+    return placed
+
+
+async def open_session(request: ApiRequest[Any], placed: Session, key: str, text: str) -> Session:
+    """The thread in which people are asked, opened if need be. Raises NoThread, Unavailable."""
     if placed.thread:
         return placed
     thread = await request.services.threads.open(key, placed.channel, request.token, text)
@@ -91,13 +100,12 @@ async def open_session(request: ApiRequest[Any], key: str, text: str) -> Session
 async def propose(request: ApiRequest[models.Propose]) -> ApiResponse:
     """POST /actions. Without a session_id, a token has one thread per channel."""
     services, params, token = request.services, request.params, request.token
-    session = await open_session(request, f"api:{token.id}", "")
+    session = await open_session(request, place(request), f"api:{token.id}", "")
     action_id = (
         derive_id("api action", request.idempotency_id)
         if request.idempotency_key
         else services.world.ids.new()
     )
-    await services.tokens.made(token, action_id)
     server, _, tool = params.tool.partition(".")
     proposal = Proposal(server, tool, params.arguments, Risk(params.risk_level), prose=params.why)
     made = await prepare(services.world, CallRequest(action_id, session, token.user, proposal))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from functools import cache
@@ -126,6 +128,20 @@ def _responses(route: Route, refs: Mapping[Any, Any]) -> dict[str, Any]:
     return found
 
 
+def _openapi() -> Handler:
+    """Gives the document out as bytes that are made once: anybody may ask for it, also without a token."""
+    published = json.dumps(document(ROUTES)).encode("ascii")
+    tag = hashlib.sha256(published).hexdigest()
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        headers = {"ETag": f'"{tag}"'}
+        if any(one.value == tag for one in request.if_none_match or ()):
+            return web.Response(status=HTTPStatus.NOT_MODIFIED, headers=headers)
+        return web.Response(body=published, content_type="application/json", charset="utf-8", headers=headers)
+
+    return handle
+
+
 def add_api(app: web.Application, services: Services) -> Feed:
     """Adds the API to the application; returns the feed, whose `notify` is to be called after each commit of events."""
     endpoints, feed = Endpoints(services), Feed(services.events, services.bounds.poll)
@@ -133,17 +149,13 @@ def add_api(app: web.Application, services: Services) -> Feed:
     app[TOKEN_CHECK] = TokenCheck(services, app[OPEN_STREAMS])
     for route in ROUTES:
         app.router.add_route(route.method, route.path, endpoints.aiohttp_handler(route))
-    openapi_document = document(ROUTES)
-
-    async def openapi(_: web.Request) -> web.Response:
-        return web.json_response(openapi_document)
 
     async def close(_: web.Application) -> None:
         await feed.close()
 
     gateway = Gateway(services, endpoints, feed)
     app.router.add_route("*", PATH, gateway.handle)
-    app.router.add_get(DOCUMENT, openapi)
+    app.router.add_get(DOCUMENT, _openapi())
     app.middlewares.append(_problem_on_error)
     app.on_shutdown.append(close)
     app.on_shutdown.append(gateway.close)

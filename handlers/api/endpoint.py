@@ -35,6 +35,10 @@ BUSY = "A store could not be reached just now, so nothing changed. Please try ag
 BROKEN = "Something went wrong on our side (id {id}). Look at what you asked about: it shows what is true."
 KEY_REUSED = "This Idempotency-Key was used for another request. Use a new key for each request."
 KEY_IN_USE = "The first request with this Idempotency-Key is still under way. Send it again in a moment."
+NOT_KEPT = (
+    "The request with this Idempotency-Key was carried out and is not carried out again, but its answer (status "
+    "{status}) was not kept: this token's answers of the day are too large. Look up what came of it."
+)
 RATE_LIMITED = "Too many requests with this token: {most} a minute. Wait as long as Retry-After says."
 TOO_MANY_AT_ONCE = "This token has {most} requests under way. Wait until one is answered, or close a stream."
 RETRY_SOON = {"Retry-After": "1"}
@@ -167,9 +171,15 @@ class Endpoints:
         if stored is not None:
             kind = "application/json" if stored.status < HTTPStatus.BAD_REQUEST else PROBLEM_TYPE
             headers = {**HEADERS, "Idempotent-Replayed": "true"}
+            if not stored.body:
+                raise Problem(409, "answer_not_kept", NOT_KEPT.format(status=stored.status), headers=headers)
             return web.Response(status=stored.status, text=stored.body, content_type=kind, headers=headers)
         response = await self._problem_on_error(self._call_handler(route, call))
-        if response.status >= HTTPStatus.INTERNAL_SERVER_ERROR or not isinstance(response, web.Response):
+        passing = (
+            response.status >= HTTPStatus.INTERNAL_SERVER_ERROR
+            or response.status == HTTPStatus.TOO_MANY_REQUESTS
+        )
+        if passing or not isinstance(response, web.Response):
             await services.answers.drop(token, call.idempotency_key, holder)
         else:
             body = _stored_body(route, response)

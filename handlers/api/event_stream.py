@@ -17,10 +17,11 @@ from aiohttp import web
 from pydantic import Field
 
 from gate.rules import access
-from gate.rules.access import StreamEvent, TokenKind
+from gate.rules.access import EventFilter, StreamEvent, TokenKind
 from gate.rules.events import EventKind, payload
 from gate.rules.permissions import account
 from gate.rules.ports import Unavailable
+from handlers.api.event_history import HISTORY_PAGE, History
 from handlers.api.models import ID, In
 from handlers.api.ports import Events, Services
 from handlers.api.route import ApiRequest, Problem
@@ -66,6 +67,7 @@ class Feed:
 
     def __init__(self, events: Events, poll_seconds: float) -> None:
         self._events, self._poll_seconds = events, poll_seconds
+        self.history = History(events)
         self._buffer: deque[SerializedEvent] = deque(maxlen=BUFFER_SIZE)
         self._last_seq = 0  # the events up to this seq have been read
         self._buffer_start = 0  # the events after this seq are in the buffer
@@ -78,6 +80,10 @@ class Feed:
     @property
     def last(self) -> int:
         return self._last_seq
+
+    def history_end(self, seq: int) -> int:
+        """The seq up to which who has read `seq` has to read the history; `seq` itself if the buffer has the rest."""
+        return max(seq, self._buffer_start)
 
     def notify(self) -> None:
         """Polls at once."""
@@ -241,7 +247,7 @@ class _Stream:
         if last_event_id is not None:
             first, newest = await self._services.events.ends()
             gap = (first > last_event_id + 1) or last_event_id > newest
-            seq = last_event_id if last_event_id <= newest else newest
+            seq = min(max(last_event_id, first - 1), newest)
             await self._send(response, GAP if gap else b"")
         await self._send(response, b": hello\nretry: 2000\n\n")
         try:
@@ -255,6 +261,8 @@ class _Stream:
         """Sends the events after `seq`, or a heartbeat if there are none for a while; returns the seq sent."""
         bounds = self._services.bounds
         try:
+            if (until := self._feed.history_end(seq)) > seq:
+                return await self._send_history(response, seq, min(until, seq + HISTORY_PAGE))
             found = await self._feed.after(seq)
         except Unavailable:
             await asyncio.sleep(bounds.poll)
@@ -267,6 +275,15 @@ class _Stream:
             return seq
         await self._send(response, self._visible(found))
         return found[-1].seq
+
+    async def _send_history(self, response: web.StreamResponse, seq: int, until: int) -> int:
+        """Sends the events after `seq` up to `until`, which is returned. Raises Unavailable."""
+        token, params = self._call.token, self._call.params
+        wanted = EventFilter(token.team, params.kind or "", params.task_id or "")
+        found = await self._feed.history.page(token.id, seq, until, wanted)
+        visible = (serialize(event).data for event in found if self._is_visible(event))
+        await self._send(response, b"".join(visible))
+        return until
 
     def _visible(self, found: Sequence[SerializedEvent]) -> bytes:
         return b"".join(event.data for event in found if self._is_visible(event.event))

@@ -16,7 +16,7 @@ Tool = Annotated[str, Field(pattern=r"^[^.\s]{1,64}\.\S{1,128}$", description="S
 SessionId = Annotated[
     str,
     Field(
-        pattern=r"^[A-Z0-9_]{1,32}:[A-Z0-9_]{1,32}:[0-9.]{1,32}$",
+        pattern=r"^[A-Z0-9_]{1,32}:[A-Z0-9_]{1,32}:[0-9]{1,12}\.[0-9]{1,6}$",
         description="team:channel:thread_ts of a Slack thread; without it, a thread is opened",
     ),
 ]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Protocol
 
-from gate.rules.access import IssuedToken, StreamEvent, Subject, Token
+from gate.rules.access import EventFilter, IssuedToken, StreamEvent, Subject, Token
 from gate.rules.action import Action, Session
 from gate.rules.idempotency import StoredAnswer
 from gate.rules.ports import World
@@ -24,9 +24,6 @@ class Tokens(Protocol):
         ...
 
     async def get(self, token_id: str) -> Token | None: ...
-    async def made(self, token: Token, about: str) -> None:
-        """Records that this token proposes the action or task with this id."""
-
     async def makers(self, ids: Collection[str]) -> dict[str, str]:
         """id of an action or task -> id of the token that proposed it."""
         ...
@@ -40,7 +37,9 @@ class Answers(Protocol):
     async def begin(self, token: str, key: str, digest: str, holder: str) -> StoredAnswer | None:
         """Reserves the key and returns None, or returns what is stored. A reservation expires unless `keep` follows."""
 
-    async def keep(self, token: str, key: str, holder: str, status: int, body: str) -> None: ...
+    async def keep(self, token: str, key: str, holder: str, status: int, body: str) -> None:
+        """Stores a response; without its body if this token's stored responses are too large already."""
+
     async def drop(self, token: str, key: str, holder: str) -> None:
         """Releases the reservation: the request may be repeated."""
 
@@ -89,6 +88,10 @@ class Events(Protocol):
 
     async def after(self, seq: int, limit: int) -> Sequence[StreamEvent]:
         """The events after `seq`, oldest first, each with the current state of its subject."""
+        ...
+
+    async def between(self, seq: int, until: int, wanted: EventFilter) -> Sequence[StreamEvent]:
+        """The same for what is wanted of the events after `seq` up to `until`."""
         ...
 
     async def ends(self) -> tuple[int, int]:

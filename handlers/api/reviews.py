@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from gate.rules import access
 from gate.rules.access import TokenKind
 from gate.rules.reviews import PendingReview, Phase, ReviewDecision, ReviewRecord
 from gate.rules.tool import InvalidAnswer
-from gate.tasks import pending_reviews, step_review
+from gate.tasks import review_queue, step_review
 from gate.tasks.step_review import ReviewConflict
 from handlers.api import models
 from handlers.api.route import ApiRequest, ApiResponse, Problem, Wrong, not_found, require_ok
-
-NOT_YET = "An agent is told what a call gave once a person has released it."
 
 
 async def listing(request: ApiRequest[Any]) -> ApiResponse:
     """GET /pending-review: those that the token may see, from Redis."""
     token = request.token
-    found = await pending_reviews.pending_reviews(request.world, token.team, token.user)
+    found = await review_queue.pending_reviews(request.world, token.team, token.user)
     visible = [one for one in found if await _may_see(request, one.execution)]
     return ApiResponse(models.PendingList(reviews=[models.Pending(**_fields(one)) for one in visible]))
 
@@ -28,12 +27,13 @@ async def detail(request: ApiRequest[Any]) -> ApiResponse:
     """GET /pending-review-detail/{id}: the complete inputs or outputs under review."""
     if not await _may_see(request, request.id):
         raise not_found("review")
-    found = await pending_reviews.detail(request.world, request.token.team, request.token.user, request.id)
+    found = await review_queue.detail(request.world, request.token.team, request.token.user, request.id)
     if found is None:
         raise not_found("review")
     waiting, data = found
-    if waiting.phase is Phase.AFTER and request.token.kind is TokenKind.AGENT:
-        raise Problem(403, "not_yet", NOT_YET)
+    reads = access.may_read_held(request.world.policy, request.token, waiting.requester)
+    if waiting.phase is Phase.AFTER and not reads.allowed:
+        raise Problem(403, "not_yet", reads.reason)
     return ApiResponse(models.Detail(**_fields(waiting), data=data))
 
 
@@ -63,26 +63,26 @@ async def resume(request: ApiRequest[models.Resume]) -> ApiResponse:
 async def history(request: ApiRequest[models.ListReviews]) -> ApiResponse:
     """GET /history: the decisions, from SQL."""
     world, token, execution = request.world, request.token, request.params.execution_id
+    found: Sequence[ReviewRecord] = ()
+    whole = True  # their own decisions were made with all of it before them
     if execution is not None:
-        found = (
-            await pending_reviews.history(world, token.team, execution)
-            if await _may_see(request, execution)
-            else ()
-        )
+        subject = await _subject(request, execution)
+        about = subject.task or subject.action
+        if about is not None and _sees(request, subject):
+            found = await review_queue.history(world, token.team, execution)
+            whole = access.may_read_held(world.policy, token, about.requester).allowed
     elif token.kind is TokenKind.PERSON:
-        found = await pending_reviews.history_of(world, token.team, token.user, request.params.before or 0)
-    else:
-        found = ()
-    records = [_record(request, one) for one in found]
+        found = await review_queue.history_of(world, token.team, token.user, request.params.before or 0)
+    records = [_record(one, whole) for one in found]
     return ApiResponse(models.History(reviews=records))
 
 
-def _record(request: ApiRequest[Any], one: ReviewRecord) -> models.Record:
-    """A decision as the token may see it: for an agent without the outputs that a person withheld, and of the comments
-    on results only the reason of a rejection."""
+def _record(one: ReviewRecord, whole: bool) -> models.Record:
+    """A decision. Not `whole`: without the outputs that a person withheld, and of the comments on results only the
+    reason of a rejection."""
     fields = {name: getattr(one, name) for name in one.__slots__}
     kept_back = one.decision is ReviewDecision.REJECT or one.modified_data is not None
-    if request.token.kind is TokenKind.AGENT and one.trigger_phase is Phase.AFTER:
+    if not whole and one.trigger_phase is Phase.AFTER:
         fields["original_data"] = None if kept_back else one.original_data
         fields["comment"] = one.comment if one.decision is ReviewDecision.REJECT else ""
     return models.Record(**fields)
@@ -90,10 +90,17 @@ def _record(request: ApiRequest[Any], one: ReviewRecord) -> models.Record:
 
 async def _may_see(request: ApiRequest[Any], execution: str) -> bool:
     """Whether the token may see this execution: a task, or an action without a task."""
+    return _sees(request, await _subject(request, execution))
+
+
+async def _subject(request: ApiRequest[Any], execution: str) -> access.Subject:
     ledger = request.world.ledger
     task = await ledger.task(execution)
     action = None if task else await ledger.action(execution)
-    subject = await request.services.subject(action, task)
+    return await request.services.subject(action, task)
+
+
+def _sees(request: ApiRequest[Any], subject: access.Subject) -> bool:
     return access.sees(request.world.policy, request.token, request.person, subject).allowed
 
 

@@ -157,6 +157,7 @@ class Plan(BaseModel):
     version: int
     seal: str = Field(description="what a decision has to name; shown to people's tokens only")
     note: str = Field(description="the planner's own words, unchecked")
+    answer: str = Field(description="what the model answered once all steps were over, unchecked")
     approved_by: str | None
     steps: list[Step]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from gate.rules import redaction
+from gate.rules import unreleased_results
 from gate.rules.access import Token, TokenKind
 from gate.rules.action import Action
 from gate.rules.audit import Line
@@ -23,7 +23,7 @@ REVIEW = "PAUSED_FOR_REVIEW"
 
 def task(token: Token, found: Task, waiting: Sequence[Action], paused: PendingReview | None) -> models.Task:
     """A task as this token is shown it, with the actions of it that wait for a person, and its review that waits."""
-    one = redaction.redacted_task(found) if token.kind is TokenKind.AGENT else found
+    one = unreleased_results.redacted_task(found) if token.kind is TokenKind.AGENT else found
     return models.Task(
         id=one.id,
         revision=one.revision,
@@ -84,13 +84,14 @@ def _plan(token: Token, found: Task, plan: Plan) -> models.Plan:
         version=plan.version,
         seal="" if token.kind is TokenKind.AGENT else plan.seal,
         note=plan.note,
+        answer=plan.closing,
         approved_by=plan.approved_by or None,
         steps=[_step(step, found) for step in plan.steps],
     )
 
 
 def _step(step: Step, found: Task) -> models.Step:
-    review = redaction.release_state(found, step)
+    review = unreleased_results.release_state(found, step)
     return models.Step(
         id=step.id,
         title=step.title,
@@ -106,7 +107,7 @@ def _step(step: Step, found: Task) -> models.Step:
         confidence=step.confidence.score if step.confidence else None,
         confidence_text=plain_text(step.confidence.text) if step.confidence else "",
         result_review=review.value if review else None,
-        result_reviewed_by=redaction.decided_by(step) or None,
+        result_reviewed_by=unreleased_results.decided_by(step) or None,
         preview=action_responses.preview(step.preview) if step.preview else None,
     )
 

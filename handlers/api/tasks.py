@@ -23,16 +23,16 @@ from gate.tasks import (
     control,
     converse,
     feedback,
-    pending_reviews,
     plan,
+    review_queue,
     steer,
     undo_all,
 )
-from gate.tasks.create_task import open_task
-from gate.tasks.task_log import already_decided, load_task
+from gate.tasks.create_task import open_task, too_many_tasks
+from gate.tasks.task_transitions import already_decided, load_task
 from handlers.api import task_models as models
 from handlers.api import task_responses as shapes
-from handlers.api.actions import open_session
+from handlers.api.actions import open_session, place
 from handlers.api.route import ApiRequest, ApiResponse, Problem, a_known_place, not_found, require_ok
 
 Flow = Callable[[World, TaskPress], Awaitable[PressResult]]
@@ -92,7 +92,7 @@ async def _task_model(request: ApiRequest[Any], task: Task) -> models.Task:
     ledger = request.world.ledger
     waiting = await ledger.pending(task.session.team, session=task.session)
     own = [one for one in waiting if await _task_of(ledger, one) == task.id]
-    return shapes.task(request.token, task, own, await pending_reviews.paused_at(request.world, task))
+    return shapes.task(request.token, task, own, await review_queue.paused_at(request.world, task))
 
 
 async def _task_of(ledger: Ledger, action: Action) -> str:
@@ -116,14 +116,20 @@ async def create(request: ApiRequest[models.CreateTask]) -> ApiResponse:
         raise Problem(403, "account", ruling.reason)
     key = f"api:{request.idempotency_id or services.world.ids.new()}"
     task_id = derive_id("task", key)
-    session = await open_session(request, f"api:{task_id}", params.text)
-    switches = _switches(token, services.world.switches(session.channel), params.switches)
-    await services.tokens.made(token, task_id)
+    placed = place(request)
+    switches = _switches(token, services.world.switches(placed.channel), params.switches)
+    agent = token.kind is TokenKind.AGENT
+    _require_room(await too_many_tasks(services.world, placed, token.user, agent))
+    session = await open_session(request, placed, f"api:{task_id}", params.text)
     incoming = Incoming(key, session, token.user, params.text, session.thread, True)
-    refusal = await open_task(services.world, incoming, switches)
+    _require_room(await open_task(services.world, incoming, switches, agent=agent))
+    return await current_response(request, task_id, 201)
+
+
+def _require_room(refusal: str) -> None:
+    """Raises Problem where a task is refused because of those that are under way."""
     if refusal:
         raise Problem(429, "too_many_tasks", refusal, headers={"Retry-After": "10"})
-    return await current_response(request, task_id, 201)
 
 
 def _switches(token: Token, base: Switches, params: Mapping[str, Json]) -> Switches:

@@ -10,6 +10,8 @@ from contextvars import ContextVar
 
 # Seconds after which a request is taken to wait for something outside: the next one begins
 LONG_REQUEST_SECONDS = 0.25
+FLOOD = 4  # more waiting requests of one token than this are a flood
+REST = 2.0  # times what a request of a flood took, until the next one begins: that time is left to others
 # Gives back the turn of the request at hand.
 RELEASE: ContextVar[Callable[[], None]] = ContextVar("leave the turn", default=lambda: None)
 
@@ -33,15 +35,16 @@ class Turns:
     async def taken(self, token: str) -> AsyncIterator[Callable[[], None]]:
         """Wait for a turn. It ends with the block, after a while, or by the function that is given."""
         await self._acquire(token)
-        left = False
+        loop = asyncio.get_running_loop()
+        left, began = False, loop.time()
 
         def leave() -> None:
             nonlocal left
             if not left:
                 left = True
-                self._release(token)
+                self._release(token, loop.time() - began)
 
-        later = asyncio.get_running_loop().call_later(self._long, leave)
+        later = loop.call_later(self._long, leave)
         RELEASE.set(leave)
         try:
             yield leave
@@ -65,7 +68,14 @@ class Turns:
                 self._release(token)  # the turn came just before the cancellation
             raise
 
-    def _release(self, token: str) -> None:
+    def _release(self, token: str, took: float = 0) -> None:
+        """`took`: the seconds of the turn that ends."""
+        if len(self._queues[token]) > FLOOD:
+            asyncio.get_running_loop().call_later(REST * took, self._begin_next, token)
+        else:
+            self._begin_next(token)
+
+    def _begin_next(self, token: str) -> None:
         queue = self._queues[token]
         while queue:
             turn = queue.popleft()

@@ -44,7 +44,7 @@ from handlers.api.endpoint import BROKEN, BUSY, owner_of
 from handlers.api.event_stream import Feed
 from handlers.api.models import ID
 from handlers.api.ports import NoThread, Services
-from handlers.api.route import Problem, require_ok
+from handlers.api.route import Problem, a_known_place, require_ok
 from handlers.gateway import results
 from handlers.gateway.results import LIST, META, RESULT, WITHDRAW
 from handlers.gateway.waiting import (
@@ -135,7 +135,6 @@ class Calls:
         """Proposes the call. Shielded from cancellation, so that the action exists and can be withdrawn."""
         services, modern = self._services, ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
         with anyio.CancelScope(shield=True):
-            await services.tokens.made(caller.token, asked.id)
             made = await prepare(services.for_token(caller.token).world, asked)
         if isinstance(made, Answered):
             return results.answered(made)
@@ -228,13 +227,14 @@ class Calls:
     async def _gate_list(self, token: Token, args: dict[str, Json]) -> CallToolResult:
         """The tool gate_list: what this token proposed; of what it proposed in tasks, those have the record."""
         after, services = args.get("after"), self._services
-        found = await services.pages.actions(
-            token,
-            pending=args.get("all") is not True,
-            session=None,
-            after=after if isinstance(after, str) and re.fullmatch(ID, after) else "",
-            limit=PAGE + 1,
-        )
+        with a_known_place():
+            found = await services.pages.actions(
+                token,
+                pending=args.get("all") is not True,
+                session=None,
+                after=after if isinstance(after, str) and re.fullmatch(ID, after) else "",
+                limit=PAGE + 1,
+            )
         page = found[:PAGE]
         made = await services.tokens.makers([one.id for one in page])
         own = [one for one in page if made.get(one.id) == token.id and not one.undoes]

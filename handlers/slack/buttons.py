@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -10,15 +11,18 @@ from gate.actions import confirm as decide
 from gate.actions.batch import GroupPress
 from gate.actions.button_press import NOT_FOUND, Press, PressResult, already_decided, load_action
 from gate.actions.edit import edit_form
+from gate.actions.shown_results import whole_read
 from gate.rules.action import Ref
 from gate.rules.permissions import Verb
-from gate.rules.ports import OpenedModal, World
+from gate.rules.ports import Note, OpenedModal, World
 from gate.rules.states import State
 from handlers.slack.listener import Opening, Reply, reply_for
 from handlers.slack.modals import MODALS, form_of, release
 from handlers.slack.payloads import Click, opened_by
-from views import buttons, modals
+from views import buttons, long_result, modals
 from views import grants as views
+
+STILL_MAKING = "I am still making what you asked to see before. Please press the button again in a moment."
 
 Flow = Callable[[World, Press], Awaitable[PressResult]]
 
@@ -49,6 +53,10 @@ class Buttons:
 
     def __init__(self, world: World) -> None:
         self._world = world
+        self._makes_for = set[
+            tuple[str, str]
+        ]()  # whose part of a long result is being made, or waits for that
+        self._one_at_a_time = asyncio.Semaphore(1)
 
     def all(self) -> dict[str, Callable[[Click], Awaitable[Reply | Opening]]]:
         """action_id -> handler."""
@@ -75,6 +83,7 @@ class Buttons:
             buttons.REVOKE: self.revoke,
             buttons.CHANGE: self._result_review_modal(modals.HELD_CHANGE),
             buttons.REFUSE: self._result_review_modal(modals.HELD_REJECT),
+            **dict.fromkeys(long_result.KINDS, self.show_all),
         }
         return {**{key: self._flow(flow) for key, flow in flows.items()}, **opening}
 
@@ -104,6 +113,34 @@ class Buttons:
         if kind == buttons.ONLY_READS:
             return self._opening(click, only_reads.KIND, self._only_reads)
         return await self.full(click)
+
+    async def show_all(self, click: Click) -> Reply | Opening:
+        """All of what a read gave, a part of it in each window; nothing in it can be submitted."""
+        pressed = press(click)
+        if pressed is None:
+            return Reply(text=NOT_FOUND)
+
+        async def render(_: str) -> dict[str, Any]:
+            found = await whole_read(self._world, pressed, click.channel)
+            if isinstance(found, PressResult):
+                return modals.message(found.text)
+            return await self._part(found, pressed)
+
+        return Opening(click.trigger_id, render)
+
+    async def _part(self, note: Note, pressed: Press) -> dict[str, Any]:
+        """The window of this number. It takes up to 0.3 s of work: beside the loop, one for all people at a time, so
+        that nobody's clicks have to wait for those of one person."""
+        whose = (pressed.team, pressed.user)
+        if whose in self._makes_for:
+            return modals.message(STILL_MAKING)
+        self._makes_for.add(whose)
+        try:
+            async with self._one_at_a_time:
+                made = await asyncio.to_thread(long_result.window, note, pressed.ref.version)
+        finally:
+            self._makes_for.discard(whose)
+        return made or modals.message(NOT_FOUND)
 
     async def review(self, click: Click) -> Reply | Opening:
         return self._opening(click, modals.TYPED, self._review)

@@ -20,7 +20,8 @@ from gate.rules.ports import Unavailable, World
 from gate.tasks import inbox, steer
 from handlers.slack import payloads
 from handlers.slack.buttons import Buttons
-from handlers.slack.home import Commands, Pages, home, home_after
+from handlers.slack.commands import Commands
+from handlers.slack.home import Pages, home, home_after
 from handlers.slack.listener import TIMEOUT_SECONDS, ListenerFactory, Outgoing
 from handlers.slack.modals import Modals
 from handlers.slack.server_questions import ServerQuestions
@@ -85,7 +86,7 @@ class Events:
     async def _stopped(self, session: Session, user: str) -> None:
         for action in await self._world.ledger.pending(session.team, user=user, session=session):
             ref = Ref(action.id, action.version, action.receipt[:16])
-            await confirm.cancel(self._world, Press(ref, session.team, user, reason="stopped"))
+            await confirm.cancel(self._world, Press(ref, session.team, user))
         await steer.stop(self._world, Incoming("", session, user, "stop", "", True))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -94,16 +95,26 @@ def is_well_formed(body: Any) -> bool:
     """Whether the body has the structure that Bolt assumes; Bolt raises on others."""
     if not isinstance(body, Mapping) or not isinstance(body.get("type", ""), str):
         return False
-    if not all(isinstance(body[key], Mapping) for key in ("event", "view") if key in body):
+    if "event" in body and not isinstance(body["event"], Mapping):
+        return False
+    if "view" in body and not isinstance(_get(body, "view", "type"), str):
         return False
     needs = "actions" in body or body.get("type") == "block_actions"
     pressed = body.get("actions")
-    return not needs or (isinstance(pressed, list) and bool(pressed) and isinstance(pressed[0], Mapping))
+    return not needs or (
+        isinstance(pressed, list) and bool(pressed) and isinstance(_get(pressed[0], "action_id"), str)
+    )
 
 
 def is_message(body: Body) -> bool:
     """Whether this is a message event, for the inbox."""
     return _get(body, "event", "type") in ("app_mention", "message")
+
+
+@cache
+def mention_of(bot_user: str) -> re.Pattern[str]:
+    """A mention of our own user, with or without a name."""
+    return re.compile(rf"<@{re.escape(bot_user)}(?:\|[^<>]*+)?>")
 
 
 def incoming(body: Body, bot_user: str, listed_bots: frozenset[str] = frozenset()) -> Incoming | None:
@@ -113,7 +124,7 @@ def incoming(body: Body, bot_user: str, listed_bots: frozenset[str] = frozenset(
         return None
     user, channel, ts = (_id(event, "user"), _id(event, "channel"), _ts(event, "ts"))
     session = Session(_team(body), channel, _ts(event, "thread_ts", ts))
-    mention = re.compile(rf"<@{re.escape(bot_user)}(?:\|[^>]*)?>")
+    mention = mention_of(bot_user)
     text = clean(event["text"])
     mentioned = bool(mention.search(text)) or event.get("channel_type") == "im"
     words = as_typed(mention.sub(" ", text)).strip()

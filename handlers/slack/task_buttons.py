@@ -14,7 +14,7 @@ from gate.rules.task import Plan, Question, Task
 from gate.rules.task_states import TaskState
 from gate.rules.tool import ToolSpec
 from gate.tasks import clarify, control, converse, feedback, plan, step_review, undo_all
-from gate.tasks.task_log import OLD_CARD, load_task
+from gate.tasks.task_transitions import OLD_CARD, load_task
 from handlers.slack.listener import Opening, Reply, reply_for
 from handlers.slack.payloads import Click, input_values, opened_by
 from views import modals, task_modals

@@ -13,7 +13,7 @@ from gate.rules.reviews import same
 from gate.rules.task import Plan, Task
 from gate.rules.tool import InvalidAnswer
 from gate.tasks import clarify, feedback, plan, step_review
-from gate.tasks.task_log import OLD_CARD
+from gate.tasks.task_transitions import OLD_CARD
 from handlers.slack import payloads
 from handlers.slack.listener import Reply, errors, reply_for
 from handlers.slack.payloads import Submission

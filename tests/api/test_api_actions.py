@@ -47,7 +47,9 @@ async def test_the_risk_that_a_proposer_names_may_raise_and_never_lower(api: Api
         assert (await proposed(api, agent, {**WRITE, "risk_level": asked}))["risk_level"] == stands
 
 
-@pytest.mark.parametrize("session", ["", "T1", "T1:C1", "::", "T1::1"])
+@pytest.mark.parametrize(
+    "session", ["", "T1", "T1:C1", "::", "T1::1", "T1:C_OPS:1", "T1:C_OPS:.....", "T1:C_OPS:1.1.1"]
+)
 async def test_a_session_of_another_form_is_refused(api: Api, session: str) -> None:
     agent = await api.agent()
     status, problem = await agent.ask("POST", "/actions", {**WRITE, "session_id": session})
@@ -203,6 +205,14 @@ async def test_an_old_version_is_not_confirmed(api: Api) -> None:
     await ann.post(path, seen(now))
     await api.gate.play()
     assert api.gate.desk.notes["a.md"] == "newer"
+
+
+async def test_a_name_that_is_repeated_before_each_of_many_values_is_refused_at_once(api: Api) -> None:
+    agent = await api.agent()
+    called = {"tool": "desk.write", "arguments": {"path": {"k" * 22_000: [1] * 14_000}, "content": "x"}}
+    status, problem = await agent.ask("POST", "/actions", called)
+    assert (status, problem["code"]) == (400, "bad_json")
+    assert problem["detail"] == "A name in the body is 22,000 characters long; at most 1,000 can be shown."
 
 
 async def test_wrong_arguments_are_reported_field_by_field(api: Api) -> None:

@@ -11,16 +11,18 @@ from typing import Any
 import pytest
 
 from gate.actions.prepare import CallRequest, Prepared, prepare
+from gate.actions.reissue import reissue_by_press
 from gate.rules.access import TokenKind
 from gate.rules.action import Action, Session
 from gate.rules.grants import Grant
-from gate.rules.planner_port import Call, Propose, ProposedStep, ProposePlan
+from gate.rules.planner_port import Call, Propose, ProposedStep, ProposePlan, Say
 from gate.rules.states import State
 from gate.rules.task import Assessment, Task
 from gate.tasks import plan
 from handlers.api.route import Route
 from handlers.api.routes import ROUTES
 from tests.api.api_server import Api, Client
+from tests.api.test_api_actions import WRITE as NEW
 from tests.api.test_api_events import listening
 from tests.api.test_gateway import AT_ONCE, connected
 from tests.gate.gate_setup import ANN, BEN, CHANNEL, TEAM
@@ -308,7 +310,8 @@ async def test_an_approval_by_a_grant_does_not_begin_once_its_maker_is_known(api
     action = await prepare(stage.world, CallRequest("late", stage.session, ANN, WRITE))
     assert isinstance(action, Prepared)
     assert (action.action.state, action.action.grant) == (State.APPROVED, "g1")
-    await api.services.tokens.made(agent.token, "late")
+    async with stage.ledger.begin() as tx:
+        await tx.record_token(agent.token.id, "late")
     stage.desk.behave = "well"
     await stage.play()
     assert stage.desk.calls == []
@@ -326,3 +329,75 @@ async def test_what_a_token_tells_a_task_of_slack_is_not_covered_by_its_persons_
     await confirmed(stage)
     (action,) = await stage.ledger.pending(TEAM)
     assert (action.preview.summary, action.grant) == ("Write of-the-token.md", "")
+
+
+@pytest.mark.parametrize("renewals", [0, 1, 2])
+async def test_a_plain_yes_confirms_nothing_that_an_agent_asked_for(api: Api, renewals: int) -> None:
+    """It may have put its card between a question and the answer to it; *Ask again* makes it nobody else's."""
+    stage, agent = api.gate, await api.agent()
+    stage.planner.script = [Say("hi")]
+    await stage.say("hello", ts="1700000100.000000")
+    sent = {"tool": "desk.write", "arguments": dict(WRITE.args), "session_id": stage.session.key}
+    await agent.post("/actions", sent, 201)
+    await stage.play()
+    for _ in range(renewals):
+        (action,) = await stage.ledger.pending(TEAM)
+        stage.travel(1000)
+        await stage.play(timers=True)
+        await reissue_by_press(stage.world, stage.press(await stage.now(action.id)))
+        await stage.play()
+    await stage.say("yes", mentioned=False, ts="1900000200.000000")
+    assert stage.desk.calls == []
+    assert "what an agent asked for" in stage.texts[-1]
+    (action,) = await stage.ledger.pending(TEAM)
+    assert (await agent.get(f"/actions/{action.id}"))["id"] == action.id
+
+
+async def test_only_of_what_is_stored_is_it_noted_who_proposed_it(api: Api) -> None:
+    agent = await api.agent()
+    api.gate.desk.notes["a.md"] = "read"
+    look = {"tool": "desk.look", "arguments": {"path": "a.md"}}
+    for number in range(3):
+        await agent.post("/actions", look, 201)
+        await agent.post("/actions", {"tool": f"desk.nothing{number}", "arguments": {}}, 422)
+    action = (await agent.post("/actions", NEW, 201))["action"]
+    task = await agent.post("/tasks", {"text": "list files"}, 201)
+    lines = await api.gate.ledger.audit_tail(team=TEAM, limit=50)
+    ids = {line.entry.action for line in lines} | {task["id"]}
+    assert len(ids - {""}) == 8
+    assert set(await api.services.tokens.makers(ids)) == {action["id"], task["id"]}
+
+
+async def test_agents_leave_room_for_the_actions_of_their_person(api: Api) -> None:
+    agents, ann = [await api.agent(), await api.agent()], await api.client()
+    limits = api.gate.world.limits
+
+    async def ask(client: Client, number: int) -> int:
+        sent = {**NEW, "arguments": {"path": f"{number}.md", "content": "x"}}
+        return (await client.ask("POST", "/actions", sent))[0]
+
+    taken = [await ask(agents[number % 2], number) for number in range(limits.pending_per_user + 2)]
+    assert taken == [201] * limits.pending_of_agents + [422] * (len(taken) - limits.pending_of_agents)
+    assert [await ask(ann, 100 + number) for number in range(6)] == [201] * 5 + [422]
+    assert len(await api.gate.ledger.pending(TEAM, user=ANN)) == limits.pending_per_user
+
+
+async def test_the_tasks_of_agents_leave_room_for_the_actions_of_their_person(api: Api) -> None:
+    """What the planner proposes in a task that an agent's token opened is the agents'."""
+    agent, stage = await api.agent(), api.gate
+    stage.world = replace(stage.world, limits=replace(stage.world.limits, pending_per_user=4))
+    for name in ("a.md", "b.md", "c.md"):
+        stage.planner.script.append(Propose((write(name).call,)))
+        await agent.post("/tasks", {"text": f"write {name}"}, 201)
+        await stage.play()
+    assert len(await stage.ledger.pending(TEAM, user=ANN)) == 2
+    assert isinstance(await prepare(stage.world, CallRequest("hers", stage.session, ANN, WRITE)), Prepared)
+
+
+async def test_agents_leave_room_for_the_tasks_of_their_person(api: Api) -> None:
+    agent, ann = await api.agent(), await api.client()
+    most = api.gate.world.limits.requests_of_agents
+    taken = [await agent.ask("POST", "/tasks", {"text": f"list {number}"}) for number in range(most + 2)]
+    assert [status for status, _ in taken] == [201] * most + [429] * 2
+    assert "left for the person" in taken[-1][1]["detail"]
+    await ann.post("/tasks", {"text": "list mine"}, 201)

@@ -14,7 +14,9 @@ from sqlalchemy import make_url
 
 from gate.rules.ports import Unavailable
 from handlers.api.app import DOCUMENT
+from handlers.api.route import Problem
 from handlers.api.routes import ROUTES
+from storage.idempotency import AnswerStore
 from storage.tokens import TokenStore
 from tests.api.api_server import Api
 from tests.api.test_api_actions import WRITE
@@ -77,6 +79,22 @@ async def test_the_same_request_is_carried_out_once(api: Api) -> None:
         assert await response.json() == again[1]
 
 
+async def test_a_request_whose_answer_was_not_kept_is_not_carried_out_again(api: Api) -> None:
+    agent, kept = await api.agent(), api.services.answers
+    assert isinstance(kept, AnswerStore)
+    kept.budget = 0
+    api.gate.desk.notes["big.md"] = "x" * 240_000
+    read = {"tool": "desk.look", "arguments": {"path": "big.md"}}
+    await agent.post("/actions", read, 201, Idempotency_Key="k1")
+    called = len(api.gate.desk.calls)
+    async with agent.raw("POST", "/actions", read, Idempotency_Key="k1") as response:
+        problem = await response.json(content_type=PROBLEM)
+        assert (response.status, problem["code"]) == (409, "answer_not_kept")
+        assert response.headers["Idempotent-Replayed"] == "true"
+    assert len(api.gate.desk.calls) == called
+    await agent.post("/actions", read, 201, Idempotency_Key="k2")
+
+
 async def test_a_key_is_for_one_request_of_one_token(api: Api) -> None:
     one, other = await api.agent(), await api.agent()
     made = await one.post("/actions", WRITE, 201, Idempotency_Key="k1")
@@ -90,8 +108,15 @@ async def test_a_key_is_for_one_request_of_one_token(api: Api) -> None:
     assert theirs["action"]["id"] != made["action"]["id"]
 
 
-async def test_a_stored_refusal_is_repeated_and_an_outage_is_not(
-    api: Api, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("passing", "answer"),
+    [
+        (Unavailable("away"), (503, "unavailable")),
+        (Problem(429, "too_many_tasks", "Wait."), (429, "too_many_tasks")),
+    ],
+)
+async def test_a_stored_refusal_is_repeated_and_what_passes_is_not(
+    api: Api, passing: Exception, answer: tuple[int, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     agent = await api.agent()
     wrong = {"tool": "desk.nothing", "arguments": {}}
@@ -99,12 +124,12 @@ async def test_a_stored_refusal_is_repeated_and_an_outage_is_not(
     assert await agent.ask("POST", "/actions", wrong, Idempotency_Key="k1") == first
 
     async def away(*_: Any) -> str:
-        raise Unavailable("away")
+        raise passing
 
     with monkeypatch.context() as patch:
         patch.setattr(api.threads, "open", away)
         status, problem = await agent.ask("POST", "/actions", WRITE, Idempotency_Key="k2")
-        assert (status, problem["code"]) == (503, "unavailable")
+        assert (status, problem["code"]) == answer
     await agent.post("/actions", WRITE, 201, Idempotency_Key="k2")
 
 
@@ -245,6 +270,17 @@ async def test_the_document_is_served_and_names_every_route(api: Api) -> None:
     text = json.dumps(document)
     for name in {ref.split('"')[0] for ref in text.split("#/components/schemas/")[1:]}:
         assert name in document["components"]["schemas"]
+
+
+async def test_the_document_is_not_sent_again_to_who_has_it(api: Api) -> None:
+    async with api.session.get(api.base + DOCUMENT) as response:
+        tag = response.headers["ETag"]
+        assert len(await response.read()) > 50_000
+    for known, status in ((tag, 304), (f'"other", W/{tag}', 304), ('"other"', 200)):
+        async with api.session.get(api.base + DOCUMENT, headers={"If-None-Match": known}) as response:
+            assert response.status == status
+            assert response.headers["ETag"] == tag
+            assert bool(await response.read()) == (status == 200)
 
 
 async def test_every_served_route_is_in_the_document(api: Api) -> None:

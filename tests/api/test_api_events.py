@@ -11,15 +11,17 @@ from typing import Any
 import pytest
 from aiohttp import ClientResponse
 
+from gate.rules.access import EventFilter, StreamEvent
 from gate.rules.ports import LedgerEvent
 from gate.rules.task import Assessment, Missing, Question
+from handlers.api.event_history import HISTORY_PAGE, History
 from handlers.api.event_stream import BUFFER_SIZE, Feed
 from storage.tokens import TokenStore
 from tests.api.api_server import Api, Client
 from tests.api.test_api_actions import WRITE, proposed
 from tests.api.test_api_actions import seen as version
 from tests.api.test_api_tasks import planned, seen
-from tests.gate.gate_setup import BEN
+from tests.gate.gate_setup import BEN, TEAM
 
 
 class Stream:
@@ -278,3 +280,57 @@ async def test_a_subscriber_behind_the_buffer_reads_the_table(api: Api) -> None:
     assert [one.event.kind for one in found] == ["action_changed", "approval_requested"]
     assert len(found) < BUFFER_SIZE
     await feed.unsubscribe()
+
+
+class EmptyEvents:
+    """Implements handlers.api.ports.Events: without events, and remembers what was read."""
+
+    def __init__(self) -> None:
+        self.read: list[int] = []
+
+    async def after(self, seq: int, limit: int) -> list[StreamEvent]:
+        return []
+
+    async def between(self, seq: int, until: int, wanted: EventFilter) -> list[StreamEvent]:
+        self.read.append(seq)
+        return []
+
+    async def ends(self) -> tuple[int, int]:
+        return 0, 0
+
+
+async def test_the_streams_of_one_token_read_the_history_one_after_the_other_and_rest() -> None:
+    events, rested, resting = EmptyEvents(), asyncio.Event(), asyncio.Event()
+
+    async def rest(seconds: float) -> None:
+        resting.set()
+        await rested.wait()
+
+    history, wanted = History(events, rest), EventFilter(TEAM)
+    own = [asyncio.create_task(history.page("t1", seq, seq + 1, wanted)) for seq in range(22)]
+    await resting.wait()
+    other = asyncio.create_task(history.page("t2", 100, 101, wanted))
+    resting.clear()
+    await resting.wait()
+    assert events.read == [0, 100]
+    rested.set()
+    await asyncio.gather(other, *own)
+    assert events.read == [0, 100, *range(1, 22)]
+
+
+async def test_a_stream_that_is_far_behind_gets_what_it_asks_for_and_nothing_twice(api: Api) -> None:
+    ann = await api.client()
+    await proposed(api, ann)
+    async with api.gate.ledger.begin() as tx:
+        for number in range(HISTORY_PAGE):
+            tx.publish(LedgerEvent("task_changed", api.gate.session, f"t{number}", {"state": "running"}))
+    last = await proposed(api, ann)
+    wanted = EventFilter(TEAM, "approval_requested")
+    found = await api.services.events.between(0, 10 * HISTORY_PAGE, wanted)
+    assert [event.kind for event in found] == ["approval_requested"] * 2
+    assert not await api.services.events.between(0, 10 * HISTORY_PAGE, EventFilter("T_OTHER"))
+    async with listening(ann, "?kind=approval_requested", since="1") as stream:
+        told = [await stream.next() for _ in range(2)]
+        again = await proposed(api, ann)
+        told.append(await stream.next())
+    assert [one["action_id"] for one in told[1:]] == [last["id"], again["id"]]

@@ -7,10 +7,14 @@ from typing import Any
 
 import pytest
 
+from gate.rules.action import Approvers
+from gate.rules.policy import Rule
 from gate.rules.reviews import Phase, Review
 from tests.api.api_server import Api, Client
+from tests.api.test_api_actions import WRITE, proposed, seen
 from tests.api.test_api_reviews import decided
 from tests.api.test_gateway import AT_ONCE, ERAS, called, confirmed, connected, status, ticket_for, words
+from tests.gate.gate_setup import BEN, CLEO
 
 SECRET = "hello"  # what `called` writes, and the desk gives back
 
@@ -126,3 +130,24 @@ async def test_an_agent_is_told_a_comment_only_where_its_window_says_so(
     for client, hears in ((agent, told), (ann, True)):
         for path in (f"/history?execution_id={made['id']}", "/audit"):
             assert ("I took out a name" in str(await client.get(path))) == hears
+
+
+async def test_of_people_only_who_may_release_a_result_reads_what_is_held_or_rejected(api: Api) -> None:
+    """Others may have said yes to the call, and see the action."""
+    api.gate.rule(
+        Rule("two others", ("desk.write",), approvers=Approvers(needed=2)), admins=frozenset({CLEO})
+    )
+    reviewing(api, "desk.write")
+    ann, ben, cleo = await api.client(), await api.client(user=BEN), await api.client(user=CLEO)
+    action = await proposed(api, ann, {**WRITE, "arguments": {"path": "a.md", "content": SECRET}})
+    for voter in (ben, cleo):
+        await voter.post(f"/actions/{action['id']}/confirm", seen(action))
+    await api.gate.play()
+    path = f"/pending-review-detail/{action['id']}"
+    code, held = await ben.ask("GET", path)
+    assert (code, held["code"]) == (403, "not_yet")
+    assert SECRET in str(await cleo.get(path))
+    await ann.post("/resume", decided(await line_of(ann), "REJECT"))
+    past = [await client.get(f"/history?execution_id={action['id']}") for client in (ben, cleo, ann)]
+    assert [len(one["reviews"]) for one in past] == [1, 1, 1]
+    assert [SECRET in str(one) for one in past] == [False, True, True]

@@ -5,20 +5,25 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from gate.rules.access import Token, TokenKind
 from gate.rules.planner_port import Call, ProposedStep, ProposePlan
 from gate.rules.reviews import Phase, Review
 from gate.rules.task import Assessment
 from gate.tasks import control, step_check
+from handlers.api import action_responses
+from handlers.api.actions import redacted
 from tests.api.api_server import Api, Client
 from tests.api.test_api_events import listening
 from tests.api.test_api_reviews import decided
 from tests.api.test_api_tasks import in_mode, seen
 from tests.api.test_gateway import AT_ONCE, connected, status, words
 from tests.gate.fake_tools import answer
+from tests.gate.gate_setup import ANN, CLEO
 from tests.gate.plan_setup import on_pause
 from tests.gate.tasks.test_task_approval_modes import slowly
 
@@ -186,6 +191,7 @@ async def test_what_is_shown_for_a_moment_is_not_told_in_it(api: Api) -> None:
     """Somebody may hold it, and reject it then."""
     agent, ann = await api.agent(), await api.client()
     slowly(api.gate)
+    api.gate.desk.read_nothing_back()
     path, task = await begun(api, agent, ann, "write", mode="auto")
     now = await api.gate.ledger.task(task["id"])
     assert now is not None
@@ -205,3 +211,16 @@ async def test_what_nobody_has_to_look_at_is_told_at_once(api: Api) -> None:
     assert NOTE in told["plan"]["steps"][0]["result"]
     assert told["plan"]["steps"][0]["result_review"] is None
     assert task["plan"]["steps"][0]["result"] == told["plan"]["steps"][0]["result"]
+
+
+async def test_of_people_an_approver_is_not_told_what_nobody_has_let_out_of_a_step(api: Api) -> None:
+    agent, ann = await api.agent(), await api.client()
+    _, task = await begun(api, agent, ann, "write")
+    assert task["status"] == "PAUSED_FOR_REVIEW"
+    action = await api.gate.ledger.action(task["plan"]["steps"][0]["action_id"])
+    assert action is not None
+    since = action.created_at
+    for user, told in ((ANN, True), (CLEO, False)):
+        token = Token("t", TokenKind.PERSON, "t", action.session.team, user, (), since, since)
+        (shown,) = await redacted(SimpleNamespace(token=token, world=api.gate.world), [action])  # type: ignore[arg-type]
+        assert (SECRETS["write"] in str(action_responses.action(token, shown))) is told

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
+from gate.rules.states import State
 from tests.api.api_server import Api, Client
 from tests.api.test_api_actions import seen
 from tests.api.test_api_events import listening
 from tests.api.test_api_result_review import line_of, reviewing
-from tests.api.test_api_result_review_steps import SECRETS, paused
+from tests.api.test_api_result_review_steps import GIVEN, SECRETS, paused, ways
 from tests.api.test_api_reviews import decided
 
 SHA = SECRETS["write"][
@@ -107,3 +108,43 @@ async def test_an_agent_cannot_withdraw_what_a_person_takes_back(api: Api) -> No
     assert (status, problem["code"]) == (403, "agents_do_not_decide")
     await api.gate.play()
     assert (await ann.get(f"/actions/{action}"))["state"] == "undone"
+
+
+ANSWERS = {"says no": State.FAILED, "breaks the line": State.UNKNOWN, "drifts": State.PREPARED}
+
+
+async def taken_back(api: Api, ann: Client, path: str, answer: str) -> Any:
+    """The task after *Undo all*, at whose step the tool quotes what the step gave."""
+    secret = SECRETS["write"]
+    if answer == "drifts":
+        api.gate.desk.notes["b.md"] = "somebody else's"
+    api.gate.desk.behave, api.gate.desk.refusal = answer, f"b.md is {secret} no more."
+    task = await ann.get(path)
+    await ann.post(f"{path}/undo", {"number": task["plan"]["version"]}, 202)
+    await api.gate.play()
+    assert ANSWERS[answer] in [one.state for one in api.gate.wall.cards.values() if one.undoes]
+    return await ann.get(path)
+
+
+@pytest.mark.parametrize("answer", ANSWERS)
+@pytest.mark.parametrize("how", ["waits", "release", "edit", "reject"])
+async def test_undo_all_quotes_no_result_that_nobody_has_let_out(api: Api, how: str, answer: str) -> None:
+    agent, ann = await api.agent(), await api.client()
+    path, _, line = await paused(api, agent, ann, "write")
+    if how != "waits":
+        more = {"edited": GIVEN} if how == "edit" else {}
+        await ann.post("/resume", decided(line, "REJECT" if how == "reject" else "APPROVE", **more))
+        await api.gate.play()
+    task = await ann.get(path)
+    if how == "release":
+        await ann.post(f"{path}/continue", {"number": task["asks"]["number"], "how": "continue"})
+    else:
+        await ann.post(f"{path}/stop")
+    await api.gate.play()
+    task = await taken_back(api, ann, path, answer)
+    told = await ways(agent, path, task)
+    said = [note.body for note in api.gate.wall.notes]
+    if how != "release":
+        assert SECRETS["write"][:12] not in str([*told, *said])
+    elif answer == "says no":
+        assert SECRETS["write"] in str(said)

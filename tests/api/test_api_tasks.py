@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gate.rules.planner_port import Call, Incoming, Propose, ProposedStep, ProposePlan
+from gate.rules.planner_port import Call, Incoming, Propose, ProposedStep, ProposePlan, Say
 from gate.rules.task import Assessment
 from gate.tasks import inbox
 from tests.api.api_server import Api, Client
@@ -51,6 +51,7 @@ async def in_mode(api: Api, task_id: str, mode: str = "auto") -> None:
 async def test_a_plan_is_shown_approved_and_carried_out(api: Api) -> None:
     agent, ann = await api.agent(), await api.client()
     task = await planned(api, agent, "a.md", "b.md")
+    api.gate.planner.answers = [Say("Both are written.")]
     await in_mode(api, task["id"])
     assert (task["state"], task["status"]) == ("plan_review", "waiting_approval")
     assert task["asks"]["kind"] == "plan"
@@ -64,6 +65,7 @@ async def test_a_plan_is_shown_approved_and_carried_out(api: Api) -> None:
     assert api.gate.desk.notes == {"a.md": "x", "b.md": "x"}
     done = await ann.get(path)
     assert done["asks"]["kind"] == "satisfaction"
+    assert done["plan"]["answer"] == "Both are written."
     assert (await ann.post(f"{path}/satisfaction", seen(done, verdict="done")))["state"] == "done"
     await api.gate.play()
     assert api.gate.wall.tasks[task["id"]].state == "done"  # the card in Slack follows
@@ -355,3 +357,14 @@ async def test_a_page_behind_nothing_is_a_problem_and_no_empty_page(api: Api, pa
     status, problem = await ann.ask("GET", path)
     assert (status, problem["code"]) == (400, "unknown_place")
     assert problem["detail"].endswith("or leave “after” out.")
+
+
+async def test_a_task_that_is_refused_opens_no_thread(api: Api) -> None:
+    client = await api.agent()
+    statuses = [
+        (await client.ask("POST", "/tasks", {"text": f"list files {number}"}))[0] for number in range(40)
+    ]
+    assert statuses.count(429) > 10
+    assert len(api.threads.opened) == statuses.count(201)
+    await client.post("/tasks", {"text": "list files", "switches": {"review": "all"}}, 422)
+    assert len(api.threads.opened) == statuses.count(201)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from typing import Any
 
 import pytest
 
-from handlers.api.turns import Turns, release_slot
+from handlers.api.turns import FLOOD, Turns, release_slot
 from tests.api.api_server import Api
 from tests.bot.test_engine_runs import until
 from tests.tools.test_tools_fair_slots import _run_waiting_tasks
@@ -151,3 +152,18 @@ async def test_of_a_flood_of_one_token_one_request_at_a_time_is_admitted_also_wh
     await other.get("/actions?state=all")
     await asyncio.gather(*flood)
     assert most == 1
+
+
+async def test_a_flood_of_one_token_leaves_most_of_the_time_to_others() -> None:
+    turns, loop, times = Turns(long=600), asyncio.get_running_loop(), list[tuple[float, float]]()
+
+    async def work() -> None:
+        async with turns.taken("a"):
+            began = loop.time()
+            await asyncio.sleep(0.01)
+            times.append((began, loop.time()))
+
+    async with asyncio.timeout(10):
+        await asyncio.gather(*(work() for _ in range(FLOOD + 4)))
+    rests = [after[0] - before[1] for before, after in itertools.pairwise(times)]
+    assert min(rests[:3]) >= 0.018

@@ -10,13 +10,15 @@ import pytest
 from bot.webhook_audience import WebhookAudience
 from bot.webhooks import Deliveries, Sender
 from gate.actions import webhook_registration as flow
+from gate.rules.access import EventFilter
+from gate.rules.policy import Rule
 from gate.rules.ports import Unavailable
-from gate.rules.webhooks import key_of
+from gate.rules.webhooks import is_subscribed, key_of
 from storage.tokens import TokenStore
 from storage.webhooks import HookStore
 from tests.api.api_server import Api, Client
-from tests.api.test_api_actions import proposed
-from tests.gate.gate_setup import ANN, BEN, CLEO
+from tests.api.test_api_actions import proposed, seen
+from tests.gate.gate_setup import ANN, BEN, CLEO, TEAM
 
 URL = "https://example.com/hook"
 
@@ -27,7 +29,7 @@ class Post(Sender):
     def __init__(self) -> None:
         self.sent: list[str] = []
 
-    async def post(self, url: str, body: bytes, sent: dict[str, str]) -> int:
+    async def post(self, url: str, body: bytes, sent: dict[str, str], owner: str = "") -> int:
         self.sent.append(url)
         return 200
 
@@ -208,3 +210,19 @@ async def test_nothing_is_lost_while_slack_does_not_say_who_somebody_is(api: Api
     assert any(run.name == "deliver" for run in api.gate.runs)  # the others have theirs all the same
     api.gate.directory.people[ANN] = gone
     assert sorted(await out.all()) == ["https://example.com/agent", "https://example.com/ann"]
+
+
+async def test_no_webhook_is_told_of_the_undo_of_what_is_private_to_a_person(api: Api) -> None:
+    api.gate.rule(Rule("hr", ("desk.write",), private=True))
+    ann = await api.client()
+    await made(ann)
+    (hook,) = await api.services.hooks.of_team(TEAM)
+    action = await proposed(api, ann)
+    await ann.post(f"/actions/{action['id']}/confirm", seen(action))
+    await api.gate.play()
+    api.gate.desk.notes[action["arguments"]["path"]] = "newer"
+    await ann.post(f"/actions/{action['id']}/undo", None, 202)
+    await api.gate.play()
+    told = await api.services.events.between(0, 10_000, EventFilter(TEAM))
+    assert [one.kind for one in told].count("approval_requested") == 2
+    assert not any(is_subscribed(hook, one) for one in told)

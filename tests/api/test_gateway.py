@@ -249,6 +249,11 @@ async def test_an_agent_lists_its_tickets_and_withdraws_one(api: Api) -> None:
     assert decision == "withdrawn by the agent “nightly”: not needed"
 
 
+async def test_a_list_from_behind_what_is_not_there_is_refused_in_a_sentence(api: Api) -> None:
+    async with connected(await api.agent()) as mcp:
+        assert status(await mcp.call_tool("gate_list", {"after": "zz"})) == "unknown_place"
+
+
 async def test_what_has_run_is_not_withdrawn_over_mcp(api: Api) -> None:
     async with connected(await api.agent()) as mcp:
         ticket = await ticket_for(mcp)

@@ -181,6 +181,27 @@ async def test_a_crowd_goes_on_though_others_never_stop(monkeypatch: pytest.Monk
     await ben
 
 
+@pytest.mark.parametrize(("other", "rests"), [("ben", True), ("", False), ("ann", False)])
+async def test_a_crowd_rests_between_its_runs_while_somebody_else_asks(
+    other: str, rests: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.concurrency.RECENT_SECONDS", LONG)
+    monkeypatch.setattr("bot.concurrency.REST", LONG / 0.001)
+    slots, names, go = ConcurrencySlots(long=LONG), list[str](), asyncio.Event()
+    async with slots.slot("events", other):
+        pass
+    runs = await _runs_of_ann(slots, names, go)
+    await until(lambda: len(names) > BUSY_OWNER_RUNS)
+    await asyncio.sleep(0.002)
+    go.set()
+    if rests:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.1):
+                await asyncio.gather(*runs)
+    await asyncio.gather(*runs, return_exceptions=True)
+    assert len(names) == BUSY_OWNER_RUNS + 1 if rests else 2 * BUSY_OWNER_RUNS
+
+
 async def test_a_run_of_a_crowd_that_waits_for_something_outside_lets_the_next_begin() -> None:
     slots, names, go = ConcurrencySlots(long=LONG), list[str](), asyncio.Event()
 

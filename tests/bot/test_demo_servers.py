@@ -56,7 +56,7 @@ async def test_a_task_and_an_event_are_shown_done_and_taken_back(desk: Desk) -> 
     product, folder, _ = desk
     tasks, events = (folder / "tasks.sqlite").read_bytes(), tree(folder / "calendar")
     task = await Thread.ask(product, "remind me to water the plants by tomorrow")
-    assert "+ title: water the plants" in task.shown
+    assert task.shown.startswith("Create the task “water the plants”")
     assert "can be undone" in task.shown
     event = await Thread.ask(product, "schedule Budget review for monday 9:05 for 20 minutes")
     assert "at the same time: Standup" in event.shown

@@ -122,6 +122,44 @@ async def test_a_runbook_that_its_tools_do_not_take(settings: Settings, tmp_path
     assert "The runbook look, step 1: `filesystem.list_dir`: `pth` is not known" in told["phrases and tools"]
 
 
+RULES_ABOUT_NOTHING = """
+servers:
+  filesystem: {tools: {"delte_*": {deny: true}, "*": {ttl: 60}}}
+  filesytem: {trust: reviewed, tools: {move: {deny: true}}}
+  "*": {tools: {web_serch: {class: read}}}
+rules:
+  - {name: never, tools: ["filesystem.move*", "*.create_foldr", "*.pay_invoice"], deny: true}
+  - {name: everything, tools: ["*"], risk: high}
+"""
+
+
+async def test_rules_that_name_no_tool_are_told_as_a_typing_error_makes_of_a_deny_nothing(
+    settings: Settings, tmp_path: Path
+) -> None:
+    path = tmp_path / "policy.yaml"
+    path.write_text(RULES_ABOUT_NOTHING)
+    found = [one async for one in findings(replace(settings, policy=path)) if not one.ok]
+    assert {one.what for one in found} == {"policy and tools"}
+    assert [one.sentence for one in found] == [
+        "The policy names the server “filesytem” and there is none: correct the name, or remove it.",
+        "The policy has a rule for “filesystem.delte_*” and there is no such tool: correct the name, or remove the rule.",
+        "The policy has a rule for “filesytem.move” and there is no server “filesytem”: correct the name, or remove the "
+        "rule.",
+        "The policy has a rule for “*.create_foldr” and there is no such tool, but “create_folder”: correct the name, or "
+        "remove the rule.",
+    ]
+
+
+async def test_nothing_is_said_of_rules_for_a_server_that_is_not_there_yet(
+    settings: Settings, tmp_path: Path
+) -> None:
+    path = tmp_path / "policy.yaml"
+    path.write_text("servers:\n  away: {trust: reviewed, tools: {delete: {deny: true}}}\n")
+    away = ServerConfig(name="away", command="/bin/false")
+    told = await unwell(replace(settings, policy=path, servers=(*settings.servers, away)))
+    assert told.keys() == {"MCP server away"}
+
+
 async def told_of_database(settings: Settings) -> Finding:
     (found,) = [one async for one in findings(settings) if one.what == "database"]
     return found

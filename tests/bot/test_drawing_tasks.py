@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import threading
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -11,19 +12,21 @@ from typing import Any
 
 import pytest
 
-from bot.cards import Cards
+from bot.cards import Cards, _rendered
 from bot.slack_retry import SlackError
+from gate.rules.action import Outcome
 from gate.rules.messages import CardKey, CardKind
 from gate.rules.ports import Note, Posted, Tx, Unavailable
 from gate.rules.task import Flow, StepState, StopRequest, Task
 from gate.rules.task_states import TaskState
 from handlers.slack.listener import To
 from tests.bot.test_engine_runs import until
-from tests.storage.samples import THREAD
+from tests.storage.samples import THREAD, action
 from tests.tasks import having
 from tests.views.task_samples import WHICH, approved, everything, paused, plan, step, task
+from views import rendering
 from views.block_kit import Message
-from views.rendering import status_of_task
+from views.rendering import Card, status_of_task
 
 S = TaskState
 
@@ -375,3 +378,28 @@ async def test_an_answer_does_not_wait_for_ever_for_the_one_above_it() -> None:
     it.cards._ledger, it.cards._clock = notes, lambda: float(next(now))
     await it.cards.draw(CardKey(CardKind.NOTE, "n:second"), 0.0, it.note)
     assert [key for _, key in it.slack.calls] == ["second"]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "beside"),
+    [
+        (None, False),
+        (Outcome("success", "moved"), False),
+        (Outcome("success", "x" * 30_000), True),
+        (Outcome("success", "", {"rows": [{"id": 1}] * 300}), True),
+        (Outcome("success", "", {"rows": [{"id": 1}] * 3}), False),
+    ],
+)
+async def test_a_card_with_a_long_result_is_rendered_beside_the_loop(
+    outcome: Outcome | None, beside: bool
+) -> None:
+    threads = list[int]()
+
+    def render(*_: object) -> Card:
+        threads.append(threading.get_ident())
+        return rendering.of_action(shown, ())
+
+    shown = action(outcome=outcome)
+    card = await _rendered([shown], render)
+    assert (threads[0] != threading.get_ident()) is beside
+    assert card == rendering.of_action(shown, ())

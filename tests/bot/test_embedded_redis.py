@@ -14,14 +14,14 @@ from pathlib import Path
 import pytest
 import redis
 
-from bot import embedded
-from bot.embedded import EmbeddedRedis, EmbeddedRedisError, embedded_redis, find_server, launch
+from bot import embedded_redis as module
+from bot.embedded_redis import EmbeddedRedis, EmbeddedRedisError, embedded_redis, find_server, launch
 
 ROOT = Path(__file__).parents[2]
 PARENT = """
 import signal, sys, time
 from pathlib import Path
-from bot.embedded import launch
+from bot.embedded_redis import launch
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background is born deaf to it
 server = launch(Path(sys.argv[1]))
 print(server.url, flush=True)
@@ -119,14 +119,14 @@ def test_it_dies_with_its_parent(tmp_path: Path, deadly: signal.Signals) -> None
 def test_a_second_server_on_the_same_data_is_refused_with_what_to_do(
     server: EmbeddedRedis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(embedded, "LOCK_SECONDS", 0.05)
+    monkeypatch.setattr(module, "LOCK_SECONDS", 0.05)
     with pytest.raises(EmbeddedRedisError, match=r"Another Countersign .* stop it, or set COUNTERSIGN_HOME"):
         launch(tmp_path / "redis")
     assert answers(server.url)
 
 
 def test_without_any_server_one_sentence_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedded.importlib.util, "find_spec", lambda _: None)
+    monkeypatch.setattr(module.importlib.util, "find_spec", lambda _: None)
     monkeypatch.setenv("PATH", "")
     with pytest.raises(EmbeddedRedisError, match=r"install one, or set REDIS_URL"):
         find_server()
@@ -135,7 +135,7 @@ def test_without_any_server_one_sentence_says_what_to_do(monkeypatch: pytest.Mon
 def test_a_server_on_path_serves_when_none_is_bundled_unless_it_is_too_old(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(embedded.importlib.util, "find_spec", lambda _: None)
+    monkeypatch.setattr(module.importlib.util, "find_spec", lambda _: None)
     monkeypatch.setenv("PATH", str(tmp_path))
     for name, version in (("valkey-server", "6.0.16"), ("redis-server", "6.2.0")):
         (tmp_path / name).write_text(f"#!/bin/sh\necho 'Redis server v={version} sha=0'\n")
@@ -176,7 +176,7 @@ def test_the_socket_path_stays_short_under_a_long_temporary_directory(
 ) -> None:
     deep = tmp_path / ("d" * 100)
     deep.mkdir()
-    monkeypatch.setattr(embedded.tempfile, "tempdir", str(deep))
+    monkeypatch.setattr(module.tempfile, "tempdir", str(deep))
     running = launch(tmp_path / "redis")
     assert answers(running.url)
     running.stop()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bot import home
+from bot import data_folder
 from bot.settings import Settings, SettingsError
 from tests.product import running_product
 
@@ -36,7 +36,7 @@ def wide(folder: Path) -> list[str]:
 async def test_nothing_that_a_running_service_makes_in_its_home_can_be_read_by_others(tmp_path: Path) -> None:
     place = tmp_path / "home"
     place.mkdir()
-    async with running_product(place):
+    async with running_product(place, first=True):
         names = {one.name for one in place.rglob("*")}
         assert {
             "countersign.db",
@@ -63,7 +63,7 @@ def test_an_older_home_is_tightened_with_a_notice(tmp_path: Path, caplog: pytest
     settings = Settings.load(
         {"COUNTERSIGN_HOME": str(place), "DATABASE_URL": f"sqlite:///{elsewhere}"}, tmp_path
     )
-    home.prepare(settings)
+    data_folder.prepare(settings)
     assert wide(place) == ["theirs"]  # which nobody else can reach any more
     assert stat.S_IMODE(elsewhere.stat().st_mode) == 0o600
     assert stat.S_IMODE(outside.stat().st_mode) == 0o644
@@ -71,7 +71,7 @@ def test_an_older_home_is_tightened_with_a_notice(tmp_path: Path, caplog: pytest
         f"5 files and folders of {place} could be read by others of this machine: now only by this user."
     ]
     caplog.clear()
-    home.prepare(settings)
+    data_folder.prepare(settings)
     assert not caplog.records
 
 
@@ -81,12 +81,12 @@ def test_a_home_that_is_a_file_is_told_in_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(
         SettingsError, match=r"The home .*/home cannot be used \(file exists\): give this user"
     ):
-        home.prepare(settings)
+        data_folder.prepare(settings)
 
 
 def test_processes_of_one_home_may_start_at_the_same_moment(tmp_path: Path) -> None:
     settings = Settings.load({"COUNTERSIGN_HOME": str(tmp_path / "home")}, tmp_path)
     with ThreadPoolExecutor(8) as starting:
-        for prepared in [starting.submit(home.prepare, settings) for _ in range(400)]:
+        for prepared in [starting.submit(data_folder.prepare, settings) for _ in range(400)]:
             prepared.result()
     assert list((tmp_path / "home").iterdir()) == []

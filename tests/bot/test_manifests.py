@@ -15,7 +15,7 @@ from gate.rules.ports import Limits, World
 from gate.rules.settings import CHOICES, FLAGS, SETTABLE, Switches, with_switches
 from gate.rules.tool import Trust
 from handlers.api.ports import Bounds
-from handlers.slack.home import Commands
+from handlers.slack.commands import Commands
 from workspace.context import SCOPES
 from workspace.state import COMMANDS
 
@@ -149,7 +149,7 @@ def test_what_is_commented_out_in_the_example_can_be_used(tmp_path: Path) -> Non
     assert (settings.api, settings.http, settings.judge) == (
         Bounds(),
         HttpLimits(),
-        "none",
+        "rules",
     )  # as where nothing is said
     assert settings.model is None  # `planner: phrases` counts more than the model that is named
 

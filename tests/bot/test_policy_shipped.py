@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 from bot.policy_file import load_policy
 from gate.rules.action import CallClass, Decision, Json, Risk
-from gate.rules.policy import decide
+from gate.rules.policy import Rule, decide
 from gate.rules.tool import Hints, Recipe, ToolSpec, Trust
 from servers.filesystem import server as filesystem
 from tests.tools.mcp_hosts import hosting
@@ -96,6 +97,9 @@ def test_the_destructive_patterns_of_the_spec_are_typed_for(pattern: str, comman
         ("web_fetch", {"url": "https://example.com/?q=secret"}, UNKNOWN),
         ("web_fetch", {"url": "https://example.com/" + "a" * 200}, UNKNOWN),
         ("web_fetch", {"url": "file:///etc/passwd"}, UNKNOWN),
+        ("web_fetch", {"url": " file:///etc/passwd"}, UNKNOWN),
+        ("web_fetch", {"url": "\x01\tfi\nle:/etc/passwd"}, UNKNOWN),
+        ("web_fetch", {"url": " https://example.com/docs/a"}, READ),
         ("web_fetch", {"url": "https://example.com#token"}, UNKNOWN),
         ("web_fetch", {"url": "https://example.com", "method": "POST", "body": "secret"}, UNKNOWN),
         ("web_search", {"query": "aiohttp timeouts"}, READ),
@@ -144,6 +148,17 @@ SAYS_IT_READS = Hints(read_only=True)
 def test_reads_that_are_more_than_reads_are_raised(name: str, args: Json, cls: CallClass) -> None:
     assert decided(name, args, hints=SAYS_IT_READS).cls is cls
     assert decided(name, args, trust=Trust.REVIEWED, hints=SAYS_IT_READS).cls in (cls, WRITE)
+
+
+@pytest.mark.parametrize("before", ["", " ", "/* a */ ", "-- a\n", "(", "/**//* b */\n"])
+def test_a_query_that_does_more_than_look_is_asked_about_whatever_stands_before_it(before: str) -> None:
+    policy = replace(SHIPPED, rules=(*SHIPPED.rules, Rule("mine", ("s.query",), cls=READ)))
+    spec = ToolSpec("s", "query", "query", "", {}, "d", hints=SAYS_IT_READS)
+    args: dict[str, Json] = {"sql": before + "SET ROLE admin"}
+    assert decide(policy, spec, args, "C1", lambda s, v: not problems(s, v)).cls is WRITE
+    assert (
+        decide(policy, spec, {"sql": before + "SELECT 1"}, "C1", lambda s, v: not problems(s, v)).cls is READ
+    )
 
 
 def test_a_shell_and_git_are_of_high_risk() -> None:

@@ -352,13 +352,16 @@ def test_a_model_that_cannot_be_used_is_told_of_at_the_start(
 @pytest.mark.parametrize(
     ("text", "environ", "judge"),
     [
-        ("limits: {steps: 3}", MODEL, "none"),
-        ("judge: none", {}, "none"),
+        ("limits: {steps: 3}", {}, "rules"),
+        ("limits: {steps: 3}", MODEL, "model"),
+        ("planner: phrases", MODEL, "rules"),
+        ("judge: none", MODEL, "none"),
+        ("judge: rules", MODEL, "rules"),
         ("judge: rules", {}, "rules"),
         ("judge: model", MODEL, "model"),
     ],
 )
-def test_nobody_judges_results_unless_it_is_said(
+def test_results_are_judged_by_the_model_that_plans_or_by_rules_unless_it_is_said_otherwise(
     text: str, environ: dict[str, str], judge: str, tmp_path: Path
 ) -> None:
     config(tmp_path, text)
@@ -445,7 +448,7 @@ def test_a_demo_does_not_even_read_a_variable_that_it_ignores(tmp_path: Path) ->
 def test_what_servers_may_take_of_the_model_is_set_in_the_file(tmp_path: Path) -> None:
     config(
         tmp_path,
-        "mcpServers: {a: {command: x, sampling: true}, b: {inproc: y}}\nsampling_bounds: {requests: 2}",
+        "mcpServers: {a: {command: x, sampling: true}, b: {inproc: 'servers.y:server'}}\nsampling_bounds: {requests: 2}",
     )
     found = Settings.load({}, tmp_path)
     assert [server.sampling for server in found.servers] == [True, False]

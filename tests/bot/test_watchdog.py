@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from bot.watchdog import Stall, Watchdog
+from bot.watchdog import FRAMES, Stall, Watchdog, _stack
 from tests.product import running_product
 from tests.stalls import in_product
 
@@ -125,3 +125,29 @@ def test_two_watch_one_loop_and_the_one_that_goes_first_leaves_the_other() -> No
     loop.run_until_complete(asyncio.sleep(0))
     loop.close()
     assert found == []
+
+
+def test_the_stack_of_a_thread_is_read_while_it_runs_on() -> None:
+    ends = threading.Event()
+
+    def climbs(height: int) -> None:
+        if height:
+            climbs(height - 1)
+
+    def runs() -> None:
+        while not ends.is_set():
+            climbs(50)
+
+    thread = threading.Thread(target=runs)
+    thread.start()
+    assert thread.ident is not None
+    try:
+        stacks = [_stack(thread.ident) for _ in range(300)]
+    finally:
+        ends.set()
+        thread.join()
+    assert all(len(stack) <= FRAMES for stack in stacks)
+    names = {frame.name for stack in stacks for frame in stack}
+    assert names & {"climbs", "runs"}
+    assert {frame.filename for stack in stacks for frame in stack if frame.name == "climbs"} <= {__file__}
+    assert not _stack(thread.ident)

@@ -6,6 +6,7 @@ import asyncio
 import json
 import shutil
 import socket
+import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from datetime import UTC, datetime
@@ -18,6 +19,7 @@ from aiohttp import ClientError, web
 from aiohttp.test_utils import TestServer
 from sqlalchemy import make_url
 
+from bot.name_lookups import MAX_PER_OWNER, NameLookups
 from bot.webhooks import Deliveries, Forbidden, Sender
 from gate.rules import jobs
 from gate.rules.ports import LedgerEvent
@@ -203,19 +205,17 @@ async def test_nothing_inside_is_connected_to(url: str) -> None:
         await Sender(seconds=20).post(url, b"{}", {})
 
 
-async def test_a_name_that_leads_inside_is_not_connected_to(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_name_that_leads_inside_is_not_connected_to() -> None:
     """Nor one of whose addresses only one does; and it is looked up once."""
     asked: list[str] = []
-    loop = asyncio.get_running_loop()
     inside = [("1.1.1.1", 443), ("10.0.0.1", 443)]
 
-    async def getaddrinfo(host: str, port: int, **_: Any) -> list[Any]:
+    def resolve(host: str, port: int) -> list[Any]:
         asked.append(host)
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", where) for where in inside]
 
-    monkeypatch.setattr(loop, "getaddrinfo", getaddrinfo)
     with pytest.raises(Forbidden, match="open internet"):
-        await Sender(seconds=3).post("https://rebinding.example/", b"{}", {})
+        await Sender(seconds=3, lookups=NameLookups(resolve)).post("https://rebinding.example/", b"{}", {})
     assert asked == ["rebinding.example"]
 
 
@@ -239,7 +239,22 @@ async def test_allowing_a_network_does_not_open_other_ports_of_the_internet() ->
 
 
 def test_a_run_is_known_by_hook_event_and_try() -> None:
-    assert jobs.deliver("h", 7).key == jobs.deliver("h", 7).key != jobs.deliver("h", 7, 1).key
+    assert jobs.deliver("h", 7, "t").key == jobs.deliver("h", 7, "t").key != jobs.deliver("h", 7, "t", 1).key
+
+
+async def test_all_webhooks_of_a_token_count_as_one_owner(delivering: Delivering) -> None:
+    async def everything(hook: Webhook, found: Any) -> Any:
+        return found
+
+    async with delivering("https://127.0.0.1/") as (scene, store, _):
+        for name in ("h2", "h3"):
+            await store.add(Webhook(name, "https://127.0.0.1/", SECRET, "", TEAM, (), (), 0, NOW, token="t1"))
+        await happened(scene)
+        await store.fan_out(scene.ledger, everything)
+        await carried(scene, Deliveries(store, scene.ledger, Sender(), receivable=everything))
+        tries = [run for run in scene.runs if run.name == "deliver"]
+    assert len(tries) == 6
+    assert {run.args[0]: run.owner for run in tries} == {"h1": "h1", "h2": "t1", "h3": "t1"}
 
 
 # promise: API-15
@@ -264,9 +279,9 @@ async def test_a_webhook_that_a_token_made_never_reaches_the_operators_own_netwo
 
 # promise: API-15
 async def test_who_made_a_webhook_over_http_cannot_ask_it_what_names_there_are_inside(
-    delivering: Delivering, monkeypatch: pytest.MonkeyPatch
+    delivering: Delivering,
 ) -> None:
-    async def getaddrinfo(host: str, port: int, **_: Any) -> list[Any]:
+    def resolve(host: str, port: int) -> list[Any]:
         if host == "none.corp":
             raise socket.gaierror(socket.EAI_NONAME, "no such name")
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("10.1.2.3", port))]
@@ -274,14 +289,14 @@ async def test_who_made_a_webhook_over_http_cannot_ask_it_what_names_there_are_i
     async def everything(hook: Webhook, found: Any) -> Any:
         return found
 
-    monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", getaddrinfo)
+    own, abroad = Sender(HOME, lookups=NameLookups(resolve)), Sender(lookups=NameLookups(resolve))
     async with delivering("https://ledger.corp/") as (scene, store, _):
         for name in ("ledger", "none"):
             made = Webhook(name, f"https://{name}.corp/", SECRET, "", TEAM, (), (), 0, NOW, token="t1")
             await store.add(made)
         await happened(scene)
         await store.fan_out(scene.ledger, everything)
-        await carried(scene, Deliveries(store, scene.ledger, Sender(HOME), receivable=everything))
+        await carried(scene, Deliveries(store, scene.ledger, own, receivable=everything, abroad=abroad))
         told = {hook.id: hook.problem for hook in await store.all()}
     assert told["ledger"] == told["none"] == "It could not be reached over the open internet."
     assert "10.1.2.3" in told["h1"]  # the operator's own
@@ -343,3 +358,61 @@ async def test_an_answer_without_end_is_given_up(what: str) -> None:
             assert await Sender(HOME, seconds=1.0).post(url, b"{}", {}) == 200
     server.close()
     await asyncio.gather(*tasks)
+
+
+class NameServers:
+    """Answers with this machine for every name but those that hang until `answer` is set."""
+
+    def __init__(self) -> None:
+        self.answer, self.asked = threading.Event(), list[str]()
+        self.busy, self._loop = asyncio.Event(), asyncio.get_running_loop()
+
+    def resolve(self, host: str, port: int) -> list[Any]:
+        self.asked.append(host)
+        if len(self.asked) == MAX_PER_OWNER:
+            self._loop.call_soon_threadsafe(self.busy.set)
+        if host.startswith("hangs"):
+            self.answer.wait(30)
+            raise socket.gaierror(socket.EAI_AGAIN, "no answer")
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", port))]
+
+
+async def test_names_that_are_never_found_keep_neither_threads_nor_other_tokens_waiting() -> None:
+    names = NameServers()
+    async with receiving() as (receiver, url):
+        sender = Sender(HOME, seconds=20, lookups=NameLookups(names.resolve))
+        port = url.rpartition(":")[2]
+        hanging = [
+            asyncio.create_task(sender.post(f"http://hangs{n}.example:{port}", b"{}", {}, "t1"))
+            for n in range(40)
+        ]
+        async with asyncio.timeout(2):
+            await names.busy.wait()
+            assert await asyncio.to_thread(lambda: "a thread") == "a thread"
+            assert await sender.post(f"http://other.example:{port}", b"{}", {}, "t2") == 200
+        assert len(receiver.came) == 1
+        assert len(names.asked) == MAX_PER_OWNER + 1
+        names.answer.set()
+        problems = await asyncio.gather(*hanging, return_exceptions=True)
+    assert all(isinstance(problem, ClientError) for problem in problems)
+
+
+async def test_a_webhook_that_gets_no_thread_for_its_name_is_told_so_in_words(delivering: Delivering) -> None:
+    async def everything(hook: Webhook, found: Any) -> Any:
+        return found
+
+    names = NameServers()
+    lookups = NameLookups(names.resolve, wait=0)
+    held = [
+        asyncio.create_task(lookups.addresses("t1", f"hangs{n}.example", 443)) for n in range(MAX_PER_OWNER)
+    ]
+    async with delivering("https://localhost/") as (scene, store, _):
+        await store.add(Webhook("h2", "https://a.example/", SECRET, "", TEAM, (), (), 0, NOW, token="t1"))
+        abroad = Sender(lookups=lookups)
+        await happened(scene)
+        await store.fan_out(scene.ledger, everything)
+        await carried(scene, Deliveries(store, scene.ledger, Sender(), receivable=everything, abroad=abroad))
+        made = await store.get("h2")
+    assert "have not ended yet" in made.problem
+    names.answer.set()
+    assert {type(one) for one in await asyncio.gather(*held, return_exceptions=True)} == {socket.gaierror}

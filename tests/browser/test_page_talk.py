@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 from playwright.async_api import Page, expect
 
@@ -26,6 +28,22 @@ async def test_the_address_and_the_switch_say_who_one_is(fake: FakeWorkspace, op
     async with page.expect_response("**/ui/message"):
         await send(page, "hello")
     assert fake.posts == [("/ui/message", {"as": "U_CLEO", "channel": "C_OPS", "text": "hello"})]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_a_phone_keeps_people_the_thread_and_the_composer_in_sight(
+    fake: FakeWorkspace, open_page: OpenPage, scheme: Literal["light", "dark"]
+):
+    fake.say(1, "hello", user="U_CLEO")
+    page = await open_page(fake.url)
+    await page.emulate_media(color_scheme=scheme)
+    await page.set_viewport_size({"width": 390, "height": 844})
+    for person in ("person-U_ANN", "person-U_BEN"):
+        await expect(page.get_by_test_id(person)).to_be_in_viewport(ratio=1)
+    await expect(page.get_by_test_id("composer")).to_be_in_viewport(ratio=1)
+    await page.get_by_test_id("person-U_BEN").click()
+    await expect(page.get_by_test_id("person-U_BEN")).to_have_attribute("aria-current", "true")
+    assert await page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 async def test_names_become_mentions_and_the_rest_travels_as_typed(fake: FakeWorkspace, open_page: OpenPage):

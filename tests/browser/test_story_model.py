@@ -103,7 +103,7 @@ def unclear(question: str, assumption: str = "") -> Answer:
         "missing": "outputs",
         **({"assumption": assumption} if assumption else {}),
     }
-    return assesses(60, 4, clear=False, missing=["outputs"], questions=[asked])
+    return assesses(60, 4, clear=False, questions=[asked])
 
 
 async def sent(ann: Window, label: str, text: str) -> None:
@@ -151,8 +151,9 @@ async def test_a_complex_task_is_clarified_planned_changed_planned_anew_and_run_
     assert running.product.text("archive/q3-figures.csv") is None
     await ann.press("task_resume")
     await confirmed(ann, f"Copy {FIGURES}")
+    running.script.next(says("Both reports are in the archive, too."))
     await ann.press("task_resume")
-    await ann.sees("2 of 2 steps done", "Does this meet your needs?")
+    await ann.sees("2 of 2 steps done", "Both reports are in the archive, too.", "Does this meet your needs?")
     assert running.product.names() - before == {"archive/q3-summary.md", "archive/q3-figures.csv"}
     await _skipped_and_cancelled(running, ann)
 
@@ -164,7 +165,7 @@ async def _skipped_and_cancelled(running: ProductWithModel, ann: Window) -> None
     await ann.sees("Without an answer I assume: the folder archive")
     running.script.next(assesses(60, 4), plan(copy("drafts/meeting-notes.md")))
     await ann.press("task_assume")
-    await ann.sees("(assumed)", "1 step")
+    await ann.sees("Assumed:", "1 step")
     assert "Assumed, because nobody answered" in running.last.text
     assert "the folder archive" in running.last.text
     await ann.press("plan_cancel")
@@ -230,9 +231,9 @@ async def test_a_talk_becomes_requirements_and_a_plan_that_pauses_and_takes_in_w
 
     await ann.is_asked("Write 5 B to drafts/auth.md")
     await ann.press("task_pause")
-    await ann.is_told("I pause once the current step is over.")
-    await confirmed(ann, "Write 5 B to drafts/auth.md")
-    await ann.sees("Paused before step 2.")
+    await ann.sees("Paused, as asked", "Step 1 still waits for a decision on its card.")
+    await ann.press("confirm")
+    await ann.sees("Paused before step 2.")  # and the card of the step is gone
     script.next(plan(write("drafts/tokens.md", "JWT, 15 minutes")))
     await ann.thread.get_by_label("What should I know before it goes on?").last.fill("they live 15 minutes")
     await ann.press("task_resume")
@@ -245,12 +246,13 @@ async def test_a_talk_becomes_requirements_and_a_plan_that_pauses_and_takes_in_w
     await ann.reply("@Countersign status")
     await ann.is_told("tokens in")
     script.next(plan(write("drafts/logout.md", "Bye")))
-    await confirmed(ann, "Write 15 B to drafts/tokens.md")
+    await ann.press("confirm")
     await ann.sees("is your yes to step 3")  # all that was approved is done, so this is a new plan
     assert "describe the logout in a third file" in running.last.text
     assert running.product.text("drafts/logout.md") is None
+    script.next(says("The design is in three notes."))
     await ann.press("plan_approve")
-    await ann.sees("3 of 3 steps done", "Does this meet your needs?")
+    await ann.sees("3 of 3 steps done", "The design is in three notes.", "Does this meet your needs?")
     assert running.product.text("drafts/tokens.md") == "JWT, 15 minutes"
 
 

@@ -72,7 +72,7 @@ async def test_secrets_are_found_encrypted_and_put_into_the_trash_and_all_of_it_
 ):
     before = product.names()
     await ann.ask("run clean-up-secrets for private")
-    await ann.sees("3 steps", "1 destruction", "private/mail-server.txt.age", "private/backup.ini")
+    await ann.sees("3 steps", "1 deletion", "private/mail-server.txt.age", "private/backup.ini")
     await expect(ann.thread.get_by_text("tulip-harbour-29")).to_have_count(0)  # shown masked, always
     assert product.names() == before
     await ann.press("plan_approve")

@@ -54,7 +54,7 @@ async def test_a_runbook_asks_for_what_it_misses_is_planned_changed_approved_run
     await ann.thread.get_by_label("Which drafts are kept?").fill(NOTES)
     await ann.thread.get_by_label("Which drafts are deleted?").fill(DRAFT)
     await ann.press("task_submit")
-    await ann.sees("Decided", "3 steps", "1 destruction", NOTES, "Can be undone")
+    await ann.sees("Decided", "3 steps", "1 deletion", NOTES, "Can be undone")
 
     await ben.open("run tidy-drafts")
     await ben.press("plan_approve")

@@ -28,7 +28,7 @@ from gate.tasks.step_review import ReviewConflict, ReviewRequest
 from storage.database import open_engine
 from storage.leases import RedisLeases, open_redis
 from storage.ledger import SqlLedger
-from storage.pending_reviews import RedisPending
+from storage.redis_reviews import RedisPending
 from tests.chaos.hammer_process import LIMITS, TEAM, Anvil, Crowd, Nobody, Striker, insisting
 from tests.gate.gate_setup import Obeying
 from tests.tasks import step_of, task_of

@@ -19,7 +19,7 @@ from gate.rules.states import State
 from gate.rules.task import PauseReason, StepState, Task
 from gate.rules.task_states import TaskState
 from storage.leases import open_redis
-from storage.pending_reviews import RedisPending
+from storage.redis_reviews import RedisPending
 from storage.row_macs import row_macs_of
 from tests.api.test_api_end_to_end import told
 from tests.chaos.action_scenario import TEAM, Stage

@@ -15,7 +15,7 @@ from gate.rules.jobs import Run
 from storage.leases import RedisLeases, open_redis
 from storage.ledger import SqlLedger
 from storage.migrate import migrate
-from storage.pending_reviews import RedisPending
+from storage.redis_reviews import RedisPending
 from tests.engines import engine_for
 from tests.gate.gate_setup import Scene, scene
 from tests.services import Postgres
@@ -38,7 +38,8 @@ async def stage(migrated_sqlite: Path, sqlite_url: str, redis_url: str) -> Async
 
 @pytest.fixture
 async def both(migrated_sqlite: Path, database_url: str, redis_url: str) -> AsyncIterator[Scene]:
-    """The scene once on each database."""
+    """The scene once on each database: for what a race, a clock or the form of a row decides. The ledger itself is tried
+    on both in tests/storage."""
     if database_url.startswith("sqlite"):
         shutil.copy(migrated_sqlite, str(make_url(database_url).database))
     async with staged(database_url, redis_url) as found:

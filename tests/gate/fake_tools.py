@@ -97,6 +97,7 @@ class Desk:
         self.specs_now = dict(SPECS)
         self.relisted: list[str] = []  # servers that were to be listed anew
         self.behave = "well"
+        self.refusal = "There is no room on the desk."
         self.gate: asyncio.Event | None = None  # a call waits here while it is set
         self.entered = asyncio.Event()
 
@@ -123,6 +124,11 @@ class Desk:
         changed = replace(self.specs_now[tool], definition=self.specs_now[tool].definition + "'", **changes)
         self.specs_now[tool] = changed
 
+    def read_nothing_back(self) -> None:
+        """From now on nothing says how the target of a write could be read afterwards."""
+        write = self.specs_now["write"]
+        self.specs_now["write"] = replace(write, recipe=replace(write.recipe, drift=None))
+
     async def call(
         self, server: str, tool: str, args: bytes, seconds: float | None = None, definition: str = ""
     ) -> Answer:
@@ -141,7 +147,7 @@ class Desk:
         if self.behave == "breaks the line":
             raise OutcomeUnknown("the line broke while it ran")
         if self.behave == "says no":
-            return Answer("There is no room on the desk.", is_error=True)
+            return Answer(self.refusal, is_error=True)
         return self._change(tool, given)
 
     def _change(self, tool: str, given: dict[str, Any]) -> Answer:

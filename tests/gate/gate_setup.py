@@ -24,6 +24,7 @@ from gate.rules.planner_port import (
     Call,
     Done,
     Incoming,
+    Mode,
     Planner,
     PlannerAssessment,
     PlannerContext,
@@ -35,9 +36,10 @@ from gate.rules.policy import Policy, Rule
 from gate.rules.ports import DueItem, Limits, Note, Posted, World
 from gate.rules.task import Assessment, PauseReason, Task
 from gate.tasks import inbox
+from gate.tasks.slow_answers import TOLD_AFTER
 from storage.leases import RedisLeases
 from storage.ledger import SqlLedger
-from storage.pending_reviews import RedisPending
+from storage.redis_reviews import RedisPending
 from tests.gate.fake_tools import Desk
 
 TEAM, CHANNEL = "T1", "C_OPS"
@@ -135,6 +137,7 @@ class Obeying:
 
     def __init__(self) -> None:
         self.script: list[Reply] = []
+        self.answers: list[Reply] = []  # at the end of a plan
         self.seen: list[Turn] = []
         self.briefs: list[PlannerContext] = []
         self.assessments: list[Assessment] = []  # to be given in turn; then everything is simple
@@ -148,15 +151,19 @@ class Obeying:
         self.briefs.append(brief)
         if self.thinks is not None:
             return await self.thinks.reply(turn, brief, pending)
-        return PlannerReply(self.script.pop(0) if self.script else Done())
+        script = self.answers if turn.mode is Mode.ANSWER else self.script
+        return PlannerReply(script.pop(0) if script else Done())
 
 
 class FixedClock:
+    tells_at_once = False  # whether people are told at once that a model or a server has not answered yet
+
     def now(self) -> datetime:
         return datetime.now(UTC)
 
     async def sleep(self, seconds: float) -> None:
-        await asyncio.sleep(0.01)
+        late = seconds == TOLD_AFTER and not self.tells_at_once
+        await asyncio.sleep(YEAR if late else 0.01)
 
 
 class CountedIds:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
+from copy import deepcopy
 from typing import Any
 
 import pytest
 
-from tests.slack_app import ANN, OPS, ROBOT, TEAM, Card, Edge, said_in
+from tests.slack_app import ANN, BEN, OPS, ROBOT, TEAM, Card, Edge, said_in
 from workspace.state import View
 
+DEPTH = 2  # of the parts of a payload that are changed
 PHRASE = {"type": "plain_text_input"}
 
 
@@ -243,3 +246,38 @@ async def test_a_person_who_shares_a_file_or_sends_to_the_channel_too_is_heard(h
         )
     await http.ws.wait_for(lambda: len(http.planner.seen) == 2)
     await http.settled()
+
+
+def mutations(body: Any, whole: Any = None, path: tuple[Any, ...] = ()) -> Iterator[dict[str, Any]]:
+    """The body once without each of its parts, and once with something else in its place; its type stays."""
+    whole = body if whole is None else whole
+    for key in [*body] if isinstance(body, dict) else range(len(body)) if isinstance(body, list) else ():
+        for instead in (None, {}, "x\0", 7):
+            mutated = deepcopy(whole)
+            part = mutated
+            for step in path:
+                part = part[step]
+            part[key] = instead
+            if instead is None:
+                del part[key]
+            if "type" in mutated and mutated["type"] == whole["type"]:
+                yield mutated
+        if len(path) < DEPTH:
+            yield from mutations(body[key], whole, (*path, key))
+
+
+@pytest.mark.parametrize("kind", ["click", "submission"])
+async def test_a_payload_with_parts_missing_or_of_another_kind_is_no_error_of_ours_and_changes_nothing(
+    http: Edge, kind: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    card, forge = await shredding(http), http.ws.forge
+    view = await modal_of(card)
+    body = forge.submission(BEN, view)
+    if kind == "click":
+        body = forge.click(BEN, card.message, action_id="confirm", value=card.value)
+    answers = [(await http.send("interactive", mutated)).status for mutated in mutations(body)]
+    assert len(answers) > 100
+    assert set(answers) <= {200, 400, 404}
+    assert [record for record in caplog.records if record.exc_info] == []
+    assert (await card.action()).state == "prepared"
+    assert http.desk.calls == []

@@ -17,6 +17,7 @@ from tests.slack_app import AGES, ANN, BEN, OPS, Card, Edge
 from tests.views.samples import parts, shown
 from tools.model.client import ProviderModel
 from tools.model.planner import ModelPlanner
+from workspace.faults import Refused
 from workspace.state import Message
 
 WRITE = Propose((Call("desk", "write", {"path": "a.md", "content": "x"}),))
@@ -192,6 +193,31 @@ async def test_what_a_model_reads_is_one_message_with_its_answer(edge: Edge) -> 
     assert shown(answer.blocks) == "Both are greetings, in a way."
 
 
+async def test_a_plan_of_a_model_is_two_messages_and_the_last_has_its_answer(edge: Edge) -> None:
+    edge.desk.notes |= {"a.md": "the rent is 900", "b.md": "the rent is 950"}
+    looks = [
+        {"tool": "desk__look", "title": f"Read {path}", "arguments": {"path": path}}
+        for path in ("a.md", "b.md")
+    ]
+    note = {"tool": "desk__write", "title": "Note it", "arguments": {"path": "c.md", "content": "950"}}
+    words = "b.md asks for more: *950* after 900, see <https://example.org|there> or ask <@U_BEN>."
+    edge.planner.assessments = [Assessment(60, 3)]
+    async with thinking(edge, calls(("propose_plan", {"steps": [*looks, note]})), says(words)):
+        said = await edge.ann.say(OPS, "<@UBOT> compare the rents of a and b, and note the larger one")
+        await edge.ws.wait_for(lambda: messages(edge, said.ts), AGES)
+        await edge.settled()
+        await edge.ann.click(messages(edge, said.ts)[0], "plan_approve")
+        await edge.settled()
+    plan, last = messages(edge, said.ts)
+    assert "3 of 3 steps done" in shown(last.blocks)
+    assert words in shown(last.blocks)
+    assert "the rent is 900" not in shown(last.blocks)  # its answer stands there instead
+    assert "Does this meet your needs?" in shown(last.blocks)
+    await edge.ann.click(plan, "task_undo_all")
+    await edge.settled()
+    assert words not in shown(last.blocks)  # what it says was taken back
+
+
 async def test_a_model_that_ends_without_a_word_leaves_what_it_read(http: Edge) -> None:
     http.desk.notes["a.md"] = "alpha says hello"
     async with thinking(http, calls(("desk__look", {"path": "a.md"})), says("")):
@@ -242,7 +268,7 @@ async def test_what_cannot_be_looked_at_is_a_sentence_and_no_card(edge: Edge) ->
     assert await edge.ledger.pending("T1") == ()
 
 
-async def test_a_plan_step_by_step_is_two_messages_and_one_for_each_step(edge: Edge) -> None:
+async def test_a_plan_step_by_step_leaves_two_messages(edge: Edge) -> None:
     paths = ("a.md", "b.md", "c.md")
     story = await begun(edge, proposes(*map(write, paths)))
     await story.click("plan", "plan_stepwise")
@@ -253,10 +279,34 @@ async def test_a_plan_step_by_step_is_two_messages_and_one_for_each_step(edge: E
         await edge.summaries_over()
         await edge.settled()
     assert edge.desk.notes == dict.fromkeys(paths, "new")
-    texts = [message.text for message in messages(edge, story.said.ts)]
-    assert texts[0].startswith("Finished, 3 of 3 steps done")
-    assert texts[1:-1] == [f"Wrote {path}" for path in paths]  # each with its Undo
-    assert texts[-1].endswith("Does this meet your needs?")
+    plan, last = messages(edge, story.said.ts)
+    assert plan.text.startswith("Finished, 3 of 3 steps done")
+    assert "task_undo_all" in story.buttons("plan")
+    assert last.text.endswith("Does this meet your needs?")
+    assert len(await edge.ledger.undoable("T1", limit=10, user=ANN)) == 3  # of one step: /undo
+
+
+async def test_the_card_of_a_step_that_cannot_be_deleted_becomes_one_line(edge: Edge) -> None:
+    edge.ws.faults.on("chat.delete", Refused("cant_delete_message"), times=9)
+    story = await begun(edge, proposes(write("a.md")))
+    await story.click("plan", "plan_stepwise")
+    (card,) = [m for m in messages(edge, story.said.ts) if m.text == "Prepared: Write a.md"]
+    await edge.ann.click(card, "confirm")
+    await edge.settled()
+    await edge.summaries_over()
+    await edge.settled()
+    assert (card.text, shown(card.blocks)) == ("Wrote a.md", "Wrote a.md")
+
+
+async def test_a_step_that_fails_keeps_its_card(edge: Edge) -> None:
+    story = await begun(edge, proposes(write("a.md"), write("b.md")))
+    await story.click("plan", "plan_stepwise")
+    (card,) = [m for m in messages(edge, story.said.ts) if m.text == "Prepared: Write a.md"]
+    edge.desk.behave = "says no"
+    await edge.ann.click(card, "confirm")
+    await edge.settled()
+    assert card in messages(edge, story.said.ts)
+    assert card.text == "Failed: Write a.md"
 
 
 async def test_a_question_is_one_message_that_becomes_what_was_answered(edge: Edge) -> None:

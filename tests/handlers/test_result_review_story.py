@@ -6,7 +6,7 @@ from typing import Any
 
 from gate.rules.reviews import released
 from gate.rules.states import State
-from gate.tasks import pending_reviews
+from gate.tasks import review_queue
 from tests.handlers.test_lists import listed, newest
 from tests.slack_app import AGES, ANN, BEN, OPS, TEAM, Card, Edge, said_in, says
 from tests.views.samples import shown
@@ -35,7 +35,7 @@ async def window(http: Edge, callback: str) -> Any:
 
 
 async def records(http: Edge, card: Card) -> list[tuple[str, str, str]]:
-    found = await pending_reviews.history(http.world, TEAM, card.id)
+    found = await review_queue.history(http.world, TEAM, card.id)
     return [(one.trigger_phase.name, one.decision.value, one.comment) for one in found]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gate.rules.planner_port import Call, ProposedStep
 from gate.rules.task import StepState
 from gate.rules.task_states import TaskState
-from gate.tasks import pending_reviews
+from gate.tasks import review_queue
 from tests.handlers.slack_task import Story, begun, proposes, write
 from tests.slack_app import ANN, BEN, TEAM, Edge
 from tests.views.samples import shown
@@ -24,7 +24,7 @@ async def looked_after(http: Edge, *more: ProposedStep) -> Story:
 
 async def history(http: Edge, story: Story) -> list[tuple[str, str, str]]:
     task = await story.task()
-    found = await pending_reviews.history(http.world, TEAM, task.id)
+    found = await review_queue.history(http.world, TEAM, task.id)
     return [(one.trigger_phase.name, one.decision.value, one.comment) for one in found]
 
 

@@ -26,6 +26,7 @@ from tests.handlers.test_pending_lists import home_of
 from tests.slack_app import AGES, ANN, BEN, CLEO, OPS, Card, Edge, said_in
 from tests.tools.mcp_hosts import hosting
 from tests.views.samples import buttons
+from tests.warm import warm
 from tools.mcp.server_config import ServerConfig
 from workspace.state import Message
 
@@ -401,7 +402,7 @@ async def test_a_form_that_was_not_opened_for_this_person_sends_nothing(http: Ed
 async def test_a_real_server_over_stdio_is_answered_in_slack_in_both_eras(
     http: Edge, tmp_path: Path, mode: str
 ) -> None:
-    config = ServerConfig(name="asking", command=sys.executable, args=(str(SERVER),), mode=mode)
+    config = ServerConfig(name="asking", command=sys.executable, args=warm(SERVER), mode=mode)
     async with hosting(tmp_path, config) as host:
         looked = http.desk.call
 

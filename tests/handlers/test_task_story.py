@@ -50,7 +50,7 @@ async def test_a_question_that_may_be_skipped_is_assumed(http: Edge) -> None:
     story = await begun(http, proposes(write("a.md")), assessment=Assessment(60, 4, (), (WHERE,)))
     http.planner.assessments.append(Assessment(60, 4))
     await story.click("question", "task_assume")
-    assert "archive (assumed)" in story.text("question")
+    assert "Assumed: archive" in story.text("question")
     assert (await story.task()).decided[0].by == ""
 
 

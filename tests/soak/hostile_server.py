@@ -36,7 +36,7 @@ def schemas() -> dict[str, dict[str, Any]]:
         "many_patterns": {"type": "object", "patternProperties": {f"^a{n}": {} for n in range(900)}},
         "many_names": {"type": "object", "properties": {f"{'ab' * 20}{n}": {} for n in range(900)}},
         "nested": nested(60),
-        "wide": {"type": "object", "properties": {f"p{n}": {"type": "string"} for n in range(20_000)}},
+        "wide": {"type": "object", "properties": {f"p{n}": {"type": "string"} for n in range(8_000)}},
         "long": {"type": "object", "description": "d" * 300_000},
         "no_schema": {"type": "nothing", "$ref": 7},
     }

@@ -50,7 +50,8 @@ async def test_pages_follow_each_other(engine: AsyncEngine, ledger: SqlLedger) -
     other = await token(store, user="U_ELSE")
     assert not await pages.actions(other, pending=False, session=None, after="", limit=9)
     agent = await token(store, TokenKind.AGENT)
-    await store.made(agent, "a3")
+    async with ledger.begin() as tx:
+        await tx.record_token(agent.id, "a3")
     mine = await pages.actions(agent, pending=True, session=action().session, after="", limit=9)
     assert [one.id for one in mine] == ["a3"]
     assert not await pages.actions(whose, pending=False, session=None, after="a0", limit=9)
@@ -64,6 +65,25 @@ async def test_one_of_many_gets_the_key(engine: AsyncEngine) -> None:
     store = AnswerStore(engine)
     got = await asyncio.gather(*(store.begin("t", "k", "d", f"h{n}") for n in range(8)))
     assert sum(kept is None for kept in got) == 1
+
+
+async def test_what_a_token_answers_beyond_its_budget_of_a_day_is_kept_without_its_body(
+    engine: AsyncEngine,
+) -> None:
+    now = [0.0]
+    store = AnswerStore(engine, seconds=lambda: now[0], budget=10)
+
+    async def kept(token: str, key: str) -> str:
+        assert await store.begin(token, key, "d", "h") is None
+        await store.keep(token, key, "h", 201, "123456")
+        found = await store.begin(token, key, "d", "h")
+        assert found is not None
+        assert found.status == 201
+        return found.body
+
+    assert [await kept("t", "k1"), await kept("t", "k2"), await kept("u", "k1")] == ["123456", "", "123456"]
+    now[0] = 24 * 3600.0
+    assert await kept("t", "k3") == "123456"
 
 
 async def test_a_change_is_told_once_with_what_stands_at_the_end(

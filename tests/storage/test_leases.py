@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from redis.asyncio import Redis
 
-from bot.embedded import launch
+from bot.embedded_redis import launch
 from gate.rules.ports import Lease, Unavailable
 from storage.leases import RedisLeases, open_redis
 from tests.storage.samples import any_of

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from gate.rules.action import Session
+import pytest
+
+from gate.rules.action import CallClass, Session
 from gate.rules.grants import Grant, MatchKind, Pattern
 from gate.rules.states import State
 from storage.ledger import SqlLedger
@@ -121,5 +123,25 @@ async def test_history_is_another_call_of_the_same_tool_that_went_well(ledger: S
         {"tool": "copy_file"},
         {"server": "email"},
         {"session": Session("T2", "C1", "1.1")},
+        {"args": b'{"overwrite":true,"to":"archive/a.md"}'},
+        {"cls": CallClass.DESTRUCTIVE},
     ):
         assert not (await ledger.grants.past(action("a9", **changes), now)).went_well
+
+
+@pytest.mark.parametrize("later", [State.FAILED, State.UNKNOWN, State.UNDONE])
+async def test_a_tool_whose_latest_call_of_a_kind_went_wrong_is_not_known(
+    ledger: SqlLedger, later: State
+) -> None:
+    now = await ledger.now()
+    async with ledger.begin() as tx:
+        await tx.insert(action("a1", now, state=State.SUCCEEDED))
+        await tx.insert(action("a2", now + timedelta(seconds=1), state=later))
+        other = b'{"overwrite":true,"to":"archive/a.md"}'
+        await tx.insert(action("a3", now + timedelta(seconds=2), state=State.SUCCEEDED, args=other))
+        await tx.insert(action("a4", now + timedelta(seconds=3), state=State.CANCELLED))
+    assert not (await ledger.grants.past(action("a9"), now)).went_well
+    assert (await ledger.grants.past(action("a9", args=other), now)).went_well
+    async with ledger.begin() as tx:
+        await tx.insert(action("a5", now + timedelta(seconds=4), state=State.SUCCEEDED))
+    assert (await ledger.grants.past(action("a9"), now)).went_well

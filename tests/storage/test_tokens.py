@@ -11,9 +11,11 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from gate.rules.access import IssuedToken, Token, TokenKind
 from storage.api_tables import tokens
+from storage.ledger import MAKER_PAGE, SqlLedger
 from storage.row_macs import RowMacs
 from storage.tokens import LOOKS, TokenStore
 from tests.storage.conftest import SEALS
+from tests.storage.samples import action
 
 
 async def test_a_token_is_found_by_id_and_secret_together(engine: AsyncEngine) -> None:
@@ -69,16 +71,26 @@ async def test_a_token_is_revoked_once(engine: AsyncEngine) -> None:
     assert found.revoked_at is not None
 
 
-async def test_who_proposed_first_stays_its_maker(engine: AsyncEngine) -> None:
-    store = TokenStore(engine, SEALS)
-    now = await store.now()
-    one, two = (
-        Token(name, TokenKind.AGENT, name, "T1", "U1", ("C1",), now, now + timedelta(days=1))
-        for name in ("a", "b")
-    )
-    await store.made(one, "action")
-    await store.made(two, "action")
-    assert await store.makers(["action", "", "else"]) == {"action": "a"}
+async def test_who_proposed_first_stays_its_maker(engine: AsyncEngine, ledger: SqlLedger) -> None:
+    for token in ("a", "b"):
+        async with ledger.begin() as tx:
+            await tx.record_token(token, "action")
+    assert await TokenStore(engine, SEALS).makers(["action", "", "else"]) == {"action": "a"}
+
+
+async def test_a_purge_forgets_who_proposed_what_was_not_stored(
+    engine: AsyncEngine, ledger: SqlLedger
+) -> None:
+    ids = [f"gone{number}" for number in range(MAKER_PAGE + 2)]
+    now = await ledger.now()
+    async with ledger.begin() as tx:
+        await tx.insert(action(id="stored", created_at=now, expires_at=now + timedelta(hours=1)))
+        for one in ("stored", *ids):
+            await tx.record_token("a", one)
+    await ledger.purge(now - timedelta(hours=1))
+    assert len(await TokenStore(engine, SEALS).makers(ids)) == len(ids)
+    await ledger.purge(now + timedelta(hours=1))
+    assert await TokenStore(engine, SEALS).makers(["stored", *ids]) == {"stored": "a"}
 
 
 async def test_a_token_that_was_written_or_changed_in_the_database_is_none(engine: AsyncEngine) -> None:

@@ -27,6 +27,7 @@ from tools.strict_config import Document
 FILE = Path(__file__).parents[2] / "manifests" / "phrases.yaml"
 FILES = ServerConfig(name="filesystem", inproc="x", trust=Trust.BUNDLED)
 AT = datetime(2026, 11, 21, tzinfo=UTC)
+FOLDERS = tuple(f"{name}/kept.txt" for name in ("archive", "drafts", "somewhere", "aa", "y", "z"))
 THREAD = Session("T1", "C1", "1.1")
 
 
@@ -86,9 +87,9 @@ async def replied(
 
 
 async def replied_over(
-    planner: Phrases, text: str, mode: Mode, brief: PlannerContext, tree: Sequence[str] = ()
+    planner: Phrases, text: str, mode: Mode, brief: PlannerContext, tree: Sequence[str] = FOLDERS
 ) -> Reply:
-    """The same once it has looked up what files there are; without any, names of files stay as they were typed."""
+    """The same once it has looked up what files there are; without them, names of files stay as they were typed."""
     asked = turn(text, mode)
     while len(asked.exchanges) < 5:
         reply = (await planner.reply(asked, brief, ())).reply

@@ -91,7 +91,7 @@ async def test_the_constant_part_of_a_request_is_marked_for_caching() -> None:
 
 
 async def test_the_assessment_has_to_be_a_call() -> None:
-    found = {"complexity": 20, "steps": 1, "clear": True, "missing": [], "questions": []}
+    found = {"complexity": 20, "steps": 1, "clear": True, "questions": []}
     call = {"type": "tool_use", "id": "toolu_2", "name": "assess", "input": found}
     async with anthropic([call]) as (planner, sent):
         made = (await planner.assess(turn(), brief())).assessment

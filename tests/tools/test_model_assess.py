@@ -30,7 +30,7 @@ QUESTION = {"question": "Which folder?", "missing": "inputs", "options": ["a", "
 
 # promise: TASK-02
 async def test_one_model_request_assesses_a_request() -> None:
-    found = assesses(70, 6, clear=False, missing=["inputs"], questions=[QUESTION], reason="many  steps")
+    found = assesses(70, 6, clear=False, questions=[QUESTION], reason="many  steps")
     async with planning([], assessment=found) as (planner, stub):
         made = (await planner.assess(turn("tidy all of it"), brief("tidy all of it"))).assessment
     assert (made.complexity, made.steps, made.missing) == (70, 6, (Missing.INPUTS,))
@@ -67,7 +67,7 @@ async def test_numbers_are_clamped(given: tuple[float, float], kept: tuple[int, 
     [
         calls(("assess", '{"complexity": ')),
         calls(("assess", {"complexity": "high"})),
-        assesses(missing=["soul"]),
+        assesses(questions=[{**QUESTION, "missing": "soul"}]),
         assesses(questions=[{"question": "Why?"}]),
         calls(("files__delete_file", {"name": "a.md"})),
         calls(("files__remove_file", {"path": "a.md"})),
@@ -92,7 +92,7 @@ async def test_an_unusable_assessment_is_sent_back(bad: Answer) -> None:
 # promise: TASK-03
 @pytest.mark.parametrize("missing", ["purpose", "inputs", "outputs", "constraints"])
 async def test_each_kind_of_missing_information_is_recorded(missing: str) -> None:
-    found = assesses(40, clear=False, missing=[missing], questions=[QUESTION])
+    found = assesses(40, clear=False, questions=[{**QUESTION, "missing": missing}])
     async with planning([], assessment=found) as (planner, _):
         made = (await planner.assess(turn(), brief())).assessment
     assert made.missing == (Missing(missing),)
@@ -115,11 +115,12 @@ async def test_an_assessment_written_as_text_is_accepted(fence: str) -> None:
 
 
 async def test_an_unclear_request_always_has_a_question() -> None:
-    found = assesses(clear=False, missing=["outputs", "constraints"])
-    async with planning([], assessment=found) as (planner, _):
+    async with planning([], assessment=assesses(clear=False)) as (planner, _):
         made = (await planner.assess(turn(), brief())).assessment
-    assert [q.missing for q in made.questions] == [Missing.OUTPUTS, Missing.CONSTRAINTS]
-    assert all(q.text.endswith("?") and not q.assumption for q in made.questions)
+    (asked,) = made.questions
+    assert asked.text.endswith("?")
+    assert not asked.assumption
+    assert (asked.missing,) == made.missing == (Missing.PURPOSE,)
 
 
 async def test_an_answered_question_is_not_asked_again() -> None:
@@ -177,7 +178,7 @@ async def test_what_a_model_began_with_is_part_of_the_conversation_that_follows(
     assert [name for name, _ in stub.requests[1].called] == ["files__delete_file"]
     assert "succeeded" in stub.requests[1].results[0]
     assert isinstance(last.reply, Say)
-    code = re.search(r"code of this request is (\w+)", stub.requests[0].text)
+    code = re.search(r"The code is (\w+)", stub.requests[0].text)
     assert code
     assert code[0] in stub.requests[1].text
 

@@ -14,6 +14,7 @@ import pytest
 from gate.rules.action import Outcome
 from gate.rules.confidence import Check, Evidence, Judgement, score
 from gate.rules.settings import Switches
+from gate.rules.task import Origin
 from gate.rules.task_states import TaskState
 from tests.actions import but
 from tests.model_stub import Answer, ModelStub, Script, both, calls, fails, nonsense, says
@@ -200,3 +201,9 @@ async def test_the_rules_are_applied_before_the_model(
     model = FixedJudge(by_model)
     assert await RulesThenModel(FixedJudge(by_rules), model).judge(TASK, STEP, MOVED) == expected
     assert model.asked == asked
+
+
+async def test_the_model_is_not_asked_about_a_call_of_its_own_reply_whose_result_it_reads_next() -> None:
+    model, called = FixedJudge(SAID), replace(STEP, origin=Origin("turn-1", 0, 0))
+    assert await RulesThenModel(FixedJudge(GOOD), model).judge(TASK, called, MOVED) == GOOD
+    assert model.asked == 0

@@ -279,15 +279,15 @@ async def after_one_write(planner: ModelPlanner, report: CallReport = SUCCEEDED)
     return await reply(planner, then(asked, begun, report))
 
 
-async def test_a_change_that_is_made_at_once_takes_two_requests_of_7_kilobytes_together() -> None:
-    """The goal is 6 KB. Half of it is the rules, which are in both."""
+async def test_a_change_that_is_made_at_once_takes_two_requests_of_6_kilobytes_together() -> None:
+    """Half of it is the rules, which are in both."""
     async with planning(ONE_WRITE, WRITTEN, assessment=None) as (planner, stub):
         assert (await after_one_write(planner)).reply == Say("The note is in notes.md.")
     sizes = [
         len(json.dumps(one.body, ensure_ascii=False, separators=(",", ":")).encode()) for one in stub.requests
     ]
     assert len(sizes) == 2
-    assert sum(sizes) <= 7_000, sizes
+    assert sum(sizes) <= 6_000, sizes
 
 
 async def test_what_can_be_asked_or_planned_is_offered_again_where_what_it_began_with_failed() -> None:

@@ -75,17 +75,17 @@ def answers(questions: Sequence[Question], *texts: str) -> tuple[SettledPoint, .
         (
             "move reports/q3.md",
             "destination",
-            "archive",
-            {"source": "reports/q3.md", "destination": "archive"},
+            "archive/",
+            {"source": "reports/q3.md", "destination": "archive/"},
         ),
         (
             "please move reports/q3.md to",
             "destination",
-            "`a b.md`",
+            '"a b.md"',
             {"source": "reports/q3.md", "destination": "a b.md"},
         ),
-        ("rename a.md", "destination", "<http://b.md|b.md>", {"source": "a.md", "destination": "b.md"}),
-        ('copy "my notes"', "destination", "x", {"source": "my notes", "destination": "x"}),
+        ("rename c/a.md", "destination", "<http://b.md|b.md>", {"source": "c/a.md", "destination": "c/b.md"}),
+        ('copy "my notes"', "destination", "'x'", {"source": "my notes", "destination": "x"}),
         ("create a.md", "content", "one\ntwo, and three", {"path": "a.md", "content": "one\ntwo, and three"}),
         ("write to a.md:", "content", "```\nx\n```", {"path": "a.md", "content": "x\n"}),
     ],
@@ -149,12 +149,14 @@ async def test_an_answer_counts_for_its_own_question_alone(planner: Phrases) -> 
 
 
 async def test_several_instructions_ask_each_for_their_own(planner: Phrases) -> None:
-    text = "move a.md\nrename b.md"
+    text = "move d/a.md\nrename d/b.md"
     questions = asked(await replied(planner, text))
     assert [q.id for q in questions] == ["value:destination", "value:destination:2"]
-    reply = await replied(planner, text, brief=PlannerContext(text, decided=answers(questions, "x", "y")))
+    reply = await replied(
+        planner, text, brief=PlannerContext(text, decided=answers(questions, "x/", "'y.md'"))
+    )
     assert isinstance(reply, Propose)
-    assert [call.args["destination"] for call in reply.calls] == ["x", "y"]
+    assert [call.args["destination"] for call in reply.calls] == ["x/", "d/y.md"]
 
 
 async def test_a_value_that_was_passed_over_is_not_asked_for_forever(planner: Phrases) -> None:

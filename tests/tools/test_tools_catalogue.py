@@ -10,14 +10,17 @@ from typing import Any
 import pytest
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
-from mcp_types import ToolAnnotations
+from mcp_types import Tool, ToolAnnotations
 
 from gate.rules.action import CallClass, Verdict
 from gate.rules.policy import Policy, decide
-from gate.rules.tool import Hints, Pin, Recipe, Trust
+from gate.rules.tool import Hints, Pin, Recipe, ToolSpec, Trust
+from gate.rules.tool_offers import offered_tools
+from tests.patterns import seconds
 from tests.tools.mcp_hosts import hosting, raw, until
-from tools.mcp.catalogue import RECIPE_META_KEY, catalogue_pin
+from tools.mcp.catalogue import RECIPE_META_KEY, Catalogue, catalogue_pin
 from tools.mcp.client import Host, InMemoryPins
+from tools.mcp.connection import Listing
 from tools.mcp.server_config import ServerConfig
 
 
@@ -278,3 +281,24 @@ async def test_specs_of_a_disconnected_server_stay_available(tmp_path: Path) -> 
         await host.stop()
         assert [spec.full_name for spec in host.specs()] == names
         assert json.dumps(names) == json.dumps(sorted(names))
+
+
+def readers(*descriptions: str) -> list[ToolSpec]:
+    """Tools of a server that nobody reviewed, which say that they only read."""
+    reads = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+    tools = tuple(
+        Tool(name=f"get_{n}_files", description=text, input_schema={"type": "object"}, annotations=reads)
+        for n, text in enumerate(descriptions)
+    )
+    config = ServerConfig(name="foreign", inproc="x", trust=Trust.DECLARED)
+    return list(Catalogue.of(config, Listing(tools, {}), {}, {}).specs.values())
+
+
+def test_what_the_words_of_a_tool_tell_of_decides_its_class() -> None:
+    offered = offered_tools(readers("Gets the files.", "Gets the files and deletes them."), Policy("v"), "C1")
+    assert [one.cls for one in offered.values()] == [CallClass.READ, CallClass.UNKNOWN]
+
+
+def test_no_descriptions_take_long_when_tools_are_offered() -> None:
+    specs = readers(*(f"{'and tool it will ' * 580}{n}" for n in range(500)))
+    assert seconds(lambda: offered_tools(specs, Policy("v"), "C1")) < 0.2

@@ -16,6 +16,7 @@ from gate.rules.jobs import for_owner
 from gate.rules.server_questions import ASK_PERSON, FormReply, FormRequest, form_of
 from gate.rules.tool import OutcomeUnknown
 from tests.tools.mcp_hosts import hosting
+from tests.warm import warm
 from tools.mcp.client import Host
 from tools.mcp.server_config import ServerConfig
 from tools.mcp.server_requests import LEFT, NOBODY, REASON, WHICH
@@ -28,7 +29,7 @@ MODES = pytest.mark.parametrize("mode", ["legacy", "auto"])
 @asynccontextmanager
 async def asking(logs: Path, mode: str = "legacy", **options: Any) -> AsyncIterator[Host]:
     config = ServerConfig(
-        name="asking", command=sys.executable, args=(str(SERVER),), mode=mode, **{"timeout": 30, **options}
+        name="asking", command=sys.executable, args=warm(SERVER), mode=mode, **{"timeout": 30, **options}
     )
     async with hosting(logs, config) as host:
         yield host

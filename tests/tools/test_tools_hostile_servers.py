@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import random
 import sys
 from dataclasses import replace
@@ -127,6 +128,52 @@ def test_no_hostile_schema_makes_validation_slow() -> None:
         if not definition_too_large(schema) and name != "no_schema":
             for value in values:
                 assert seconds(lambda s=schema, v=value: problems(s, v)) < 0.25, name  # type: ignore[misc]
+
+
+NAMES, NUMBERS = {f"{n:x}": 0 for n in range(49_000)}, [0] * 90_000  # within the bounds of one message
+WIDE: dict[str, tuple[Any, Any]] = {
+    "closed": ({"anyOf": [{"additionalProperties": False}] * 2_490}, NAMES),
+    "open": ({"oneOf": [{"additionalProperties": True}] * 60}, NAMES),
+    "known": ({"allOf": [{"properties": {"zz": True}}] * 1_650}, NAMES),
+    "names": ({"allOf": [{"propertyNames": {}}] * 20}, NAMES),
+    "items": ({"oneOf": [{"items": {}}] * 20}, NUMBERS),
+    "contained": ({"allOf": [{"contains": True}] * 100}, NUMBERS),
+    "unique": ({"allOf": [{"uniqueItems": True}] * 100}, [NUMBERS]),
+    "long": ({"allOf": [{"uniqueItems": True}] * 200}, ["x" * 3_900_000]),
+    "constant": (
+        {
+            "$defs": {"c": {"const": [[0.5] * 4_500]}, "d": {"allOf": [{"$ref": "#/$defs/c"}] * 25}},
+            "allOf": [{"$ref": "#/$defs/d"}] * 19,
+        },
+        [[0.5] * 4_500],
+    ),
+    "unevaluated items": ({"contains": True, "unevaluatedItems": False}, [0] * 20_000),
+    "unevaluated names": (
+        {"allOf": [{"additionalProperties": True}] * 3, "unevaluatedProperties": False},
+        NAMES,
+    ),
+    "anchors": (
+        {
+            "$defs": {**{f"d{n}": {"type": "string"} for n in range(1_200)}, "x": {"$anchor": "x"}},
+            "allOf": [{"$ref": "#x"}] * 600,
+        },
+        1,
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", WIDE)
+def test_no_schema_makes_validation_of_a_large_value_slow(kind: str) -> None:
+    schema, value = json.loads(json.dumps(WIDE[kind]))
+    assert not definition_too_large(schema)
+    assert seconds(lambda: problems(schema, value), 2) < 0.2
+
+
+def test_a_large_object_with_names_of_its_own_is_validated_completely() -> None:
+    schema = {"properties": {"a": {"type": "string"}}, "additionalProperties": {"type": "integer"}}
+    value: dict[str, Any] = {f"{n:x}": n for n in range(0x100, 0x1F00)}
+    assert certainly_valid(schema, {**value, "a": ""})
+    assert not certainly_valid(schema, {**value, "a": 1})
 
 
 SCHEMAS = st.recursive(

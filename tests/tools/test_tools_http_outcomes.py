@@ -196,7 +196,7 @@ async def test_an_answer_that_is_too_large_is_refused(
     tool: str, scripted_server: ServerConfig, tmp_path: Path
 ) -> None:
     async with hosting(tmp_path, scripted_server) as host:
-        with pytest.raises(AnswerTooLong, match="4 MiB, 40,000 lists"):
+        with pytest.raises(AnswerTooLong, match="4 MiB, 25,000 lists"):
             await host.call("web", tool, b"{}", 20)
         assert (await host.call("web", "small_event", b"{}", 20)).text == "fine"
 

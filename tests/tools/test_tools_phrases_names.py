@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from gate.rules.planner_port import (
+    WITHHELD,
     CallReport,
     Clarify,
     Exchange,
@@ -23,10 +24,22 @@ from gate.rules.tool import ToolSpec, Trust
 from tests.servers.all_servers import servers
 from tests.tasks import step_of
 from tests.tools.mcp_hosts import hosting
-from tests.tools.phrases_setup import AT, FILE, TREE, Listed, found_by, replied, turn, understood
+from tests.tools.phrases_setup import (
+    AT,
+    FILE,
+    TREE,
+    Listed,
+    found_by,
+    replied,
+    replied_over,
+    turn,
+    understood,
+)
 from tools.mcp.server_config import ServerConfig
+from tools.phrases.name_lookup import NAMES_WITHHELD
 from tools.phrases.phrase_file import load_phrases
 from tools.phrases.planner import Phrases, misfits
+from tools.phrases.runbook_steps import seen
 
 
 @pytest.fixture(scope="module")
@@ -165,7 +178,8 @@ SENTENCES = {
         "draft_email {'to': 'bob@example.com', 'subject': 'figures', 'body': 'They are late.'}"
     ),
     "replace Lisbon with Porto in the summary": "say I did not understand",
-    "empty the drafts folder": "say I am not sure what the new file is to be called",
+    "empty the drafts folder": f"delete_file {{'path': {DRAFTS}}}",
+    "empty q3-draft.md": "write_file {'path': 'drafts/q3-draft.md', 'content': ''}",
     "convert the draft to word": "say I am not sure what the new file is to be called: “word”?",
     "rename drafts/q3-draft.md to final": "say “final” has no ending. Write the whole new name, such as final.md.",
     # Days
@@ -328,7 +342,14 @@ async def test_a_path_and_a_quoted_name_are_not_looked_up(planner: Phrases) -> N
             "move_file {'source': 'drafts/q3-draft.md', 'destination': 'drafts/q3-final.md'}",
         ),
         ("read Q2-Summary.MD", "read_file {'path': 'archive/q2-summary.md'}"),
-        ("delete notes.md", "delete_file {'path': 'notes.md'}"),  # there is none: the server says so
+        (
+            "delete nothing-like-it.md",
+            "delete_file {'path': 'nothing-like-it.md'}",
+        ),  # the server says that there is none
+        (
+            "delete q3-dreft.md",
+            "say There is no file or folder “q3-dreft.md”. Did you mean drafts/q3-draft.md?",
+        ),
     ],
 )
 def test_a_file_name_without_its_folder_is_found_where_it_is(
@@ -341,6 +362,41 @@ def test_a_file_name_that_is_there_twice_is_asked_about(planner: Phrases) -> Non
     tree = ("drafts/notes.md", "reports/notes.md")
     assert outcome(planner, "delete notes.md", tree) == "ask drafts/notes.md, reports/notes.md"
     assert outcome(planner, "delete notes.md", (*tree, "notes.md")) == "delete_file {'path': 'notes.md'}"
+
+
+async def test_where_something_goes_is_looked_up_but_not_for_the_assessment(planner: Phrases) -> None:
+    text = "move drafts/q3-draft.md to archive"
+    reply = await replied(planner, text)
+    assert isinstance(reply, Propose)
+    assert [(call.tool, call.args["pattern"]) for call in reply.calls] == [("search_files", "*archive*")]
+    order = "create folder old and move drafts/q3-draft.md to old"
+    assert (await planner.assess(turn(order), PlannerContext(order))).assessment.complexity >= 30
+
+
+async def test_a_folder_that_the_plan_makes_before_is_known_to_a_further_instruction(
+    planner: Phrases,
+) -> None:
+    step = step_of(id="s1", title="Create", server="filesystem", tool="create_folder", args={"path": "old"})
+    said = (Instruction("i1", "U1", "then move drafts/q3-draft.md to old", AT),)
+    brief = PlannerContext("create the folder old", left=(step,), instructions=said)
+    plan = await replied_over(planner, "then move drafts/q3-draft.md to old", Mode.PLAN, brief, TREE)
+    assert isinstance(plan, ProposePlan)
+    assert [step.call.args.get("destination") for step in plan.steps] == [None, "old"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("drafts/meeting-notes.md", "delete_file {'path': 'drafts/meeting-notes.md'}"),
+        ("an event in the calendar", "say I took that for an event in the calendar, and did nothing."),
+    ],
+)
+def test_a_file_or_an_event_is_what_was_answered(planner: Phrases, answer: str, expected: str) -> None:
+    text = "delete the meeting"
+    reply = understood(planner, text)
+    assert isinstance(reply, Clarify)
+    decided = (SettledPoint(reply.questions[0].id, reply.questions[0].text, answer, "U1"),)
+    assert outcome(planner, text, TREE, decided).startswith(expected)
 
 
 async def test_names_are_looked_up_for_a_plan_as_well(planner: Phrases) -> None:
@@ -370,3 +426,63 @@ async def test_a_name_in_a_further_instruction_is_looked_up_before_the_plan_is_c
     plan = (await planner.reply(again, brief, ())).reply
     assert isinstance(plan, ProposePlan)
     assert [step.call.args["path"] for step in plan.steps] == [".", "drafts/meeting-notes.md"]
+
+
+def withheld(planner: Phrases, text: str) -> str:
+    """The tools that are called, or what is said, where names are for one person alone."""
+    reply = planner.understand(text)
+    if isinstance(reply, Propose) and reply.lookup:
+        told = tuple(CallReport(n, WITHHELD, "") for n, _ in enumerate(reply.calls))
+        reply = planner.understand(text, known=seen((Exchange(reply, told),)))
+    if isinstance(reply, ProposePlan):
+        return "plan " + " | ".join(f"{step.call.tool} {dict(step.call.args)}" for step in reply.steps)
+    if isinstance(reply, Propose):
+        assert not reply.lookup
+        return " | ".join(f"{call.tool} {dict(call.args)}" for call in reply.calls)
+    assert isinstance(reply, Say), reply
+    return f"say {reply.text}"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("read the summary", f"say {NAMES_WITHHELD}"),
+        ("delete everything in drafts", f"say {NAMES_WITHHELD}"),
+        ("move drafts/q3-draft.md to archive", f"say {NAMES_WITHHELD}"),
+        (
+            "move drafts/q3-draft.md to archive/",
+            "move_file {'source': 'drafts/q3-draft.md', 'destination': 'archive/'}",
+        ),
+        ("read q3-draft.md", "read_file {'path': 'q3-draft.md'}"),
+        ('delete "the summary"', "delete_file {'path': 'the summary'}"),
+        (
+            'rename drafts/q3-draft.md to "archive"',
+            "move_file {'source': 'drafts/q3-draft.md', 'destination': 'drafts/archive'}",
+        ),
+        (
+            "create the folder old and move drafts/q3-draft.md to old",
+            "plan create_folder {'path': 'old'} | "
+            "move_file {'source': 'drafts/q3-draft.md', 'destination': 'old'}",
+        ),
+    ],
+)
+def test_where_names_are_private_only_what_looks_like_a_path_or_is_quoted_is_taken(
+    planner: Phrases, text: str, expected: str
+) -> None:
+    assert withheld(planner, text) == expected
+
+
+async def test_where_names_are_private_a_further_instruction_changes_no_plan(
+    planner: Phrases,
+) -> None:
+    step = step_of(id="s1", title="List", server="filesystem", tool="list_dir", args={"path": "."})
+    said = (Instruction("i1", "U1", "then delete the meeting notes", AT),)
+    brief = PlannerContext("list all files", left=(step,), instructions=said)
+    asked = turn("then delete the meeting notes", Mode.PLAN)
+    reply = (await planner.reply(asked, brief, ())).reply
+    assert isinstance(reply, Propose)
+    told = tuple(CallReport(n, WITHHELD, "") for n, _ in enumerate(reply.calls))
+    again = replace(asked, exchanges=(Exchange(reply, told),))
+    answer = (await planner.reply(again, brief, ())).reply
+    assert isinstance(answer, Say)
+    assert "I kept “then delete the meeting notes”" in answer.text

@@ -174,4 +174,4 @@ def test_every_phrase_fits_its_tool_and_every_example_is_understood(planner: Phr
 
 def test_without_these_servers_their_absence_is_named(tmp_path: Path) -> None:
     reply = Phrases(load_phrases(FILE), Listed({})).understand("what is overdue?")
-    assert "`task.get_overdue`" in getattr(reply, "text", "")
+    assert "needs the server for tasks" in getattr(reply, "text", "")

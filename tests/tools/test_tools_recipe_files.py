@@ -10,6 +10,9 @@ import pytest
 import yaml
 
 from gate.rules.action import CallClass, Json, Risk
+from gate.rules.always_gated import ALWAYS
+from gate.rules.canonical_targets import with_resolved_paths
+from gate.rules.gated_files import found_files
 from gate.rules.policy import Policy, decide
 from gate.rules.tool import Hints, Recipe, ToolSpec, Trust
 from tools.mcp.schema import problems
@@ -32,7 +35,7 @@ NAMES = sorted(FILES)
 
 
 def recipe(file: str, tool: str) -> Recipe:
-    return read_recipe(FILES[file].tools[tool])
+    return FILES[file].recipe(tool)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -135,6 +138,75 @@ def test_the_arguments_decide_the_class_of_a_call(
     assert decided(file, tool, **args) is cls
 
 
+@pytest.mark.parametrize(
+    "entry",
+    ":(top).env|:(top,icase)x|:!x|:^x|:/|:/conf/prod.yaml|:|-A|--all|-u|*|a/*.md|?env|.e\\nv|./:(top)x|./-A".split(
+        "|"
+    ),
+)
+def test_git_is_given_no_pathspec_by_one_click_whose_words_do_not_name_the_files(entry: str) -> None:
+    for files in ([entry], ["a.md", entry]):
+        assert decided("server-git", "git_add", repo_path="/r", files=files) is CallClass.DESTRUCTIVE
+
+
+STAGED = (
+    "Staged changes:\ndiff --git a/{0} b/{0}\nnew file mode 100644\n+++ b/{0}\n@@ -0,0 +1 @@\n+TOKEN=hush\n"
+)
+
+
+@pytest.mark.parametrize(("path", "secret"), [(".env", True), ("deploy/id_rsa", True), ("notes.md", False)])
+def test_a_secret_file_that_is_staged_is_typed_for_and_its_content_is_given_by_no_read(
+    path: str, secret: bool
+) -> None:
+    told = STAGED.format(path)
+    for name, plain in (("git_commit", CallClass.WRITE), ("git_reset", CallClass.DESTRUCTIVE)):
+        known = recipe("server-git", name)
+        targets = with_resolved_paths(known.targets, {"staged": {"text": told, "error": False}})
+        spec = ToolSpec(
+            "s",
+            name,
+            name,
+            "",
+            {},
+            "d",
+            trust=Trust.REVIEWED,
+            reviewed=True,
+            recipe=replace(known, targets=targets),
+        )
+        found = decide(
+            Policy("p", rules=ALWAYS), spec, {"repo_path": "/r", "message": "m"}, "C", lambda s, v: True
+        )
+        assert found.secret is secret
+        assert found.cls is (CallClass.DESTRUCTIVE if secret else plain)
+    for name in ("git_diff_staged", "git_diff_unstaged", "git_diff", "git_show"):
+        targets = recipe("server-git", name).targets
+        assert targets
+        assert found_files(targets, None, told) == (path,)
+
+
+@pytest.mark.parametrize("entry", [".", "./", "src", "src/", "a.md", "app/[id]/page.tsx", "a-b.md", "a b.md"])
+def test_files_folders_and_the_whole_tree_are_staged_by_one_click(entry: str) -> None:
+    assert decided("server-git", "git_add", repo_path="/r", files=[entry]) is CallClass.WRITE
+    assert "{capture.before.text}" in recipe("server-git", "git_add").show.after
+
+
+@pytest.mark.parametrize(
+    ("name", "cls"), [("main", CallClass.WRITE), (".", CallClass.DESTRUCTIVE), ("--", CallClass.DESTRUCTIVE)]
+)
+def test_what_is_no_branch_is_not_switched_to_by_one_click(name: str, cls: CallClass) -> None:
+    assert decided("server-git", "git_checkout", repo_path="/r", branch_name=name) is cls
+
+
+@pytest.mark.parametrize("file", ["server-github", "github-mcp-server"])
+@pytest.mark.parametrize("before", ["/", "//", "./", "/./", "\\", ".\\", " /", "x/../", "/x/../"])
+def test_a_workflow_of_github_is_typed_for_whatever_slashes_stand_before_it(file: str, before: str) -> None:
+    for path in (".github/workflows/x.yml", ".github\\workflows\\x.yml", ".GitHub/Actions/x/action.yml"):
+        assert decided(file, "create_or_update_file", path=before + path) is CallClass.DESTRUCTIVE
+    for path in ("docs/.github.md", "docs/workflows/x.md", "github/workflows.md"):
+        usual = CallClass.DESTRUCTIVE if ".." in before else CallClass.WRITE
+        assert decided(file, "create_or_update_file", path=before + path) is usual
+
+
 TOOL = {"class": "write", "risk": "low", "summary": "Do it", "verb": "Do", "noun": "it"}
 COMPLETE = {**TOOL, "recoverable": "yes", "notifies": "nobody"}
 SCHEMAS = ToolSchemas({"properties": {"a": {}}, "required": ["a"]}, None)
@@ -155,6 +227,51 @@ SCHEMAS = ToolSchemas({"properties": {"a": {}}, "required": ["a"]}, None)
 def test_a_problem_of_a_recipe_file_is_a_sentence(file: RecipeFile, expected: str) -> None:
     (problems,) = check(file, RecordedSchemas("S 1", "s", {"do": SCHEMAS}))
     assert problems.startswith(expected)
+
+
+NAMES_IN_AN_ADDRESS: list[dict[str, Json]] = [
+    {"repo": "r/contents/.env?x="},
+    {"repo": "r/contents/.github/workflows/ci.yml?"},
+    {"repo": "r#"},
+    {"repo": ".."},
+    {"repo": "."},
+    {"repo": "r%2fcontents%2f.env"},
+    {"repo": "r\\contents"},
+    {"owner": "o/x"},
+    {"owner": "o\tp"},
+    {"branch": "main/../../contents"},
+    {"branch": "main#"},
+    {"branch": "main?x"},
+    {"branch": "ma\nin"},
+    {"path": "../collaborators/mallory"},
+    {"path": "a/.%2e/x"},
+    {"path": ".e\tnv"},
+    {"path": ".git\thub/workflows/ci.yml"},
+]
+
+
+@pytest.mark.parametrize("given", NAMES_IN_AN_ADDRESS)
+@pytest.mark.parametrize(
+    "tool", ["get_file_contents", "create_or_update_file", "create_branch", "list_commits"]
+)
+@pytest.mark.parametrize("file", ["server-github", "github-mcp-server"])
+def test_a_name_that_leads_elsewhere_in_an_address_of_github_takes_a_typed_phrase(
+    file: str, tool: str, given: dict[str, Json]
+) -> None:
+    args: dict[str, Json] = {"owner": "o", "repo": "r", "branch": "main", "path": "README.md", **given}
+    assert decided(file, tool, **args) is CallClass.DESTRUCTIVE
+
+
+@pytest.mark.parametrize("file", ["server-github", "github-mcp-server"])
+def test_usual_names_at_github_are_no_worse_for_it(file: str) -> None:
+    usual: dict[str, Json] = {
+        "owner": "acme-2",
+        "repo": ".github",
+        "branch": "feat/a.b-1@x",
+        "path": "a b/c%20d.md",
+    }
+    assert decided(file, "get_file_contents", **usual) is CallClass.READ
+    assert decided(file, "create_or_update_file", **usual) is CallClass.WRITE
 
 
 def test_a_partial_file_may_name_tools_that_the_server_lacks() -> None:

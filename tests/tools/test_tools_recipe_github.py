@@ -6,13 +6,15 @@ import hashlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import BlobResourceContents, EmbeddedResource, TextContent, TextResourceContents
 
+from gate.rules.always_gated import ALWAYS
+from gate.rules.policy import Policy
 from gate.rules.tool import Trust
 from tests.servers.gate_around_server import Gate
 from tests.tools.mcp_hosts import hosting
@@ -88,3 +90,13 @@ async def test_a_file_of_bytes_is_not_confirmed_blind(tmp_path: Path, held: str 
     async with gated(tmp_path, github({"README.md": held}, [])) as gate:
         seen = await gate.look("create_or_update_file", **README, content="hello\n")
     assert bool(seen.preview.problem) is isinstance(held, bytes)
+
+
+@pytest.mark.parametrize("path", [".env", ".e\tnv"])
+async def test_a_card_shows_nothing_of_a_secret_file_however_its_path_is_written(
+    tmp_path: Path, path: str
+) -> None:
+    async with gated(tmp_path, github({path: "TOKEN=hush\n"}, [])) as gate:
+        cast(Any, gate.world).policy = Policy("p", rules=ALWAYS)
+        seen = await gate.look("create_or_update_file", **{**README, "path": path}, content="hello\n")
+    assert "hush" not in str(seen.preview)

@@ -108,6 +108,7 @@ def test_a_complete_recipe_is_read() -> None:
         ("preview/kind", "movie", "“preview.kind” must be one of"),
         ("preview/after", None, "“preview” needs `after`"),
         ("preview/items", "{args.path}", "“preview.items” is not known with the kind diff"),
+        ("preview/says", ["path"], "“preview.says” is not known with the kind diff"),
         ("capture/before/tol", "x", "“capture.before.tol” is not known; did you mean “tool”"),
         ("capture/before/tool", None, "“capture.before” needs `tool`"),
         ("undo", {}, "“undo” must be a list"),
@@ -133,6 +134,11 @@ def test_a_mistake_in_the_form_is_reported(where: str, value: Any, expected: str
         ("noun", "{capture.before.size}", "not in what read gives"),
         ("preview/before", "{capture.befor.text}", "`preview.before`"),
         ("bind", {"expect": "x"}, "`bind.expect` is no parameter"),
+        (
+            "preview",
+            {"kind": "text", "after": "x", "of": "pth"},
+            "`preview` names `pth`, which is no parameter",
+        ),
         ("capture/before/args", {"path": "{args.expected}"}, "only bound after it"),
         ("capture/before/args", {}, "does not give read the argument `path`"),
         ("capture/before/args", {"path": "x", "size": "1"}, "an argument `size`, which it does not take"),
@@ -237,6 +243,15 @@ def test_a_recipe_file_is_validated_strictly(text: str, expected: str, tmp_path:
     (tmp_path / "x.yaml").write_text(text)
     with pytest.raises(ConfigError, match=re.escape(expected)):
         load_recipes(tmp_path)
+
+
+def test_what_raises_the_class_in_a_whole_file_does_so_for_each_of_its_tools(tmp_path: Path) -> None:
+    worse = "raise_if: [{class: destructive, text: '^x'}]"
+    (tmp_path / "x.yaml").write_text(
+        f"server: s\n{worse}\ntools:\n  a: {{class: read}}\n  b: {{class: write, {worse}}}\n"
+    )
+    file = load_recipes(tmp_path)["x"]
+    assert [len(file.recipe(name).raises) for name in "ab"] == [1, 2]
 
 
 async def test_the_recipes_of_the_bundled_server_fit_its_tools(tmp_path: Path) -> None:

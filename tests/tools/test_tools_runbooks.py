@@ -14,6 +14,7 @@ import pytest
 from gate.rules.action import Json
 from gate.rules.canonical_json import canonical
 from gate.rules.planner_port import (
+    WITHHELD,
     CallReport,
     Clarify,
     Exchange,
@@ -204,7 +205,7 @@ async def test_a_runbook_is_one_instruction_among_others(planner: Phrases) -> No
 async def test_what_was_assumed_stands_on_the_plan(planner: Phrases) -> None:
     reply = await replied(planner, "run archive-quarter for q3 archive=x", Mode.PLAN)
     assert isinstance(reply, ProposePlan)
-    assert reply.note == "Assumed: Which folder are the reports in? reports"
+    assert (reply.note, reply.own) == ("Assumed: the reports are in reports/", True)
 
 
 async def test_what_is_missing_is_asked_for_and_defaults_are_offered(planner: Phrases) -> None:
@@ -460,13 +461,15 @@ SEARCH = {"name": "found", "call": "filesystem.search_files", "args": {"path": "
 EACH = {"say": "copy {each.path} to x", "each": "looks.found.matches"}
 
 
-async def looked(planner: Phrases, data: Any, found: Json, text: str = "run look for a") -> Reply:
+async def looked(
+    planner: Phrases, data: Any, found: Json, text: str = "run look for a", status: str = "succeeded"
+) -> Reply:
     """What is planned once the first look has given this."""
     runs = Phrases(phrase_book(data), planner.tools)
     asked = turn(text, Mode.PLAN)
     first = (await runs.reply(asked, PlannerContext(asked.text), ())).reply
     assert isinstance(first, Propose), first
-    told = tuple(CallReport(place, "succeeded", json.dumps(found)) for place, _ in enumerate(first.calls))
+    told = tuple(CallReport(place, status, json.dumps(found)) for place, _ in enumerate(first.calls))
     again = replace(asked, exchanges=(Exchange(first, told),))
     return (await runs.reply(again, PlannerContext(asked.text), ())).reply
 
@@ -508,6 +511,10 @@ async def test_an_answer_without_what_the_runbook_takes_is_said(planner: Phrases
         await looked(planner, data, {"matches": [], "truncated": True})
     )
     assert "for a list, but it is none" in says(await looked(planner, data, {"matches": 5}))
+
+
+async def test_what_a_look_finds_for_one_person_alone_makes_no_plan(planner: Phrases) -> None:
+    assert "private here" in says(await looked(planner, book(EACH, looks=[SEARCH]), {}, status=WITHHELD))
 
 
 async def test_what_several_looks_find_alike_is_done_once(planner: Phrases) -> None:

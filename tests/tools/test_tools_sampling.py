@@ -20,6 +20,7 @@ from gate.rules.tool import Answer, OutcomeUnknown
 from tests.model_stub import ModelStub, Script, calls, fails, says
 from tests.tools.mcp_hosts import hosting, until
 from tests.tools.test_tools_http import accepts_connections, free_port
+from tests.warm import warm
 from tools.mcp.client import Host
 from tools.mcp.server_config import ServerConfig
 from tools.mcp.server_requests import NO_CALL, NO_MODEL, NO_RECORD, TEXT_ONLY
@@ -27,7 +28,6 @@ from tools.model.client import ProviderModel
 from tools.model.sampling import ModelSampler
 
 SERVER = Path(__file__).with_name("sampling_server.py")
-STDIO: dict[str, Any] = {"command": sys.executable, "args": (str(SERVER),)}
 BOUNDS = SamplingBounds()
 
 
@@ -69,7 +69,9 @@ async def thinking(
         stub = await stack.enter_async_context(ModelStub(script))
         line = ProviderModel(stub.config(output_tokens=bounds.answer_tokens))
         stack.push_async_callback(line.close)
-        there = {"url": f"http://127.0.0.1:{port}/mcp"} if port else STDIO
+        there: dict[str, Any] = {"command": sys.executable, "args": warm(SERVER)}
+        if port:
+            there = {"url": f"http://127.0.0.1:{port}/mcp"}
         config = ServerConfig(name="s", mode=mode, sampling=on, timeout=30, **there)
         sampler = ModelSampler(line, "openai:stub", bounds.seconds) if model else None
         host = await stack.enter_async_context(hosting(logs, config, sampler=sampler, sampling_bounds=bounds))
@@ -96,7 +98,7 @@ async def test_a_server_gets_an_answer_of_the_model_in_each_version(tmp_path: Pa
 async def port() -> AsyncIterator[int]:
     """Of the server over HTTP, in a child process."""
     found = free_port()
-    child = await asyncio.create_subprocess_exec(sys.executable, str(SERVER), str(found))
+    child = await asyncio.create_subprocess_exec(sys.executable, *warm(SERVER, str(found)))
     try:
         await until(lambda: accepts_connections(found), 40)
         yield found

@@ -151,6 +151,49 @@ def test_a_pattern_with_unbounded_work_is_left_to_the_server(pattern: str) -> No
     assert not always_checkable(pattern, 65_536)
 
 
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        (r"^(?:[a-z0-9-]{1,63}\.?){1,8}$", "please-look-up-the-host-of-our-build-server_"),
+        (r"^([\w-]{1,32} ?){1,10}$", "release-notes-of-the-sprint-42!"),
+        (r"(?:a{1,100}){1,100}b", "a" * 30),
+        ("a{0,99}a{0,99}a{0,99}a{0,99}b", "a" * 400),
+        ("^" + "a?" * 40 + "a" * 40 + "$", "a" * 39),
+        (r"^(?:a|a){1,40}$", "a" * 40 + "b"),
+        (r"^(?:[a-z]{1,9}_[a-z_]{0,9}){1,20}$", "a_" * 30 + "!"),
+        (r"^(?i:(?:[a-z]{1,30}K){1,12})$", "k" * 40 + "!"),
+        (r"^(?>(?:a{1,40}){1,40}b)$", "a" * 40),
+        (r"\b.{0,99}.{0,99}x", "ab " * 5000),
+    ],
+)
+def test_choices_inside_bounded_repeats_multiply(pattern: str, text: str) -> None:
+    assert not always_checkable(pattern, 65_536)
+    assert matches(pattern, text) is None
+    assert problems({"pattern": pattern}, text) == ()
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        (r"^\d{4}-\d{1,2}-\d{1,2}$", "2026-11-26"),
+        (r"\d{1,2}/\d{1,2}/\d{2,4}", "11/26/2026"),
+        (r"^(\d{1,3}\.){3}\d{1,3}$", "192.168.100.1"),
+        (r"\b\d{1,3}(\.\d{1,3}){3}\b", "192.168.100.1"),
+        (r"^([0-9a-f]{1,4}:){7}[0-9a-f]{1,4}$", "1:2:3:4:5:6:7:8"),
+        (r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$", "01234567-0123-0123-0123-0123456789ab"),
+        (r"^(?:[a-z0-9-]{1,63}\.){1,8}$", "a.b-c.example."),
+        (r"^[a-z0-9]{1,63}(-[a-z0-9]{1,63}){0,8}$", "release-notes-of-the-sprint-42"),
+        (r"^[\w.+-]{1,64}@[a-z0-9.-]{1,255}\.[a-z]{2,10}$", "ada@mail.example.org"),
+        (r"[\w+-]{1,64}@[a-z0-9-]{1,63}", "ada@example"),
+        (r"(\.|%2[eE]){2}", "%2e."),
+    ],
+)
+def test_ordinary_bounded_repeats_stay_checkable(pattern: str, text: str) -> None:
+    assert always_checkable(pattern, 65_536)
+    assert matches(pattern, text) is True
+    assert matches(pattern, text * 20 + "!") is not None
+
+
 def test_the_growth_of_a_pattern_s_work_bounds_the_length_of_its_text() -> None:
     assert matches("^[a-z]+$", "a" * 60_000) is True
     assert matches("^[a-z]+$", "A") is False

@@ -97,6 +97,11 @@ def test_the_usual_form_is_accepted() -> None:
         ({"command": "a", "pin": {"catalogue": "abc"}}, "servers.s.pin.catalogue” must be sha256:"),
         ({"command": "a", "type": "http"}, "does not go with `command`"),
         ({"url": "x.test"}, "servers.s.url” must begin with http"),
+        ({"url": "http://x.test/a b"}, "servers.s.url” must begin with http"),
+        ({"url": "http://x.test/\x00"}, "servers.s.url” must begin with http"),
+        ({"url": "http://x.test", "headers": {"A": "b\nC: d"}}, "headers.A” must be one line"),
+        ({"inproc": "os:system"}, "servers.s.inproc” must name a server that comes along"),
+        ({"inproc": "servers.filesystem"}, "servers.s.inproc” must name a server that comes along"),
         ("command", "servers.s” must be a mapping"),
     ],
 )

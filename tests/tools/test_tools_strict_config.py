@@ -82,6 +82,8 @@ def test_the_output_of_pyyaml_is_read_back(data: Any) -> None:
         ("anything: 2020-01-01", "line 1: “anything” must be text, a number, true, false or null"),
         ("anything: !!int x", "line 1: “anything” must be text, a number, true, false or null"),
         ("anything: .inf", "line 1: “anything” must be text, a number"),
+        ("size: 1:30", "line 1: “size” must be text, a number"),
+        ("anything: 1:30.5", "line 1: “anything” must be text, a number"),
         ("anything: !!set {a}", "line 1: “anything” has a tag that is not known: remove it."),
         ("anything: !!python/name:os.system x", "line 1: “anything” must be text, a number"),
         ("anything: &a [1]\none: *a", "line 2: aliases (*name) are not used here: write it out."),

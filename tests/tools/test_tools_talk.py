@@ -47,7 +47,7 @@ async def talk(planner: Phrases, *texts: str) -> list[Reply]:
 
 
 async def test_phrases_are_noted_and_the_limits_of_it_are_said_once(planner: Phrases) -> None:
-    first, second, third = await talk(planner, f"I think of this:\n{MOVE}", DELETE, "what do you think?")
+    first, second, third = await talk(planner, f"Next steps:\n{MOVE}", DELETE, "what do you think?")
     assert says(first) == f"{ONCE}\nNoted:\n• {MOVE}"
     assert says(second) == f"Noted:\n• {DELETE}"
     assert "none of my phrases" in says(third)

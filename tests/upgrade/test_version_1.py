@@ -38,7 +38,7 @@ from storage.database import open_engine
 from storage.leases import RedisLeases, open_redis
 from storage.ledger import SqlLedger
 from storage.migrate import migrate, upgrade
-from storage.pending_reviews import RedisPending
+from storage.redis_reviews import RedisPending
 from storage.reseal import adopt
 from storage.row_macs import row_macs_of
 from storage.slack_users import PeopleStore

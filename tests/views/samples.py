@@ -29,13 +29,13 @@ NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 MOVE = Preview(
     summary="Move reports/q3.md to archive/q3.md",
     verb="Move",
-    facts=(Fact("destination", "archive/q3.md"), Fact("source", "reports/q3.md")),
+    facts=(Fact("destination", "archive/q3.md", named=True), Fact("source", "reports/q3.md", named=True)),
     undo="yes",
 )
 DELETE = Preview(
     summary="Delete q3-draft.md and q3-old.md",
     verb="Delete",
-    facts=(Fact("paths[0]", "q3-draft.md"), Fact("paths[1]", "q3-old.md")),
+    facts=(Fact("paths[0]", "q3-draft.md", named=True), Fact("paths[1]", "q3-old.md", named=True)),
     affected=(Affected("q3-draft.md", 4100, "file", "2026-11-01"), Affected("q3-old.md", 12_345, "file")),
     undo="yes, for 30 days",
     recoverable="In .countersign/trash for 30 days",

@@ -38,7 +38,7 @@ def hostile(text: str, state: TaskState) -> Task:
     return having(
         everything(state),
         text=text,
-        plan=Plan(2, steps, "cd" * 32, text, "UBEN"),
+        plan=Plan(2, steps, "cd" * 32, text, "UBEN", closing=text if state is TaskState.DONE else ""),
         questions=asked,
         decided=(SettledPoint(text, text, text, text), SettledPoint("x", text, text, "UBEN")),
         requirements=(text,) * 60,

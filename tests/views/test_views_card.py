@@ -94,7 +94,7 @@ def test_a_prepared_write_in_full():
 def test_a_prepared_delete_warns_lists_sizes_and_is_reviewed_not_confirmed():
     text, ids = drawn(destructive())
     assert "This deletes 2 files. It can be undone for 30 days." in text
-    assert "Affected: 2 items, 16.4 KB in all" in text
+    assert "Affected: 2 files, 16.4 KB in all" in text
     assert " 4.1 KB  2026-11-01  file  q3-draft.md" in text
     assert text.count("q3-draft.md") == 2  # in its first line and in the table
     assert "trash" not in text
@@ -113,7 +113,9 @@ def test_an_unknown_tool_says_that_nobody_has_reviewed_it():
         action(cls=CallClass.UNKNOWN, risk=Risk.HIGH, reason="nothing its server says is believed")
     )
     assert "*Not reviewed by an operator*: read every argument." in text
-    assert "filesystem.move_file" in text
+    assert "Server: filesystem" in text
+    assert "move_file" not in text
+    assert "filesystem.move_file" in shown(opened(modals.full(action(cls=CallClass.UNKNOWN)))["blocks"])
     assert "destination  archive/q3.md" in text
     assert ids[0] == "confirm"
 
@@ -147,7 +149,7 @@ def test_no_reason_is_given_for_what_is_asked_about_because_it_destroys():
 
 def test_the_review_shows_no_digest_and_says_no_argument_twice():
     looked_up = Fact("expected.drafts/a.md", "9" * 64, added=True)
-    facts = (Fact("path", "drafts/a.md"), Fact("mode", "all"), looked_up)
+    facts = (Fact("path", "drafts/a.md", named=True), Fact("mode", "all"), looked_up)
     told = replace(
         MOVE, summary="Delete drafts/a.md", affected=(Affected("drafts/a.md", 53, "file"),), facts=facts
     )
@@ -158,10 +160,23 @@ def test_the_review_shows_no_digest_and_says_no_argument_twice():
     assert "9" * 64 in shown(opened(modals.full(destructive(preview=told)))["blocks"])
 
 
-def test_a_short_value_that_the_line_of_a_read_says_is_not_repeated_and_one_of_a_change_is():
-    told = Preview("List drafts", "List", (Fact("path", "drafts"), Fact("depth", "2")))
-    assert [fact.label for fact in unsaid(told, CallClass.READ)] == ["depth"]
-    assert [fact.label for fact in unsaid(told, CallClass.WRITE)] == ["path", "depth"]
+@pytest.mark.parametrize("cls", [CallClass.READ, CallClass.WRITE, CallClass.DESTRUCTIVE])
+def test_a_value_that_merely_occurs_in_the_line_or_in_a_name_is_shown(cls: CallClass) -> None:
+    name = "report age1ur3p8 (copy).txt"
+    facts = (Fact("path", name, named=True), Fact("recipients[0]", "age1ur3p8"), Fact("cc", "a@b.c"))
+    things = (Affected(name, 8, "file"), Affected("a@b.c", 8, "file"))
+    told = Preview(f"Encrypt {name}", "Encrypt", facts, affected=things)
+    assert [fact.label for fact in unsaid(told, cls)] == ["recipients[0]", "cc"]
+
+
+def test_a_name_that_holds_the_value_of_a_line_that_is_clipped_does_not_say_it() -> None:
+    told = replace(
+        MOVE,
+        summary=f"Share {'x' * 150} with a@b.c",
+        facts=(Fact("to", "a@b.c", named=True),),
+        affected=(Affected("for a@b.c", 1, "file"),),
+    )
+    assert [fact.label for fact in unsaid(told, CallClass.WRITE)] == ["to"]
 
 
 def test_a_short_value_that_the_template_of_the_line_names_is_not_repeated():
@@ -243,7 +258,7 @@ def test_an_argument_is_hidden_only_where_the_line_or_the_difference_says_it():
     said = replace(MOVE, facts=(*MOVE.facts, Fact("mode", "force"), Fact("copy_of", "archive/q3.md")))
     text, _ = drawn(action(said))
     assert "mode     force" in text
-    assert "copy_of  archive/q3.md" in text  # the line says it once, of the destination
+    assert "copy_of  archive/q3.md" in text  # the line says it of the destination
     assert "source" not in text
     long = replace(MOVE, summary=f"Move reports/q3.md to {'x' * 200} archive/q3.md")
     assert "source" in drawn(action(long))[0]
@@ -251,6 +266,25 @@ def test_an_argument_is_hidden_only_where_the_line_or_the_difference_says_it():
     assert "content" not in drawn(action(written))[0]
     assert "content" in drawn(action(replace(written, diff="")))[0]
     assert "content" in drawn(action(replace(written, compared="")))[0]
+
+
+def test_an_argument_with_a_line_of_its_own_in_the_difference_is_not_repeated():
+    told = replace(MOVE, facts=(Fact("status", "done", named=True),), diff="- status: open\n+ status: done")
+    assert "status   done" not in drawn(action(told))[0]
+    assert "status  done" in drawn(action(replace(told, diff="+ status: done, not")))[0]
+    unmarked = replace(told, facts=(Fact("status", "done"),))
+    assert "status  done" in drawn(action(unmarked))[0]
+    assert "status  done" in drawn(action(told, cls=CallClass.UNKNOWN))[0]
+
+
+def test_of_what_the_difference_is_the_whole_effect_of_no_part_is_repeated():
+    parts = tuple(Fact(f"changes[{n}].op", "insert") for n in range(70))
+    told = replace(
+        MOVE, facts=(*parts, Fact("changes2", "x"), Fact("mode", "y")), diff="+a: 1", compared="changes"
+    )
+    assert [fact.label for fact in unsaid(told, CallClass.WRITE)] == ["changes2", "mode"]
+    assert len(unsaid(replace(told, diff=""), CallClass.WRITE)) == 72
+    assert len(unsaid(told, CallClass.UNKNOWN)) == 72
 
 
 def test_no_argument_is_hidden_by_words_that_another_one_brings_in():
@@ -305,7 +339,7 @@ def test_an_unknown_outcome_asks_three_questions_only_where_a_read_can_tell():
 
 def test_a_settled_outcome_names_who_confirmed_and_who_settled():
     text, _ = drawn(done(decided_by="UBEN"), yes("UANA"))
-    assert "Confirmed by <@UANA>. Settled by <@UBEN>." in text
+    assert "Confirmed by <@UANA>. <@UBEN> said what became of it." in text
 
 
 def test_a_failure_says_whether_anything_may_have_changed():
@@ -324,8 +358,57 @@ def test_a_rejection_gives_the_reason_in_its_persons_words():
 
 
 def test_a_cancellation_by_the_system_gives_the_reason_unquoted():
-    text, _ = drawn(action(state=State.CANCELLED, decision="Nothing ran: the tool is gone."))
-    assert "\nNothing ran: the tool is gone.\n" in text
+    gone = "a.md changed after it was confirmed."
+    text, _ = drawn(action(state=State.CANCELLED, decision=gone, own=True), [yes("UANA")])
+    assert f"\n{gone}\nNothing ran.\n" in f"{text}\n"
+    assert "“" not in text
+    assert "<@UANA>" not in text
+
+
+def test_what_ended_because_its_task_was_stopped_says_so_in_one_sentence_of_ours():
+    ended = action(state=State.CANCELLED, decided_by="UANA", decision="The task was stopped", own=True)
+    text, _ = drawn(ended)
+    assert "\nThe task was stopped by <@UANA>.\nNothing ran.\n" in f"{text}\n"
+    assert "“" not in text
+    assert "Cancelled by" not in text
+
+
+@pytest.mark.parametrize(
+    "outcome",
+    [
+        Outcome("success", "Error: no room left, nothing was written"),
+        Outcome("success", "{}", {"result": "Error: no room left, nothing was written"}),
+        Outcome("success", '{"success": false}'),
+    ],
+)
+def test_a_title_does_not_claim_what_its_result_says_has_failed(outcome: Outcome):
+    made = MOVE.__class__("Create directory /srv/new", "Create", ())
+    text, _ = drawn(done(preview=made, outcome=outcome))
+    assert text.startswith("Its tool says that it failed: Create directory /srv/new")
+    assert "Created" not in text
+    fine = Outcome("success", "Failed logins were exported")
+    assert drawn(done(preview=made, outcome=fine))[0].startswith("Created directory /srv/new")
+
+
+def test_what_was_replaced_says_once_who_asked_for_something_else():
+    told = "Something else was asked for instead."
+    text, _ = drawn(action(state=State.SUPERSEDED, decided_by="UANA", decision=told, own=True))
+    assert text.startswith("Replaced: Move")
+    assert text.count("something else") == 1
+    assert "<@UANA> asked for something else instead. Nothing ran." in text
+    text, _ = drawn(
+        action(state=State.SUPERSEDED, decision="The requester asked for something else instead.")
+    )
+    assert text.count("omething else") == 1
+
+
+def test_a_card_that_asks_again_by_itself_says_why_and_not_that_somebody_asked():
+    told = "a.md changed after you approved the plan, so please look again."
+    text, _ = drawn(action(again=told, renews="x"))
+    assert f"\n{told}\n" in text
+    assert "Asked again by" not in text
+    assert "Asked again by <@UANA>." in drawn(action(renews="x"))[0]
+    assert told not in drawn(done(again=told))[0]
 
 
 def test_an_expired_card_can_be_asked_again():

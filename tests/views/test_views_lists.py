@@ -287,7 +287,7 @@ def test_a_read_without_table_blocks_says_the_same_in_a_box():
 def test_rows_that_a_table_has_no_room_for_are_counted(rows, left):
     made = sent(notices.message(listing([{"name": f"{n}.md"} for n in range(rows)])))
     assert len(made.blocks[2]["rows"]) == 1 + rows - left
-    assert (f"… {left:,} more rows" in shown(made.blocks)) is (left > 0)
+    assert (f"… {left:,} more row" in shown(made.blocks)) is (left > 0)
 
 
 @pytest.mark.parametrize("cell", ["x" * 2_000, "\u202e" * 500, "<!channel> *b* :boom:\n"])

@@ -3,6 +3,7 @@
 import json
 import re
 import time
+from unittest.mock import patch
 
 import pytest
 from hypothesis import example, given, settings
@@ -11,8 +12,10 @@ from hypothesis import strategies as st
 from gate.rules.action import Affected, Fact, Preview, Verdict
 from gate.rules.canonical_json import leaves
 from gate.rules.previews import facts, text_of
+from tests.patterns import seconds
 from tests.views.samples import MOVE, action, opened, sent, shown
 from views import modals
+from views.block_kit import parts, weight
 from views.card import card, confirmable
 from views.preview import fits, reviewable, whole
 
@@ -142,6 +145,28 @@ def test_deciding_what_fits_is_cheap():
     assert time.perf_counter() - start < 1.0  # about 0.1 s alone; the bound is for a loaded machine
 
 
+def test_nothing_is_drawn_beyond_where_a_preview_does_not_fit():
+    asked = action(Preview("s", "v", tuple(Fact(f"long label {i} " + "x" * 300, "y") for i in range(5_000))))
+    with patch("views.preview.weight", wraps=weight) as weighed:
+        assert not fits(asked)
+        assert weighed.call_count < 100
+        assert not reviewable(asked)
+        assert weighed.call_count < 2_000
+
+
+def test_a_long_word_about_one_thing_does_not_widen_the_rows_of_all():
+    """20 kB of a server's answer held the event loop for 3.4 s."""
+    things = (Affected("a", 1, "k" * 20_000, "m" * 20_000), *(Affected(f"{i}", 1, "k") for i in range(999)))
+    assert sum(map(weight, whole(Preview("s", "v", (), affected=things)))) < 500_000
+
+
+def test_a_text_is_cut_into_pages_in_no_more_time_than_its_length():
+    assert "".join(parts("ab\n" * 3_000)) == "ab\n" * 3_000
+    assert (
+        seconds(lambda: list(parts("x" * 8_000_000)), 2) < 0.3
+    )  # 2 s where the rest was copied for each page
+
+
 def test_an_edit_shows_old_and_new_values():
     edited = Preview("s", "Write", (Fact("path", "b.md", old="a.md"), Fact("note", "", old="gone")))
     told = shown(whole(edited))
@@ -157,7 +182,7 @@ def test_what_changes_stands_before_how_it_is_called():
     told = shown(
         whole(Preview("s", "v", (Fact("path", "a.md"),), "-a\n+b\n", (Affected("a.md", 2, "file"),)))
     )
-    assert told == "What changes\n-a\n+b\n\nAffected: 1 item, 2 B\n2 B  file  a.md\nArguments\npath  a.md"
+    assert told == "What changes\n-a\n+b\n\nAffected: 1 file, 2 B\n2 B  file  a.md\nArguments\npath  a.md"
 
 
 def test_what_the_recipe_added_is_marked():
@@ -168,11 +193,29 @@ def test_what_the_recipe_added_is_marked():
 def test_affected_things_are_listed_with_sizes_and_a_total():
     things = (Affected("a.md", 4100, "file", "2026-11-01"), Affected("b", None, "folder"), Affected("c", 12))
     assert shown(whole(Preview("s", "v", (), affected=things))).split("\n") == [
-        "Affected: 3 items, 4.1 KB in all, 1 of unknown size",
+        "Affected: 3 things, 4.1 KB in all, 1 of unknown size",
         "4.1 KB  2026-11-01  file    a.md",
         "     ?              folder  b",
         "  12 B                      c",
     ]
+
+
+@pytest.mark.parametrize(
+    "folder", ["reports", "reports → archive/reports (a folder with 2 files)", "reports → x"]
+)
+def test_a_folder_is_not_counted_with_what_is_in_it(folder):
+    inside = [Affected("reports/q3.csv", 78, "file"), Affected("reports/q3.md", 131, "file")]
+    told = shown(whole(Preview("s", "v", (), affected=(Affected(folder, 209, "folder"), *inside))))
+    assert "Affected: 2 files and 1 folder, 209 B in all" in told
+    unlisted = (Affected(folder, 209, "folder"), Affected("reports.md", 1, "file"))
+    assert "1 file and 1 folder, 210 B in all" in shown(whole(Preview("s", "v", (), affected=unlisted)))
+
+
+def test_many_folders_with_long_names_are_counted_in_time():
+    things = tuple(Affected(f"{'a/' * 2000}{n}", 1, "folder") for n in range(1000))
+    started = time.perf_counter()
+    whole(Preview("s", "v", (), affected=things))
+    assert time.perf_counter() - started < 2
 
 
 def test_a_call_without_arguments_says_so():

@@ -1,10 +1,14 @@
 """Answers of tools as people read them."""
 
+from unittest.mock import patch
+
 import pytest
 
+from gate.rules.action import Json
+from tests.patterns import seconds
 from views import payload_check
-from views.block_kit import Message
-from views.tool_results import in_table, in_words, moment_in, news, outlined, readable, table
+from views.block_kit import SAID, Message, inline
+from views.tool_results import DEEPEST, in_table, in_words, moment_in, news, outlined, readable, table
 
 LISTING = {
     "path": "reports",
@@ -185,6 +189,48 @@ def test_values_that_are_not_shown_are_counted_alone():
     assert told[-1] == "… 940 more values"
 
 
+def nested(value: Json, depth: int, name: str = "a") -> Json:
+    for _ in range(depth):
+        value = {name: value}
+    return value
+
+
+def test_values_that_are_nested_too_deep_are_counted_in_words():
+    told = outlined({"deep": nested([1, [2]], DEEPEST + 5), "high": 5}).splitlines()
+    assert told[0].split(maxsplit=1) == ["deep" + ".a" * (DEEPEST - 1), "2 values, nested too deep to show"]
+    assert told[1].split() == ["high", "5"]
+    assert outlined(nested(1, DEEPEST)).startswith("a.a.")
+
+
+def test_values_nested_too_deep_behind_the_last_row_are_counted_with_the_others():
+    value = {"deep": nested([1, 2, 3], 50), "rows": [1] * 70, "more": nested([1, 2], 50)}
+    assert outlined(value).splitlines()[-1] == "… 13 more values"
+
+
+@pytest.mark.parametrize("value", [nested([1] * 60_000, 800), nested([""] * 60_000, 800)])
+def test_no_nested_answer_takes_long_to_outline(value: Json):
+    assert seconds(lambda: outlined(value), 2) < 0.25
+
+
+def test_a_long_name_of_a_value_is_clipped():
+    assert outlined({"k" * 5_000: 1}) == f"{'k' * 90}… (+4,910)  1"
+
+
+def test_a_long_value_does_not_widen_every_row_of_its_column():
+    told = readable({"rows": [{"a": "x" * 200_000, "b": 1}, *[{"a": "y", "b": 2}] * 5]})
+    assert told is not None
+    assert len(told) < 10_000
+    assert "… (+196,0" in told
+
+
+def test_no_value_of_odd_characters_takes_long_to_outline():
+    assert seconds(lambda: outlined({f"{n}": "\u202e" * 64_000 for n in range(8)}), 2) < 0.1
+
+
+def test_a_clipped_value_tells_how_many_characters_are_left_out():
+    assert outlined({"a": "x" * 10_000}) == f"a  {'x' * 49}… (+9,951)"
+
+
 @pytest.mark.parametrize("empty", [None, "", []])
 def test_things_without_any_value_are_still_rows(empty):
     answer = {"rows": [{"total": empty}]}
@@ -193,3 +239,52 @@ def test_things_without_any_value_are_still_rows(empty):
     assert (found.head, found.rows) == (["total"], [[""]])
     assert payload_check.message(Message("x", in_table(found))) == ()
     assert readable(answer) == "total\n"
+
+
+MANY = {"rows": [{"name": f"n{i}", "of": None, "late": "x" if i == 19_999 else None} for i in range(20_000)]}
+
+
+def test_of_a_long_table_only_the_rows_that_can_be_shown_are_made_and_the_others_are_counted():
+    """Eight answers of a plan took 0.6 s, and each of them shows 1,500 characters."""
+    with patch("views.tool_results.inline", wraps=inline) as spelled:
+        found = table(MANY)
+        lines = in_words(MANY, "").splitlines()
+    assert spelled.call_count < 10_000
+    assert found is not None
+    assert (found.head, len(found.rows), found.more) == (["name", "late"], 99, 19_901)
+    assert "19,901 more rows" in str(in_table(found))
+    assert lines[0] == "name   late"
+    assert lines[-1] == f"… {20_000 - (len(lines) - 2):,} more rows"
+    assert 1_500 > len(lines) > 500
+    assert len("\n".join(lines)) <= SAID
+
+
+def test_of_a_table_of_tiny_rows_no_more_are_told_than_a_window_needs():
+    """29,126 rows of one digit have room in 300,000 characters, and took 0.14 s to be set in columns."""
+    tiny: Json = {"rows": [{f"k{number % 8}": 1} for number in range(29_126)]}
+    with patch("views.tool_results.inline", wraps=inline) as spelled:
+        lines = in_words(tiny, "", 300_000).splitlines()
+    assert spelled.call_count == 5_000 * 8
+    assert len(lines) == 1 + 5_000 + 1
+    assert lines[-1] == "… 24,126 more rows"
+
+
+def test_a_table_of_few_long_rows_keeps_what_the_tool_says_of_it_below():
+    told = in_words({"rows": [{"a": "x" * 900}] * 10, "summary": "Ten.", "note": "Look."}, "", 2_000)
+    assert [one[:12] for one in told.splitlines()] == [
+        "Ten.",
+        "a",
+        "x" * 12,
+        "x" * 12,
+        "… 8 more row",
+        "Look.",
+    ]
+
+
+def test_a_size_that_no_unit_holds_is_told_as_a_number():
+    assert in_words({"files": [{"name": "a", "size": 10**400}]}, "").endswith("0" * 400)
+
+
+@pytest.mark.parametrize("value", [{"r": [{"a": "x" * 4_000, "b": 1}] + [{"a": "y", "b": 1}] * 20_000}, MANY])
+def test_no_table_takes_long_to_be_told(value: Json):
+    assert seconds(lambda: (in_words(value, ""), table(value)), 2) < 0.15

@@ -13,6 +13,7 @@ from mcp_types import Tool, ToolAnnotations
 
 from gate.rules.action import CallClass, Json
 from gate.rules.tool import Hints, Pin, Recipe, ToolSpec, Trust
+from gate.rules.tool_names import shows_change
 from tools.mcp.connection import Listing
 from tools.mcp.schema import schema_error
 from tools.mcp.server_config import ServerConfig
@@ -149,11 +150,14 @@ class _CatalogueBuilder:
 
     def _spec(self, tool: Tool) -> ToolSpec:
         annotations = tool.annotations or ToolAnnotations()
+        title, description = tool.title or annotations.title or tool.name, tool.description or ""
+        # Here and not when it is asked for: the descriptions of 500 tools take most of a second, and this is a thread.
+        asked = self.trust is not Trust.BUNDLED
         return ToolSpec(
             server=self.config.name,
             name=tool.name,
-            title=tool.title or annotations.title or tool.name,
-            description=tool.description or "",
+            title=title,
+            description=description,
             schema=tool.input_schema,
             definition=definition(tool, self.config),
             hints=Hints(
@@ -167,6 +171,7 @@ class _CatalogueBuilder:
             recipe=self._recipe(tool),
             own_recipe=self.recipe_file is None or tool.name not in self.recipe_file.tools,
             meta=tool.meta or {},
+            shows_change=shows_change(title, description, tool.input_schema) if asked else None,
         )
 
     def _recipe(self, tool: Tool) -> Recipe:

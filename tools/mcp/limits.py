@@ -14,7 +14,7 @@ MAX_DEFINITION_CHARS = 100_000  # of a tool's definition, names and texts togeth
 MAX_DEFINITION_VALUES = 10_000  # at any depth of a tool's definition
 SCHEMA_STEPS = 1_500  # schema keywords evaluated for one value: 10 to 30 microseconds each
 FAST_SCHEMA_STEPS = 20_000  # the same for schema_fast_path.py: one microsecond each
-PATTERN_WORK = 10_000_000  # characters that one pattern may look at: 20 to 50 milliseconds
+PATTERN_WORK = 10_000_000  # characters that one pattern may look at: 20 to 50 milliseconds, 0.2 s at the most
 MIN_RELIST_GAP = 0.5  # seconds between two listings that changes ask for
 MAX_RELIST_GAP = 60.0
 # The gap is this many times the duration of a listing: one server takes 5 % of the time at most
@@ -23,13 +23,13 @@ LISTING_SHARE = 20
 PARSE_SHARE = 0.1
 PARSE_BURST = 0.5
 MAX_MESSAGE_BYTES = 4 * 1024 * 1024  # of one message of a server; pictures in an answer take the most
-MAX_CONTAINERS = 40_000  # lists and objects in it
-MAX_VALUES = 150_000  # commas and colons in it, as many as its values and names
+MAX_CONTAINERS = 25_000  # lists and objects in it
+MAX_VALUES = 100_000  # commas and colons in it, as many as its values and names
 TOO_LONG = (
     f"a message can have {MAX_MESSAGE_BYTES >> 20} MiB, {MAX_CONTAINERS:,} lists and objects and {MAX_VALUES:,} values "
     "and names at most"
 )
-PIECE = 64 * 1024  # bytes that are counted at once
+PIECE = 16 * 1024  # bytes that are counted at once
 STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+\\?"?', re.DOTALL)  # or the beginning of one that ends later
 UNCLOSED = re.compile(rb'(?:[^"]++|"(?:[^"\\]++|\\.)*+")*+"(?:[^"\\]++|\\.)*+(?P<escape>\\?)\Z', re.DOTALL)
 
@@ -59,8 +59,8 @@ def definition_too_large(definition: Json) -> str:
 class MessageSize:
     """How much a message of JSON has, fed in pieces: parsing takes time for each value, however short the text is.
 
-    One microsecond for a value and three for a list or object keep the longest message below 0.1 s, and a piece of 64
-    KiB takes some milliseconds to count.
+    One microsecond for a value and three for a list or object keep the longest message below 0.1 s, also on a machine
+    that takes twice as long, and a piece of 16 KiB takes a millisecond to count.
     """
 
     def __init__(self) -> None:

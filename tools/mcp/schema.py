@@ -12,8 +12,9 @@ from typing import Any
 from jsonschema import Draft202012Validator, SchemaError, ValidationError
 from jsonschema.protocols import Validator
 from jsonschema.validators import extend, validator_for
-from referencing import Registry
+from referencing import Registry, Resource
 from referencing.exceptions import Unresolvable
+from referencing.jsonschema import DRAFT202012
 
 from gate.rules.action import Json
 from gate.rules.close_names import close_matches
@@ -36,6 +37,16 @@ MAX_KEY_LENGTH = 65_536  # characters; the arguments of a call are no longer tha
 TOO_COMPLEX = "These arguments could not be checked: the tool's schema is too complicated."
 # Characters formatted in the time of one step: an error of jsonschema quotes the value.
 CHARS_PER_STEP = 2_000
+MEMBERS_PER_STEP = 30  # of a list or object that are gone over in the time of one step
+SCHEMAS_PER_STEP = 2  # made for a member in that time, although they may say nothing
+COMPARED_PER_STEP = 20  # values at any depth
+CHARS_PER_VALUE = 100  # of a text that is compared, in the time of one value
+PAIRS_PER_STEP = 300  # of members: jsonschema looks up each in a list of the evaluated ones
+# Keywords that go over all members of a value, whatever they ask of each.
+WALKING = frozenset(
+    "additionalItems additionalProperties contains items propertyNames unevaluatedItems "
+    "unevaluatedProperties".split()
+)
 _steps_left: ContextVar[list[int]] = ContextVar("steps left")
 _error_steps: ContextVar[int] = ContextVar("steps for an error")
 
@@ -211,7 +222,11 @@ def _subschemas(schema: Json) -> Iterator[dict[str, Json]]:
 
 def _validator(schema: Mapping[str, Json]) -> Validator:
     draft = validator_for(schema, default=Draft202012Validator)
-    return _bounded_class(draft)(schema, registry=Registry())
+    resource = Resource.from_contents(schema, default_specification=DRAFT202012)
+    where = resource.id() or ""
+    # Gone through once: else the whole schema is searched for each reference to an anchor.
+    known: Registry[Any] = Registry[Any]().with_resource(where, resource).crawl()
+    return _bounded_class(draft)(schema, registry=known, _resolver=known.resolver(where))
 
 
 @cache
@@ -225,7 +240,7 @@ def _bounded_class(draft: type[Validator]) -> Callable[..., Validator]:
     ):
         if keyword in keywords:
             keywords[keyword] = check
-    counted = {keyword: _counted(check) for keyword, check in keywords.items()}
+    counted = {keyword: _counted(keyword, check) for keyword, check in keywords.items()}
     bounded: Callable[..., Validator] = extend(draft, counted)  # type: ignore[no-untyped-call]
     return bounded
 
@@ -237,11 +252,11 @@ def _spend(steps: int) -> None:
         raise _OutOfSteps
 
 
-def _counted(check: Any) -> Any:
+def _counted(keyword: str, check: Any) -> Any:
     def counted(validator: Any, expected: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
-        _spend(1 + _extra_steps(expected))
+        _spend(1 + _extra_steps(expected) + _steps_for_members(keyword, expected, instance))
         for error in check(validator, expected, instance, schema) or ():
-            _spend(_error_steps.get())
+            _spend(_error_steps.get() + len(error.message) // CHARS_PER_STEP)
             yield error
 
     return counted
@@ -250,6 +265,33 @@ def _counted(check: Any) -> Any:
 def _extra_steps(expected: Any) -> int:
     """The steps beside the keyword's own: long lists, such as of required names, are iterated."""
     return len(expected) // 10 if isinstance(expected, list | dict) else 0
+
+
+def _steps_for_members(keyword: str, expected: Any, instance: Any) -> int:
+    """The steps that a keyword takes because the value is large."""
+    if not isinstance(instance, list | dict):
+        return 0
+    if keyword in ("const", "enum"):
+        return _compared(expected) // COMPARED_PER_STEP
+    if keyword == "uniqueItems":
+        return _compared(instance) // COMPARED_PER_STEP
+    if keyword not in WALKING:
+        return 0
+    at_once = SCHEMAS_PER_STEP if isinstance(expected, dict) else MEMBERS_PER_STEP
+    pairs = len(instance) ** 2 if keyword.startswith("unevaluated") else 0
+    return len(instance) // at_once + pairs // PAIRS_PER_STEP
+
+
+def _compared(value: Json) -> int:
+    """The values at any depth of a value; a long text counts as several."""
+    stack, count = [value], 0
+    while stack:
+        one = stack.pop()
+        count += 1 + (len(one) // CHARS_PER_VALUE if isinstance(one, str) else 0)
+        if isinstance(one, list | dict):
+            stack += one
+            stack += one.values() if isinstance(one, dict) else ()
+    return count
 
 
 def _search(pattern: str, text: str) -> bool | None:
@@ -285,7 +327,6 @@ def _additional_properties(validator: Any, allowed: Any, instance: Any, schema: 
 def _unique_items(validator: Any, expected: bool, instance: Any, schema: Any) -> Iterator[ValidationError]:
     if not expected or not isinstance(instance, list):
         return
-    _spend(len(instance) // 20)
     seen = {json.dumps(_normalized(item), sort_keys=True) for item in instance}
     if len(seen) != len(instance):
         yield ValidationError("has non-unique elements")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
+from itertools import takewhile
 from re import _constants as constants  # type: ignore[attr-defined]
 from re import _parser as parser  # type: ignore[attr-defined]
-from typing import Any
+from typing import Any, NamedTuple
 
 from gate.rules.action import Json
 from tools.mcp.limits import FAST_SCHEMA_STEPS
@@ -35,8 +36,30 @@ TYPES: Mapping[str, type | tuple[type, ...]] = {
     "number": (int, float),
 }
 CHARS_PER_STEP = 4_000  # characters searched in the time of one step of a schema
-MAX_CONSTANT_REPEAT = 100  # a repeat up to this often counts as constant
-UNBOUNDED = 99  # the degree of a pattern that no text is short enough for
+KEYS_PER_STEP = 10  # names of a value looked up in that time
+TOO_MUCH = 10**18  # work that no text is short enough for
+MAX_COMPARED = 50  # branches of a choice: among more, any may match where another does
+TRY = 8  # comparing a character is this much faster than trying another way
+GROUP_TRY = 24  # the same for a round of a group
+STEPS_PER_WORK = 24  # comparisons in the time that one character of PATTERN_WORK stands for
+SINGLE = {constants.LITERAL, constants.NOT_LITERAL, constants.ANY, constants.IN}
+REPEATS = {constants.MAX_REPEAT, constants.MIN_REPEAT, constants.POSSESSIVE_REPEAT}
+SEPARATORS = {*range(9, 14), *(code for code in range(0x20, 0x7F) if not chr(code).isalpha())}
+SPACES = {code for code in range(0x3001) if chr(code).isspace()}
+COMPARED = frozenset(SEPARATORS | SPACES)
+CATEGORIES = {
+    category: frozenset(code for code in COMPARED if re.match(escape, chr(code)))
+    for category, escape in (
+        (constants.CATEGORY_DIGIT, r"\d"),
+        (constants.CATEGORY_NOT_DIGIT, r"\D"),
+        (constants.CATEGORY_SPACE, r"\s"),
+        (constants.CATEGORY_NOT_SPACE, r"\S"),
+        (constants.CATEGORY_WORD, r"\w"),
+        (constants.CATEGORY_NOT_WORD, r"\W"),
+    )
+}
+OTHERS = -1  # any other character
+MAX_PATTERN = 10_000  # characters of one: reading it takes time too
 
 
 class _Undecided(Exception):
@@ -111,8 +134,9 @@ class _FastCheck:
     def _properties(self, expected: dict[str, Any], value: Any, schema: dict[str, Any], depth: int) -> bool:
         if not isinstance(value, dict):
             return True
+        self._charge_keys(min(len(expected), len(value)))
         return all(
-            self.is_valid(expected[name], item, depth) for name, item in value.items() if name in expected
+            self.is_valid(expected[name], value[name], depth) for name in expected.keys() & value.keys()
         )
 
     def _additionalProperties(self, expected: Any, value: Any, schema: dict[str, Any], depth: int) -> bool:
@@ -120,10 +144,16 @@ class _FastCheck:
             raise _Undecided
         if not isinstance(value, dict):
             return True
-        others = [item for name, item in value.items() if name not in schema.get("properties", {})]
+        self._charge_keys(len(value))
+        others = value.keys() - schema.get("properties", {}).keys()
         return not others or (
-            expected is not False and all(self.is_valid(expected, item, depth) for item in others)
+            expected is not False and all(self.is_valid(expected, value[name], depth) for name in others)
         )
+
+    def _charge_keys(self, count: int) -> None:
+        self.steps_left -= count // KEYS_PER_STEP
+        if self.steps_left < 0:
+            raise _Undecided
 
     def _items(self, expected: Any, value: Any, schema: dict[str, Any], depth: int) -> bool:
         if "prefixItems" in schema or isinstance(expected, list):
@@ -160,72 +190,221 @@ def matches(pattern: str, text: str) -> bool | None:
 
     None means: not Python's syntax (JSON Schema uses ECMAScript's), or work that might not end soon.
     """
-    compiled, degree = _compiled(pattern)
-    if compiled is None or max(len(text), 2) ** degree > WORK:
+    if _work(pattern, len(text)) > WORK:
         return None
-    return compiled.search(text) is not None
+    return re.compile(pattern).search(text) is not None
 
 
 def search_steps(pattern: str, text: str) -> int:
     """The steps of a schema validation that searching the text for the pattern counts for."""
-    compiled, degree = _compiled(pattern)
-    work = max(len(text), 2) ** min(degree, 12)
-    return 1 if compiled is None or work > WORK else 1 + work // CHARS_PER_STEP
+    work = _work(pattern, len(text))
+    return 1 if work > WORK else 1 + work // CHARS_PER_STEP
 
 
 def always_checkable(pattern: str, length: int) -> bool:
     """Whether the pattern can be searched in every text of up to `length` characters, as rules of operators
     require."""
-    compiled, degree = _compiled(pattern)
-    return compiled is not None and length**degree <= WORK
+    return _work(pattern, length) <= WORK
 
 
 @lru_cache(maxsize=4096)
-def _compiled(pattern: str) -> tuple[re.Pattern[str] | None, int]:
+def _parsed(pattern: str) -> Any:
     try:
-        compiled = re.compile(pattern)
-        parsed = parser.parse(pattern)
+        re.compile(pattern)
+        return parser.parse(pattern)
     except (re.error, OverflowError, RecursionError):
-        return None, UNBOUNDED
-    anchored = bool(parsed) and parsed[0][0] is constants.AT
-    return compiled, min(UNBOUNDED, _degree(parsed) + (0 if anchored else 1))
+        return None
 
 
-def _degree(parsed: Iterable[Any]) -> int:
-    """How often an unbounded repeat follows another: n ** degree bounds the backtracking over n characters."""
-    total = 0
+@lru_cache(maxsize=4096)
+def _work(pattern: str, length: int) -> int:
+    """A bound of the work of searching a text of that length: TOO_MUCH also when Python cannot read it."""
+    parsed, length = _parsed(pattern), max(length, 2)
+    if parsed is None or len(pattern) > MAX_PATTERN:
+        return TOO_MUCH
+    is_choice = len(parsed) == 1 and parsed[0][0] is constants.BRANCH
+    try:
+        return sum(_search_work(one, length) for one in (parsed[0][1][1] if is_choice else [parsed]))
+    except RecursionError:
+        return TOO_MUCH
+
+
+def _search_work(parsed: Any, length: int) -> int:
+    places = 1 if _is_anchored(parsed) else length
+    ends_in_repeat = bool(parsed) and parsed[-1][0] in REPEATS and _is_single(parsed[-1][1][2])
+    if not ends_in_repeat:
+        return places * _sequence(parsed, length).steps // STEPS_PER_WORK
+    # Nothing follows that could make it try another length.
+    before, longest = _sequence(parsed[:-1], length), min(int(parsed[-1][1][1]), length)
+    return places * (before.steps + before.all_ways * (longest + TRY)) // STEPS_PER_WORK
+
+
+def _is_anchored(parsed: Any) -> bool:
+    if not parsed or parsed[0][0] is not constants.AT:
+        return False
+    at_start = parsed[0][1] is constants.AT_BEGINNING and not parsed.state.flags & re.MULTILINE
+    return at_start or parsed[0][1] is constants.AT_BEGINNING_STRING
+
+
+def _is_single(parsed: Any) -> bool:
+    return len(parsed) == 1 and parsed[0][0] in SINGLE
+
+
+class _Cost(NamedTuple):
+    """What matching from one place may cost: the ways that backtracking may try, and all their steps."""
+
+    ways: int  # when what follows ends every one of `last`
+    steps: int
+    all_ways: int
+    last: frozenset[int] = (
+        frozenset()
+    )  # the characters repeated at its end, whose number is left to what follows
+    first: frozenset[int] | None = None  # the characters that every match begins with, if they are known
+
+
+ENDLESS = _Cost(TOO_MUCH, TOO_MUCH, TOO_MUCH)
+
+
+def _sequence(parsed: Any, length: int) -> _Cost:
+    total, is_open, first = _Cost(1, 0, 1), True, frozenset[int]()  # open: may be empty so far
     for kind, value in parsed:
-        if kind in (constants.MAX_REPEAT, constants.MIN_REPEAT):
-            low, high, body = value
-            inner = _degree(body)
-            is_unbounded = high > MAX_CONSTANT_REPEAT or low > MAX_CONSTANT_REPEAT
-            if is_unbounded and (inner or _has_choice(body)):
-                return UNBOUNDED  # a choice inside a repeat: exponential
-            total += inner * min(int(high), UNBOUNDED) + (1 if is_unbounded else 0)
-        elif kind is constants.BRANCH:
-            total += max(_degree(branch) for branch in value[1])
-        elif kind is constants.SUBPATTERN:
-            total += _degree(value[-1])
-        elif kind in (constants.ASSERT, constants.ASSERT_NOT):
-            total += _degree(value[1])
-        elif kind in (constants.GROUPREF, constants.GROUPREF_EXISTS):
-            return UNBOUNDED
-        elif kind in (constants.ATOMIC_GROUP, constants.POSSESSIVE_REPEAT):
-            total += 1
-    return min(total, UNBOUNDED)
+        cost = _item(kind, value, length)
+        if is_open and kind in REPEATS and value[0] == 0 and _is_single(value[2]):
+            first |= _characters(*value[2][0])
+        elif is_open:
+            is_open, first = False, (first | cost.first if cost.first else frozenset())
+        ways = total.ways if _ends_before(total.last, cost.first) else total.all_ways
+        total = _Cost(
+            min(ways * cost.ways, TOO_MUCH),
+            min(total.steps + ways * cost.steps, TOO_MUCH),
+            min(ways * cost.all_ways, TOO_MUCH),
+            cost.last,
+        )
+    return total._replace(first=None if is_open else first or None)
 
 
-def _has_choice(parsed: Iterable[Any]) -> bool:
-    """Whether there is more than one way to match: a branch, or a repeat that may end early."""
-    for kind, value in parsed:
-        if kind is constants.BRANCH:
-            return True
-        if kind in (constants.MAX_REPEAT, constants.MIN_REPEAT):
-            low, high, body = value
-            if low != high or _has_choice(body):
-                return True
-        if kind is constants.SUBPATTERN and _has_choice(value[-1]):
-            return True
-        if kind in (constants.ASSERT, constants.ASSERT_NOT) and _has_choice(value[1]):
-            return True
-    return False
+def _item(kind: Any, value: Any, length: int) -> _Cost:
+    if kind in SINGLE:
+        return _Cost(1, 1, 1, first=_characters(kind, value))
+    if kind in REPEATS:
+        return _repeat(value, length)
+    if kind is constants.SUBPATTERN:
+        cost = _sequence(value[-1], length)
+        # Characters under flags of their own cannot be compared with others.
+        return _Cost(cost.all_ways, cost.steps, cost.all_ways) if value[1] or value[2] else cost
+    if kind is constants.BRANCH:
+        return _branch(value[1], [_sequence(branch, length) for branch in value[1]])
+    if kind in (constants.ASSERT, constants.ASSERT_NOT, constants.ATOMIC_GROUP):
+        cost = _sequence(value if kind is constants.ATOMIC_GROUP else value[1], length)
+        return _Cost(cost.all_ways, cost.steps, cost.all_ways)
+    if kind is constants.AT and value is constants.AT_END:  # as before a line's end: after no other character
+        return _Cost(1, 1, 1, first=frozenset({10}))
+    if kind in (constants.AT, constants.FAILURE):
+        return _Cost(1, 1, 1)
+    return ENDLESS  # a reference to a group, or unknown
+
+
+def _branch(branches: list[Any], costs: list[_Cost]) -> _Cost:
+    words, firsts = [_word(branch) for branch in branches], [cost.first for cost in costs]
+    together = [
+        costs
+    ]  # those that may match at the same place: all of them, or by each those that agree with it
+    if len(costs) <= MAX_COMPARED:
+        together = [
+            [
+                other
+                for other, its_word in zip(costs, words, strict=True)
+                if other is cost or not (_differ(word, its_word) or _ends_before(cost.first, other.first))
+            ]
+            for cost, word in zip(costs, words, strict=True)
+        ]
+    return _Cost(
+        min(max(sum(cost.ways for cost in group) for group in together), TOO_MUCH),
+        min(max(sum(cost.steps for cost in group) for group in together) + TRY * len(costs), TOO_MUCH),
+        min(max(sum(cost.all_ways for cost in group) for group in together), TOO_MUCH),
+        frozenset().union(*(cost.last for cost in costs)),
+        frozenset().union(*(first or () for first in firsts)) if all(firsts) else None,
+    )
+
+
+def _word(parsed: Any) -> str:
+    """The ASCII text that every match begins with, in small letters as flags may ignore the case."""
+    letters = takewhile(lambda item: item[0] is constants.LITERAL and item[1] < 0x80, parsed)
+    return "".join(chr(code) for _, code in letters).lower()
+
+
+def _differ(one: str, other: str) -> bool:
+    return not (one.startswith(other) or other.startswith(one))
+
+
+def _repeat(value: Any, length: int) -> _Cost:
+    low, high, body = value
+    shortest = body.getwidth()[0]
+    high = min(int(high), length // shortest + 1) if shortest else int(high)
+    low = min(int(low), high)
+    if _is_single(body):
+        choices, repeated = high - low + 1, _characters(*body[0])
+        return _Cost(1, low + TRY * choices, choices, repeated, repeated if low else None)
+    cost = _sequence(body, length)
+    # A round that the next one's first character ends has one length, except the last round.
+    each = cost.ways if _ends_before(cost.last, cost.first) else cost.all_ways
+    rounds, none = _sum_of_powers(each, max(low, 1) - 1, high - 1), 1 if low == 0 else 0
+    return _Cost(
+        min(rounds * cost.ways + none, TOO_MUCH),
+        min(_sum_of_powers(each, 0, high - 1) * (cost.steps + GROUP_TRY), TOO_MUCH),
+        min(rounds * cost.all_ways + none, TOO_MUCH),
+        cost.last,
+        cost.first if low else None,
+    )
+
+
+def _sum_of_powers(base: int, low: int, high: int) -> int:
+    """base**low + ... + base**high"""
+    if high < low:
+        return 0
+    if base == 1:
+        return min(high - low + 1, TOO_MUCH)
+    if high * (base.bit_length() - 1) > TOO_MUCH.bit_length():
+        return TOO_MUCH
+    powers: list[int] = [base**count for count in range(low, high + 1)]
+    return min(sum(powers), TOO_MUCH)
+
+
+def _ends_before(repeated: frozenset[int] | None, following: frozenset[int] | None) -> bool:
+    """Whether the repeated characters are certainly others than those one of which must follow."""
+    return repeated is not None and following is not None and repeated.isdisjoint(following)
+
+
+def _members(kind: Any, value: Any) -> list[Any]:
+    return list(value) if kind is constants.IN else [(kind, value)]
+
+
+def _characters(kind: Any, value: Any) -> frozenset[int]:
+    """The characters it may stand for: those of COMPARED, and OTHERS unless it certainly is none of these."""
+    separators: set[int] = set()
+    for member, code in _members(kind, value):
+        if member is constants.LITERAL and code in SEPARATORS:
+            separators.add(code)
+        elif member is constants.CATEGORY and code is constants.CATEGORY_SPACE:
+            separators |= SPACES
+        else:
+            return _possible(kind, value) | {OTHERS}
+    return frozenset(separators)
+
+
+def _possible(kind: Any, value: Any) -> frozenset[int]:
+    """Those of COMPARED that it may stand for."""
+    found: set[int] = set()
+    members = _members(kind, value)
+    for member, code in members:
+        if member is constants.LITERAL:
+            found.add(code)
+        elif member is constants.NOT_LITERAL:
+            found |= COMPARED - {code}
+        elif member is constants.RANGE:
+            found |= {one for one in COMPARED if code[0] <= one <= code[1]}
+        elif member is constants.CATEGORY:
+            found |= CATEGORIES.get(code, COMPARED)
+        elif member is not constants.NEGATE:
+            return COMPARED
+    return COMPARED - found if members[0][0] is constants.NEGATE else COMPARED & found

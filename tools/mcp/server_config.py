@@ -23,6 +23,7 @@ KEYS = {
     INPROC: {"inproc", "args", *COMMON},
 }
 ENVIRONMENT = "environment"  # the key of the validation context for the values of `${NAME}`
+BUNDLED = re.compile(r"(?:servers\.[a-z_]{1,40}:[a-z_]{1,40})?")  # in this process, with all its rights
 TYPES = {STDIO: {"stdio"}, HTTP: {"http", "streamable-http", "streamableHttp"}, INPROC: {"inproc"}}
 
 
@@ -113,12 +114,19 @@ class ServerSection(Section):
     url: Annotated[
         Text,
         fitting(
-            lambda url: not url or url.startswith(("http://", "https://")),
-            "must begin with http:// or https://",
+            lambda url: (
+                not url or (url.startswith(("http://", "https://")) and url.isprintable() and " " not in url)
+            ),
+            "must begin with http:// or https://, and hold no blanks",
         ),
     ] = ""
-    headers: dict[str, Expanded] = Field(default_factory=dict)
-    inproc: Text = ""
+    headers: dict[
+        str, Annotated[Expanded, fitting(str.isprintable, "must be one line of visible characters")]
+    ] = Field(default_factory=dict)
+    inproc: Annotated[
+        Text,
+        fitting(BUNDLED.fullmatch, "must name a server that comes along, such as servers.filesystem:server"),
+    ] = ""
     type: str | None = None
     trust: Maybe[Trust] = None
     pin: PinSection = PinSection()

@@ -43,12 +43,7 @@ BEGUN = "it takes only calls that can be made at once"
 NOT_HERE = "Not here: make the calls that carry out the whole request, or call assess."
 FALLBACK = Assessment(50, 3, reason="The model's assessment could not be used, so this is planned first.")
 MAX_REASON = 300  # characters
-DEFAULT_QUESTIONS = {
-    Missing.PURPOSE: "What is this for: what should be different afterwards?",
-    Missing.INPUTS: "What should I work on: which files, people, tickets or places?",
-    Missing.OUTPUTS: "What should come out of it, and where should it go?",
-    Missing.CONSTRAINTS: "Is there anything that I have to keep to: limits, dates, what must not be touched?",
-}
+DEFAULT_QUESTION = "What is this for: what should be different afterwards?"
 
 
 class FirstRequest:
@@ -145,13 +140,12 @@ def _parse_assessment(message: AssistantMessage, brief: PlannerContext, usage: U
     if call is None:
         raise InvalidCall("there is no call of assess.")
     args = parse_control(ASSESS, call.args)
-    missing = tuple(dict.fromkeys(Missing(one) for one in args["missing"]))
-    clear = bool(args["clear"])
+    questions = _open_questions(args, bool(args["clear"]), brief.decided)
     return Assessment(
         complexity=_clamped(args["complexity"], 0, 100),
         steps=_clamped(args["steps"], 0, MAX_STEPS),
-        missing=missing,
-        questions=_open_questions(args, clear, missing, brief.decided),
+        missing=tuple(dict.fromkeys(one.missing for one in to_questions(args["questions"]) or questions)),
+        questions=questions,
         reason=" ".join(str(args.get("reason", "")).split())[:MAX_REASON],
         usage=usage,
         open_ended=bool(args.get("conversation", False)),
@@ -159,7 +153,7 @@ def _parse_assessment(message: AssistantMessage, brief: PlannerContext, usage: U
 
 
 def _open_questions(
-    args: Mapping[str, Any], clear: bool, missing: Sequence[Missing], decided: Sequence[SettledPoint]
+    args: Mapping[str, Any], clear: bool, decided: Sequence[SettledPoint]
 ) -> tuple[Question, ...]:
     """The questions that are not answered yet. A request that is not clear always gets at least one."""
     answered = {one.id for one in decided} | {_normalized(one.question) for one in decided}
@@ -170,8 +164,7 @@ def _open_questions(
     )
     if (questions := tuple(unanswered)) or clear or decided:
         return questions
-    kinds = missing or (Missing.PURPOSE,)
-    return to_questions([{"question": DEFAULT_QUESTIONS[kind], "missing": kind.value} for kind in kinds])
+    return to_questions([{"question": DEFAULT_QUESTION, "missing": Missing.PURPOSE.value}])
 
 
 def _normalized(text: str) -> str:

@@ -50,7 +50,7 @@ QUESTION = _object(
     question=TEXT,
     missing={"enum": [kind.value for kind in Missing if kind is not Missing.VALUE]},
     options={**_list(TEXT), "description": "where there are few"},
-    assumption={"type": "string", "description": "to go on with, where one is safe"},
+    assumption={"type": "string", "description": "to go on with, where safe"},
 )
 STEP = _object(
     ["tool", "title"],
@@ -70,25 +70,18 @@ STEP = _object(
     keep={"type": "string", "description": "The id of the step of the plan before that this one is, if any."},
 )
 ASSESSMENT = _object(
-    ["complexity", "steps", "clear", "missing", "questions"],
-    conversation={
-        "type": "boolean",
-        "description": "It is to be thought through together; nothing is to be done yet.",
-    },
-    complexity={
-        "type": "number",
-        "description": "0: one read, 100: many dependent changes in several systems",
-    },
+    ["complexity", "steps", "clear", "questions"],
+    conversation={"type": "boolean", "description": "to think through together, not to do yet"},
+    complexity={"type": "number", "description": "0: one read, 100: many dependent changes"},
     steps={"type": "number", "description": "tool calls"},
-    clear={"type": "boolean", "description": "It can be begun without asking."},
-    missing=_list({"enum": [kind.value for kind in Missing if kind is not Missing.VALUE]}),
+    clear={"type": "boolean", "description": "can be begun without asking"},
     questions={
         **_list(QUESTION),
-        "description": "at most four: not what you can read or safely assume, or what was decided",
+        "description": "at most four; nothing that you can read or safely assume, or that was decided",
     },
     reason={"type": "string"},
 )
-ASSESS = ToolDefinition("assess", "Say how complex and how clear the request is.", ASSESSMENT)
+ASSESS = ToolDefinition("assess", "Say how complex and clear the request is.", ASSESSMENT)
 ASK = ToolDefinition(
     "ask_requester",
     "Ask the requester for what is missing and cannot be found out by reading. They get a form; this ends your turn.",
@@ -126,6 +119,7 @@ def available_controls(mode: Mode, switches: Switches, needs_search: bool) -> tu
         Mode.ACT: [ASK, *([PLAN] if switches.enable_planning else []), LIST, CANCEL],
         Mode.PLAN: [ASK, PLAN],
         Mode.TALK: [*([IMPLEMENT] if switches.allow_execution_transition else []), LIST, CANCEL],
+        Mode.ANSWER: [],
     }[mode]
     return (*tools, *([SEARCH] if needs_search else []))
 

@@ -101,15 +101,16 @@ def _parse_judgement(calls: list[str]) -> Judgement | None:
 
 @dataclass(frozen=True, slots=True)
 class RulesThenModel:
-    """Rules first: where they find a fault, that is the judgement, and no model is asked."""
+    """Rules first: where they find a fault, that is the judgement, and no model is asked. Nor is it about a call of its
+    own reply, whose result it reads next."""
 
     rules: Judge
     model: Judge
 
     async def judge(self, task: Task, step: Step, action: Action) -> Judgement | None:
-        """The rules' judgement where it is below 1; else the model's; else the rules'; or None."""
+        """The rules' judgement where it is below 1; else the model's of a step of a plan; else the rules'; or None."""
         by_rules = await self.rules.judge(task, step, action)
-        if by_rules is not None and by_rules.confidence < 1:
+        if step.origin is not None or (by_rules is not None and by_rules.confidence < 1):
             return by_rules
         by_model = await self.model.judge(task, step, action)
         return by_model or by_rules

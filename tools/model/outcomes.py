@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from gate.rules.action import Json
+from gate.rules.action import CallClass, Json
 from gate.rules.canonical_json import BadArguments, canonical
 from gate.rules.outcome_claims import claims_outcome
 from gate.rules.planner_port import Call, CallReport, Exchange, Mode, PlannerContext, Propose, Say, Turn
+from gate.rules.steps import Step, StepState
 from tools.model.model_api import load_memo
 from tools.model.prompt import Fence, Shortener
 
 NameOf = Callable[[Call], str]
 IsRead = Callable[[Call], bool]
 STATUS_SENTENCES = {
-    "succeeded": "It ran, and this is its answer.",
+    "succeeded": "It ran. Its answer:",
     "undone": "It ran, and was taken back afterwards.",
     "failed": "It was tried and failed. What it says:",
     "denied": "It was not allowed and did not run.",
     "refused": "It was refused by code and did not run.",
+    "withheld": "It is private to one person and did not run.",
     "rejected": "A person said no. It did not run, and is not to be tried again as it is.",
     "cancelled": "It was withdrawn. It did not run.",
     "expired": "Nobody decided in time. It did not run.",
@@ -30,6 +33,7 @@ STATUS_SENTENCES = {
 }
 REFUSALS = frozenset({"rejected", "denied", "cancelled"})
 REPLIES_AFTER_REFUSAL = 2  # replies of the model after a refusal, before the turn ends
+MOST_FAILURES = 2  # of the same call, after which a turn does not make it again
 MAX_SHOWN = 200  # characters of a reason or a result in a summary
 STATUS_WORDS = {
     "succeeded": "was done",
@@ -37,6 +41,7 @@ STATUS_WORDS = {
     "failed": "failed",
     "denied": "was not allowed",
     "refused": "was refused",
+    "withheld": "is private, and was not done",
     "rejected": "was rejected",
     "cancelled": "was cancelled",
     "expired": "expired: nobody decided in time",
@@ -67,11 +72,7 @@ def call_result_text(result: CallReport, requester: str, fence: Fence, shorten: 
         lines.append(f"Decided by <@{result.by}>.")
     if result.text:
         own = result.status in REFUSALS and result.by == requester
-        lines.append(
-            fence.requester_text(result.text)
-            if own
-            else fence.data(f"result {result.status}", shorten(result.text))
-        )
+        lines.append(fence.requester_text(result.text) if own else fence.data("result", shorten(result.text)))
     return "\n".join(lines)
 
 
@@ -123,6 +124,15 @@ def is_supported(text: str, turn: Turn, is_read: IsRead) -> bool:
     return not claims_outcome(text, recounting=not changes and (has_read or turn.mode is Mode.TALK))
 
 
+def plan_bears_out(text: str, steps: Sequence[Step]) -> bool:
+    """Whether the planner's text about a plan that is over may be shown: it claims no outcome, or every change of it
+    was done."""
+    changes = [step.state for step in steps if step.cls is not CallClass.READ]
+    if changes and all(state is StepState.DONE for state in changes):
+        return True
+    return not claims_outcome(text, recounting=not changes)
+
+
 def without_false_claims(
     text: str, turn: Turn, earlier: Sequence[Turn], is_read: IsRead, name_of: NameOf
 ) -> Say:
@@ -158,6 +168,27 @@ def denied_calls(turn: Turn, brief: PlannerContext) -> dict[str, str]:
                 if result.status in REFUSALS
             }
     return {} if unseen_instructions(turn, brief) else denied
+
+
+def failed_calls(turn: Turn, brief: PlannerContext, is_read: IsRead) -> dict[str, str]:
+    """Calls that are not made again in this turn, by `call_key`, with what came of them: each failed MOST_FAILURES
+    times with the same arguments, and nothing was changed or said since."""
+    counts: Counter[str] = Counter()
+    texts: dict[str, str] = {}
+    for exchange in turn.exchanges:
+        memo = load_memo(exchange.memo)
+        pairs = list(call_results(exchange))
+        changed = any(result.status == "succeeded" and not is_read(call) for call, result in pairs)
+        if changed or (memo and memo.instruction_ids):
+            counts.clear()
+        failed = [
+            (call_key(call), result) for call, result in pairs if result.status in ("failed", "refused")
+        ]
+        counts.update(key for key, _ in failed)
+        texts |= {key: result.text for key, result in failed}
+    if unseen_instructions(turn, brief):
+        return {}
+    return {key: _shorten(texts[key]) for key, count in counts.items() if count >= MOST_FAILURES}
 
 
 def _reason(result: CallReport) -> str:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 from gate.rules.action import Action
 from gate.rules.planner_port import (
+    Done,
+    Mode,
     PlannerAssessment,
     PlannerContext,
     PlannerInterrupted,
@@ -97,7 +99,8 @@ class ModelPlanner:
         self, turn: Turn, brief: PlannerContext, pending: Sequence[Action]
     ) -> tuple[PromptInputs, OfferedTools]:
         tools = Toolset(self.tools, self.policy, turn.session.channel)
-        offered = OfferedTools(tools, turn, brief, tools.exceeds(self.limits.schemas))
+        needs_search = turn.mode is not Mode.ANSWER and tools.exceeds(self.limits.schemas)
+        offered = OfferedTools(tools, turn, brief, needs_search)
         return PromptInputs(
             turn, brief, pending, tools, Fence(self.key, turn.id), offered.tools_for_plans()
         ), offered
@@ -121,14 +124,18 @@ class ReplyLoop:
         """The reply, or a text for the requester that says which limit is reached. Raises PlannerUnavailable."""
         seconds_left = self._limits.seconds - sum(memo.seconds for memo in self._memos)
         if seconds_left <= 0:
-            return self._to_replied(Say(LIMIT_REACHED.format(what="time")))
+            return self._to_replied(self._without_reply(LIMIT_REACHED.format(what="time")))
         try:
             async with asyncio.timeout(seconds_left):
                 return self._to_replied(await self._run())
         except TimeoutError:
             raise PlannerUnavailable("the model took too long to answer") from None
         except ModelRefused as error:
-            return self._to_replied(Say(str(error)))
+            return self._to_replied(self._without_reply(str(error)))
+
+    def _without_reply(self, why: str) -> Reply:
+        """The reason, for the requester; nothing at the end of a plan, whose results are shown without the model."""
+        return Done() if self._inputs.turn.mode is Mode.ANSWER else Say(why)
 
     def _to_replied(self, reply: Reply) -> PlannerReply:
         seconds = time.monotonic() - self._started_at
@@ -150,8 +157,8 @@ class ReplyLoop:
             if interpretation.reply is not None:
                 return interpretation.reply
             if interpretation.error and self._gives_up():
-                return Say(UNUSABLE.format(why=interpretation.error))
-        return Say(LIMIT_REACHED.format(what=reached))
+                return self._without_reply(UNUSABLE.format(why=interpretation.error))
+        return self._without_reply(LIMIT_REACHED.format(what=reached))
 
     @property
     def _repairs(self) -> int:

@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from gate.rules.planner_port import Call, Clarify, Done, Mode, Propose, ProposePlan, Reply
+from gate.rules.planner_port import Call, Clarify, Done, Mode, Propose, ProposePlan, Reply, Say
 from tools.model import control_tools
 from tools.model.context import PromptInputs
 from tools.model.model_api import AssistantMessage, Round, ToolCall
-from tools.model.outcomes import call_key, denied_calls, is_supported, without_false_claims
+from tools.model.outcomes import (
+    call_key,
+    denied_calls,
+    failed_calls,
+    is_supported,
+    outcome_summary,
+    plan_bears_out,
+    without_false_claims,
+)
 from tools.model.tool_offer import OfferedTools
 from tools.model.toolset import InvalidCall
 
@@ -18,7 +26,12 @@ MAX_PROSE = 600
 CALL_NOT_ALLOWED = {
     Mode.PLAN: "It changes something, and nothing is changed while planning: put it into the plan with propose_plan.",
     Mode.TALK: "It changes something, and this is a conversation: nothing is changed before it is to be built.",
+    Mode.ANSWER: "Nothing can be called any more: every step is over. Answer in words.",
 }
+FAILED_TWICE = (
+    "I stop here: {name} failed twice in the same way, so I do not try it again. It said: {why}\nTell me if "
+    "something else should be done."
+)
 CALLED_WITH_OTHERS = "Not done: {name} has to be called alone."
 NOT_DONE = "Not done: another call of the same response could not be used. Make all of them again."
 EMPTY_RESPONSE = (
@@ -61,6 +74,7 @@ class ResponseReader:
     def __init__(self, inputs: PromptInputs, offered: OfferedTools) -> None:
         self._inputs, self._offered = inputs, offered
         self._denied = denied_calls(inputs.turn, inputs.brief)
+        self._failed = failed_calls(inputs.turn, inputs.brief, offered.is_read)
 
     def read(self, message: AssistantMessage, truncated: bool = False) -> Interpretation:
         """What a response stands for. Calls of a truncated one are not used; its text alone is, and says so."""
@@ -89,6 +103,9 @@ class ResponseReader:
         return Interpretation(Round(message, tuple(results)), reply, tuple(found))
 
     def _text_reply(self, message: AssistantMessage) -> Interpretation:
+        if message.text and self._inputs.turn.mode is Mode.ANSWER:
+            borne_out = plan_bears_out(message.text, self._inputs.brief.done)
+            return Interpretation(Round(message), Say(message.text[:MAX_SAY]) if borne_out else Done())
         if message.text:
             turn, earlier, offered = self._inputs.turn, self._inputs.brief.earlier, self._offered
             reply = without_false_claims(
@@ -135,14 +152,23 @@ class ResponseReader:
             raise InvalidCall(CLAIMED_OUTCOME)
         return reply
 
-    def _proposal(self, message: AssistantMessage, calls: Sequence[ToolCall]) -> Propose:
-        """A proposal of all calls of a response. Raises RejectedResponse where one is invalid."""
+    def _proposal(self, message: AssistantMessage, calls: Sequence[ToolCall]) -> Reply:
+        """A proposal of all calls of a response; the end of the turn where one of them has failed too often. Raises
+        RejectedResponse where one is invalid."""
         results = [self._call(call) for call in calls]
         proposed = [one for one in results if isinstance(one, Call)]
         if len(proposed) < len(results):
             raise RejectedResponse([one if isinstance(one, str) else NOT_DONE for one in results])
+        again = next((call for call in proposed if call_key(call) in self._failed), None)
+        if again is not None:
+            return self._failed_too_often(again)
         proposed[0] = replace(proposed[0], prose=self._prose(message.text))
         return Propose(tuple(proposed))
+
+    def _failed_too_often(self, call: Call) -> Say:
+        name_of, is_read = self._offered.name_of, self._offered.is_read
+        told = FAILED_TWICE.format(name=name_of(call), why=self._failed[call_key(call)])
+        return Say(f"{outcome_summary(self._inputs.turn, is_read, name_of)}\n{told}")
 
     def _call(self, tool_call: ToolCall) -> Call | str:
         """The proposed call, or why it is rejected."""

@@ -134,7 +134,7 @@ class OfferedTools:
         )
 
     def may_call(self, tool: ModelTool) -> bool:
-        return tool.is_read or self.turn.mode is Mode.ACT
+        return self.turn.mode is Mode.ACT or (tool.is_read and self.turn.mode is not Mode.ANSWER)
 
     def is_read(self, call: Call) -> bool:
         """Whether a call changes nothing, according to its tool."""
@@ -149,7 +149,7 @@ class OfferedTools:
     def tools_for_plans(self) -> str:
         """Descriptions of the tools that change something, where they cannot be called: for plans and
         conversations. For plans also the fields that each tool gives, which later steps can take."""
-        if self.turn.mode is Mode.ACT or self.needs_search:
+        if self.turn.mode in (Mode.ACT, Mode.ANSWER) or self.needs_search:
             return ""
         texts = [self._tool_text(tool) for tool in self.tools if not tool.is_read]
         reads = [tool for tool in self.tools if tool.is_read and self.turn.mode is Mode.PLAN]

@@ -44,7 +44,7 @@ class ModelTool:
     def definition(self) -> ToolDefinition:
         """The definition for the model, without the arguments that our recipe fills in. The server's description is
         marked as such."""
-        effect = "reads" if self.is_read else "changes something; a person decides"
+        effect = "reads" if self.is_read else "a change; a person decides"
         description = self.spec.description.strip()[:MAX_DESCRIPTION]
         return ToolDefinition(
             self.name, f"({effect}) The server says: {description}", offered_schema(self.spec)

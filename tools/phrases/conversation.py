@@ -45,7 +45,10 @@ def noted(text: str, understanding: Understanding) -> list[str]:
     if _reads(text, understanding):
         return []
     heard = hear(text)
-    lines = understanding.instructions(heard)
+    try:
+        lines = understanding.instructions(heard)
+    except Unclear:
+        return []
     return [understanding.typed(line, heard) for line in lines if understanding.known(line, heard)]
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 
+from gate.rules.action import CallClass
 from gate.rules.close_names import close_matches
 from gate.rules.ports import Tools
 from gate.rules.tool import ToolSpec
 from tools.mcp.schema import either
 from tools.phrases.phrasebook import Phrase, PhraseBook, Runbook
+from tools.phrases.plan_draft import class_of
 from tools.phrases.runbook_steps import needs
 from tools.phrases.runbooks import listed
 from tools.phrases.typed_values import bullets, clipped
@@ -23,6 +25,22 @@ ARGUMENTS = 4  # of a tool, as it is written
 NOTHING = (
     "No server is connected right now, so there is nothing that I could do. Please try again in a moment."
 )
+# What the bundled servers are for, in plain words, which `help` knows as well.
+PLAIN = {
+    "filesystem": "files",
+    "calendar": "calendar",
+    "email": "mail",
+    "task": "tasks",
+    "document": "documents",
+    "data": "tables",
+    "knowledge": "search",
+    "security": "secrets",
+    "ocr": "pictures",
+    "clipboard": "clipboard",
+    "system": "computer",
+    "meeting": "minutes",
+    "audit": "log",
+}
 RUNBOOKS = ("runbook", "runbooks")
 
 
@@ -35,8 +53,8 @@ def examples(book: PhraseBook, tools: Tools) -> str:
     first = next(
         (phrase.server for phrase in usable(book, tools) if phrase.example), next(iter(servers(tools)))
     )
-    others = f", `help` lists all {count} of them" if count > 1 else ""
-    return f"{some}\n`help {first}` shows more of one server{others}.{_runs(book, tools)}"
+    others = f", `help` shows all {count} things I can help with" if count > 1 else ""
+    return f"{some}\n`help {plain_word(first)}` shows more like the first{others}.{_runs(book, tools)}"
 
 
 def _some(book: PhraseBook, tools: Tools) -> str:
@@ -66,10 +84,12 @@ def welcome(book: PhraseBook, tools: Tools) -> str:
 
 def of_server(name: str, book: PhraseBook, tools: Tools) -> str:
     """A few examples of one server, and how to see the others."""
-    said = [p.example for p in usable(book, tools) if p.server == name and p.example][:FEW]
+    each = {p.tool: p.example for p in reversed(harmless(book, tools)) if p.server == name and p.example}
+    said = [*reversed(each.values())][:FEW]
+    word = plain_word(name)
     if not said:
-        return f"`help {name}` shows what `{name}` can do."
-    return f"With `{name}` you can write, for example:\n{bullets(said)}\n`help {name}` shows more."
+        return f"`help {word}` shows what I can do there."
+    return f"With {word} you can write, for example:\n{bullets(said)}\n`help {word}` shows more."
 
 
 def guide(about: str, tools: Tools, book: PhraseBook | None = None) -> str:
@@ -105,7 +125,7 @@ def called(about: str, names: Sequence[str], nearly: bool = True) -> list[str]:
     found = exact or [name for name in names if name.lower().removesuffix("s") == short]
     if found or len(short) < 3:
         return found
-    within = [name for name in names if short in name.lower()]
+    within = [name for name in names if short in name.lower() or PLAIN.get(name) == word]
     lowered = {name.lower(): name for name in names}
     return within or [lowered[one] for one in close_matches(word, lowered, 2, 0.7) if nearly]
 
@@ -130,6 +150,26 @@ def can_run(runbook: Runbook, book: PhraseBook, tools: Tools) -> bool:
     return all(tools.find(server, tool) for server, tool in needs(runbook, book.phrases))
 
 
+def harmless(book: PhraseBook, tools: Tools) -> Sequence[Phrase]:
+    """The same without those that destroy something: nobody is told of them who did not ask."""
+    return [phrase for phrase in usable(book, tools) if not _destroys(phrase.server, phrase.tool, tools)]
+
+
+def destroys(runbook: Runbook, book: PhraseBook, tools: Tools) -> bool:
+    return any(_destroys(server, tool, tools) for server, tool in needs(runbook, book.phrases))
+
+
+def _destroys(server: str, tool: str, tools: Tools) -> bool:
+    spec = tools.find(server, tool)
+    named = tool.startswith(("delete_", "purge_", "remove_"))
+    return named or (spec is not None and class_of(spec) is CallClass.DESTRUCTIVE)
+
+
+def plain_word(server: str) -> str:
+    """What a server is for, in a word that `help` knows."""
+    return PLAIN.get(server, server)
+
+
 def _run_with(name: str, book: PhraseBook, tools: Tools) -> list[Runbook]:
     """The runbooks that use a server."""
     found = runnable(book, tools)
@@ -137,12 +177,12 @@ def _run_with(name: str, book: PhraseBook, tools: Tools) -> list[Runbook]:
 
 
 def _all(there: Mapping[str, Sequence[ToolSpec]]) -> str:
-    names = [f"`{name}` ({len(specs)})" for name, specs in there.items()]
+    known = [name for name in PLAIN if name in there]
+    names = [plain_word(name) for name in (*known, *(name for name in there if name not in PLAIN))]
     rest = f" and {len(names) - NAMES} more" if len(names) > NAMES else ""
-    first = next(iter(there))
     return (
-        f"I work with {_count(len(names), 'server')} (in brackets: how many tools): {', '.join(names[:NAMES])}{rest}.\n"
-        f"For examples of one, mention me with `help {first}`, or write `/countersign help {first}`."
+        f"I can help with: {', '.join(names[:NAMES])}{rest}.\n"
+        f"For examples of one, mention me with `help {names[0]}`, or write `/countersign help {names[0]}`."
     )
 
 
@@ -162,16 +202,16 @@ def _one(name: str, specs: Sequence[ToolSpec], tools: Tools, book: PhraseBook | 
 
 
 def _unknown(about: str, named: Sequence[str], there: Mapping[str, Sequence[ToolSpec]]) -> str:
-    missed = f"I know no server “{clipped(about, 40)}”."
+    missed = f"I know nothing called “{clipped(about, 40)}”."
     if named:
         return f"{missed} Did you mean {either([f'`help {name}`' for name in named[:3]])}?"
-    names = ", ".join(f"`{name}`" for name in list(there)[:NAMES])
-    return f"{missed} These are there: {names}. Write `help` and one of these names."
+    names = ", ".join(f"`{plain_word(name)}`" for name in list(there)[:NAMES])
+    return f"{missed} I can help with these: {names}. Write `help` and one of these words."
 
 
 def _away(name: str, there: Mapping[str, Sequence[ToolSpec]]) -> str:
-    names = ", ".join(f"`{one}`" for one in list(there)[:NAMES])
-    return f"The server `{name}` is set up, and is not connected right now. These are: {names}."
+    names = ", ".join(f"`{plain_word(one)}`" for one in list(there)[:NAMES])
+    return f"The server `{name}` is set up, and is not connected right now. I can help with these: {names}."
 
 
 def _count(number: int, thing: str) -> str:

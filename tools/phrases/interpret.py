@@ -3,31 +3,42 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import count, islice
 
-from gate.rules.action import Json
+from gate.rules.action import CallClass, Json
 from gate.rules.planner_port import Call
 from gate.rules.ports import Tools
 from gate.rules.task import Question, SettledPoint
 from gate.rules.thread_commands import help_topic
-from tools.phrases.help import guide, welcome
+from tools.phrases.answered import blamed, filled, open_slots
+from tools.phrases.help import guide, servers, welcome
+from tools.phrases.listing import Memo
 from tools.phrases.name_lookup import NameLookup, Names, Said
-from tools.phrases.phrase_to_calls import Answers, Asked, completed, meant, slots_of
+from tools.phrases.phrase_to_calls import Answers, Asked, makes, meant, sentence_of, slots_of
 from tools.phrases.phrasebook import PhraseBook
-from tools.phrases.plan_draft import NotThere, Piece, Unclear, renumbered, title
+from tools.phrases.plan_draft import NotThere, Piece, Unclear, class_of, renumbered, title
 from tools.phrases.runbook_steps import Looking, Seen
 from tools.phrases.runbooks import At, is_list, listed, misnamed, named, open_questions, wanted
+from tools.phrases.second_thoughts import under_heading
 from tools.phrases.sentence_patterns import LONGEST, Found, begun, best, match
-from tools.phrases.suggestions import elsewhere, missed, near
+from tools.phrases.suggestions import away, elsewhere, missed, near
+from tools.phrases.titles import refuse_question
 from tools.phrases.tokenize import Heard, conjunctions, headed, hear, joints, lines
-from tools.phrases.typed_values import direct
+from tools.phrases.typed_values import direct, items
 
+CALLED = re.compile(r"\b(?:called|named|titled|rename)\b")
+ASKED_ABOUT = ("calendar", "task")  # servers whose state people ask about: “task 1 is done?”
 MOST = 12  # instructions in one message
+MOST_CALLS = 100  # of one message: no setting lets a turn have more
+TOO_MANY = "That names {count:,} things, and one message can have 100: name a folder, or fewer at a time."
+MOST_JOINTS = 120  # "then" and "and" of one message at which it may be cut: each takes up to 0.6 ms
+TOO_MANY_PARTS = "That has too many parts. Please give me less at once, and put text in quotes."
 EACH_LINE = "Each line is an instruction of its own. Put text of several lines in quotes or between ```.\n"
 HELP = re.compile(
-    r"(?:hi|hello|hey)?[ \t,]*+(?:there|countersign)?[ \t,.!?]*+"
+    r"(?:hi|hello|hey|howdy|greetings|good[ \t]++(?:morning|afternoon|evening|day))?[ \t,]*+"
+    r"(?:there|all|everyone|everybody|team|bot|countersign)?[ \t,.!?]*+"
     r"(?:what (?:can|do) (?:you|i) (?:do|say|write|ask)|what are you|who are you|how (?:does this|do you) work|"
     r"commands|examples)?[ \t.!?]*",
     re.I,
@@ -61,8 +72,12 @@ class Understanding:
     tools: Tools
     seen: Seen = field(default_factory=dict)
     files: bool = True  # the name of a file without its folder is looked up
+    before: tuple[Piece, ...] = ()  # what stands before it in the plan
     # What is said beside “I did not understand”, where a card waits; "" for what can be written
     waits: str = ""
+    hints: bool = True  # what comes closest is said of what is not understood, which takes time
+    fitting: dict[str, Found | None] = field(default_factory=dict, compare=False, repr=False)  # by line
+    memo: Memo = field(default_factory=Memo, compare=False, repr=False)
 
     def answer(self, heard: Heard) -> str:
         """What to say to a question about this planner itself; "" for anything else."""
@@ -97,6 +112,7 @@ class Understanding:
         found = self.instructions(heard)
         if len(found) > MOST:
             raise Unclear(f"That is more than {MOST} instructions. Please give me at most {MOST} at once.")
+        _refuse_many(sum(self._named_in(line) for line in found))
         try:
             return self._read(found, heard, decided, place)
         except Unclear as unclear:
@@ -110,6 +126,9 @@ class Understanding:
         keys = (f"new-{number}" for number in count(1))
         for at, line in enumerate(found, place):
             answers = Answers(decided, at)
+            here = Said(
+                "", answers, made=self._made(pieces), folders=[f for one in pieces for f in one.folders]
+            )
             run = named(line, heard, self.book) if len(line) <= LONGEST else None
             if run:
                 runbook = True
@@ -117,9 +136,13 @@ class Understanding:
                     q for q in map(answers.mine, open_questions(run, heard)) if answers_not(q, decided)
                 ]
             try:
-                pieces += renumbered(self._pieces(line, heard, answers), keys)
+                pieces += renumbered(self._pieces(line, heard, here), keys)
+                _refuse_many(0 if runbook else len(pieces))
             except NameLookup as lookup:
                 lookups += lookup.calls
+            except NotThere:
+                if not lookups:  # else what makes it may not be known yet
+                    raise
             except Looking as looking:
                 looks += looking.calls
             except Asked as asked:
@@ -130,49 +153,62 @@ class Understanding:
         known = () if missing or looks or lookups else tuple(pieces)
         return Meant(known, tuple(asking), said, runbook, tuple(looks), tuple(lookups))
 
+    def _named_in(self, line: str) -> int:
+        """How many things a line names that each become a call."""
+        found = self._best(line)
+        return len(items(found.slots[found.phrase.each])) if found and found.phrase.each else 0
+
     def typed(self, line: str, heard: Heard) -> str:
         """An instruction as it was typed, line breaks and all, so that it means the same when it is read again."""
         here, whole = heard.typed(line), heard.typed(heard.text)
         return (whole if here.split() == whole.split() else here).strip()
 
     def instructions(self, heard: Heard) -> list[str]:
-        """The message cut into its instructions; of more than are read, the first of them."""
+        """The message cut into its instructions; of more than are read, the first of them. Raises Unclear where there
+        are too many places to cut it at, or where a heading is more than a request."""
         content = headed(heard)
         if content and self.fits(content, heard):
             return [content]
         found = lines(heard)
-        if len(found) > 1 and found[0].rstrip().endswith(":") and not self.fits(found[0], heard):
-            del found[0]  # "Please do this:"
+        if len(found) > 1 and not self.fits(found[0], heard):
+            found = under_heading(found)  # "Please do this:"
         if len(found) > MOST:  # refused by who reads them: cutting each up would take seconds
             return found
-        return [*islice((part for line in found for part in self._parts(line, heard)), MOST + 1)]
+        cuts = iter(range(MOST_JOINTS))
+        return [*islice((part for line in found for part in self._parts(line, heard, cuts)), MOST + 1)]
 
-    def _parts(self, line: str, heard: Heard) -> Iterator[str]:
+    def _parts(self, line: str, heard: Heard, cuts: Iterator[int]) -> Iterator[str]:
         """Cut at each "then", unless what stands before it takes everything to the end of the line."""
         if len(line) > LONGEST or isinstance(direct(line, heard, self.tools), Call):
             yield line
             return
-        for before, after in islice(joints(line), MOST):
-            found = best(self.book.phrases, before)
+        for before, after in _few(joints(line), cuts):
+            found = self._best(before)
             if found and found.pattern.to_the_end:
                 yield line
                 return
             if self.fits(before, heard):
-                yield from self._at_and(before, heard)
-                yield from self._parts(after, heard)
+                yield from self._at_and(before, heard, cuts)
+                yield from self._parts(after, heard, cuts)
                 return
-        yield from self._at_and(line, heard)
+        yield from self._at_and(line, heard, cuts)
 
-    def _at_and(self, line: str, heard: Heard) -> Iterator[str]:
+    def _at_and(self, line: str, heard: Heard, cuts: Iterator[int]) -> Iterator[str]:
         """Cut at an "and" between two instructions: what stands before it ends in a name, and what follows is an
         instruction as well. Free text, such as the title of a task, may hold an "and"."""
-        for before, after in islice(conjunctions(line), MOST):
-            found = best(self.book.phrases, before)
+        for before, after in _few(conjunctions(line), cuts):
+            found = self._best(before)
             if found and _ends_in_name(found) and self.fits(after, heard):
                 yield before
-                yield from self._at_and(after, heard)
+                yield from self._at_and(after, heard, cuts)
                 return
         yield line
+
+    def _best(self, line: str) -> Found | None:
+        """The phrase that a line is. It is asked for where a message is cut, counted and understood."""
+        if line not in self.fitting:
+            self.fitting[line] = best(self.book.phrases, line)
+        return self.fitting[line]
 
     def fits(self, line: str, heard: Heard) -> bool:
         """Whether this is an instruction, whole as it stands."""
@@ -180,7 +216,7 @@ class Understanding:
             return False
         return (
             isinstance(direct(line, heard, self.tools), Call)
-            or best(self.book.phrases, line) is not None
+            or self._best(line) is not None
             or named(line, heard, self.book) is not None
         )
 
@@ -188,42 +224,118 @@ class Understanding:
         """Whether this is an instruction, or one that only lacks its last values."""
         return self.fits(line, heard) or begun(self.book.phrases, line) is not None
 
-    def _pieces(self, line: str, heard: Heard, answers: Answers) -> list[Piece]:
+    def _pieces(self, line: str, heard: Heard, said: Said) -> list[Piece]:
         """The calls of one instruction. Raises Asked, Unclear."""
         if len(line) > LONGEST:
             raise Unclear("That is too long for one instruction. Put long text in quotes or between ```.")
         run = named(line, heard, self.book)
         if run:
-            return wanted(run, heard, answers, At(self.book, self.tools, self.seen))
+            return wanted(run, heard, said.answers, At(self.book, self.tools, self.seen))
         typed = heard.typed(line).strip()
-        said = direct(line.strip(), heard, self.tools)
-        if isinstance(said, Call):
-            return [self._direct(said, typed)]
-        found = best(self.book.phrases, line)
+        call = direct(line.strip(), heard, self.tools)
+        if isinstance(call, Call):
+            return [self._direct(call, typed)]
+        found = self._best(line)
         if found:
-            slots = self._named(found, heard, Said(typed, answers))
-            return [*meant(found.phrase, slots, typed, self.tools)]
-        found = None if said else begun(self.book.phrases, line)
+            return self._meant(found, heard, replace(said, text=typed))
+        found = None if call else begun(self.book.phrases, line)
         if found:
-            return completed(found, heard, typed, answers, self.tools)
-        wrong = said or misnamed(line, heard, self.book)
-        if not wrong and self.waits:
+            return self._completed(found, heard, replace(said, text=typed))
+        wrong = call or misnamed(line, heard, self.book)
+        if not wrong and (self.waits or not self.hints):
             wrong = f"{missed(line, heard)} {self.waits}"
         raise Unclear(wrong or near(line, heard, self.book, self.tools))
 
-    def _named(self, found: Found, heard: Heard, said: Said) -> dict[str, Json]:
+    def _completed(self, found: Found, heard: Heard, said: Said) -> list[Piece]:
+        """The calls of a line that ends too early, with the answers to what is missing. Raises as `_meant` does."""
+        spec = self.tools.find(found.phrase.server, found.phrase.tool)
+        if spec is None:
+            raise Unclear(f"I would use `{found.phrase.full_name}` for that, but that tool is not there now.")
+        questions = open_slots(found, spec, said.text)
+        whole = filled(found, questions, heard, said.answers, self.known)
+        typed = {name: heard.typed(part) for name, part in whole.slots.items()}
+        try:
+            return self._meant(whole, heard, replace(said, text=sentence_of(found.phrase, typed)))
+        except Unclear as unclear:
+            again = blamed(found, questions, unclear)
+            if again:
+                raise Asked(again) from None
+            raise
+
+    def _meant(self, found: Found, heard: Heard, said: Said) -> list[Piece]:
+        """The calls of a phrase, with paths in the place of names. Raises NameLookup, Asked and Unclear."""
+        phrase = found.phrase
+        spec = self.tools.find(phrase.server, phrase.tool)
+        source = found.slots.get("source", "")
+        said = replace(
+            said,
+            named=CALLED.search(found.pattern.say) is not None,
+            changes=spec is not None and class_of(spec) is not CallClass.READ,
+            servers=servers(self.tools).keys(),
+            source=heard.typed(source) if len(items(source)) == 1 else "",
+        )
+        if said.changes and phrase.server in ASKED_ABOUT:
+            refuse_question(said.text)
+        names = Names(self.book.lookup, self.seen, self.files, self.memo)
+        slots = self._named(found, heard, said, names)
+        if spec is None:
+            there = [slots[slot] for slot, kind in phrase.names.items() if kind == "there"]
+            raise Unclear(away(phrase, there, self.tools))
+        paths = _several(slots.get("path"))
+        folders = [path for path in paths if names.is_folder(path)] if phrase.of_folder else []
+        _refuse_many(max(len(folders), len(_several(slots[phrase.each])) if phrase.each else 0))
+        rest = [path for path in paths if path not in folders]
+        pieces = [] if folders and not rest else [*meant(phrase, _but(slots, folders), said.text, self.tools)]
+        for folder in folders:
+            line = phrase.of_folder.replace("{path}", str(folder))
+            pieces += self._pieces(line, hear(line), said)
+        keys = (f"in-{number}" for number in count(1))
+        return renumbered(pieces, keys) if not folders else [replace(p, key=next(keys)) for p in pieces]
+
+    def _named(self, found: Found, heard: Heard, said: Said, names: Names) -> dict[str, Json]:
         """What the slots hold, with paths in the place of names. Raises NameLookup, Asked and Unclear."""
         slots = slots_of(found, heard)
-        names = Names(self.book.lookup, self.seen, self.files)
         try:
             return names.resolved(found.phrase.names, slots, heard, said)
         except NotThere as missing:
-            more = self.waits or elsewhere(heard.typed(said.text), found.phrase.server, self.book, self.tools)
-            raise Unclear(f"{missing} {more}".strip()) from None
+            more = self.waits
+            if not more and not missing.told and self.hints:
+                more = elsewhere(said.text, found.phrase.server, self.book, self.tools)
+            raise NotThere(f"{missing} {more}".strip()) from None
+
+    def _made(self, pieces: Sequence[Piece]) -> tuple[str, ...]:
+        """The paths that these, and what stands before them in the plan, make."""
+        every = (*self.before, *pieces)
+        return tuple(path for one in every for path in makes(one, self.book.phrases))
 
     def _direct(self, call: Call, typed: str) -> Piece:
         spec = self.tools.find(call.server, call.tool)
         return Piece("0", call, title(spec, call.args, {}, typed) if spec else typed)
+
+
+def _few(found: Iterator[tuple[str, str]], cuts: Iterator[int]) -> Iterator[tuple[str, str]]:
+    """The first ways to cut a line, as long as there are `cuts` left for its message. Raises Unclear."""
+    for way in islice(found, MOST):
+        if next(cuts, None) is None:
+            raise Unclear(TOO_MANY_PARTS)
+        yield way
+
+
+def _refuse_many(count: int) -> None:
+    """Raise Unclear before calls are made that no reply can have."""
+    if count > MOST_CALLS:
+        raise Unclear(TOO_MANY.format(count=count))
+
+
+def _several(value: Json) -> list[Json]:
+    return value if isinstance(value, list) else [value]
+
+
+def _but(slots: Mapping[str, Json], folders: Sequence[Json]) -> dict[str, Json]:
+    """The slots without these paths."""
+    path = slots.get("path")
+    left = [one for one in path if one not in folders] if isinstance(path, list) else path
+    return {**slots, "path": left} if folders else dict(slots)
 
 
 def _ends_in_name(found: Found) -> bool:

@@ -29,7 +29,7 @@ from tools.phrases.phrasebook import (
     RunStep,
 )
 from tools.phrases.runbook_steps import is_list, is_look, unsaid
-from tools.phrases.sentence_patterns import SLOT, compiled
+from tools.phrases.sentence_patterns import SLOT, beginnings, compiled
 from tools.strict_config import Document, Place, Section, Wrong, fitting
 
 Found = Iterator[tuple[Place, str]]  # what is wrong, each with its place in the runbook
@@ -172,9 +172,9 @@ def _flaw(say: str) -> str:
     if set("{}") & set(SLOT.sub("", say)):
         return (
             f"“{say}” has a slot that cannot be read; a slot is {{name}}, {{name...}}, {{name:rest}}, "
-            "{name:quoted}, {name:number}, {name:day}, {name:time} or {name:title}"
+            "{name:quoted}, {name:number}, {name:day}, {name:time}, {name:there} or {name:title}"
         )
-    if re.search(r"\}\s*\{(?!\w+:(?:quoted|day))", say) or re.search(r":rest\}.", say):
+    if re.search(r"\}\s*\{(?!\w+:(?:quoted|day|there))", say) or re.search(r":rest\}.", say):
         return f"“{say}”: between two slots there must be a word, and nothing follows a rest"
     if say.endswith("]") or any("{" in group for group in GROUP.findall(say)):
         return f"“{say}”: no slot inside of brackets, and no word to leave out at the end"
@@ -201,6 +201,8 @@ class PhraseSection(Section):
     each: str = ""
     example: str = ""
     names: dict[str, NameKind] = Field(default_factory=dict)
+    of_folder: str = ""
+    hints: str = ""
 
     @model_validator(mode="after")
     def _slots_fit(self) -> PhraseSection:
@@ -226,7 +228,17 @@ class PhraseSection(Section):
 
     def phrase(self) -> Phrase:
         server, _, tool = self.call.partition(".")
-        return Phrase(self.say, server, tool, self.args, self.each, self.example, self.names)
+        return Phrase(
+            self.say,
+            server,
+            tool,
+            self.args,
+            self.each,
+            self.example,
+            self.names,
+            self.of_folder,
+            self.hints,
+        )
 
 
 class FileSection(Section):
@@ -267,4 +279,6 @@ def read_phrases(document: Document) -> PhraseBook:
     """The phrases and runbooks of a file. Raises ConfigError."""
     read = document.validated(FileSection)
     waiting = tuple(pattern for one in read.phrases if one.call == WAITING for pattern in one.say)
+    for pattern in (pattern for one in read.phrases for pattern in one.say):
+        beginnings(pattern.say)  # compiled and kept, so that no message waits for it
     return PhraseBook(read.said(), waiting, read.runbooks, read.lookup)

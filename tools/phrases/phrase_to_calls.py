@@ -9,13 +9,14 @@ from dataclasses import replace
 from gate.rules.action import Json
 from gate.rules.planner_port import Call
 from gate.rules.ports import Tools
-from gate.rules.task import Missing, Question, SettledPoint
-from gate.rules.templates import expand, names
+from gate.rules.task import Question, SettledPoint
+from gate.rules.templates import expand
 from gate.rules.tool import ToolSpec
 from tools.phrases.phrasebook import NameKind, Phrase
 from tools.phrases.plan_draft import Later, Piece, Unclear, separated, title
 from tools.phrases.sentence_patterns import MOMENT, SLOT, Found, bare
-from tools.phrases.tokenize import Heard, hear
+from tools.phrases.titles import CONDITIONAL, refuse_doubtful_title
+from tools.phrases.tokenize import Heard
 from tools.phrases.typed_values import clipped, fitted, items, unfit, words
 
 NO_TITLE = (
@@ -34,11 +35,17 @@ NO_TEXT = (
 # Words that tell of a text rather than being it: `a summary of the figures`, `"old" in notes.md`, `drafts/a`.
 ABOUT_TEXT = re.compile(
     r"(?:(?:the|a|an|my|our|its|their|his|her|all|every|everything|what|whatever|whichever|this|that|these|"
-    r"those|it|them|same|both|of|from|in)\b|\0\d+\0[ \t]*+[^ \t\n]|[^ \t\n]*[/\\])",
+    r"those|it|them|same|both|of|from|in|nothing|no|something|"
+    r"anything)\b|[^ \t\n]{1,60}['’]s\b|\0\d+\0[ \t]*+[^ \t\n]|[^ \t\n]*[/\\])",
     re.IGNORECASE,
 )
+ABOUT_TITLE = re.compile(r"(?:for|about|with|from|of|by)\b", re.IGNORECASE)
+NO_TITLE_YET = (
+    "“{}” does not say what is to be done. Write it behind a colon, such as add a task: call Bob. What I write down "
+    "is yours: I cannot give it to somebody else."
+)
 FILE_IN = re.compile(r"\.[a-z][a-z0-9]{1,4}(?!\S)", re.IGNORECASE)
-NEW_NAMES: tuple[NameKind, ...] = ("place", "new", "folder", "beside")
+NEW_NAMES: tuple[NameKind, ...] = ("place", "new", "fresh", "folder", "beside")
 
 
 class Answers:
@@ -77,6 +84,8 @@ def slot_value(kind: str, part: str, heard: Heard) -> Json:
     value = heard.value(part)
     if kind == ":title" and not heard.is_quoted(part) and TWO_PARTS.match(part):
         raise Unclear(NO_SINGLE_TITLE.format(clipped(heard.typed(part), 60)))
+    if kind == ":title" and not heard.is_quoted(part) and ABOUT_TITLE.match(part):
+        raise Unclear(NO_TITLE_YET.format(clipped(heard.typed(part), 60)))
     if kind == ":title" and not heard.is_quoted(part) and MOMENT.search(part):
         raise Unclear(NO_TITLE.format(clipped(heard.typed(part), 60)))
     return value if isinstance(value, str) else heard.typed(part)
@@ -87,9 +96,14 @@ def slots_of(found: Found, heard: Heard) -> dict[str, Json]:
     rest = next((name for name, kind in found.pattern.slots.items() if kind == ":rest"), "")
     if rest in found.slots and f": {{{rest}" not in found.pattern.say:
         text = found.slots[rest]
-        if not heard.is_quoted(text) and (ABOUT_TEXT.match(text.lstrip()) or FILE_IN.search(text)):
+        told = ABOUT_TEXT.match(text.lstrip()) or FILE_IN.search(text) or CONDITIONAL.search(text)
+        if told and not heard.is_quoted(text):
             raise Unclear(NO_TEXT.format(clipped(heard.typed(text), 60)))
-    return {name: slot_value(found.pattern.slots[name], part, heard) for name, part in found.slots.items()}
+    values = {name: slot_value(found.pattern.slots[name], part, heard) for name, part in found.slots.items()}
+    for name, part in found.slots.items():
+        if found.pattern.slots[name] == ":title" and not heard.is_quoted(part):
+            refuse_doubtful_title(heard.typed(part), event=found.phrase.server == "calendar")
+    return values
 
 
 def meant(phrase: Phrase, slots: Mapping[str, Json], said: str, tools: Tools) -> Iterator[Piece]:
@@ -121,6 +135,18 @@ def _paths(phrase: Phrase, args: Mapping[str, Json], *kinds: NameKind) -> tuple[
     return tuple(str(path) for value in values for path in (value if isinstance(value, list) else [value]))
 
 
+def makes(piece: Piece, phrases: Sequence[Phrase]) -> tuple[str, ...]:
+    """The paths that a call makes, also one of an earlier plan, of which only its arguments are known."""
+    call = piece.call
+    same = [
+        p
+        for p in phrases
+        if (p.server, p.tool) == (call.server, call.tool) and p.args.keys() <= call.args.keys()
+    ]
+    paths = [path for phrase in same for path in _paths(phrase, call.args, *NEW_NAMES)]
+    return (*piece.gives, *piece.folders, *paths)
+
+
 def made(spec: ToolSpec, args: Mapping[str, Json], said: str, key: str, tools: Tools) -> Piece:
     """One call as the tool wants it. Raises Unclear."""
     properties = spec.schema.get("properties", {})
@@ -146,65 +172,6 @@ def _shown(value: Json) -> str:
         if isinstance(value, Later)
         else words(value)
     )
-
-
-def completed(found: Found, heard: Heard, said: str, answers: Answers, tools: Tools) -> list[Piece]:
-    """The calls of a line that ends too early, with the answers to what is missing. Raises Asked, Unclear."""
-    spec = tools.find(found.phrase.server, found.phrase.tool)
-    if spec is None:
-        raise Unclear(f"I would use `{found.phrase.full_name}` for that, but that tool is not there now.")
-    slots = slots_of(found, heard)
-    questions = {name: _question(found.phrase, spec, name, said) for name in found.missing}
-    asking = tuple(q for q in questions.values() if answers.to(q) is None)
-    if asking:
-        raise Asked(asking)
-    for name, question in questions.items():
-        answer = answers.to(question)
-        if not answer:
-            raise Unclear(f"“{clipped(said, 80)}” cannot be done without {_name(name)}.")
-        slots[name] = _answered(found.pattern.slots[name], answer, question)
-    try:
-        return [*meant(found.phrase, slots, sentence_of(found.phrase, slots), tools)]
-    except Unclear as unclear:
-        wrong = [q for name, q in questions.items() if _used(found.phrase, name) & {*unclear.blamed}]
-        if not wrong:
-            raise
-        raise Asked(tuple(again(question, str(unclear)) for question in wrong)) from None
-
-
-def _used(phrase: Phrase, slot: str) -> set[str]:
-    """The arguments that this slot goes into."""
-    return {key for key, value in phrase.args.items() if slot in {path[0] for path in names(value)}}
-
-
-def _question(phrase: Phrase, spec: ToolSpec, slot: str, said: str) -> Question:
-    properties: Mapping[str, Json] = spec.schema.get("properties", {})
-    schema = next((properties.get(k) for k, v in phrase.args.items() if v == f"{{{slot}}}"), None) or {}
-    more = f" {schema['description']}" if spec.believed and isinstance(schema.get("description"), str) else ""
-    default = schema.get("default")
-    assumption = "" if default is None else words(default)
-    text = f"Which {_name(slot)} for “{clipped(said, 80)}”?{more}"
-    return Question(f"value:{slot}", text, Missing.VALUE, _options(schema), assumption)
-
-
-def _options(schema: Mapping[str, Json]) -> tuple[str, ...]:
-    if schema.get("type") == "boolean":
-        return ("yes", "no")
-    return tuple(words(value) for value in schema.get("enum", ()))
-
-
-def _name(slot: str) -> str:
-    return slot.replace("_", " ")
-
-
-def _answered(kind: str, answer: str, question: Question) -> Json:
-    heard = hear(answer)
-    if kind == ":number" and not heard.typed(heard.text).strip().isdecimal():
-        raise Asked((again(question, f"“{clipped(answer, 80)}” is no whole number."),))
-    if kind in (":rest", ":quoted"):
-        value = heard.value(heard.text)
-        return value if isinstance(value, str) else answer
-    return slot_value(kind, heard.text, heard)
 
 
 def again(question: Question, reason: str) -> Question:

@@ -23,7 +23,7 @@ ToolName = Annotated[str, fitting(TOOL.fullmatch, "must be server.tool")]
 @dataclass(frozen=True, slots=True)
 class Pattern:
     """One way to say something. Slots: "" text, ":rest" to the end, ":quoted", ":number", ":day", ":time", ":title"
-    text whose end tells of no time, "..." a list.
+    text whose end tells of no time, ":there" a word for a folder that was told of before, "..." a list.
 
     `words`: what every such sentence holds, in this order and in small letters: where they are missing the pattern
     is not tried, which could take long."""
@@ -47,15 +47,16 @@ class Pattern:
         return ":rest" in self.slots.values()
 
 
-# What a slot stands for: something that exists, a place to put something, a file that may be new, a new folder, or a
-# new name in the folder of the slot `source`. `known` is something that exists, too; of it and of a place one word is
-# a path.
-NameKind = Literal["there", "known", "place", "new", "folder", "beside"]
+# What a slot stands for: something that exists, a place to put something, a file that is written, a new name, a new
+# folder, or a new name in the folder of the slot `source`. `known` may exist; of it one word is a path.
+NameKind = Literal["there", "known", "place", "new", "fresh", "folder", "beside"]
 
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """What can be said, and the call that it means. `names`: the slots that name files or folders."""
+    """What can be said, and the call that it means. `names`: the slots that name files or folders. `of_folder`: the
+    sentence that is meant instead where the name is that of a folder. `hints`: first words
+    of other sentences that may ask for it."""
 
     patterns: tuple[Pattern, ...]
     server: str
@@ -64,6 +65,8 @@ class Phrase:
     each: str = ""  # the list slot that gives one call for each of its items
     example: str = ""
     names: Mapping[str, NameKind] = field(default_factory=dict)
+    of_folder: str = ""
+    hints: str = ""
 
     @property
     def full_name(self) -> str:
@@ -83,6 +86,7 @@ class Parameter(Section):
     question: Annotated[str, fitting(str.strip, "must say what to ask people for")]
     kind: Literal["string", "number", "list", "enum"] = Field("string", alias="type")
     default: Any = None
+    assumed: Annotated[str, fitting(lambda told: "{value}" in told, "must have `{value}` in it")] = ""
     options: tuple[Annotated[str, fitting(bool, "must be text")], ...] = ()
 
     @model_validator(mode="after")

@@ -64,7 +64,11 @@ class Unclear(Exception):
 
 
 class NotThere(Unclear):
-    """A name in it stands for nothing that was found."""
+    """A name in it stands for nothing that was found. `told`: it says what comes closest, or is meant otherwise."""
+
+    def __init__(self, text: str, told: bool = False) -> None:
+        super().__init__(text)
+        self.told = told
 
 
 def planned(pieces: Sequence[Piece]) -> tuple[ProposedStep, ...]:

@@ -25,7 +25,7 @@ from gate.rules.planner_port import (
 from gate.rules.ports import Tools
 from gate.rules.task import Assessment, Missing, Question, Step
 from tools.phrases.conversation import talked
-from tools.phrases.interpret import Meant, Understanding
+from tools.phrases.interpret import MOST_CALLS, TOO_MANY, Meant, Understanding
 from tools.phrases.phrase_file import load_phrases
 from tools.phrases.phrasebook import PhraseBook
 from tools.phrases.plan_draft import Piece, Unclear, class_of, planned
@@ -72,23 +72,37 @@ def assessed(meant: Meant, tools: Tools) -> Assessment:
 
 
 def in_order(pieces: Sequence[Piece], tools: Tools) -> bool:
-    """Whether some call needs what an earlier one does: its result, a path that it makes, or one that it changes."""
-    for place, piece in enumerate(pieces):
-        if piece.refs or any(_depends(piece, before, tools) for before in pieces[:place]):
+    """Whether some call needs what an earlier one does: its result, a path that it makes, or one that it changes.
+    Each is looked at once, however many there are."""
+    given, changed, made, folders = set[str](), set[str](), _Places(), _Places()
+    for piece in pieces:
+        if piece.refs or not changed.isdisjoint(piece.takes) or not given.isdisjoint(piece.takes):
             return True
+        if any(map(made.hold, piece.takes)) or any(folders.hold(f"{path}/") for path in piece.into):
+            return True
+        spec = tools.find(piece.call.server, piece.call.tool)
+        if spec is None or class_of(spec) is not CallClass.READ:
+            changed.update(piece.takes)
+        given.update(piece.gives)
+        made.add(piece.gives)
+        folders.add(piece.folders)
     return False
 
 
-def _depends(piece: Piece, before: Piece, tools: Tools) -> bool:
-    spec = tools.find(before.call.server, before.call.tool)
-    changed = before.takes if spec is None or class_of(spec) is not CallClass.READ else ()
-    made = any(
-        path == new or path.startswith(f"{new.rstrip('/')}/") for path in piece.takes for new in before.gives
-    )
-    inside = any(
-        f"{path}/".startswith(f"{new.rstrip('/')}/") for path in piece.into for new in before.folders
-    )
-    return made or inside or bool({*piece.takes} & {*changed})
+class _Places:
+    """Paths that something may be in."""
+
+    def __init__(self) -> None:
+        self._paths: set[str] = set()
+        self._lengths: set[int] = set()  # a path is cut at these alone, however many folders it has
+
+    def add(self, paths: Sequence[str]) -> None:
+        bare = [path.rstrip("/") for path in paths]
+        self._paths.update(bare)
+        self._lengths.update(map(len, bare))
+
+    def hold(self, path: str) -> bool:
+        return any(path[n : n + 1] == "/" and path[:n] in self._paths for n in self._lengths)
 
 
 def destroys(piece: Piece, tools: Tools) -> bool:
@@ -154,7 +168,9 @@ class Phrases:
         if meant.looks:
             return Say(PLANS)
         if in_order(meant.pieces, self.tools):  # what is not known yet cannot be proposed as a call
-            return ProposePlan(planned(meant.pieces), _assumed(meant, brief))
+            return ProposePlan(planned(meant.pieces), _assumed(meant, brief), own=True)
+        if len(meant.pieces) > MOST_CALLS:  # of a runbook: a phrase says so earlier
+            return Say(TOO_MANY.format(count=len(meant.pieces)))
         return Propose(tuple(piece.call for piece in meant.pieces))
 
     def _special(self, heard: Heard, understanding: Understanding) -> Reply | None:
@@ -196,7 +212,7 @@ class Phrases:
         same = brief.left and changing.notes and changing.pieces == [_kept(step) for step in brief.left]
         if same or not changing.pieces:  # not to go on as if nothing had been said
             return Say(said or NOTHING_LEFT)
-        return ProposePlan(planned(changing.pieces), said)
+        return ProposePlan(planned(changing.pieces), said, own=True)
 
 
 def _only_looks(turn: Turn, reply: Reply) -> bool:
@@ -244,7 +260,9 @@ def _assumed(meant: Meant, brief: PlannerContext | None) -> str:
 
 
 def _line(question: Question) -> str:
-    return f"Assumed: {clipped(question.text, 80)} {clipped(question.assumption, 60)}"
+    name = question.id.partition(":")[2].replace("_", " ")
+    told = question.sentence or f"{name} is {clipped(question.assumption, 60)}"
+    return f"Assumed: {clipped(told, 120)}"
 
 
 def misfits(book: PhraseBook, tools: Tools) -> list[str]:

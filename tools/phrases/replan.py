@@ -14,6 +14,7 @@ from gate.rules.task import Question, SettledPoint, Step
 from gate.rules.thread_commands import QUOTES, Assign, Replace, edit
 from tools.phrases.interpret import MOST, Understanding
 from tools.phrases.plan_draft import Piece, Unclear, renumbered, title
+from tools.phrases.second_thoughts import under_heading
 from tools.phrases.sentence_patterns import LONGEST, spoken
 from tools.phrases.tokenize import WIDE, Heard, headed, hear, joints, lines
 from tools.phrases.typed_values import clipped, fitted, unfit
@@ -21,13 +22,20 @@ from tools.phrases.typed_values import clipped, fitted, unfit
 ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth last next".split()
 NUMBER = re.compile(rf"\d+|\b(?:{'|'.join(ORDINALS)})\b", re.I)
 LONGEST_ARGUMENT = 64 * 1024  # characters of one argument after a replacement
+MOST_LOOKED = (
+    1_000_000  # characters that are looked through for the words of further changes: each takes 0.04 µs
+)
 FORMS = (
     "“skip step 2”, “first do step 3”, “use new.md instead of old.md”, “ask me before step 2”, or “also …”"
 )
 KEPT = "I kept “{said}”, but I cannot act on it. I understand {forms} with one of my phrases."
+TOO_MANY_RULES = (
+    f"I took none of that: it is more than {MOST} instructions. Please give me at most {MOST} at once."
+)
 LOOKS_FIRST = "That runbook looks first, so it cannot join a plan that is there. Ask for it in a new message."
 INSTEAD = re.compile(
-    r"(?:no[ \t]*,[ \t]*|rather[ \t]+|instead[ \t]*,?[ \t]+)(?P<a>\S.*)|(?P<b>.*[^\s,])[ \t,]++instead[ \t.!]*",
+    r"(?:no[ \t]*+,[ \t]*+|rather[ \t]++|instead(?:[ \t]*+,)?+[ \t]++)(?P<a>\S.*)|"
+    r"(?P<b>.*[^\s,])[ \t,]++instead[ \t.!]*",
     re.I | re.S,
 )
 
@@ -35,7 +43,7 @@ INSTEAD = re.compile(
 def _form(text: str) -> re.Pattern[str]:
     """A blank is one or more; `STEPS:name` stands for one step or several under a group of that name."""
     one = rf"(?:steps? #?\d{{1,2}}|#\d{{1,2}}|the (?:{'|'.join(ORDINALS)}) step)"
-    more = rf"(?: *(?:,|,? *and|&) *(?:\d{{1,2}}|{one}))*"
+    more = rf"(?: *+(?:, *+and|,|and|&) *+(?:\d{{1,2}}|{one}))*+"  # “ and” can be read in one way only
     text = re.sub(r"STEPS:(\w+)", lambda name: rf"(?:the )?(?P<{name[1]}>{one}{more})", text)
     text = re.sub(r"STEP:(\w+)", lambda name: rf"(?P<{name[1]}>{one}|\d{{1,2}})", text)
     return re.compile(text.replace(" ", r"[ \t]+").replace(r"[ \t]+*", r"[ \t]*"), re.I | re.S)
@@ -51,10 +59,10 @@ MOVE = _form(
 )
 SWAP = _form(r"(?:swap|exchange) STEPS:steps(?: (?:and|with|for) STEP:with)?")
 ASK = _form(r"(?:ask|check with) me (?:again )?(?:before|at|about|for|on) STEPS:steps")
-INSIDE = _form(r"(?:in|for|at|on)? *STEPS:steps *[,:]? (?P<rest>\S.*)")
+INSIDE = _form(r"(?:in|for|at|on)? *STEPS:steps(?: *+[,:])?+ +(?P<rest>\S.*)")
 USE_INSTEAD = _form(
-    r"(?:use|take) (?P<new>\S+|\S.*?) instead of (?P<old>\S.*)|"
-    r"instead of (?P<old2>\S+|\S.*?) *,? (?:use|take) (?P<new2>\S.*)"
+    r"(?:use|take) (?P<new>\S+|\S.*?\S) +instead of (?P<old>\S.*)|"
+    r"instead of (?P<old2>\S+?|\S.*?[^\s,])(?: *+,)?+ +(?:use|take) (?P<new2>\S.*)"
 )
 WORD = _form(r"(?:please )?(?:change|replace) (?P<old>\S+) (?:to|with|by) (?P<new>\S+)")
 ADD = _form(
@@ -198,11 +206,21 @@ class Changing:
     notes: list[str] = field(default_factory=list)
     questions: list[Question] = field(default_factory=list)
     lookups: list[Call] = field(default_factory=list)  # reads that are needed before it can be changed
+    looked: int = 0  # characters in which words were looked for to replace them
     keys: Iterator[str] = field(default_factory=lambda: (f"more-{number}" for number in count(1)))
 
     def take(self, text: str) -> None:
-        """Follow one message, line by line; what cannot be followed is noted and changes nothing."""
-        for line in self._lines(text):
+        """Follow one message, line by line; what cannot be followed is noted and changes nothing. One of too many lines
+        is not followed at all."""
+        try:
+            found = self._lines(text)
+        except Unclear as unclear:
+            self.notes.append(str(unclear))
+            return
+        if len(found) > MOST:
+            self.notes.append(TOO_MANY_RULES)
+            return
+        for line in found:
             before = list(self.pieces)
             try:
                 self._follow(order(line))
@@ -220,7 +238,10 @@ class Changing:
         content = headed(heard)
         if content and self.understanding.fits(content, heard):
             return [text]
-        return [part for line in lines(heard) for part in _rules(line, heard)]
+        found = under_heading(lines(heard))
+        if len(found) > MOST:  # refused: cutting each up would take seconds
+            return found
+        return [*islice((part for line in found for part in _rules(line, heard)), MOST + 1)]
 
     def _follow(self, said: Order) -> None:
         if isinstance(said, Drop):
@@ -311,16 +332,26 @@ class Changing:
         if isinstance(change, Assign):
             self._assign(change, [at for at in places if self._takes(at, change.name)])
             return
-        changed = False
+        if self.looked > MOST_LOOKED:
+            raise Refused(
+                "That is too much text for more changes at once. Write the others in another reply."
+            )
+        changed, replacing = False, _replacing(change, said.whole)
         for at in places:
             piece = self.pieces[at]
-            args = _replaced(piece.call.args, _replacing(change, said.whole))
+            args = _replaced(piece.call.args, self._counted(replacing))
             if args != piece.call.args:
                 changed = True
-                text = _replacing(change, said.whole)(piece.title)
-                self.pieces[at] = self._with(piece, args, text)
+                self.pieces[at] = self._with(piece, args, replacing(piece.title))
         if not changed:
             raise Refused(f"I cannot find “{clipped(change.old, 60)}” in what is left of the plan.")
+
+    def _counted(self, replacing: Callable[[str], str]) -> Callable[[str], str]:
+        def in_text(text: str) -> str:
+            self.looked += len(text)
+            return replacing(text)
+
+        return in_text
 
     def _takes(self, at: int, name: str) -> bool:
         call = self.pieces[at].call
@@ -360,7 +391,8 @@ class Changing:
         """A further instruction. Raises Unclear."""
         rather = None if WIDE.search(said.text) else INSTEAD.fullmatch(said.text)
         text = (rather["a"] or rather["b"]) if rather else said.text
-        meant = self.understanding.read(hear(text), self.decided)
+        known = replace(self.understanding, before=tuple(self.pieces), hints=False)
+        meant = known.read(hear(text), self.decided)
         if meant.needed:
             self.questions += meant.needed
             return
@@ -386,12 +418,14 @@ class Changing:
         self.pieces[alike[0]] = replace(fresh[0], key=self.pieces[alike[0]].key)
 
 
-def _rules(line: str, heard: Heard) -> list[str]:
+def _rules(line: str, heard: Heard) -> Iterator[str]:
     """Cut at each "then" behind a rule about the plan; what is no such rule may be a sentence with one in it."""
     for before, after in islice(joints(line), MOST):
         if not isinstance(order(heard.typed(before)), Add):
-            return [heard.typed(before), *_rules(after, heard)]
-    return [heard.typed(line)]
+            yield heard.typed(before)
+            yield from _rules(after, heard)
+            return
+    yield heard.typed(line)
 
 
 def _alike(piece: Piece, other: Piece) -> bool:
@@ -402,11 +436,15 @@ def _alike(piece: Piece, other: Piece) -> bool:
 def _replacing(change: Replace, whole: bool) -> Callable[[str], str]:
     """What replaces the words in one text. Raises Refused where the text would get too long."""
     form = re.compile(rf"(?<!\w){re.escape(change.old)}(?!\w)" if whole else re.escape(change.old))
+    new = change.new.replace("\\", r"\\")
 
     def in_text(text: str) -> str:
-        if len(text) + len(form.findall(text)) * len(change.new) > LONGEST_ARGUMENT:
+        count = text.count(change.old)  # quicker than the form, which finds no more
+        if len(text) + count * len(change.new) > LONGEST_ARGUMENT:
+            count = len(form.findall(text))
+        if len(text) + count * len(change.new) > LONGEST_ARGUMENT:
             raise Refused("With that, an argument would get too long.")
-        return form.sub(lambda _: change.new, text)
+        return form.sub(new, text) if count else text
 
     return in_text
 

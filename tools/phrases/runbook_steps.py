@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from gate.rules.action import CallClass, Json
-from gate.rules.planner_port import Call, CallReport, Exchange, Propose
+from gate.rules.planner_port import WITHHELD, Call, CallReport, Exchange, Propose
 from gate.rules.ports import Tools
 from gate.rules.templates import PLACEHOLDER, expand, look_up, names
 from gate.rules.tool import ToolSpec
@@ -113,6 +113,10 @@ def _call(look: Look, scope: Mapping[str, Json], tools: Tools) -> Call:
 def result_of(call: Call, told: CallReport) -> Json:
     """The fields of an answer, which a tool with a structured result also gives as text (MCP, structured content)."""
     name = f"{call.server}.{call.tool}"
+    if told.status == WITHHELD:
+        raise Unclear(
+            f"It looks with `{name}` first, but what that finds is private here. Name each thing yourself."
+        )
     if told.status != "succeeded":
         raise Unclear(f"It looks with `{name}` first, and that did not work: {clipped(told.text, 300)}")
     try:

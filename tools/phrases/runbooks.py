@@ -151,8 +151,9 @@ def open_questions(run: Run, heard: Heard) -> list[Question]:
 
 def _question(parameter: Parameter) -> Question:
     assumption = "" if parameter.default is None else words(parameter.default)
+    told = parameter.assumed.replace("{value}", clipped(assumption, 60)) if assumption else ""
     return Question(
-        f"value:{parameter.name}", parameter.question, Missing.VALUE, parameter.options, assumption
+        f"value:{parameter.name}", parameter.question, Missing.VALUE, parameter.options, assumption, told
     )
 
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 from tools.phrases.phrasebook import Pattern, Phrase
 from tools.phrases.typed_values import items
 
-SLOT = re.compile(r"\{([a-z_]+)(\.\.\.|:rest|:number|:quoted|:day|:time|:title)?\}")
+SLOT = re.compile(r"\{([a-z_]+)(\.\.\.|:rest|:number|:quoted|:day|:time|:there|:title)?\}")
 TOKEN = re.compile(r"\{[^{}]*\}|\] |[()\[\]|]|[ \t]+|[^{}()\[\]| \t]+")
 GROUP = re.compile(r"\[[^][()]*\]|\([^][()]*\)")
 BLANK = r"[ \t]+"
@@ -49,13 +49,18 @@ PATTERNS = {
     ":number": r"(?P<{}>\d{{1,9}})",
     ":quoted": "(?P<{}>\0\\d+\0)",
     ":day": f"(?P<{{}}>{DAY.replace('{', '{{').replace('}', '}}')})",
+    ":there": r"(?P<{}>(?:in[ \t]+)?there)",
     ":time": f"(?P<{{}}>{TIME.replace('{', '{{').replace('}', '}}')})",
 }
 LONGEST = 2000  # characters of one instruction, quoted values not counted
+# Of one with so many slots: where any words may stand in each, the work grows with a power of the length.
+LONGEST_OF = {3: 1000, 4: 500, 5: 300}
+MOST_SLOTS = 5  # of which those with more slots are as long as these
 SHORT = 300  # characters of one that ends too early: its values are single words
 POLITE = re.compile(
     r"(?:(?:(?:hey|hi|hello|ok|okay|now|please|pls|plz|and|thanks|thank you|thx|danke|bitte|"
-    r"(?:can|could|would|will) (?:you|u))\b|:[a-z0-9_+-]{1,60}:)[ \t,!]*)+",
+    r"(?:can|could|would|will) (?:you|u)|i(?: would|['’]d) like (?:you )?to|i (?:want|need) you to)\b|"
+    r":[a-z0-9_+-]{1,60}:)[ \t,!]*)+",
     re.I,
 )
 THANKS = re.compile(
@@ -114,11 +119,6 @@ def bare(say: str) -> str:
     return re.sub(r"\(([^|()]*+)[^()]*+\)", r"\1", re.sub(r"\[[^\[\]]*\] ", "", say))
 
 
-def readable(say: str) -> str:
-    """A sentence to show: `restore TRASH ID`."""
-    return SLOT.sub(lambda slot: str(slot[1]).replace("_", " ").upper(), bare(say))
-
-
 def _regex(say: str) -> str:
     """`(show|read) [the file] {path}`: brackets hold what may be left out, with the blank that follows it."""
     out, fixed = [], {"(": "(?:", ")": ")", "|": "|", "[": "(?:(?:", "] ": ")" + BLANK + ")?"}
@@ -162,12 +162,12 @@ def best(phrases: Iterable[Phrase], line: str) -> Found | None:
 
 
 def begun(phrases: Iterable[Phrase], line: str) -> Found | None:
-    """The one phrase that the line is, but for its last slots. None where two would fit as well, or where a slot
-    that is there holds words rather than a value: then it is more likely another sentence."""
+    """The one phrase that the line is, but for its last slots. None where two of different tools would fit as well, or
+    where a slot that is there holds words rather than a value: then it is more likely another sentence."""
     if len(line) > SHORT:
         return None
     found = sorted(_begun(phrases, line), key=lambda one: len(one.missing))
-    same = {id(one.phrase) for one in found if len(one.missing) == len(found[0].missing)}
+    same = {(one.phrase.full_name, one.missing) for one in found if len(one.missing) == len(found[0].missing)}
     return found[0] if len(same) == 1 else None
 
 
@@ -187,13 +187,19 @@ def _value(part: str) -> bool:
 
 def match(pattern: Pattern, line: str) -> dict[str, str] | None:
     """What the slots hold when the line is this phrase, politeness and punctuation aside. None for a longer line."""
-    if len(line) > LONGEST:
+    if len(line) > longest(pattern):
         return None
     for text in spoken(line, pattern.to_the_end):
         found = pattern.regex.fullmatch(text) if pattern.possible(_lowered(text)) else None
         if found:
             return found.groupdict()
     return None
+
+
+def longest(pattern: Pattern) -> int:
+    """How many characters of a line are held against a pattern, quoted values not counted."""
+    anywhere = sum(kind in ("", "...", ":title") for kind in pattern.slots.values())
+    return LONGEST_OF.get(min(anywhere, MOST_SLOTS), LONGEST)
 
 
 @lru_cache(maxsize=64)

@@ -4,16 +4,30 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
+from gate.rules.action import Json
 from gate.rules.close_names import close_matches
 from gate.rules.ports import Tools
 from gate.rules.tool import ToolSpec
-from tools.phrases.help import called, can_run, examples, form, of_server, servers, usable
-from tools.phrases.phrasebook import PhraseBook
-from tools.phrases.sentence_patterns import SLOT, VALUE, plain, readable
+from tools.phrases.help import (
+    called,
+    can_run,
+    destroys,
+    examples,
+    form,
+    harmless,
+    of_server,
+    plain_word,
+    servers,
+    usable,
+)
+from tools.phrases.no_names import other_kind
+from tools.phrases.phrasebook import Phrase, PhraseBook
+from tools.phrases.sentence_patterns import SHORT, SLOT, VALUE, best, plain, spoken
 from tools.phrases.tokenize import Heard
 from tools.phrases.typed_values import bullets
 
@@ -51,6 +65,13 @@ FOREIGN = frozenset(
 )
 ANY_WORD = re.compile(r"[^\W\d_]+")
 OTHER_SCRIPT = re.compile(r"[\u0370-\u1fff\u2e80-\ud7ff]")  # Greek to Thai, and the scripts of East Asia
+# Words that ask for something to go; what does that is suggested to nobody else.
+DESTROYING = frozenset(
+    "delete deleting deleted remove removing removed trash erase rid throw purge wipe clear bin destroy empty discard "
+    "drop cancel".split()
+)
+TIDYING = DESTROYING | {"clean", "cleanup", "tidy", "sort"}
+SLIP = 0.7  # of a word's letters
 ONLY_ENGLISH = " Without a model I understand English sentences only."
 HELP = "`help` shows what else there is."
 
@@ -58,13 +79,15 @@ HELP = "`help` shows what else there is."
 @dataclass(frozen=True, slots=True)
 class Choice:
     """Something that could be written. `text` is what is shown of it, `says` the sentences that mean it, `hints`
-    other words about it; `about` tells what is the same thing, `server` where it belongs ("": to several)."""
+    other words about it; `about` tells what is the same thing, `server` where it belongs ("": to several). `verbs`:
+    first words of other sentences that ask for it."""
 
     text: str
     says: Sequence[str]
     hints: str
     about: str
     server: str = ""
+    verbs: str = ""
 
 
 def closest(line: str, choices: Iterable[Choice], most: int) -> list[Choice]:
@@ -131,7 +154,7 @@ def _meant(word: str, known: Iterable[str]) -> frozenset[str]:
 
 def _alike(one: str, other: str) -> bool:
     short, long = sorted((one, other), key=len)
-    if len(short) < SAME_BEGINNING or len(long) - len(short) > 3:
+    if len(short) < SAME_BEGINNING or one[0] != other[0] or len(long) - len(short) > 3:
         return False
     if long.startswith(short):
         return True
@@ -157,18 +180,55 @@ COMMANDS = (
 
 
 def near(line: str, heard: Heard, book: PhraseBook, tools: Tools) -> str:
-    """“I did not understand …”, with what comes closest: at most five lines."""
+    """“I did not understand …”, with what comes closest: at most six lines."""
     text = missed(line, heard)
     named = _named(heard.typed(line), tools)
     if named:
         return f"{text} There is a tool of that name. Write:\n{bullets(named)}"
-    close = closest(line, [*_choices(book, tools), *COMMANDS], CLOSEST)
-    if close:
-        best = close[0].server
-        more = f"`help {best}` shows more like this, `help` what else there is." if best else HELP
-        return f"{text} You can write:\n{bullets([choice.text for choice in close])}\n{more}"
-    server = _server(line, tools)
-    return f"{text} {of_server(server, book, tools) if server else examples(book, tools)}"
+    meant = _well_spelt(line, book, tools)
+    choices = [*_choices(meant or line, book, tools), *COMMANDS]
+    close = _by_first_word(line, choices) + closest(meant or line, choices, CLOSEST)
+    server = _server_of(meant, book, tools) or (close[0].server if close else _server(line, tools))
+    shown = [heard.typed(meant)] if meant else []
+    shown += [choice.text for choice in close]
+    if not shown:
+        return f"{text} {of_server(server, book, tools) if server else examples(book, tools)}"
+    shown += [one.example for one in harmless(book, tools) if one.example and one.server == server]
+    more = f"`help {plain_word(server)}` shows more like this, `help` what else there is." if server else HELP
+    return f"{text} You can write:\n{bullets(list(dict.fromkeys(shown))[:CLOSEST])}\n{more}"
+
+
+def _is_slip(word: str, verb: str) -> bool:
+    """Whether letters changed places, or one is missing or too many: `clean` is no slip of `clear`."""
+    return sum((Counter(word) - Counter(verb)).values()) + sum((Counter(verb) - Counter(word)).values()) <= 1
+
+
+def _server_of(meant: str, book: PhraseBook, tools: Tools) -> str:
+    """The server of a sentence; "" where it is none."""
+    found = best(usable(book, tools), meant) if meant else None
+    return found.phrase.server if found else ""
+
+
+def _by_first_word(line: str, choices: Iterable[Choice]) -> list[Choice]:
+    """What does what the first word says in other words: `archive the draft` is a move."""
+    *_, said = spoken(line)
+    first = said.partition(" ")[0].lower()
+    return [choice for choice in choices if choice.verbs and first in choice.verbs.split()][:1]
+
+
+def _well_spelt(line: str, book: PhraseBook, tools: Tools) -> str:
+    """The line with the slip in its first word mended, where that makes a sentence of it; else ""."""
+    if len(line) > SHORT:
+        return ""
+    *_, said = spoken(line)
+    first, blank, rest = said.partition(" ")
+    known = {pattern.say.split()[0] for phrase in usable(book, tools) for pattern in phrase.patterns}
+    verbs = {word for one in known for word in WORD.findall(one.lower())}
+    word = first.lower()
+    for verb in close_matches(word, verbs, CLOSEST, SLIP) if word not in verbs | TIDYING else ():
+        if _is_slip(word, verb) and best(usable(book, tools), f"{verb}{blank}{rest}"):
+            return f"{verb}{blank}{rest}"
+    return ""
 
 
 def missed(line: str, heard: Heard) -> str:
@@ -180,11 +240,13 @@ def missed(line: str, heard: Heard) -> str:
 
 def elsewhere(line: str, server: str, book: PhraseBook, tools: Tools) -> str:
     """What can be written to other servers than the one that a line was taken for; "" where nothing comes close."""
-    others = [choice for choice in _choices(book, tools) if choice.server not in ("", server)]
-    close = closest(line, others, CLOSEST)
+    kind = other_kind((words_of(line) or [""])[-1], servers(tools))
+    named = kind.server if kind else _server(line, tools)
+    kept = {phrase.full_name for phrase in harmless(book, tools)}
+    others = [choice for choice in _choices(line, book, tools) if choice.server not in ("", server)]
+    close = closest(line, [one for one in others if one.server == named or one.about in kept], CLOSEST)
     if close:
         return f"If you mean no file, you can write:\n{bullets([one.text for one in close])}"
-    named = _server(line, tools)
     return of_server(named, book, tools) if named not in ("", server) else ""
 
 
@@ -216,14 +278,28 @@ def _named(line: str, tools: Tools) -> list[str]:
     return [f"`{form(spec)}`" for spec in list(found.values())[:CLOSEST]]
 
 
-def _choices(book: PhraseBook, tools: Tools) -> Iterator[Choice]:
-    """All phrases and runbooks whose tools are there."""
-    for phrase in usable(book, tools):
-        says = [pattern.say for pattern in phrase.patterns]
-        hints = f"{phrase.tool} {phrase.server}"
-        yield Choice(phrase.example or readable(says[0]), says, hints, phrase.full_name, phrase.server)
+def _choices(line: str, book: PhraseBook, tools: Tools) -> Iterator[Choice]:
+    """All phrases and runbooks whose tools are there, and of which something can be shown that is understood as it
+    stands. What destroys something is none of them unless the line asks for that."""
+    words = set(words_of(line))
+    phrases = usable(book, tools) if words & DESTROYING else harmless(book, tools)
+    examples = {phrase.full_name: phrase.example for phrase in reversed(phrases) if phrase.example}
+    for phrase in phrases:
+        text = phrase.example or examples.get(phrase.full_name, "")
+        if text:
+            says = [pattern.say for pattern in phrase.patterns]
+            hints = f"{phrase.tool} {phrase.server}"
+            yield Choice(text, says, hints, phrase.full_name, phrase.server, phrase.hints)
     for runbook in book.runbooks:
-        if can_run(runbook, book, tools):
+        if can_run(runbook, book, tools) and (words & TIDYING or not destroys(runbook, book, tools)):
             name = runbook.name.replace("-", " ")
             text = f"`{runbook.example or f'run {runbook.name}'}`: {runbook.title.lower()}, in several steps"
             yield Choice(text, [f"run {name}", name, runbook.title], runbook.description, runbook.name)
+
+
+def away(phrase: Phrase, paths: Sequence[Json], tools: Tools) -> str:
+    """What is said to a sentence whose tool is not there. `paths`: the files that it names."""
+    text = f"That needs the server for {plain_word(phrase.server)}, and that tool is not there now."
+    files = " and ".join(map(str, paths))
+    reads = files and tools.find("filesystem", "read_file")
+    return f"{text} You can write: read {files}." if reads else text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -28,6 +28,7 @@ SHOW_KEYS = {
     "text": {"after"},
     "affected": {"items"},
 }
+MAY_SHOW = {"text": {"says", "of"}}
 
 
 def _checkable(pattern: str) -> str:
@@ -89,6 +90,9 @@ class RaiseSection(Section):
     schema_: Annotated[dict[str, Json] | None, PlainValidator(_schema)] = Field(None, alias="schema")
     text: Checkable = ""
 
+    def to_raise(self) -> ClassRaise:
+        return ClassRaise(self.cls, self.schema_, self.text)
+
     @model_validator(mode="after")
     def _conditional(self) -> RaiseSection:
         if not self.model_fields_set & {"schema_", "text"}:
@@ -102,13 +106,15 @@ class ShowSection(Section):
     after: str = ""
     path: str = ""
     items: str = ""
+    says: tuple[str, ...] = ()
+    of: str = ""
 
     @model_validator(mode="after")
     def _keys_of_the_kind(self) -> ShowSection:
         given = self.model_fields_set - {"kind"}
         problems: list[tuple[Place, str]] = [
             ((key,), f"is not known with the kind {self.kind}")
-            for key in sorted(given - SHOW_KEYS[self.kind])
+            for key in sorted(given - SHOW_KEYS[self.kind] - MAY_SHOW.get(self.kind, set()))
         ]
         problems += [((), f"needs `{key}`") for key in sorted(SHOW_KEYS[self.kind] - given)]
         if problems:
@@ -211,7 +217,7 @@ class RecipeSection(Section):
         drift, follow = self.drift, self.follow
         return Recipe(
             **{key: getattr(self, key) for key in same},
-            raises=tuple(ClassRaise(one.cls, one.schema_, one.text) for one in self.raise_if),
+            raises=tuple(one.to_raise() for one in self.raise_if),
             capture={name: one.to_read() for name, one in self.capture.items()},
             summaries=tuple(Summary(one.when, one.summary) for one in self.summaries),
             show=Show(**self.preview.model_dump()),
@@ -230,6 +236,7 @@ class FileSection(Section):
     tools: dict[str, Any]
     partial: bool = False
     draft: bool = False
+    raise_if: tuple[RaiseSection, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,19 +244,23 @@ class RecipeFile:
     """Recipes for one server that is not bundled. `server`: a pattern for the name that it reports.
 
     `partial`: the server's settings choose its tools, so that not every tool need exist. A `draft` is not used.
+    `raises`: what makes a call of any of these tools worse.
     """
 
     server: str
     tools: Mapping[str, Json]
     partial: bool = False
     draft: bool = False
+    raises: tuple[ClassRaise, ...] = ()
     document: Document | None = None  # gives the line numbers of mistakes
 
     def recipe(self, tool: str) -> Recipe:
         """The recipe of a tool in the file. Raises ConfigError, like read_recipe."""
         if self.document is None:
-            return read_recipe(self.tools[tool])
-        return self.document.validated(RecipeSection, at=("tools", tool)).to_recipe()
+            found = read_recipe(self.tools[tool])
+        else:
+            found = self.document.validated(RecipeSection, at=("tools", tool)).to_recipe()
+        return replace(found, raises=(*self.raises, *found.raises))
 
 
 RecipeFiles = Mapping[str, RecipeFile]
@@ -263,7 +274,8 @@ def load_recipes(folder: Path) -> RecipeFiles:
 def _load(path: Path) -> RecipeFile:
     document = Document.read(path)
     read = document.validated(FileSection)
-    return RecipeFile(read.server, read.tools, read.partial, read.draft, document)
+    raises = tuple(one.to_raise() for one in read.raise_if)
+    return RecipeFile(read.server, read.tools, read.partial, read.draft, raises, document)
 
 
 def read_recipe(data: Json) -> Recipe:

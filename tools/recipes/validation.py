@@ -76,6 +76,9 @@ class _Validator:
             templates |= {f"summaries[{place}].when": one.when, f"summaries[{place}].summary": one.summary}
         for key, template in templates.items():
             yield from self._template_problems(key, template, captured)
+        for name in (*show.says, *filter(None, [show.of])):
+            if name not in _properties(self.tool_schemas.input_schema):
+                yield f"`preview` names `{name}`, which is no parameter of the tool"
         yield from self._target_problems(captured)
         yield from self._result_problems(captured)
 
@@ -86,6 +89,8 @@ class _Validator:
         for name in (*targets.paths, *targets.looks, *targets.addresses, *targets.ids):
             if name.partition(".")[0].removesuffix("[]") not in properties:
                 yield f"`targets` names `{name}`, which is no parameter of the tool"
+        for template in (one for one in targets.found if "{" in one):
+            yield from self._template_problems("targets.found", template, [], with_result=True)
         for template in targets.reported:
             yield from self._template_problems("targets.reported", template, captured)
 

@@ -8,10 +8,11 @@ from dataclasses import replace
 
 import pytest
 
-from gate.actions import button_press, edit, execute, undo
+from gate.actions import button_press, edit, execute, reissue, undo
+from gate.actions.button_press import PressResult
 from gate.actions.prepare import CallRequest, prepare
 from gate.rules import thread_commands
-from gate.rules.action import Approvers, CallClass
+from gate.rules.action import Approvers, CallClass, Risk
 from gate.rules.permissions import Verb
 from gate.rules.planner_port import Call, CancelPending, Propose
 from gate.rules.policy import Rule
@@ -234,3 +235,23 @@ async def test_nobody_has_more_waiting_than_the_limit_however_fast_they_ask(stag
     asked = [CallRequest(f"a{n}", stage.session, ANN, call) for n, call in enumerate(calls)]
     await asyncio.gather(*(prepare(stage.world, one) for one in asked))
     assert len(await stage.ledger.pending(TEAM, user=ANN)) == stage.world.limits.pending_per_user
+
+
+async def test_a_risk_that_the_proposer_gave_stays_after_an_edit_and_when_it_is_asked_again(stage: Scene):
+    call = Call("desk", "write", {"path": "a.md", "content": "new"}, Risk.CRITICAL)
+    asked = CallRequest("a1", stage.session, ANN, call)
+    await prepare(stage.world, asked)
+    await stage.play()
+    action = await stage.now("a1")
+    assert action.risk is Risk.CRITICAL
+    said = await edit.submit(stage.world, stage.press(action), {"path": "b.md", "content": "new"})
+    assert isinstance(said, PressResult)
+    await stage.play()
+    edited = await stage.now("a1")
+    assert (edited.version, edited.risk) == (3, Risk.CRITICAL)
+    stage.travel(400)
+    await stage.play(timers=True)
+    assert (await reissue.reissue_by_press(stage.world, stage.press(await stage.now("a1")))).ok
+    await stage.play()
+    (again,) = await stage.ledger.pending("T1")
+    assert again.risk is Risk.CRITICAL

@@ -87,18 +87,18 @@ async def test_more_calls_than_a_card_holds_take_another_one(stage: Scene):
     assert batch.card_groups(world, planning, 0, [write("a"), write("b")]) == {}
 
 
-async def test_one_press_is_a_yes_to_each_with_a_vote_and_a_record_of_its_own(both: Scene):
-    actions = await proposed(both)
-    said = await batch.confirm_all(both.world, pressed(both, actions))
+async def test_one_press_is_a_yes_to_each_with_a_vote_and_a_record_of_its_own(stage: Scene):
+    actions = await proposed(stage)
+    said = await batch.confirm_all(stage.world, pressed(stage, actions))
     assert (said.ok, said.text) == (True, "")
     assert (
-        await states(both, actions) == [State.PREPARED] * 3
+        await states(stage, actions) == [State.PREPARED] * 3
     )  # a run confirms them, once the press is acknowledged
-    await both.play()
-    assert await states(both, actions) == [State.SUCCEEDED] * 3
-    assert sorted(both.desk.notes) == list(NAMES)
-    assert await events(both, "confirmed") == sorted((action.id, ANN) for action in actions)
-    votes = [await both.ledger.votes(action.id, action.version) for action in actions]
+    await stage.play()
+    assert await states(stage, actions) == [State.SUCCEEDED] * 3
+    assert sorted(stage.desk.notes) == list(NAMES)
+    assert await events(stage, "confirmed") == sorted((action.id, ANN) for action in actions)
+    votes = [await stage.ledger.votes(action.id, action.version) for action in actions]
     assert [[vote.person for vote in each] for each in votes] == [[ANN]] * 3
 
 
@@ -308,15 +308,15 @@ async def test_what_one_press_approved_runs_at_once_after_the_death_of_the_proce
     assert await states(both, actions) == [State.SUCCEEDED] * 3
 
 
-async def test_a_press_is_on_record_in_one_commit_before_anything_is_decided(both: Scene):
-    actions = await proposed(both, *(write(f"{number}.md") for number in range(10)))
-    counted = Counted(both.ledger)
-    assert (await batch.confirm_all(replace(both.world, ledger=counted), pressed(both, actions))).ok
+async def test_a_press_is_on_record_in_one_commit_before_anything_is_decided(stage: Scene):
+    actions = await proposed(stage, *(write(f"{number}.md") for number in range(10)))
+    counted = Counted(stage.ledger)
+    assert (await batch.confirm_all(replace(stage.world, ledger=counted), pressed(stage, actions))).ok
     assert counted.begun == 1
-    assert [run.name for run in both.runs if run.key not in both.done and not run.delay] == ["confirm_all"]
-    assert await states(both, actions) == [State.PREPARED] * 10
-    await both.play()
-    assert await states(both, actions) == [State.SUCCEEDED] * 10
+    assert [run.name for run in stage.runs if run.key not in stage.done and not run.delay] == ["confirm_all"]
+    assert await states(stage, actions) == [State.PREPARED] * 10
+    await stage.play()
+    assert await states(stage, actions) == [State.SUCCEEDED] * 10
 
 
 async def test_a_press_that_cannot_be_recorded_changes_nothing(stage: Scene):
@@ -464,20 +464,20 @@ async def test_a_turn_whose_run_died_half_way_makes_the_same_group(stage: Scene)
 
 
 async def test_a_press_that_an_earlier_version_has_queued_confirms_nothing_and_its_person_is_told(
-    both: Scene,
+    stage: Scene,
 ):
-    actions = await proposed(both)
+    actions = await proposed(stage)
     shown = ",".join(action.button for action in actions)
     group = actions[0].group
-    press = (group, "cause", TEAM, ANN, both.wall.places[group], shown)
-    before = len(both.runs)
+    press = (group, "cause", TEAM, ANN, stage.wall.places[group], shown)
+    before = len(stage.runs)
     for _ in range(2):
-        await jobs(both.world)["confirm_all"].work(*press)
-    assert {run.args[1] for run in both.runs[before:] if run.name == "card"} >= {group}  # it is redrawn
-    await both.play()
-    assert await states(both, actions) == [State.PREPARED] * 3
-    assert [note.to for note in both.wall.notes if note.body.get("text") == batch.OUTDATED_PRESS] == [ANN]
-    said = await batch.confirm_all(both.world, pressed(both, actions))
+        await jobs(stage.world)["confirm_all"].work(*press)
+    assert {run.args[1] for run in stage.runs[before:] if run.name == "card"} >= {group}  # it is redrawn
+    await stage.play()
+    assert await states(stage, actions) == [State.PREPARED] * 3
+    assert [note.to for note in stage.wall.notes if note.body.get("text") == batch.OUTDATED_PRESS] == [ANN]
+    said = await batch.confirm_all(stage.world, pressed(stage, actions))
     assert said.ok
 
 

@@ -75,25 +75,25 @@ async def asked_for(stage: Scene, **args: Any) -> Action:
 
 
 # promise: GATE-29
-async def test_always_confirms_this_one_and_lets_the_next_run_without_asking(both: Scene):
-    grant = await granted(both)
-    assert wrote(both) == ["drafts/a.md"]
-    action = await asked_for(both, path="b.md")
+async def test_always_confirms_this_one_and_lets_the_next_run_without_asking(stage: Scene):
+    grant = await granted(stage)
+    assert wrote(stage) == ["drafts/a.md"]
+    action = await asked_for(stage, path="b.md")
     assert (action.state, action.grant, action.decided_by) == (State.SUCCEEDED, grant.id, ANN)
-    assert wrote(both) == ["drafts/a.md", "b.md"]
-    assert await both.world.leases.get(action.id) is None
+    assert wrote(stage) == ["drafts/a.md", "b.md"]
+    assert await stage.world.leases.get(action.id) is None
 
 
-async def test_every_audit_entry_of_the_run_names_the_grant_and_claims_no_person(both: Scene):
-    grant = await granted(both)
-    action = await asked_for(both, path="b.md")
-    lines = await both.ledger.audit_tail(team=TEAM, limit=100)
+async def test_every_audit_entry_of_the_run_names_the_grant_and_claims_no_person(stage: Scene):
+    grant = await granted(stage)
+    action = await asked_for(stage, path="b.md")
+    lines = await stage.ledger.audit_tail(team=TEAM, limit=100)
     own = {line.entry.event: line.entry for line in lines if line.entry.action == action.id}
     for event in ("confirmed", "started", "succeeded"):
         assert f"grant {grant.id}" in own[event].reason
         assert not own[event].user_confirmed
     assert own["confirmed"].reason == f"by grant {grant.id} of {ANN} for desk.write with any arguments"
-    (given,) = await entries(both, "granted")
+    (given,) = await entries(stage, "granted")
     assert (given.actor, given.user_confirmed) == (ANN, True)
     assert given.reason.endswith("for 1 h")
 
@@ -203,15 +203,15 @@ async def test_what_the_policy_denies_is_refused_also_with_a_grant(stage: Scene)
     assert wrote(stage) == ["drafts/a.md"]
 
 
-async def test_once_the_thread_has_read_from_outside_everything_asks(both: Scene):
-    await granted(both)
-    spec = both.desk.specs_now["look"]
-    both.desk.specs_now["look"] = replace(spec, trust=Trust.REVIEWED, reviewed=True)
-    both.planner.script.append(Propose((Call("desk", "look", {"path": "a.md"}),)))
-    await both.say("look at a")
-    action = await asked_for(both, path="b.md")
+async def test_once_the_thread_has_read_from_outside_everything_asks(stage: Scene):
+    await granted(stage)
+    spec = stage.desk.specs_now["look"]
+    stage.desk.specs_now["look"] = replace(spec, trust=Trust.REVIEWED, reviewed=True)
+    stage.planner.script.append(Propose((Call("desk", "look", {"path": "a.md"}),)))
+    await stage.say("look at a")
+    action = await asked_for(stage, path="b.md")
     assert action.state is State.PREPARED
-    said = await grants.grant_offer(both.world, both.press(action))
+    said = await grants.grant_offer(stage.world, stage.press(action))
     assert isinstance(said, PressResult)
     assert said.text == grants.TAINTED
 
@@ -220,20 +220,20 @@ READ_A = Propose((Call("desk", "look", {"path": "a.md"}),))
 
 
 @pytest.mark.parametrize("which", [EXACT, FOLDER, ANY])
-async def test_once_a_model_has_read_anything_in_the_thread_it_asks_and_says_why(both: Scene, which: str):
-    await granted(both, which)
-    both.planner.script.append(READ_A)
-    await both.say("look at a")
-    action = await asked_for(both, path="drafts/a.md", content="what a file said")
+async def test_once_a_model_has_read_anything_in_the_thread_it_asks_and_says_why(stage: Scene, which: str):
+    await granted(stage, which)
+    stage.planner.script.append(READ_A)
+    await stage.say("look at a")
+    action = await asked_for(stage, path="drafts/a.md", content="what a file said")
     assert action.state is State.PREPARED
     told = "Although you allowed this here, I ask: I read desk.look meanwhile."
     assert action.preview.notes == (told,)
-    proposed = [entry for entry in await entries(both, "proposed") if entry.action == action.id]
+    proposed = [entry for entry in await entries(stage, "proposed") if entry.action == action.id]
     assert [told in entry.reason for entry in proposed] == [True]
-    said = await grants.grant_offer(both.world, both.press(action))
+    said = await grants.grant_offer(stage.world, stage.press(action))
     assert isinstance(said, PressResult)
     assert said.text.startswith("Each call asks here, because I read desk.look meanwhile.")
-    assert wrote(both) == ["drafts/a.md"]
+    assert wrote(stage) == ["drafts/a.md"]
 
 
 async def test_phrases_obey_nobody_so_their_reads_end_no_grant(stage: Scene):
@@ -316,21 +316,21 @@ async def test_its_time_ends(stage: Scene):
     assert (await asked_for(stage, path="b.md")).state is State.PREPARED
 
 
-async def test_a_changed_tool_voids_it(both: Scene):
-    grant = await granted(both)
-    both.desk.redefine("write")
-    action = await asked_for(both, path="b.md")
+async def test_a_changed_tool_voids_it(stage: Scene):
+    grant = await granted(stage)
+    stage.desk.redefine("write")
+    action = await asked_for(stage, path="b.md")
     assert action.state is State.PREPARED
-    (listed,) = await grants.in_thread(both.world, both.session)
+    (listed,) = await grants.in_thread(stage.world, stage.session)
     assert (listed.grant, listed.void) == (grant, grants.CHANGED)
 
 
-async def test_taken_back_it_covers_nothing(both: Scene):
-    grant = await granted(both)
-    assert (await grants.revoke(both.world, TEAM, ANN, grant.id)).ok
-    assert (await asked_for(both, path="b.md")).state is State.PREPARED
-    assert (await grants.revoke(both.world, TEAM, ANN, grant.id)).code == "gone"
-    (entry,) = await entries(both, "grant_revoked")
+async def test_taken_back_it_covers_nothing(stage: Scene):
+    grant = await granted(stage)
+    assert (await grants.revoke(stage.world, TEAM, ANN, grant.id)).ok
+    assert (await asked_for(stage, path="b.md")).state is State.PREPARED
+    assert (await grants.revoke(stage.world, TEAM, ANN, grant.id)).code == "gone"
+    (entry,) = await entries(stage, "grant_revoked")
     assert (entry.actor, entry.user_confirmed) == (ANN, True)
 
 
@@ -389,12 +389,12 @@ async def test_taking_back_and_beginning_have_one_winner(both: Scene):
 # In plans
 
 
-async def test_a_step_that_nobody_has_approved_runs_by_a_grant(both: Scene):
-    grant = await granted(both)
-    task = await planned(both, write("b.md"), plan_approval=False)
-    assert (task.state, wrote(both)) == (S.SATISFACTION, ["drafts/a.md", "b.md"])
+async def test_a_step_that_nobody_has_approved_runs_by_a_grant(stage: Scene):
+    grant = await granted(stage)
+    task = await planned(stage, write("b.md"), plan_approval=False)
+    assert (task.state, wrote(stage)) == (S.SATISFACTION, ["drafts/a.md", "b.md"])
     assert task.plan
-    assert (await both.now(task.plan.steps[0].action)).grant == grant.id
+    assert (await stage.now(task.plan.steps[0].action)).grant == grant.id
 
 
 @pytest.mark.parametrize("switches", [{"review": "before_step"}, {"review": "both"}])

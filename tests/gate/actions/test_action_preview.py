@@ -138,8 +138,8 @@ async def test_a_failure_is_not_taken_for_an_absence(said: str) -> None:
     ("summary", "said"),
     [
         ("Put “{args.body}”", "Put “two”"),
-        ("Put over {capture.old.text.content}", "put two"),
-        ("", "put two"),
+        ("Put over {capture.old.text.content}", "Put two"),
+        ("", "Put two"),
     ],
 )
 async def test_what_could_not_be_looked_at_is_named_as_far_as_its_arguments_tell(

@@ -17,7 +17,7 @@ from gate.rules.settings import Switches
 from gate.rules.states import State
 from gate.rules.task_states import TaskState
 from gate.rules.tool import InvalidAnswer
-from gate.tasks import pending_reviews, step_review
+from gate.tasks import review_queue, step_review
 from gate.tasks.pending import waiting_for
 from gate.tasks.step_review import ReviewConflict, ReviewRequest
 from tests.chaos.hammer_process import insisting
@@ -62,53 +62,53 @@ def told(action: Action) -> str:
 
 # promise: REVIEW-11
 @pytest.mark.parametrize("tool", ["write", "look"])
-async def test_a_result_outside_of_plans_is_held_until_it_is_released(both: Scene, tool: str):
-    action = await held(both, tool)
+async def test_a_result_outside_of_plans_is_held_until_it_is_released(stage: Scene, tool: str):
+    action = await held(stage, tool)
     assert (action.state, action.under_review, action.is_finished) == (State.SUCCEEDED, "look at it", False)
     assert SECRET not in told(action)
     assert [
-        SECRET in entry.result for entry in await entries(both, "read" if tool == "look" else "succeeded")
+        SECRET in entry.result for entry in await entries(stage, "read" if tool == "look" else "succeeded")
     ] == [False]
-    (line,) = await pending_reviews.pending_reviews(both.world, TEAM, ANN)
+    (line,) = await review_queue.pending_reviews(stage.world, TEAM, ANN)
     assert (line.execution, line.phase, line.version) == (action.id, Phase.AFTER, version_after(action))
-    found = await pending_reviews.detail(both.world, TEAM, ANN, action.id)
+    found = await review_queue.detail(stage.world, TEAM, ANN, action.id)
     assert found is not None
     assert found[1]["content"] == SECRET
-    assert (await judged(both, action, comment="fine")).code == "released"
-    assert SECRET in told(await both.now(action.id))
-    assert await pending_reviews.pending_reviews(both.world, TEAM, ANN) == ()
-    (record,) = await pending_reviews.history(both.world, TEAM, action.id)
+    assert (await judged(stage, action, comment="fine")).code == "released"
+    assert SECRET in told(await stage.now(action.id))
+    assert await review_queue.pending_reviews(stage.world, TEAM, ANN) == ()
+    (record,) = await review_queue.history(stage.world, TEAM, action.id)
     assert (record.trigger_phase, record.decision, record.reviewer_id) == (Phase.AFTER, APPROVE, ANN)
     assert (record.original_data["content"], record.modified_data, record.comment) == (SECRET, None, "fine")
-    assert [kind for kind, _ in await happened(both)] == ["workflow_paused", "workflow_resumed"]
+    assert [kind for kind, _ in await happened(stage)] == ["workflow_paused", "workflow_resumed"]
 
 
 # promise: REVIEW-15
-async def test_an_edit_is_given_in_its_place_and_the_true_result_stays_on_record(both: Scene):
-    action = await held(both)
-    assert (await judged(both, action, edited=OTHER)).code == "released"
-    now = await both.now(action.id)
+async def test_an_edit_is_given_in_its_place_and_the_true_result_stays_on_record(stage: Scene):
+    action = await held(stage)
+    assert (await judged(stage, action, edited=OTHER)).code == "released"
+    now = await stage.now(action.id)
     assert SECRET not in told(now)
     assert "nothing to see" in told(now)
-    (record,) = await pending_reviews.history(both.world, TEAM, action.id)
+    (record,) = await review_queue.history(stage.world, TEAM, action.id)
     assert (record.original_data["content"], record.modified_data) == (SECRET, OTHER)
-    assert [SECRET in entry.result for entry in await entries(both, "result_released")] == [False]
+    assert [SECRET in entry.result for entry in await entries(stage, "result_released")] == [False]
 
 
 # promise: REVIEW-16
-async def test_a_rejection_drops_it_and_offers_the_undo(both: Scene):
-    action = await held(both)
+async def test_a_rejection_drops_it_and_offers_the_undo(stage: Scene):
+    action = await held(stage)
     assert not action.undo_open
-    assert (await judged(both, action, REJECT, comment="not for them")).code == "dropped"
-    now = await both.now(action.id)
+    assert (await judged(stage, action, REJECT, comment="not for them")).code == "dropped"
+    now = await stage.now(action.id)
     assert SECRET not in told(now)
     assert (now.undo_open, now.is_finished) == (True, True)
-    await both.play(timers=True)
-    assert (await both.now(action.id)).undo_open  # it stays
-    assert (await undo.request_undo(both.world, both.press(now))).ok
-    await both.play()
-    assert both.desk.notes == {}
-    assert (await both.now(action.id)).state is State.UNDONE
+    await stage.play(timers=True)
+    assert (await stage.now(action.id)).undo_open  # it stays
+    assert (await undo.request_undo(stage.world, stage.press(now))).ok
+    await stage.play()
+    assert stage.desk.notes == {}
+    assert (await stage.now(action.id)).state is State.UNDONE
 
 
 async def test_who_has_to_release_it_finds_it_among_what_waits_and_nobody_else_does(both: Scene):
@@ -160,12 +160,12 @@ async def test_an_undo_has_nothing_of_the_reviews_of_what_it_takes_back(
     assert (action.review, action.under_review) == ("look at it", "look at it")
     if decision:
         await judged(stage, action, decision, edited=OTHER if decision is APPROVE else None)
-    lines = len(await pending_reviews.pending_reviews(stage.world, TEAM, ANN))
+    lines = len(await review_queue.pending_reviews(stage.world, TEAM, ANN))
     assert (await undo.request_undo(stage.world, stage.press(await stage.now(action.id)))).ok
     back = await stage.ledger.action((await undo.undo_slot(stage.world, action))[0])
     assert back is not None
     assert (back.under_review, back.judged, back.review, back.proposed) == ("", None, "", "")
-    assert len(await pending_reviews.pending_reviews(stage.world, TEAM, ANN)) == lines
+    assert len(await review_queue.pending_reviews(stage.world, TEAM, ANN)) == lines
 
 
 # promise: REVIEW-31
@@ -190,7 +190,7 @@ async def test_of_many_who_judge_it_at_once_one_is_heard(both: Scene):
     lost = [one.text for one in said if isinstance(one, ReviewConflict)]
     assert len(lost) == 11
     assert all("already" in text or "Somebody has decided" in text for text in lost), lost
-    assert len(await pending_reviews.history(both.world, TEAM, action.id)) == 1
+    assert len(await review_queue.history(both.world, TEAM, action.id)) == 1
 
 
 async def test_only_its_requester_changes_or_drops_it_and_the_version_counts(stage: Scene):
@@ -210,7 +210,7 @@ async def test_a_planner_gets_the_result_when_it_is_released(stage: Scene):
     async with thinking(stage, [calls(LOOK), says("I have read it.")]) as stub:
         await stage.say("what does a.md say?")
         assert len(stub.replies) == 1
-        (line,) = await pending_reviews.pending_reviews(stage.world, TEAM, ANN)
+        (line,) = await review_queue.pending_reviews(stage.world, TEAM, ANN)
         action = await stage.now(line.execution)
         assert SECRET not in str([note.body for note in stage.wall.notes])
         await judged(stage, action, edited=OTHER)
@@ -242,7 +242,7 @@ async def test_a_review_before_and_one_after_are_two_decisions(stage: Scene):
     await stage.play()
     assert isinstance(await step_review.decide_review(stage.world, first), ReviewConflict)
     await judged(stage, await stage.now(action.id))
-    found = await pending_reviews.history(stage.world, TEAM, action.id)
+    found = await review_queue.history(stage.world, TEAM, action.id)
     assert [one.trigger_phase for one in found] == [Phase.BEFORE, Phase.AFTER]
 
 
@@ -252,7 +252,7 @@ async def test_a_read_that_was_reviewed_has_changed_nothing(stage: Scene):
     stage.world = replace(stage.world, switches=lambda channel: Switches(satisfaction="changes"))
     stage.planner.script = [Propose((Call("desk", "look", {"path": "a.md"}),))]
     await stage.say("what does a.md say?")
-    (line,) = await pending_reviews.pending_reviews(stage.world, TEAM, ANN)
+    (line,) = await review_queue.pending_reviews(stage.world, TEAM, ANN)
     await judged(stage, await stage.now(line.execution))
     (task,) = await stage.ledger.tasks_of(stage.session)
     assert (task.state, task.changed) == (TaskState.DONE, False)

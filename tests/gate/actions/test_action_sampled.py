@@ -9,7 +9,13 @@ import pytest
 
 from gate.actions import edit
 from gate.actions.prepare import CallRequest, prepare
-from gate.actions.sampled import KEPT_ANSWER, KEPT_PROMPT, SamplingSubject, sampling_for, sampling_subject
+from gate.actions.sampling_records import (
+    KEPT_ANSWER,
+    KEPT_PROMPT,
+    SamplingSubject,
+    sampling_for,
+    sampling_subject,
+)
 from gate.rules.planner_port import Call
 from gate.rules.ports import Unavailable
 from gate.rules.sampling import RECORD, NotSampled, Sampled

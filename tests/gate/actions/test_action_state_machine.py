@@ -25,7 +25,7 @@ from hypothesis.stateful import (
 )
 from sqlalchemy import Connection, select, update
 
-from bot.embedded import EmbeddedRedis
+from bot.embedded_redis import EmbeddedRedis
 from bot.job_routes import jobs
 from gate.actions import confirm as decide
 from gate.actions import edit, expiry, reissue, resolve_unknown, undo

@@ -4,26 +4,34 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from unittest.mock import AsyncMock
 
 import pytest
 
-from gate.actions.prepare import Answered, CallRequest, Prepared, prepare
-from gate.actions.sampled import SamplingSubject, sampling_for
-from gate.rules.action import CallClass, Verdict
+from gate.actions import resolve_unknown, undo
+from gate.actions.prepare import TOO_MANY_FILES, Answered, CallRequest, Prepared, prepare
+from gate.actions.sampling_records import SamplingSubject, sampling_for
+from gate.rules.access import Token, TokenKind
+from gate.rules.action import Action, CallClass, Verdict
 from gate.rules.always_gated import ALWAYS
 from gate.rules.canonical_json import parse
 from gate.rules.canonical_targets import Targets
+from gate.rules.gated_files import MOST_FILES
 from gate.rules.planner_port import Call
 from gate.rules.policy import Rule
 from gate.rules.previews import COVERED
+from gate.rules.receipt import intact
 from gate.rules.sampling import RECORD
 from gate.rules.states import State
 from gate.rules.task import StepState
-from gate.rules.tool import Answer, Recipe
+from gate.rules.tool import Answer, Drift, Read, Recipe, Undo
 from gate.tasks import plan as flow
+from handlers.api import action_responses
 from tests.gate.actions.test_action_grants import ANY, give
 from tests.gate.gate_setup import ANN, Scene
 from tests.gate.plan_setup import on_plan, only, planned, pressed, states, waiting, write, wrote
+from views import modals
+from views.card import card
 
 SPELLED = [
     ".env/.",
@@ -173,6 +181,29 @@ async def test_a_search_below_a_folder_keeps_the_content_of_a_secret_file_to_its
     assert (await searched(desk)).is_error
 
 
+async def test_a_difference_of_git_keeps_the_content_of_a_secret_file_to_itself(desk: Scene) -> None:
+    spec = desk.desk.specs_now["look"]
+    declared = replace(spec.recipe, targets=Targets(looks=("path",), found=("{result.text|differing}",)))
+    desk.desk.specs_now["search"] = replace(spec, name="search", recipe=declared)
+    told = "diff --git a/{0} b/{0}\n+++ b/{0}\n@@ -0,0 +1 @@\n+TOKEN=hush\n"
+    for path, is_kept in ((".env", True), ("notes.md", False)):
+        desk.desk.call = AsyncMock(return_value=Answer(told.format(path)))  # type: ignore[method-assign]
+        answer = await searched(desk)
+        assert answer.is_error is is_kept
+        assert ("hush" in answer.text) is not is_kept
+
+
+async def test_a_result_about_more_files_than_can_be_checked_is_not_given(desk: Scene) -> None:
+    """Each name is held against all rules on the event loop: 8,001 odd ones took 3 s."""
+    desk.rule(BY_PATH)
+    searching(desk, *(f"plain{number}.md" for number in range(MOST_FILES + 1)))
+    assert (await searched(desk)).text == TOO_MANY_FILES
+    searching(desk, *(f"a{number}:%41,{{b,c}}#é<i>" for number in range(900)))
+    assert (await searched(desk)).text == TOO_MANY_FILES
+    searching(desk, *(f"plain{number}.md" for number in range(1_000)))
+    assert "hush" in (await searched(desk)).text
+
+
 async def test_a_search_that_gives_only_the_name_of_a_gated_file_is_answered(desk: Scene) -> None:
     desk.rule(BY_PATH)
     searching(desk, "notes.md")
@@ -200,3 +231,118 @@ async def test_no_model_is_given_what_a_rule_keeps_from_being_read_at_once(desk:
     assert path in record.refusal("desk", "search", ["notes.md", path])
     assert record.refusal("desk", "search", ["notes.md"]) == ""
     assert record.refusal("desk", "search", []) == ""
+
+
+# What is taken back
+
+
+NEW, FORMER, NEWER = "TOKEN=new", "TOKEN=hush", "TOKEN=hush-hush"
+
+
+@pytest.fixture(params=["put_back", "write"])
+def undoing(desk: Scene, request: pytest.FixtureRequest) -> Scene:
+    """A desk whose writes are taken back by a tool that says nothing of its targets, or by the same one, as those of
+    files are; and that looks for drift by what is in the file."""
+    recipe, path = desk.desk.specs_now["write"].recipe, {"path": "{args.path}"}
+    back = Undo(
+        request.param, {**path, "content": "{capture.before.content}"}, when="{capture.before.exists}"
+    )
+    looks = Drift(Read("look", path), {"content": "{args.content}"})
+    desk.desk.specs_now["write"] = replace(
+        desk.desk.specs_now["write"], recipe=replace(recipe, undo=[back], drift=looks)
+    )
+    if request.param == "put_back":  # by its name alone nothing tells that what it writes is secret
+        desk.world = replace(
+            desk.world,
+            policy=replace(
+                desk.world.policy,
+                rules=tuple(
+                    replace(rule, tools=("desk.write", "desk.look")) if rule.reads else rule
+                    for rule in desk.world.policy.rules
+                ),
+            ),
+        )
+    return desk
+
+
+async def written(desk: Scene) -> Action:
+    desk.desk.notes[".env"] = FORMER
+    action = await desk.prepare(path=".env", content=NEW)
+    assert (await desk.confirm(action, typed=action.phrase)).code == "confirmed"
+    await desk.play()
+    return await desk.now(action.id)
+
+
+async def everything_told(desk: Scene) -> str:
+    """All that anybody is shown of the undo in Slack, over the API and in the log."""
+    (undo,) = [one for one in desk.wall.cards.values() if one.undoes]
+    token = Token("1", TokenKind.PERSON, "t", "T1", ANN, ("C_OPS",), undo.created_at, undo.created_at)
+    told = [card(undo).blocks, modals.full(undo), action_responses.action(token, undo)]
+    return str([*told, action_responses.as_text(undo), await desk.ledger.audit_tail(team="T1", limit=99)])
+
+
+@pytest.mark.parametrize("how", ["asked", "confirmed", "fails", "voided by new rules"])
+async def test_an_undo_tells_nobody_what_was_or_is_in_a_secret_file(undoing: Scene, how: str) -> None:
+    action = await written(undoing)
+    if how == "fails":
+        undoing.desk.behave, undoing.desk.refusal = "says no", f"expected {NEW}, there was {FORMER}"
+    else:
+        undoing.desk.notes[".env"] = NEWER
+    await undo.request_undo(undoing.world, undoing.press(action))
+    await undoing.play()
+    if how in ("confirmed", "voided by new rules"):
+        (asked,) = await undoing.ledger.pending("T1", user=ANN)
+        if how == "voided by new rules":
+            undoing.desk.redefine(asked.tool)
+        said = await undoing.confirm(asked, typed=asked.phrase or None)
+        assert said.code == ("confirmed" if how == "confirmed" else "changed")
+        await undoing.play()
+    told = await everything_told(undoing)
+    assert "hush" not in told
+    assert f"{len(FORMER)} characters, SHA-256" in told
+    assert ".env" in told
+    assert (undoing.desk.notes[".env"] == FORMER) == (how == "confirmed")
+
+
+async def test_the_card_of_an_undo_of_a_secret_file_says_what_changed_since(undoing: Scene) -> None:
+    action = await written(undoing)
+    undoing.desk.notes[".env"] = NEWER
+    await undo.request_undo(undoing.world, undoing.press(action))
+    await undoing.play()
+    (asked,) = await undoing.ledger.pending("T1", user=ANN)
+    assert asked.preview.notes == ("Changed since: content.", COVERED)
+    assert intact(asked)
+
+
+async def test_a_click_puts_a_secret_file_back_and_the_log_does_not_say_what(undoing: Scene) -> None:
+    action = await written(undoing)
+    assert (await undo.request_undo(undoing.world, undoing.press(action))).code == "undoing"
+    await undoing.play()
+    assert undoing.desk.notes[".env"] == FORMER
+    log = await undoing.ledger.audit_tail(team="T1", limit=99)
+    assert "hush" not in str(log)
+
+
+@pytest.mark.parametrize("way", ["now", "gone"])
+async def test_a_check_of_a_secret_file_tells_whether_it_changed(desk: Scene, way: str) -> None:
+    desk.desk.notes[".env"] = FORMER
+    spec = desk.desk.specs_now["write"]
+    looks = {"before": replace(spec.recipe.capture["before"], absent="is not there")}
+    desk.desk.specs_now["write"] = replace(spec, recipe=replace(spec.recipe, capture=looks))
+    action = await desk.prepare(path=".env", content=NEW)
+    desk.desk.behave = "breaks the line"
+    await desk.confirm(action, typed=action.phrase)
+    await desk.play()
+    for now, told in ((FORMER, "(unchanged)"), (NEWER, "now: ")):
+        desk.desk.notes[".env"] = now
+        if way == "gone":
+            desk.desk.call = refusing  # type: ignore[method-assign]
+        assert (await resolve_unknown.check_by_press(desk.world, desk.press(action))).code == "checking"
+        await desk.play()
+        text = str(desk.wall.notes[-1].body)
+        assert "hush" not in text
+        assert ("I could not read it." if way == "gone" else told) in text
+
+
+async def refusing(server: str, tool: str, args: bytes, *more: object) -> Answer:
+    return Answer(f"{FORMER} cannot be read", is_error=True)

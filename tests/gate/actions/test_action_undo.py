@@ -7,13 +7,16 @@ import asyncio
 import pytest
 from sqlalchemy import select
 
-from gate.actions import undo
-from gate.rules.action import Verdict
+from gate.actions import reissue, undo
+from gate.rules.action import Action, Verdict
+from gate.rules.events import of_action
+from gate.rules.permissions import Verb, may
 from gate.rules.policy import Rule
 from gate.rules.receipt import intact
 from gate.rules.states import State
 from storage.tables import undo_stack
-from tests.gate.gate_setup import ANN, BEN, Scene
+from tests.gate.gate_setup import ANN, BEN, TEAM, Scene
+from views import rendering
 
 
 async def done(stage: Scene, **args: str):
@@ -138,3 +141,83 @@ async def test_what_did_not_succeed_offers_no_undo(stage: Scene, behave: str):
     stage.desk.behave = behave
     action = await done(stage)
     assert (await press(stage, action)).code == "late"
+
+
+# What only one person may see
+
+
+HR = Rule("hr", ("desk.write",), private=True)
+CARDS = ("changed since", "fails", "says nothing", "expired and asked again", "voided by new rules")
+
+
+async def undo_of_private(stage: Scene, how: str) -> Action:
+    """The undo of a write that is for Ann alone, as far as it goes."""
+    stage.desk.notes["pay.md"] = "old pay"
+    action = await done(stage, path="pay.md", content="new pay")
+    stage.desk.behave = {"fails": "says no", "says nothing": "breaks the line"}.get(how, "well")
+    if stage.desk.behave == "well":
+        stage.desk.notes["pay.md"] = "newer pay"
+    await press(stage, action)
+    if how == "expired and asked again":
+        stage.travel(24 * 3600)
+        await stage.play(timers=True)
+        (expired,) = [one for one in stage.wall.cards.values() if one.undoes]
+        assert expired.state is State.EXPIRED
+        await reissue.reissue_by_press(stage.world, stage.press(expired))
+        await stage.play()
+    if how == "voided by new rules":
+        (asked,) = await stage.ledger.pending(action.session.team, user=ANN)
+        stage.desk.redefine("put_back")
+        assert (await stage.confirm(asked)).code == "changed"
+        await stage.play()
+    return [one for one in stage.wall.cards.values() if one.undoes][-1]
+
+
+@pytest.mark.parametrize("how", CARDS)
+async def test_the_undo_of_a_private_call_is_as_private(stage: Scene, how: str):
+    stage.rule(HR)
+    shown = await undo_of_private(stage, how)
+    assert shown.private
+    assert rendering.of_action(shown, ()).direct == ANN
+    ben, ann = stage.directory.people[BEN], stage.directory.people[ANN]
+    looks = [may(stage.world.policy, Verb.LOOK, shown, person).allowed for person in (ann, ben)]
+    assert looks == [True, False]
+    told = [event.body for event in of_action(0, shown)]
+    assert "pay" not in str(told)
+
+
+async def test_the_undo_of_a_call_that_a_rule_makes_private_since_is_private(stage: Scene):
+    stage.desk.notes["pay.md"] = "old pay"
+    action = await done(stage, path="pay.md", content="new pay")
+    stage.rule(HR)
+    stage.desk.notes["pay.md"] = "newer pay"
+    await press(stage, action)
+    (asked,) = await stage.ledger.pending(action.session.team, user=ANN)
+    assert asked.private
+
+
+async def test_what_changed_since_is_named_on_a_private_card_without_its_values(stage: Scene):
+    stage.rule(HR)
+    shown = await undo_of_private(stage, "changed since")
+    assert shown.preview.notes == ("Changed since: sha.",)
+
+
+async def test_what_a_private_read_found_changed_is_named_without_its_values(stage: Scene):
+    stage.rule(Rule("quiet reads", ("desk.look",), private=True))
+    stage.desk.notes["a.md"] = "old"
+    action = await done(stage)
+    stage.desk.notes["a.md"] = "newer"
+    await press(stage, action)
+    (asked,) = await stage.ledger.pending(TEAM, user=ANN)
+    assert asked.preview.notes == ("Changed since: sha.",)
+
+
+async def test_the_log_names_what_changed_since_and_no_value(stage: Scene):
+    stage.desk.notes["a.md"] = "old"
+    action = await done(stage)
+    stage.desk.notes["a.md"] = "newer"
+    await press(stage, action)
+    (asked,) = await stage.ledger.pending(action.session.team, user=ANN)
+    assert "sha was" in asked.preview.notes[0]
+    (line,) = [one for one in await stage.ledger.audit_tail(team=TEAM) if one.entry.event == "drifted"]
+    assert line.entry.reason == "Changed since: sha."

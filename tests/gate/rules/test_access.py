@@ -16,13 +16,14 @@ from gate.rules.access import (
     format_token,
     is_valid_token,
     may_decide,
+    may_read_held,
     parse_token,
     sees,
     session_for_token,
     visible_action,
 )
 from gate.rules.action import Approvers, Person, Session
-from gate.rules.permissions import Ruling
+from gate.rules.permissions import Ruling, Verb, may
 from gate.rules.policy import Policy
 from tests.actions import but
 from tests.views.samples import action as sample
@@ -31,6 +32,7 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 SECRET = "ab" * 32
 ANN = Person("T1", "U_ANN", home="T1")
 BEN = Person("T1", "U_BEN", home="T1", groups=frozenset({"S_OPS"}))
+CLEO = Person("T1", "U_CLEO", home="T1")
 GIL = Person("T1", "U_GIL", home="T1", is_guest=True)
 ACTION = but(sample(), session=Session("T1", "C_OPS", "1.0"), requester="U_ANN", approvers=Approvers())
 
@@ -91,6 +93,28 @@ def test_a_token_sees_what_concerns_its_person(
 def test_an_admin_sees_everything_of_their_workspace() -> None:
     policy = Policy("p", admins=frozenset({"U_BEN"}))
     assert sees(policy, token(user="U_BEN"), BEN, Subject(ACTION)).allowed
+
+
+@pytest.mark.parametrize(
+    ("holder", "reads"),
+    [
+        (token(), True),
+        (token(user="U_CLEO"), True),
+        (token(user="U_BEN"), False),
+        (token(TokenKind.AGENT), False),
+        (token(TokenKind.AGENT, user="U_CLEO"), False),
+    ],
+)
+def test_what_is_held_is_read_by_who_may_release_it_alone(holder: Token, reads: bool) -> None:
+    policy = Policy("p", admins=frozenset({"U_CLEO"}))
+    ruling = may_read_held(policy, holder, ACTION.requester)
+    assert (ruling.allowed, bool(ruling.reason)) == (reads, not reads)
+    for who in (ANN, BEN, CLEO):  # the same people who may release it as it is
+        asks = token(user=who.id)
+        assert (
+            may_read_held(policy, asks, ACTION.requester).allowed
+            is may(policy, Verb.RELEASE, ACTION, who).allowed
+        )
 
 
 def test_an_agent_sees_what_it_proposed_and_not_its_phrase() -> None:

@@ -17,7 +17,12 @@ AUTO, MANUAL = Switches(), Switches(approval_mode="manual")
 THRESHOLD = Switches(approval_mode="confidence_threshold", confidence=0.7)
 MODES = (AUTO, MANUAL, THRESHOLD, replace(AUTO, satisfaction="never"))
 seen = st.builds(
-    StepSignals, gated=st.booleans(), tainted=st.booleans(), last=st.booleans(), wrong=st.booleans()
+    StepSignals,
+    gated=st.booleans(),
+    tainted=st.booleans(),
+    last=st.booleans(),
+    wrong=st.booleans(),
+    matches=st.booleans(),
 )
 scores = st.floats(0, 1) | st.just(math.nan)
 
@@ -56,6 +61,25 @@ def test_manual_always_waits():
 )
 def test_a_threshold_is_kept(score: float, expected: Band):
     assert after(THRESHOLD, score) is expected
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        ({}, Band.GO),
+        ({"gated": True}, Band.ASK),
+        ({"tainted": True}, Band.ASK),
+        ({"wrong": True}, Band.SHOW),
+    ],
+)
+def test_an_approved_step_whose_target_reads_back_goes_on_at_once(more: dict[str, bool], expected: Band):
+    assert after(AUTO, 0.79, matches=True, **more) is expected
+    assert after(AUTO, 0.79, **more) is (expected if more else Band.SHOW)
+
+
+@pytest.mark.parametrize("score", [0.4999, 0.2, 0.1])
+def test_what_reads_back_and_is_doubtful_still_waits(score: float):
+    assert after(AUTO, score, matches=True) is after(AUTO, score)
 
 
 def test_a_thread_that_read_from_outside_needs_to_be_sure():
@@ -111,15 +135,15 @@ def test_where_somebody_has_it_wait_anyway_no_timer_is_needed():
     assert after(AUTO, 0.4, pausing=True) is Band.ASK
 
 
-def test_every_decision_says_its_confidence_and_why():
+def test_a_decision_says_in_words_why_and_not_the_score():
     decided = decide_band(AUTO, Confidence(0.79, ("it is new",)), StepSignals(tainted=True))
     assert decided == BandDecision(
         Band.ASK,
-        "Confidence 0.79, because it is new. This thread has read something from outside, so nothing goes on by "
+        "It is new. This thread has read something from outside, so nothing goes on by "
         "itself where it is not sure.",
     )
     assert decide_band(MANUAL, Confidence(1.0), StepSignals()).reason == (
-        "Every step waits for a person here. Confidence 1.00."
+        "Every step waits for a person here."
     )
 
 

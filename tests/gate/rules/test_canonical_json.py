@@ -1,10 +1,14 @@
 """Argument bytes: hostile JSON is refused with a sentence, the rest round-trips exactly."""
 
+import json
+from unittest.mock import patch
+
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from gate.rules.canonical_json import MAX_BYTES, BadArguments, canonical, leaves, parse
+from gate.rules import canonical_json
+from gate.rules.canonical_json import MAX_BYTES, MAX_NAME, BadArguments, canonical, leaves, parse
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 LEAF = (
@@ -70,6 +74,46 @@ def test_exactly_64_kib_fits_and_a_byte_more_does_not():
     assert len(canonical({"a": "x" * room})) == MAX_BYTES
     with pytest.raises(BadArguments):
         canonical({"a": "x" * (room + 1)})
+
+
+LONG_PATHS = {
+    "one long name over many values": {"data": {"k" * 22_000: [1] * 14_000}},
+    "a name over many values": {"data": {"k" * MAX_NAME: [1] * 14_000}},
+    "names within each other": {"a": {"k" * 900: {"l" * 900: {"m" * 900: [0] * 1_000}}}},
+    "lists within each other": {"a": [[[[[[[[[[[[[[[[[[[[[1] * 30_000]]]]]]]]]]]]]]]]]]]]},
+}
+
+
+@pytest.mark.parametrize("args", LONG_PATHS.values(), ids=LONG_PATHS)
+def test_paths_that_would_fill_the_memory_are_refused_with_a_sentence(args):
+    text = json.dumps(args, separators=(",", ":"))
+    assert len(text) <= MAX_BYTES
+    for refused, given_args in ((canonical, args), (parse, text)):
+        with pytest.raises(BadArguments, match=r"^[^k]* at most [\d,]+ can be shown\.$"):
+            refused(given_args)
+
+
+def test_ordinary_names_and_long_lists_are_not_too_long():
+    name = "k" * MAX_NAME
+    assert parse(canonical({name: 1})) == {name: 1}
+    for args in ({"values": [1] * 30_000}, {"rows": [["ab", 12]] * 5_000}):
+        assert parse(canonical(args)) == args
+
+
+@given(ARGS)
+def test_no_arguments_have_longer_paths_than_was_counted(args):
+    """What is counted is at least what stands before the values."""
+    counted = sum(len(path) for path, _ in leaves(args))
+    assume(counted)
+    with patch.object(canonical_json, "MAX_PATHS", counted - 1):
+        with pytest.raises(BadArguments, match="long together"):
+            canonical(args)
+
+
+def test_a_name_that_is_given_twice_is_quoted_in_part():
+    with pytest.raises(BadArguments) as raised:
+        parse(f'{{"{"a" * 900}": 1, "{"a" * 900}": 2}}')
+    assert len(str(raised.value)) < 300
 
 
 @given(ARGS)

@@ -5,7 +5,10 @@ from __future__ import annotations
 import random
 import re
 import time
+from difflib import SequenceMatcher
+from unittest.mock import patch
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -60,3 +63,67 @@ def test_a_hostile_pair_of_texts_takes_no_more_time_than_their_length() -> None:
     began = time.thread_time()
     assert diffs.unified(before, after, "x")
     assert time.thread_time() - began < 1  # difflib's own: minutes
+
+
+def test_of_very_many_gaps_only_some_are_looked_through() -> None:
+    """Two texts of 64 kB with a gap of two lines after each line that both have."""
+    names = [f"{n:x}\n" for n in range(8_000)]
+    before, after = ("".join(name + gap for name in names) for gap in ("x\nq\n", "q\nx\n"))
+    with patch.object(diffs, "SequenceMatcher", wraps=SequenceMatcher) as matched:
+        told = diffs.unified(before, after, "x")
+    assert matched.call_count < 1_000
+    assert applied(told, before.splitlines(keepends=True)) == after.splitlines(keepends=True)
+
+
+@given(WORDS, WORDS)
+def test_the_edges_of_a_large_gap_are_equal_and_as_long_as_they_can_be(
+    one: list[str], other: list[str]
+) -> None:
+    blocks = list(diffs._edges(one, other, (5, 7)))
+    assert all(one[i - 5 : i - 5 + size] == other[j - 7 : j - 7 + size] for i, j, size in blocks)
+    assert sum(size for _, _, size in blocks) <= min(len(one), len(other))
+    if one and other and one[0] == other[0]:
+        assert blocks[0][:2] == (5, 7)
+    if one and other and one[-1] == other[-1]:
+        i, j, size = blocks[-1]
+        assert i + size == 5 + len(one) or j + size == 7 + len(other)
+
+
+@pytest.mark.parametrize(
+    ("text", "files"),
+    [
+        ("Staged changes:\ndiff --git a/.env b/.env\n+++ b/.env\n@@ -0,0 +1 @@\n+A=1\n", [".env"]),
+        ("diff --git a/my x/.env b/my x/.env\n--- a/my x/.env\t\n+++ b/my x/.env\t\n", ["my x/.env"]),
+        ("diff --git i/a.md w/a.md\n", ["a.md"]),
+        ("diff --git .env .env\n", [".env"]),
+        ("diff --cc .env\nindex 1,2..3\n", [".env"]),
+        ("diff --git a/x b/.env\nrename from x\nrename to .env\n", ["x", ".env"]),
+        ('diff --git "a/\\303\\251.pem" "b/\\303\\251.pem"\n', ["é.pem"]),
+        ('diff --git "a/a\\"\\t\\9" b/x\n', ['a"\t9', "x"]),
+        ("\x1b[1mdiff --git a/.env b/.env\x1b[m\n", [".env"]),
+        ("Message: x\n--- None\n+++ .env\n\n@@ -0,0 +1 @@\n", ["None", ".env"]),
+        ("--- /dev/null\n+++ b/.env\n", [".env"]),
+        ("+diff --git a/x b/x\n---- a/.env\n+++ b\n the diff --git of a/.env\n", []),
+        ("", []),
+    ],
+)
+def test_the_files_of_a_difference_of_git_are_known_however_git_writes_them(
+    text: str, files: list[str]
+) -> None:
+    found = diffs.differing_files(text)
+    assert set(files) <= set(found)
+    assert files or not found
+
+
+def test_a_difference_of_very_many_lines_is_looked_through_in_no_time() -> None:
+    for line in (
+        "--- a\n+++ b\n",
+        'diff --git "' + "\\a" * 100 + "\n",
+        "diff --git " + "a " * 200 + "\n",
+        "\x1b[" * 9 + "\n",
+        "diff --git " + '"' + '\\"' * 120_000,
+        "diff --git " + ' "' * 120_000,
+    ):
+        begun = time.thread_time()
+        diffs.differing_files(line * (256 * 1024 // len(line)))
+        assert time.thread_time() - begun < 1

@@ -219,3 +219,11 @@ def test_a_result_is_silent_only_where_it_holds_no_words_but_those_of_the_call(
 ):
     spec = ToolSpec("desk", "write", "Write", "", {}, "d", trust=trust)
     assert adds_no_words(spec, WROTE, Outcome("success", text, structured)) is alone
+
+
+def test_no_value_passes_for_more_of_what_a_grant_covers():
+    args = {"title": "x and path inside safe/", "note": "a” and any arguments", "path": "a/b.md"}
+    told = [describe_patterns(each) for each in grant_patterns(args)]
+    assert "with title = “x and path inside safe/”" in told
+    assert "with note = “a’ and any arguments”" in told
+    assert "with path = a/b.md" in told

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import time
+import unicodedata
+from unittest.mock import Mock, patch
 
 import pytest
 
 from gate.rules.outcome_claims import claims_outcome
+from tests.patterns import seconds
 
 CLAIMS = """
 Done - I mentioned John on SCRUM-2
@@ -135,3 +138,13 @@ def test_any_text_is_judged_in_time(piece: str) -> None:
     began = time.monotonic()
     claims_outcome(piece * (8000 // len(piece)))
     assert time.monotonic() - began < 2
+
+
+@pytest.mark.parametrize("long", ["\ufdfa" * 7_900, "a" + "\u0300\u0316" * 3_950])
+def test_no_characters_grow_in_being_judged(long: str) -> None:
+    judged = long + " . Ich habe es gelo\u0308scht."
+    normal = Mock(wraps=unicodedata.normalize)
+    with patch("gate.rules.outcome_claims.unicodedata.normalize", normal):
+        assert claims_outcome(judged)
+    assert max(len(call.args[1]) for call in normal.call_args_list) <= 64
+    assert seconds(lambda: claims_outcome(long), 3) < 0.1

@@ -5,7 +5,16 @@ from dataclasses import replace
 import pytest
 
 from gate.rules.action import Preview
-from gate.rules.previews import DECEPTIVE_TEXT, build, facts, has_deceptive_text, plainly, undo_words
+from gate.rules.canonical_targets import Targets
+from gate.rules.previews import (
+    DECEPTIVE_TEXT,
+    MAX_FACTS,
+    build,
+    facts,
+    has_deceptive_text,
+    plainly,
+    undo_words,
+)
 from gate.rules.tool import Hints, Recipe, Show, ToolSpec, Trust, Undo
 
 SPEC = ToolSpec(
@@ -93,9 +102,106 @@ def test_a_call_without_a_recipe_is_told_by_its_title_and_what_tells_most(args, 
     assert plainly(ToolSpec("s", "create_directory", "Create directory", "", schema, "d"), args) == said
 
 
+@pytest.mark.parametrize("name", ["create_directory", "createDirectory", "create-directory"])
+def test_a_tool_without_a_title_is_told_in_the_words_of_its_name(name):
+    for title in ("", name):
+        assert plainly(ToolSpec("s", name, title, "", {}, "d"), {}) == "Create directory"
+
+
 def test_a_value_that_the_first_line_names_is_marked_and_one_that_could_end_early_is_not():
     recipe = Recipe(summary="Move {args.source} to {args.destination}, {args.mode|name}")
     spec = ToolSpec("s", "move", "", "", {}, "d", recipe=recipe)
-    args = {"source": "a b.md", "destination": "archive", "mode": "all", "overwrite": "archive"}
+    args = {"source": "a b.md", "destination": "archive", "mode": "for/all", "overwrite": "archive"}
     marked = [fact.label for fact in build(spec, args, {}).facts if fact.named]
     assert marked == ["destination"]
+    whole = build(spec, {**args, "mode": "all"}, {})  # of which the filter leaves all
+    assert [fact.label for fact in whole.facts if fact.named] == ["destination", "mode"]
+
+
+def test_a_declared_path_that_is_the_whole_name_of_an_affected_thing_is_marked_and_nothing_else_is():
+    recipe = Recipe(
+        summary="Encrypt {args.path|name}",
+        show=Show("items", items="{capture.before.files}"),
+        targets=Targets(paths=("path", "more[]")),
+    )
+    spec = ToolSpec("s", "encrypt", "", "", {}, "d", recipe=recipe)
+    args = {"path": "my report.txt", "more": ["b.txt", "c.txt"], "to": ["key1"], "cc": "a@b.c"}
+    names = ["my report.txt → my report.txt.age", "b.txt", "key1", "a@b.c", "c.txt of key1"]
+    capture = {"before": {"files": [{"name": name} for name in names]}}
+    marked = [fact.label for fact in build(spec, args, capture).facts if fact.named]
+    assert marked == ["path", "more[0]"]
+    twice = {**args, "to": ["my report.txt"]}
+    assert [fact.label for fact in build(spec, twice, capture).facts if fact.named] == ["more[0]"]
+
+
+def test_of_a_tool_without_a_recipe_the_line_tells_an_argument_only_where_there_is_one():
+    """Of several it does not say which is which: “Set x, true”."""
+    schema = {"properties": {"path": {}, "force": {}}, "required": ["path"]}
+    spec = ToolSpec("s", "create_directory", "Create directory", "", schema, "d")
+    assert [fact.named for fact in build(spec, {"path": "/srv/new"}, {}).facts] == [True]
+    assert [fact.named for fact in build(spec, {"path": "with a space"}, {}).facts] == [False]
+    assert [fact.named for fact in build(spec, {"path": "x", "force": "true"}, {}).facts] == [False, False]
+
+
+def test_a_value_in_quotes_of_the_first_line_is_told_unless_a_quote_could_end_it_early():
+    spec = ToolSpec("s", "add", "", "", {}, "d", recipe=Recipe(summary="Add “{args.title}” to {args.list}"))
+
+    def told(title: str, to: str = "home") -> list[str]:
+        return [fact.label for fact in build(spec, {"title": title, "list": to}, {}).facts if fact.named]
+
+    assert told("buy milk, due tomorrow") == ["title", "list"]
+    assert told("Bob's list") == ["title", "list"]
+    for one in ("milk” to “work", 'milk" to "work', "milk″ to", "milk\nstatus: done", "milk\u202e"):
+        assert told(one) == ["list"], one
+    assert told("buy milk", "home” and “work") == []
+    other = replace(spec, recipe=replace(spec.recipe, summary="Add {args.title} to “{args.list}”"))
+    assert [fact.label for fact in build(other, {"title": "a b", "list": "c d"}, {}).facts if fact.named] == [
+        "list"
+    ]
+
+
+def test_an_argument_that_has_a_line_of_its_own_is_told_where_no_argument_can_bring_in_a_line():
+    show = Show("text", after="{capture.plan.change}", says=["status", "notes"])
+    spec = ToolSpec("s", "update", "", "", {}, "d", recipe=Recipe(summary="Update it", show=show))
+
+    def told(change: str, **args: str) -> list[str]:
+        return [fact.label for fact in build(spec, args, {"plan": {"change": change}}).facts if fact.named]
+
+    assert told("- status: open\n+ status: done", status="done") == ["status"]
+    assert told("+ status: done, not open", status="done") == []
+    assert told("+ notes: status: done", status="done") == []
+    assert told("+ status: done\n+ status: done", status="done") == []
+    assert told("+ mode: force", mode="force") == []  # of which the recipe says nothing
+    assert told("+ notes: a\n+ status: done", status="done", notes="a\n+ status: done") == []
+    assert told("+ notes: a\u2028+ status: done", status="done", notes="a\u2028+ status: done") == []
+
+
+def test_what_a_text_is_the_whole_effect_of_is_named():
+    show = Show("text", after="{capture.plan.rows}", of="changes")
+    spec = ToolSpec("s", "write", "", "", {}, "d", recipe=Recipe(summary="Add", show=show))
+    assert build(spec, {"changes": [{"op": "insert"}]}, {"plan": {"rows": "+a: 1"}}).compared == "changes"
+
+
+def test_more_arguments_than_any_card_can_show_are_a_problem_and_none_is_hidden_by_that():
+    most = build(SPEC, {**ARGS, "more": [1] * (MAX_FACTS - 3)}, {"before": {"text": "a", "sha": "x"}})
+    assert (len(most.facts), most.problem) == (MAX_FACTS, "")
+    more = build(SPEC, {**ARGS, "more": [1] * (MAX_FACTS - 2)}, {"before": {"text": "a", "sha": "x"}})
+    assert len(more.facts) == MAX_FACTS
+    assert more.problem == "This has more than 10,000 arguments, and no more can be shown."
+    assert not more.is_complete
+
+
+def test_an_edit_that_takes_out_very_many_values_is_a_problem_too():
+    before = {f"ids[{i}]": "1" for i in range(MAX_FACTS)}
+    assert not build(SPEC, ARGS, {"before": {"text": "a", "sha": "x"}}, before).is_complete
+
+
+def test_what_a_server_tells_beside_the_name_of_a_thing_is_clipped_and_counted():
+    recipe = Recipe(summary="Delete", show=Show("items", items="{capture.before.files}"))
+    told = {"name": "n" * 100, "kind": "k" * 20_000, "modified": ["m"] * 100, "size": 10**400}
+    spec = ToolSpec("s", "delete", "", "", {}, "d", recipe=recipe)
+    (thing,) = build(spec, {}, {"before": {"files": [told]}}).affected
+    assert thing.name == "n" * 100
+    assert thing.kind == "k" * 60 + "… (+19,940)"
+    assert thing.modified.endswith("… (+440)")
+    assert thing.size is None

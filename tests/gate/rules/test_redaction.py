@@ -9,12 +9,19 @@ import pytest
 
 from gate.rules.action import Action, CallClass, Outcome, Session
 from gate.rules.confidence import Confidence
-from gate.rules.redaction import ReleaseState, decided_by, redacted_action, redacted_task, release_state
 from gate.rules.reviews import dropped, edited, released
 from gate.rules.settings import Switches
 from gate.rules.states import State
 from gate.rules.task import NOBODY, PauseReason, Plan, Step, StepReview, StepState, Task
 from gate.rules.task_states import TaskState
+from gate.rules.unreleased_results import (
+    REASON_KEPT,
+    ReleaseState,
+    decided_by,
+    redacted_action,
+    redacted_task,
+    release_state,
+)
 from tests.actions import but
 from tests.tasks import having, step_of, task_of
 from tests.views.samples import action as sample
@@ -108,6 +115,21 @@ def test_the_words_of_a_score_are_withheld_with_the_result_that_they_may_quote()
     scored = having(STEP, confidence=Confidence(0.5, ("secret",), "secret"))
     assert "secret" not in str(redacted_task(of(scored)))
     assert "secret" in str(redacted_task(of(replace(scored, look=StepReview(1, by="U_ANN")))))
+
+
+@pytest.mark.parametrize("how", ["edited", "dropped", "waits"])
+def test_why_a_task_has_ended_is_withheld_where_a_result_was_not_let_out_as_it_was(how: str) -> None:
+    """It may say what a tool answered when a step was taken back."""
+    step = {
+        "edited": edited(STEP, "U_ANN", {"text": "other"}),
+        "dropped": dropped(STEP, "U_ANN", "its result was rejected"),
+        "waits": STEP,
+    }[how]
+    for state in (TaskState.SATISFACTION, TaskState.DONE, TaskState.STOPPED_BY_USER, TaskState.RUNNING):
+        task = of(step, state=state, why=PauseReason.NONE, reason="taking it back failed: “secret”")
+        assert redacted_task(task).reason == REASON_KEPT
+        released = replace(STEP, look=StepReview(1, by="U_ANN"))
+        assert redacted_task(having(task, plan=Plan(1, (released,)))).reason == task.reason
 
 
 def test_they_stay_withheld_where_the_result_was_changed_or_rejected() -> None:

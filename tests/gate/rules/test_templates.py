@@ -6,7 +6,7 @@ from gate.rules.action import Json
 from gate.rules.templates import TemplateError, expand, holds, human_size, names
 
 SCOPE = {
-    "args": {"path": "a/b.md", "n": 3, "list": [1, 2]},
+    "args": {"path": "a/b.md", "n": 3, "list": [1, 2], "diff": "--- a.md\n+++ b.md"},
     "capture": {"before": {"sha": "x", "items": [{"id": 7}]}},
 }
 
@@ -23,6 +23,8 @@ SCOPE = {
         ({"a": ["{args.n}", {"b": "{args.path|size}"}]}, {"a": [3, {"b": "6 B"}]}),
         ("no placeholder {} { }", "no placeholder {} { }"),
         ("{args.list|json}", "[1, 2]"),
+        ("{args.diff|differing}", ["a.md", "b.md"]),
+        ("Of {args.diff|differing}", "Of a.md\nb.md"),
         (5, 5),
     ],
 )

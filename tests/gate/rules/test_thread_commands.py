@@ -83,6 +83,8 @@ def test_not_a_no(text):
         ("help me move the files", None),
         ("help files and mail", None),
         ("undo 9999", None),
+        ("undo  \t 3", Command("undo", 3)),
+        (f"undo {' ' * 40_000} 3", None),  # longer than any command: not looked through
     ],
 )
 def test_commands_are_the_whole_text(text, wanted):

@@ -2,10 +2,12 @@
 
 import sys
 import unicodedata
+from collections import Counter
 
 import pytest
 
-from gate.rules.unicode_safety import is_deceptive
+from gate.rules.unicode_safety import MOST_DIFFERENT, deceptive_positions, is_deceptive
+from tests.patterns import seconds
 
 
 @pytest.mark.parametrize(
@@ -152,3 +154,43 @@ def test_every_letter_of_another_alphabet_is_strange_in_a_latin_word(script):
 )  # fmt: skip
 def test_what_a_script_uses_among_its_own_letters_is_not_strange(text):
     assert not is_deceptive(text)
+
+
+def test_text_of_more_different_characters_than_anybody_writes_is_strange():
+    ideographs = [chr(n) for n in range(0x4E00, 0x9FA6) if chr(n) != "\u4e36" and chr(n) != "\u4e3f"]
+    assert not is_deceptive("".join(ideographs[:MOST_DIFFERENT] * 3))
+    assert is_deceptive("".join(ideographs[: MOST_DIFFERENT + 1]))
+
+
+def test_no_text_of_many_different_characters_is_examined_slowly_again():
+    ranges = (range(0x4E00, 0xA000), range(0xAC00, 0xD7A4), range(0x20000, 0x2A6E0))
+    text = "".join(chr(n) for one in ranges for n in one)
+    assert len(text) > 70_000
+    assert seconds(lambda: list(deceptive_positions(text)), 2) < 0.25
+    assert seconds(lambda: is_deceptive(text)) < 0.1
+
+
+@pytest.mark.parametrize("part", ["\u200b", "a\u0430b\u200b", "payp\u0430l ", "\u4e00\u4e3f"])
+def test_no_long_text_of_odd_characters_is_examined_one_by_one(part):
+    calls = Counter()
+    sys.setprofile(lambda frame, event, _: calls.update([frame.f_code.co_name] if event == "call" else []))
+    try:
+        found = list(deceptive_positions(part * 10_000))
+    finally:
+        sys.setprofile(None)
+    del calls["deceptive_positions"]  # is gone on with after each that it finds
+    assert calls.total() < 500
+    assert len(found) == 10_000 * (part != "\u4e00\u4e3f") * (1 + ("b" in part))
+
+
+@pytest.mark.parametrize(
+    ("text", "odd"),
+    [
+        ("\u3000\u3164\u3000", [1]),  # a letter by its category, without ink
+        ("\u3000a\u3000", [0, 2]),
+        ("\u4e00\u0627 \u4e00b \u0627b", [0, 1, 6]),
+        ("\u0661\u0660 \u0660\u06270", []),
+    ],
+)
+def test_what_is_ordinary_is_told_by_the_letters_beside_it(text, odd):
+    assert list(deceptive_positions(text)) == odd

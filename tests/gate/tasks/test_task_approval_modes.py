@@ -57,8 +57,9 @@ async def known(stage: Scene) -> None:
 
 
 async def shown(stage: Scene) -> Task:
-    """A plan of two writes whose first has just been done for the first time ever."""
+    """A plan of two writes whose first has just been done for the first time ever, and cannot be read back."""
     slowly(stage)
+    stage.desk.read_nothing_back()
     task = await approved(stage, await planned(stage, write("a.md"), write("b.md")))
     assert (task.state, task.why) == (S.PAUSED, PauseReason.SUMMARY)
     return task
@@ -91,30 +92,48 @@ def judged(stage: Scene, *args: object) -> Judging:
 
 
 # promise: GATE-03, GATE-15
-async def test_a_step_of_a_known_kind_that_is_verified_lets_the_task_go_on(both: Scene):
-    slowly(both)
-    await known(both)
-    task = await approved(both, await planned(both, write("a.md"), write("b.md")))
-    assert (task.state, task.pauses, await left(both)) == (S.SATISFACTION, 0, [])
+async def test_a_step_of_a_known_kind_that_is_verified_lets_the_task_go_on(stage: Scene):
+    slowly(stage)
+    await known(stage)
+    task = await approved(stage, await planned(stage, write("a.md"), write("b.md")))
+    assert (task.state, task.pauses, await left(stage)) == (S.SATISFACTION, 0, [])
     assert [step.confidence.score for step in steps(task) if step.confidence] == [1.0, 1.0]
-    assert any("Confidence 1.00" in entry.reason for entry in await entries(both, "task_step_done"))
+    assert any("Confidence 1.00" in entry.reason for entry in await entries(stage, "task_step_done"))
 
 
 # promise: GATE-09, GATE-16
-async def test_a_step_of_a_new_kind_is_shown_and_goes_on_when_nobody_holds_it(both: Scene):
-    task = await shown(both)
+async def test_a_step_of_a_new_kind_is_shown_and_goes_on_when_nobody_holds_it(stage: Scene):
+    task = await shown(stage)
     first, second = steps(task)
     assert first.confidence
     assert (first.confidence.score, first.shown, first.look.seconds) == (0.79, 1, SECONDS)
     assert second.state is WAITING
-    assert "no step of this kind is known" in task.reason
-    assert [one.id for one in await waits_over(both.ledger, SECONDS, PauseReason.SUMMARY)] == [task.id]
-    assert await waits_over(both.ledger, SECONDS / 2, PauseReason.SUMMARY) == []
-    await both.play(timers=True)
-    task = await only(both)
-    assert wrote(both) == ["a.md", "b.md"]
+    assert "No step of this kind is known" in task.reason
+    assert [one.id for one in await waits_over(stage.ledger, SECONDS, PauseReason.SUMMARY)] == [task.id]
+    assert await waits_over(stage.ledger, SECONDS / 2, PauseReason.SUMMARY) == []
+    await stage.play(timers=True)
+    task = await only(stage)
+    assert wrote(stage) == ["a.md", "b.md"]
     assert task.state in (S.SATISFACTION, S.DONE)  # the day of the satisfaction card has passed as well
     assert steps(task)[0].passed == "nobody"
+
+
+async def test_a_step_of_a_new_kind_that_was_approved_and_reads_back_lets_the_task_go_on(stage: Scene):
+    slowly(stage)
+    task = await approved(stage, await planned(stage, write("a.md"), write("b.md")))
+    assert (task.state, task.pauses, await left(stage)) == (S.SATISFACTION, 0, [])
+    assert [step.confidence.score for step in steps(task) if step.confidence] == [0.79, 1.0]
+    assert any(
+        "read back as it should be" in entry.reason for entry in await entries(stage, "task_step_done")
+    )
+
+
+async def test_a_step_of_a_new_kind_that_was_not_approved_with_its_plan_is_shown(stage: Scene):
+    slowly(stage)
+    task = await planned(stage, write("a.md"), write("b.md"))
+    await pressed(stage, flow.step_by_step, on_plan(task))
+    task = await confirmed(stage)
+    assert (task.state, task.why) == (S.PAUSED, PauseReason.SUMMARY)
 
 
 async def test_going_on_alone_is_on_the_record_as_decided_by_nobody(stage: Scene):
@@ -125,18 +144,18 @@ async def test_going_on_alone_is_on_the_record_as_decided_by_nobody(stage: Scene
     assert entry.reason == "no person decided: nobody pressed Hold within 10 s"
 
 
-async def test_what_destroys_is_looked_at_by_a_person_also_in_auto(both: Scene):
-    both.desk.notes["a.md"] = "old"
-    await approved(both, await planned(both, shred("a.md"), write("b.md")))
-    task = await confirmed(both)
+async def test_what_destroys_is_looked_at_by_a_person_also_in_auto(stage: Scene):
+    stage.desk.notes["a.md"] = "old"
+    await approved(stage, await planned(stage, shred("a.md"), write("b.md")))
+    task = await confirmed(stage)
     assert (task.state, task.why, states(task)) == (S.PAUSED, PauseReason.REVIEW, [DONE, WAITING])
     confidence = steps(task)[0].confidence
     assert confidence
     assert confidence.score < 0.5
-    assert "it destroyed something" in task.reason
-    assert await left(both) == []
-    await pressed(both, control.resume, on_pause(task))
-    assert wrote(both) == ["a.md", "b.md"]
+    assert "It destroyed something" in task.reason
+    assert await left(stage) == []
+    await pressed(stage, control.resume, on_pause(task))
+    assert wrote(stage) == ["a.md", "b.md"]
 
 
 async def test_what_is_always_gated_never_gets_a_timer(stage: Scene):
@@ -167,20 +186,20 @@ async def test_where_no_question_follows_the_last_destruction_is_looked_at(stage
 
 
 # promise: GATE-18
-async def test_a_result_that_admits_failure_aborts_its_step_with_diagnostics(both: Scene):
+async def test_a_result_that_admits_failure_aborts_its_step_with_diagnostics(stage: Scene):
     def refuses(tool: str, given: dict[str, object]) -> Answer:
         return Answer("", {"ok": False, "sha": "absent", "why": "no room"})
 
-    await known(both)
-    both.desk._change = refuses  # type: ignore[method-assign]
-    task = await approved(both, await planned(both, write("a.md"), write("b.md")))
+    await known(stage)
+    stage.desk._change = refuses  # type: ignore[method-assign]
+    task = await approved(stage, await planned(stage, write("a.md"), write("b.md")))
     assert (task.state, task.why, states(task)) == (S.PAUSED, PauseReason.DOUBT, [FAILED, WAITING])
     assert "do not trust its result" in task.reason
-    assert "its result says that it failed: “ok: false”" in task.reason
+    assert "Its result says that it failed: “ok: false”" in task.reason
     assert task.changed
     assert steps(task)[0].result is None
-    await both.play(timers=True)
-    assert (await only(both)).why is PauseReason.DOUBT
+    await stage.play(timers=True)
+    assert (await only(stage)).why is PauseReason.DOUBT
 
 
 async def doubted(stage: Scene) -> Task:
@@ -224,19 +243,19 @@ async def test_a_task_can_be_ended_because_of_an_aborted_step(stage: Scene):
 # Verification
 
 
-async def test_a_target_that_is_not_as_it_should_be_stops_the_task(both: Scene):
-    await known(both)
-    well = both.desk._change
+async def test_a_target_that_is_not_as_it_should_be_stops_the_task(stage: Scene):
+    await known(stage)
+    well = stage.desk._change
 
     def spoils(tool: str, given: dict[str, object]) -> Answer:
         told = well(tool, given)
-        both.desk.notes[str(given["path"])] = "somebody else was faster"
+        stage.desk.notes[str(given["path"])] = "somebody else was faster"
         return told
 
-    both.desk._change = spoils  # type: ignore[method-assign]
-    task = await approved(both, await planned(both, write("a.md"), write("b.md")))
+    stage.desk._change = spoils  # type: ignore[method-assign]
+    task = await approved(stage, await planned(stage, write("a.md"), write("b.md")))
     assert (task.state, task.why) == (S.PAUSED, PauseReason.REVIEW)
-    assert "it is not so that its target is as it should be now (another sha)" in task.reason
+    assert "It is not so that its target is as it should be now (another sha)" in task.reason
 
 
 async def test_a_result_without_the_promised_form_stops_the_task(stage: Scene):
@@ -285,16 +304,16 @@ QUOTING = "it says “the secret of Troy”"
     ],
 )
 async def test_who_judged_and_how_is_on_the_record_without_the_words_of_the_result(
-    both: Scene, verdict: str, noted: str
+    stage: Scene, verdict: str, noted: str
 ):
-    await known(both)
+    await known(stage)
     found = judgement(verdict, QUOTING, "the model")
-    both.world = replace(both.world, judge=Judging(found))
-    task = await approved(both, await planned(both, write("a.md"), write("b.md")))
+    stage.world = replace(stage.world, judge=Judging(found))
+    task = await approved(stage, await planned(stage, write("a.md"), write("b.md")))
     assert QUOTING in task.reason  # the card says it all
-    (entry,) = await entries(both, "task_pause")
+    (entry,) = await entries(stage, "task_pause")
     assert entry.reason == noted
-    lines = await both.ledger.audit_tail(team=TEAM, limit=100)
+    lines = await stage.ledger.audit_tail(team=TEAM, limit=100)
     assert "Troy" not in " ".join(line.entry.reason for line in lines)
 
 
@@ -353,7 +372,7 @@ async def test_a_result_that_the_recipe_calls_failed_counts_as_failed(stage: Sce
     task = await approved(stage, await planned(stage, write("a.md"), write("b.md")))
     assert (task.why, steps(task)[0].state) == (PauseReason.DOUBT, FAILED)
     assert (
-        "the judgement of its result by the recipe's rule says that it failed: nothing was written"
+        "The judgement of its result by the recipe's rule says that it failed: nothing was written"
         in task.reason
     )
 
@@ -372,6 +391,7 @@ async def test_a_good_judgement_stands_on_the_record_with_the_score(stage: Scene
 
 async def test_what_was_taken_back_is_no_history(stage: Scene):
     slowly(stage)
+    stage.desk.read_nothing_back()
     action = await stage.prepare(path="before.md", content="x")
     await stage.confirm(action)
     await stage.play()
@@ -388,16 +408,16 @@ async def test_what_was_taken_back_is_no_history(stage: Scene):
 # The timer
 
 
-async def test_hold_keeps_it_until_somebody_says_how_it_goes_on(both: Scene):
-    task = await shown(both)
-    assert (await pressed(both, control.hold, on_pause(task))).ok
-    await both.play(timers=True)
-    task = await only(both)
-    assert (task.state, task.why, wrote(both)) == (S.PAUSED, PauseReason.REVIEW, ["a.md"])
-    assert (await pressed(both, control.hold, on_pause(task))).text == control.ALREADY_HELD
-    await pressed(both, control.resume, on_pause(task))
-    task = await only(both)
-    assert wrote(both) == ["a.md", "b.md"]
+async def test_hold_keeps_it_until_somebody_says_how_it_goes_on(stage: Scene):
+    task = await shown(stage)
+    assert (await pressed(stage, control.hold, on_pause(task))).ok
+    await stage.play(timers=True)
+    task = await only(stage)
+    assert (task.state, task.why, wrote(stage)) == (S.PAUSED, PauseReason.REVIEW, ["a.md"])
+    assert (await pressed(stage, control.hold, on_pause(task))).text == control.ALREADY_HELD
+    await pressed(stage, control.resume, on_pause(task))
+    task = await only(stage)
+    assert wrote(stage) == ["a.md", "b.md"]
     assert steps(task)[0].passed == ANN
 
 
@@ -431,6 +451,7 @@ async def test_what_is_said_meanwhile_is_taken_in_before_it_goes_on(stage: Scene
 
 async def test_the_time_begins_once_people_can_see_the_card(stage: Scene):
     slowly(stage)
+    stage.desk.read_nothing_back()
     hung = stage.wall.draw_task
 
     async def nothing_gets_through(task: Task) -> None:
@@ -459,6 +480,7 @@ async def test_drawing_again_does_not_prolong_it_and_two_sweeps_let_it_go_on_onc
 
 async def test_the_time_of_an_earlier_summary_does_nothing_to_a_later_one(stage: Scene):
     slowly(stage)
+    stage.desk.read_nothing_back()
     first = await approved(stage, await planned(stage, write("a.md"), shred("a.md"), write("b.md")))
     await pressed(stage, control.resume, on_pause(first))
     await confirmed(stage)
@@ -490,11 +512,11 @@ async def test_a_timer_after_a_standstill_gives_people_their_time_once_more(stag
     assert wrote(stage) == ["a.md", "b.md"]
 
 
-async def test_a_thread_that_read_from_outside_waits_where_it_is_not_sure(both: Scene):
-    slowly(both)
-    both.desk.specs_now["look"] = replace(both.desk.specs_now["look"], trust=Trust.REVIEWED, reviewed=True)
-    task = await approved(both, await planned(both, look("a.md"), write("a.md"), write("b.md")))
-    assert (task.why, await left(both)) == (PauseReason.REVIEW, [])
+async def test_a_thread_that_read_from_outside_waits_where_it_is_not_sure(stage: Scene):
+    slowly(stage)
+    stage.desk.specs_now["look"] = replace(stage.desk.specs_now["look"], trust=Trust.REVIEWED, reviewed=True)
+    task = await approved(stage, await planned(stage, look("a.md"), write("a.md"), write("b.md")))
+    assert (task.why, await left(stage)) == (PauseReason.REVIEW, [])
     assert "has read something from outside" in task.reason
 
 
@@ -550,15 +572,15 @@ async def test_a_wait_is_announced_to_who_listens(both: Scene):
 
 
 # promise: GATE-04
-async def test_manual_waits_after_every_step_also_after_the_last_and_after_reads(both: Scene):
-    await known(both)
-    task = await approved(both, await planned(both, look("a.md"), write("b.md"), approval_mode="manual"))
+async def test_manual_waits_after_every_step_also_after_the_last_and_after_reads(stage: Scene):
+    await known(stage)
+    task = await approved(stage, await planned(stage, look("a.md"), write("b.md"), approval_mode="manual"))
     assert (task.why, states(task)) == (PauseReason.REVIEW, [DONE, WAITING])
-    await pressed(both, control.resume, on_pause(task))
-    task = await only(both)
+    await pressed(stage, control.resume, on_pause(task))
+    task = await only(stage)
     assert (task.why, states(task), task.pauses) == (PauseReason.REVIEW, [DONE, DONE], 2)
-    await pressed(both, control.resume, on_pause(task))
-    task = await only(both)
+    await pressed(stage, control.resume, on_pause(task))
+    task = await only(stage)
     assert (task.state, [step.passed for step in steps(task)]) == (S.SATISFACTION, [ANN, ANN])
 
 
@@ -632,12 +654,12 @@ async def test_without_a_task_a_mode_is_explained_only_where_it_was_meant_for_th
     ]
 
 
-async def test_a_stricter_mode_holds_what_was_about_to_go_on(both: Scene):
-    await shown(both)
-    await both.say("mode manual", mentioned=False)
-    await both.play(timers=True)
-    task = await only(both)
-    assert (task.state, task.why, wrote(both)) == (S.PAUSED, PauseReason.REVIEW, ["a.md"])
+async def test_a_stricter_mode_holds_what_was_about_to_go_on(stage: Scene):
+    await shown(stage)
+    await stage.say("mode manual", mentioned=False)
+    await stage.play(timers=True)
+    task = await only(stage)
+    assert (task.state, task.why, wrote(stage)) == (S.PAUSED, PauseReason.REVIEW, ["a.md"])
 
 
 async def test_a_step_with_a_look_of_its_own_waits_whatever_its_score(stage: Scene):

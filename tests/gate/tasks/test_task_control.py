@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from gate.actions import confirm as decide
 from gate.actions import reissue
 from gate.actions.button_press import TaskPress
 from gate.rules.action import Ref
@@ -82,12 +83,62 @@ async def test_pause_lets_the_current_step_finish(both: Scene):
     assert (await only(both)).state is S.SATISFACTION
 
 
-async def test_pause_leaves_the_card_that_waits(both: Scene):
-    task = await approved(both, await planned(both, write("a.md", ask=True), write("b.md")))
-    assert (await pressed(both, control.pause, on_plan(task))).ok
-    assert (await only(both)).state is S.RUNNING
-    task = await confirmed(both)
-    assert (task.state, wrote(both)) == (S.PAUSED, ["a.md"])
+# promise: TASK-16
+async def test_pause_is_at_once_while_a_step_waits_and_leaves_its_card(stage: Scene):
+    task = await approved(stage, await planned(stage, write("a.md", ask=True), write("b.md")))
+    said = await pressed(stage, control.pause, on_plan(task))
+    assert (said.ok, said.text) == (True, "")
+    task = await only(stage)
+    assert (task.state, task.why, task.pauses) == (S.PAUSED, PauseReason.WISH, 1)
+    assert "Step 1 still waits for a decision on its card." in task.reason
+    task = await confirmed(stage)
+    assert (task.state, task.why, task.pauses) == (S.PAUSED, PauseReason.WISH, 2)
+    assert (task.reason, wrote(stage)) == ("Paused before step 2.", ["a.md"])
+    assert (await pressed(stage, control.resume, on_pause(task))).ok
+    assert wrote(stage) == ["a.md", "b.md"]
+
+
+async def test_continue_goes_on_to_the_very_card_that_waited(stage: Scene):
+    task = await approved(stage, await planned(stage, write("a.md", ask=True), write("b.md")))
+    step = await waiting(stage)
+    await pressed(stage, control.pause, on_plan(task))
+    assert (await pressed(stage, control.resume, on_pause(await only(stage)))).ok
+    assert ((await only(stage)).state, (await waiting(stage)).id) == (S.RUNNING, step.id)
+    task = await confirmed(stage)
+    assert (task.state, wrote(stage)) == (S.SATISFACTION, ["a.md", "b.md"])
+
+
+async def test_a_no_to_the_card_that_waits_in_a_pause_is_a_step_that_did_not_go_through(stage: Scene):
+    task = await approved(stage, await planned(stage, write("a.md", ask=True), write("b.md")))
+    await pressed(stage, control.pause, on_plan(task))
+    assert (await decide.cancel(stage.world, stage.press(await waiting(stage)))).ok
+    await stage.play()
+    task = await only(stage)
+    assert (task.state, task.why, wrote(stage)) == (S.PAUSED, PauseReason.STEP, [])
+
+
+@pytest.mark.parametrize("runs", [False, True])
+async def test_stop_in_a_pause_withdraws_the_card_that_waits_and_lets_what_runs_finish(
+    stage: Scene, runs: bool
+):
+    task = await approved(stage, await planned(stage, write("a.md", ask=True), write("b.md")))
+    await pressed(stage, control.pause, on_plan(task))
+    action = await waiting(stage)
+    work = None
+    if runs:
+        stage.desk.gate = asyncio.Event()
+        assert (await stage.confirm(action)).ok
+        work = asyncio.create_task(stage.play())
+        await asyncio.wait_for(stage.desk.entered.wait(), 30)
+    assert (await control.stop(stage.world, on_pause(await only(stage)))).ok
+    if work:
+        assert stage.desk.gate
+        stage.desk.gate.set()
+        await asyncio.wait_for(work, 30)
+    await stage.play()
+    task = await only(stage)
+    assert (task.state, task.ended_by) == (S.STOPPED_BY_USER, ANN)
+    assert (states(task)[0], wrote(stage)) == ((DONE, ["a.md"]) if runs else (StepState.ASKED, []))
 
 
 async def test_pause_is_at_once_where_nothing_runs(stage: Scene):
@@ -100,38 +151,37 @@ async def test_pause_is_at_once_where_nothing_runs(stage: Scene):
 
 
 # promise: TASK-17
-async def test_what_is_said_with_continue_is_taken_in_first(both: Scene):
-    task, work = await under_way(both, write("b.md"))
-    await control.pause(both.world, on_plan(task))
-    await finished(both, work)
-    both.planner.script = [proposes(write("c.md"))]
-    assert (await pressed(both, control.resume, on_pause(await only(both), text="c.md, please"))).ok
-    assert wrote(both) == ["a.md"]
-    assert b"c.md" in (await waiting(both)).args
-    (said,) = (await only(both)).instructions
+async def test_what_is_said_with_continue_is_taken_in_first(stage: Scene):
+    task, work = await under_way(stage, write("b.md"))
+    await control.pause(stage.world, on_plan(task))
+    await finished(stage, work)
+    stage.planner.script = [proposes(write("c.md"))]
+    assert (await pressed(stage, control.resume, on_pause(await only(stage), text="c.md, please"))).ok
+    assert wrote(stage) == ["a.md"]
+    assert b"c.md" in (await waiting(stage)).args
+    (said,) = (await only(stage)).instructions
     assert (said.text, said.used) == ("c.md, please", "before step 2")
 
 
-async def test_continue_takes_a_pause_back_that_has_not_come_about(both: Scene):
-    await approved(both, await planned(both, write("a.md", ask=True), write("b.md")))
-    for word, wish in (("pause", StopRequest.PAUSE), ("continue", StopRequest.NONE)):
-        await both.say(word, mentioned=False)
-        assert ((await only(both)).wish, (await only(both)).instructions) == (wish, ())
-    assert both.texts[-1] == control.PAUSE_WITHDRAWN
-    await both.say("go on", mentioned=False)
-    assert both.texts[-1] == control.RUNNING
-    await confirmed(both)
-    assert ((await only(both)).state, wrote(both)) == (S.SATISFACTION, ["a.md", "b.md"])
+async def test_continue_takes_a_pause_back_that_has_not_come_about(stage: Scene):
+    task, work = await under_way(stage, write("b.md"))
+    assert (await control.pause(stage.world, on_plan(task))).text == control.PAUSING
+    assert (await control.pause(stage.world, on_plan(task))).text == control.ALREADY_PAUSING
+    assert (await control.unpause(stage.world, on_plan(task))).text == control.PAUSE_WITHDRAWN
+    assert (await control.unpause(stage.world, on_plan(task))).text == control.RUNNING
+    assert ((await only(stage)).wish, (await only(stage)).instructions) == (StopRequest.NONE, ())
+    await finished(stage, work)
+    assert ((await only(stage)).state, wrote(stage)) == (S.SATISFACTION, ["a.md", "b.md"])
 
 
 @pytest.mark.parametrize("words", ["stop", "Stop!", "please stop"])
-async def test_stop_in_the_thread_ends_a_plan_and_not_the_step_alone_that_waits(both: Scene, words: str):
-    await approved(both, await planned(both, write("a.md", ask=True), write("b.md")))
-    step = await waiting(both)
-    await both.say(words, mentioned=False)
-    assert (await only(both)).state is S.STOPPED_BY_USER
-    assert (await both.now(step.id)).state is State.CANCELLED
-    assert both.desk.calls == []
+async def test_stop_in_the_thread_ends_a_plan_and_not_the_step_alone_that_waits(stage: Scene, words: str):
+    await approved(stage, await planned(stage, write("a.md", ask=True), write("b.md")))
+    step = await waiting(stage)
+    await stage.say(words, mentioned=False)
+    assert (await only(stage)).state is S.STOPPED_BY_USER
+    assert (await stage.now(step.id)).state is State.CANCELLED
+    assert stage.desk.calls == []
 
 
 async def test_words_in_the_thread_pause_and_continue(stage: Scene):
@@ -156,7 +206,7 @@ async def test_pausing_twice_is_pausing_once(both: Scene):
     assert all(said.ok for said in await twice(control.pause, both, on_plan(task)))
     await both.play()
     task = await confirmed(both)
-    assert (task.state, task.pauses) == (S.SATISFACTION, 0)  # nothing was left to pause before
+    assert (task.state, task.pauses) == (S.SATISFACTION, 1)  # nothing was left to pause before
 
 
 # promise: REVIEW-13
@@ -202,17 +252,17 @@ async def test_an_admin_may_pause_and_stop(stage: Scene):
 # Stop
 
 
-async def test_stop_withdraws_what_waits(both: Scene):
-    task = await approved(both, await planned(both, write("a.md", ask=True), write("b.md")))
-    action = await waiting(both)
-    assert (await pressed(both, control.stop, on_plan(task))).ok
-    task = await only(both)
+async def test_stop_withdraws_what_waits(stage: Scene):
+    task = await approved(stage, await planned(stage, write("a.md", ask=True), write("b.md")))
+    action = await waiting(stage)
+    assert (await pressed(stage, control.stop, on_plan(task))).ok
+    task = await only(stage)
     assert (task.state, task.ended_by) == (S.STOPPED_BY_USER, ANN)
-    gone = await both.now(action.id)
-    assert (gone.state, gone.decision) == (State.CANCELLED, "the task was stopped")
-    assert await both.world.leases.get(action.id) is None
-    assert (await both.confirm(action)).code == "late"
-    assert wrote(both) == []
+    gone = await stage.now(action.id)
+    assert (gone.state, gone.decision) == (State.CANCELLED, "The task was stopped")
+    assert await stage.world.leases.get(action.id) is None
+    assert (await stage.confirm(action)).code == "late"
+    assert wrote(stage) == []
     assert task.result == "0 of 2 steps done, 1 not decided, 1 not begun."
 
 
@@ -229,14 +279,14 @@ async def test_stop_lets_what_runs_finish_and_starts_nothing_more(both: Scene):
     assert task.result.startswith("1 of 2 steps done, 1 not begun")
 
 
-async def test_what_was_approved_and_not_begun_does_not_run_after_stop(both: Scene):
-    task = await planned(both, write("a.md"))
-    await flow.approve_all(both.world, on_plan(task))
-    await task_runner.run_task(both.world, task.id)  # approved, and not carried out yet
-    assert (await control.stop(both.world, on_plan(await only(both)))).ok
-    await both.play()
-    assert wrote(both) == []
-    assert (await only(both)).state is S.STOPPED_BY_USER
+async def test_what_was_approved_and_not_begun_does_not_run_after_stop(stage: Scene):
+    task = await planned(stage, write("a.md"))
+    await flow.approve_all(stage.world, on_plan(task))
+    await task_runner.run_task(stage.world, task.id)  # approved, and not carried out yet
+    assert (await control.stop(stage.world, on_plan(await only(stage)))).ok
+    await stage.play()
+    assert wrote(stage) == []
+    assert (await only(stage)).state is S.STOPPED_BY_USER
 
 
 async def test_stop_before_anything_began(stage: Scene):
@@ -265,18 +315,18 @@ async def test_stop_holds_however_the_step_ends(stage: Scene, behave: str):
     assert wrote(stage) == ["a.md"]
 
 
-async def test_nothing_of_a_stopped_task_asks_again(both: Scene):
-    await approved(both, await planned(both, write("a.md", ask=True)))
-    old = await waiting(both)
-    both.travel(301)
-    await both.play(timers=True)
-    task = await only(both)
-    assert (await pressed(both, control.stop, on_pause(task))).ok
-    assert (await reissue.reissue_by_press(both.world, both.press(await both.now(old.id)))).ok
-    await both.play()
-    assert await both.ledger.pending(TEAM) == ()
-    assert [note.kind for note in both.wall.notes][-1] == "refused"
-    assert wrote(both) == []
+async def test_nothing_of_a_stopped_task_asks_again(stage: Scene):
+    await approved(stage, await planned(stage, write("a.md", ask=True)))
+    old = await waiting(stage)
+    stage.travel(301)
+    await stage.play(timers=True)
+    task = await only(stage)
+    assert (await pressed(stage, control.stop, on_pause(task))).ok
+    assert (await reissue.reissue_by_press(stage.world, stage.press(await stage.now(old.id)))).ok
+    await stage.play()
+    assert await stage.ledger.pending(TEAM) == ()
+    assert [note.kind for note in stage.wall.notes][-1] == "refused"
+    assert wrote(stage) == []
 
 
 async def test_a_renewed_card_goes_when_the_task_is_stopped(stage: Scene):
@@ -299,39 +349,39 @@ async def test_stop_by_command(stage: Scene):
     assert await stage.ledger.pending(TEAM) == ()
 
 
-async def test_stop_of_a_simple_task_withdraws_its_card(both: Scene):
-    both.planner.assessments = [Assessment(10, 1)]
-    both.planner.script = [Propose((Call("desk", "write", {"path": "a.md", "content": "x"}),))]
-    await both.say("write a.md")
-    task, action = await only(both), await waiting(both)
+async def test_stop_of_a_simple_task_withdraws_its_card(stage: Scene):
+    stage.planner.assessments = [Assessment(10, 1)]
+    stage.planner.script = [Propose((Call("desk", "write", {"path": "a.md", "content": "x"}),))]
+    await stage.say("write a.md")
+    task, action = await only(stage), await waiting(stage)
     press = TaskPress(Ref(task.id, 0, "0"), TEAM, ANN)
-    assert (await pressed(both, control.stop, press)).ok
-    assert (await only(both)).state is S.STOPPED_BY_USER
-    assert (await both.now(action.id)).state is State.CANCELLED
+    assert (await pressed(stage, control.stop, press)).ok
+    assert (await only(stage)).state is S.STOPPED_BY_USER
+    assert (await stage.now(action.id)).state is State.CANCELLED
 
 
 # Retry, skip, abort
 
 
 # promise: ACT-27
-async def test_retry_begins_the_step_once_more_and_asks(both: Scene):
-    task = await broken(both, write("b.md"))
-    assert (await pressed(both, control.retry, on_pause(task))).ok
-    assert wrote(both) == ["a.md"]
-    action = await waiting(both)
-    assert steps(await only(both))[0].attempt == 2
+async def test_retry_begins_the_step_once_more_and_asks(stage: Scene):
+    task = await broken(stage, write("b.md"))
+    assert (await pressed(stage, control.retry, on_pause(task))).ok
+    assert wrote(stage) == ["a.md"]
+    action = await waiting(stage)
+    assert steps(await only(stage))[0].attempt == 2
     assert action.id != steps(task)[0].action
-    task = await confirmed(both)
-    assert wrote(both) == ["a.md", "a.md", "b.md"]
+    task = await confirmed(stage)
+    assert wrote(stage) == ["a.md", "a.md", "b.md"]
     assert task.state is S.SATISFACTION
 
 
-async def test_skip_goes_on_without_the_step(both: Scene):
-    task = await broken(both, write("b.md"))
-    assert (await pressed(both, control.skip_step, on_pause(task))).ok
-    task = await only(both)
+async def test_skip_goes_on_without_the_step(stage: Scene):
+    task = await broken(stage, write("b.md"))
+    assert (await pressed(stage, control.skip_step, on_pause(task))).ok
+    task = await only(stage)
     assert states(task) == [SKIPPED, DONE]
-    assert (task.state, wrote(both)) == (S.SATISFACTION, ["a.md", "b.md"])
+    assert (task.state, wrote(stage)) == (S.SATISFACTION, ["a.md", "b.md"])
     assert task.result == "1 of 2 steps done, 1 skipped: Write b.md."
 
 
@@ -345,11 +395,11 @@ async def test_what_needs_a_skipped_result_says_so(stage: Scene):
     assert wrote(stage) == ["a.md"]
 
 
-async def test_abort_ends_it(both: Scene):
-    task = await broken(both, write("b.md"))
-    assert (await pressed(both, control.abort, on_pause(task))).ok
-    task = await only(both)
-    assert (task.state, wrote(both)) == (S.STOPPED_BY_USER, ["a.md"])
+async def test_abort_ends_it(stage: Scene):
+    task = await broken(stage, write("b.md"))
+    assert (await pressed(stage, control.abort, on_pause(task))).ok
+    task = await only(stage)
+    assert (task.state, wrote(stage)) == (S.STOPPED_BY_USER, ["a.md"])
     assert task.result == "0 of 2 steps done, 1 did not go through, 1 not begun."
 
 
@@ -414,13 +464,13 @@ async def test_retry_and_skip_are_for_steps_that_did_not_go_through(stage: Scene
     assert (await pressed(stage, control.skip_step, on_pause(task))).code == "late"
 
 
-async def test_what_is_said_after_a_failure_changes_what_is_left(both: Scene):
-    task = await broken(both, write("b.md"))
-    both.planner.script = [proposes(look("a.md"), write("b.md", step="s2"))]
-    assert (await pressed(both, control.resume, on_pause(task, text="leave a.md, just look"))).ok
-    task = await only(both)
+async def test_what_is_said_after_a_failure_changes_what_is_left(stage: Scene):
+    task = await broken(stage, write("b.md"))
+    stage.planner.script = [proposes(look("a.md"), write("b.md", step="s2"))]
+    assert (await pressed(stage, control.resume, on_pause(task, text="leave a.md, just look"))).ok
+    task = await only(stage)
     assert [step.id for step in steps(task)] == ["s3", "s2"]
-    assert (task.state, wrote(both)) == (S.SATISFACTION, ["a.md", "b.md"])
+    assert (task.state, wrote(stage)) == (S.SATISFACTION, ["a.md", "b.md"])
 
 
 async def test_replanning_a_pause_from_its_plan(stage: Scene):

@@ -12,7 +12,7 @@ from gate.rules.planner_port import Call, Implement, Mode, Propose, ProposePlan,
 from gate.rules.settings import Switches
 from gate.rules.task import Assessment, Flow, Missing, Task
 from gate.rules.task_states import TaskState as S
-from gate.tasks import converse, task_log
+from gate.tasks import converse, task_transitions
 from tests.gate.gate_setup import ANN, BEN, TEAM, Scene
 
 WANTS = Implement(("OAuth with Google and GitHub", "JWT for sessions"))
@@ -156,7 +156,7 @@ async def test_what_was_said_forty_messages_ago_is_still_known(talk: Scene):
 
 
 async def test_a_planner_is_told_when_more_was_said_than_it_is_given(talk: Scene, monkeypatch):
-    monkeypatch.setattr(task_log, "EARLIER_TURNS", 2)
+    monkeypatch.setattr(task_transitions, "EARLIER_TURNS", 2)
     await begun(talk)
     assert not talk.planner.briefs[-1].older
     await said(talk, "JWT tokens", Say("Good."))

@@ -12,6 +12,7 @@ from gate.rules.states import State
 from gate.tasks import inbox
 from storage.transaction import Enqueue, SqlTx
 from tests.gate.gate_setup import ANN, BEN, BOT, CHANNEL, GIL, SAM, TEAM, Scene, nothing_ran
+from tests.gate.tasks.test_task_clarify import WHERE, unclear
 
 WRITE = Propose((Call("desk", "write", {"path": "a.md", "content": "hello"}),))
 SHRED = Propose((Call("desk", "shred", {"path": "a.md"}),))
@@ -40,6 +41,14 @@ async def test_the_planner_proposes_and_nothing_runs(stage: Scene):
     assert action.requester == ANN
 
 
+@pytest.mark.parametrize("text", ["thanks", "Thank you very much!", "danke"])
+async def test_bare_thanks_get_no_reply_and_reach_no_planner(stage: Scene, text: str):
+    with nothing_ran(stage):
+        await stage.say(text)
+    assert stage.wall.notes == []
+    assert stage.planner.seen == []
+
+
 # promise: ACT-02
 async def test_a_read_is_answered_at_once(stage: Scene):
     stage.planner.script = [Propose((Call("desk", "look", {"path": "a.md"}),))]
@@ -65,6 +74,17 @@ async def test_a_plain_yes_of_the_requester_confirms_one_that_stood_there_before
     await stage.say("write it")
     await stage.say("Yes!", mentioned=False)
     assert stage.desk.notes == {"a.md": "hello"}
+
+
+async def test_a_yes_that_may_answer_a_question_of_another_task_confirms_nothing(stage: Scene):
+    stage.planner.script = [WRITE]
+    await stage.say("write it")
+    stage.planner.assessments = [unclear(WHERE)]
+    await stage.say("and move the reports", ts="1900000000.000000")
+    with nothing_ran(stage):
+        await stage.say("yes", mentioned=False, ts="1900000001.000000")
+    assert len(await pending(stage)) == 1
+    assert "on the one you mean" in stage.texts[-1]
 
 
 @pytest.mark.parametrize("user", [BEN, GIL, SAM, BOT])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gate.rules.planner_port import Call, Propose, Say
+from gate.rules.planner_port import WITHHELD, Call, Propose, Say
+from gate.rules.policy import Rule
 from gate.rules.task import Task
 from tests.gate.gate_setup import TEAM, Scene
 from tests.gate.plan_setup import steps, wrote
@@ -29,6 +30,16 @@ async def test_a_lookup_is_on_the_record_like_every_read(stage: Scene):
     await stage.say("what is it?")
     lines = await stage.ledger.audit_tail(team=TEAM, limit=100)
     assert "desk.look" in {line.entry.tool for line in lines}
+
+
+async def test_what_only_its_asker_may_read_is_not_looked_up_at_all(stage: Scene):
+    stage.rule(Rule("quiet", ("desk.look",), private=True))
+    stage.planner.script = [Propose((LOOK,), lookup=True), Say("I do not know.")]
+    await stage.say("what is it?")
+    [told] = stage.planner.seen[-1].exchanges[0].reports
+    assert (told.status, told.text) == (WITHHELD, "")
+    lines = await stage.ledger.audit_tail(team=TEAM, limit=100)
+    assert "desk.look" not in {line.entry.tool for line in lines}
 
 
 async def test_a_lookup_is_no_step_and_what_follows_it_is_one(stage: Scene):

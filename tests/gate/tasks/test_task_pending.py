@@ -35,25 +35,25 @@ async def test_an_undo_is_listed_once_somebody_has_to_decide_about_it(stage: Sce
     assert getattr(asked.record, "undoes", "") == action.id
 
 
-async def test_of_two_approvers_who_has_said_yes_is_not_asked_again(both: Scene):
+async def test_of_two_approvers_who_has_said_yes_is_not_asked_again(stage: Scene):
     two = Approvers(users=frozenset({BEN, CLEO}), needed=2)
-    both.rule(Rule("two", ("desk.write",), approvers=two))
-    action = await both.prepare(path="a.md", content="hello")
-    assert (await ids(both, BEN), await ids(both, CLEO)) == ([action.id], [action.id])
-    await both.confirm(action, user=BEN)
-    assert (await ids(both, BEN), await ids(both, CLEO)) == ([], [action.id])
-    assert await ids(both) == [action.id]
+    stage.rule(Rule("two", ("desk.write",), approvers=two))
+    action = await stage.prepare(path="a.md", content="hello")
+    assert (await ids(stage, BEN), await ids(stage, CLEO)) == ([action.id], [action.id])
+    await stage.confirm(action, user=BEN)
+    assert (await ids(stage, BEN), await ids(stage, CLEO)) == ([], [action.id])
+    assert await ids(stage) == [action.id]
 
 
-async def test_a_plan_is_listed_until_it_is_decided_and_a_finished_task_is_not(both: Scene):
-    task = await planned(both, write("a.md"), write("b.md"))
-    assert await ids(both) == [task.id]
-    assert await ids(both, BEN) == []
-    await pressed(both, flow.approve_all, on_plan(task))
-    assert await ids(both) == []
-    await both.play()
-    assert (await only(both)).state is S.SATISFACTION
-    assert await ids(both) == []
+async def test_a_plan_is_listed_until_it_is_decided_and_a_finished_task_is_not(stage: Scene):
+    task = await planned(stage, write("a.md"), write("b.md"))
+    assert await ids(stage) == [task.id]
+    assert await ids(stage, BEN) == []
+    await pressed(stage, flow.approve_all, on_plan(task))
+    assert await ids(stage) == []
+    await stage.play()
+    assert (await only(stage)).state is S.SATISFACTION
+    assert await ids(stage) == []
 
 
 async def test_an_entry_knows_where_its_card_stands_where_the_address_of_the_workspace_is_known(stage: Scene):

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from gate.rules.planner_port import Call, ProposedStep, Say
+from gate.rules.planner_port import Call, Propose, ProposedStep, Say
 from gate.rules.policy import Rule
 from gate.rules.task import StepState
 from gate.rules.task_states import TaskState as S
@@ -40,15 +40,15 @@ def change(step_id: str, place: int, **more) -> StepChange:
 
 
 # promise: ACT-23
-async def test_approve_all_is_one_consent_to_exactly_the_listed_writes(both: Scene):
-    task = await planned(both, write("a.md"), look("a.md"), shred("a.md"), write("b.md"))
-    said = await pressed(both, flow.approve_all, on_plan(task))
+async def test_approve_all_is_one_consent_to_exactly_the_listed_writes(stage: Scene):
+    task = await planned(stage, write("a.md"), look("a.md"), shred("a.md"), write("b.md"))
+    said = await pressed(stage, flow.approve_all, on_plan(task))
     assert said.ok
-    task = await only(both)
-    assert wrote(both) == ["a.md"]
+    task = await only(stage)
+    assert wrote(stage) == ["a.md"]
     assert states(task) == [StepState.DONE, StepState.DONE, StepState.ASKED, StepState.WAITING]
-    assert (await waiting(both)).tool == "shred"
-    approved = await entries(both, "step_approved")
+    assert (await waiting(stage)).tool == "shred"
+    approved = await entries(stage, "step_approved")
     assert [(e.actor, e.tool, e.version, e.user_confirmed) for e in approved] == [
         (ANN, "desk.write", 1, True),
         (ANN, "desk.write", 1, True),
@@ -58,13 +58,13 @@ async def test_approve_all_is_one_consent_to_exactly_the_listed_writes(both: Sce
     ]
 
 
-async def test_what_was_approved_with_the_plan_is_on_the_record_as_confirmed_by_a_person(both: Scene):
-    task = await planned(both, write("a.md"))
-    await pressed(both, flow.approve_all, on_plan(task))
-    (confirmed,) = await entries(both, "confirmed")
+async def test_what_was_approved_with_the_plan_is_on_the_record_as_confirmed_by_a_person(stage: Scene):
+    task = await planned(stage, write("a.md"))
+    await pressed(stage, flow.approve_all, on_plan(task))
+    (confirmed,) = await entries(stage, "confirmed")
     assert (confirmed.actor, confirmed.user_confirmed) == (ANN, True)
     assert confirmed.reason == "by approval of plan version 1"
-    (started,) = await entries(both, "started")
+    (started,) = await entries(stage, "started")
     assert started.user_confirmed
 
 
@@ -100,12 +100,12 @@ async def test_where_every_step_is_to_ask_an_approval_covers_none(stage: Scene, 
 
 
 # promise: ACT-25
-async def test_step_by_step_covers_none(both: Scene):
-    task = await planned(both, look("a.md"), write("a.md"))
-    await pressed(both, flow.step_by_step, on_plan(task))
-    assert wrote(both) == []
-    assert (await waiting(both)).step == "s2"
-    assert await entries(both, "step_approved") == []
+async def test_step_by_step_covers_none(stage: Scene):
+    task = await planned(stage, look("a.md"), write("a.md"))
+    await pressed(stage, flow.step_by_step, on_plan(task))
+    assert wrote(stage) == []
+    assert (await waiting(stage)).step == "s2"
+    assert await entries(stage, "step_approved") == []
 
 
 async def test_ask_me_here_asks(stage: Scene):
@@ -148,11 +148,11 @@ async def test_an_admin_may_cancel_a_plan_and_not_approve_it(stage: Scene):
     assert (await only(stage)).ended_by == BEN
 
 
-async def test_an_older_version_approves_nothing(both: Scene):
-    old = await planned(both, write("a.md"), write("b.md"))
-    assert (await pressed(both, flow.modify, on_plan(old), (change("s1", 1, drop=True),))).ok
-    said = await pressed(both, flow.approve_all, on_plan(old))
-    assert (said.code, wrote(both)) == ("stale", [])
+async def test_an_older_version_approves_nothing(stage: Scene):
+    old = await planned(stage, write("a.md"), write("b.md"))
+    assert (await pressed(stage, flow.modify, on_plan(old), (change("s1", 1, drop=True),))).ok
+    said = await pressed(stage, flow.approve_all, on_plan(old))
+    assert (said.code, wrote(stage)) == ("stale", [])
     assert "changed since you saw it" in said.text
 
 
@@ -165,17 +165,17 @@ async def test_a_forged_receipt_approves_nothing(stage: Scene):
     assert (await pressed(stage, flow.cancel, on_plan(task))).ok
 
 
-async def test_when_the_rules_changed_since_it_is_shown_anew_first(both: Scene):
-    task = await planned(both, write("a.md"), write("b.md"))
-    both.rule(Rule("now gated", ("desk.write",), always=True))
-    said = await pressed(both, flow.approve_all, on_plan(task))
+async def test_when_the_rules_changed_since_it_is_shown_anew_first(stage: Scene):
+    task = await planned(stage, write("a.md"), write("b.md"))
+    stage.rule(Rule("now gated", ("desk.write",), always=True))
+    said = await pressed(stage, flow.approve_all, on_plan(task))
     assert said.code == "changed"
-    fresh = await only(both)
+    fresh = await only(stage)
     assert fresh.plan
     assert fresh.plan.version == 2
     assert fresh.state is S.PLAN_REVIEW
     assert [step.preflight.seal for step in steps(fresh)] == ["", ""]
-    assert wrote(both) == []
+    assert wrote(stage) == []
 
 
 async def test_when_a_tool_changed_since_it_is_shown_anew_first(stage: Scene):
@@ -216,20 +216,20 @@ async def test_steps_are_reordered_and_keep_their_ids(both: Scene):
     assert wrote(both) == ["c.md", "a.md", "b.md"]
 
 
-async def test_changed_arguments_are_looked_at_anew(both: Scene):
-    both.desk.notes["b.md"] = "old"
-    task = await planned(both, write("a.md"), write("c.md"))
+async def test_changed_arguments_are_looked_at_anew(stage: Scene):
+    stage.desk.notes["b.md"] = "old"
+    task = await planned(stage, write("a.md"), write("c.md"))
     args = {"path": "b.md", "content": "mine"}
-    assert (await pressed(both, flow.modify, on_plan(task), (change("s1", 1, args=args),))).ok
-    fresh = await only(both)
+    assert (await pressed(stage, flow.modify, on_plan(task), (change("s1", 1, args=args),))).ok
+    fresh = await only(stage)
     step = steps(fresh)[0]
     assert step.preview
     assert "-old" in step.preview.diff
     assert step.preflight.seal
     assert step.preflight.seal != steps(task)[0].preflight.seal
     assert steps(fresh)[1].preflight.seal == steps(task)[1].preflight.seal
-    await pressed(both, flow.approve_all, on_plan(fresh))
-    assert both.desk.notes == {"b.md": "mine", "c.md": "new"}
+    await pressed(stage, flow.approve_all, on_plan(fresh))
+    assert stage.desk.notes == {"b.md": "mine", "c.md": "new"}
 
 
 async def test_nothing_is_approved_before_changes_were_looked_at(stage: Scene):
@@ -250,18 +250,18 @@ async def test_ask_me_here_is_kept(stage: Scene):
     assert (await waiting(stage)).step == "s2"
 
 
-async def test_a_note_on_a_step_reaches_the_planner_before_anything_runs(both: Scene):
-    task = await planned(both, write("a.md"), write("b.md"))
-    await pressed(both, flow.modify, on_plan(task), (change("s2", 2, note="in capitals"),))
-    fresh = await only(both)
+async def test_a_note_on_a_step_reaches_the_planner_before_anything_runs(stage: Scene):
+    task = await planned(stage, write("a.md"), write("b.md"))
+    await pressed(stage, flow.modify, on_plan(task), (change("s2", 2, note="in capitals"),))
+    fresh = await only(stage)
     assert [one.text for one in fresh.instructions] == ["For step 2 (Write b.md): in capitals"]
     assert steps(fresh)[1].note == "in capitals"
     first = ProposedStep(Call("desk", "write", steps(fresh)[0].args), step="s1")
-    both.planner.script = [proposes(first, write("b.md", "NEW", step="s2"))]
-    await pressed(both, flow.approve_all, on_plan(fresh))
-    assert wrote(both) == ["a.md"]
-    assert b"NEW" in (await waiting(both)).args
-    assert [one.used for one in (await only(both)).instructions] == ["before step 1"]
+    stage.planner.script = [proposes(first, write("b.md", "NEW", step="s2"))]
+    await pressed(stage, flow.approve_all, on_plan(fresh))
+    assert wrote(stage) == ["a.md"]
+    assert b"NEW" in (await waiting(stage)).args
+    assert [one.used for one in (await only(stage)).instructions] == ["before step 1"]
 
 
 @pytest.mark.parametrize(
@@ -335,16 +335,16 @@ async def test_two_changes_at_once_make_one_version(both: Scene):
 
 
 # promise: TASK-07
-async def test_a_plan_is_made_anew_for_a_reason(both: Scene):
-    task = await planned(both, write("a.md"))
-    both.planner.script = [proposes(write("b.md"))]
-    assert (await pressed(both, flow.replan, on_plan(task, text="b, not a"))).ok
-    fresh = await only(both)
+async def test_a_plan_is_made_anew_for_a_reason(stage: Scene):
+    task = await planned(stage, write("a.md"))
+    stage.planner.script = [proposes(write("b.md"))]
+    assert (await pressed(stage, flow.replan, on_plan(task, text="b, not a"))).ok
+    fresh = await only(stage)
     assert (fresh.state, fresh.reason) == (S.PLAN_REVIEW, "b, not a")
     assert [(step.id, step.args["path"]) for step in steps(fresh)] == [("s2", "b.md")]
-    assert both.planner.briefs[-1].reason == "b, not a"
-    assert both.planner.seen[-1].text == "b, not a"
-    assert (await pressed(both, flow.approve_all, on_plan(task))).code == "stale"
+    assert stage.planner.briefs[-1].reason == "b, not a"
+    assert stage.planner.seen[-1].text == "b, not a"
+    assert (await pressed(stage, flow.approve_all, on_plan(task))).code == "stale"
 
 
 async def test_a_reason_is_needed(stage: Scene):
@@ -371,12 +371,12 @@ async def test_ids_are_never_given_twice(stage: Scene):
     assert [step.id for step in steps(await only(stage))] == ["s3", "s4"]
 
 
-async def test_cancel_ends_it(both: Scene):
-    task = await planned(both, write("a.md"))
-    assert (await pressed(both, flow.cancel, on_plan(task))).ok
-    assert (await only(both)).state is S.CANCELLED
-    assert (await pressed(both, flow.approve_all, on_plan(task))).code == "late"
-    assert wrote(both) == []
+async def test_cancel_ends_it(stage: Scene):
+    task = await planned(stage, write("a.md"))
+    assert (await pressed(stage, flow.cancel, on_plan(task))).ok
+    assert (await only(stage)).state is S.CANCELLED
+    assert (await pressed(stage, flow.approve_all, on_plan(task))).code == "late"
+    assert wrote(stage) == []
 
 
 async def test_a_plain_yes_in_the_thread_approves_what_the_card_lists(stage: Scene):
@@ -390,3 +390,16 @@ async def test_words_in_the_thread_have_it_planned_anew(stage: Scene):
     await asked(stage, proposes(write("a.md")), proposes(write("b.md")))
     await stage.say("rather b.md please", mentioned=False)
     assert [step.args["path"] for step in steps(await only(stage))] == ["b.md"]
+
+
+async def test_a_yes_to_ones_own_plan_counts_also_where_somebody_elses_card_waits(stage: Scene):
+    task = await planned(stage, write("a.md"))
+    assert task.state is S.PLAN_REVIEW
+    stage.planner.script = [Propose((Call("desk", "write", {"path": "b.md", "content": "x"}),))]
+    await stage.say("write b.md", user=BEN)
+    await stage.say("yes", mentioned=False, ts="1900000000.000001")
+    assert wrote(stage) == ["a.md"]
+    (left,) = await stage.ledger.pending("T1")
+    assert left.requester == BEN
+    await stage.say("yes", mentioned=False, ts="1900000000.000002")
+    assert stage.texts[-1].endswith("can confirm this.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -11,15 +12,16 @@ from gate.actions import confirm, edit, expiry, reissue
 from gate.actions.button_press import Press
 from gate.rules.action import CallClass
 from gate.rules.ids import derive_id
-from gate.rules.planner_port import Call, Done, ProposedStep, Say
+from gate.rules.planner_port import Call, Done, Incoming, Mode, PlannerReply, ProposedStep, Say
 from gate.rules.policy import Rule
+from gate.rules.ports import Unavailable
 from gate.rules.states import State
 from gate.rules.task import PauseReason, StepState
 from gate.rules.task_states import TaskState as S
 from gate.rules.tool import Answer
-from gate.tasks import control, task_runner
+from gate.tasks import control, inbox, task_runner
 from gate.tasks import plan as flow
-from tests.gate.gate_setup import ANN, TEAM, Scene
+from tests.gate.gate_setup import ANN, CHANNEL, TEAM, Scene
 from tests.gate.plan_setup import (
     approved,
     call,
@@ -41,6 +43,8 @@ from tests.gate.plan_setup import (
     wrote,
 )
 from tests.tasks import having
+from views.task_progress import headline
+from views.task_wording import mark
 
 DONE, ASKED, FAILED, WAITING = StepState.DONE, StepState.ASKED, StepState.FAILED, StepState.WAITING
 
@@ -64,14 +68,14 @@ async def test_a_plan_runs_to_its_end_and_asks_once_whether_it_was_right(both: S
     assert task.result == "3 of 3 steps done: Look a.md; Write a.md; Write b.md."
 
 
-async def test_later_steps_use_what_earlier_ones_gave(both: Scene):
-    both.desk.notes["a.md"] = "the text"
-    task = await approved(both, await planned(both, look("a.md"), copies("1", "b.md")))
-    assert wrote(both) == []
-    action = await waiting(both)  # it was not known when the plan was approved, so it asks
+async def test_later_steps_use_what_earlier_ones_gave(stage: Scene):
+    stage.desk.notes["a.md"] = "the text"
+    task = await approved(stage, await planned(stage, look("a.md"), copies("1", "b.md")))
+    assert wrote(stage) == []
+    action = await waiting(stage)  # it was not known when the plan was approved, so it asks
     assert b'"content":"the text"' in action.args
-    task = await confirmed(both)
-    assert both.desk.notes["b.md"] == "the text"
+    task = await confirmed(stage)
+    assert stage.desk.notes["b.md"] == "the text"
     assert task.state is S.SATISFACTION
 
 
@@ -84,31 +88,37 @@ async def test_a_result_of_a_write_can_be_used_too(stage: Scene):
 
 
 # promise: GATE-07
-async def test_what_destroys_asks_in_its_turn_and_needs_its_phrase(both: Scene):
-    both.desk.notes["a.md"] = "old"
-    task = await approved(both, await planned(both, shred("a.md"), write("b.md")))
-    assert wrote(both) == []
-    action = await waiting(both)
+async def test_what_destroys_asks_in_its_turn_and_needs_its_phrase(stage: Scene):
+    stage.desk.notes["a.md"] = "old"
+    task = await approved(stage, await planned(stage, shred("a.md"), write("b.md")))
+    assert wrote(stage) == []
+    action = await waiting(stage)
     assert action.phrase
-    assert (await both.confirm(action)).code == "needs_phrase"
-    task = await confirmed(both)
-    assert (task.why, wrote(both)) == (
+    assert (await stage.confirm(action)).code == "needs_phrase"
+    task = await confirmed(stage)
+    assert (task.why, wrote(stage)) == (
         PauseReason.REVIEW,
         ["a.md"],
     )  # and is looked at before anything follows
-    await pressed(both, control.resume, on_pause(task))
-    assert wrote(both) == ["a.md", "b.md"]
-    assert (await only(both)).state is S.SATISFACTION
+    await pressed(stage, control.resume, on_pause(task))
+    assert wrote(stage) == ["a.md", "b.md"]
+    assert (await only(stage)).state is S.SATISFACTION
 
 
-async def test_what_changed_since_the_approval_asks(both: Scene):
-    both.desk.notes["b.md"] = "old"
-    task = await planned(both, write("a.md"), write("b.md"))
-    both.desk.notes["b.md"] = "somebody else was here"
-    task = await approved(both, task)
-    assert wrote(both) == ["a.md"]
-    assert "-somebody else was here" in (await waiting(both)).preview.diff
+async def test_what_changed_since_the_approval_asks(stage: Scene):
+    stage.desk.notes["b.md"] = "old"
+    task = await planned(stage, write("a.md"), write("b.md"))
+    stage.desk.notes["b.md"] = "somebody else was here"
+    task = await approved(stage, task)
+    assert wrote(stage) == ["a.md"]
+    action = await waiting(stage)
+    assert "-somebody else was here" in action.preview.diff
+    assert action.proposal.source.again == "b.md changed after you approved the plan, so please look again."
     assert states(task) == [DONE, ASKED]
+    assert headline(task, task.plan) == "Waiting for a decision on step 2 of 2"
+    assert mark(steps(task)[1])[1] == "waits for a decision"
+    await confirmed(stage)
+    assert stage.desk.notes["b.md"] == "new"
 
 
 async def test_a_step_that_changes_the_target_of_a_later_one_makes_that_one_ask(stage: Scene):
@@ -123,7 +133,9 @@ async def test_when_rules_change_after_the_approval_it_asks(stage: Scene):
     stage.rule(Rule("slow", ("desk.write",), ttl=100))
     await stage.play()
     assert wrote(stage) == []
-    assert (await waiting(stage)).step == "s1"
+    action = await waiting(stage)
+    again = "The tool or its rules changed after you approved the plan, so please look again."
+    assert (action.step, action.proposal.source.again) == ("s1", again)
 
 
 async def test_a_consent_of_somebody_else_covers_nothing(stage: Scene):
@@ -183,9 +195,9 @@ async def test_a_private_read_is_told_to_its_asker_alone(stage: Scene):
     assert (note.to, "secret" in str(note.body["text"])) == (ANN, True)
 
 
-async def test_an_action_knows_its_task_and_step(both: Scene):
-    task = await approved(both, await planned(both, write("a.md")))
-    action = await both.now(steps(task)[0].action)
+async def test_an_action_knows_its_task_and_step(stage: Scene):
+    task = await approved(stage, await planned(stage, write("a.md")))
+    action = await stage.now(steps(task)[0].action)
     assert (action.task, action.step, action.id) == (task.id, "s1", derive_id("step", task.id, "s1", 1))
 
 
@@ -193,13 +205,13 @@ async def test_an_action_knows_its_task_and_step(both: Scene):
 
 
 # promise: ACT-26
-async def test_a_failing_step_pauses_and_explains(both: Scene):
-    both.desk.behave = "says no"
-    task = await approved(both, await planned(both, write("a.md"), write("b.md")))
+async def test_a_failing_step_pauses_and_explains(stage: Scene):
+    stage.desk.behave = "says no"
+    task = await approved(stage, await planned(stage, write("a.md"), write("b.md")))
     assert (task.state, task.why, task.pauses) == (S.PAUSED, PauseReason.STEP, 1)
     assert task.reason == "Step 1 failed: There is no room on the desk."
     assert states(task) == [FAILED, WAITING]
-    assert wrote(both) == ["a.md"]
+    assert wrote(stage) == ["a.md"]
 
 
 async def test_what_never_reached_its_server_pauses(stage: Scene):
@@ -209,39 +221,40 @@ async def test_what_never_reached_its_server_pauses(stage: Scene):
     assert "did not run" in task.reason
 
 
-async def test_what_may_have_run_pauses_and_says_so(both: Scene):
-    both.desk.behave = "breaks the line"
-    task = await approved(both, await planned(both, write("a.md"), write("b.md")))
+async def test_what_may_have_run_pauses_and_says_so(stage: Scene):
+    stage.desk.behave = "breaks the line"
+    task = await approved(stage, await planned(stage, write("a.md"), write("b.md")))
     assert (task.state, task.why, task.changed) == (S.PAUSED, PauseReason.STEP, True)
     assert "may have run or not" in task.reason
-    assert wrote(both) == ["a.md"]
+    assert wrote(stage) == ["a.md"]
 
 
 @pytest.mark.parametrize(("happened", "after"), [(True, DONE), (False, FAILED)])
-async def test_what_a_person_settles_is_followed(both: Scene, happened: bool, after: StepState):
-    both.desk.behave = "breaks the line"
-    task = await approved(both, await planned(both, write("a.md"), write("b.md")))
-    both.desk.behave = "well"
-    await settled(both, await both.now(steps(task)[0].action), happened)
-    task = await only(both)
+async def test_what_a_person_settles_is_followed(stage: Scene, happened: bool, after: StepState):
+    stage.desk.behave = "breaks the line"
+    task = await approved(stage, await planned(stage, write("a.md"), write("b.md")))
+    stage.desk.behave = "well"
+    await settled(stage, await stage.now(steps(task)[0].action), happened)
+    task = await only(stage)
     assert steps(task)[0].state is after
-    assert wrote(both) == (["a.md", "b.md"] if happened else ["a.md"])
+    assert wrote(stage) == (["a.md", "b.md"] if happened else ["a.md"])
     assert task.state is (S.SATISFACTION if happened else S.PAUSED)
     assert happened or task.reason.startswith("Step 1 failed")
 
 
 # promise: GATE-08
 @pytest.mark.parametrize(("verb", "word"), [(confirm.cancel, "cancelled"), (confirm.reject, "rejected")])
-async def test_a_refused_card_pauses_with_the_reason(both: Scene, verb, word: str):
-    await approved(both, await planned(both, write("a.md", ask=True), write("b.md")))
-    action = await waiting(both)
-    await verb(both.world, both.press(action, reason="not today"))
-    await both.play()
-    task = await only(both)
+async def test_a_refused_card_pauses_with_the_reason(stage: Scene, verb, word: str):
+    await approved(stage, await planned(stage, write("a.md", ask=True), write("b.md")))
+    action = await waiting(stage)
+    await verb(stage.world, stage.press(action, reason="not today"))
+    await stage.play()
+    task = await only(stage)
     assert (task.state, task.why) == (S.PAUSED, PauseReason.STEP)
-    assert task.reason == f"Step 1 was {word} by whoever asked for it: not today"
-    assert [(step.state, step.text) for step in steps(task)] == [(FAILED, task.reason), (WAITING, "")]
-    assert wrote(both) == []
+    assert task.reason == f"<@{ANN}> {word} step 1: not today"
+    told = [(FAILED, f"It was {word}: not today"), (WAITING, "")]
+    assert [(step.state, step.text) for step in steps(task)] == told
+    assert wrote(stage) == []
 
 
 async def test_an_expired_card_pauses_with_ask_again(both: Scene):
@@ -274,18 +287,23 @@ async def test_continue_after_an_expiry_asks_again(both: Scene):
     assert wrote(both) == ["a.md"]
 
 
-async def test_what_drifts_after_the_yes_is_asked_again_and_followed(both: Scene):
-    both.desk.notes["a.md"] = "old"
-    task = await planned(both, write("a.md"), write("b.md"))
-    await flow.approve_all(both.world, on_plan(task))
-    await task_runner.run_task(both.world, task.id)  # approved, and not carried out yet
-    both.desk.notes["a.md"] = "changed in between"
-    await both.play()
-    assert wrote(both) == []
-    action = await waiting(both)
+async def test_what_drifts_after_the_yes_is_asked_again_and_followed(stage: Scene):
+    stage.desk.notes["a.md"] = "old"
+    task = await planned(stage, write("a.md"), write("b.md"))
+    await flow.approve_all(stage.world, on_plan(task))
+    await task_runner.run_task(stage.world, task.id)  # approved, and not carried out yet
+    stage.desk.notes["a.md"] = "changed in between"
+    await stage.play()
+    assert wrote(stage) == []
+    action = await waiting(stage)
     assert "-changed in between" in action.preview.diff
-    task = await confirmed(both)
-    assert wrote(both) == ["a.md", "b.md"]
+    assert action.proposal.source.again == "a.md changed after it was confirmed, so please look again."
+    task = await only(stage)
+    assert headline(task, task.plan) == "Waiting for a decision on step 1 of 2"
+    old = await stage.now(action.renews)
+    assert (old.decided_by, old.decision) == ("", "a.md changed after it was confirmed.")
+    task = await confirmed(stage)
+    assert wrote(stage) == ["a.md", "b.md"]
     assert task.state is S.SATISFACTION
 
 
@@ -342,58 +360,123 @@ async def test_too_many_that_wait_pause_a_step(stage: Scene):
 
 # promise: TASK-08
 @pytest.mark.parametrize("review", ["after_step", "both"])
-async def test_each_step_is_looked_at_where_that_is_wanted(both: Scene, review: str):
-    task = await planned(both, look("z.md"), write("a.md"), write("b.md"), review=review)
-    task = await approved(both, task)
+async def test_each_step_is_looked_at_where_that_is_wanted(stage: Scene, review: str):
+    task = await planned(stage, look("z.md"), write("a.md"), write("b.md"), review=review)
+    task = await approved(stage, task)
     for number, name in enumerate(("a.md", "b.md"), 1):
         if review == "both":
-            task = await confirmed(both)
+            task = await confirmed(stage)
         assert (task.state, task.why, task.pauses) == (S.PAUSED, PauseReason.REVIEW, number)
         assert task.reason.startswith(f"Step {number + 1} is done")
-        assert wrote(both)[-1] == name
-        assert (await pressed(both, control.resume, on_pause(task))).ok
-        task = await only(both)
+        assert wrote(stage)[-1] == name
+        assert (await pressed(stage, control.resume, on_pause(task))).ok
+        task = await only(stage)
     assert task.state is S.SATISFACTION
 
 
 # Steering
 
 
-async def test_an_instruction_is_taken_in_before_the_next_step(both: Scene):
-    task = await approved(both, await planned(both, write("z.md", ask=True), write("a.md"), write("b.md")))
-    both.planner.script = [proposes(keep(steps(task)[1]), write("c.md"))]
-    await both.say("c.md instead of b.md", mentioned=False)
-    assert any("after the current step" in text for text in both.texts)
-    task = await confirmed(both)
-    assert wrote(both) == ["z.md", "a.md"]  # the step that stayed is still approved
-    action = await waiting(both)
+async def test_an_instruction_is_taken_in_before_the_next_step(stage: Scene):
+    task = await approved(stage, await planned(stage, write("z.md", ask=True), write("a.md"), write("b.md")))
+    stage.planner.script = [proposes(keep(steps(task)[1]), write("c.md"))]
+    await stage.say("c.md instead of b.md", mentioned=False)
+    assert any("after the current step" in text for text in stage.texts)
+    task = await confirmed(stage)
+    assert wrote(stage) == ["z.md", "a.md"]  # the step that stayed is still approved
+    action = await waiting(stage)
     assert b"c.md" in action.args  # the new one asks for itself
     assert [step.id for step in steps(task)] == ["s1", "s2", "s4"]
     assert [(one.text, one.used) for one in task.instructions] == [("c.md instead of b.md", "before step 2")]
-    brief = both.planner.briefs[-1]
+    brief = stage.planner.briefs[-1]
     assert [one.used for one in brief.instructions] == [""]
     assert [step.id for step in brief.done] == ["s1"]
     assert [step.id for step in brief.left] == ["s2", "s3"]
-    assert (await confirmed(both)).state is S.SATISFACTION
+    assert (await confirmed(stage)).state is S.SATISFACTION
 
 
-async def test_a_step_that_the_planner_changes_loses_its_approval(both: Scene):
-    task = await approved(both, await planned(both, write("z.md", ask=True), write("a.md")))
-    both.planner.script = [proposes(write("a.md", "other", step="s2"))]
-    await both.say("write something else", mentioned=False)
-    task = await confirmed(both)
-    assert wrote(both) == ["z.md"]
+async def test_a_step_that_the_planner_changes_loses_its_approval(stage: Scene):
+    task = await approved(stage, await planned(stage, write("z.md", ask=True), write("a.md")))
+    stage.planner.script = [proposes(write("a.md", "other", step="s2"))]
+    await stage.say("write something else", mentioned=False)
+    task = await confirmed(stage)
+    assert wrote(stage) == ["z.md"]
     assert steps(task)[1].consent == ""
-    assert b"other" in (await waiting(both)).args
+    assert b"other" in (await waiting(stage)).args
 
 
-async def test_each_instruction_is_used_once(both: Scene):
-    task = await approved(both, await planned(both, write("z.md", ask=True), write("a.md")))
-    both.planner.script = [proposes(keep(steps(task)[1]))]
-    await both.say("be careful", mentioned=False)
-    await confirmed(both)
-    assert len(both.planner.seen) == 2
-    assert [one.used for one in (await only(both)).instructions] == ["before step 2"]
+async def test_each_instruction_is_used_once(stage: Scene):
+    task = await approved(stage, await planned(stage, write("z.md", ask=True), write("a.md")))
+    stage.planner.script = [proposes(keep(steps(task)[1]))]
+    await stage.say("be careful", mentioned=False)
+    await confirmed(stage)
+    assert [turn.mode for turn in stage.planner.seen] == [Mode.PLAN, Mode.PLAN, Mode.ANSWER]
+    assert [one.used for one in (await only(stage)).instructions] == ["before step 2"]
+
+
+async def test_a_planner_that_follows_answers_at_the_end_of_a_plan(stage: Scene):
+    stage.planner.answers = [Say("a.md says new, as it should.")]
+    task = await approved(stage, await planned(stage, write("a.md"), look("a.md")))
+    assert (task.state, task.ends, task.result) == (
+        S.SATISFACTION,
+        1,
+        "2 of 2 steps done: Write a.md; Look a.md.",
+    )
+    assert task.plan
+    assert task.plan.closing == "a.md says new, as it should."
+    assert stage.texts == []  # it stands in the last message of the task
+
+
+async def test_what_is_said_while_it_answers_is_planned_and_not_lost(both: Scene):
+    class Interrupted:
+        async def reply(self, turn, brief, pending):
+            if turn.mode is Mode.ANSWER and not (await only(both)).instructions:
+                session, text = both.session, "then write b.md"
+                await inbox.receive(
+                    both.world, Incoming(f"{TEAM}:{CHANNEL}:9.9", session, ANN, text, "9.9", False)
+                )
+            return PlannerReply(Say("Written.") if turn.mode is Mode.ANSWER else proposes(write("b.md")))
+
+    task = await planned(both, write("a.md"))
+    both.planner.thinks = Interrupted()
+    task = await approved(both, task)
+    assert task.state is S.PLAN_REVIEW
+    assert states(task) == [DONE, WAITING]
+    task = await approved(both, task)
+    assert task.state is S.SATISFACTION
+    assert task.plan
+    assert task.plan.closing == "Written."
+
+
+async def test_nothing_is_paused_while_only_the_answer_is_written(stage: Scene):
+    class Pressed:
+        async def reply(self, turn, brief, pending):
+            said.append(await control.pause(stage.world, on_plan(await only(stage))))
+            return PlannerReply(Say("Written."))
+
+    said: list[Any] = []
+    task = await planned(stage, write("a.md"))
+    stage.planner.thinks = Pressed()
+    task = await approved(stage, task)
+    assert [(one.ok, one.code) for one in said] == [(False, "no_pause")]
+    assert (task.state, task.pauses) == (S.SATISFACTION, 0)
+
+
+async def test_a_plan_whose_answer_was_lost_is_answered_by_the_next_run(both: Scene):
+    class Lost:
+        async def reply(self, turn, brief, pending):
+            raise Unavailable("the process died")
+
+    task = await planned(both, write("a.md"))
+    both.planner.thinks = Lost()
+    with pytest.raises(Unavailable):
+        await approved(both, task)
+    assert (await only(both)).state is S.RUNNING
+    both.planner.thinks, both.planner.answers = None, [Say("Written.")]
+    both.done.clear()
+    await both.play()
+    task = await only(both)
+    assert (task.state, task.plan and task.plan.closing) == (S.SATISFACTION, "Written.")
 
 
 async def test_after_the_last_step_there_is_still_time_to_say_something(stage: Scene):
@@ -416,16 +499,16 @@ async def test_a_planner_with_nothing_left_to_do_ends_it(stage: Scene):
 
 
 @pytest.mark.parametrize("reply", [Say("What?"), Done()])
-async def test_what_cannot_be_worked_in_pauses_instead_of_going_on_unheard(both: Scene, reply):
-    task = await approved(both, await planned(both, write("z.md", ask=True), write("a.md")))
-    both.planner.script = [reply]
-    await both.say("leave a.md alone", mentioned=False)
-    task = await confirmed(both)
-    assert wrote(both) == ["z.md"]
+async def test_what_cannot_be_worked_in_pauses_instead_of_going_on_unheard(stage: Scene, reply):
+    task = await approved(stage, await planned(stage, write("z.md", ask=True), write("a.md")))
+    stage.planner.script = [reply]
+    await stage.say("leave a.md alone", mentioned=False)
+    task = await confirmed(stage)
+    assert wrote(stage) == ["z.md"]
     assert (task.state, task.why) == (S.PAUSED, PauseReason.WISH)
     assert "leave a.md alone" in task.reason
-    assert (await pressed(both, control.resume, on_pause(task))).ok
-    assert wrote(both) == ["z.md", "a.md"]
+    assert (await pressed(stage, control.resume, on_pause(task))).ok
+    assert wrote(stage) == ["z.md", "a.md"]
 
 
 async def test_with_a_pending_card_an_instruction_waits_for_its_decision(stage: Scene):
@@ -435,15 +518,15 @@ async def test_with_a_pending_card_an_instruction_waits_for_its_decision(stage: 
     assert [one.used for one in (await only(stage)).instructions] == [""]
 
 
-async def test_what_needs_changing_afterwards_keeps_what_was_done(both: Scene):
-    task = await approved(both, await planned(both, write("a.md")))
-    both.planner.script = [proposes(write("b.md"))]
-    await both.say("b.md as well", mentioned=False)
-    task = await only(both)
+async def test_what_needs_changing_afterwards_keeps_what_was_done(stage: Scene):
+    task = await approved(stage, await planned(stage, write("a.md")))
+    stage.planner.script = [proposes(write("b.md"))]
+    await stage.say("b.md as well", mentioned=False)
+    task = await only(stage)
     assert (task.state, task.attempts) == (S.PLAN_REVIEW, 2)
     assert [(step.id, step.state) for step in steps(task)] == [("s1", DONE), ("s2", WAITING)]
-    task = await approved(both, task)
-    assert (task.state, task.ends, wrote(both)) == (S.SATISFACTION, 2, ["a.md", "b.md"])
+    task = await approved(stage, task)
+    assert (task.state, task.ends, wrote(stage)) == (S.SATISFACTION, 2, ["a.md", "b.md"])
 
 
 # Races and crashes
@@ -522,7 +605,7 @@ async def test_every_run_may_be_repeated(both: Scene):
     assert wrote(both) == ["a.md", "b.md"]
     task = await only(both)
     assert (task.state, task.ends) == (S.SATISFACTION, 1)
-    assert len(both.planner.seen) == 1
+    assert [turn.mode for turn in both.planner.seen] == [Mode.PLAN, Mode.ANSWER]
 
 
 async def test_an_action_that_is_there_without_its_step_is_taken_up(stage: Scene):

@@ -200,9 +200,22 @@ async def test_a_rejected_result_of_a_simple_request_is_not_told_to_its_planner(
     assert "private" in told.text
 
 
-async def test_a_simple_request_whose_result_says_that_it_failed_waits_for_a_person(stage: Scene):
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Answer("Error: no room left", {"error": "no room left"}),
+        Answer(
+            "Error: no room left, nothing was written", {"result": "Error: no room left, nothing was written"}
+        ),
+        Answer('{"success": false}', {"result": '{"success": false}'}),
+        Answer("Permission denied", {"result": "Permission denied"}),
+    ],
+)
+async def test_a_simple_request_whose_result_says_that_it_failed_waits_for_a_person(
+    stage: Scene, answer: Answer
+):
     change = stage.desk._change
-    stage.desk._change = lambda tool, given: Answer("Error: no room left", {"error": "no room left"})
+    stage.desk._change = lambda tool, given: answer
     await asked(stage, write("a.md"))
     task = await confirmed(stage)
     assert (task.state, task.why, states(task)) == (S.PAUSED, PauseReason.DOUBT, ["failed"])

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 from sqlalchemy import Connection, select
 
-from bot.embedded import EmbeddedRedis
+from bot.embedded_redis import EmbeddedRedis
 from bot.job_routes import jobs
 from gate.actions import confirm, expiry, reissue, resolve_unknown
 from gate.actions.button_press import Press, PressResult, TaskPress

@@ -64,6 +64,46 @@ async def test_somebody_else_who_wants_to_steer_is_told_who_may(stage: Scene, te
     assert (task.instructions, task.wish) == ((), StopRequest.NONE)
 
 
+STEERING = [
+    "skip the last step",
+    "please drop steps 2 and 3",
+    "could you pause the plan?",
+    "skip the last one",
+    "retry",
+]
+
+
+@pytest.mark.parametrize("mentioned", [False, True])
+@pytest.mark.parametrize("text", STEERING)
+async def test_somebody_else_who_steers_a_plan_is_told_who_may(stage: Scene, text: str, mentioned: bool):
+    await planned(stage, write("a.md"), write("b.md"))
+    before, revision = len(stage.texts), (await now(stage)).plan
+    await stage.say(text, user=BEN, mentioned=mentioned)
+    (said,) = stage.texts[before:]
+    assert f"Only <@{ANN}> and admins say how this task goes on" in said
+    assert "For something of your own, mention me." in said
+    (task,) = await stage.ledger.tasks_of(stage.session)
+    assert (task.plan, task.instructions) == (revision, ())
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["I would skip lunch today", "the last step was hard", "nice plan!", "is step 2 done?", "run, Ann, run"],
+)
+async def test_what_somebody_else_says_beside_a_plan_is_not_answered(stage: Scene, text: str):
+    await planned(stage, write("a.md"), write("b.md"))
+    before = len(stage.texts)
+    await stage.say(text, user=BEN, mentioned=False)
+    assert stage.texts[before:] == []
+
+
+async def test_a_request_of_somebody_else_beside_a_plan_is_taken_as_one(stage: Scene):
+    await planned(stage, write("a.md"), write("b.md"))
+    stage.planner.script = [WRITE]
+    await stage.say("move the plan to the archive", user=BEN)
+    assert len(await stage.ledger.tasks_of(stage.session)) == 2
+
+
 @pytest.mark.parametrize("text", ["nice", "the report is in the other folder, I think", "thanks!"])
 async def test_what_somebody_else_remarks_is_not_answered(stage: Scene, text: str):
     await waiting(stage)
@@ -143,10 +183,10 @@ async def test_a_word_in_brackets_is_explained_where_no_model_could_know_it(stag
 
 
 @pytest.mark.parametrize("text", ["call it b.md instead", "stop", "pause"])
-async def test_somebody_else_who_wants_to_steer_a_plan_is_told_who_may(both: Scene, text: str):
-    await approved(both, await planned(both, shred("a.md"), write("b.md")))
-    assert (await now(both)).state is S.RUNNING
-    before = len(both.texts)
-    await both.say(text, user=BEN, mentioned=False)
-    assert any(f"Only <@{ANN}>" in said for said in both.texts[before:])
-    assert (await now(both)).instructions == ()
+async def test_somebody_else_who_wants_to_steer_a_plan_is_told_who_may(stage: Scene, text: str):
+    await approved(stage, await planned(stage, shred("a.md"), write("b.md")))
+    assert (await now(stage)).state is S.RUNNING
+    before = len(stage.texts)
+    await stage.say(text, user=BEN, mentioned=False)
+    assert any(f"Only <@{ANN}>" in said for said in stage.texts[before:])
+    assert (await now(stage)).instructions == ()

@@ -20,7 +20,7 @@ from gate.rules.states import State
 from gate.rules.task import PauseReason, StepState, Task
 from gate.rules.task_states import TaskState as S
 from gate.rules.tool import InvalidAnswer
-from gate.tasks import control, pending_reviews, plan_review, step_review
+from gate.tasks import control, plan_review, review_queue, step_review
 from gate.tasks.step_review import ReviewConflict, ReviewRequest
 from storage.columns import unpacked
 from storage.task_tables import events
@@ -67,7 +67,7 @@ async def happened(stage: Scene, *kinds: str) -> list[tuple[str, Any]]:
 
 
 async def records(stage: Scene, execution: str) -> list[tuple[str, ...]]:
-    found = await pending_reviews.history(stage.world, TEAM, execution)
+    found = await review_queue.history(stage.world, TEAM, execution)
     return [(one.node_id, one.trigger_phase.name, one.decision.value, one.reviewer_id) for one in found]
 
 
@@ -108,40 +108,40 @@ async def resumed(stage: Scene, asked: ReviewRequest) -> Any:
 
 
 # promise: REVIEW-02, REVIEW-11
-async def test_a_reviewed_step_waits_although_its_plan_was_approved(both: Scene):
-    task, action = await before(both)
-    (kind, body), *rest = await happened(both)
+async def test_a_reviewed_step_waits_although_its_plan_was_approved(stage: Scene):
+    task, action = await before(stage)
+    (kind, body), *rest = await happened(stage)
     assert (kind, rest) == ("workflow_paused", [])
     assert body.keys() == {"type", "executionId", "nodeId", "triggerPhase", "timestamp"}
     told = (body["type"], body["executionId"], body["nodeId"], body["triggerPhase"])
     assert told == ("workflow_paused", task.id, "s1", "BEFORE_EXECUTION")
     assert abs(body["timestamp"] - action.created_at.timestamp() * 1000) < 60_000
-    said = await resumed(both, on(task, action, comment="looks right"))
-    assert (said.code, wrote(both)) == ("confirmed", ["a.md"])
-    assert await records(both, task.id) == [("s1", "BEFORE", "APPROVE", ANN)]
-    (record,) = await pending_reviews.history(both.world, TEAM, task.id)
+    said = await resumed(stage, on(task, action, comment="looks right"))
+    assert (said.code, wrote(stage)) == ("confirmed", ["a.md"])
+    assert await records(stage, task.id) == [("s1", "BEFORE", "APPROVE", ANN)]
+    (record,) = await review_queue.history(stage.world, TEAM, task.id)
     assert (record.original_data["path"], record.modified_data, record.comment) == (
         "a.md",
         None,
         "looks right",
     )
-    end = (await happened(both))[-1]
+    end = (await happened(stage))[-1]
     assert (end[0], end[1].keys()) == ("workflow_resumed", {"type", "executionId", "timestamp"})
 
 
 # promise: REVIEW-14, REVIEW-30
-async def test_an_edit_before_changes_the_inputs_and_is_shown_before_it_runs(both: Scene):
-    task, action = await before(both)
-    said = await resumed(both, on(task, action, edited={"path": "b.md", "content": "other"}))
-    assert (said.code, wrote(both)) == ("edited", [])
-    assert isinstance(await resumed(both, on(task, action)), ReviewConflict)
-    now = await both.now(action.id)
+async def test_an_edit_before_changes_the_inputs_and_is_shown_before_it_runs(stage: Scene):
+    task, action = await before(stage)
+    said = await resumed(stage, on(task, action, edited={"path": "b.md", "content": "other"}))
+    assert (said.code, wrote(stage)) == ("edited", [])
+    assert isinstance(await resumed(stage, on(task, action)), ReviewConflict)
+    now = await stage.now(action.id)
     assert now.version > 1
-    assert (await resumed(both, on(task, now))).code == "confirmed"
-    assert wrote(both) == ["b.md"]
-    (record,) = await pending_reviews.history(both.world, TEAM, task.id)
+    assert (await resumed(stage, on(task, now))).code == "confirmed"
+    assert wrote(stage) == ["b.md"]
+    (record,) = await review_queue.history(stage.world, TEAM, task.id)
     assert (record.original_data["path"], record.modified_data["path"]) == ("a.md", "b.md")
-    assert steps(await only(both))[0].args["path"] == "b.md"
+    assert steps(await only(stage))[0].args["path"] == "b.md"
 
 
 async def test_inputs_that_break_the_schema_are_told_and_change_nothing(stage: Scene):
@@ -152,14 +152,14 @@ async def test_inputs_that_break_the_schema_are_told_and_change_nothing(stage: S
 
 
 # promise: REVIEW-07, REVIEW-16
-async def test_a_rejection_before_runs_nothing_and_is_on_record_with_its_reason(both: Scene):
-    task, action = await before(both)
-    assert (await resumed(both, on(task, action, REJECT, comment="not this folder"))).code == "rejected"
-    task = await only(both)
-    assert (task.state, task.why, wrote(both)) == (S.PAUSED, PauseReason.STEP, [])
+async def test_a_rejection_before_runs_nothing_and_is_on_record_with_its_reason(stage: Scene):
+    task, action = await before(stage)
+    assert (await resumed(stage, on(task, action, REJECT, comment="not this folder"))).code == "rejected"
+    task = await only(stage)
+    assert (task.state, task.why, wrote(stage)) == (S.PAUSED, PauseReason.STEP, [])
     assert "not this folder" in task.reason
-    assert await records(both, task.id) == [("s1", "BEFORE", "REJECT", ANN)]
-    assert [kind for kind, _ in await happened(both)] == ["workflow_paused", "workflow_resumed"]
+    assert await records(stage, task.id) == [("s1", "BEFORE", "REJECT", ANN)]
+    assert [kind for kind, _ in await happened(stage)] == ["workflow_paused", "workflow_resumed"]
 
 
 async def test_a_reviewed_read_waits_and_its_answer_is_used(stage: Scene):
@@ -180,7 +180,7 @@ async def test_a_reviewed_read_waits_and_its_answer_is_used(stage: Scene):
 async def test_a_call_outside_of_plans_is_reviewed_as_its_own_execution(stage: Scene):
     reviewing(stage, Phase.BEFORE)
     action = await stage.prepare(path="a.md", content="x")
-    (line,) = await pending_reviews.pending_reviews(stage.world, TEAM, ANN)
+    (line,) = await review_queue.pending_reviews(stage.world, TEAM, ANN)
     assert (line.execution, line.node, line.phase) == (action.id, action.id, Phase.BEFORE)
     said = await resumed(stage, ReviewRequest(action.id, action.id, line.version, APPROVE, TEAM, ANN))
     assert (said.code, wrote(stage)) == ("confirmed", ["a.md"])
@@ -219,16 +219,16 @@ async def test_what_is_not_reviewed_leaves_no_record_and_no_event(stage: Scene):
 
 
 # promise: REVIEW-17
-async def test_each_of_several_approvers_leaves_a_record_and_the_last_resumes(both: Scene):
+async def test_each_of_several_approvers_leaves_a_record_and_the_last_resumes(stage: Scene):
     from gate.rules.action import Approvers
 
-    both.rule(Rule("two", ("desk.write",), approvers=Approvers(needed=2)))
-    task, action = await before(both)
-    assert (await resumed(both, on(task, action, user=BEN))).code == "voted"
-    assert isinstance(await resumed(both, on(task, action, user=BEN)), ReviewConflict)
-    assert [kind for kind, _ in await happened(both)] == ["workflow_paused"]
-    assert (await resumed(both, on(task, action, user="U_CLEO"))).code == "confirmed"
-    assert [one[3] for one in await records(both, task.id)] == [BEN, "U_CLEO"]
+    stage.rule(Rule("two", ("desk.write",), approvers=Approvers(needed=2)))
+    task, action = await before(stage)
+    assert (await resumed(stage, on(task, action, user=BEN))).code == "voted"
+    assert isinstance(await resumed(stage, on(task, action, user=BEN)), ReviewConflict)
+    assert [kind for kind, _ in await happened(stage)] == ["workflow_paused"]
+    assert (await resumed(stage, on(task, action, user="U_CLEO"))).code == "confirmed"
+    assert [one[3] for one in await records(stage, task.id)] == [BEN, "U_CLEO"]
 
 
 @pytest.mark.parametrize("who", [BEN, GIL])
@@ -239,29 +239,29 @@ async def test_who_may_not_decide_is_told_so_and_changes_nothing(stage: Scene, w
 
 
 # promise: REVIEW-05
-async def test_an_answer_to_one_phase_or_try_is_none_to_the_next(both: Scene):
-    reviewing(both, Phase.AFTER)
-    task, action = await before(both, write("b.md"))
-    await resumed(both, on(task, action))
-    task = await only(both)
+async def test_an_answer_to_one_phase_or_try_is_none_to_the_next(stage: Scene):
+    reviewing(stage, Phase.AFTER)
+    task, action = await before(stage, write("b.md"))
+    await resumed(stage, on(task, action))
+    task = await only(stage)
     assert (task.why, task.pauses) == (PauseReason.REVIEW, 1)
-    assert isinstance(await resumed(both, on(task, action)), ReviewConflict)  # it was about the inputs
-    await resumed(both, on(task, decision=REJECT))
-    await pressed(both, control.retry, on_pause(await only(both)))
-    again = await waiting(both)
+    assert isinstance(await resumed(stage, on(task, action)), ReviewConflict)  # it was about the inputs
+    await resumed(stage, on(task, decision=REJECT))
+    await pressed(stage, control.retry, on_pause(await only(stage)))
+    again = await waiting(stage)
     assert (again.version, again.step) == (action.version, action.step)
-    assert isinstance(await resumed(both, on(task, action)), ReviewConflict)  # it was about the first try
-    assert (await both.now(again.id)).state is State.PREPARED
-    assert (await resumed(both, on(task, again))).code == "confirmed"
+    assert isinstance(await resumed(stage, on(task, action)), ReviewConflict)  # it was about the first try
+    assert (await stage.now(again.id)).state is State.PREPARED
+    assert (await resumed(stage, on(task, again))).code == "confirmed"
 
 
 # After
 
 
 # promise: REVIEW-02, REVIEW-11
-async def test_a_read_that_is_reviewed_waits_with_its_result(both: Scene):
-    task = await after(both)
-    (kind, body), *rest = await happened(both)
+async def test_a_read_that_is_reviewed_waits_with_its_result(stage: Scene):
+    task = await after(stage)
+    (kind, body), *rest = await happened(stage)
     assert (kind, body["triggerPhase"], body["nodeId"], rest) == (
         "workflow_paused",
         "AFTER_EXECUTION",
@@ -269,22 +269,22 @@ async def test_a_read_that_is_reviewed_waits_with_its_result(both: Scene):
         [],
     )
     assert "look at it" in task.reason
-    assert (await resumed(both, on(task))).ok
-    await confirmed(both)
-    assert wrote(both) == ["from-a.md"]
-    assert await records(both, task.id) == [("s1", "AFTER", "APPROVE", ANN)]
+    assert (await resumed(stage, on(task))).ok
+    await confirmed(stage)
+    assert wrote(stage) == ["from-a.md"]
+    assert await records(stage, task.id) == [("s1", "AFTER", "APPROVE", ANN)]
 
 
 # promise: REVIEW-15, REVIEW-30
-async def test_an_edit_after_changes_what_later_steps_use_beside_the_true_result(both: Scene):
-    task = await after(both)
+async def test_an_edit_after_changes_what_later_steps_use_beside_the_true_result(stage: Scene):
+    task = await after(stage)
     true = steps(task)[0].result
-    assert (await resumed(both, on(task, edited=OTHER, comment="the other file"))).ok
-    await confirmed(both)
-    assert wrote(both) == ["c.md"]
-    step = steps(await only(both))[0]
+    assert (await resumed(stage, on(task, edited=OTHER, comment="the other file"))).ok
+    await confirmed(stage)
+    assert wrote(stage) == ["c.md"]
+    step = steps(await only(stage))[0]
     assert (step.result, step.edited, step.passed) == (OTHER, True, ANN)
-    (record,) = await pending_reviews.history(both.world, TEAM, task.id)
+    (record,) = await review_queue.history(stage.world, TEAM, task.id)
     assert (record.original_data, record.modified_data, record.comment) == (true, OTHER, "the other file")
 
 
@@ -300,10 +300,10 @@ async def test_a_decision_on_the_result_of_a_change_is_on_its_action(stage: Scen
 
 
 # promise: REVIEW-16
-async def test_a_rejection_after_drops_the_result_and_fails_the_step(both: Scene):
-    task = await after(both)
-    assert (await resumed(both, on(task, decision=REJECT, comment="wrong file"))).ok
-    task = await only(both)
+async def test_a_rejection_after_drops_the_result_and_fails_the_step(stage: Scene):
+    task = await after(stage)
+    assert (await resumed(stage, on(task, decision=REJECT, comment="wrong file"))).ok
+    task = await only(stage)
     step = steps(task)[0]
     assert (task.state, task.why, task.pauses, states(task)) == (
         S.PAUSED,
@@ -314,30 +314,30 @@ async def test_a_rejection_after_drops_the_result_and_fails_the_step(both: Scene
     assert (step.result, step.edited, step.rejected_by) == (None, False, ANN)
     assert "What it gave is dropped" in task.reason
     assert "wrong file" in task.reason
-    assert isinstance(await resumed(both, on(task, 1)), ReviewConflict)
-    await pressed(both, control.skip_step, on_pause(task))
-    task = await only(both)
-    assert (task.why, wrote(both)) == (PauseReason.STEP, [])
+    assert isinstance(await resumed(stage, on(task, 1)), ReviewConflict)
+    await pressed(stage, control.skip_step, on_pause(task))
+    task = await only(stage)
+    assert (task.why, wrote(stage)) == (PauseReason.STEP, [])
     assert "which was skipped" in task.reason
 
 
-async def test_an_undo_is_offered_after_a_rejection_and_takes_it_back(both: Scene):
-    reviewing(both, Phase.AFTER)
-    both.desk.notes["a.md"] = "old"
-    task = await approved(both, await planned(both, write("a.md"), write("b.md")))
-    assert (task.why, both.desk.notes["a.md"]) == (PauseReason.REVIEW, "new")
-    await resumed(both, on(task, decision=REJECT))
-    task = await only(both)
+async def test_an_undo_is_offered_after_a_rejection_and_takes_it_back(stage: Scene):
+    reviewing(stage, Phase.AFTER)
+    stage.desk.notes["a.md"] = "old"
+    task = await approved(stage, await planned(stage, write("a.md"), write("b.md")))
+    assert (task.why, stage.desk.notes["a.md"]) == (PauseReason.REVIEW, "new")
+    await resumed(stage, on(task, decision=REJECT))
+    task = await only(stage)
     assert "“Undo this step”" in task.reason
     assert undoable(steps(task)[0])
-    assert (await pressed(both, step_review.undo_rejected, on_pause(task, BEN))).code == "not_allowed"
-    assert (await pressed(both, step_review.undo_rejected, on_pause(task))).ok
-    assert both.desk.notes["a.md"] == "old"
-    assert (await both.now(steps(task)[0].action)).state is State.UNDONE
-    assert not (await pressed(both, step_review.undo_rejected, on_pause(task))).ok
-    assert (await pressed(both, control.retry, on_pause(await only(both)))).ok
-    task = await confirmed(both)
-    assert (steps(task)[0].rejected_by, both.desk.notes["a.md"]) == ("", "new")
+    assert (await pressed(stage, step_review.undo_rejected, on_pause(task, BEN))).code == "not_allowed"
+    assert (await pressed(stage, step_review.undo_rejected, on_pause(task))).ok
+    assert stage.desk.notes["a.md"] == "old"
+    assert (await stage.now(steps(task)[0].action)).state is State.UNDONE
+    assert not (await pressed(stage, step_review.undo_rejected, on_pause(task))).ok
+    assert (await pressed(stage, control.retry, on_pause(await only(stage)))).ok
+    task = await confirmed(stage)
+    assert (steps(task)[0].rejected_by, stage.desk.notes["a.md"]) == ("", "new")
 
 
 async def test_continue_on_the_card_is_an_approval_on_record(stage: Scene):
@@ -433,29 +433,29 @@ async def test_of_fifty_resumes_with_one_version_exactly_one_wins(both: Scene, p
 
 
 # promise: REVIEW-19
-async def test_what_waits_is_listed_until_it_is_decided(both: Scene):
-    task, action = await before(both)
-    (line,) = await pending_reviews.pending_reviews(both.world, TEAM, ANN)
+async def test_what_waits_is_listed_until_it_is_decided(stage: Scene):
+    task, action = await before(stage)
+    (line,) = await review_queue.pending_reviews(stage.world, TEAM, ANN)
     version = version_before(action)
     assert (line.key, line.execution, line.node, line.version) == (action.id, task.id, "s1", version)
-    assert both.world.pending
-    assert await both.world.pending.all(TEAM) == (line,)
-    await step_review.decide_review(both.world, on(task, action))
-    assert await both.world.pending.all(TEAM) == ()
-    await both.play()
-    assert await pending_reviews.pending_reviews(both.world, TEAM, ANN) == ()
+    assert stage.world.pending
+    assert await stage.world.pending.all(TEAM) == (line,)
+    await step_review.decide_review(stage.world, on(task, action))
+    assert await stage.world.pending.all(TEAM) == ()
+    await stage.play()
+    assert await review_queue.pending_reviews(stage.world, TEAM, ANN) == ()
 
 
 # promise: REVIEW-19
 async def test_a_redis_that_was_emptied_is_filled_from_sql_and_nothing_in_it_ends(stage: Scene):
     task = await after(stage)
-    before_ = await pending_reviews.pending_reviews(stage.world, TEAM, ANN)
+    before_ = await review_queue.pending_reviews(stage.world, TEAM, ANN)
     assert [(one.execution, one.version, one.phase) for one in before_] == [(task.id, 1, Phase.AFTER)]
     redis = stage.world.pending._redis  # type: ignore[union-attr]
     assert [await redis.ttl(key) for key in await redis.keys("*:reviews:*")] == [-1]
     await redis.flushall()
     assert await stage.world.pending.all(TEAM) is None  # type: ignore[union-attr]
-    assert await pending_reviews.pending_reviews(stage.world, TEAM, ANN) == before_
+    assert await review_queue.pending_reviews(stage.world, TEAM, ANN) == before_
     assert await stage.world.pending.all(TEAM) == before_  # type: ignore[union-attr]
 
 
@@ -467,21 +467,19 @@ async def test_without_redis_the_list_is_read_from_sql(stage: Scene):
             raise Unavailable("away")
 
     stage.world = replace(stage.world, pending=Away())  # type: ignore[arg-type]
-    assert [one.execution for one in await pending_reviews.pending_reviews(stage.world, TEAM, ANN)] == [
-        task.id
-    ]
+    assert [one.execution for one in await review_queue.pending_reviews(stage.world, TEAM, ANN)] == [task.id]
 
 
 # promise: REVIEW-20
 async def test_the_detail_holds_inputs_or_outputs_whole(stage: Scene):
     task = await after(stage)
-    found = await pending_reviews.detail(stage.world, TEAM, BEN, task.id)
+    found = await review_queue.detail(stage.world, TEAM, BEN, task.id)
     assert found
     line, data = found
     assert (line.phase, data["content"]) == (Phase.AFTER, "from-a.md")
-    assert await pending_reviews.detail(stage.world, "T9", ANN, task.id) is None
+    assert await review_queue.detail(stage.world, "T9", ANN, task.id) is None
     await resumed(stage, on(task))
-    assert await pending_reviews.detail(stage.world, TEAM, ANN, task.id) is None
+    assert await review_queue.detail(stage.world, TEAM, ANN, task.id) is None
 
 
 # promise: REVIEW-22
@@ -490,10 +488,10 @@ async def test_what_a_reviewer_has_decided_is_found_page_by_page(stage: Scene):
     await resumed(stage, on(task))
     task = await only(stage)
     await resumed(stage, ReviewRequest(task.id, "s2", task.pauses, APPROVE, TEAM, ANN))
-    latest = await pending_reviews.history_of(stage.world, TEAM, ANN)
+    latest = await review_queue.history_of(stage.world, TEAM, ANN)
     assert [one.node_id for one in latest] == ["s2", "s1"]
-    assert [
-        one.node_id for one in await pending_reviews.history_of(stage.world, TEAM, ANN, latest[0].id)
-    ] == ["s1"]
-    assert await pending_reviews.history_of(stage.world, "T9", ANN) == ()
+    assert [one.node_id for one in await review_queue.history_of(stage.world, TEAM, ANN, latest[0].id)] == [
+        "s1"
+    ]
+    assert await review_queue.history_of(stage.world, "T9", ANN) == ()
     assert len(await entries(stage, "task_continue")) == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from dataclasses import replace
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from gate.actions import undo
 from gate.actions.button_press import Press
 from gate.rules.action import Ref
+from gate.rules.policy import Rule
 from gate.rules.states import State
 from gate.rules.task_states import TaskState as S
 from gate.tasks import control, task_runner, undo_all
@@ -39,30 +41,30 @@ async def done(stage: Scene, *steps):
     return task
 
 
-async def test_everything_is_taken_back_from_the_last_to_the_first(both: Scene):
-    task = await done(both)
-    assert (await pressed(both, undo_all.undo_all, on_plan(task))).ok
-    assert both.desk.notes == {"a.md": "old a", "b.md": "old b"}
-    assert wrote(both) == ["a.md", "b.md", "b.md", "a.md"]
-    task = await only(both)
+async def test_everything_is_taken_back_from_the_last_to_the_first(stage: Scene):
+    task = await done(stage)
+    assert (await pressed(stage, undo_all.undo_all, on_plan(task))).ok
+    assert stage.desk.notes == {"a.md": "old a", "b.md": "old b"}
+    assert wrote(stage) == ["a.md", "b.md", "b.md", "a.md"]
+    task = await only(stage)
     assert task.plan
     assert task.plan.undoing == ""
     assert task.plan.undone == "Taken back: step 3 (Write b.md); step 1 (Write a.md)."
-    assert task.plan.undone in both.texts
-    assert await both.ledger.undoable(TEAM) == ()
+    assert task.plan.undone in stage.texts
+    assert await stage.ledger.undoable(TEAM) == ()
 
 
-async def test_the_result_that_is_asked_about_says_what_was_taken_back(both: Scene):
-    task = await done(both)
+async def test_the_result_that_is_asked_about_says_what_was_taken_back(stage: Scene):
+    task = await done(stage)
     assert task.plan
     told = "3 of 3 steps done: Write a.md; Look a.md; Write b.md."
     assert task.result == told
-    last = await both.now(task.plan.steps[2].action)
-    assert (await undo.request_undo(both.world, both.press(last))).ok
-    await both.play()
-    assert (await only(both)).result == f"{told} Taken back: step 3 (Write b.md)."
-    assert (await pressed(both, undo_all.undo_all, on_plan(await only(both)))).ok
-    task = await only(both)
+    last = await stage.now(task.plan.steps[2].action)
+    assert (await undo.request_undo(stage.world, stage.press(last))).ok
+    await stage.play()
+    assert (await only(stage)).result == f"{told} Taken back: step 3 (Write b.md)."
+    assert (await pressed(stage, undo_all.undo_all, on_plan(await only(stage)))).ok
+    task = await only(stage)
     assert task.result == f"{told} Taken back: step 3 (Write b.md); step 1 (Write a.md)."
     assert task.state is S.SATISFACTION
 
@@ -75,20 +77,20 @@ async def test_pressing_twice_takes_back_once(both: Scene):
     assert wrote(both) == ["a.md", "b.md", "b.md", "a.md"]
 
 
-async def test_it_stops_where_something_was_changed_since_and_asks_there(both: Scene):
-    task = await done(both)
-    both.desk.notes["a.md"] = "newer work of somebody"
-    await pressed(both, undo_all.undo_all, on_plan(task))
-    assert both.desk.notes == {"a.md": "newer work of somebody", "b.md": "old b"}
-    task = await only(both)
+async def test_it_stops_where_something_was_changed_since_and_asks_there(stage: Scene):
+    task = await done(stage)
+    stage.desk.notes["a.md"] = "newer work of somebody"
+    await pressed(stage, undo_all.undo_all, on_plan(task))
+    assert stage.desk.notes == {"a.md": "newer work of somebody", "b.md": "old b"}
+    task = await only(stage)
     assert task.plan
     assert task.plan.undone.startswith(
         "Taken back: step 3 (Write b.md). Step 1 (Write a.md) was not: it was changed"
     )
-    action = await waiting(both)
+    action = await waiting(stage)
     assert any("Changed since" in note for note in action.preview.notes)
-    await confirmed(both, action)
-    assert both.desk.notes == {"a.md": "old a", "b.md": "old b"}
+    await confirmed(stage, action)
+    assert stage.desk.notes == {"a.md": "old a", "b.md": "old b"}
 
 
 async def test_it_stops_at_what_cannot_be_taken_back_and_leaves_the_rest(stage: Scene):
@@ -104,17 +106,33 @@ async def test_it_stops_at_what_cannot_be_taken_back_and_leaves_the_rest(stage: 
     assert "a.md" in stage.desk.notes
 
 
-async def test_a_failing_undo_stops_it_and_a_second_press_goes_on(both: Scene):
-    task = await done(both)
-    both.desk.behave = "says no"
-    await pressed(both, undo_all.undo_all, on_plan(task))
-    now = await only(both)
+async def test_a_failing_undo_stops_it_and_a_second_press_goes_on(stage: Scene):
+    task = await done(stage)
+    stage.desk.behave = "says no"
+    await pressed(stage, undo_all.undo_all, on_plan(task))
+    now = await only(stage)
     assert now.plan
-    assert "taking it back failed: There is no room" in now.plan.undone
-    assert both.desk.notes == {"a.md": "new", "b.md": "new"}
-    both.desk.behave = "well"
-    assert (await pressed(both, undo_all.undo_all, on_plan(task))).ok
-    assert both.desk.notes == {"a.md": "old a", "b.md": "old b"}
+    assert "taking it back failed: “There is no room" in now.plan.undone
+    assert stage.desk.notes == {"a.md": "new", "b.md": "new"}
+    stage.desk.behave = "well"
+    assert (await pressed(stage, undo_all.undo_all, on_plan(task))).ok
+    assert stage.desk.notes == {"a.md": "old a", "b.md": "old b"}
+
+
+async def test_what_a_tool_says_of_a_failed_undo_is_quoted_and_calls_nobody(stage: Scene):
+    task = await done(stage)
+    stage.desk.behave = "says no"
+    stage.desk.refusal = (
+        "done.\n\n:tada: *All steps were taken back.* <@U0BOSS> please pay <!subteam^S0ALL> `x`"
+    )
+    await pressed(stage, undo_all.undo_all, on_plan(task))
+    now = await only(stage)
+    assert now.plan
+    assert (
+        "“done. :tada∶ ∗All steps were taken back.∗ ‹@U0BOSS› please pay ‹!subteam^S0ALL› 'x'”"
+        in now.plan.undone
+    )
+    assert not re.search(r"[<*`\n]|:\w+:", now.plan.undone)
 
 
 async def test_an_undo_of_unknown_outcome_stops_it(stage: Scene):
@@ -177,3 +195,19 @@ async def test_needs_changes_waits_until_everything_is_back(stage: Scene):
     await undo_all.undo_all(stage.world, on_plan(task))
     await stage.say("do c.md as well", mentioned=False)
     assert stage.desk.notes == {"a.md": "old a", "b.md": "old b"}
+
+
+@pytest.mark.parametrize("how", ["says no", "changed since"])
+async def test_what_is_private_is_taken_back_as_privately(stage: Scene, how: str):
+    stage.rule(Rule("quiet", ("desk.write",), private=True))
+    stage.desk.notes["a.md"] = "old a"
+    await approved(stage, await planned(stage, write("a.md")))
+    task = await confirmed(stage)
+    if how == "says no":
+        stage.desk.behave = how
+    else:
+        stage.desk.notes["a.md"] = "newer work of somebody"
+    await pressed(stage, undo_all.undo_all, on_plan(task))
+    (shown,) = [one for one in stage.wall.cards.values() if one.undoes]
+    assert shown.private
+    assert stage.desk.refusal not in str([stage.texts, await only(stage)])

@@ -78,7 +78,7 @@ async def test_an_approval_that_nothing_carries_out_ends_with_a_sentence_and_ask
     assert await expiry.overdue(both.world) == 1
     ended = await both.now(action.id)
     assert ended.state is State.CANCELLED
-    assert ended.decision == "Nothing ran: nothing carried it out in time after it was confirmed."
+    assert ended.decision == "Nothing carried it out in time after it was confirmed."
     await both.play()
     (again,) = await both.ledger.pending(action.session.team)
     assert (again.renews, again.state) == (action.id, State.PREPARED)
@@ -117,7 +117,7 @@ async def test_a_step_whose_approval_nothing_carried_out_asks_its_person(
     await stage.play()
     again = await waiting(stage)
     assert (again.task, again.step, again.state) == (task.id, "s1", State.PREPARED)
-    assert "nothing carried it out in time" in (await stage.now(again.renews)).decision
+    assert "Nothing carried it out in time" in (await stage.now(again.renews)).decision
     assert stage.desk.calls == []
     assert run.name == "carry_out"
 

@@ -13,12 +13,23 @@ from gate.rules.task_states import TaskState
 
 UNDER_REVIEW = "Step {place} is done. What it gave is not here yet: it waits for {user} to review it."
 NEVER = "Step {place} ran. Nobody has released what it gave, so nothing of it is told here."
+REASON_KEPT = "Why is not told here: it may quote what a step gave, and nobody has let that out as it is."
 KEPT = "The rest is not told here: it may quote what the call gave, and nobody has let that out as it is."
 ABOUT_RESULTS = (
     PauseReason.REVIEW,
     PauseReason.SUMMARY,
     PauseReason.DOUBT,
 )  # pauses whose reason quotes what a step gave
+
+
+# Where the reason is words of its requester's, our own, or what became of a call that gave no result.
+QUOTING_NONE = (
+    TaskState.CLARIFYING,
+    TaskState.TALKING,
+    TaskState.PLANNING,
+    TaskState.PLAN_REVIEW,
+    TaskState.PAUSED,
+)
 
 
 class ReleaseState(StrEnum):
@@ -81,12 +92,28 @@ def redacted_step(task: Task, step: Step) -> Step:
 
 
 def _reason(task: Task) -> str:
-    """Why it is paused, or was when it ended: what a person sees there quotes the result."""
-    step = _about(task)
-    if task.why not in ABOUT_RESULTS or task.plan is None or step is None or step.rejected_by:
+    """Why it is paused, how it ended, or how far *Undo all* came: what a person sees there quotes results. So where one
+    was not let out as it was, only the reasons are told that quote none."""
+    if task.plan is None or not task.reason:
         return task.reason
-    waits = release_state(task, step) is ReleaseState.WAITING
-    return (UNDER_REVIEW if waits else NEVER).format(place=place(task.plan, step), user=task.requester)
+    step = _about(task)
+    if task.why in ABOUT_RESULTS and step is not None and not step.rejected_by:
+        waits = release_state(task, step) is ReleaseState.WAITING
+        return (UNDER_REVIEW if waits else NEVER).format(place=place(task.plan, step), user=task.requester)
+    return task.reason if task.state in QUOTING_NONE or all_released(task) else REASON_KEPT
+
+
+def all_released(task: Task) -> bool:
+    """Whether all that its steps gave was let out as it was."""
+    return all(
+        release_state(task, step) in RELEASED_STATES for step in (task.plan.steps if task.plan else ())
+    )
+
+
+def may_quote(task: Task, action: Action) -> bool:
+    """Whether what is told of the task may quote what a tool answered when one of its actions was taken back: that may
+    quote what its steps gave."""
+    return not action.private and all_released(task) and _is_let_out(redacted_action(task, action))
 
 
 def _about(task: Task) -> Step | None:
@@ -127,9 +154,7 @@ def redacted_action(task: Task | None, action: Action) -> Action:
 def redacted_undo(original: Action, undo: Action) -> Action:
     """An undo as an agent may know it. `original`: what it takes back, as the agent may know that. Its arguments, its
     preview and its answer may quote what the original gave: so they are told only where that has been let out."""
-    judged = original.judged
-    out = not original.under_review if judged is None else judged.kept and judged.revised is None
-    if out:
+    if _is_let_out(original):
         return undo
     seen = undo.preview
     preview = Preview(
@@ -142,6 +167,12 @@ def redacted_undo(original: Action, undo: Action) -> Action:
         resolution=replace(undo.resolution, reason=""),
         execution=replace(undo.execution, outcome=outcome),
     )
+
+
+def _is_let_out(action: Action) -> bool:
+    """Whether its result was let out as it was, of an action as an agent may know it."""
+    judged = action.judged
+    return not action.under_review if judged is None else judged.kept and judged.revised is None
 
 
 def _dropped(action: Action) -> Action:

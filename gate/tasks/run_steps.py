@@ -10,6 +10,7 @@ from gate.rules import jobs, plans
 from gate.rules.action import Action, CallClass, Verdict
 from gate.rules.autonomy import ApprovalMode
 from gate.rules.ids import derive_id
+from gate.rules.ledger_ports import TaskParts
 from gate.rules.planner_port import Clarify, Done, Mode, ProposePlan, Turn
 from gate.rules.ports import Note, StaleTask, Tx, World
 from gate.rules.previews import plainly, summary_of
@@ -18,11 +19,20 @@ from gate.rules.states import State
 from gate.rules.steps import PRIVATE
 from gate.rules.task import Flow, PauseReason, Plan, Step, StepState, StopRequest, Task
 from gate.rules.task_states import TaskEvent, TaskState
-from gate.tasks import clarify, replies, step_check
+from gate.tasks import clarify, replies, step_check, undo_all, wishes
 from gate.tasks.plan_preview import call_of_step
-from gate.tasks.step_action import NotPreviewable, failure_text, step_done, step_inserter, store_begun_step
+from gate.tasks.slow_answers import server_name, telling_if_late
+from gate.tasks.step_action import (
+    NotPreviewable,
+    failed_step,
+    failure_text,
+    step_done,
+    step_inserter,
+    store_begun_step,
+)
 from gate.tasks.step_check import StepAssessment
-from gate.tasks.task_log import (
+from gate.tasks.task_transitions import (
+    IN_WORDS,
     end_by_user,
     lock_unchanged,
     move_task,
@@ -36,6 +46,11 @@ from gate.tasks.task_log import (
 
 UNDER_WAY = (State.PREPARED, State.APPROVED, State.EXECUTING)
 WENT_WELL = (State.SUCCEEDED, State.UNDOING)
+MAY_END = (
+    PauseReason.STEP,
+    PauseReason.LAPSED,
+    PauseReason.WISH,
+)  # a step may come to its end in such a pause
 EACH_STEP_ASKS = "Every step waits for a person here."
 
 
@@ -87,7 +102,9 @@ async def _advance_once(world: World, task: Task, seen: Progress) -> Task | None
     ready = [step for step in plan.ready if _may_begin(task, step)]
     if ready:
         return await _begin(world, task, ready[0], seen)
-    return None if plan.begun else await _stop_or_pause(world, task)
+    if plan.begun and not await wishes.only_waits(world, task, plan):
+        return None
+    return await wishes.stop_or_pause(world, task)
 
 
 def _may_begin(task: Task, step: Step) -> bool:
@@ -100,32 +117,13 @@ def _may_begin(task: Task, step: Step) -> bool:
     return task.wish is StopRequest.NONE or (task.wish is StopRequest.PAUSE and bool(siblings))
 
 
-async def _stop_or_pause(world: World, task: Task) -> Task | None:
-    """Stop or pause where somebody wants that. None where nobody does, or nothing is left to pause before."""
-    step = task.plan.current if task.plan else None
-    before = step is not None or (task.flow is Flow.SIMPLE and world.planner.follows)
-    if task.wish is StopRequest.NONE or (task.wish is StopRequest.PAUSE and not before):
-        return None
-    async with world.ledger.begin() as tx:
-        now = await lock_unchanged(tx, task)
-        if now.wish is StopRequest.STOP:
-            return await end_by_user(tx, now, now.ended_by)
-        return await move_task(
-            tx, now, TaskEvent.PAUSE, reason=_paused_before(now), pause=next_pause(now, PauseReason.WISH)
-        )
-
-
-def _paused_before(task: Task) -> str:
-    step = task.plan.current if task.plan and task.planned else None
-    if task.plan is None or step is None:
-        return "Paused before what comes next."
-    return f"Paused before step {plans.place(task.plan, step)}."
-
-
 async def _plan_over(world: World, task: Task) -> bool:
-    """Nothing of the plan runs: take in what people said, or end."""
+    """Nothing of the plan runs: take in what people said, have the planner answer, or end."""
     if task.plan is None:
         return False
+    # The planner is not told of what was taken back, so then it is not asked for an answer.
+    back = await undo_all.taken_back(world, task.plan)
+    turn = await world.ledger.turn(task.turn) if world.planner.follows and not back else None
     async with world.ledger.begin() as tx:
         now = await lock_unchanged(tx, task)
         assert now.plan is not None
@@ -135,8 +133,15 @@ async def _plan_over(world: World, task: Task) -> bool:
             planning = replace(now.planning, turn=spoken)
             request = replace(now.request, asks=now.request.asks or now.plan.current is None)
             over = await move_task(tx, now, TaskEvent.REPLAN, planning=planning, reason="", request=request)
+        elif turn is not None and turn.mode is not Mode.ANSWER:
+            asked = await start_turn(tx, now, Mode.ANSWER, "")
+            over = await tx.update_task(now, planning=replace(now.planning, turn=asked), reason="")
+        elif turn is not None and not replies.is_finished(world.planner, turn):
+            tx.enqueue(jobs.turn(turn.id, f"task:{now.revision}" if turn.exchanges else "begin"))
+            over = now
         else:
-            over = await finish(tx, now, plans.summary(now.plan))
+            result = " ".join(filter(None, [plans.summary(now.plan), back]))
+            over = await finish(tx, now, result, replies.answer_of(turn))
     return over.state is TaskState.PLANNING
 
 
@@ -179,21 +184,26 @@ async def _close_turn(tx: Tx, task: Task, turn: Turn, ended: replies.TurnResult)
         outcome = replace(task.outcome, result=ended.result)
         return await move_task(tx, task, TaskEvent.CANCEL, outcome=outcome, reason="Nothing of it ran.")
     if not ended.told:  # only words
-        outcome = replace(task.outcome, result="Answered in words.")
+        outcome = replace(task.outcome, result=IN_WORDS)
         return await move_task(tx, task, TaskEvent.SETTLE, outcome=outcome)
     return await finish(tx, task, ended.result)
 
 
-async def finish(tx: Tx, task: Task, result: str) -> Task:
+async def finish(tx: Tx, task: Task, result: str, closing: str = "") -> Task:
     """A task has run to its end: ask whether it was what they needed, where it changed something or had a plan, unless
-    nobody is to be asked."""
+    nobody is to be asked. `closing`: what the planner says of a plan in the end."""
     wanted = task.switches.satisfaction
     asks = task.changed or (task.planned and wanted == "every")
-    pause, outcome = replace(task.pause, wish=StopRequest.NONE), replace(task.outcome, result=result)
+    ended: TaskParts = {
+        "pause": replace(task.pause, wish=StopRequest.NONE),
+        "outcome": replace(task.outcome, result=result),
+    }
+    if task.plan is not None and task.plan.closing != closing:
+        ended["plan"] = replace(task.plan, closing=closing)
     if wanted == "never" or not asks:
-        return await move_task(tx, task, TaskEvent.SETTLE, pause=pause, outcome=outcome)
-    outcome = replace(outcome, ends=task.ends + 1)
-    return await move_task(tx, task, TaskEvent.FINISH, pause=pause, outcome=outcome)
+        return await move_task(tx, task, TaskEvent.SETTLE, **ended)
+    ended["outcome"] = replace(ended["outcome"], ends=task.ends + 1)
+    return await move_task(tx, task, TaskEvent.FINISH, **ended)
 
 
 async def _begin(world: World, task: Task, step: Step, seen: Progress) -> Task | None:
@@ -206,7 +216,8 @@ async def _begin(world: World, task: Task, step: Step, seen: Progress) -> Task |
     kept: list[Task] = []
     try:
         keep = _read_keeper(world, task, step, seen, kept)
-        made = await prepare(world, asked, step_inserter(task, step, seen.begun), keep)
+        preparing = prepare(world, asked, step_inserter(task, step, seen.begun), keep)
+        made = await telling_if_late(world, asked.session, asked.id, server_name(asked.call), preparing)
     except NotPreviewable as unseen:
         return await _pause_before(world, task, step, f"{plans.label(task.plan, step)} cannot run: {unseen}")
     if isinstance(made, Refused):
@@ -409,21 +420,24 @@ async def _store_failure(tx: Tx, task: Task, step: Step, action: Action) -> Task
     """Write down why a step did not go through, and wait for a person, or stop."""
     assert task.plan is not None
     why, reason = failure_text(task.plan, step, action)
-    failed = plans.with_failure(step, reason)
+    failed = failed_step(task.plan, step, action)
     ran = action.state in (State.UNKNOWN, *WENT_WELL) and action.cls is not CallClass.READ
     outcome = replace(task.outcome, changed=task.changed or ran)
     return await _fail(tx, await tx.update_task(task, outcome=outcome), failed, reason, why)
 
 
-async def recheck_failed_step(world: World, task: Task) -> bool:
-    """A task waits because of a step: when that step has gone through after all, as confirmed anew or settled by
-    a person, go on. False while it has not."""
+async def recheck_paused_step(world: World, task: Task) -> bool:
+    """A task is paused, and a step of it was decided on since. Where the task waits because of that step, and it has
+    gone through after all, go on. Where somebody has paused it while the step waited, write down what became of it, and
+    wait again. False where nothing is new."""
     step = task.plan.current if task.plan else None
-    if step is None or not step.action or task.why not in (PauseReason.STEP, PauseReason.LAPSED):
+    if step is None or not step.action or task.why not in MAY_END:
         return False
     action = await world.ledger.action(step.action)
     if action is None or action.state in UNDER_WAY:
         return False
+    if task.why is PauseReason.WISH:
+        return step.state is StepState.ASKED and not action.under_review and await _follow_on(world, task)
     found = await _assess_result(world, task, step, action)
     async with world.ledger.begin() as tx:
         now = await lock_unchanged(tx, task)
@@ -434,6 +448,18 @@ async def recheck_failed_step(world: World, task: Task) -> bool:
         return await _update_failure(tx, now, step, action)
 
 
+async def _follow_on(world: World, task: Task) -> bool:
+    """Let a paused task see to the step that it waited at: what somebody wished still holds, so it begins nothing."""
+    async with world.ledger.begin() as tx:
+        now = await lock_unchanged(tx, task)
+        wish = StopRequest.STOP if now.wish is StopRequest.STOP else StopRequest.PAUSE
+        pause = replace(now.pause, why=PauseReason.NONE, wish=wish)
+        await move_task(
+            tx, now, TaskEvent.CONTINUE, pause=pause, reason="", note="The step that waited is over."
+        )
+    return True
+
+
 async def _update_failure(tx: Tx, task: Task, step: Step, action: Action) -> bool:
     """Say what has become of it since, if that is news. Nobody has to be asked anew for it."""
     assert task.plan is not None
@@ -442,7 +468,7 @@ async def _update_failure(tx: Tx, task: Task, step: Step, action: Action) -> boo
         await end_by_user(tx, task, task.ended_by)
         return True
     if (step.state, task.why, task.reason) != (StepState.FAILED, why, reason):
-        failed = plans.with_failure(step, reason)
+        failed = failed_step(task.plan, step, action)
         plan, pause = with_step(task, failed).plan, replace(task.pause, why=why)
         await update_task(tx, task, "step_settled", plan=plan, pause=pause, reason=reason)
     return False

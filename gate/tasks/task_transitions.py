@@ -17,15 +17,16 @@ from gate.rules.messages import PROGRESS_DELAY, CardKey, CardKind
 from gate.rules.permissions import TaskVerb, may_task
 from gate.rules.planner_port import Mode, PlannerContext, Turn
 from gate.rules.ports import LedgerEvent, Note, StaleTask, Tx, World
-from gate.rules.redaction import redacted_step
 from gate.rules.task import Pause, PauseReason, Plan, Step, StopRequest, Task
 from gate.rules.task_states import NoSuchTaskArrow, TaskEvent, TaskState
+from gate.rules.unreleased_results import redacted_step
 
 BROKEN = "Something went wrong on my side, so I stopped here. Nothing more of it will run. Please ask in other words."
 PLANNER_AWAY = (
     "I cannot reach the model at the moment. Your request is kept, and I continue as soon as it answers."
 )
 OLD_CARD = "This was changed since you saw it. Please use the newest card in the thread."
+IN_WORDS = "Answered in words."  # the result of a task that called for nothing
 # Events that are somebody's words: nothing is decided by them.
 INSTRUCTION_EVENTS = frozenset({"opened", "heard", "user_instruction", "kept talking"})
 EARLIER_TURNS = 100  # of the thread, that a planner is reminded of
@@ -53,6 +54,16 @@ def _record(tx: Tx, task: Task, event: str, actor: str, reason: str) -> None:
     )
     body: dict[str, Json] = {"state": task.state.value, "revision": task.revision, "event": event}
     tx.publish(LedgerEvent("task_changed", task.session, task.id, body))
+
+
+def retire_cards(tx: Tx, before: Task, now: Task) -> None:
+    """Have the cards of steps drawn once more of which the card of the plan tells all since: they go."""
+    if now.plan is None or now.plan is before.plan:
+        return
+    told = {step.id for step in before.plan.steps if step.is_told} if before.plan else set()
+    for step in now.plan.steps:
+        if step.is_told and step.id not in told and step.action and not step.is_covered:
+            tx.request_card(CardKey(CardKind.ACTION, step.action))
 
 
 def _request(tx: Tx, before: Task, now: Task) -> None:
@@ -85,6 +96,7 @@ async def move_task(
     record(tx, now, event.value, actor, note or changes.get("reason", ""))
     if now.asked_on and TaskState.SATISFACTION in (task.state, now.state):
         tx.request_card(CardKey(CardKind.ACTION, now.asked_on))
+    retire_cards(tx, task, now)
     _request(tx, task, now)
     if go:
         tx.enqueue(jobs.task(now.id, now.revision))
@@ -98,6 +110,7 @@ async def update_task(
     only where that takes long."""
     now = await tx.update_task(task, **changes)
     _record(tx, now, event, actor, note or changes.get("reason", ""))
+    retire_cards(tx, task, now)
     _request(tx, task, now)
     goes_on = now.state is TaskState.RUNNING and now.wish is StopRequest.NONE
     request_cards(tx, now, PROGRESS_DELAY if goes_on else 0.0)
@@ -149,8 +162,9 @@ async def planner_context(world: World, task: Task) -> PlannerContext:
         decided=task.decided,
         requirements=task.requirements,
         instructions=task.instructions,
-        # Why a task is paused may be a tool's words; every other reason is the requester's, or ours.
-        reason="" if task.state is TaskState.PAUSED else task.reason,
+        # Why a task is paused, and what a step of a plan came to, may be a tool's words; every other reason is the
+        # requester's, or ours.
+        reason="" if task.state is TaskState.PAUSED or _runs_a_plan(task) else task.reason,
         done=tuple(redacted_step(task, s) for s in steps if s.is_finished),
         left=tuple(redacted_step(task, s) for s in steps if not s.is_finished),
         earlier=earlier[-EARLIER_TURNS:],
@@ -158,6 +172,10 @@ async def planner_context(world: World, task: Task) -> PlannerContext:
         remarks=task.input.remarks,
         attempts=task.attempts,
     )
+
+
+def _runs_a_plan(task: Task) -> bool:
+    return task.state is TaskState.RUNNING and task.planned
 
 
 async def _earlier(world: World, task: Task) -> tuple[Turn, ...]:
@@ -237,7 +255,7 @@ def already_decided(task: Task) -> PressResult:
 ALREADY_DECIDED = {
     TaskState.RUNNING: "This is running already.",
     TaskState.PAUSED: "This is paused. Please use the newest card in the thread.",
-    TaskState.DONE: "This is done and settled already{by}.",
+    TaskState.DONE: "This is done already{by}.",
     TaskState.CANCELLED: "This was cancelled already{by}.",
     TaskState.STOPPED_BY_USER: "This was stopped already{by}.",
     TaskState.FAILED: "This has failed already. Please ask for what you need anew.",
@@ -254,10 +272,11 @@ async def say_in_thread(tx: Tx, task: Task, text: str, cause: str | int, to: str
 async def rewrite_result(world: World, task: Task, result: str) -> None:
     """Write down what came of a task that has run to its end, where something of it was taken back since."""
     if result != task.result:
+        # What the planner said in the end is not so any more.
+        plan = replace(task.plan, closing="") if task.plan else None
+        outcome = replace(task.outcome, result=result)
         async with world.ledger.begin() as tx:
-            await update_task(
-                tx, await lock_unchanged(tx, task), "taken_back", outcome=replace(task.outcome, result=result)
-            )
+            await update_task(tx, await lock_unchanged(tx, task), "taken_back", plan=plan, outcome=outcome)
 
 
 async def fail_task(tx: Tx, task: Task, reason: str) -> Task:

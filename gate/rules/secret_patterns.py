@@ -1,0 +1,186 @@
+"""Which gated files a text can mean as a pattern of names: `.en*`, `id_r?a`, `{.env,x}`, `config/pro?.yaml`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from itertools import islice
+
+from gate.rules.production_files import PRODUCTION_FILE, PRODUCTION_NAMES
+from gate.rules.secret_files import SECRET, SECRET_NAMES
+
+BRACES = re.compile(r"\{([^{}\s\":]*)\}")
+LOOSE_BRACES = re.compile(r"\{([^{}\":\n]*)\}")
+ATTRIBUTE = re.compile(r"\w+(\.\w+)+")  # {self.key} is code
+CLASS = re.compile(r"\[!?(?:\[:[a-z]{1,10}:\]){1,10}\]")
+EXTENDED = re.compile(r"[@?*+]\(([^()\n]*)\)")
+MAX_ALTERNATIVES, MOST_CHOICES = 64, 6  # 2 ** 6 names
+PATTERN = re.compile(r"[*?\[{]|[@+]\(")
+ANY_OF = re.compile(r"\[!?[^\[\]]*\]|[*?]")
+BEFORE_A_NAME = re.compile(r"[=\s@,;&|]")
+COST_OF_A_PATTERN = 8  # as against a name that is none
+SHORT = 256  # characters of a path as they usually are
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Paths that a pattern is held against, each with its last name; all of these, one on a line."""
+
+    paths: tuple[tuple[str, str], ...]
+    last_names: str
+
+    @classmethod
+    def of(cls, paths: Sequence[str]) -> Known:
+        found = tuple((path, path.rpartition("/")[2]) for path in paths)
+        return cls(found, "\n".join(last for _, last in found))
+
+
+SECRETS, PRODUCTION = Known.of(SECRET_NAMES), Known.of(PRODUCTION_NAMES)
+
+
+def matched_secrets(text: str) -> Iterator[str]:
+    """The secret files that a text can mean as a pattern of names (`.en*`, `id_r?a`, `{.env,x}`).
+
+    A pattern that says next to nothing of a name (`*`, `.*`, `*.json`) means none: tools take `*` for much else.
+    """
+    whole = _in_one_notation(text.lower())
+    names = [BEFORE_A_NAME.split(one)[-1] for one in _alternatives(whole[-SHORT:])]
+    if len(names) > MAX_ALTERNATIVES:
+        yield SECRET_NAMES[0]
+    for name in (*names[:MAX_ALTERNATIVES], *_choices(whole)):
+        yield from _secrets_of_name(name)
+
+
+def matched_production(text: str) -> Iterator[str]:
+    """The files of production configuration that a text can mean as a pattern of names.
+
+    Only where there is no blank in it: the rule is about all changes, and so about texts of any words.
+    """
+    if PATTERN.search(text) and len(text.split(maxsplit=1)) == 1:
+        for name in _alternatives(_in_one_notation(text.strip()[-SHORT:].lower()))[:MAX_ALTERNATIVES]:
+            yield from _production_of_name(name)
+
+
+@lru_cache(maxsize=8_192)
+def _production_of_name(name: str) -> tuple[str, ...]:
+    if "prod" in name and PRODUCTION_FILE.search(plain := ANY_OF.sub("x", name)) and "." in plain:
+        return (plain,)
+    return tuple(one for one in _candidates_of_production(name) if _could_be(name.split("/"), one))
+
+
+def _candidates_of_production(pattern: str) -> tuple[str, ...]:
+    """None for `*.yaml`, `p*.json` and `pr*`, which are about other files."""
+    if not (found := _candidates(pattern, PRODUCTION)):
+        return ()
+    stem, dot, end = pattern.rpartition("/")[2].rpartition(".")
+    known = sum(map(str.isalnum, ANY_OF.sub(_known, stem if dot else end)))
+    return found if known >= (2 if dot else 3) else ()
+
+
+def _in_one_notation(pattern: str) -> str:
+    """A pattern in the notation of fnmatch and braces: `[^x]`, `[[:alpha:]]` and `@(x|y)` are other programs' words."""
+    if "[" in pattern:
+        pattern = CLASS.sub("?", pattern.replace("[^", "[!"))
+    return (
+        EXTENDED.sub(lambda found: "{" + found[1].replace("|", ",") + "}", pattern)
+        if "(" in pattern
+        else pattern
+    )
+
+
+def _choices(text: str) -> Iterator[str]:
+    """The names among the choices of braces, wherever they stand, and also where there are blanks in them."""
+    for found in islice(LOOSE_BRACES.finditer(text), MAX_ALTERNATIVES):
+        for choice in found[1].split(",", MAX_ALTERNATIVES)[:MAX_ALTERNATIVES]:
+            if not ATTRIBUTE.fullmatch(name := choice.strip()):
+                yield name[-SHORT:]
+
+
+@lru_cache(maxsize=8_192)  # the forms of a text mostly have the same alternatives
+def _secrets_of_name(name: str) -> tuple[str, ...]:
+    """The secret files that a name means, itself or as a pattern."""
+    choices = _candidates(name, SECRETS) if ANY_OF.search(name) else ()
+    meant = tuple(secret for secret in choices if _could_be(name.split("/"), secret))
+    return (name, *meant) if SECRET.search(name) else meant
+
+
+def _candidates(pattern: str, known: Known) -> tuple[str, ...]:
+    """Those of the known files whose names hold all that a pattern says in letters: few, and told without a matcher."""
+    first, runs, end_of_name = _letters(pattern)
+    if not pattern or pattern.endswith("/") or any(run not in known.last_names for run in runs):
+        return ()
+    return tuple(
+        path
+        for path, name in known.paths
+        if name.startswith(first) and name.endswith(end_of_name) and all(run in name for run in runs)
+    )
+
+
+@lru_cache(maxsize=8_192)  # asked for by the count of the work and by the readings
+def _letters(pattern: str) -> tuple[str, tuple[str, ...], str]:
+    """What the last name of a pattern begins with, all that it says in letters, and what it ends with."""
+    last = pattern.rpartition("/")[2]
+    begin, end = last.find("["), last.rfind("]")
+    plain = f"{last[:begin]}*{last[end + 1 :]}" if 0 <= begin < end else last
+    runs = re.split(r"[*?]", plain)
+    return runs[0], tuple(run for run in runs if run), runs[-1]
+
+
+def names_meant(form: str) -> int:
+    """How many names a form of a text stands for; one that is a pattern of secret names counts for several."""
+    form = _in_one_notation(form)
+    if not BRACES.search(form):
+        return _cost_of_name(BEFORE_A_NAME.split(form[-SHORT:].lower())[-1])
+    if form.count(",") > MOST_CHOICES:
+        return MAX_ALTERNATIVES + 1
+    return sum(max(1, _cost_of_name(one)) for one in _alternatives(form[-SHORT:].lower()))
+
+
+def _cost_of_name(name: str) -> int:
+    means = ANY_OF.search(name) and (_candidates(name, SECRETS) or _candidates_of_production(name))
+    return COST_OF_A_PATTERN if means else 0
+
+
+def _alternatives(text: str) -> list[str]:
+    """The texts that a shell makes of one with braces; more than the most there may be where it makes too many."""
+    left, done = [text], list[str]()
+    while left and len(left) + len(done) <= MAX_ALTERNATIVES:
+        one = left.pop()
+        found = BRACES.search(one)
+        if found is None:
+            done.append(one)
+        else:
+            left += [one[: found.start()] + choice + one[found.end() :] for choice in found[1].split(",")]
+    return done + left
+
+
+def _could_be(pattern: Sequence[str], path: str) -> bool:
+    """Whether a pattern, part by part, can mean one of the known files, and says so much of it that it does."""
+    folder, *middle, name = path.split("/") if "/" in path else ("", path)
+    above = -2 - len(middle)  # the place of its folder in the pattern
+    if folder and (
+        len(pattern) < -above
+        or not fnmatchcase(folder, pattern[above])
+        or not _is_specific(pattern[above], folder)
+    ):
+        return False
+    here, whole = pattern[above : above + 1], [folder]
+    if middle:
+        here, whole = pattern[: above + 1], ["", folder]  # `/proc/self/*`; without middle `.ssh/*`
+    return fnmatchcase(name, pattern[-1]) and (list(here) == whole or _is_specific(pattern[-1], name))
+
+
+def _is_specific(pattern: str, secret: str) -> bool:
+    """Whether a pattern says something of the name: two letters of it, or what follows the dot of a hidden file."""
+    if sum(map(str.isalnum, ANY_OF.sub(_known, pattern))) < 2:
+        return pattern.startswith(".") and len(pattern) > 2
+    stem = pattern.rpartition(".")[0]  # `*.json` says only what kind of file it is, `*.pem` says enough
+    return not stem or ANY_OF.sub(_known, stem) != "" or secret.startswith("x.")
+
+
+def _known(found: re.Match[str]) -> str:
+    """A letter for a choice among few, nothing for any."""
+    return "x" if found[0].startswith("[") and found[0][1] != "!" and len(found[0]) <= 5 else ""

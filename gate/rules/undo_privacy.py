@@ -1,0 +1,64 @@
+"""What an undo tells: to nobody, and nothing, that the call which it takes back would not have told."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gate.rules.action import Action, Approvers, Decision, Fact, Json, Outcome, Preview
+from gate.rules.canonical_json import leaves, parse
+from gate.rules.previews import COVERED, covered_by_facts, measured, text_of
+
+NOT_QUOTED = "What its tool answered is not kept: it may quote a secret file."
+
+
+def decision_on_undo(own: Decision, *earlier: Decision | None) -> Decision:
+    """The decision on an undo. It belongs to whoever asks for it, also where the policy names approvers for the tool,
+    and is as private and as secret as `earlier`: what it takes back, as it was asked for and as the rules stand now,
+    and its own version before."""
+    known = [one for one in (own, *earlier) if one]
+    return replace(
+        own,
+        approvers=Approvers(),
+        private=any(one.private for one in known),
+        secret=any(one.secret for one in known),
+    )
+
+
+def preview_of_undo(shown: Preview, decision: Decision, args: Json, original: Action | None) -> Preview:
+    """Its preview. Of a secret file it tells only the arguments that `original`, which it takes back, was called with
+    and so has told; of all others, since they come from what was read there, only how long they are and their hash."""
+    if not decision.secret:
+        return shown
+    told = {text_of(value) for _, value in leaves(parse(original.args))} if original else set()
+    kept: set[str] = set()
+    hidden = []
+    for name, value in args.items():
+        found = {path: text_of(leaf) for path, leaf in leaves({name: value})}
+        if told.issuperset(found.values()):
+            kept |= found.keys()
+        else:
+            hidden.append(Fact(name, measured(value)))
+    facts = (*(fact for fact in shown.facts if fact.label in kept), *hidden)
+    covered = replace(covered_by_facts(shown), facts=facts)
+    if not hidden or COVERED in covered.notes:
+        return covered
+    return replace(covered, notes=(*covered.notes, COVERED))
+
+
+def keeps_values(action: Action) -> bool:
+    """Whether its arguments are told only as its card tells them."""
+    return bool(action.undoes) and action.proposal.decision.secret
+
+
+def told_args(action: Action) -> dict[str, Json]:
+    """The arguments of an action as people, programs and the log are told them."""
+    if keeps_values(action):
+        return {fact.label: fact.value for fact in action.preview.facts}
+    return parse(action.args)
+
+
+def told_outcome(action: Action, outcome: Outcome) -> Outcome:
+    """What is kept of what came of an action: of the undo of a secret file not what its tool answered."""
+    if not keeps_values(action) or outcome.kind not in ("success", "error"):
+        return outcome
+    return replace(outcome, text=NOT_QUOTED, structured=None)

@@ -1,0 +1,192 @@
+"""No arguments and no answer within their bounds hold the event loop up on their way to a card."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from gate.rules.action import CallClass, Json, Session, Verdict
+from gate.rules.canonical_json import MAX_BYTES, BadArguments, canonical, parse
+from gate.rules.plans import LARGE
+from gate.rules.policy import Policy, decide
+from gate.rules.ports import Note
+from gate.rules.previews import build, has_deceptive_text
+from gate.rules.steps import StepState
+from gate.rules.task import Task
+from gate.rules.task_states import TaskState
+from gate.rules.tool import Hints, Recipe, Show, ToolSpec, Trust
+from tests.patterns import seconds
+from tests.tasks import having
+from tests.views.samples import action
+from tests.views.task_samples import approved, reading, task
+from views import modals, notices
+from views.card import card
+from views.preview import fits, reviewable
+from views.task_questions import answers
+from views.tool_results import in_words, table
+
+# Seconds of this thread for one step between two looks at other work. What is aimed at is 0.1 on a quiet machine, which
+# `make soak` watches; this leaves room for one that other jobs share, and what these tests are for takes seconds.
+LIMIT = 0.3
+ANSWER = 256 * 1024  # bytes of an answer of a tool that is kept
+UNREAD = ToolSpec("s", "create_x", "Create", "", {"type": "object"}, "d", Hints(), Trust.DECLARED)
+SHOWN = ToolSpec(
+    "s",
+    "delete",
+    "Delete",
+    "",
+    {},
+    "d",
+    recipe=Recipe(summary="Delete", show=Show("items", items="{capture.a.items}")),
+)
+
+
+def nested(value: Json, depth: int, name: str = "") -> Json:
+    for _ in range(depth):
+        value = {name: value} if name else [value]
+    return value
+
+
+def largest(make: Callable[[int], Json], room: int) -> Json:
+    """What `make` gives for the largest number with which it is no longer than that."""
+    low, high = 0, room
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (
+            (middle, high)
+            if len(json.dumps(make(middle), separators=(",", ":"))) <= room
+            else (low, middle - 1)
+        )
+    return make(low)
+
+
+def wide(number: int) -> str:
+    """Two letters of two scripts, which are told apart by their characters."""
+    return chr(0x400 + number % 200) + chr(0x370 + number // 200 % 200)
+
+
+ARGUMENTS: dict[str, Callable[[int], Json]] = {
+    "one value": lambda n: {"data": [1] * n},
+    "a long name over them": lambda n: {"data": {"k" * 1_000: [1] * n}},
+    "a longer name over them": lambda n: {"data": {"k" * (n // 2): [1] * (n // 4)}},
+    "a name of two scripts over them": lambda n: {"data": {"aб" * 20: [1] * n}},
+    "names in names": lambda n: {"data": nested([1] * n, 28, "k" * 20)},
+    "lists in lists": lambda n: {"data": nested([1] * n, 29)},
+    "short names": lambda n: {f"{i:x}": 1 for i in range(n)},
+    "names of two scripts": lambda n: {f"{i:x}aб": wide(i) for i in range(n)},
+    "things": lambda n: {"rows": [{"a": "", "b": None}] * n},
+    "empty things": lambda n: {"rows": [{}] * n},
+    "a ligature that grows": lambda n: {"data": "\ufdfa" * n},
+    "marks": lambda n: {"data": "a" + "\u0301\u0316" * n},
+    "marks in names": lambda n: {"data": {chr(0x300 + i % 100) + str(i): "" for i in range(n)}},
+    "what turns the order": lambda n: {"data": ["\u202e"] * n},
+    "lines": lambda n: {"data": "\n" * n},
+    "a plain text": lambda n: {"data": "x" * n},
+}
+
+
+@pytest.mark.parametrize("make", ARGUMENTS.values(), ids=ARGUMENTS)
+def test_no_arguments_take_long_to_become_a_card_or_to_be_refused(make: Callable[[int], Json]) -> None:
+    args = largest(make, MAX_BYTES)
+    slow = {name: took for name, run in proposed(args) if (took := seconds(run, 3)) > LIMIT}
+    assert slow == {}
+
+
+def proposed(args: Json) -> Iterator[tuple[str, Callable[[], object]]]:
+    """What is done with the arguments of a call, step by step, until they are refused."""
+    text = json.dumps(args, separators=(",", ":"))
+    yield "parse", lambda: accepted(parse, text)
+    yield "canonical", lambda: accepted(canonical, args)
+    if not accepted(canonical, args):
+        return
+    yield "decide", lambda: decide(Policy("p"), UNREAD, args, "C1", lambda schema, value: False)
+    yield "build", lambda: build(UNREAD, args, {})
+    preview = build(UNREAD, args, {})
+    yield "deceptive", lambda: has_deceptive_text(preview)
+    yield from drawn(action(preview, cls=CallClass.UNKNOWN, verdict=Verdict.TYPED, phrase="p"))
+
+
+def drawn(asked: Any) -> Iterator[tuple[str, Callable[[], object]]]:
+    yield "fits", lambda: fits(asked)
+    yield "reviewable", lambda: reviewable(asked)
+    yield "card", lambda: card(asked)
+    yield "review", lambda: modals.review(asked)
+    yield "full", lambda: modals.full(asked)
+
+
+def accepted(judge: Callable[[Any], object], given: Json) -> bool:
+    try:
+        judge(given)
+    except BadArguments:
+        return False
+    return True
+
+
+ANSWERS: dict[str, Callable[[int], Json]] = {
+    "tiny rows": lambda n: {"rows": [{"a": 1}] * n},
+    "rows of eight": lambda n: {"columns": list("abcdefgh"), "rows": [[wide(i)] * 8 for i in range(n)]},
+    "things of eight": lambda n: {"rows": [{c: wide(i) for c in "abcdefgh"} for i in range(n)]},
+    "one wide cell": lambda n: {"rows": [{"a": "x" * 4_000, "b": 1}, *[{"a": "y", "b": 1}] * n]},
+    "one giant cell": lambda n: {"rows": [{"a": "\u202e" * n}]},
+    "values": lambda n: {"values": [1] * n},
+    "empty values": lambda n: {"k" * 3_000: {"l" * 3_000: [[]] * n}},
+    "things within": lambda n: {"k" * 3_000: [{"a": {"b": ""}}] * n},
+    "names": lambda n: {f"{i}": wide(i) for i in range(n)},
+    "deep": lambda n: nested([1] * n, 800, "a"),
+    "lines": lambda n: {"text": "\n" * n},
+    "a ligature": lambda n: {"text": "\ufdfa" * n},
+    "a note": lambda n: {"rows": [{"a": 1}], "note": "\ufdfa" * n},
+}
+
+
+@pytest.mark.parametrize("make", ANSWERS.values(), ids=ANSWERS)
+def test_no_answer_takes_long_to_be_shown(make: Callable[[int], Json]) -> None:
+    answer = largest(make, ANSWER)
+    of_a_plan = largest(make, LARGE)
+    steps = [*told(answer), ("the end of a plan", lambda: answers(over(of_a_plan), with_table=True))]
+    slow = {name: took for name, run in steps if (took := seconds(run, 3)) > LIMIT}
+    assert slow == {}
+
+
+def told(answer: Json) -> Iterator[tuple[str, Callable[[], object]]]:
+    """What is done with what a read gave."""
+    text = json.dumps(answer)
+    yield "in words", lambda: in_words(answer, text)
+    yield "text in words", lambda: in_words(None, text)
+    yield "table", lambda: table(None, text)
+    body = {"name": "s.read", "arguments": {}, "text": text, "structured": answer}
+    read = Note("n1", Session("T1", "C1", "1.1"), "read", body)
+    yield "message", lambda: notices.message(read)
+    yield "plain message", lambda: notices.plainly(read)
+
+
+def over(answer: Json) -> Task:
+    """A plan that read this eight times."""
+    step = having(reading(), state=StepState.DONE, result=answer, text="x")
+    return task(TaskState.SATISFACTION, plan=approved(*[step] * 8), ends=1, result="Done")
+
+
+THINGS: dict[str, Callable[[int], Json]] = {
+    "one long kind": lambda n: [
+        {"name": "a", "kind": "k" * n},
+        *({"name": f"{i}", "kind": "k"} for i in range(999)),
+    ],
+    "one long moment": lambda n: [{"name": "a", "modified": "\ufdfa" * (n // 6)}, *[{"name": "b"}] * 999],
+    "one long name": lambda n: [{"name": "\u202e" * (n // 6)}, *[{"name": "b"}] * 999],
+    "short things": lambda n: [{"name": ""}] * n,
+    "things without names": lambda n: [{"a": wide(i)} for i in range(n)],
+    "moves": lambda n: [{"name": " → " * 60}] * n,
+}
+
+
+@pytest.mark.parametrize("make", THINGS.values(), ids=THINGS)
+def test_no_things_that_a_server_tells_of_take_long_to_become_a_card(make: Callable[[int], Json]) -> None:
+    capture = {"a": {"items": largest(make, ANSWER)}}
+    preview = build(SHOWN, {}, capture)
+    asked = action(preview, verdict=Verdict.TYPED, phrase="p")
+    steps = [("build", lambda: build(SHOWN, {}, capture)), *drawn(asked)]
+    slow = {name: took for name, run in steps if (took := seconds(run, 3)) > LIMIT}
+    assert slow == {}
