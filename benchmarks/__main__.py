@@ -14,7 +14,7 @@ from benchmarks.measure import machine
 from benchmarks.service import DURABLE, Bench
 from benchmarks.slack import Slack
 from benchmarks.tools import PARTS
-from bot.embedded import embedded_redis
+from bot.embedded_redis import embedded_redis
 from tests.services import Postgres, find_postgres, start_postgres
 
 RIGGED = ("statements", "ack", "click", "read", "waiting", "stories", "fanout", "gateway", "fair")

@@ -55,24 +55,36 @@ async def run(bench: Bench, quick: bool) -> None:
     print(heading(TITLE))
     times, many = (5, 60) if quick else (15, 300)
     for database in bench.databases:
-        settings = await bench.new_settings(database)
-        settings = replace(settings, servers=(*settings.servers, SLOW))
-        async with running(settings, ALL) as (bot,), ClientSession() as session:
-            asking = _Asking(bench, session, bot.url, settings)
-            quiet = await asking.reads(times)
-            print(line(Row(f"{database}: quiet, p50", quiet, n=times)), flush=True)
-            for what, text, count in (("mentions", WRITE, many), ("reads that hang", HANG, 40)):
+        for what, text, count in (("mentions", WRITE, many), ("reads that hang", HANG, 40)):
+            async with _started(bench, database) as (asking, _):
+                quiet = await _quiet(database, asking, times)
                 flood = asyncio.create_task(asking.flood(text, count))
                 await asyncio.sleep(0.2)
                 busy = await asking.reads(times)
                 _print(f"{database}: beside {count} {what} of one person", (busy, quiet), times, await flood)
-            api = _Token(session, bot.url, settings)
+        async with _started(bench, database) as (asking, api):
+            quiet = await _quiet(database, asking, times)
             alone = await api.reads(times)
             print(line(Row(f"{database}: one token's request, quiet, p50", alone, n=times)), flush=True)
             async with api.flood() as refused:
                 busy, beside = await asking.reads(times), await api.reads(times)
             _print(f"{database}: beside a token's flood: mentions", (busy, quiet), times, refused())
             _print(f"{database}: beside it: another token", (beside, alone), times, refused())
+
+
+@asynccontextmanager
+async def _started(bench: Bench, database: str) -> AsyncIterator[tuple[_Asking, _Token]]:
+    """A bot of its own for each flood: one leaves work behind for the time after it."""
+    settings = await bench.new_settings(database)
+    settings = replace(settings, servers=(*settings.servers, SLOW))
+    async with running(settings, ALL) as (bot,), ClientSession() as session:
+        yield _Asking(bench, session, bot.url, settings), _Token(session, bot.url, settings)
+
+
+async def _quiet(database: str, asking: _Asking, times: int) -> float:
+    quiet = await asking.reads(times)
+    print(line(Row(f"{database}: quiet, p50", quiet, n=times)), flush=True)
+    return quiet
 
 
 def _print(what: str, took: tuple[float, float], times: int, refused: int) -> None:
