@@ -16,7 +16,7 @@ import pytest
 from servers.calendar import events, tasks
 from servers.calendar.events import Occurrence, Problems, Span
 from servers.filesystem.paths import Roots
-from servers.sandbox.calling import Job, Result, Sandbox
+from servers.sandbox.calling import Job, Limits, Result, Sandbox
 from tests.servers.test_calendar_tools import calendar, event
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
@@ -29,6 +29,12 @@ def daily(many: int, *lines: str) -> str:
     head, one = each[: each.index("BEGIN:VEVENT")], each[each.index("BEGIN:VEVENT") :]
     one = one.removesuffix("END:VCALENDAR\r\n")
     return head + "".join(one.replace("UID-NUMBER", str(n)) for n in range(many)) + "END:VCALENDAR\r\n"
+
+
+@pytest.fixture(autouse=True)
+def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is stopped because the machine is busy."""
+    monkeypatch.setattr(events, "LIMITS", Limits(seconds=110))
 
 
 @pytest.fixture
