@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import islice
 
 from gate.rules.production_files import PRODUCTION_FILE, PRODUCTION_NAMES
-from gate.rules.secret_files import SECRET, SECRET_NAMES
+from gate.rules.secret_files import SECRET, SECRET_NAMES, WORDY_NAMES
 
 BRACES = re.compile(r"\{([^{}\s\":]*)\}")
 LOOSE_BRACES = re.compile(r"\{([^{}\":\n]*)\}")
@@ -38,7 +38,13 @@ class Known:
         return cls(found, "\n".join(last for _, last in found))
 
 
-SECRETS, PRODUCTION = Known.of(SECRET_NAMES), Known.of(PRODUCTION_NAMES)
+SECRETS, PRODUCTION = (
+    Known.of((*SECRET_NAMES, *sorted(map(str.lower, WORDY_NAMES)))),
+    Known.of(PRODUCTION_NAMES),
+)
+LETTERS_OF_WORDY = {
+    name.lower(): min(7, sum(map(str.isalnum, name.rpartition(".")[0]))) for name in WORDY_NAMES
+}
 
 
 def matched_secrets(text: str) -> Iterator[str]:
@@ -175,10 +181,18 @@ def _could_be(pattern: Sequence[str], path: str) -> bool:
 
 def _is_specific(pattern: str, secret: str) -> bool:
     """Whether a pattern says something of the name: two letters of it, or what follows the dot of a hidden file."""
+    if secret in LETTERS_OF_WORDY:
+        return _letters_of_stem(pattern) >= LETTERS_OF_WORDY[secret]
     if sum(map(str.isalnum, ANY_OF.sub(_known, pattern))) < 2:
         return pattern.startswith(".") and len(pattern) > 2
     stem = pattern.rpartition(".")[0]  # `*.json` says only what kind of file it is, `*.pem` says enough
     return not stem or ANY_OF.sub(_known, stem) != "" or secret.startswith("x.")
+
+
+def _letters_of_stem(pattern: str) -> int:
+    """How many letters a pattern says of a name before its ending, of which it counts that it has one."""
+    stem, dot, _ = pattern.rpartition(".")
+    return len(dot) + sum(map(str.isalnum, ANY_OF.sub(_known, stem if dot else pattern)))
 
 
 def _known(found: re.Match[str]) -> str:

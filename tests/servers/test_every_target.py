@@ -382,6 +382,7 @@ def test_every_name_that_patterns_are_held_against_is_one_of_a_secret_file(name:
 GLOBS = """
 .en* .e?v id_r?a id_rs[a] {.env,x} {.e,a}nv *.pem *.k?y *.{pem,p12} [.]env [i][d]_[r][s][a] .ssh/* .ssh/c* **/.env*
 cred*.json s*rets.yml %2een* ｉd_r＊ .??? src/../.en* .git-cred* .s?h/config
+*.tfvars .bash_h* logins.* key?.db cookies.sq* secrets.*.yaml access_t*.db azurePro* .ssh/id_w* .gnupg/*
 """.split()
 
 
@@ -531,7 +532,7 @@ def test_a_thousand_patterns_with_a_choice_of_two_endings_are_looked_at() -> Non
 @pytest.mark.parametrize(
     "pattern",
     """* ** **/* .* *.* *.md *.json *.yml *.txt src/**/*.ts test_*.py *.env.example **/config.json a[1] {name}
-    {a,b}.md index.* what? **bold** config.* data/*.csv""".split(),
+    {a,b}.md index.* what? **bold** config.* data/*.csv access* log* login*.ts key* cookie* *.prod.yaml .ssh/*.pub""".split(),
 )
 def test_a_pattern_that_says_nothing_of_a_secret_file_is_no_target(pattern: str) -> None:
     assert (

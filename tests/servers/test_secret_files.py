@@ -39,6 +39,29 @@ terraform.tfstate terraform.tfstate.backup wp-config.php local.settings.json sec
 server.key.bak server.key.txt db.kdbx.old a.p12 a.pfx a.ppk a.p8 a.jks credentials.json~ secrets.yml.orig
 id_rsa.bk id_rsa.prev id_rsa.rpmsave id_rsa.dpkg-old server.key.ucf-dist id_rsa_backup_2024 id_rsa.2024-01-02 id_rsa-2024-01-02
 id_rsa.20240102T1200 server.pem-last id_rsa.off id_rsa_2 .envs/.prod/.postgres app/.envs/.local/.django .envs/.x
+terraform.tfvars prod.auto.tfvars terraform.tfvars.json .dev.vars .dev.vars.staging /run/secrets/db run/secrets/a.txt
+/var/run/secrets/kubernetes.io/serviceaccount/token access_tokens.db credentials.db legacy_credentials/ann@x.org/adc.json
+accessTokens.json azureProfile.json msal_token_cache.bin msal_token_cache.json secrets.prod.yaml secrets-dev.yml
+secrets.local.toml app.secrets.toml db_secrets.json prod-secrets.yaml secret.json pgpass.conf .mylogin.cnf .vault_pass
+.vault_pass.txt vault_pass.txt .vault-password vault_password_file group_vars/all/vault.yml config/master.key
+config/credentials.yml.enc config/credentials/production.yml.enc .env.enc .env.gpg secrets.yaml.age .streamlit/secrets.toml
+.aws/credentials .aws/config .ssh .ssh/id_work .ssh/authorized_keys .ssh/known_hosts .ssh/config.d/work .gnupg
+.gnupg/pubring.kbx .gnupg/private-keys-v1.d/A1.key cookies.sqlite logins.json key4.db signons.sqlite .bash_history
+.zsh_history .python_history .psql_history .mysql_history .node_repl_history .terraformrc .terraform.d/credentials.tfrc.json
+krb5.keytab keynote.key
+""".split()
+# `keynote.key` may be slides or a private key, which no name tells: a typed phrase for slides costs less than a key.
+ORDINARY = """
+secretary.md tokens.md secret-santa.md environment.md secrets.md secrets.py secret_manager.py sealed-secrets.yaml
+external-secrets.yaml secrets.example.yaml secrets.schema.json secret.template.yaml variables.tf main.tf outputs.tf
+terraform.tfvars.example example.tfvars .terraform.lock.hcl .dev.vars.example run/secrets.md src/run.py secrets/README.md
+docs/secrets/README.md access_token.py accessToken.ts tokens.json azure-profile.md profile.json login.json logins.md key.json
+keys.json keyboard.json key4.md cookies.json cookies.md cookie.js login-data.md history.md bash_history.md .bashrc .profile
+vault.md vault.py vaults.yml vault-config.yml pass.md passwords.md credentials_test.md id_rsa.pub .ssh/id_rsa.pub
+.ssh/id_ed25519.pub .ssh/work.pub.bak ssh.md gnupg.md .gitignore .env.example .env.sample docker-compose.yml config.json
+kubernetes.yaml values.yaml settings.json package.json tsconfig.json requirements.txt auth.json Makefile README.md LICENSE
+monkey.txt turkey.csv keynote.pdf certificate.crt notes.txt public.gpg release.asc master.md service.json account.json
+service-worker.json boto3.py shadow.css environ.py proc.md local.md dev.vars vars.yml secretariat.json nosecret.md
 """.split()
 
 
@@ -55,6 +78,9 @@ id_rsa.20240102T1200 server.pem-last id_rsa.off id_rsa_2 .envs/.prod/.postgres a
         "Copy of id_rsa",
         "id_rsa 2",
         ".env 2",
+        "Login Data",
+        "Default/Login Data",
+        "profile/login data for account",
     ],
 )
 def test_a_secret_file_is_known_by_its_name(path: str) -> None:
@@ -66,7 +92,8 @@ def test_a_secret_file_is_known_by_its_name(path: str) -> None:
     """notes.md .env.example keyboard.md env secrets.md monkey id_rsa.pub config config.json ssh/config a.pub
     .env-sample .env.local.example example.env sample.env.bak environment app.environment hosts.yml shadow a/shadow.css
     update-credentials.md boto.py wp-config.md known_hosts .gitconfig .dockerignore keys.md turkey x.keys.md rsa id_rsa.pub.bak config.bak notes.md~
-    id_rsa.pub.2024-01-02 envs/a.yml .envs.md a.envs/.gitignore key-1 notes.2024-01-02 credentials-2""".split(),
+    id_rsa.pub.2024-01-02 envs/a.yml .envs.md a.envs/.gitignore key-1 notes.2024-01-02 credentials-2""".split()
+    + [*ORDINARY, *(f"docs/{name}" for name in ORDINARY), "Reset login data", "the login data"],
 )
 def test_an_ordinary_file_is_not_taken_for_a_secret_one(path: str) -> None:
     assert not paths.is_secret(path)
