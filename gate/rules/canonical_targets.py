@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gate.rules.action import Json
+from gate.rules.listed_names import is_file_argument, secret_names
 from gate.rules.secret_patterns import names_meant
 from gate.rules.templates import TemplateError, expand
 from gate.rules.text_forms import (
@@ -37,7 +38,7 @@ LONG_FORM, COPIES = 600, 13
 LONGEST_JSON, DEEPEST_JSON = 1 << 20, 3
 # Characters of one target that a read reports, as of a path, and of all those that are not plain
 LONGEST_REPORTED, MOST_REPORTED = 4_096, 64 * 1024
-REPORTED = "reported targets"  # in place of an argument's name
+REPORTED, NAMED = "reported targets", "named targets"  # in place of an argument's name
 # Arguments that hold words, where a tool does not declare its targets.
 PROSE = frozenset(
     "answer body comment content contents description keywords message messages prompt q query question reason search "
@@ -206,6 +207,8 @@ def argument_variants(targets: Targets | None, args: Json, relative: bool = Fals
         return
     if targets and targets.resolved_to and not relative:
         yield {**args, REPORTED: [form for one in targets.resolved_to for form in (one, *_report_forms(one))]}
+    if targets is None and not relative and (named := [*_names_of_files(args)]):
+        yield {**args, NAMED: named}
     if targets is None and (inside := with_parsed_json(args)) is not args:
         if not relative:
             yield inside
@@ -263,9 +266,25 @@ def content_paths(targets: Targets | None, args: Json) -> tuple[str, ...]:
     if isinstance(args, Mapping):
         only = targets and Targets(paths=targets.paths)
         texts += (text for text, _ in _texts(only, args))
+        if targets is None:
+            texts += _names_of_files(args)
         if targets is None and (inside := with_parsed_json(args)) is not args:
             texts += (text for text, _ in _texts(None, inside))
     return tuple(form for text in texts for form in (text, *path_variants(text)))
+
+
+def _names_of_files(value: Json, of_files: bool = False) -> Iterator[str]:
+    """The secret files that texts name under arguments which are called after files, at any depth."""
+    if isinstance(value, str) and of_files:
+        yield from secret_names(value, of_files=True)
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from (
+                () if _is_prose(key, item) else _names_of_files(item, of_files or is_file_argument(key))
+            )
+    elif isinstance(value, list):
+        for item in value:
+            yield from _names_of_files(item, of_files)
 
 
 def _texts(targets: Targets | None, args: Mapping[str, Json]) -> list[tuple[str, Forms]]:

@@ -16,6 +16,7 @@ from itertools import islice
 from typing import Generic, TypeVar
 from urllib.parse import unquote, urlsplit
 
+from gate.rules.listed_names import secret_names
 from gate.rules.production_files import PRODUCTION_FILE
 from gate.rules.secret_files import SECRET
 from gate.rules.secret_patterns import SHORT, matched_production, matched_secrets
@@ -35,7 +36,7 @@ FIRST = re.compile(r"[,;]|(?<!\s)[&|](?!\s)")  # behind the first path of a list
 LISTED = re.compile(r"[,;\r\n\u3001]")  # between all of them
 ENTRY = re.compile(r"[^\s=(){}<>\"'`]{1,300}|\{[^\s=(){}<>\"'`]{1,300}\}")
 PATH_SIGN = re.compile(r"[./]")
-MOST_LISTED, MOST_WORDS = 16, 64
+MOST_LISTED = 16
 ROOT = re.compile(r"(?:\.?[/\\])+")
 ARCHIVE = re.compile(
     r"(?i)\.(zip|jar|war|ear|apk|aar|whl|egg|tar|tgz|tbz2?|txz|gz|bz2|xz|zst|7z|rar|cab|iso|cpio|docx|xlsx|pptx)[!#?>|*]{1,3}"
@@ -156,17 +157,16 @@ def is_url(text: str) -> bool:
 
 
 def _listed(text: str) -> Iterator[str]:
-    """The entries of a list of names in one text, on lines or between separators; of one between blanks, those that
-    hold secrets. What has a blank, a bracket or an assignment between two separators is no list, but code or prose."""
+    """The entries of a list of names in one text, on lines or between separators, the first ones whatever they are, and
+    all secret files. What has a blank, a bracket or an assignment between two separators is no list for the rules of
+    operators, but code or prose."""
     first, *more = FIRST.split(text, maxsplit=1)
     if more and first.split() == [first]:
         yield first
     entries = [entry for each in LISTED.split(text) if (entry := each.strip())]
     if len(entries) > 1 and all(map(ENTRY.fullmatch, entries)):
-        yield from (one for n, one in enumerate(entries) if _may_be_meant(n, one))
-    words = text.split()
-    if 1 < len(words) <= MOST_WORDS and all(ENTRY.fullmatch(one) and PATH_SIGN.search(one) for one in words):
-        yield from filter(SECRET.search, words)
+        yield from filter(_is_whole, entries[:MOST_LISTED])
+    yield from secret_names(text)
 
 
 def _behind_signs(text: str) -> Iterator[str]:
@@ -225,13 +225,6 @@ def _leads_through_processes(path: str) -> bool:
         return False
     before = parts[: len(parts) - parts[::-1].index("..")]
     return "proc" in before or ("dev" in before and "fd" in before[before.index("dev") :])
-
-
-def _may_be_meant(number: int, entry: str) -> bool:
-    """Whether an entry of a list is judged: the first ones, and those behind them that name a secret file as a path."""
-    if number < MOST_LISTED:
-        return _is_whole(entry)
-    return entry.startswith((".", "/")) and SECRET.search(entry) is not None
 
 
 def _is_whole(entry: str) -> bool:
