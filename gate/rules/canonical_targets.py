@@ -262,12 +262,10 @@ def _pick(forms: Sequence[str], number: int) -> str:
 def content_paths(targets: Targets | None, args: Json) -> tuple[str, ...]:
     """Every form of the paths whose content the call reads or changes; of a tool that declares nothing, of every
     text among the arguments that is not prose by its name."""
-    texts = list(targets.resolved_to) if targets else []
+    texts = list(targets.resolved_to) if targets else [*_names_of_files(args)]
     if isinstance(args, Mapping):
         only = targets and Targets(paths=targets.paths)
         texts += (text for text, _ in _texts(only, args))
-        if targets is None:
-            texts += _names_of_files(args)
         if targets is None and (inside := with_parsed_json(args)) is not args:
             texts += (text for text, _ in _texts(None, inside))
     return tuple(form for text in texts for form in (text, *path_variants(text)))

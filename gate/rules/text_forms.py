@@ -49,6 +49,13 @@ REDIRECTED = re.compile(r"[#>](?=\.)")
 # Behind the file of a machine that is mounted at a path: `.env:/x:ro`; one word and what is assigned to it
 MOUNTED = re.compile(r":(?=[/\\~.$]|[A-Za-z]:[/\\])")
 ASSIGNED = re.compile(r"-{0,2}([A-Za-z][\w.-]{0,40})=(.+)")
+# The same where the path has a blank: then the text is nothing else. Of a revision as well: `my files/.env@HEAD`.
+MOUNTED_WITH_BLANKS = re.compile(
+    r"(?:(?:-v|--volume)[ =])?((?:[A-Za-z]:)?[^:\r\n]{1,1000}):(?:[/\\~.$]|[A-Za-z]:[/\\])[^\s:]{0,1000}"
+    r"(?::[\w,]{1,40})?"
+)
+OF_REVISION = re.compile(r"([^@\r\n]{1,1000})@[\w./~^{}-]{1,200}")
+ASSIGNMENTS = re.compile(r"-{0,2}[A-Za-z][\w.-]{0,40}(=[^,;\r\n]{1,1000})?")
 SOURCES = frozenset("source src file from path".split())
 CODE = re.compile(r"(\w+\.)+key")  # `item.key`
 HAS_A_SIGN = re.compile(r"[._]")
@@ -191,6 +198,7 @@ def _before_signs(text: str) -> Iterator[str]:
     if "/.." in (seen := text.replace("\\", "/")) and any(map(_leads_through_processes, seen.split())):
         yield ANY_PROCESS
     if text.split() != [text]:
+        yield from _with_blanks(text.strip())
         return
     for found in islice(MOUNTED.finditer(text), MOST_MOUNTS):
         if PATH_SIGN.search(mounted := text[: found.start()]) or SECRET.search(mounted):
@@ -202,6 +210,19 @@ def _before_signs(text: str) -> Iterator[str]:
     for at in dict.fromkeys((text.find("@"), text.rfind("@"))):
         if at > 0 and _is_of_revision(text[:at], text[at + 1 :]):
             yield text[:at]
+
+
+def _with_blanks(text: str) -> Iterator[str]:
+    """The file of a text that is a mount or a file at a revision as a whole, though its path has blanks."""
+    if (mount := MOUNTED_WITH_BLANKS.fullmatch(text)) and _names_a_file(mount[1]):
+        yield mount[1]
+    found = OF_REVISION.fullmatch(text)
+    if found and "/" in found[1] and _names_a_file(found[1]):
+        yield found[1]
+    parts = text.split(",", MOST_LISTED)
+    if len(parts) > 1 and all(map(ASSIGNMENTS.fullmatch, parts)):
+        given = (part.lstrip("-").partition("=") for part in parts)
+        yield from (value for name, _, value in given if name.lower() in SOURCES and _names_a_file(value))
 
 
 def _is_of_revision(path: str, revision: str) -> bool:

@@ -10,7 +10,13 @@ import pytest
 
 from gate.rules.action import CallClass, Decision, Json, Verdict
 from gate.rules.always_gated import ALWAYS
-from gate.rules.canonical_targets import Targets, too_many_targets, with_resolved_paths
+from gate.rules.canonical_targets import (
+    Root,
+    Targets,
+    too_many_targets,
+    with_canonical_paths,
+    with_resolved_paths,
+)
 from gate.rules.policy import Policy, Rule, decide
 from gate.rules.secret_files import SECRET
 from gate.rules.text_forms import address, web_address
@@ -114,6 +120,50 @@ def test_a_secret_file_is_found_where_it_is_mounted_taken_of_a_revision_or_behin
 ) -> None:
     assert judged({"path": path}, targets).secret
     assert judged({"paths": [path]}, targets and Targets(paths=("paths",))).secret
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "my files/.env:/x:ro",
+        "/my files/.env:/app/cfg",
+        "./my keys/id_rsa:/k:ro",
+        "C:\\my files\\.env:C:\\x",
+        "-v my files/.env:/x",
+        "--volume=my files/.env:./x",
+        "type=bind,source=/my files/.env,target=/x",
+        "src=my keys/server.key,dst=/k,readonly",
+        "my files/.env@HEAD",
+        "/my files/keys/id_rsa@origin/main",
+    ],
+)
+@pytest.mark.parametrize("targets", [None, Targets(paths=("at",))])
+def test_a_secret_file_is_found_where_the_path_of_a_mount_has_a_blank(
+    path: str, targets: Targets | None
+) -> None:
+    assert judged({"at": path}, targets).secret
+
+
+@pytest.mark.parametrize("path", ["my files/.env", "/srv/my files/.env", "/srv//my files/./.env", "b/.env"])
+def test_a_root_whose_name_has_a_blank_hides_no_secret_file(path: str) -> None:
+    roots = (Root("my files", ("/srv/my files",)), Root("b", ("/srv/b",)))
+    targets = Targets(paths=("path",), roots=roots)
+    assert judged({"path": path}, targets).secret
+    assert judged(with_canonical_paths(targets, {"path": path}), targets).secret
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "my files/a.md:/x:ro",
+        "Ask for the file: see the notes",
+        "name=my notes,key=item.key,id=1",
+        "see a/b or mail .env to m@example.com",
+        "the time is 12:30, the file .env:example",
+    ],
+)
+def test_other_mounts_and_sentences_with_colons_are_read_at_once(text: str) -> None:
+    assert judged({"at": text}).verdict is Verdict.RUN
 
 
 @pytest.mark.parametrize(
