@@ -22,10 +22,11 @@ from gate.rules.previews import (
     with_warning,
 )
 from gate.rules.templates import TemplateError, expand, names
-from gate.rules.tool import OutcomeUnknown, Read, ServerUnavailable, ToolSpec
+from gate.rules.tool import Answer, OutcomeUnknown, Read, ServerUnavailable, ToolSpec
 
 READ_SECONDS = 10.0
 MAX_EACH = 20  # reads of one kind for one card
+WITHHELD = "it is about a secret file, so what went wrong there is not told: that may quote the file"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +89,8 @@ async def make_preview(
         return PreviewResult(bound, capture, covered_by_facts(shown) if decision.secret else shown)
     except (PreviewReadFailed, TemplateError, BadArguments) as error:
         said = next((found["text"] for found in capture.values() if found["error"]), str(error))
+        if policy_decision(world, spec, bound, channel, capture).secret:
+            said = WITHHELD
         shown = failed_preview(spec, bound, f"I could not look at what this would change: {said}")
         return PreviewResult(bound, {}, shown, said)
 
@@ -149,16 +152,27 @@ async def run_read(
     if decision.verdict is Verdict.DENY or not decision.reads:
         raise PreviewReadFailed(f"{spec.full_name} is not a tool that only reads")
     try:
+        answer = await _answer(world, spec, read, args)
+    except PreviewReadFailed as error:
+        if decision.secret:
+            raise PreviewReadFailed(WITHHELD) from error
+        raise
+    structured = answer.structured if isinstance(answer.structured, dict) else {}
+    return {"text": answer.text, "error": answer.is_error, **structured}
+
+
+async def _answer(world: World, spec: ToolSpec, read: Read, args: Json) -> Answer:
+    """What a read answers. Raises PreviewReadFailed, whose text may quote what it read."""
+    try:
         seconds = read.seconds or READ_SECONDS
-        answer = await world.tools.call(server, read.tool, canonical(args), seconds, spec.definition)
+        answer = await world.tools.call(spec.server, spec.name, canonical(args), seconds, spec.definition)
     except (ServerUnavailable, OutcomeUnknown, BadArguments) as error:
         raise PreviewReadFailed(f"{spec.full_name} did not answer ({error})") from error
     if answer.clipped:
         raise PreviewReadFailed(f"the answer of {spec.full_name} is too long")
     if answer.is_error and read.absent and not re.search(read.absent, answer.text):
         raise PreviewReadFailed(f"{spec.full_name} says: {answer.text}")
-    structured = answer.structured if isinstance(answer.structured, dict) else {}
-    return {"text": answer.text, "error": answer.is_error, **structured}
+    return answer
 
 
 def _bind(spec: ToolSpec, args: Mapping[str, Json], capture: Mapping[str, Json]) -> dict[str, Json]:
