@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from gate.actions.confirm import drop_lease
+from gate.actions.gated_results import without_gated_files
 from gate.actions.grant_consent import approve_by_grant, with_grant_refusal
-from gate.actions.preview import PreviewResult, make_preview, matching, policy_decision
+from gate.actions.preview import PreviewResult, make_preview, policy_decision
 from gate.actions.review_log import announce_action_review, announce_review
 from gate.actions.sampling_records import SamplingSubject, sampling_for
 from gate.actions.server_questions import QuestionSubject, answered_in_thread
@@ -40,7 +41,6 @@ from gate.rules.audit import Entry
 from gate.rules.canonical_json import BadArguments, canonical
 from gate.rules.canonical_targets import with_canonical_paths
 from gate.rules.close_names import close_matches
-from gate.rules.gated_files import file_readers, found_files, gated_file, too_many_files
 from gate.rules.grants import returns_outside_content
 from gate.rules.permissions import Ruling, account
 from gate.rules.planner_port import Call
@@ -54,14 +54,6 @@ MAX_SUGGESTIONS = 3  # reasons given with a refusal
 TOO_MANY_PENDING = "Too many of your actions already wait. Decide some of them first: `/pending` lists them."
 TOO_LONG = (
     "This is too long to be shown whole, so it cannot be confirmed. Please split it into smaller parts."
-)
-TOO_MANY_FILES = (
-    "This is about more files, or files of odder names, than can be checked for those that the policy keeps from being "
-    "read at once, so nothing of it is given. Ask for less at a time."
-)
-GATED_FILE = (
-    "This holds what is in {path}, which the rule “{rule}” of the policy keeps from being read at once, so nothing of "
-    "it is given. Ask for that file by its name, or look in another folder or for other names."
 )
 
 
@@ -320,7 +312,7 @@ async def read_answer(world: World, checked: CheckedCall) -> Answer:
     except (ServerUnavailable, OutcomeUnknown) as error:
         text = f"{spec.server} did not answer: {error}. Nothing was changed; try again in a moment."
         answer = Answer(text, is_error=True)
-    return _without_gated_files(world, asked, spec, answer)
+    return without_gated_files(world, spec, asked.session.channel, answer)
 
 
 async def execute_read(
@@ -379,23 +371,6 @@ async def _record_kept(
 async def _record_read(tx: Tx, asked: CallRequest, entry: Entry, spec: ToolSpec) -> None:
     await tx.grants.taint(asked.session, spec.full_name, returns_outside_content(spec))
     tx.audit(replace(entry, token=await tx.token_of(asked.task, asked.turn)))
-
-
-def _without_gated_files(world: World, asked: CallRequest, spec: ToolSpec, answer: Answer) -> Answer:
-    """The answer; a sentence in its place where it holds what is in a file that the policy keeps from being read at
-    once, which was found below a folder or in an index."""
-    targets = spec.recipe.targets
-    paths = found_files(targets, answer.structured, answer.text) if targets and not answer.is_error else ()
-    if not paths:
-        return answer
-    if too_many_files(paths):
-        return Answer(TOO_MANY_FILES, is_error=True)
-    readers = file_readers(spec, world.tools.specs())
-    gated = gated_file(world.policy, readers, paths, asked.session.channel, matching(world))
-    if gated is None:
-        return answer
-    path, rule = gated
-    return Answer(GATED_FILE.format(path=path, rule=rule.name), is_error=True)
 
 
 def _subject(asked: CallRequest, spec: ToolSpec, decision: Decision) -> QuestionSubject:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 
 from gate.rules.action import CallClass, Json
-from gate.rules.canonical_targets import Targets, too_many_forms
-from gate.rules.policy import Matches, Policy, Rule
+from gate.rules.canonical_targets import LONGEST_REPORTED, Targets, too_many_forms
+from gate.rules.policy import Matches, Policy, Rule, texts_of
 from gate.rules.templates import TemplateError, expand
 from gate.rules.text_forms import path_variants, without_root
 from gate.rules.tool import ToolSpec, Trust
@@ -47,6 +48,27 @@ def _found(value: Json, steps: Sequence[str]) -> Iterator[Json]:
 def too_many_files(paths: Sequence[str]) -> bool:
     """Whether a result is about more files than are looked at for one read, or about names of too many forms."""
     return len(paths) > MOST_FILES or too_many_forms([(path, path_variants) for path in paths])
+
+
+def asked_for(confirmed: Json, paths: Sequence[str], gated: Callable[[str], bool]) -> frozenset[str]:
+    """Those of the paths that arguments which somebody has confirmed ask for by a name, a pattern or a folder that is
+    itself `gated`: what merely lies below the folder of a search was not in their question."""
+    named = dict.fromkeys(
+        form.lower().rstrip("/").removeprefix("**/")
+        for text in texts_of(confirmed)
+        if len(text) <= LONGEST_REPORTED and gated(text)
+        for form in (text, *path_variants(text))
+    )
+    asked = [without_root(form) for form in named if form.strip("*./")]
+    return frozenset(
+        path
+        for path in paths
+        if any(
+            fnmatchcase(f"/{path.lower()}/", f"*/{end}")
+            for form in asked
+            for end in (f"{form}/", f"{form}/*")
+        )
+    )
 
 
 def file_readers(spec: ToolSpec, specs: Sequence[ToolSpec]) -> list[ToolSpec]:

@@ -9,10 +9,12 @@ from unittest.mock import AsyncMock
 import pytest
 
 from gate.actions import resolve_unknown, undo
-from gate.actions.prepare import TOO_MANY_FILES, Answered, CallRequest, Prepared, prepare
+from gate.actions.gated_results import TOO_MANY_FILES
+from gate.actions.prepare import Answered, CallRequest, Prepared, prepare
+from gate.actions.preview import WITHHELD
 from gate.actions.sampling_records import SamplingSubject, sampling_for
 from gate.rules.access import Token, TokenKind
-from gate.rules.action import Action, CallClass, Verdict
+from gate.rules.action import Action, CallClass, Json, Verdict
 from gate.rules.always_gated import ALWAYS
 from gate.rules.canonical_json import parse
 from gate.rules.canonical_targets import Targets
@@ -24,7 +26,7 @@ from gate.rules.receipt import intact
 from gate.rules.sampling import RECORD
 from gate.rules.states import State
 from gate.rules.task import StepState
-from gate.rules.tool import Answer, Drift, Read, Recipe, Undo
+from gate.rules.tool import Answer, Drift, Read, Recipe, ServerUnavailable, Undo
 from gate.tasks import plan as flow
 from handlers.api import action_responses
 from tests.gate.actions.test_action_grants import ANY, give
@@ -179,6 +181,81 @@ async def test_a_rule_about_reading_a_file_also_holds_where_a_search_finds_what_
 async def test_a_search_below_a_folder_keeps_the_content_of_a_secret_file_to_itself(desk: Scene) -> None:
     searching(desk, "deep/.env")
     assert (await searched(desk)).is_error
+
+
+async def confirmed_search(stage: Scene, path: str) -> Action:
+    """A search below this path that a person has confirmed, and that has run."""
+    spec = stage.desk.specs_now["search"]
+    targets = Targets(paths=("path",), found=("hits[excerpt].path",))
+    stage.desk.specs_now["search"] = replace(spec, recipe=replace(spec.recipe, targets=targets))
+    action = await stage.prepare("search", path=path)
+    assert (await stage.confirm(action, typed=action.phrase)).ok
+    await stage.play()
+    return await stage.now(action.id)
+
+
+async def test_a_search_that_was_confirmed_keeps_secret_files_that_it_does_not_name(desk: Scene) -> None:
+    desk.rule(Rule("ask", ("desk.search",), at_least=CallClass.WRITE))
+    searching(desk, "notes.md", "deep/.env")
+    action = await confirmed_search(desk, "deep")
+    assert action.outcome
+    assert action.outcome.kind == "error"
+    assert "deep/.env" in action.outcome.text
+    assert "hush" not in f"{action}{await desk.world.ledger.audit_tail(team=desk.session.team)}"
+
+
+@pytest.mark.parametrize("path", [".en*", "deep/.env", "**/.env", "./deep//.env"])
+async def test_a_search_that_was_confirmed_gives_the_secret_files_that_it_names(
+    desk: Scene, path: str
+) -> None:
+    searching(desk, "notes.md", "deep/.env")
+    action = await confirmed_search(desk, path)
+    assert action.always_gated
+    assert action.outcome
+    assert "hush" in action.outcome.text
+
+
+async def test_a_search_for_one_secret_file_does_not_give_another(desk: Scene) -> None:
+    searching(desk, "deep/.env", "keys/id_rsa")
+    action = await confirmed_search(desk, ".en*")
+    assert action.outcome
+    assert action.outcome.kind == "error"
+    assert "keys/id_rsa" in action.outcome.text
+    assert "hush" not in action.outcome.text
+
+
+def failing(stage: Scene, how: str) -> None:
+    """Reads on the desk go wrong, and quote what they read."""
+    write_spec = stage.desk.specs_now["write"]
+    look = replace(write_spec.recipe.capture["before"], absent="^Not Found")
+    if how == "a failure that is not absence":
+        recipe = replace(write_spec.recipe, capture={"before": look})
+        stage.desk.specs_now["write"] = replace(write_spec, recipe=recipe)
+
+    async def call(*asked: object) -> Answer:
+        if how == "no answer":
+            raise ServerUnavailable("line 3: TOKEN=hush")
+        return Answer("line 3: TOKEN=hush is no assignment", is_error=True)
+
+    stage.desk.call = call  # type: ignore[method-assign,assignment]
+
+
+@pytest.mark.parametrize("how", ["no answer", "an error", "a failure that is not absence"])
+async def test_what_went_wrong_when_a_secret_file_was_looked_at_is_not_quoted(desk: Scene, how: str) -> None:
+    failing(desk, how)
+    args: dict[str, Json] = {"path": ".env", "content": "x"}
+    asked = CallRequest("w", desk.session, ANN, Call("desk", "write", args))
+    found = await prepare(desk.world, asked)
+    assert WITHHELD[1:] in str(found)
+    assert "hush" not in f"{found}{await desk.world.ledger.audit_tail(team=desk.session.team)}"
+
+
+@pytest.mark.parametrize("how", ["no answer", "an error", "a failure that is not absence"])
+async def test_what_went_wrong_when_another_file_was_looked_at_is_told(desk: Scene, how: str) -> None:
+    failing(desk, how)
+    args: dict[str, Json] = {"path": "notes.md", "content": "x"}
+    asked = CallRequest("w", desk.session, ANN, Call("desk", "write", args))
+    assert "TOKEN=hush" in str(await prepare(desk.world, asked))
 
 
 async def test_a_difference_of_git_keeps_the_content_of_a_secret_file_to_itself(desk: Scene) -> None:

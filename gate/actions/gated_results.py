@@ -1,0 +1,44 @@
+"""Results of searches without what the policy keeps from being read at once, unless a person has confirmed that."""
+
+from __future__ import annotations
+
+from gate.actions.preview import matching
+from gate.rules.action import Json
+from gate.rules.gated_files import asked_for, file_readers, found_files, gated_file, too_many_files
+from gate.rules.ports import World
+from gate.rules.tool import Answer, ToolSpec
+
+TOO_MANY_FILES = (
+    "This is about more files, or files of odder names, than can be checked for those that the policy keeps from being "
+    "read at once, so nothing of it is given. Ask for less at a time."
+)
+GATED_FILE = (
+    "This holds what is in {path}, which the rule “{rule}” of the policy keeps from being read at once, so nothing of "
+    "it is given. Ask for that file by its name, or look in another folder or for other names."
+)
+
+
+def without_gated_files(
+    world: World, spec: ToolSpec, channel: str, answer: Answer, confirmed: Json = None
+) -> Answer:
+    """The answer; a sentence in its place where it holds what is in a file that the policy keeps from being read at
+    once, which was found below a folder or in an index. `confirmed`: the arguments that a person has said yes to; the
+    files that these ask for by their names are given."""
+    targets = spec.recipe.targets
+    paths = found_files(targets, answer.structured, answer.text) if targets and not answer.is_error else ()
+    if not paths:
+        return answer
+    if too_many_files(paths):
+        return Answer(TOO_MANY_FILES, is_error=True)
+    readers = file_readers(spec, world.tools.specs())
+
+    def gated(*found: str) -> bool:
+        return gated_file(world.policy, readers, found, channel, matching(world)) is not None
+
+    given = asked_for(confirmed, paths, gated)
+    left = [path for path in paths if path not in given]
+    found = gated_file(world.policy, readers, left, channel, matching(world))
+    if found is None:
+        return answer
+    path, rule = found
+    return Answer(GATED_FILE.format(path=path, rule=rule.name), is_error=True)
