@@ -89,11 +89,13 @@ def test_a_secret_file_is_known_by_its_name(path: str) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    """notes.md .env.example keyboard.md env secrets.md monkey id_rsa.pub config config.json ssh/config a.pub
-    .env-sample .env.local.example example.env sample.env.bak environment app.environment hosts.yml shadow a/shadow.css
-    update-credentials.md boto.py wp-config.md known_hosts .gitconfig .dockerignore keys.md turkey x.keys.md rsa id_rsa.pub.bak config.bak notes.md~
-    id_rsa.pub.2024-01-02 envs/a.yml .envs.md a.envs/.gitignore key-1 notes.2024-01-02 credentials-2""".split()
-    + [*ORDINARY, *(f"docs/{name}" for name in ORDINARY), "Reset login data", "the login data"],
+    [
+        *"""notes.md .env.example keyboard.md env secrets.md monkey id_rsa.pub config config.json ssh/config a.pub\n    .env-sample .env.local.example example.env sample.env.bak environment app.environment hosts.yml shadow a/shadow.css\n    update-credentials.md boto.py wp-config.md known_hosts .gitconfig .dockerignore keys.md turkey x.keys.md rsa id_rsa.pub.bak config.bak notes.md~\n    id_rsa.pub.2024-01-02 envs/a.yml .envs.md a.envs/.gitignore key-1 notes.2024-01-02 credentials-2""".split(),
+        *ORDINARY,
+        *(f"docs/{name}" for name in ORDINARY),
+        "Reset login data",
+        "the login data",
+    ],
 )
 def test_an_ordinary_file_is_not_taken_for_a_secret_one(path: str) -> None:
     assert not paths.is_secret(path)
