@@ -22,6 +22,8 @@ from tests.patterns import seconds
 from tests.tasks import having
 from tests.views.samples import action
 from tests.views.task_samples import approved, reading, task
+from tools.mcp.limits import definition_too_large
+from tools.mcp.schema import schema_error
 from views import modals, notices
 from views.card import card
 from views.preview import fits, reviewable
@@ -190,3 +192,22 @@ def test_no_things_that_a_server_tells_of_take_long_to_become_a_card(make: Calla
     steps = [("build", lambda: build(SHOWN, {}, capture)), *drawn(asked)]
     slow = {name: took for name, run in steps if (took := seconds(run, 3)) > LIMIT}
     assert slow == {}
+
+
+SCHEMAS: dict[str, Json] = {
+    "empty parts": {"allOf": [{}] * 4_900},
+    "properties": {"properties": {str(n): {} for n in range(4_900)}},
+    "types": {"properties": {str(n): {"type": "string"} for n in range(2_400)}},
+    "required names": {"required": [f"{n:05d}" for n in range(4_900)]},
+    "dependent names": {"dependentRequired": {str(n): ["a"] for n in range(2_000)}},
+    "one long pattern": {"patternProperties": {"(a|b)" * 15_000: {}}},
+    "many patterns": {"patternProperties": {f"[a-z]{{1,{n + 1}}}(x|y)*": {} for n in range(2_400)}},
+    "patterns of values": {"allOf": [{"pattern": f"[a-z]{{1,{n + 1}}}(x|y)*"} for n in range(2_400)]},
+}
+
+
+@pytest.mark.parametrize("schema", SCHEMAS.values(), ids=SCHEMAS)
+def test_no_schema_takes_long_to_be_judged(schema: Json) -> None:
+    assert not definition_too_large(schema)
+    text = json.dumps(schema)
+    assert seconds(lambda: schema_error.__wrapped__(text), 3) < 2 * LIMIT  # beside the loop

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.patterns import seconds
 from tools.mcp.schema import MAX_PROBLEMS, TOO_COMPLEX, problems, schema_error
 from tools.mcp.schema_fast_path import always_checkable, matches
 
@@ -229,10 +230,19 @@ def test_values_of_keys_that_match_a_pattern_are_validated() -> None:
         ({"$ref": "https://x.test/a"}, "only local references"),
         ({"allOf": [{"$ref": "other.json"}]}, "only local references"),
         ({"patternProperties": {"^(a+)+$": {}}}, "a pattern that may never end"),
+        ({"patternProperties": {"(a|b)" * 15_000: {}}}, "too complicated"),
+        ({"pattern": "(a|b)" * 15_000}, "too complicated"),
+        ({"allOf": [{}] * 4_900}, "too complicated"),
     ],
 )
 def test_an_unusable_schema_is_reported(schema: Any, expected: str) -> None:
     assert expected in schema_error(json.dumps(schema))
+
+
+def test_a_part_of_a_schema_that_names_a_draft_of_its_own_has_the_same_bounds() -> None:
+    slow = {"$schema": "https://json-schema.org/draft/2020-12/schema", "pattern": "(a+)+$"}
+    assert seconds(lambda: problems({"properties": {"a": slow}}, {"a": "a" * 22 + "b"})) < 0.1
+    assert problems({"properties": {"a": slow}}, {"a": "a" * 22 + "b"}) == ()
 
 
 def test_a_usable_schema_has_no_error() -> None:

@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 from itertools import islice
 from typing import Any
 
-from jsonschema import Draft202012Validator, SchemaError, ValidationError
+from jsonschema import Draft202012Validator, ValidationError
 from jsonschema.protocols import Validator
 from jsonschema.validators import extend, validator_for
 from referencing import Registry, Resource
@@ -19,7 +19,7 @@ from referencing.jsonschema import DRAFT202012
 from gate.rules.action import Json
 from gate.rules.close_names import close_matches
 from gate.rules.tool import Problem
-from tools.mcp.limits import SCHEMA_STEPS
+from tools.mcp.limits import CHECK_STEPS, SCHEMA_STEPS
 from tools.mcp.schema_fast_path import always_checkable, certainly_valid, matches, search_steps
 
 TYPE_NAMES = {
@@ -188,23 +188,41 @@ def problems(schema: Mapping[str, Json], value: Json) -> tuple[Problem, ...]:
 
 @lru_cache(maxsize=512)
 def schema_error(text: str) -> str:
-    """Why this schema, given as JSON text, cannot be used for validation; "" where it can."""
+    """Why this schema, given as JSON text, cannot be used for validation; "" where it can. Takes bounded time."""
     schema = json.loads(text)
+    token, error_token = _steps_left.set([CHECK_STEPS]), _error_steps.set(1)
     try:
-        validator_for(schema, default=Draft202012Validator).check_schema(schema)
-    except SchemaError as error:
-        where = ".".join(str(step) for step in error.absolute_path) or "its root"
-        return f"its schema is not valid at {where}: {error.message[:200]}"
+        return _misfit(schema) or next(filter(None, map(_unusable, _subschemas(schema))), "")
+    except _OutOfSteps:
+        return "its schema is too complicated to be checked"
     except RecursionError:
         return "its schema is nested too deep"
-    for subschema in _subschemas(schema):
-        reference, patterns = subschema.get("$ref"), subschema.get("patternProperties")
-        if isinstance(reference, str) and not reference.startswith("#"):
-            return f"its schema refers to {reference[:100]}, and only local references are followed"
-        # jsonschema searches these with `re` for `unevaluatedProperties`, so they have to be safe.
-        for pattern in patterns if isinstance(patterns, dict) else ():
-            if not always_checkable(pattern, MAX_KEY_LENGTH):
-                return f"its schema names properties by a pattern that may never end: {pattern[:100]}"
+    finally:
+        _steps_left.reset(token)
+        _error_steps.reset(error_token)
+
+
+def _misfit(schema: Json) -> str:
+    """Where it is no schema of its draft, and why."""
+    draft = validator_for(schema, default=Draft202012Validator)
+    check = _bounded_class(draft)(draft.META_SCHEMA, format_checker=draft.FORMAT_CHECKER)
+    error = next(iter(check.iter_errors(schema)), None)
+    if error is None:
+        return ""
+    where = ".".join(str(step) for step in error.absolute_path) or "its root"
+    return f"its schema is not valid at {where}: {error.message[:200]}"
+
+
+def _unusable(subschema: Mapping[str, Json]) -> str:
+    """Why a part of a schema cannot be used although it is valid."""
+    reference, patterns = subschema.get("$ref"), subschema.get("patternProperties")
+    if isinstance(reference, str) and not reference.startswith("#"):
+        return f"its schema refers to {reference[:100]}, and only local references are followed"
+    # jsonschema searches these with `re` for `unevaluatedProperties`, so they have to be safe.
+    for pattern in patterns if isinstance(patterns, dict) else ():
+        _spend(len(pattern))
+        if not always_checkable(pattern, MAX_KEY_LENGTH):
+            return f"its schema names properties by a pattern that may never end: {pattern[:100]}"
     return ""
 
 
@@ -241,8 +259,16 @@ def _bounded_class(draft: type[Validator]) -> Callable[..., Validator]:
         if keyword in keywords:
             keywords[keyword] = check
     counted = {keyword: _counted(keyword, check) for keyword, check in keywords.items()}
-    bounded: Callable[..., Validator] = extend(draft, counted)  # type: ignore[no-untyped-call]
-    return bounded
+    bounded: Any = extend(draft, counted)  # type: ignore[no-untyped-call]
+    bounded.evolve = _evolved
+    return bounded  # type: ignore[no-any-return]
+
+
+def _evolved(validator: Any, **changes: Any) -> Any:
+    """The same validator for a part of its schema. jsonschema takes another class where a part names a draft of its own
+    in `$schema`, which would count no steps."""
+    fields = [one for one in type(validator).__attrs_attrs__ if one.init]
+    return type(validator)(**{one.alias: getattr(validator, one.name) for one in fields} | changes)
 
 
 def _spend(steps: int) -> None:
@@ -269,6 +295,8 @@ def _extra_steps(expected: Any) -> int:
 
 def _steps_for_members(keyword: str, expected: Any, instance: Any) -> int:
     """The steps that a keyword takes because the value is large."""
+    if keyword == "format" and expected == "regex" and isinstance(instance, str):
+        return len(instance)  # of a schema: the pattern is compiled, and weighed when it is searched for
     if not isinstance(instance, list | dict):
         return 0
     if keyword in ("const", "enum"):

@@ -219,8 +219,8 @@ def _parsed(pattern: str) -> Any:
 @lru_cache(maxsize=4096)
 def _work(pattern: str, length: int) -> int:
     """A bound of the work of searching a text of that length: TOO_MUCH also when Python cannot read it."""
-    parsed, length = _parsed(pattern), max(length, 2)
-    if parsed is None or len(pattern) > MAX_PATTERN:
+    parsed, length = _parsed(pattern) if len(pattern) <= MAX_PATTERN else None, max(length, 2)
+    if parsed is None:
         return TOO_MUCH
     is_choice = len(parsed) == 1 and parsed[0][0] is constants.BRANCH
     try:
