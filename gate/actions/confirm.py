@@ -27,7 +27,7 @@ from gate.actions.versioning import (
 )
 from gate.rules import jobs
 from gate.rules.action import EARLIER, Action, Decision, Json, Resolution, Verdict, Vote
-from gate.rules.canonical_json import parse
+from gate.rules.canonical_json import stored_args
 from gate.rules.messages import PART
 from gate.rules.permissions import Verb, has_enough_votes
 from gate.rules.ports import Stale, Tx, Unavailable, World
@@ -145,7 +145,7 @@ def decision_now(world: World, action: Action) -> Decision | None:
     spec = world.tools.find(action.server, action.tool)
     if spec is None:
         return None
-    return decision_for(world, spec, action, parse(action.args), action.capture)
+    return decision_for(world, spec, action, stored_args(action.args), action.capture)
 
 
 def decision_for(

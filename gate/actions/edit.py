@@ -31,7 +31,7 @@ from gate.actions.versioning import (
 )
 from gate.rules import jobs
 from gate.rules.action import Action, CallClass, Json, Resolution, Verdict
-from gate.rules.canonical_json import MAX_BYTES, BadArguments, canonical, leaves, parse
+from gate.rules.canonical_json import MAX_BYTES, BadArguments, canonical, leaves, parse, stored_args
 from gate.rules.permissions import Verb
 from gate.rules.ports import Stale, World
 from gate.rules.previews import facts, text_of
@@ -78,7 +78,7 @@ async def edit_form(world: World, press: Press) -> EditForm | PressResult:
         return PressResult(
             False, "no_tool", f"{action.server} is not connected at the moment. Try again soon.", action
         )
-    return EditForm(action, spec, without_bound_args(spec, parse(action.args)))
+    return EditForm(action, spec, without_bound_args(spec, stored_args(action.args)))
 
 
 def without_bound_args(spec: ToolSpec, args: Mapping[str, Json]) -> dict[str, Json]:
@@ -147,7 +147,7 @@ async def refresh_preview(world: World, action_id: str, version: int) -> None:
     spec = world.tools.find(action.server, action.tool)
     if spec is None:
         return await _store_blocked(world, action, f"{action.server} is not connected any more.")
-    args = without_bound_args(spec, parse(action.args))
+    args = without_bound_args(spec, stored_args(action.args))
     before = {f.label: f.old for f in action.preview.facts if f.old is not None}
     old = {f.label: before.get(f.label, f.value) for f in action.preview.facts} if before else None
     with sampling_for(world, sampling_subject(world, action)):
@@ -216,7 +216,7 @@ def naming(world: World, action: Action, name: str) -> Assign | None:
     spec = world.tools.find(action.server, action.tool)
     if spec is None or action.cls is not CallClass.WRITE:
         return None
-    args = parse(action.args)
+    args = stored_args(action.args)
     properties = spec.schema.get("properties", {})
     free = [key for key in properties if key not in spec.recipe.bind and isinstance(args.get(key), str)]
     key = next((one for one in NAMES if one in free), None)

@@ -25,7 +25,7 @@ from gate.actions.versioning import audit_entry, update_cards
 from gate.rules import jobs
 from gate.rules.action import EARLIER, Action, Claim, Execution, Outcome, ResultReview, Undo, Verdict, Vote
 from gate.rules.audit import Entry
-from gate.rules.canonical_json import parse
+from gate.rules.canonical_json import stored_args
 from gate.rules.grants import adds_no_words, returns_outside_content
 from gate.rules.permissions import Verb, has_enough_votes, may
 from gate.rules.ports import Stale, Tx, Unavailable, World
@@ -132,7 +132,7 @@ async def _drifted(world: World, action: Action, spec: ToolSpec) -> str:
     """Whether what was captured for the preview is still so."""
     if not spec.recipe.capture or not action.capture:
         return ""  # an undo that was not asked about looked for drift in its own way
-    args = without_bound_args(spec, parse(action.args))
+    args = without_bound_args(spec, stored_args(action.args))
     try:
         now = await run_capture(world, spec, args, action.session.channel)
     except (PreviewReadFailed, TemplateError) as error:

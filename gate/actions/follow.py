@@ -14,7 +14,7 @@ from gate.actions.prepare import CallRequest, CheckedCall, as_sentence, check_ca
 from gate.actions.versioning import audit_entry
 from gate.rules import jobs
 from gate.rules.action import Action, Json, Outcome, Verdict
-from gate.rules.canonical_json import parse
+from gate.rules.canonical_json import stored_args
 from gate.rules.ids import derive_id
 from gate.rules.planner_port import Call
 from gate.rules.ports import Note, Tx, World
@@ -113,7 +113,7 @@ def _scope(action: Action) -> dict[str, Json]:
     """What the templates may name: of the result, what its reviewer let out."""
     outcome = released(action)
     result = _result(outcome) if outcome else {}
-    return {"args": parse(action.args), "capture": action.capture, "result": result}
+    return {"args": stored_args(action.args), "capture": action.capture, "result": result}
 
 
 def _result(outcome: Outcome) -> dict[str, Json]:

@@ -18,7 +18,7 @@ from gate.actions.edit import without_bound_args
 from gate.actions.grant_consent import grant_label, untrusted_input_reason
 from gate.rules.action import Action, Json, Session
 from gate.rules.audit import Entry
-from gate.rules.canonical_json import parse
+from gate.rules.canonical_json import stored_args
 from gate.rules.grants import HOURS, Grant, Pattern, describe_patterns, grant_patterns, never_grantable_reason
 from gate.rules.ids import derive_id
 from gate.rules.permissions import Verb, account
@@ -78,7 +78,7 @@ async def grant_offer(world: World, press: Press) -> GrantOffer | PressResult:
 def _requested_args(world: World, action: Action) -> dict[str, Json]:
     """The arguments as they were asked for: what the recipe adds is another each time."""
     spec = world.tools.find(action.server, action.tool)
-    args = parse(action.args)
+    args = stored_args(action.args)
     return without_bound_args(spec, args) if spec else args
 
 

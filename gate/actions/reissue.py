@@ -12,7 +12,7 @@ from gate.actions.prepare import CallRequest, Refused, prepare
 from gate.actions.versioning import audit_entry
 from gate.rules import jobs
 from gate.rules.action import Action, Ref
-from gate.rules.canonical_json import parse
+from gate.rules.canonical_json import stored_args
 from gate.rules.ids import derive_id
 from gate.rules.permissions import Verb
 from gate.rules.planner_port import Call
@@ -56,7 +56,7 @@ async def reissue(world: World, action_id: str, user: str, cause: str) -> None:
     if old is None or old.state not in REISSUABLE:
         return
     spec = world.tools.find(old.server, old.tool)
-    args = without_bound_args(spec, parse(old.args)) if spec else parse(old.args)
+    args = without_bound_args(spec, stored_args(old.args)) if spec else stored_args(old.args)
     call = Call(old.server, old.tool, args, old.risk, old.prose)
     asked = CallRequest(
         derive_id("renew", old.id),

@@ -12,7 +12,7 @@ from gate.actions.undone_action import move_original
 from gate.actions.versioning import audit_entry
 from gate.rules import jobs
 from gate.rules.action import Action, Outcome
-from gate.rules.canonical_json import parse
+from gate.rules.canonical_json import stored_args
 from gate.rules.ids import derive_id
 from gate.rules.permissions import Verb
 from gate.rules.ports import Note, Stale, World
@@ -75,7 +75,7 @@ async def check_target(world: World, action_id: str, user: str) -> None:
     secret = action.proposal.decision.secret or (rules is not None and rules.secret)
     try:
         now = await run_capture(
-            world, spec, without_bound_args(spec, parse(action.args)), action.session.channel
+            world, spec, without_bound_args(spec, stored_args(action.args)), action.session.channel
         )
         text = _difference(action, now, secret)
     except (PreviewReadFailed, TemplateError) as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gate.rules.action import Action, ResultDecision, ResultReview
-from gate.rules.canonical_json import parse
+from gate.rules.canonical_json import stored_args
 from gate.rules.ports import Tx, World
 from gate.rules.reviews import (
     COMMENT,
@@ -72,7 +72,7 @@ async def record_action_review(
     """Put somebody's decision on an action on record, where it is a review. `over`: nobody else is needed for it."""
     if not action.review:
         return
-    ran, proposed = parse(action.args), parse(action.proposed) if action.proposed else None
+    ran, proposed = stored_args(action.args), stored_args(action.proposed) if action.proposed else None
     execution, at_node = node(action)
     record = ReviewRecord(
         execution_id=execution,

@@ -41,7 +41,7 @@ from gate.rules.action import (
     Verdict,
     Vote,
 )
-from gate.rules.canonical_json import BadArguments, canonical, parse
+from gate.rules.canonical_json import BadArguments, canonical, stored_args
 from gate.rules.ids import derive_id
 from gate.rules.permissions import Verb
 from gate.rules.ports import Stale, World
@@ -63,7 +63,7 @@ def inverse_of(spec: ToolSpec, action: Action, outcome: Outcome, now: datetime) 
     """The call that takes a successful action back, made from its arguments, capture and result."""
     structured = outcome.structured if isinstance(outcome.structured, dict) else {}
     scope = {
-        "args": parse(action.args),
+        "args": stored_args(action.args),
         "capture": action.capture,
         "result": {"text": outcome.text, **structured},
     }
@@ -108,7 +108,7 @@ async def request_undo(world: World, press: Press) -> PressResult:
         return PressResult(
             False, "no_tool", f"{action.server} is not connected at the moment. Try again soon.", action
         )
-    found = policy_decision(world, spec, parse(action.inverse.args), action.session.channel, {})
+    found = policy_decision(world, spec, stored_args(action.inverse.args), action.session.channel, {})
     if found.verdict is Verdict.DENY:
         return PressResult(False, "denied", as_sentence(found.reason), action)
     undo_id, there = await undo_slot(world, action)
@@ -131,7 +131,7 @@ async def request_undo(world: World, press: Press) -> PressResult:
 def _first_proposal(world: World, spec: ToolSpec, action: Action, own: Decision, now: datetime) -> Proposal:
     """The undo of an action before anybody has looked at its target."""
     assert action.inverse is not None
-    args = parse(action.inverse.args)
+    args = stored_args(action.inverse.args)
     shown = replace(failed_preview(spec, args, CHECKING_TARGET), summary=action.preview.summary, verb="Undo")
     preview = preview_of_undo(shown, own, args, action)
     return make_proposal(world, spec, PreviewResult(args, {}, preview), own, Source(at=now))
@@ -194,7 +194,7 @@ async def _drift(world: World, inverse: Inverse, channel: str) -> _Drift | None:
     if not inverse.drift_tool:
         return None
     try:
-        read = Read(inverse.drift_tool, parse(inverse.drift_args))
+        read = Read(inverse.drift_tool, stored_args(inverse.drift_args))
         now = await run_read(world, inverse.server, read, {}, channel)
     except (PreviewReadFailed, TemplateError) as error:
         return _Drift((f"{NOT_LOOKED}: {error}.",), (f"{NOT_LOOKED}.",))
@@ -212,7 +212,7 @@ async def _drift(world: World, inverse: Inverse, channel: str) -> _Drift | None:
 def _is_kept_from_others(world: World, inverse: Inverse, channel: str) -> bool:
     """Whether what the read gave that looks for drift may not be told to everybody."""
     spec = world.tools.find(inverse.server, inverse.drift_tool)
-    decision = policy_decision(world, spec, parse(inverse.drift_args), channel) if spec else None
+    decision = policy_decision(world, spec, stored_args(inverse.drift_args), channel) if spec else None
     return decision is None or decision.private or decision.secret
 
 
@@ -234,7 +234,9 @@ async def _ask_about_drift(world: World, undo: Action, original: Action, drift: 
     spec = world.tools.find(undo.server, undo.tool)
     if spec is None:
         return
-    seen = await make_preview(world, spec, without_bound_args(spec, parse(undo.args)), undo.session.channel)
+    seen = await make_preview(
+        world, spec, without_bound_args(spec, stored_args(undo.args)), undo.session.channel
+    )
     asked, now = decision_for(world, spec, undo, seen.args, seen.capture), decision_now(world, original)
     decision = decision_on_undo(asked, original.proposal.decision, now)
     notes = drift.quietly if decision.private or decision.secret else drift.notes

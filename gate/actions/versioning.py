@@ -10,7 +10,7 @@ from typing import Any
 from gate.actions.preview import PreviewResult
 from gate.rules.action import Action, Decision, Proposal, Resolution, Source, Verdict
 from gate.rules.audit import Entry
-from gate.rules.canonical_json import canonical, parse
+from gate.rules.canonical_json import canonical, stored_args
 from gate.rules.messages import PROGRESS_DELAY, cards_of
 from gate.rules.policy import is_only_claimed, without_claim_offer
 from gate.rules.ports import Lease, Tx, World
@@ -116,7 +116,7 @@ def lease_record(action: Action) -> Lease:
 def confirm_noun(spec: ToolSpec, action: Action) -> str:
     """The word to type, from the recipe, or the first short argument."""
     try:
-        return str(expand(spec.recipe.noun, {"args": parse(action.args), "capture": action.capture}))
+        return str(expand(spec.recipe.noun, {"args": stored_args(action.args), "capture": action.capture}))
     except TemplateError:
         return ""
 

@@ -48,6 +48,13 @@ def parse(text: str | bytes) -> dict[str, Json]:
     return _checked(value)
 
 
+def stored_args(data: str | bytes) -> dict[str, Json]:
+    """The argument object of bytes that `canonical` made and the ledger kept. It is not held against the limits: those
+    of the version that wrote it may have been wider."""
+    found: dict[str, Json] = json.loads(data)
+    return found
+
+
 def canonical(args: Json) -> bytes:
     """The one spelling of an argument object: sorted keys, ASCII, no spaces.
 

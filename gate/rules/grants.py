@@ -10,7 +10,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from gate.rules.action import Action, CallClass, Json, Outcome, Risk, Session, Verdict
-from gate.rules.canonical_json import BadArguments, leaves, parse
+from gate.rules.canonical_json import BadArguments, leaves, parse, stored_args
 from gate.rules.tool import ToolSpec, Trust
 
 HOURS = (1, 4, 8)  # for how long a grant may be given
@@ -96,7 +96,7 @@ def covers(grant: Grant, action: Action, now: datetime) -> bool:
         same
         and grant.is_valid(now)
         and not never_grantable_reason(action)
-        and fits(grant.patterns, parse(action.args))
+        and fits(grant.patterns, stored_args(action.args))
     )
 
 
@@ -178,7 +178,7 @@ def adds_no_words(spec: ToolSpec, args: bytes, outcome: Outcome) -> bool:
         said = parse(outcome.text)
     except BadArguments:  # other than one JSON object
         return False
-    given = set(_texts(parse(args)))
+    given = set(_texts(stored_args(args)))
     fields = {name for name in _names(said) if not NAME.fullmatch(name)}
     new = {*fields, *_texts(said)} - given
     return outcome.structured in (None, said) and all(map(NO_WORDS.fullmatch, new))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gate.rules.action import Action, Approvers, Decision, Fact, Json, Outcome, Preview
-from gate.rules.canonical_json import leaves, parse
+from gate.rules.canonical_json import leaves, stored_args
 from gate.rules.previews import COVERED, covered_by_facts, measured, text_of
 
 NOT_QUOTED = "What its tool answered is not kept: it may quote a secret file."
@@ -29,7 +29,7 @@ def preview_of_undo(shown: Preview, decision: Decision, args: Json, original: Ac
     and so has told; of all others, since they come from what was read there, only how long they are and their hash."""
     if not decision.secret:
         return shown
-    told = {text_of(value) for _, value in leaves(parse(original.args))} if original else set()
+    told = {text_of(value) for _, value in leaves(stored_args(original.args))} if original else set()
     kept: set[str] = set()
     hidden = []
     for name, value in args.items():
@@ -54,7 +54,7 @@ def told_args(action: Action) -> dict[str, Json]:
     """The arguments of an action as people, programs and the log are told them."""
     if keeps_values(action):
         return {fact.label: fact.value for fact in action.preview.facts}
-    return parse(action.args)
+    return stored_args(action.args)
 
 
 def told_outcome(action: Action, outcome: Outcome) -> Outcome:

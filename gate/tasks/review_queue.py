@@ -7,7 +7,7 @@ import contextlib
 from gate.actions.review_log import step_under_review
 from gate.rules import plans
 from gate.rules.action import Action, Json
-from gate.rules.canonical_json import parse
+from gate.rules.canonical_json import stored_args
 from gate.rules.ports import Pending, Unavailable, World
 from gate.rules.reviews import (
     PendingReview,
@@ -155,7 +155,7 @@ async def detail(world: World, team: str, user: str, execution: str) -> tuple[Pe
     else:
         action = await _reviewed(world, task) if task else await world.ledger.action(execution)
         waiting = pending_of_action(action) if action else None
-        data = (step_result(action) if action.under_review else parse(action.args)) if action else None
+        data = (step_result(action) if action.under_review else stored_args(action.args)) if action else None
     if waiting is None or waiting.session.team != team or (waiting.private and waiting.requester != user):
         return None
     return waiting, data

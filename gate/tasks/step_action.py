@@ -10,7 +10,7 @@ from gate.actions.prepare import Write, has_too_many_pending, insert_pending
 from gate.actions.versioning import audit_entry, record_proposed, with_receipt
 from gate.rules import plans
 from gate.rules.action import Action, Vote
-from gate.rules.canonical_json import parse
+from gate.rules.canonical_json import stored_args
 from gate.rules.plans import step_of
 from gate.rules.ports import Tx, World
 from gate.rules.previews import target_of
@@ -185,7 +185,7 @@ def step_done(plan: Plan, step: Step, action: Action) -> Step:
     """The step, done: with what really ran, where somebody edited it."""
     outcome = released(action)
     if action.edited_by:
-        call = replace(step.call, args=parse(action.args), refs={})
+        call = replace(step.call, args=stored_args(action.args), refs={})
         step = replace(step, call=call, preflight=replace(step.preflight, preview=action.preview))
     text, structured = (outcome.text, outcome.structured) if outcome else ("", None)
     ran = replace(step, run=replace(step.run, action=action.id))

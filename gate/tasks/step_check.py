@@ -11,7 +11,7 @@ from gate.actions.review_log import announce_step_review, step_under_review
 from gate.rules import jobs, plans
 from gate.rules.action import Action, CallClass, Json
 from gate.rules.autonomy import ApprovalMode, Band, BandDecision, StepSignals, decide_band
-from gate.rules.canonical_json import parse
+from gate.rules.canonical_json import stored_args
 from gate.rules.confidence import (
     Check,
     Confidence,
@@ -126,7 +126,7 @@ async def _check_target(world: World, spec: ToolSpec, action: Action) -> Check:
     assert outcome is not None
     fields = outcome.structured if isinstance(outcome.structured, dict) else {}
     scope = {
-        "args": parse(action.args),
+        "args": stored_args(action.args),
         "capture": action.capture,
         "result": {"text": outcome.text, **fields},
     }
