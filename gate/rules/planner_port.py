@@ -39,10 +39,12 @@ class Call:
 @dataclass(frozen=True, slots=True)
 class Propose:
     """Calls to be made. `lookup`: they only read, and the planner needs their results for its next reply, in which it
-    says what the request means: nothing of them is posted."""
+    says what the request means: nothing of them is posted. `surplus`: how many more there were than one reply may
+    make; those are kept nowhere."""
 
     calls: tuple[Call, ...]
     lookup: bool = False
+    surplus: int = 0
 
 
 @dataclass(frozen=True, slots=True)

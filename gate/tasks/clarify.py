@@ -23,7 +23,7 @@ from gate.rules.routing import Route, can_be_skipped, route
 from gate.rules.task import Assessment, Flow, Plan, Question, SettledPoint, StopRequest, Task
 from gate.rules.task_states import TaskEvent, TaskState
 from gate.rules.unicode_safety import quoted
-from gate.tasks.replies import with_reply_steps
+from gate.tasks.replies import with_reply_steps, within_limits
 from gate.tasks.slow_answers import MODEL, telling_if_late
 from gate.tasks.task_transitions import (
     already_decided,
@@ -101,10 +101,9 @@ def _first_reply(world: World, task: Task, turn: Turn, reply: PlannerReply | Non
     since, which the planner is to take in first, and where what was begun goes on as a plan."""
     if reply is None or task.instructions or task.planned or task.wish is not StopRequest.NONE:
         return None
-    made = Exchange(reply.reply, memo=reply.memo, usage=reply.usage)
-    return FirstReply(
-        replace(turn, exchanges=(made,)), with_reply_steps(world, task.plan, turn, 0, reply.reply)
-    )
+    made = Exchange(within_limits(world, reply.reply), memo=reply.memo, usage=reply.usage)
+    plan = with_reply_steps(world, task.plan, turn, 0, made.reply)
+    return FirstReply(replace(turn, exchanges=(made,)), plan)
 
 
 async def _store_first_reply(

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gate.actions.button_press import Press
 from gate.actions.confirm import cancel
-from gate.actions.prepare import Answered, CallRequest, Prepared, Refused, prepare
+from gate.actions.prepare import Answered, CallRequest, Prepared, prepare
 from gate.actions.preview import policy_decision
 from gate.rules import jobs
 from gate.rules.action import Action, Decision, Json, Ref, Verdict
@@ -51,7 +51,9 @@ from gate.tasks.replies import (
     report_read,
     report_refusal,
     report_steps,
+    report_surplus,
     with_reply_steps,
+    within_limits,
 )
 from gate.tasks.slow_answers import MODEL, server_name, telling_if_late
 from gate.tasks.task_transitions import BROKEN, move_task, planner_away, planner_context, with_step
@@ -158,18 +160,17 @@ async def _store_reply(
     Raises StaleTask."""
     index = len(turn.exchanges)
     async with world.ledger.begin() as tx:
-        made = Exchange(said.reply, memo=said.memo, usage=said.usage)
+        reply = within_limits(world, said.reply)
+        made = Exchange(reply, memo=said.memo, usage=said.usage)
         stored = await tx.store_exchange(turn.id, index, made)
         asked = replace(turn, exchanges=(*turn.exchanges, stored))
         if task is None or stored is not made:
             return asked, task
-        plan = (
-            with_reply_steps(world, task.plan, turn, index, said.reply) if may_ask(turn, task) else task.plan
-        )
+        plan = with_reply_steps(world, task.plan, turn, index, reply) if may_ask(turn, task) else task.plan
         if said.usage.requests or brief.instructions or plan is not task.plan:
             taken = (
                 task.instructions
-                if turn.mode is Mode.ANSWER or is_preparatory_read(turn, said.reply)
+                if turn.mode is Mode.ANSWER or is_preparatory_read(turn, reply)
                 else _mark_instructions_used(task, brief, index)
             )
             planning = replace(task.planning, usage=task.planning.usage + said.usage)
@@ -222,6 +223,8 @@ async def _process_reply(
     task where it is known. None when people have to act, or the task has to go on, before the planner is asked
     again."""
     reply, index = exchange.reply, len(turn.exchanges) - 1
+    if not is_settled(exchange):
+        await report_surplus(world, turn, index)
     if turn.task and turn.mode is Mode.ACT and not is_lookup(reply):
         carried = await _run_reply_steps(
             world, turn, reply, task or await world.ledger.task(turn.task), ended
@@ -253,11 +256,6 @@ async def _run_reply_steps(
             now = await tx.task(turn.task)
             if now is not None and may_ask(turn, now):
                 task = await tx.update_task(now, plan=with_reply_steps(world, now.plan, turn, index, reply))
-    most = world.limits.calls_per_turn
-    if isinstance(reply, Propose) and len(reply.calls) > most:  # one note for all of them
-        call = reply.calls[most]
-        async with world.ledger.begin() as tx:
-            await report_refusal(tx, turn, (index, most), Refused(f"{call.server}.{call.tool}", (TOO_MANY,)))
     seen = run_steps.Progress(turns={turn.id: turn}, ended={ended.id: ended} if ended else {})
     task = await run_steps.advance(world, task, seen) if task else None
     if task is None or task.state is not TaskState.RUNNING:
@@ -280,20 +278,13 @@ async def _read(world: World, turn: Turn, place: tuple[int, int], call: Call) ->
     reads = decision is None or decision.verdict is Verdict.RUN
     if (lookup or turn.mode is not Mode.ACT) and not reads:
         return CallReport(place[1], "refused", NOT_NOW[Mode.PLAN if lookup else turn.mode])
-    over_many = place[1] >= world.limits.calls_per_turn
-    name = f"{call.server}.{call.tool}"
-    result = (
-        Refused(name, (TOO_MANY,))
-        if over_many
-        else await telling_if_late(world, asked.session, asked.id, server_name(call), prepare(world, asked))
-    )
+    result = await telling_if_late(world, asked.session, asked.id, server_name(call), prepare(world, asked))
     if isinstance(result, Prepared):
         return await report_of_action(world, result.action, place[1])
     async with world.ledger.begin() as tx:
         if isinstance(result, Answered):
             return await report_read(tx, turn, place, result, not world.planner.follows)
-        at = world.limits.calls_per_turn if over_many else place[1]  # one note for all that are too many
-        await report_refusal(tx, turn, (place[0], at), result)
+        await report_refusal(tx, turn, place, result)
     return CallReport(place[1], "refused", " ".join(result.reasons))
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from gate.actions.batch import card_groups
 from gate.actions.prepare import Answered, Refused
 from gate.rules.action import Action, CallClass, Json
-from gate.rules.canonical_json import parse
+from gate.rules.canonical_json import stored_args
 from gate.rules.ids import derive_id
 from gate.rules.messages import CardKey, CardKind
 from gate.rules.planner_port import (
@@ -71,6 +71,14 @@ STATUS = {
 # From a reply to steps
 
 
+def within_limits(world: World, reply: Reply) -> Reply:
+    """The reply as it is stored: with as many calls as one may make, and the number of the others."""
+    most = world.limits.calls_per_turn
+    if not isinstance(reply, Propose) or len(reply.calls) <= most:
+        return reply
+    return replace(reply, calls=reply.calls[:most], surplus=len(reply.calls) - most)
+
+
 def with_reply_steps(world: World, plan: Plan | None, turn: Turn, index: int, reply: Reply) -> Plan | None:
     """The plan with the calls of the reply at `index` as its newest steps, none after another; as it is where the
     reply calls for nothing, or they are there already."""
@@ -84,7 +92,7 @@ def with_reply_steps(world: World, plan: Plan | None, turn: Turn, index: int, re
         _step(f"s{before.last + 1 + place}", call, Origin(turn.id, index, place, shared.get(place, "")))
         for place, call in enumerate(reply.calls)
     ]
-    most = world.limits.calls_per_turn
+    most = world.limits.calls_per_turn  # of a reply that was stored while there were more, too
     new = [*new[:most], *(with_failure(step, TOO_MANY) for step in new[most:])]
     return replace(before, steps=(*before.steps, *new), last=before.last + len(new))
 
@@ -205,7 +213,7 @@ async def report_of_action(world: World, action: Action, place: int, *, dropped:
     if dropped:
         return CallReport(place, DROPPED, "")
     text = outcome.text if (outcome := released(action)) else action.decision
-    changed = parse(action.args) if action.edited_by else None
+    changed = stored_args(action.args) if action.edited_by else None
     return CallReport(place, STATUS[action.state], text, changed, action.edited_by or action.decided_by)
 
 
@@ -236,6 +244,15 @@ def card_step(task: Task, turn: Turn) -> Step | None:
 
 AT_ONCE = ("read", "refused")  # the kinds of notes about the calls of a reply
 MOST_BEFORE = 10  # calls of a reply whose notes stand above that of a later one
+
+
+async def report_surplus(world: World, turn: Turn, index: int) -> None:
+    """Say once how many calls of a reply are not made because it has too many."""
+    reply = turn.exchanges[index].reply
+    if isinstance(reply, Propose) and reply.surplus:
+        more = f"{reply.surplus:,} more {'call' if reply.surplus == 1 else 'calls'}"
+        async with world.ledger.begin() as tx:
+            await report_refusal(tx, turn, (index, len(reply.calls)), Refused(more, (TOO_MANY,)))
 
 
 async def report_refusal(tx: Tx, turn: Turn, place: tuple[int, int], found: Refused) -> None:

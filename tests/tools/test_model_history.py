@@ -254,6 +254,18 @@ async def test_a_turn_of_another_planner_can_be_continued() -> None:
     assert len(stub.requests[0].results) == 2
 
 
+async def test_the_model_is_told_once_that_it_made_too_many_calls() -> None:
+    async with planning([calls(READ, DELETE, DELETE, DELETE), says("I see.")]) as (planner, stub):
+        asked = turn()
+        replied = await reply(planner, asked)
+        kept = Propose(replied.reply.calls[:1], surplus=3)  # type: ignore[union-attr]
+        await reply(planner, then(asked, replace(replied, reply=kept), done(0, "its text")))
+    ran, first, *others = stub.requests[1].results
+    assert "its text" in ran
+    assert "3 in all, did not run" in first
+    assert others == ["status: refused."] * 2
+
+
 async def test_a_refusal_reaches_the_model_and_the_same_call_is_not_proposed_again() -> None:
     def script(received: Heard) -> object:
         return calls(DELETE) if len(received.results) < 2 else says("You said no, so it stays.")

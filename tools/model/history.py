@@ -21,6 +21,10 @@ from tools.model.model_api import (
 from tools.model.outcomes import call_result_text, call_results, unseen_instructions
 from tools.model.prompt import Shortener
 
+SURPLUS = (
+    "status: refused. There were too many calls: this one and those after it, {count:,} in all, did not run."
+)
+SURPLUS_TOO = "status: refused."
 SHORTEN_STEP = 8  # old outputs are shortened in groups of this size, so that the messages change seldom
 
 
@@ -69,9 +73,11 @@ def _call_results(inputs: PromptInputs, exchange: Exchange, shorten: Shortener) 
     """One text for each call of a reply that people or code decided."""
     if isinstance(exchange.reply, Propose):
         requester = inputs.turn.requester
-        return [
+        texts = [
             call_result_text(result, requester, inputs.fence, shorten) for _, result in call_results(exchange)
         ]
+        surplus = exchange.reply.surplus  # a provider wants a result of each call
+        return [*texts, SURPLUS.format(count=surplus), *[SURPLUS_TOO] * (surplus - 1)] if surplus else texts
     result = exchange.reports[0] if exchange.reports else CallReport(0, "succeeded", "")
     if isinstance(exchange.reply, CancelPending):
         return [call_result_text(result, inputs.turn.requester, inputs.fence, shorten)]

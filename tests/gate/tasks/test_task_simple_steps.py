@@ -22,6 +22,7 @@ from gate.rules.task import Flow, PauseReason, Task
 from gate.rules.task_states import TaskState as S
 from gate.rules.tool import Answer
 from gate.tasks import control, step_review, undo_all
+from gate.tasks.replies import TOO_MANY
 from tests.gate.gate_setup import ANN, BEN, TEAM, Scene
 from tests.gate.plan_setup import confirmed, entries, on_pause, pressed, states, steps, wrote
 
@@ -48,6 +49,20 @@ async def asked(stage: Scene, *calls: Call, text: str = "write it down", after: 
 async def one(stage: Scene, path: str):
     """The action that waits and is about this path."""
     return next(a for a in await stage.ledger.pending(TEAM) if path in a.preview.summary)
+
+
+async def test_more_calls_than_a_reply_may_make_are_refused_in_one_sentence(stage: Scene):
+    most = stage.world.limits.calls_per_turn
+    task = await asked(stage, *(look(f"{number}.md") for number in range(most + 30)))
+    assert states(task) == ["done"] * most
+    turn = await stage.ledger.turn(task.turn)
+    assert turn is not None
+    (exchange,) = [one for one in turn.exchanges if isinstance(one.reply, Propose)]
+    assert isinstance(exchange.reply, Propose)
+    assert (len(exchange.reply.calls), exchange.reply.surplus, len(exchange.reports)) == (most, 30, most)
+    note = await stage.ledger.note(derive_id("note", turn.id, 0, most, "refused"))
+    assert note is not None
+    assert (note.body["name"], note.body["reasons"]) == ("30 more calls", [TOO_MANY])
 
 
 async def test_the_calls_of_one_reply_are_steps_that_wait_for_nothing(stage: Scene):
