@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from functools import cache
 from typing import Any
@@ -11,14 +11,11 @@ from sqlalchemy import func, insert, select
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from gate.rules.access import EventFilter, StreamEvent, Subject
-from gate.rules.action import Action
-from gate.rules.task import Task
-from storage.api_tables import made
+from gate.rules.action import Json
 from storage.columns import clock, unpacked
 from storage.database import ask
-from storage.rows import to_action, to_task
-from storage.tables import actions
-from storage.task_tables import events, tasks
+from storage.subjects import subjects
+from storage.task_tables import events
 
 
 class EventLog:
@@ -28,7 +25,7 @@ class EventLog:
         self._engine = engine
 
     async def after(self, seq: int, limit: int) -> Sequence[StreamEvent]:
-        """The events behind `seq`, oldest first, each with what it is about as that stands now."""
+        """The events behind `seq`, oldest first, each with who may know of what it is about."""
         return await self._found(select(events).where(events.c.seq > seq).limit(limit))
 
     async def between(self, seq: int, until: int, wanted: EventFilter) -> Sequence[StreamEvent]:
@@ -42,51 +39,26 @@ class EventLog:
 
     async def _found(self, statement: Any) -> Sequence[StreamEvent]:
         rows = await ask(self._engine, statement.order_by(events.c.seq))
-        if not rows:
-            return []
-        about = await self._actions(set(map(_about, rows)))
-        of_tasks = await self._tasks({row.task for row in rows})
-        ids = {
-            *about,
-            *of_tasks,
-            *(one.task for one in about.values()),
-            *(one.undoes for one in about.values()),
-        }
-        makers = {
-            row.id: row.token
-            for row in await ask(self._engine, select(made).where(made.c.id.in_(ids - {""})))
-        }
-        return [_stream_events(row, about, of_tasks, makers) for row in rows]
+        bodies = [dict(unpacked(row.body)) for row in rows]
+        about = [_about(body) for body in bodies]
+        known = await subjects(self._engine, about, {row.task for row in rows})
+        return [
+            StreamEvent(
+                row.seq, row.at, row.kind, row.session, row.task, body,
+                known.get(action) or known.get(row.task) or Subject(),
+            )
+            for row, body, action in zip(rows, bodies, about, strict=True)
+        ]  # fmt: skip
 
     async def ends(self) -> tuple[int, int]:
         """The numbers of the oldest event that is kept and of the newest; 0, 0 without any."""
         ((first, last),) = await ask(self._engine, select(func.min(events.c.seq), func.max(events.c.seq)))
         return first or 0, last or 0
 
-    async def _actions(self, ids: Collection[str]) -> dict[str, Action]:
-        rows = await ask(self._engine, select(actions).where(actions.c.id.in_(set(ids) - {""})))
-        return {row.id: to_action(row) for row in rows}
 
-    async def _tasks(self, ids: Collection[str]) -> dict[str, Task]:
-        rows = await ask(self._engine, select(tasks).where(tasks.c.id.in_(set(ids) - {""})))
-        return {row.id: to_task(row) for row in rows}
-
-
-def _about(row: Any) -> str:
+def _about(body: Mapping[str, Json]) -> str:
     """The action that an event is about: what is reviewed outside of plans is its own execution."""
-    body = unpacked(row.body)
     return str(body.get("action_id") or body.get("executionId", ""))
-
-
-def _stream_events(
-    row: Any, about: Mapping[str, Action], of_tasks: Mapping[str, Task], makers: Mapping[str, str]
-) -> StreamEvent:
-    action = about.get(_about(row))
-    task = None if action else of_tasks.get(row.task)
-    ids = (action.id, action.task, action.undoes) if action else (row.task,)
-    made_by = frozenset(makers[one] for one in ids if one in makers)
-    subject = Subject(action, task, made_by)
-    return StreamEvent(row.seq, row.at, row.kind, row.session, row.task, dict(unpacked(row.body)), subject)
 
 
 @cache

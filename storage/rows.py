@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
 from datetime import datetime, timedelta
-from functools import cache
+from functools import cache, partial
 from types import SimpleNamespace
 from typing import Any, NoReturn, TypeVar
 
@@ -28,17 +29,19 @@ from gate.rules.task import (
     Task,
     TaskOutcome,
 )
-from storage.columns import clock, unpacked
+from storage.columns import Stored, clock, unpacked
 from storage.row_macs import RowMacs
 from storage.tables import actions, exchanges, turns, votes
 
 T = TypeVar("T")
+LARGE = 100_000  # characters of rows: reading these takes 20 ms
+PAGE_CHARS = 1_000_000  # of the rows of one page, unless the first alone has more
 GRACE = timedelta(seconds=30)  # in which somebody should have begun to carry out what was approved
 ORIGIN = [field.name for field in fields(Origin)]
 # Fields of an action whose columns have their names; its origin has a column for each field.
 ACTION = [field.name for field in fields(Action) if field.name not in ("origin", "flaw")]
 # What stands beside the parts of an action, to be asked for. It is not read from there.
-PROPOSAL_COLUMNS = ("server", "tool", "definition", "review", "expires_at")
+PROPOSAL_COLUMNS = ("server", "tool", "definition", "review", "audience", "expires_at")
 # Parts of a task that have a column for each of their fields.
 TASK_PARTS: dict[str, Any] = {
     "request": Request,
@@ -104,6 +107,21 @@ def to_action(row: Row[Any], seals: RowMacs | None = None) -> Action:
     so that nothing can be decided by it."""
     flaw = seals.flaw(actions, row) if seals else ALTERED
     return loaded(Action, row, origin=loaded(Origin, row), flaw=flaw)
+
+
+async def to_actions(rows: Sequence[Row[Any]], seals: RowMacs | None = None) -> tuple[Action, ...]:
+    """The actions of rows; beside the event loop where they are large, as one can take 0.1 s."""
+    read = partial(_all_actions, rows, seals)
+    return await asyncio.to_thread(read) if sum(map(size, rows)) > LARGE else read()
+
+
+def _all_actions(rows: Sequence[Row[Any]], seals: RowMacs | None) -> tuple[Action, ...]:
+    return tuple(to_action(row, seals) for row in rows)
+
+
+def size(row: Row[Any]) -> int:
+    """The characters of its parts together."""
+    return sum(len(value) for value in row if isinstance(value, Stored))
 
 
 class RowAltered(Exception):

@@ -17,7 +17,7 @@ from sqlalchemy import (
     literal_column,
 )
 
-from gate.rules.action import Execution, Json, Person, Proposal, Resolution, ResultReview, Undo
+from gate.rules.action import Audience, Execution, Json, Person, Proposal, Resolution, ResultReview, Undo
 from gate.rules.planner_port import CallReport, Mode, Reply
 from gate.rules.states import State
 from gate.rules.task import Usage
@@ -54,6 +54,8 @@ actions = Table(
     text("definition"),
     text("review"),
     text("held"),
+    # Of the proposal; null in rows of before r018
+    Column("audience", Packed(Audience | None), nullable=False, server_default="null"),
     Column("expires_at", Time, nullable=False),
     Column("due", Time),  # when the janitor should look at it, if it is still so by then
     text("mac"),

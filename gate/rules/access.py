@@ -5,15 +5,18 @@ from __future__ import annotations
 import hashlib
 import re
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
+from typing import Generic, TypeVar
 
-from gate.rules.action import Action, Json, Person, Session
+from gate.rules.action import Action, Approvers, Json, Person, Session
 from gate.rules.permissions import YES, Ruling, account, is_approver
 from gate.rules.policy import Policy
 from gate.rules.task import Task
 
+T = TypeVar("T")
 TOKEN_PREFIX = "cs"
 NOT_RELEASED = "What a call gave is told once whoever asked for it, or an admin, has released it."
 TOKEN_FORM = re.compile(rf"{TOKEN_PREFIX}_(agent|person)_([0-9a-f]{{16}})_([0-9a-f]{{64}})_([0-9a-f]{{8}})")
@@ -45,11 +48,21 @@ class Token:
 
 
 @dataclass(frozen=True, slots=True)
+class Parties:
+    """What says of an action or a task who may know of it; the same fields as there."""
+
+    session: Session
+    requester: str
+    approvers: Approvers = Approvers()
+    private: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Subject:
     """What an event or a request is about. `makers`: ids of the tokens that proposed it, or the task it belongs to."""
 
-    action: Action | None = None
-    task: Task | None = None
+    action: Action | Parties | None = None
+    task: Task | Parties | None = None
     makers: frozenset[str] = frozenset()
 
     @property
@@ -77,6 +90,14 @@ class StreamEvent:
     task: str
     body: dict[str, Json]
     subject: Subject
+
+
+@dataclass(frozen=True, slots=True)
+class Listed(Generic[T]):
+    """A page of what is listed: as many as were asked for, or fewer where those are large. `more`: others follow."""
+
+    items: Sequence[T]
+    more: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +166,7 @@ def sees(policy: Policy, token: Token, person: Person | None, subject: Subject) 
     return Ruling(subject.task is not None and subject.task.requester == person.id)
 
 
-def _may_see_action(action: Action, token: Token, person: Person) -> bool:
+def _may_see_action(action: Action | Parties, token: Token, person: Person) -> bool:
     """Whether it is theirs, or theirs to decide. Where any member may, only those of its channel are shown it."""
     if action.requester == person.id or is_approver(action.approvers, person):
         return True

@@ -1,4 +1,4 @@
-"""Old events for streams: of each token one page is read at a time, with a rest after it that is left to others."""
+"""Old events for streams: one page is read at a time, after which its token rests and leaves that time to others."""
 
 from __future__ import annotations
 
@@ -19,13 +19,18 @@ class History:
     def __init__(self, events: Events, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
         self._events, self._sleep = events, sleep
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._reading = asyncio.Lock()  # each token waits for it once at most, so that they take turns
 
     async def page(self, token: str, seq: int, until: int, wanted: EventFilter) -> Sequence[StreamEvent]:
         """What is wanted of the events after `seq` up to `until`, oldest first. Raises Unavailable."""
         async with self._locks.setdefault(token, asyncio.Lock()):
-            loop = asyncio.get_running_loop()
-            began = loop.time()
+            loop, took = asyncio.get_running_loop(), 0.0
             try:
-                return await self._events.between(seq, until, wanted)
+                async with self._reading:
+                    began = loop.time()
+                    try:
+                        return await self._events.between(seq, until, wanted)
+                    finally:
+                        took = loop.time() - began
             finally:
-                await self._sleep(REST * (loop.time() - began))
+                await self._sleep(REST * took)
