@@ -48,7 +48,7 @@ from storage.posted import (
 from storage.question_tables import OPEN_QUESTION, server_questions
 from storage.reviews import Reviews
 from storage.row_macs import row_macs_of
-from storage.rows import loaded, to_action, to_joined_turn, to_line, to_task, to_turn, to_voted, to_votes
+from storage.rows import loaded, to_actions, to_joined_turn, to_line, to_task, to_turn, to_voted, to_votes
 from storage.server_questions import Questions
 from storage.statements import (
     ACTION,
@@ -247,7 +247,8 @@ class SqlLedger:
 
     async def action(self, action_id: str) -> Action | None:
         row = await self._one(ACTION, of=action_id)
-        return to_action(row, self.seals) if row else None
+        (found,) = await to_actions([row], self.seals) if row else (None,)
+        return found
 
     async def voted(self, action_id: str) -> tuple[Action, tuple[Vote, ...]] | None:
         (rows,) = await self._ask(VOTED, of=action_id)
@@ -257,9 +258,6 @@ class SqlLedger:
         *given, proof = args or ("",)
         right = hmac.compare_digest(self.seals.proof(name, given).encode(), proof.encode())
         return tuple(given) if right else None
-
-    def _actions(self, rows: Sequence[Row[Any]]) -> tuple[Action, ...]:
-        return tuple(to_action(row, self.seals) for row in rows)
 
     async def votes(self, action_id: str, version: int) -> tuple[Vote, ...]:
         (rows,) = await self._ask(VOTES, of=action_id, version=version)
@@ -281,7 +279,7 @@ class SqlLedger:
         self, team: str, *, user: str | None = None, session: Session | None = None
     ) -> tuple[Action, ...]:
         (rows,) = await self._ask(undecided_actions(self._now(), team, user, session))
-        return self._actions(rows)
+        return await to_actions(rows, self.seals)
 
     async def before_action(self, action_id: str, team: str, requester: str) -> ActionContext:
         given = {"of": action_id, "team": team, "requester": requester}
@@ -290,12 +288,12 @@ class SqlLedger:
 
     async def actions_of_turn(self, turn_id: str) -> tuple[Action, ...]:
         (rows,) = await self._ask(OF_TURN, of=turn_id)
-        return self._actions(rows)
+        return await to_actions(rows, self.seals)
 
     async def actions_of_group(self, group: str) -> tuple[Action, ...]:
         of = select(actions).where(tables.GROUPED, actions.c.group.in_((group, group + OWN_CARD)))
         (rows,) = await self._ask(of.order_by(actions.c.call, actions.c.created_at, actions.c.id))
-        return self._actions(rows)
+        return await to_actions(rows, self.seals)
 
     async def turn(self, turn_id: str) -> Turn | None:
         (rows,) = await self._ask(TURN, of=turn_id)
@@ -369,9 +367,8 @@ class SqlLedger:
         if session is not None:
             entries = entries.where(stack.session_id == session)
         (rows,) = await self._ask(entries.order_by(*(column.desc() for column in tables.NEWEST)).limit(limit))
-        return tuple(
-            UndoEntry(to_action(row, self.seals), row.timestamp, row.action_type, row.undone) for row in rows
-        )
+        found = zip(await to_actions(rows, self.seals), rows, strict=True)
+        return tuple(UndoEntry(action, row.timestamp, row.action_type, row.undone) for action, row in found)
 
     async def audit_tail(
         self, *, team: str, user: str | None = None, session: Session | None = None, limit: int = 10

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import fields
 from datetime import timedelta
+from itertools import accumulate
 from typing import Any, Protocol
 
 from sqlalchemy import CursorResult, Row, insert, select
@@ -16,11 +18,21 @@ from storage.columns import clock
 from storage.pending import held_actions
 from storage.review_tables import HELD, IN_REVIEW, UNREVIEWED, WAITS, reviews
 from storage.row_macs import RowMacs
-from storage.rows import loaded, plain, to_action, to_task
+from storage.rows import PAGE_CHARS, loaded, plain, size, to_actions, to_task
 from storage.tables import actions
 from storage.task_tables import tasks
 
 COLUMNS = [reviews.c[field.name] for field in fields(ReviewRecord)]
+
+
+def _records(rows: Sequence[Row[Any]]) -> tuple[ReviewRecord, ...]:
+    return tuple(loaded(ReviewRecord, row) for row in rows)
+
+
+def _page(rows: Sequence[Row[Any]]) -> tuple[ReviewRecord, ...]:
+    """The first of them that are no larger together than a page may be; one at least."""
+    before = accumulate(map(size, rows), initial=0)
+    return _records([row for row, chars in zip(rows, before, strict=False) if chars <= PAGE_CHARS])
 
 
 class Executing(Protocol):
@@ -55,7 +67,7 @@ class Reviews:
     async def of(self, team: str, execution: str) -> tuple[ReviewRecord, ...]:
         found = select(*COLUMNS).where(reviews.c.execution_id == execution, reviews.c.team == team)
         (rows,) = await self._ask(found.order_by(reviews.c.id))
-        return tuple(loaded(ReviewRecord, row) for row in rows)
+        return await asyncio.to_thread(_records, rows)
 
     async def by(
         self, team: str, reviewer: str, limit: int = 50, before: int = 0
@@ -63,7 +75,7 @@ class Reviews:
         found = select(*COLUMNS).where(reviews.c.reviewer_id == reviewer, reviews.c.team == team)
         found = found.where(reviews.c.id < before) if before else found
         (rows,) = await self._ask(found.order_by(reviews.c.id.desc()).limit(limit))
-        return tuple(loaded(ReviewRecord, row) for row in rows)
+        return await asyncio.to_thread(_page, rows)
 
     async def waiting(self, team: str) -> tuple[tuple[Action, ...], tuple[Task, ...]]:
         now = select(clock(self._offset())).scalar_subquery()
@@ -72,8 +84,8 @@ class Reviews:
         after = select(tasks).where(IN_REVIEW, tasks.c.team == team)
         found, kept, paused = await self._ask(before, held, after)
         reviewed = tuple(to_task(row) for row in paused if self._seals.holds(tasks, row))
-        return tuple(to_action(row, self._seals) for row in [*found, *kept]), reviewed
+        return await to_actions([*found, *kept], self._seals), reviewed
 
     async def under_review(self, team: str, user: str) -> tuple[Action, ...]:
         (rows,) = await self._ask(held_actions(team, user))
-        return tuple(to_action(row, self._seals) for row in rows)
+        return await to_actions(rows, self._seals)

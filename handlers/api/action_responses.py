@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 from gate.actions.prepare import Answered
@@ -16,6 +18,8 @@ from gate.tasks.review_queue import pending_of_action
 from handlers.api import models
 from handlers.api.route import plain_text
 
+LISTED = 100  # facts, and affected things, of an action in a list
+LEFT_OUT = "{count:,} more are not told in a list: ask for this one alone."
 Status = Literal["pending", "executing", "PAUSED_FOR_REVIEW", "success", "error", "unknown", "cancelled"]
 STATUS: dict[State, Status] = {
     State.PREPARED: "pending",
@@ -34,8 +38,18 @@ KINDS: dict[str, Literal["success", "error", "unknown", "not_sent"]] = {
 }
 
 
-def action(token: Token, found: Action) -> models.Action:
-    """An action as this token is shown it."""
+def proposed(token: Token, found: Action) -> models.Proposed:
+    """An action that was just proposed."""
+    return models.Proposed(action=action(token, found))
+
+
+def page(token: Token, found: Sequence[Action], after: str | None) -> models.Page:
+    """A page of actions, with the beginning of their previews alone; `after`: where the next page begins."""
+    return models.Page(actions=[action(token, one, LISTED) for one in found], next=after)
+
+
+def action(token: Token, found: Action, most: int | None = None) -> models.Action:
+    """An action as this token is shown it. `most`: see `preview`."""
     one, known, paused = access.visible_action(token, found), released(found), pending_of_action(found)
     return models.Action(
         id=one.id,
@@ -51,7 +65,7 @@ def action(token: Token, found: Action) -> models.Action:
         needs_phrase=bool(found.phrase),
         phrase=one.phrase,
         deciders=plain_text(deciders(one)),
-        preview=preview(one.preview, one.prose),
+        preview=preview(one.preview, one.prose, most),
         requester=one.requester,
         session_id=one.session.key,
         task_id=one.task or None,
@@ -78,8 +92,11 @@ def _reviewed(one: Action) -> models.Review | None:
     return "released" if one.judged.revised is None else "edited"
 
 
-def preview(seen: Preview, prose: str = "") -> models.Preview:
-    """A preview, as values and as text. `prose`: the words of whoever proposed the call."""
+def preview(seen: Preview, prose: str = "", most: int | None = None) -> models.Preview:
+    """A preview, as values and as text. `prose`: the words of whoever proposed the call. `most`: facts, and affected
+    things, that are told; all of them without it."""
+    left_out = len(seen.facts[most:]) + len(seen.affected[most:]) if most is not None else 0
+    seen = replace(seen, facts=seen.facts[:most], affected=seen.affected[:most])
     return models.Preview(
         summary=seen.summary,
         facts=[models.Fact(label=f.label, value=f.value, old=f.old) for f in seen.facts],
@@ -93,16 +110,19 @@ def preview(seen: Preview, prose: str = "") -> models.Preview:
         notes=list(seen.notes),
         unchecked=prose,
         problem=seen.problem,
-        text=preview_text(seen),
+        text=preview_text(seen, left_out),
+        left_out=left_out,
     )
 
 
-def preview_text(seen: Preview) -> str:
-    """A preview as plain text: the same facts as on the card."""
+def preview_text(seen: Preview, left_out: int = 0) -> str:
+    """A preview as plain text: the same facts as on the card. `left_out`: of its facts and affected things."""
     lines = [seen.summary, *(f"{fact.label}: {fact.value}" for fact in seen.facts)]
     if seen.diff:
         lines += ["", seen.diff]
     lines += [f"- {a.name}" + (f" ({a.size} bytes)" if a.size is not None else "") for a in seen.affected]
+    if left_out:
+        lines.append(LEFT_OUT.format(count=left_out))
     if seen.notifies:
         lines.append(f"Will also notify: {seen.notifies}")
     lines.append(f"Can be undone: {seen.undo}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from gate.actions import confirm as decide
@@ -10,7 +11,7 @@ from gate.actions import edit, reissue, resolve_unknown, undo
 from gate.actions.button_press import OUTDATED, Press
 from gate.actions.prepare import Answered, CallRequest, Prepared, prepare
 from gate.rules import access
-from gate.rules.access import TokenKind, may_read_held
+from gate.rules.access import Listed, TokenKind, may_read_held
 from gate.rules.action import Action, Ref, Risk, Session
 from gate.rules.ids import derive_id
 from gate.rules.permissions import Ruling
@@ -44,7 +45,7 @@ async def current_response(request: ApiRequest[Any], action_id: str, status: int
     if found is None:
         raise not_found("action")
     (redact,) = await redacted(request, [found])
-    return ApiResponse(action_responses.action(request.token, redact), status)
+    return ApiResponse(partial(action_responses.action, request.token, redact), status)
 
 
 async def redacted(request: ApiRequest[Any], found: Sequence[Action]) -> list[Action]:
@@ -110,7 +111,7 @@ async def propose(request: ApiRequest[models.Propose]) -> ApiResponse:
     proposal = Proposal(server, tool, params.arguments, Risk(params.risk_level), prose=params.why)
     made = await prepare(services.world, CallRequest(action_id, session, token.user, proposal))
     if isinstance(made, Prepared):
-        return ApiResponse(models.Proposed(action=action_responses.action(token, made.action)), 201)
+        return ApiResponse(partial(action_responses.proposed, token, made.action), 201)
     if isinstance(made, Answered):
         return ApiResponse(models.Proposed(answer=action_responses.answered(made)), 201)
     raise Problem(422, "refused", " ".join(made.reasons))
@@ -120,8 +121,8 @@ async def get(request: ApiRequest[Any]) -> ApiResponse:
     """GET /actions/{id}, as JSON or as text."""
     (found,) = await redacted(request, [await load_visible(request)])
     if request.wants_text:
-        return ApiResponse(action_responses.as_text(access.visible_action(request.token, found)))
-    return ApiResponse(action_responses.action(request.token, found))
+        return ApiResponse(partial(action_responses.as_text, access.visible_action(request.token, found)))
+    return ApiResponse(partial(action_responses.action, request.token, found))
 
 
 async def listing(request: ApiRequest[models.ListActions]) -> ApiResponse:
@@ -132,30 +133,25 @@ async def listing(request: ApiRequest[models.ListActions]) -> ApiResponse:
     if pending and token.kind is TokenKind.PERSON:
         found = await _waiting(request, session)
     else:
-        most = params.limit + 1
         with a_known_place():
-            found = list(
-                await services.pages.actions(
-                    token, pending=pending, session=session, after=params.after or "", limit=most
-                )
+            found = await services.pages.actions(
+                token, pending=pending, session=session, after=params.after or "", limit=params.limit
             )
-    page, rest = found[: params.limit], found[params.limit :]
-    actions = [action_responses.action(token, one) for one in await redacted(request, page)]
-    return ApiResponse(models.Page(actions=actions, next=page[-1].id if rest else None))
+    shown, after = await redacted(request, found.items), found.items[-1].id if found.more else None
+    return ApiResponse(partial(action_responses.page, token, shown, after))
 
 
-async def _waiting(request: ApiRequest[models.ListActions], session: Session | None) -> list[Action]:
+async def _waiting(request: ApiRequest[models.ListActions], session: Session | None) -> Listed[Action]:
     """The pending actions that this person may see, from the cursor on."""
-    services = request.services
-    waiting = await services.world.ledger.pending(request.token.team, session=session)
+    services, params = request.services, request.params
+    waiting = await services.pages.waiting(request.token.team, session)
     visible = [
         one
-        for one in sorted(waiting, key=lambda a: (a.created_at, a.id), reverse=True)
-        if access.sees(services.world.policy, request.token, request.person, access.Subject(one)).allowed
+        for one, subject in waiting.items()
+        if access.sees(services.world.policy, request.token, request.person, subject).allowed
     ]
-    ids = [one.id for one in visible]
-    start = ids.index(request.params.after) + 1 if request.params.after in ids else 0
-    return visible[start : start + request.params.limit + 1]
+    start = visible.index(params.after) + 1 if params.after in visible else 0
+    return await services.pages.load(visible[start:], params.limit)
 
 
 async def confirm(request: ApiRequest[models.Confirm]) -> ApiResponse:

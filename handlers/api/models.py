@@ -133,6 +133,7 @@ class Preview(BaseModel):
     unchecked: str = Field(description="the proposer's own words")
     problem: str = Field(description="why there is no preview: then nothing can be confirmed")
     text: str
+    left_out: int = Field(description="facts and affected things that a list does not tell; 0 of one alone")
 
 
 class Outcome(BaseModel):
@@ -187,7 +188,9 @@ class Action(BaseModel):
 
 class Page(BaseModel):
     actions: list[Action]
-    next: str | None = Field(description="give it as `after` for the next page; null on the last")
+    next: str | None = Field(
+        description="give it as `after` for the next page; null on the last. Large actions fill a page before `limit`"
+    )
 
 
 class Answered(BaseModel):

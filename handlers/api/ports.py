@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Protocol
 
-from gate.rules.access import EventFilter, IssuedToken, StreamEvent, Subject, Token
+from gate.rules.access import EventFilter, IssuedToken, Listed, StreamEvent, Subject, Token
 from gate.rules.action import Action, Session
 from gate.rules.idempotency import StoredAnswer
 from gate.rules.ports import World
@@ -50,8 +50,23 @@ class Pages(Protocol):
 
     async def actions(
         self, token: Token, *, pending: bool, session: Session | None, after: str, limit: int
-    ) -> Sequence[Action]: ...
-    async def tasks(self, token: Token, *, after: str, limit: int) -> Sequence[Task]: ...
+    ) -> Listed[Action]: ...
+    async def tasks(self, token: Token, *, after: str, limit: int) -> Listed[Task]: ...
+    async def waiting(self, team: str, session: Session | None) -> Mapping[str, Subject]:
+        """id -> subject of all actions that wait for a decision, newest first."""
+        ...
+
+    async def waiting_of(self, task: Task) -> Sequence[str]:
+        """The ids of the actions of a task that wait for a decision, oldest first."""
+        ...
+
+    async def load(self, ids: Sequence[str], limit: int) -> Listed[Action]:
+        """The first of these actions, in their order."""
+        ...
+
+    async def subjects(self, of_actions: Collection[str], of_tasks: Collection[str]) -> Mapping[str, Subject]:
+        """id -> subject, of the actions and tasks that exist."""
+        ...
 
 
 class Rates(Protocol):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from gate.rules import access
@@ -19,7 +20,9 @@ async def listing(request: ApiRequest[Any]) -> ApiResponse:
     """GET /pending-review: those that the token may see, from Redis."""
     token = request.token
     found = await review_queue.pending_reviews(request.world, token.team, token.user)
-    visible = [one for one in found if await _may_see(request, one.execution)]
+    ids = {one.execution for one in found}
+    known = await request.services.pages.subjects(ids, ids)
+    visible = [one for one in found if one.execution in known and _sees(request, known[one.execution])]
     return ApiResponse(models.PendingList(reviews=[models.Pending(**_fields(one)) for one in visible]))
 
 
@@ -34,7 +37,7 @@ async def detail(request: ApiRequest[Any]) -> ApiResponse:
     reads = access.may_read_held(request.world.policy, request.token, waiting.requester)
     if waiting.phase is Phase.AFTER and not reads.allowed:
         raise Problem(403, "not_yet", reads.reason)
-    return ApiResponse(models.Detail(**_fields(waiting), data=data))
+    return ApiResponse(partial(models.Detail, **_fields(waiting), data=data))
 
 
 async def resume(request: ApiRequest[models.Resume]) -> ApiResponse:
@@ -73,8 +76,7 @@ async def history(request: ApiRequest[models.ListReviews]) -> ApiResponse:
             whole = access.may_read_held(world.policy, token, about.requester).allowed
     elif token.kind is TokenKind.PERSON:
         found = await review_queue.history_of(world, token.team, token.user, request.params.before or 0)
-    records = [_record(one, whole) for one in found]
-    return ApiResponse(models.History(reviews=records))
+    return ApiResponse(lambda: models.History(reviews=[_record(one, whole) for one in found]))
 
 
 def _record(one: ReviewRecord, whole: bool) -> models.Record:

@@ -140,9 +140,9 @@ class ApiRequest(Generic[Params]):
 
 @dataclass(frozen=True, slots=True)
 class ApiResponse:
-    """The response: a model, or text if the client accepts text/plain."""
+    """The response: a model, or text if the client accepts text/plain; or what makes it, beside the event loop."""
 
-    content: BaseModel | str
+    content: BaseModel | str | Callable[[], BaseModel | str]
     status: int = 200
 
 

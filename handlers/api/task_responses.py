@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 
 from gate.rules import unreleased_results
 from gate.rules.access import Token, TokenKind
-from gate.rules.action import Action
 from gate.rules.audit import Line
 from gate.rules.events import APPROVALS, open_request
 from gate.rules.reviews import PendingReview
@@ -15,14 +14,28 @@ from gate.rules.task import PauseReason, Plan, Step, Task
 from gate.rules.task_states import TaskState
 from handlers.api import action_responses
 from handlers.api import task_models as models
+from handlers.api.action_responses import LISTED
 from handlers.api.route import plain_text
 
 WAITING = "waiting_approval"
 REVIEW = "PAUSED_FOR_REVIEW"
 
 
-def task(token: Token, found: Task, waiting: Sequence[Action], paused: PendingReview | None) -> models.Task:
-    """A task as this token is shown it, with the actions of it that wait for a person, and its review that waits."""
+def page(tasks: Sequence[Callable[..., models.Task]], after: str | None) -> models.TaskPage:
+    """A page of tasks, with the beginning of the previews of their steps alone; `after`: where the next one begins."""
+    return models.TaskPage(tasks=[make(most=LISTED) for make in tasks], next=after)
+
+
+def audit(token: Token, lines: Sequence[Line]) -> models.Audit:
+    """Entries of the audit log."""
+    return models.Audit(lines=[line(token, one) for one in lines])
+
+
+def task(
+    token: Token, found: Task, waiting: Sequence[str], paused: PendingReview | None, most: int | None = None
+) -> models.Task:
+    """A task as this token is shown it, with the ids of its actions that wait for a person, and its review that waits.
+    `most`: see `action_responses.preview`."""
     one = unreleased_results.redacted_task(found) if token.kind is TokenKind.AGENT else found
     return models.Task(
         id=one.id,
@@ -42,8 +55,8 @@ def task(token: Token, found: Task, waiting: Sequence[Action], paused: PendingRe
             for q in one.questions
         ],
         requirements=list(one.requirements),
-        plan=_plan(token, found, one.plan) if one.plan else None,
-        waiting=[action.id for action in waiting],
+        plan=_plan(token, found, one.plan, most) if one.plan else None,
+        waiting=list(waiting),
         instructions=[
             models.Instruction(user=said.user, text=said.text, at=said.at, used=said.used)
             for said in one.instructions
@@ -54,7 +67,7 @@ def task(token: Token, found: Task, waiting: Sequence[Action], paused: PendingRe
     )
 
 
-def status(one: Task, waiting: Sequence[Action], paused: PendingReview | None) -> str:
+def status(one: Task, waiting: Sequence[str], paused: PendingReview | None) -> str:
     """`PAUSED_FOR_REVIEW` (docs/promises.md REVIEW-01); `waiting_approval` (GATE-21) as long as something waits that
     `approval_requested` was sent for; else the state."""
     if paused:
@@ -79,18 +92,18 @@ def _asks(one: Task) -> models.Asks | None:
     return models.Asks(kind=kind, number=number, text=texts.get(kind, plain_text(one.reason)))
 
 
-def _plan(token: Token, found: Task, plan: Plan) -> models.Plan:
+def _plan(token: Token, found: Task, plan: Plan, most: int | None) -> models.Plan:
     return models.Plan(
         version=plan.version,
         seal="" if token.kind is TokenKind.AGENT else plan.seal,
         note=plan.note,
         answer=plan.closing,
         approved_by=plan.approved_by or None,
-        steps=[_step(step, found) for step in plan.steps],
+        steps=[_step(step, found, most) for step in plan.steps],
     )
 
 
-def _step(step: Step, found: Task) -> models.Step:
+def _step(step: Step, found: Task, most: int | None) -> models.Step:
     review = unreleased_results.release_state(found, step)
     return models.Step(
         id=step.id,
@@ -108,7 +121,7 @@ def _step(step: Step, found: Task) -> models.Step:
         confidence_text=plain_text(step.confidence.text) if step.confidence else "",
         result_review=review.value if review else None,
         result_reviewed_by=unreleased_results.decided_by(step) or None,
-        preview=action_responses.preview(step.preview) if step.preview else None,
+        preview=action_responses.preview(step.preview, most=most) if step.preview else None,
     )
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any
 
 from gate.actions.button_press import PressResult, TaskPress
 from gate.rules import access
 from gate.rules.access import Token, TokenKind
-from gate.rules.action import Action, Json, Ref, Session
+from gate.rules.action import Json, Ref, Session
 from gate.rules.ids import derive_id
-from gate.rules.ledger_ports import Ledger
 from gate.rules.permissions import TaskVerb, account
 from gate.rules.planner_port import Incoming
 from gate.rules.ports import StaleTask, World
@@ -88,19 +88,12 @@ async def current_response(request: ApiRequest[Any], task_id: str, status: int =
     return ApiResponse(await _task_model(request, found), status)
 
 
-async def _task_model(request: ApiRequest[Any], task: Task) -> models.Task:
-    ledger = request.world.ledger
-    waiting = await ledger.pending(task.session.team, session=task.session)
-    own = [one for one in waiting if await _task_of(ledger, one) == task.id]
-    return shapes.task(request.token, task, own, await review_queue.paused_at(request.world, task))
-
-
-async def _task_of(ledger: Ledger, action: Action) -> str:
-    """The id of the action's task: by its plan, else by the turn that proposed it; "" without a task."""
-    if action.task or not action.turn:
-        return action.task
-    turn = await ledger.turn(action.turn)
-    return turn.task if turn else ""
+async def _task_model(request: ApiRequest[Any], task: Task) -> Callable[..., models.Task]:
+    """What makes the response, beside the event loop."""
+    waiting = await request.services.pages.waiting_of(task)
+    return partial(
+        shapes.task, request.token, task, waiting, await review_queue.paused_at(request.world, task)
+    )
 
 
 def press(request: ApiRequest[Any], task: Task, number: int, seal: str = "", **more: Any) -> TaskPress:
@@ -156,11 +149,10 @@ async def listing(request: ApiRequest[models.ListTasks]) -> ApiResponse:
     params = request.params
     with a_known_place():
         found = await request.services.pages.tasks(
-            request.token, after=params.after or "", limit=params.limit + 1
+            request.token, after=params.after or "", limit=params.limit
         )
-    page = found[: params.limit]
-    tasks = [await _task_model(request, one) for one in page]
-    return ApiResponse(models.TaskPage(tasks=tasks, next=page[-1].id if len(found) > params.limit else None))
+    tasks = [await _task_model(request, one) for one in found.items]
+    return ApiResponse(partial(shapes.page, tasks, found.items[-1].id if found.more else None))
 
 
 async def instruct(request: ApiRequest[models.Instruct]) -> ApiResponse:
@@ -280,4 +272,4 @@ async def audit(request: ApiRequest[models.ListAudit]) -> ApiResponse:
         entries = tuple(
             line for line in entries if token.id in (line.entry.token, mine.get(line.entry.action))
         )
-    return ApiResponse(models.Audit(lines=[shapes.line(token, line) for line in entries]))
+    return ApiResponse(partial(shapes.audit, token, entries))

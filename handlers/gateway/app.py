@@ -24,7 +24,7 @@ from handlers.api.ports import Services
 from handlers.api.route import Problem
 from handlers.gateway import waiting
 from handlers.gateway.calls import CALLER, Calls, Context, caller_of, channel_of
-from handlers.gateway.results import INSTRUCTIONS, OWN, tool
+from handlers.gateway.results import INSTRUCTIONS, tool_page
 from handlers.gateway.waiting import Caller
 
 PATH = "/mcp"
@@ -46,7 +46,7 @@ def server(services: Services, feed: Feed) -> Server[Any]:
     async def list_tools(ctx: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
         world, token = services.world, caller_of(ctx).token
         known = offered_tools(world.tools.specs(), world.policy, channel_of(token))
-        return ListToolsResult(tools=[*map(tool, known.values()), *OWN])
+        return tool_page(list(known.values()), (params and params.cursor) or "")
 
     return Server(
         NAME,

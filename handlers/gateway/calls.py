@@ -233,12 +233,12 @@ class Calls:
                 pending=args.get("all") is not True,
                 session=None,
                 after=after if isinstance(after, str) and re.fullmatch(ID, after) else "",
-                limit=PAGE + 1,
+                limit=PAGE,
             )
-        page = found[:PAGE]
+        page = found.items
         made = await services.tokens.makers([one.id for one in page])
         own = [one for one in page if made.get(one.id) == token.id and not one.undoes]
-        return results.listed(own, page[-1].id if len(found) > PAGE else "")
+        return results.listed(own, page[-1].id if found.more else "")
 
     async def _gate_withdraw(self, token: Token, args: dict[str, Json]) -> CallToolResult:
         """The tool gate_withdraw: as POST /actions/{id}/cancel, by ticket."""

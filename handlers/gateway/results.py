@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 
-from mcp_types import CallToolResult, ContentBlock, TextContent, Tool, ToolAnnotations
+from mcp_types import CallToolResult, ContentBlock, ListToolsResult, TextContent, Tool, ToolAnnotations
 
 from gate.actions.prepare import Answered
 from gate.rules.action import Action, CallClass, Json, ResultDecision
@@ -107,6 +108,8 @@ TAKE_BACK = Tool(
     ),
 )
 OWN = (ASK_TOOL, TICKETS, TAKE_BACK)
+TOOLS_CHARS = 500_000  # of the tools of one page: a server may describe each in 100,000
+MAX_CURSOR = 10  # digits
 
 
 def tool(one: OfferedTool) -> Tool:
@@ -132,6 +135,22 @@ def tool(one: OfferedTool) -> Tool:
             open_world_hint=spec.hints.open_world,
         ),
         _meta={META: {"tool": spec.full_name, "class": one.cls.value, "trust": spec.trust.value}},
+    )
+
+
+def tool_page(known: Sequence[OfferedTool], cursor: str) -> ListToolsResult:
+    """The tools behind a cursor, as many as a page has room for; our own on the first one. A cursor is a place in the
+    list, "" for its beginning."""
+    start = int(cursor) if cursor.isascii() and cursor.isdigit() and len(cursor) < MAX_CURSOR else 0
+    shown, room = list[Tool](), TOOLS_CHARS
+    for made in map(tool, known[start:]):
+        room -= len(json.dumps(made.input_schema)) + len(made.description or "")
+        if shown and room < 0:
+            break
+        shown.append(made)
+    end = start + len(shown)
+    return ListToolsResult(
+        tools=[*shown, *(() if start else OWN)], next_cursor=str(end) if end < len(known) else None
     )
 
 

@@ -43,18 +43,18 @@ async def test_pages_follow_each_other(engine: AsyncEngine, ledger: SqlLedger) -
             await tx.insert(action(id=f"a{number}", created_at=now, expires_at=now + timedelta(hours=1)))
     whose = await token(store)
     found, after = [], ""
-    while page := await pages.actions(whose, pending=True, session=None, after=after, limit=2):
+    while page := (await pages.actions(whose, pending=True, session=None, after=after, limit=2)).items:
         found += [one.id for one in page]
         after = page[-1].id
     assert found == ["a4", "a3", "a2", "a1", "a0"]  # of the same moment: by id
     other = await token(store, user="U_ELSE")
-    assert not await pages.actions(other, pending=False, session=None, after="", limit=9)
+    assert not (await pages.actions(other, pending=False, session=None, after="", limit=9)).items
     agent = await token(store, TokenKind.AGENT)
     async with ledger.begin() as tx:
         await tx.record_token(agent.id, "a3")
     mine = await pages.actions(agent, pending=True, session=action().session, after="", limit=9)
-    assert [one.id for one in mine] == ["a3"]
-    assert not await pages.actions(whose, pending=False, session=None, after="a0", limit=9)
+    assert [one.id for one in mine.items] == ["a3"]
+    assert not (await pages.actions(whose, pending=False, session=None, after="a0", limit=9)).items
     with pytest.raises(LookupError):
         await pages.tasks(agent, after="a0", limit=9)
     with pytest.raises(LookupError):
