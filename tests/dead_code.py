@@ -25,7 +25,7 @@ ALLOWED = {
     "SQLAlchemy reads them, or calls them": "impl cache_ok inherit_cache load_dialect_impl arraysize",
     "they set what another library reads": "isolation_level text_factory row_factory database_backed_queue "
     "validate_tool_result matching_blocks opcodes wss_uri data_type compress_type tesseract_cmd MAX_IMAGE_PIXELS "
-    "tempdir val superscript",
+    "tempdir val superscript evolve",
     "html.parser and xml.sax call them": "handle_data handle_starttag handle_endtag startElement endElement",
     "a parameter of aiohttp's AbstractResolver": "family",
     "bot.cli.main finds a command's function by its name": "doctor export rotate_key",
