@@ -13,6 +13,7 @@ from typing import Any, NoReturn, TypeVar
 from sqlalchemy import ColumnElement, Row, Table
 from sqlalchemy.dialects import postgresql, sqlite
 
+from gate.rules.access import Audience
 from gate.rules.action import ALTERED, EARLIER, Action, Origin, Vote
 from gate.rules.audit import Entry, Line
 from gate.rules.due_times import due_after
@@ -41,7 +42,7 @@ ORIGIN = [field.name for field in fields(Origin)]
 # Fields of an action whose columns have their names; its origin has a column for each field.
 ACTION = [field.name for field in fields(Action) if field.name not in ("origin", "flaw")]
 # What stands beside the parts of an action, to be asked for. It is not read from there.
-PROPOSAL_COLUMNS = ("server", "tool", "definition", "review", "audience", "expires_at")
+PROPOSAL_COLUMNS = ("server", "tool", "definition", "review", "expires_at")
 # Parts of a task that have a column for each of their fields.
 TASK_PARTS: dict[str, Any] = {
     "request": Request,
@@ -88,6 +89,7 @@ def _names(kind: Any) -> tuple[str, ...]:
 def action_row(action: Action, offset: timedelta, seals: RowMacs) -> dict[str, Any]:
     """The row with its MAC; one that was read with a flaw keeps it, whatever else is changed of it."""
     row = {name: getattr(action, name) for name in (*ACTION, *ORIGIN, *PROPOSAL_COLUMNS)}
+    row["audience"] = Audience(action.approvers, action.private)
     row["team"], row["held"] = action.session.team, action.under_review  # a MAC covers the name of the column
     mac = KEPT_FLAW[action.flaw] if action.flaw else seals.mac(actions, row)
     return {**row, "mac": mac, "due": due(action, offset)}

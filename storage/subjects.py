@@ -9,8 +9,8 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from gate.rules.access import Parties, Subject
-from gate.rules.action import Audience, Proposal
+from gate.rules.access import Audience, Parties, Subject
+from gate.rules.action import Proposal
 from storage.api_tables import made
 from storage.columns import unpacked
 from storage.database import ask

@@ -17,7 +17,8 @@ from sqlalchemy import (
     literal_column,
 )
 
-from gate.rules.action import Audience, Execution, Json, Person, Proposal, Resolution, ResultReview, Undo
+from gate.rules.access import Audience
+from gate.rules.action import Execution, Json, Person, Proposal, Resolution, ResultReview, Undo
 from gate.rules.planner_port import CallReport, Mode, Reply
 from gate.rules.states import State
 from gate.rules.task import Usage

@@ -48,6 +48,14 @@ class Token:
 
 
 @dataclass(frozen=True, slots=True)
+class Audience:
+    """Who is shown an action besides its requester."""
+
+    approvers: Approvers = Approvers()
+    private: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Parties:
     """What says of an action or a task who may know of it; the same fields as there."""
 

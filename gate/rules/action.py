@@ -92,14 +92,6 @@ class Approvers:
 
 
 @dataclass(frozen=True, slots=True)
-class Audience:
-    """Who is shown an action besides its requester."""
-
-    approvers: Approvers = Approvers()
-    private: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Fact:
     """One argument leaf as people see it: a path such as `to[0]`, and its value as text."""
 
@@ -387,10 +379,6 @@ class Action:
     @property
     def private(self) -> bool:
         return self.proposal.decision.private
-
-    @property
-    def audience(self) -> Audience:
-        return Audience(self.approvers, self.private)
 
     @property
     def prose(self) -> str:
