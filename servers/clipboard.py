@@ -455,6 +455,7 @@ CARDS: dict[str, Card] = {
         "Set clipboard",
         "Set",
         "Put {args.text|size} into the clipboard",
+        summaries=[{"unless": "{args.text}", "summary": "Empty the clipboard"}],
         risk="low",
         noun="the clipboard",
         capture={"plan": call("preview_clipboard", text="{args.text}")},

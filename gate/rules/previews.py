@@ -15,7 +15,7 @@ from gate.rules.canonical_json import MAX_BYTES, MAX_INT, BadArguments, canonica
 from gate.rules.diffs import unified
 from gate.rules.policy import words
 from gate.rules.templates import PLACEHOLDER, TemplateError, expand, holds
-from gate.rules.tool import ToolSpec, Undo
+from gate.rules.tool import Summary, ToolSpec, Undo
 from gate.rules.unicode_safety import is_deceptive
 
 DECEPTIVE_TEXT = (
@@ -135,10 +135,22 @@ def default_verb(spec: ToolSpec) -> str:
     return (words(spec.name) or ["run"])[0].capitalize()
 
 
+def summary_template(spec: ToolSpec, scope: Mapping[str, Json]) -> str:
+    """The first line of the card as the recipe has it for this case."""
+    recipe = spec.recipe
+    return next((one.summary for one in recipe.summaries if _applies(one, scope)), recipe.summary)
+
+
+def _applies(one: Summary | Undo, scope: Mapping[str, Json]) -> bool:
+    """Whether its conditions are met; an empty one always is."""
+    return (not one.when or holds(one.when, scope)) and not (one.unless and holds(one.unless, scope))
+
+
 def summary_of(spec: ToolSpec, args: Json, otherwise: str = "") -> str:
     """What a call does in its recipe's words, as far as the arguments alone tell; else `otherwise`."""
+    scope = {"args": args}
     try:
-        return str(expand(spec.recipe.summary, {"args": args})) or otherwise
+        return str(expand(summary_template(spec, scope), scope)) or otherwise
     except TemplateError:
         return otherwise
 
@@ -173,7 +185,7 @@ def build(
     """The preview of a call, from its arguments and from what was captured. Raises TemplateError."""
     recipe = spec.recipe
     scope = {"args": args, "capture": capture}
-    summary = next((one.summary for one in recipe.summaries if holds(one.when, scope)), recipe.summary)
+    summary = summary_template(spec, scope)
     affected, more = _affected(recipe.show.items, scope)
     placed = _placed(summary, scope) if summary else {}
     if not summary and len(args) == 1:  # of several, the line does not say which is which
@@ -278,13 +290,7 @@ def _clipped(text: str) -> str:
 
 def way_back(spec: ToolSpec, scope: Mapping[str, Json]) -> Undo | None:
     """The first inverse whose condition holds."""
-    for undo in spec.recipe.undo:
-        if undo.when and not holds(undo.when, scope):
-            continue
-        if undo.unless and holds(undo.unless, scope):
-            continue
-        return undo
-    return None
+    return next((undo for undo in spec.recipe.undo if _applies(undo, scope)), None)
 
 
 def undo_words(spec: ToolSpec, args: Json, capture: Mapping[str, Json]) -> str:

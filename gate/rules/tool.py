@@ -68,10 +68,12 @@ class ClassRaise:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Another first line of the card, for where the condition `when` holds of what was captured."""
+    """Another first line of the card, for where `when` holds of the arguments and of what was captured, and `unless`
+    does not; either may be empty."""
 
-    when: str
     summary: str
+    when: str = ""
+    unless: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 PathArg = Annotated[str, Field(description="A path inside the allowed folders, like reports/q3.md.")]
 PathsArg = Annotated[
-    str | list[str], Field(description="One path, or a list of at most 100 paths in the same root.")
+    str | list[str], Field(description="One path, or a list of at most 100 paths in the same allowed folder.")
 ]
 Sha256 = Annotated[str, Field(pattern=r"^(absent|[0-9a-f]{64})$")]
 TrashIdArg = Annotated[

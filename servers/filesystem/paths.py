@@ -244,7 +244,7 @@ def _enter(folder: int, part: str, said: str) -> int:
 def spot(place: Place) -> Iterator[Spot]:
     """Where the last name of `place` stands, with its folder open. The name itself need not exist."""
     if not place.parts:
-        raise ToolError("That is the root folder itself. Name a file in it.")
+        raise ToolError("That is an allowed folder itself. Name a file in it.")
     with opened(Place(place.root, place.parts[:-1], place.prefix)) as folder:
         unmistakable(folder, place.parts[-1])
         yield Spot(folder, place.parts[-1], place.said)

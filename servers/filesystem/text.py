@@ -31,7 +31,7 @@ def page(place: Place, offset: int, limit: int) -> FileText:
         sha256=whole.sha256,
     )
     if found is None:
-        note = f"Not text: a file of {whole.size} bytes with the SHA-256 {whole.sha256}."
+        note = f"This is not text, but a file of {whole.size:,} bytes."
         return answer.model_copy(update={"note": note})
     first, text, end = _characters(data, offset, found.name, whole.size)
     while not answers.fits(text):
@@ -71,7 +71,7 @@ def _note(head: bytes, found: Encoding, end: int, size: int) -> str:
     if head.startswith(codecs.BOM_UTF8):
         notes.append("Starts with a byte order mark.")
     if end < size:
-        notes.append(f"There is more: {size} bytes in all, go on at next_offset.")
+        notes.append(f"There is more: {size:,} bytes in all. Ask for what follows byte {end:,}.")
     return " ".join(notes)
 
 

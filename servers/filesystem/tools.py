@@ -251,7 +251,7 @@ class Tools:
         """Delete a file or a folder, or a list of them, all or none. They stay in the trash for 30 days."""
         places, at = path_arguments.several(self.roots, path), self.clock()
         if len({place.root for place in places}) > 1:
-            raise ToolError("These files are in different roots. Delete those of one root at a time.")
+            raise ToolError("These files are in different allowed folders. Delete those of one at a time.")
         for place in places:
             path_arguments.deletable(self.roots, place, self.folders)
         if expected is not None and set(expected) != {place.said for place in places}:
@@ -306,9 +306,7 @@ def _encoded(content: str) -> bytes:
     try:
         data = content.encode()
     except UnicodeEncodeError:
-        raise ToolError(
-            "The text holds half a character (a lone surrogate). Write it in whole characters."
-        ) from None
+        raise ToolError("The text holds half a character. Write it in whole characters.") from None
     if len(data) > LARGEST_WRITE:
         raise ToolError(f"The text is {len(data)} bytes long. Write at most {LARGEST_WRITE} at once.")
     if b"\0" in data:
@@ -364,7 +362,20 @@ _WRITE = change(
     "Write file",
     "Write",
     "Write {args.content|size} to {args.path}",
-    summaries=[{"when": "{capture.before.exists}", "summary": "Replace {args.path}"}],
+    summaries=[
+        {
+            "when": "{capture.before.text}",
+            "unless": "{args.content}",
+            "summary": "Empty {args.path}, all {capture.before.size|size} of it",
+        },
+        {"when": "{capture.before.exists}", "summary": "Replace {args.path}"},
+        {
+            "when": "{capture.before.path}",
+            "unless": "{args.content}",
+            "summary": "Create {args.path} (empty)",
+        },
+        {"unless": "{args.content}", "summary": "Write {args.path} as an empty file"},
+    ],
     targets={"paths": ["path"], "reported": ["{capture.before.path}"]},
     noun="{args.path|name}",
     capture={"before": call("preview_write", path="{args.path}")},

@@ -141,9 +141,9 @@ CONFIRMABLE = {
     "TODO:\n- delete README.md": "Delete README.md",
     "my tasks:\n1. delete README.md": "Delete README.md",
     "steps:\n1. delete README.md": "Delete README.md",
-    "touch today.md": "Write 0 B to today.md",
-    "create an empty file called today.md": "Write 0 B to today.md",
-    "touch archive/README.md": "Write 0 B to archive/README.md",
+    "touch today.md": "Create today.md (empty)",
+    "create an empty file called today.md": "Create today.md (empty)",
+    "touch archive/README.md": "Create archive/README.md (empty)",
 }
 # Words with a next step, and nothing to confirm.
 TOLD = {

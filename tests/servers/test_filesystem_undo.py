@@ -10,11 +10,13 @@ from typing import Any
 
 import pytest
 
+from gate.rules.previews import summary_of
 from gate.rules.templates import expand, holds
 from servers.filesystem import server
 from servers.tool_metadata import META
 from tests.servers import gate_around_server
 from tests.servers.files import Ask, Mode, files, sample, sha, tree
+from views.wording import past
 
 
 @dataclass
@@ -256,3 +258,18 @@ async def test_a_card_says_replace_where_the_file_is_there_and_write_where_it_is
         old = await gate.look("write_file", path="notes.md", content="hello")
     assert new.preview.summary == "Write 5 B to new.md"
     assert old.preview.summary == "Replace notes.md"
+
+
+async def test_a_card_says_in_words_that_a_file_is_created_empty_or_loses_all_that_is_in_it(
+    tmp_path: Path,
+) -> None:
+    async with gate_around_server.gated(tmp_path / "logs", "filesystem", server([sample(tmp_path)])) as gate:
+        size = (await gate("get_metadata", path="notes.md"))["size"]
+        new = await gate.look("write_file", path="new.md", content="")
+        emptied = await gate.look("write_file", path="notes.md", content="")
+        spec = gate.spec("write_file")
+    assert new.preview.summary == "Create new.md (empty)"
+    assert emptied.preview.summary == f"Empty notes.md, all {size} B of it"
+    assert past(emptied.preview.summary) == f"Emptied notes.md, all {size} B of it"
+    assert summary_of(spec, {"path": "a.md", "content": ""}) == "Write a.md as an empty file"
+    assert summary_of(spec, {"path": "a.md", "content": "x"}) == "Write 1 B to a.md"

@@ -129,7 +129,8 @@ class UndoSection(ReadSection):
 
 
 class SummarySection(Section):
-    when: str
+    when: str = ""
+    unless: str = ""
     summary: str
 
 
@@ -219,7 +220,7 @@ class RecipeSection(Section):
             **{key: getattr(self, key) for key in same},
             raises=tuple(one.to_raise() for one in self.raise_if),
             capture={name: one.to_read() for name, one in self.capture.items()},
-            summaries=tuple(Summary(one.when, one.summary) for one in self.summaries),
+            summaries=tuple(Summary(one.summary, one.when, one.unless) for one in self.summaries),
             show=Show(**self.preview.model_dump()),
             undo=tuple(Undo(**one.model_dump()) for one in self.undo),
             drift=Drift(Read(drift.tool, drift.args), drift.same) if drift else None,

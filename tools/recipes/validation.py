@@ -73,7 +73,8 @@ class _Validator:
             "preview.before": show.before,
         }
         for place, one in enumerate(recipe.summaries):
-            templates |= {f"summaries[{place}].when": one.when, f"summaries[{place}].summary": one.summary}
+            key = f"summaries[{place}]"
+            templates |= {f"{key}.when": one.when, f"{key}.unless": one.unless, f"{key}.summary": one.summary}
         for key, template in templates.items():
             yield from self._template_problems(key, template, captured)
         for name in (*show.says, *filter(None, [show.of])):
