@@ -296,6 +296,7 @@ def _under(action: Action, votes: Sequence[Vote]) -> list[Block]:
     told = action.preview
     back = "" if action.cls is CallClass.DESTRUCTIVE else preview.reversibility(told)
     shown = " · ".join(filter(None, [preview.sized(told), back]))
+    shown = f"{shown[:1].upper()}{shown[1:]}"
     own = [
         _edited(action),
         _unusual(action),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from gate.rules.action import Action, Affected, CallClass, Fact, Preview
@@ -28,6 +28,9 @@ FEW = 12  # arguments and affected things shown of a preview that does not fit
 # Rows of a table, in which a label cannot pass for a value nor a value for a row.
 _LABEL = re.compile(r"[\w.\[\]-]{1,32}", re.ASCII)
 _PATH_LABEL = re.compile(r"[\w./\[\]-]{1,80}", re.ASCII)  # of bound arguments, such as expected.drafts/a.md
+_SPELLED = re.compile(r"[\w.\[\]-]{1,80}", re.ASCII)  # without a blank
+_BETWEEN = re.compile(r"(?<=[A-Za-z0-9])_(?=[A-Za-z0-9])")
+Naming = Callable[[str], str]  # how the names of arguments are shown
 _ROW = 100
 HELD = re.compile(r" \(a folder with \d+ files?\)$")  # how the filesystem server names what it lists
 
@@ -65,23 +68,24 @@ def whole(preview: Preview) -> list[Block]:
     return list(_whole(preview))
 
 
-def _whole(preview: Preview) -> Iterator[Block]:
+def _whole(preview: Preview, name: Naming = str) -> Iterator[Block]:
     yield from _diff(preview.diff)
     yield from _affected(preview.affected)
     if (preview.diff or preview.affected) and preview.facts:
         yield _heading()
-    yield from _facts(preview.facts)
+    yield from _facts(preview.facts, name)
 
 
 def reviewed(preview: Preview, cls: CallClass) -> list[Block]:
-    """As `whole`, for the review of a destructive action: without arguments that stand above, and without what the
-    recipe has looked up, such as digests."""
-    return whole(replace(preview, facts=tuple(unsaid(preview, cls))))
+    """As `whole`, for the review of a destructive action: without arguments that stand above, without what the recipe
+    has looked up, such as digests, and with the names of arguments in words."""
+    return list(_whole(replace(preview, facts=tuple(unsaid(preview, cls))), named))
 
 
 def brief(preview: Preview, cls: CallClass) -> list[Block]:
     """As `whole`, for a card: without what its first line, its difference or its table says already, and without what
-    the recipe has looked up. Of a tool that nobody has reviewed, every argument."""
+    the recipe has looked up, and with the names of arguments in words. Of a tool that nobody has reviewed, every
+    argument."""
     return list(_brief(preview, cls))
 
 
@@ -89,7 +93,7 @@ def _brief(preview: Preview, cls: CallClass) -> Iterator[Block]:
     yield from _text_of_diff(preview.diff)
     if not _named_above(preview):
         yield from _affected(preview.affected)
-    yield from _facts(unsaid(preview, cls))
+    yield from _facts(unsaid(preview, cls), named)
 
 
 def unsaid(preview: Preview, cls: CallClass) -> list[Fact]:
@@ -163,7 +167,7 @@ def _shortened(preview: Preview) -> Iterator[Block]:
         yield _aside(f"… {len(preview.affected) - FEW:,} more")
     facts = [fact for fact in preview.facts if not fact.added]
     for fact in facts[:FEW]:
-        yield from _fact(fact, folded=True)
+        yield from _fact(fact, _apart(facts, named), folded=True)
     if len(facts) > FEW:
         yield _aside(f"… {len(facts) - FEW:,} more arguments")
 
@@ -213,22 +217,34 @@ def prose(words: str) -> list[Block]:
     return [_aside("Proposer's words (not checked):"), quote(words, 600)]
 
 
-def _facts(facts: Sequence[Fact]) -> Iterator[Block]:
+def named(label: str) -> str:
+    """The name of an argument in words, `expected top` of `expected_top`; *Show everything* has it as it is."""
+    return _BETWEEN.sub(" ", label) if _SPELLED.fullmatch(label) else label
+
+
+def _apart(facts: Sequence[Fact], name: Naming) -> Naming:
+    """The same, where no other argument has that name."""
+    taken = {fact.label for fact in facts}
+    return lambda label: label if name(label) in taken else name(label)
+
+
+def _facts(facts: Sequence[Fact], name: Naming = str) -> Iterator[Block]:
     """Short facts in one table, then the others each under its label: a box belongs to the label above it."""
     if [(fact.label, fact.value) for fact in facts] == [("", "{}")]:
         yield _aside("No arguments")
         return
+    name = _apart(facts, name)
     rows = [fact for fact in facts if _is_row(fact)]
     asked, added = [f for f in rows if not f.added], [f for f in rows if f.added]
     if asked:
-        yield from framed(_table([(fact.label, fact.value) for fact in asked]))
-    edited = [(fact.label, fact.old) for fact in asked if fact.old is not None]
+        yield from framed(_table([(name(fact.label), fact.value) for fact in asked]))
+    edited = [(name(fact.label), fact.old) for fact in asked if fact.old is not None]
     if edited:
         yield _aside("Before the edit:")
         yield from framed(_table(edited))
     for fact in facts:
         if not _is_row(fact):
-            yield from _fact(fact)
+            yield from _fact(fact, name)
     if added:
         yield _aside("Looked up for this, and checked again before it runs:")
         yield from framed(_table([(fact.label, fact.value) for fact in added]))
@@ -249,9 +265,9 @@ def _table(rows: Sequence[tuple[str, str]]) -> str:
     return "\n".join(f"{label:<{width}}  {inline(value)}" for label, value in rows)
 
 
-def _fact(fact: Fact, folded: bool = False) -> Iterator[Block]:
-    name = words(fact.label, "bold", most=300 if folded else WHOLE)
-    label = name if fact.label else words("(no name)", "italic")
+def _fact(fact: Fact, name: Naming, folded: bool = False) -> Iterator[Block]:
+    told = words(name(fact.label), "bold", most=300 if folded else WHOLE)
+    label = told if fact.label else words("(no name)", "italic")
     added = [words(" (added by the tool's recipe)", "italic")] if fact.added else []
     if fact.old is None:
         yield from _value([label, *added], fact.value, folded)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from gate.rules.tool import ToolSpec
+from tests.gate.fake_tools import TEXT, schema
 from tests.slack_app import ANN, OPS, TEAM, Card, Edge, said_in, says
+from tests.views.samples import shown
 
 
 async def opened(card: Card, callback: str, user: str = ANN):
@@ -25,7 +28,7 @@ async def test_a_write_is_confirmed_done_and_taken_back(edge: Edge) -> None:
 
     assert (await card.click("confirm")).ok
     assert card.text == "Wrote a.md"
-    assert card.buttons == ["task_satisfied", "undo", "task_changes", "task_start_over", "full"]
+    assert card.buttons == ["task_satisfied", "undo", "task_start_over", "full"]
     assert edge.desk.notes == {"a.md": "hello"}
 
     assert (await card.click("undo")).ok
@@ -67,6 +70,20 @@ async def test_what_destroys_wants_its_phrase_typed(edge: Edge) -> None:
     assert edge.ann.modal is None
     assert card.text == "Shredded a.md"
     assert edge.desk.notes == {}
+
+
+async def test_the_arguments_of_a_tool_without_a_recipe_are_named_in_words_and_exactly_in_show_everything(
+    http: Edge,
+) -> None:
+    given = {name: TEXT for name in ("path", "expected_top", "in_it", "in it")}
+    spec = ToolSpec("desk", "make_folder", "Make folder", "", schema([], **given), definition="d-f")
+    http.desk.specs_now["make_folder"] = spec
+    card = await http.propose("make_folder", path="a", expected_top="b", **{"in_it": "c", "in it": "d"})
+    told = shown(card.message.blocks)
+    assert "expected top  b" in told
+    assert "expected_top" not in told
+    assert "in_it" in told  # another argument has the name in words
+    assert "expected_top  b" in said_in(await opened(card, "full"))
 
 
 async def test_a_modal_shows_a_placeholder_before_its_content(edge: Edge) -> None:

@@ -78,7 +78,7 @@ def test_a_prepared_write_in_full():
     text, ids = drawn(action())
     assert text.split("\n") == [
         "Move reports/q3.md to archive/q3.md",
-        "can be undone",
+        "Can be undone",
         "Expires <!date^1795176300^{time}|2026-11-20 12:05:00 UTC>.",
         "Confirm",
         "Edit",
@@ -125,7 +125,7 @@ def test_who_else_is_notified_and_what_cannot_be_undone_is_said_before():
     told = replace(MOVE, notifies="Ahmad, by mail", undo="no: mails cannot be called back")
     text, _ = drawn(action(told))
     assert "Will also notify: Ahmad, by mail" in text
-    assert "cannot be undone: mails cannot be called back" in text
+    assert "Cannot be undone: mails cannot be called back" in text
 
 
 def test_a_short_value_is_said_also_where_the_first_line_ends_with_it():
@@ -258,7 +258,7 @@ def test_an_argument_is_hidden_only_where_the_line_or_the_difference_says_it():
     said = replace(MOVE, facts=(*MOVE.facts, Fact("mode", "force"), Fact("copy_of", "archive/q3.md")))
     text, _ = drawn(action(said))
     assert "mode     force" in text
-    assert "copy_of  archive/q3.md" in text  # the line says it of the destination
+    assert "copy of  archive/q3.md" in text  # the line says it of the destination
     assert "source" not in text
     long = replace(MOVE, summary=f"Move reports/q3.md to {'x' * 200} archive/q3.md")
     assert "source" in drawn(action(long))[0]
