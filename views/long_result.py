@@ -16,6 +16,7 @@ KINDS = (SHOW_ALL, *(f"{SHOW_ALL}_{number}" for number in range(2, MOST_PARTS + 
 WINDOW_BYTES = 200 * 1024  # of the 250 KB that Slack takes
 WINDOW_BLOCKS = 90  # of the 100
 NOT_KEPT = "The answer was longer than what I keep: this is its beginning."
+WHOLE = "The whole result"
 NO_MORE = "There is more than these windows show."
 
 
@@ -26,30 +27,45 @@ def told(note: Note, most: int = MOST) -> str:
 
 
 def row(note: Note) -> list[Block]:
-    """A button for each window that it takes. It carries the id of the note and the number of the window alone."""
-    many = min(len(_windows(told(note))), MOST_PARTS)
+    """A button for each window that the result of a read takes."""
+    return row_of(note.id, min(len(_windows(told(note))), MOST_PARTS))
+
+
+def row_of(key: str, many: int) -> list[Block]:
+    """A button for each of so many windows. It carries the id of its record and the number of the window alone."""
     names = [f"Show part {number} of {many}" for number in range(1, many + 1)] if many > 1 else ["Show all"]
     return [
-        actions(*(button(name, KINDS[place], f"{note.id}.{place + 1}.0") for place, name in enumerate(names)))
+        actions(*(button(name, KINDS[place], f"{key}.{place + 1}.0") for place, name in enumerate(names)))
     ]
 
 
 def window(note: Note, number: int) -> dict[str, object] | None:
-    """The window of this number, from 1; None where there is none."""
+    """The window of this number, from 1, of the result of a read; None where there is none."""
     made = _windows(told(note))
-    if not 0 < number <= min(len(made), MOST_PARTS):
+    many = min(len(made), MOST_PARTS)
+    if not 0 < number <= many:
         return None
     summary = str(note.body.get("summary") or note.body.get("name") or "")
-    last = number == min(len(made), MOST_PARTS)
-    rest = [NO_MORE] if len(made) > MOST_PARTS else [NOT_KEPT] if note.body.get("clipped") else []
+    rest = NO_MORE if len(made) > MOST_PARTS else NOT_KEPT if note.body.get("clipped") else ""
+    title = f"Part {number}" if len(made) > 1 else WHOLE
+    return _view(title, summary, made[number - 1], rest if number == many else "")
+
+
+def window_of(summary: str, text: str, title: str, missing: str) -> dict[str, object]:
+    """A window with as much of a text as it holds. `missing`: what it says of what is not in the text."""
+    made = _windows(text)
+    return _view(title, summary, made[0], NO_MORE if len(made) > 1 else missing)
+
+
+def _view(title: str, summary: str, shown: tuple[Block, ...], rest: str) -> dict[str, object]:
     return {
         "type": "modal",
         "callback_id": SHOW_ALL,
-        "title": plain("The whole result" if len(made) == 1 else f"Part {number}", 24),
+        "title": plain(title, 24),
         "blocks": [
             rich(line(words(summary, "bold", most=200))),
-            *made[number - 1],
-            *(context(mrkdwn(one)) for one in rest if last),
+            *shown,
+            *([context(mrkdwn(rest))] if rest else []),
         ],
         "close": plain("Close", 24),
     }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 
 from gate.rules import messages
@@ -40,7 +39,7 @@ from views.block_kit import (
 )
 from views.task_progress import WISHES
 from views.task_wording import counted, mode, number, spent, state, what
-from views.tool_results import Table, in_table, outlined, table, table_holds
+from views.tool_results import MORE_ROWS, Table, in_table, outlined, table, table_holds
 from views.wording import effect, may_confirm
 
 NOTHING = "Nothing is under way in this thread."
@@ -53,9 +52,6 @@ AWAITED = {
     TaskState.SATISFACTION: "say whether this meets their needs",
 }
 OVER = "No more of this is told here."
-MORE_ROWS = re.compile(
-    r"^… [\d,]{1,20} more rows?$", re.MULTILINE
-)  # as tool_results counts what it leaves out
 TEXT = 300
 ASKED = 2_000  # characters of what was asked for over the API
 

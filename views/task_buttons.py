@@ -27,6 +27,7 @@ REVISE = "review_revise"  # opens a window with what the step gave
 REFUSE = "review_refuse"  # opens a window for the reason
 UNDO_STEP = "review_undo"
 SATISFIED = "task_satisfied"  # also of both sides of Slack's feedback buttons, which have one id
+DONE, NEEDS_CHANGES = "Yes, done", "Needs changes…"
 POOR = "poor"  # what the side that wants changes carries in the place of a receipt
 CHANGES = "task_changes"
 START_OVER = "task_start_over"
@@ -62,7 +63,7 @@ def deciding(task: Task, plan: Plan, approvable: bool) -> list[Block]:
     at = of_plan(task, plan)
     if plan.lapsed:
         return [button("Ask again", ASK_AGAIN, at, "primary"), button("Cancel", CANCEL, at)]
-    first = button("Approve…", DECIDE, at, "primary") if approvable else button("Show everything", WHOLE, at)
+    first = button("Approve…", DECIDE, at, "primary") if approvable else everything(task, plan)
     return [first, button("Cancel", CANCEL, at)]
 
 
@@ -81,8 +82,8 @@ def reviewing(task: Task, plan: Plan, how: str, hidden: bool) -> list[Block]:
         *([button("Approve all", APPROVE, at, "primary")] if how == "all" else []),
         *stepwise,
         button("Modify…", MODIFY, at),
-        button("Re-plan…", REPLAN, at),
-        *([button("Show everything", WHOLE, at)] if hidden else []),
+        button("Plan anew…", REPLAN, at),
+        *([everything(task, plan)] if hidden else []),
         button("Cancel", CANCEL, at),
     ]
 
@@ -92,7 +93,7 @@ def lapsed(task: Task, plan: Plan) -> list[Block]:
     at = of_plan(task, plan)
     return [
         button("Ask again", ASK_AGAIN, at, "primary"),
-        button("Re-plan…", REPLAN, at),
+        button("Plan anew…", REPLAN, at),
         button("Cancel", CANCEL, at),
     ]
 
@@ -104,6 +105,10 @@ def running(task: Task, plan: Plan) -> list[Block]:
         [button("Pause", PAUSE, at)] if task.switches.pause_enabled and task.wish is StopRequest.NONE else []
     )
     return [*pause, button("Stop", STOP, at, "danger")]
+
+
+def everything(task: Task, plan: Plan) -> Block:
+    return button("Show everything", WHOLE, of_plan(task, plan))
 
 
 def undo_all(task: Task, plan: Plan) -> Block:
@@ -145,22 +150,23 @@ def paused(task: Task, broken: bool, undoable: bool = False) -> list[Block]:
 
 
 def satisfying(task: Task, plainly: bool) -> list[Block]:
-    """What stands in a row. `plainly`: with a button in place of `feedback`."""
+    """What stands in a row. `plainly`: with buttons in place of `feedback`."""
     at = value(task.id, task.ends)
-    done = [button("Yes, done", SATISFIED, at, "primary")] if plainly else []
-    return [*done, button("Needs changes…", CHANGES, at), button("Start over", START_OVER, at)]
+    plain_sides = [button(DONE, SATISFIED, at, "primary"), button(NEEDS_CHANGES, CHANGES, at)]
+    return [*(plain_sides if plainly else []), button("Start over", START_OVER, at)]
 
 
 def feedback(task: Task, plainly: bool) -> list[Block]:
-    """Slack's feedback buttons, a block of their own; none `plainly`, for where Slack does not take them."""
+    """Slack's feedback buttons with the two answers, a block of their own; none `plainly`, for where Slack does not
+    take them."""
     if plainly:
         return []
     good, poor = value(task.id, task.ends), value(task.id, task.ends, POOR)
     element = {
         "type": "feedback_buttons",
         "action_id": SATISFIED,
-        "positive_button": {"text": plain("Yes, done", 75), "value": good},
-        "negative_button": {"text": plain("Not yet", 75), "value": poor},
+        "positive_button": {"text": plain(DONE, 75), "value": good},
+        "negative_button": {"text": plain(NEEDS_CHANGES, 75), "value": poor},
     }
     return [{"type": "context_actions", "elements": [element]}]
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 
 from gate.rules.reviews import COMMENT, undoable
-from gate.rules.task import PauseReason, Plan, Task
+from gate.rules.task import PauseReason, Plan, Step, Task
 from gate.rules.task_states import TaskState
 from views import edit_form
 from views import task_buttons as buttons
@@ -120,14 +120,20 @@ def _steps(task: Task, plan: Plan) -> tuple[list[Block], bool]:
     is_whole = True
     blocks: list[Block] = [head(task)]
     for step in plan.steps:
-        made = [*blocks, *pack(whole(plan, step))]
+        made = [*blocks, *pack([*whole(plan, step), *_sureness(step)])]
         if not _fits(made):
-            is_whole, made = False, [*blocks, *pack(in_short(plan, step))]
+            is_whole, made = False, [*blocks, *pack([*in_short(plan, step), *_sureness(step)])]
         blocks = made
         if not _fits(blocks):
             blocks = [*blocks[:BLOCKS], context(mrkdwn("… and more than a window holds."))]
             break
     return blocks, is_whole
+
+
+def _sureness(step: Step) -> list[Block]:
+    """How sure it is that a step went well: the number alone, as its reasons may quote what the step gave."""
+    found = step.confidence
+    return [line(words(f"Confidence: {found.score:.2f} of 1", "italic"))] if found else []
 
 
 def _fits(blocks: list[Block]) -> bool:

@@ -127,11 +127,9 @@ def _result(step: Step) -> str:
     """What went wrong; of what went well its own card tells."""
     if step.text and step.state in (StepState.FAILED, StepState.SKIPPED):
         return f" {step.text}"
-    if step.confidence is None:
-        return " "
-    alone = ", nobody held it" if step.passed == NOBODY else ""
-    judged = f"; {step.confidence.judged}" if step.confidence.judged else ""
-    return f" confidence {step.confidence.score:.2f}{alone}{judged}"
+    alone = "it went on by itself, as nobody held it" if step.passed == NOBODY else ""
+    judged = step.confidence.judged if step.confidence else ""
+    return f" {'; '.join(filter(None, [alone, judged]))}"
 
 
 def _plan_block(task: Task, plan: Plan) -> Block:
@@ -215,11 +213,14 @@ def _approved(task: Task, plan: Plan) -> str:
 
 
 def _buttons(task: Task, plan: Plan) -> list[Block]:
-    if task.state is S.RUNNING:
-        return [actions(*buttons.running(task, plan))] if task.wish is not StopRequest.STOP else []
+    row = list[Block]()
+    if task.state is S.RUNNING and task.wish is not StopRequest.STOP:
+        row += buttons.running(task, plan)
     if task.state in ENDED and not plan.undoing and any(_undoable(plan)):
-        return [actions(buttons.undo_all(task, plan))]
-    return []
+        row.append(buttons.undo_all(task, plan))
+    if any(step.confidence for step in plan.steps):  # which only the window tells
+        row.append(buttons.everything(task, plan))
+    return [actions(*row)] if row else []
 
 
 def _undoable(plan: Plan) -> Iterable[bool]:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable, Iterator
-from itertools import chain
+from itertools import accumulate, chain, groupby
 
 from gate.rules.action import CallClass, Json
+from gate.rules.plans import SMALL
 from gate.rules.routing import can_be_skipped
 from gate.rules.steps import PRIVATE, Step, StepState
 from gate.rules.task import Flow, Plan, Question, SettledPoint, Task
 from gate.rules.task_states import TaskState
+from views import long_result
 from views import task_buttons as buttons
 from views.block_kit import (
     Block,
@@ -36,9 +39,11 @@ from views.block_kit import (
     text_input,
     words,
 )
-from views.task_wording import counted, ended, number, what
-from views.tool_results import in_table, in_words, table
+from views.task_wording import counted, ended, what
+from views.task_wording import number as number_of
+from views.tool_results import MORE_ROWS, in_table, in_words, table, table_holds
 
+PART = 24_000  # characters of what is kept that one window shows
 MOST = 8  # answers that are shown
 EACH_ANSWER = 1_500  # characters of one
 S = TaskState
@@ -50,6 +55,8 @@ ANSWER = 3_000  # characters of an answer, a reason, an instruction
 SHOWN = 30  # decisions and requirements of a card
 EACH = 300  # characters of each of them
 IN_THREAD = "You can also answer here in the thread."
+NOTHING_GIVEN = "It gave nothing."
+NOT_KEPT = "Some of these results were longer than what I keep: they are cut off."
 SETTLES = "No answer needed. You can also say here what should change."
 
 
@@ -61,30 +68,66 @@ def answers(task: Task, with_table: bool) -> list[Block]:
         return []
     if task.plan.closing:
         return paragraphs(task.plan.closing)
-    read = [step for step in task.plan.steps if _is_shown(step)]
+    read = _read(task.plan)
     left = len(read) - MOST
-    more = f"… and {left} more reads, which the plan's card lists. Ask for one of them to see it."
     tables = ((place, table(*_given(step))) for place, step in enumerate(read[:MOST]) if with_table)
     place, found = next(((place, one) for place, one in tables if one is not None), (MOST, None))
     parts = [
         [_named(task.plan, step), *(() if found and at == place else _answer_of(step))]
         for at, step in enumerate(read[:MOST])
     ]
-    after = [*chain(*parts[place + 1 :]), *([line(words(more, "italic"))] if left > 0 else [])]
+    more = [line(words(f"… and {counted(left, 'more result')}", "italic"))] if left > 0 else []
+    after = [*chain(*parts[place + 1 :]), *more]
     heading = parts[place] if found else []
+    cut = left > 0 or any(
+        not table_holds(found) if found and at == place else _is_cut(_told(step, EACH_ANSWER))
+        for at, step in enumerate(read[:MOST])
+    )
     return [
         *pack([*chain(*parts[:place]), *heading]),
         *(in_table(found) if found else []),
         *pack(after),
+        *(long_result.row_of(task.id, len(_parts(task.plan))) if cut else []),
     ]
 
 
-def _is_shown(step: Step) -> bool:
-    return step.state is StepState.DONE and step.cls is CallClass.READ and step.text != PRIVATE
+def answers_window(task: Task, number: int) -> dict[str, object] | None:
+    """The window of this number, from 1, with all that the reads of a plan gave; None where there is none."""
+    plan = task.plan
+    made = _parts(plan) if plan and not plan.closing else []
+    if plan is None or not 0 < number <= len(made):
+        return None
+    told = "\n\n".join(
+        f"{number_of(plan, step)}. {what(step)}\n{_told(step, long_result.MOST) or NOTHING_GIVEN}"
+        for step in made[number - 1]
+    )
+    title = f"Part {number}" if len(made) > 1 else long_result.WHOLE
+    missing = NOT_KEPT if any(map(_is_clipped, made[number - 1])) else ""
+    return long_result.window_of(one_line(task.text), told, title, missing)
+
+
+def _parts(plan: Plan) -> list[list[Step]]:
+    """What each window shows, by the size of what is kept: how long it is in words is known only once it is made."""
+    read = _read(plan)
+    ends = list(accumulate(len(json.dumps(step.result)) for step in read))
+    room = max(PART, ends[-1] // long_result.MOST_PARTS + 1) if ends else PART
+    parts = groupby(zip(ends, read, strict=True), key=lambda pair: (pair[0] - 1) // room)
+    return [[step for _, step in found] for _, found in parts]
+
+
+def _is_clipped(step: Step) -> bool:
+    text = step.result.get("text") if isinstance(step.result, dict) else ""
+    return len(str(text)) >= SMALL
+
+
+def _read(plan: Plan) -> list[Step]:
+    """The reads that everybody in the thread may see."""
+    done = (step for step in plan.steps if step.state is StepState.DONE and step.cls is CallClass.READ)
+    return [step for step in done if step.text != PRIVATE]
 
 
 def _named(plan: Plan, step: Step) -> Block:
-    return line(words(f"{number(plan, step)}. {what(step)}", "bold", most=200))
+    return line(words(f"{number_of(plan, step)}. {what(step)}", "bold", most=200))
 
 
 def _given(step: Step) -> tuple[Json, str]:
@@ -98,13 +141,22 @@ def _given(step: Step) -> tuple[Json, str]:
 
 
 def _answer_of(step: Step) -> Iterator[Block]:
-    told = in_words(*_given(step), EACH_ANSWER).strip()
+    told = _told(step, EACH_ANSWER)
     if not told:
-        yield line(words("It gave nothing.", "italic"))
+        yield line(words(NOTHING_GIVEN, "italic"))
         return
     yield from boxes(told[:EACH_ANSWER])
     if len(told) > EACH_ANSWER:
-        yield line(words("This is the beginning. Ask for it again to see all of it.", "italic"))
+        yield line(words("This is the beginning.", "italic"))
+
+
+def _told(step: Step, most: int) -> str:
+    return in_words(*_given(step), most).strip()
+
+
+def _is_cut(told: str) -> bool:
+    """Whether there is more than a card shows of it."""
+    return len(told) > EACH_ANSWER or MORE_ROWS.search(told) is not None
 
 
 def question(task: Task) -> Message:
@@ -132,7 +184,10 @@ def _asking(task: Task) -> Message:
         f"{counted(len(task.questions), 'question')} before I start: {escaped(one_line(task.text), 200)}",
         [
             _head("Before I start: ", task),
-            context(mrkdwn(f"Asked by {mention(task.requester)}"), plain(task.reason or "A question", 500)),
+            context(
+                mrkdwn(f"Asked by {mention(task.requester)}"),
+                *([plain(task.reason, 500)] if task.reason else []),
+            ),
             *form,
             actions(*buttons.answering(task, on_card, skippable)),
             *decisions(task.decided, "Decided so far:"),

@@ -20,7 +20,7 @@ from views.wording import size
 
 TEXTS = ("text", "content")
 STAMP = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d)\S*")
-MOST_COLUMNS = 8
+MOST_COLUMNS = 10  # that say something in any row
 CELL = 60  # characters of a value
 LONGEST_CELL = 4_000  # characters of one that are looked at, also in a table
 WIDEST = 200  # characters that a column is aligned to
@@ -40,6 +40,7 @@ IN_WORDS = 5_000  # rows of a table that is told in words: tiny ones take long t
 SLACK_ROWS = 99  # beside the head; Slack takes 100
 SLACK_NAME, SLACK_CELL = 100, 1_000  # characters of the name of a column, and of a cell
 SLACK_CELLS = 9_000  # of all cells; Slack takes 10,000
+MORE_ROWS = re.compile(r"^… [\d,]{1,20} more rows?$", re.MULTILINE)  # how it is said that rows are left out
 LABEL = re.compile(r"\w{1,32}", re.ASCII)
 
 
@@ -247,7 +248,7 @@ def _is_table(value: Json) -> bool:
         and bool(value)
         and all(isinstance(row, dict) and row for row in value)
         and all(_is_cell(cell) for row in value for cell in row.values())
-        and len({key for row in value for key in row}) <= MOST_COLUMNS
+        and len({key for row in value for key, cell in row.items() if _is_said(cell)}) <= MOST_COLUMNS
     )
 
 

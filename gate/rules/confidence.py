@@ -153,16 +153,17 @@ def _caps(seen: Evidence) -> Iterator[tuple[float, str]]:
     failed = [check for check in seen.checks if not check.passed]
     judged = seen.judgement
     by = f" by {judged.by}" if judged and judged.by else ""
+    because = f": {judged.reason}" if judged and judged.reason else ""
     if seen.admitted:
         yield BELOW_LOW, f"its result says that it failed: “{seen.admitted}”"
     elif judged and judged.admits:
-        yield BELOW_LOW, f"the judgement of its result{by} says that it failed: {judged.reason}"
+        yield BELOW_LOW, f"the judgement of its result{by} says that it failed{because}"
     if failed and seen.retries >= MAX_RETRIES:
         yield BELOW_LOW, "it was tried again and again"
     for check in failed:
         yield BELOW_MEDIUM, f"it is not so that {check.name}{f' ({check.detail})' if check.detail else ''}"
     if judged and not judged.admits and not _within(judged.confidence) >= MEDIUM:
-        yield BELOW_MEDIUM, f"its result was judged doubtful{by}: {judged.reason or judged.confidence}"
+        yield BELOW_MEDIUM, f"its result was judged doubtful{by}{because}"
     if seen.destructive:
         yield BELOW_MEDIUM, "it destroyed something"
     if not seen.known:

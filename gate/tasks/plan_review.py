@@ -232,7 +232,7 @@ def _argument_problem(world: World, task: Task, step: Step) -> str:
 
 
 async def replan(world: World, press: TaskPress) -> PressResult:
-    """*Re-plan*, with a reason (`press.text`). While steps run, the reason is an instruction that is taken in
+    """*Plan anew…*, with a reason (`press.text`). While steps run, the reason is an instruction that is taken in
     before the next one. Raises Unavailable: then nothing changed."""
     reason = press.text.strip()[:MOST]
 

@@ -11,16 +11,18 @@ from gate.actions import confirm as decide
 from gate.actions.batch import GroupPress
 from gate.actions.button_press import NOT_FOUND, Press, PressResult, already_decided, load_action
 from gate.actions.edit import edit_form
-from gate.actions.shown_results import whole_read
+from gate.actions.shown_results import whole_result
 from gate.rules.action import Ref
 from gate.rules.permissions import Verb
 from gate.rules.ports import Note, OpenedModal, World
 from gate.rules.states import State
+from gate.rules.task import Task
 from handlers.slack.listener import Opening, Reply, reply_for
 from handlers.slack.modals import MODALS, form_of, release
 from handlers.slack.payloads import Click, opened_by
 from views import buttons, long_result, modals
 from views import grants as views
+from views.task_questions import answers_window
 
 STILL_MAKING = "I am still making what you asked to see before. Please press the button again in a moment."
 
@@ -115,20 +117,21 @@ class Buttons:
         return await self.full(click)
 
     async def show_all(self, click: Click) -> Reply | Opening:
-        """All of what a read gave, a part of it in each window; nothing in it can be submitted."""
+        """All of what a read or the reads of a plan gave, a part of it in each window; nothing in it can be
+        submitted."""
         pressed = press(click)
         if pressed is None:
             return Reply(text=NOT_FOUND)
 
         async def render(_: str) -> dict[str, Any]:
-            found = await whole_read(self._world, pressed, click.channel)
+            found = await whole_result(self._world, pressed, click.channel)
             if isinstance(found, PressResult):
                 return modals.message(found.text)
             return await self._part(found, pressed)
 
         return Opening(click.trigger_id, render)
 
-    async def _part(self, note: Note, pressed: Press) -> dict[str, Any]:
+    async def _part(self, found: Note | Task, pressed: Press) -> dict[str, Any]:
         """The window of this number. It takes up to 0.3 s of work: beside the loop, one for all people at a time, so
         that nobody's clicks have to wait for those of one person."""
         whose = (pressed.team, pressed.user)
@@ -137,7 +140,10 @@ class Buttons:
         self._makes_for.add(whose)
         try:
             async with self._one_at_a_time:
-                made = await asyncio.to_thread(long_result.window, note, pressed.ref.version)
+                if isinstance(found, Task):
+                    made = await asyncio.to_thread(answers_window, found, pressed.ref.version)
+                else:
+                    made = await asyncio.to_thread(long_result.window, found, pressed.ref.version)
         finally:
             self._makes_for.discard(whose)
         return made or modals.message(NOT_FOUND)

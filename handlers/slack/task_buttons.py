@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from gate.actions.button_press import NOT_FOUND, PressResult, TaskPress
@@ -129,7 +130,9 @@ class TaskButtons:
 
         async def handle(click: Click) -> Reply | Opening:
             ref = Ref.parse(click.value)
-            return await (negative if ref and ref.receipt == buttons.POOR else positive)(click)
+            if ref is None or ref.receipt != buttons.POOR:
+                return await positive(click)
+            return await negative(replace(click, value=buttons.value(ref.id, ref.version)))
 
         return handle
 

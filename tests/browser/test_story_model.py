@@ -185,7 +185,7 @@ async def test_a_change_is_changed_with_what_was_said_before_and_started_over_wi
     await ann.sees("I wrote q3.md.", "Does this meet your needs?")
 
     running.script.next(calls(read(FIGURES)), calls(july), says("I wrote july.md."))
-    await ann.press("task_changes")
+    await ann.thread.get_by_role("button", name="Needs changes…").last.click()
     await sent(ann, "What should be different?", "which month was the cheapest?")
     await ann.press("confirm")
     await ann.sees("I wrote july.md.")

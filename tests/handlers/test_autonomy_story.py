@@ -42,7 +42,9 @@ async def test_a_summary_is_held_and_let_go_on_by_its_requester(http: Edge) -> N
     await story.click("pause", "task_resume")
     assert http.desk.notes == {"a.md": "new", "b.md": "new"}
     assert not story.has("pause")
-    assert "confidence 0.79" in story.text("plan")
+    assert "0.79" not in story.text("plan")
+    await story.click("plan", "plan_whole")
+    assert "Confidence: 0.79 of 1" in said_in(await story.window("plan_whole"))
 
 
 async def test_a_summary_that_nobody_holds_goes_on_and_says_so(http: Edge) -> None:
@@ -51,8 +53,9 @@ async def test_a_summary_that_nobody_holds_goes_on_and_says_so(http: Edge) -> No
     assert http.desk.notes == {"a.md": "new", "b.md": "new"}
     assert (await story.task()).state is TaskState.SATISFACTION
     assert not story.has("pause")
-    assert "confidence 0.79, nobody held it" in story.text("plan")
-    assert "confidence 1.00" in story.text("plan")
+    assert "it went on by itself, as nobody held it" in story.text("plan")
+    await story.click("plan", "plan_whole")
+    assert "Confidence: 1.00 of 1" in said_in(await story.window("plan_whole"))
 
 
 async def test_a_mode_said_in_the_thread_stands_on_the_card(http: Edge) -> None:

@@ -11,13 +11,16 @@ import pytest
 from gate.actions.shown_results import NOT_ITS_MESSAGE
 from gate.rules.action import Session
 from gate.rules.permissions import PRIVATE
+from gate.rules.planner_port import Call, ProposedStep
 from gate.rules.ports import Note
 from handlers.slack.buttons import STILL_MAKING, Buttons
 from handlers.slack.listener import Opening
 from handlers.slack.payloads import Click
+from tests.handlers.slack_task import begun, proposes, write
 from tests.slack_app import ANN, BEN, OPS, TEAM, Edge, said_in
 from views import long_result
 from views.long_result import NOT_KEPT, SHOW_ALL
+from views.task_questions import NOT_KEPT as CUT_OFF
 
 TEXT = "".join(f"line {n}\n" for n in range(2_000))
 
@@ -132,3 +135,31 @@ async def test_the_clicks_of_one_person_hold_up_nobody_and_wait_for_each_other(
     go_on.set()
     assert [await first, await other] == [{"blocks": ["n" * 26]}] * 2
     assert await made(ANN) == {"blocks": ["n" * 26]}
+
+
+async def test_all_of_a_plans_answer_that_was_shortened_is_shown_to_whoever_sees_its_message(
+    http: Edge,
+) -> None:
+    http.desk.notes |= {"a.md": TEXT[:5_000], "b.md": "beta"}
+    look = [ProposedStep(Call("desk", "look", {"path": path})) for path in ("a.md", "b.md")]
+    story = await begun(http, proposes(*look, write("c.md")))
+    await story.click("plan", "plan_approve")
+    assert "line 300\n" not in story.text("satisfaction")
+    for user in (ANN, BEN):
+        await story.click("satisfaction", SHOW_ALL, user)
+        told = await window(http, user, SHOW_ALL)
+        assert "line 400\n" in told
+        assert "beta" in told
+        assert CUT_OFF not in told
+    other = await posted(http)
+    value = f"{(await story.task()).id}.1.0"
+    await http.send("interactive", http.ws.forge.click(BEN, other, action_id=SHOW_ALL, value=value))
+    assert NOT_ITS_MESSAGE in await window(http, BEN, "message")
+
+
+async def test_a_plans_answer_that_its_message_shows_whole_has_no_button(http: Edge) -> None:
+    http.desk.notes |= {"a.md": "alpha"}
+    story = await begun(http, proposes(ProposedStep(Call("desk", "look", {"path": "a.md"})), write("b.md")))
+    await story.click("plan", "plan_approve")
+    assert "alpha" in story.text("satisfaction")
+    assert SHOW_ALL not in story.buttons("satisfaction")

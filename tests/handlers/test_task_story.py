@@ -10,6 +10,7 @@ from gate.rules.task import Assessment, Missing, Question, StepState
 from gate.rules.task_states import TaskState
 from tests.handlers.slack_task import begun, proposes, shred, write
 from tests.slack_app import AGES, BEN, OPS, Edge, said_in
+from tests.views.samples import parts
 from views.task_form import KEEP, NOTE, PLACE, VALUE
 from views.task_form import block_of as step_block
 from views.task_modals import FEEDBACK
@@ -78,11 +79,11 @@ async def test_a_plan_is_approved_runs_and_is_judged(edge: Edge) -> None:
 async def test_a_finished_plan_is_taken_back_whole(http: Edge) -> None:
     story = await begun(http, proposes(write("a.md"), write("b.md")))
     await story.click("plan", "plan_approve")
-    assert story.buttons("plan") == ["task_undo_all"]
+    assert story.buttons("plan") == ["task_undo_all", "plan_whole"]
     await story.click("plan", "task_undo_all")
     assert http.desk.notes == {}
     assert "Taken back: " in story.text("plan")
-    assert story.buttons("plan") == []
+    assert story.buttons("plan") == ["plan_whole"]
 
 
 # promise: TASK-06
@@ -217,7 +218,9 @@ async def test_feedback_runs_it_again_and_an_empty_one_does_not(http: Edge) -> N
     story = await begun(http, proposes(write("a.md")), proposes(write("b.md")))
     await story.click("plan", "plan_approve")
     old = story.card("satisfaction")
-    await story.click("satisfaction", "task_changes")
+    poor = parts(old.blocks, "feedback_buttons")[0]["negative_button"]
+    assert poor["text"]["text"] == "Needs changes…"
+    await story.click("satisfaction", "task_satisfied", choose=poor["value"])
     await story.window("task_changes")
     empty = await story.submit({FEEDBACK: {FEEDBACK: " "}})
     assert FEEDBACK in empty.fields

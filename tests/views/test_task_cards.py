@@ -13,7 +13,7 @@ from gate.rules.steps import PRIVATE
 from gate.rules.task import Flow, Missing, PauseReason, Plan, SettledPoint, StepReview, StepState, StopRequest
 from gate.rules.task_states import TaskState
 from tests.tasks import having
-from tests.views.samples import MOVE, buttons, parts, sent, shown
+from tests.views.samples import MOVE, buttons, opened, parts, sent, shown
 from tests.views.task_samples import (
     DECIDED,
     WHEN,
@@ -32,6 +32,7 @@ from tests.views.task_samples import (
     task,
     unknown,
 )
+from views import task_modals
 from views.block_kit import inline
 from views.rendering import cards
 from views.task_plan import numbers, shows
@@ -417,14 +418,18 @@ def test_a_step_shows_who_judged_its_result_good():
     for card in ("pause", "plan"):
         text, _ = drawn(of, card)
         assert "ts result was judged good by the model: " in text
-        assert ("onfidence 0.97" in text) == (card == "plan")
+        assert "onfidence" not in text
         assert "<!here>" not in text or card == "plan"  # there as plain text, where nothing is a mention
 
 
-def test_each_step_says_how_sure_it_is_and_whether_nobody_looked():
+def test_each_step_says_whether_nobody_looked_and_how_sure_it_is_stands_in_show_everything():
+    of = looked_at("nobody", S.RUNNING, PauseReason.NONE)
     for plain in (True, False):
-        text, _ = drawn(looked_at("nobody", S.RUNNING, PauseReason.NONE), "plan", plain)
-        assert "confidence 0.79, nobody held it" in text
+        text, ids = drawn(of, "plan", plain)
+        assert "it went on by itself, as nobody held it" in text
+        assert "0.79" not in text
+        assert "plan_whole" in ids
+    assert "Confidence: 0.79 of 1" in shown(opened(task_modals.everything(of, of.plan))["blocks"])
 
 
 @pytest.mark.parametrize(
@@ -450,9 +455,12 @@ def test_a_result_is_asked_about_once_and_closed_by_whoever_answered():
     text, ids = drawn(of, "satisfaction")
     assert "2 done, 1 rejected" in text
     assert "Does this meet your needs?" in text
-    assert ids == ["task_satisfied", "task_changes", "task_start_over"]
+    assert ids == ["task_satisfied", "task_start_over"]
+    assert text.count("Needs changes…") == 1
+    assert "Not yet" not in text
     assert "context_actions" not in str(cards(of)[-1].plain)
-    assert drawn(of, "satisfaction", plain=True)[1] == ids
+    plainly = drawn(of, "satisfaction", plain=True)[1]
+    assert plainly == ["task_satisfied", "task_changes", "task_start_over"]
     for changes, told in (
         ({"ended_by": "UANA"}, "<@UANA> says that this meets their needs."),
         ({"ended_by": "UANA", "reason": "started over"}, "<@UANA> started over"),
@@ -483,19 +491,20 @@ def test_the_last_message_of_a_plan_shows_what_it_read():
         ends=1,
         result="Done",
     )
-    text, _ = drawn(of, "satisfaction")
+    text, ids = drawn(of, "satisfaction")
     assert "1. List reports" in text
     assert "Name\nSize\nq1.csv\n900 B" in text  # the cells of a table
     assert "alpha says hello" in text
     assert "utf-8" not in text
     assert "ops" in text
-    assert "This is the beginning" in text
+    assert "This is the beginning." in text
+    assert "show_all" in ids
     assert "It gave nothing." in text
     for hidden in ("my secret plan", "no such file", "Moved it all", '"name"', '"id"', "x" * 2_000):
         assert hidden not in text
     assert "q1.csv" in drawn(having(of, state=S.DONE, ended_by="UANA"), "satisfaction")[0]
     many = tuple(having(reading(f"r{n}"), state=StepState.DONE, result=rows, text="") for n in range(30))
-    assert "… and 22 more reads" in drawn(having(of, plan=approved(*many)), "satisfaction")[0]
+    assert "… and 22 more results" in drawn(having(of, plan=approved(*many)), "satisfaction")[0]
 
 
 def test_what_was_understood_is_confirmed_before_it_is_planned():

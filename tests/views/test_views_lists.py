@@ -94,7 +94,7 @@ def test_a_plan_is_listed_with_its_steps_and_approved_in_a_window_that_shows_all
     told = shown(made.blocks)
     assert "Plan: Archive the reports and delete the drafts" in told
     assert "Asked by <@UANA> in <#C1>" in told
-    assert "List reports, Move reports/q3.md to archive/q3.md, Delete q3-draft.md and q3-old.md" in told
+    assert "List reports; Move reports/q3.md to archive/q3.md; Delete q3-draft.md and q3-old.md" in told
     assert labels(made) == ["Approve…", "Cancel"]
     assert buttons(made.blocks) == ["plan_decide", "plan_cancel"]
     assert "and 26 more steps" in shown(waiting(task(plan=long_plan(30))).blocks)

@@ -288,3 +288,9 @@ def test_a_size_that_no_unit_holds_is_told_as_a_number():
 @pytest.mark.parametrize("value", [{"r": [{"a": "x" * 4_000, "b": 1}] + [{"a": "y", "b": 1}] * 20_000}, MANY])
 def test_no_table_takes_long_to_be_told(value: Json):
     assert seconds(lambda: (in_words(value, ""), table(value)), 2) < 0.15
+
+
+def test_a_list_is_a_table_where_some_of_its_many_columns_say_nothing() -> None:
+    row = {**{f"c{n}": n for n in range(10)}, "status": "", "note": None}
+    assert table({"events": [row, row]})
+    assert table({"events": [{**row, "status": "cancelled"}]}) is None
