@@ -15,7 +15,7 @@ from gate.rules.ports import Lease, Unavailable
 from storage.codec import dumps, loads
 
 SECONDS = 1.0  # for one question, connecting included
-AWAY = "Redis does not answer, so nothing can be confirmed right now. Nothing was run: try again in a moment."
+AWAY = "One of my stores (Redis) does not answer, so nothing can be confirmed now. Nothing ran: try again in a moment."
 
 # KEYS: the record. ARGV: the record, its version, its milliseconds. A newer version that is there already stays: two
 # edits may arrive in the wrong order.

@@ -11,7 +11,7 @@ from redis.exceptions import RedisError
 from gate.rules.ports import Unavailable
 
 SECONDS = 1.0  # for one question
-AWAY = "Redis does not answer, so requests cannot be counted right now. Nothing was changed: try again in a moment."
+AWAY = "One of my stores (Redis) does not answer, so I cannot count requests. Nothing changed: try again in a moment."
 # KEYS: the count. ARGV: milliseconds of the window. The count with this one, and how long it still lasts.
 TAKE = """
 local count = redis.call('INCR', KEYS[1])

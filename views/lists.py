@@ -158,7 +158,7 @@ def _detail(task: Task) -> str:
     if kind == "plan" and task.plan is not None:
         steps = task.plan.steps
         left = [f"and {counted(len(steps) - STEPS, 'more step')}"] if len(steps) > STEPS else []
-        return ", ".join([*(clip(inline(what(step)), EACH) for step in steps[:STEPS]), *left])
+        return "; ".join([*(clip(inline(what(step)), EACH) for step in steps[:STEPS]), *left])
     step = looked_at(task, task.pauses) if kind == "pause" else None
     return what(step) if step else ""
 
@@ -290,7 +290,7 @@ def _audited(logged: Line) -> Block:
     refused = naming(clip(inline(reason), 200)) if said.event == "turned_away" else []  # why: our own words
     return line(
         words(f"#{logged.seq} {logged.at:%Y-%m-%d %H:%M:%S} "),
-        words(said.event, "bold", most=40),
+        words(said.event.replace("_", " "), "bold", most=40),
         words(" by "),
         who,
         words(f"{through}{tool}{ended}{'' if refused else reason}", most=200),

@@ -41,7 +41,7 @@ from servers.sandbox.calling import run
 from servers.tool_metadata import ITEMS, Card, bound, call, reading
 
 MOST_ROWS = 2_000
-_MORE = "There are more rows: go on at next_row."
+_MORE = "There are more rows: ask for the next ones."
 _NO_TEXT = "There is no text in it; perhaps it is a picture of text. Try the OCR tools."
 
 
@@ -234,7 +234,7 @@ class Tools:
 
 
 def _note(notes: str, more: bool) -> str:
-    return " ".join(filter(None, [notes, "There is more text: go on at next_offset." if more else ""]))
+    return " ".join(filter(None, [notes, "There is more text: ask for what follows." if more else ""]))
 
 
 def _fitting(text: str) -> tuple[str, bool]:

@@ -160,7 +160,7 @@ def scan_files(roots: Roots, path: str, finder: str, cursor: str) -> Scan:
     kinds = Counter(one.kind for one in found)
     told = ", ".join(f"{count} × {kind}" for kind, count in kinds.most_common()) or "nothing"
     stopped = more or bool(looked.budget.spent)
-    notes = ["Not all was looked through: go on with next_cursor."] if stopped else []
+    notes = ["Not all was looked through yet: ask for the rest."] if stopped else []
     if looked.budget.closed:
         notes.append(looked.budget.unseen.removeprefix(looked.budget.spent).strip())
     if looked.skipped:
@@ -185,7 +185,7 @@ def scan_files(roots: Roots, path: str, finder: str, cursor: str) -> Scan:
 def _findings(place: Place, finder: str, looked: Looked, cursor: str) -> Iterator[Finding]:
     told, _, first = cursor.partition(":")
     if cursor and not (told.isdecimal() and len(told) < 10 and first):
-        raise ToolError("That is no cursor. Leave it out, or give next_cursor as it was told.")
+        raise ToolError("That is no cursor to go on from. Leave it out, or give next_cursor as it was told.")
     done = {first: int(told or 0)}
     if folder(place):
         spots = (here for here, _ in files(place, looked.budget) if _order(here.said) >= _order(first))
@@ -397,7 +397,7 @@ def cleanup(roots: Roots, path: str, now: datetime, old_days: int, large: int) -
                 ],
             )
         ),
-        summary=f"{len(seen)} files looked at, {len(proposals)} proposals; deleting would free {free} bytes. "
+        summary=f"{len(seen)} files looked at, {len(proposals)} proposals; deleting would free {free:,} bytes. "
         "Nothing was changed.",
     )
 

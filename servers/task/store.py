@@ -250,9 +250,7 @@ def _title(text: str) -> str:
 
 def _notes(text: str) -> str:
     if UNWRITABLE.search(text):
-        raise ToolError(
-            "The notes hold a NUL or half a character (a lone surrogate). Write them in whole characters."
-        )
+        raise ToolError("The notes hold a NUL or half a character. Write them in whole characters.")
     return text
 
 

@@ -241,7 +241,13 @@ def _line(task: Task) -> Line:
 def _listed(tasks: list[Task], offset: int) -> Tasks:
     shown = [_line(task) for task in tasks[offset : offset + MOST]]
     more = len(tasks) > offset + len(shown)
-    note = f"Go on with offset {offset + len(shown)}." if more else "" if tasks else "There are none."
+    note = (
+        f"There are more: ask for those after the first {offset + len(shown)}."
+        if more
+        else ""
+        if tasks
+        else "There are none."
+    )
     return Tasks(tasks=shown, total=len(tasks), truncated=more, note=note)
 
 

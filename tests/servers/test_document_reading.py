@@ -79,7 +79,7 @@ async def test_a_text_that_is_longer_than_one_answer_says_where_it_goes_on(tmp_p
     async with documents(tmp_path, a_txt=b"word " * 300) as ask:
         first = await ask("extract_text", path="a.txt", limit=1_000)
         rest = await ask("extract_text", path="a.txt", limit=1_000, offset=first["next_offset"])
-    assert first["note"] == "There is more text: go on at next_offset."
+    assert first["note"] == "There is more text: ask for what follows."
     assert (rest["note"], rest["next_offset"]) == ("", None)
 
 

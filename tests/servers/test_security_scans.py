@@ -156,7 +156,7 @@ async def test_a_scan_of_many_files_goes_on_where_it_stopped(tmp_path: Path) -> 
             found = await ask("scan_for_secrets", path=".", cursor=cursor)
             seen += [(one["path"], one["line"]) for one in found["findings"]]
             cursor, calls = found["next_cursor"], calls + 1
-            assert bool(cursor) == found["truncated"] == ("go on with next_cursor" in found["note"])
+            assert bool(cursor) == found["truncated"] == ("ask for the rest" in found["note"])
         assert "no cursor" in await ask.refused("scan_for_secrets", path=".", cursor="x")
     assert calls > 1
     assert len(seen) == len(set(seen)) == 15 * 200 + 15

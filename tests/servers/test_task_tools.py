@@ -93,7 +93,7 @@ async def test_a_long_list_says_that_there_is_more_and_where(tmp_path: Path) -> 
                 db.execute(f"INSERT INTO task ({columns}) SELECT {columns} FROM task")
         first = await gate("list_tasks")
         assert (len(first["tasks"]), first["total"], first["truncated"]) == (200, 512, True)
-        assert first["note"] == "Go on with offset 200."
+        assert first["note"] == "There are more: ask for those after the first 200."
         last = await gate("list_tasks", offset=400)
         assert (len(last["tasks"]), last["truncated"]) == (112, False)
 

@@ -267,10 +267,13 @@ async def test_results_of_earlier_steps_make_it_a_plan_even_where_calls_were_wan
     assert len(plan(await replied(planner, "run publish-note for x, text=y", Mode.ACT))) == 3
 
 
-async def test_a_tool_that_is_away_is_named() -> None:
+async def test_the_server_of_a_tool_that_is_away_is_named() -> None:
     away = Phrases(load_phrases(FILE), Listed({}))
     text = says(await replied(away, "run archive-quarter for q3"))
-    assert "The runbook archive-quarter cannot be run like this. I would use `filesystem.list_dir`" in text
+    assert (
+        "The runbook archive-quarter cannot be run like this. That needs the server for files, and that tool is not there now."
+        in text
+    )
 
 
 # Read strictly

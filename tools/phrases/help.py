@@ -11,7 +11,7 @@ from gate.rules.ports import Tools
 from gate.rules.tool import ToolSpec
 from tools.mcp.schema import either
 from tools.phrases.phrasebook import Phrase, PhraseBook, Runbook
-from tools.phrases.plan_draft import class_of
+from tools.phrases.plan_draft import PLAIN, class_of, plain_word
 from tools.phrases.runbook_steps import needs
 from tools.phrases.runbooks import listed
 from tools.phrases.typed_values import bullets, clipped
@@ -26,21 +26,6 @@ NOTHING = (
     "No server is connected right now, so there is nothing that I could do. Please try again in a moment."
 )
 # What the bundled servers are for, in plain words, which `help` knows as well.
-PLAIN = {
-    "filesystem": "files",
-    "calendar": "calendar",
-    "email": "mail",
-    "task": "tasks",
-    "document": "documents",
-    "data": "tables",
-    "knowledge": "search",
-    "security": "secrets",
-    "ocr": "pictures",
-    "clipboard": "clipboard",
-    "system": "computer",
-    "meeting": "minutes",
-    "audit": "log",
-}
 RUNBOOKS = ("runbook", "runbooks")
 
 
@@ -163,11 +148,6 @@ def _destroys(server: str, tool: str, tools: Tools) -> bool:
     spec = tools.find(server, tool)
     named = tool.startswith(("delete_", "purge_", "remove_"))
     return named or (spec is not None and class_of(spec) is CallClass.DESTRUCTIVE)
-
-
-def plain_word(server: str) -> str:
-    """What a server is for, in a word that `help` knows."""
-    return PLAIN.get(server, server)
 
 
 def _run_with(name: str, book: PhraseBook, tools: Tools) -> list[Runbook]:

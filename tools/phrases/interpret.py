@@ -18,7 +18,7 @@ from tools.phrases.listing import Memo
 from tools.phrases.name_lookup import NameLookup, Names, Said
 from tools.phrases.phrase_to_calls import Answers, Asked, makes, meant, sentence_of, slots_of
 from tools.phrases.phrasebook import PhraseBook
-from tools.phrases.plan_draft import NotThere, Piece, Unclear, class_of, renumbered, title
+from tools.phrases.plan_draft import NotThere, Piece, Unclear, class_of, not_there, renumbered, title
 from tools.phrases.runbook_steps import Looking, Seen
 from tools.phrases.runbooks import At, is_list, listed, misnamed, named, open_questions, wanted
 from tools.phrases.second_thoughts import under_heading
@@ -250,7 +250,7 @@ class Understanding:
         """The calls of a line that ends too early, with the answers to what is missing. Raises as `_meant` does."""
         spec = self.tools.find(found.phrase.server, found.phrase.tool)
         if spec is None:
-            raise Unclear(f"I would use `{found.phrase.full_name}` for that, but that tool is not there now.")
+            raise Unclear(not_there(found.phrase.server))
         questions = open_slots(found, spec, said.text)
         whole = filled(found, questions, heard, said.answers, self.known)
         typed = {name: heard.typed(part) for name, part in whole.slots.items()}

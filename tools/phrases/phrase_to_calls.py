@@ -13,7 +13,7 @@ from gate.rules.task import Question, SettledPoint
 from gate.rules.templates import expand
 from gate.rules.tool import ToolSpec
 from tools.phrases.phrasebook import NameKind, Phrase
-from tools.phrases.plan_draft import Later, Piece, Unclear, separated, title
+from tools.phrases.plan_draft import Later, Piece, Unclear, not_there, separated, title
 from tools.phrases.sentence_patterns import MOMENT, SLOT, Found, bare
 from tools.phrases.titles import CONDITIONAL, refuse_doubtful_title
 from tools.phrases.tokenize import Heard
@@ -110,7 +110,7 @@ def meant(phrase: Phrase, slots: Mapping[str, Json], said: str, tools: Tools) ->
     """The calls of one phrase, keyed from 0. `said`: the sentence, for titles. Raises Unclear."""
     spec = tools.find(phrase.server, phrase.tool)
     if spec is None:
-        raise Unclear(f"I would use `{phrase.full_name}` for that, but that tool is not there now.")
+        raise Unclear(not_there(phrase.server))
     values = slots[phrase.each] if phrase.each else (None,)
     assert isinstance(values, list | tuple)
     for place, value in enumerate(values):

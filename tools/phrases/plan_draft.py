@@ -8,12 +8,28 @@ from dataclasses import dataclass, field, replace
 
 from gate.rules.action import CallClass, Json
 from gate.rules.planner_port import Call, ProposedStep
+from gate.rules.previews import summary_template
 from gate.rules.templates import TemplateError, expand, names
 from gate.rules.tool import ToolSpec
 from tools.phrases.typed_values import clipped
 
 RESULT = re.compile(r"\{steps\.([\w$-]+)(?=[.|\[}])")
 UNKNOWN = "what an earlier step gives"
+PLAIN = {
+    "filesystem": "files",
+    "calendar": "calendar",
+    "email": "mail",
+    "task": "tasks",
+    "document": "documents",
+    "data": "tables",
+    "knowledge": "search",
+    "security": "secrets",
+    "ocr": "pictures",
+    "clipboard": "clipboard",
+    "system": "computer",
+    "meeting": "minutes",
+    "audit": "log",
+}
 
 
 def class_of(spec: ToolSpec) -> CallClass:
@@ -23,6 +39,16 @@ def class_of(spec: ToolSpec) -> CallClass:
     if spec.hints.read_only:
         return CallClass.READ
     return CallClass.DESTRUCTIVE if spec.hints.destructive else CallClass.UNKNOWN
+
+
+def not_there(server: str) -> str:
+    """That the tool of a sentence is not there, and what to do."""
+    return f"That needs the server for {plain_word(server)}, and that tool is not there now. Try again in a moment."
+
+
+def plain_word(server: str) -> str:
+    """What a server is for, in a word that `help` knows."""
+    return PLAIN.get(server, server)
 
 
 class Later(str):
@@ -95,11 +121,11 @@ def separated(args: Mapping[str, Json]) -> tuple[dict[str, Json], dict[str, str]
 
 def title(spec: ToolSpec, args: Mapping[str, Json], refs: Mapping[str, str], said: str) -> str:
     """The recipe's summary, where it needs nothing but the arguments; else what was said."""
-    summary = spec.recipe.summary
+    scope = {"args": {**args, **dict.fromkeys(refs, UNKNOWN)}}
+    summary = summary_template(spec, scope)
     try:
         if summary and all(path[0] == "args" for path in names(summary)):
-            known = {**args, **dict.fromkeys(refs, UNKNOWN)}
-            return clipped(str(expand(summary, {"args": known})))
+            return clipped(str(expand(summary, scope)))
     except TemplateError:
         pass  # it shows an argument that was left out
     return clipped(said)

@@ -14,7 +14,7 @@ from gate.rules.templates import PLACEHOLDER, expand, look_up, names
 from gate.rules.tool import ToolSpec
 from tools.phrases.phrase_to_calls import made, meant, sentence_of, slots_of
 from tools.phrases.phrasebook import ITEM, LOOKS, Look, Parameter, Phrase, Runbook, RunStep
-from tools.phrases.plan_draft import RESULT, Later, Piece, Unclear, class_of
+from tools.phrases.plan_draft import RESULT, Later, Piece, Unclear, class_of, not_there
 from tools.phrases.sentence_patterns import best
 from tools.phrases.tokenize import Heard, hear, quote
 from tools.phrases.typed_values import clipped, fitted, unfit, words
@@ -101,7 +101,7 @@ def _list(path: str, scope: Mapping[str, Json]) -> list[Json]:
 def _call(look: Look, scope: Mapping[str, Json], tools: Tools) -> Call:
     spec = tools.find(look.server, look.tool)
     if spec is None:
-        raise Unclear(f"It looks with `{look.server}.{look.tool}`, but that tool is not there now.")
+        raise Unclear(not_there(look.server))
     properties = spec.schema.get("properties", {})
     args = {name: fitted(expand(value, scope), properties.get(name)) for name, value in look.args.items()}
     wrong = unfit(spec, args, tools)
@@ -198,7 +198,7 @@ def _step(
 def _called(step: RunStep, scope: Mapping[str, Json], tools: Tools) -> Iterator[Piece]:
     spec = tools.find(step.server, step.tool)
     if spec is None:
-        raise Unclear(f"This runbook uses `{step.server}.{step.tool}`, but that tool is not there now.")
+        raise Unclear(not_there(step.server))
     args = {name: _filled(value, scope) for name, value in step.args.items()}
     yield made(spec, args, f"{spec.title or spec.full_name}", step.name, tools)
 

@@ -21,12 +21,12 @@ from tools.phrases.help import (
     form,
     harmless,
     of_server,
-    plain_word,
     servers,
     usable,
 )
 from tools.phrases.no_names import other_kind
 from tools.phrases.phrasebook import Phrase, PhraseBook
+from tools.phrases.plan_draft import not_there, plain_word
 from tools.phrases.sentence_patterns import SHORT, SLOT, VALUE, best, plain, spoken
 from tools.phrases.tokenize import Heard
 from tools.phrases.typed_values import bullets
@@ -299,7 +299,7 @@ def _choices(line: str, book: PhraseBook, tools: Tools) -> Iterator[Choice]:
 
 def away(phrase: Phrase, paths: Sequence[Json], tools: Tools) -> str:
     """What is said to a sentence whose tool is not there. `paths`: the files that it names."""
-    text = f"That needs the server for {plain_word(phrase.server)}, and that tool is not there now."
+    text = not_there(phrase.server)
     files = " and ".join(map(str, paths))
     reads = files and tools.find("filesystem", "read_file")
     return f"{text} You can write: read {files}." if reads else text
