@@ -87,6 +87,12 @@ ARGUMENTS: dict[str, Callable[[int], Json]] = {
     "what turns the order": lambda n: {"data": ["\u202e"] * n},
     "lines": lambda n: {"data": "\n" * n},
     "a plain text": lambda n: {"data": "x" * n},
+    "calls": lambda n: {"data": [f"((a){i}" for i in range(n)]},
+    "ways up": lambda n: {"data": [f"/proc/..{i}" for i in range(n)]},
+    "ways up with patterns": lambda n: {"data": [f"/proc/..{i}*" for i in range(n)]},
+    "ways up after signs": lambda n: {"data": [f"$x/proc/..@({i}" for i in range(n)]},
+    "homes": lambda n: {"data": [f"~/{i}" for i in range(n)]},
+    "encoded words": lambda n: {"data": [f"=?utf-8?q?{i}?=" for i in range(n)]},
 }
 
 

@@ -200,7 +200,9 @@ async def _call(world: World, action: Action) -> Outcome:
                 action.server, action.tool, action.args, world.limits.call, action.definition
             )
         if spec := world.tools.find(action.server, action.tool):
-            answer = without_gated_files(world, spec, action.session.channel, answer, parse(action.args))
+            answer = without_gated_files(
+                world, spec, action.session.channel, answer, stored_args(action.args)
+            )
         outcome = Outcome("error" if answer.is_error else "success", answer.text, answer.structured)
     except ServerUnavailable as error:
         outcome = Outcome("not_sent", f"It did not run: {error}.")

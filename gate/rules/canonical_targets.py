@@ -7,12 +7,14 @@ sent; the other forms of each text come from gate/rules/text_forms.py.
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gate.rules.action import Json
 from gate.rules.listed_names import is_file_argument, secret_names
+from gate.rules.secret_files import SECRET_NAMES
 from gate.rules.secret_patterns import names_meant
 from gate.rules.templates import TemplateError, expand
 from gate.rules.text_forms import (
@@ -32,6 +34,9 @@ from gate.rules.text_forms import (
 MAX_ALTERNATIVES_OF_A_CALL = 2_000  # each takes up to 0.03 ms to be held against the names of secret files
 MOST_WORK_OF_A_CALL = 6_000  # targets that are not plain, each of which takes up to 0.015 ms
 COST_OF_A_FORM = 3  # as against a target without other forms
+# The same for one with signs of patterns, calls, variables or encodings, or with a way up: all its forms are made.
+COST_OF_SIGNS = 5
+SIGNS = re.compile(r"[*?\[{(=%$@~]|\.\.")
 # Characters that take as long as one form, and copies of a text as long as one target
 LONG_FORM, COPIES = 600, 13
 # Characters of a text that is looked through as JSON; JSON in JSON in JSON
@@ -183,6 +188,7 @@ def too_many_forms(texts: Collection[tuple[str, Forms]]) -> bool:
             return True
         forms = (text, *(_forms_to_count(text, of)))
         names += sum(map(names_meant, forms)) if of in (path_variants, text_variants) else 0
+        work += COST_OF_SIGNS if SIGNS.search(text) else 0
         others = len(forms) - text.isascii() + sum(map(len, forms)) // LONG_FORM
         work += 1 + COST_OF_A_FORM * others
         widest = max(widest, len(forms))
@@ -250,9 +256,11 @@ def _parse_json_text(value: Json, depth: int) -> Json:
     try:
         # Every pair is kept: a tool may take the first of two that have the same name.
         found = json.loads(value, object_pairs_hook=lambda pairs: [[*pair] for pair in pairs])
-    except (ValueError, RecursionError):
+        return _parse_json_text(found, depth - 1)
+    except ValueError:
         return value
-    return _parse_json_text(found, depth - 1)
+    except RecursionError:  # deeper than can be gone through, so it may name anything
+        return [value, *SECRET_NAMES[:1]]
 
 
 def _pick(forms: Sequence[str], number: int) -> str:

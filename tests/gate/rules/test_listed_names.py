@@ -230,3 +230,10 @@ def test_the_words_of_a_commit_are_no_path() -> None:
         Policy("p", rules=ALWAYS), tool_of_github("create_file"), args, "C", lambda s, a: not problems(s, a)
     )
     assert here.verdict is Verdict.CONFIRM
+
+
+def test_json_that_is_deeper_than_can_be_gone_through_may_name_anything():
+    for deep in ("[" * 2_000 + "]" * 2_000, '{"a":' * 2_000 + "1" + "}" * 2_000):
+        assert judged({"data": deep}).verdict is Verdict.TYPED
+    for shallow in ("[" * 20 + "]" * 20, '{"a":' * 20 + "1" + "}" * 20):
+        assert judged({"data": shallow}).verdict is Verdict.RUN
