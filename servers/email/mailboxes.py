@@ -101,8 +101,8 @@ class Boxes:
         """As find. Raises ToolError when it is not there."""
         found = self.find(message_id, *mailboxes)
         if found is None:
-            where = "list_drafts" if DRAFTS in mailboxes else "search_emails"
-            raise ToolError(f"There is no {message_id} here. Look at the ids with {where}.")
+            what = "draft" if DRAFTS in mailboxes else "mail"
+            raise ToolError(f"There is no {what} {message_id}. List the {what}s to see their ids.")
         return found
 
     def place(self, mailbox: str, name: str, flags: str) -> Place:
