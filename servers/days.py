@@ -1,4 +1,4 @@
-"""From a person's word for a day to the day: 2026-11-24, today, tomorrow, friday, next fri, in 3 days.
+"""From a person's word for a day to the day: 2026-11-24, today, tomorrow, friday, next fri, in 3 days, end of month.
 
 A weekday, whole or in three letters, is the next such day after today: on a Friday, “friday” is in seven days. With
 “next” it is the one of the coming week, which begins on Monday: on a Monday, “friday” is in four days and “next friday”
@@ -8,6 +8,7 @@ in eleven; on a Sunday, both are the same day.
 from __future__ import annotations
 
 import re
+from calendar import monthrange
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
@@ -19,6 +20,7 @@ from servers.command_line import Clock
 NONE = {"", "none", "never"}
 WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
 WEEKDAY = re.compile(rf"(?:on )?(next )?({'|'.join(f'{day[:3]}(?:{day[3:]})?' for day in WEEKDAYS)})")
+MONTH_END = re.compile(r"(?:the )?end of (?:the |this )?month")
 AHEAD = re.compile(r"in (\d{1,4}) (day|week)s?")
 YEARS = range(1970, 2200)
 
@@ -48,7 +50,8 @@ class Days:
         found = _relative(said, self.today()) or _written(said)
         if found is None or found.year not in YEARS:
             raise ToolError(
-                f"“{words}” is no day I know. Write 2026-11-24, today, tomorrow, friday, in 3 days, or none."
+                f"“{words}” is no day I know. Write 2026-11-24, today, tomorrow, friday, in 3 days, "
+                "end of month, or none."
             )
         return found
 
@@ -56,6 +59,8 @@ class Days:
 def _relative(said: str, today: date) -> date | None:
     if said in ("today", "tomorrow"):
         return today + timedelta(days=["today", "tomorrow"].index(said))
+    if MONTH_END.fullmatch(said):
+        return today.replace(day=monthrange(today.year, today.month)[1])
     named = WEEKDAY.fullmatch(said)
     if named:
         return _weekday(named[2], today, coming_week=bool(named[1]))

@@ -31,6 +31,16 @@ def test_a_weekday_is_the_next_such_day_after_today(today: date, name: str) -> N
         assert 1 <= (found - today).days <= 7
 
 
+@pytest.mark.parametrize("said", ["end of month", "end of the month", "the end of this month"])
+def test_the_end_of_the_month_is_its_last_day(said: str) -> None:
+    for today, last in (
+        ("2028-02-01", "2028-02-29"),
+        ("2026-12-31", "2026-12-31"),
+        ("2027-02-28", "2027-02-28"),
+    ):
+        assert noon(date.fromisoformat(today)).day(said) == date.fromisoformat(last)
+
+
 @pytest.mark.parametrize("today", WEEK, ids=WEEKDAYS)
 @pytest.mark.parametrize("name", WEEKDAYS)
 def test_with_next_it_is_the_one_of_the_coming_week(today: date, name: str) -> None:
